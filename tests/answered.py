@@ -71,6 +71,7 @@ PROBLEMS = {
     "without an operation": {"let": {"Q": "2B*N"}, "solve": "Q <= 9", "solve_for": "B", "at": "N=2"},
     "program on a mesh": {"operation": ON_MESH, "hardware": "tpu-v5p", "training": True},
     "program on lines and switches": {"operation": ON_LINES, "hardware": "tpu-v5p"},
+    "microbatches on a mesh": {"operation": ON_MESH.replace("H = P", "accumulate M { H = P") + " }", "hardware": "tpu-v5p", "training": True},
     "axes together": {"operation": "bf16[B, D_XY] * bf16[D_XY, F] -> bf16[B, F_XY]", "hardware": "tpu-v5p", "mesh": "X=4,Y=8,Z=2", "link": "ICI"},
     "one after the other": {"operation": "bf16[B_Y, D_X] * bf16[D_XY, F] -> bf16[B_Y, F]", "hardware": "tpu-v5e", "mesh": "X=4,Y=2,Z=2,U=2", "link": "X"},
     "open axis": {"operation": "bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]", "hardware": "tpu-v5p", "mesh": "X", "link": "ICI"},

@@ -143,10 +143,12 @@ class Interpreter:
     results: dict[str, int] = field(default_factory=dict)  # elements that are made, by statement
     applied: dict[str, int] = field(default_factory=dict)  # operations of functions, by statement
     kept: dict[int, int] = field(default_factory=dict)  # bytes of what the backward pass reads, by array
+    batched: bool = False  # whether what is run is one microbatch
+    so_far: dict[tuple[str, tuple[int, ...]], np.ndarray] = field(default_factory=dict)  # sums over microbatches
 
     def forward(self) -> None:
         alike = (str(d.tensor.name) for d in self.program.declared if d.role == "input" or d.shared)
-        inputs = {name: self.declared[name, ()] for name in alike}
+        inputs = {name: self.declared[name, ()] for name in alike if (name, ()) in self.declared}
         self.values: Values = ChainMap(dict(inputs))
         self._own(self.program.body, self.values, ())
         self._run(self.program.body, self.values, ())
@@ -158,7 +160,7 @@ class Interpreter:
         for statement in statements(body, inside_repeats=False):
             for tensor in statement.operands:
                 if tensor.name in stocks:
-                    values[str(tensor.name)] = self.declared[str(tensor.name), turn]
+                    values[str(tensor.name)] = self.declared[str(tensor.name), self._weights_of(turn)]
 
     def _run(self, body: tuple[Node, ...], values: Values, turn: tuple[int, ...]) -> None:
         for node in body:
@@ -169,6 +171,8 @@ class Interpreter:
                         carried = any(node.name == repeat.leaves for repeat in repeats(self.program.body))
                         before = [] if carried else self.returned.get(node.name, [])
                         self.returned[node.name] = [*before, values[node.name]]
+                case Repeat(accumulates=True):
+                    self._batches(node, values)
                 case Repeat():
                     entering = values[node.enters]
                     for i in range(times(node, self.sizes)):
@@ -182,6 +186,30 @@ class Interpreter:
                     values.update({name: inner[name] for name in made})
                 case Fuse() | Block() | Recompute():
                     self._run(node.body, values, turn)
+
+    def _batches(self, node: Repeat, values: Values) -> None:
+        """Microbatches: each has its own inputs, and returns something of its own."""
+        outside, self.returned, self.batched = self.returned, {}, True
+        for i in range(times(node, self.sizes)):
+            inner: Values = ChainMap({}, *values.maps)  # type: ignore[attr-defined]
+            inner.update(
+                {name: array for (name, turn), array in self.declared.items() if turn == (i,) and name in self.inputs}
+            )
+            self._own(node.body, inner, (i,))
+            self._run(node.body, inner, (i,))
+            self.turns[id(node), (i,)] = inner
+            for name, arrays in self.returned.items():
+                outside.setdefault(name, []).extend(arrays)
+            self.returned = {}
+        self.returned, self.batched = outside, False
+
+    @property
+    def inputs(self) -> set[str]:
+        return {str(t.name) for t in self.program.declared_as("input")}
+
+    def _weights_of(self, turn: tuple[int, ...]) -> tuple[int, ...]:
+        """The turn whose weights are those of a turn: all microbatches have the same."""
+        return turn[1:] if self.batched else turn
 
     def backward(self, given: dict[str, list[np.ndarray]]) -> None:
         """The statements of the backward pass; ``given`` are the gradients of the results, turn by turn."""
@@ -211,9 +239,49 @@ class Interpreter:
                 case Repeat():
                     self._turned(node, values, turn)
 
+    def _batches_back(self, node: Repeat, values: Values) -> None:
+        """Microbatches, the last one first: what all of them add to is as those before left it; one is kept at a time."""
+        assert self.program.backward is not None
+        outside, kept = dict(self.kept), []
+        forward = next(n for n in repeats(self.program.body) if n == node.reverses)
+        self.batched = True
+        inner: Values = {}
+        for i in reversed(range(times(node, self.sizes))):
+            self.kept = dict(outside)
+            inner = ChainMap({}, self.turns[id(forward), (i,)], values)
+            self._sums(inner, ())
+            self._back(node.body, inner, (i,))
+            self._summed(inner, ())
+            for name in self.inputs & self.program.backward.gradients.keys():
+                here = {t.name for s in statements(forward.body) for t in s.operands}
+                if (name, (i,)) in self.declared and name in here:
+                    self.gradients[name, (i,)] = inner[str(self.program.backward.gradients[name].name)]
+            kept.append(self.kept)
+        assert len({sum(one.values()) for one in kept}) == 1
+        values.update({s.name: inner[s.name] for s in statements(node.body) if s.name in inner})
+        self.batched = False
+
+    def _sums(self, values: Values, turn: tuple[int, ...]) -> None:
+        """What the microbatches before gave, for each sum that a turn has of its own; 0 at first."""
+        assert self.program.backward is not None
+        sums = {str(t.name): t for t in self.program.backward.incoming if str(t.name).endswith("_before")}
+        for name, t in sums.items():
+            zero = np.zeros([self._size(label) for label in t.labels])
+            values[name] = self.so_far.get((name.removesuffix("_before"), turn), zero)
+
+    def _summed(self, values: Values, turn: tuple[int, ...]) -> None:
+        assert self.program.backward is not None
+        sums = [str(t.name) for t in self.program.backward.incoming if str(t.name).endswith("_before")]
+        for name in (name.removesuffix("_before") for name in sums):
+            if name in values:
+                self.so_far[name, turn] = values[name]
+
     def _turned(self, node: Repeat, values: Values, turn: tuple[int, ...]) -> None:
         assert node.reverses is not None
         assert self.program.backward is not None
+        if node.accumulates:
+            self._batches_back(node, values)
+            return
         entering, gradients = self._at(node.enters, values), self.program.backward.gradients
         forward = next(n for n in repeats(self.program.body) if n == node.reverses)
         sums = {str(t.name): t for t in self.program.backward.incoming if str(t.name).endswith("_before")}
@@ -221,12 +289,21 @@ class Interpreter:
         for i in reversed(range(times(node, self.sizes))):
             inner: Values = ChainMap(dict(before), self.turns[id(forward), (*turn, i)], values)
             inner[node.enters] = entering
+            own = {
+                str(t.name)
+                for n, t in gradients.items()
+                if self.batched and n not in self.inputs and (n, self._weights_of((*turn, i))) in self.declared
+            }
+            for name in own & {name.removesuffix("_before") for name in sums}:
+                zero = np.zeros_like(before[f"{name}_before"])
+                inner[f"{name}_before"] = self.so_far.get((name, self._weights_of((*turn, i))), zero)
             self._back(node.body, inner, (*turn, i))
+            self.so_far.update({(name, self._weights_of((*turn, i))): inner[name] for name in own if name in inner})
             entering = inner[node.leaves]
             before = {name: inner.get(name.removesuffix("_before"), array) for name, array in before.items()}
             for name, tensor in gradients.items():
-                if (name, (*turn, i)) in self.declared:
-                    self.gradients[name, (*turn, i)] = inner[str(tensor.name)]
+                if (name, self._weights_of((*turn, i))) in self.declared and name not in self.inputs:
+                    self.gradients[name, self._weights_of((*turn, i))] = inner[str(tensor.name)]
         made = {s.name for s in statements(node.body)}
         values.update({name: inner[name] for name in made if name in inner})
         values[node.leaves] = entering
@@ -339,7 +416,9 @@ def interpreter(program: Program, sizes: dict[str, int], seed: int = 0) -> Inter
     for entry in program.declared:
         shape = [int(label) if label.isdigit() else sizes[label] for label in entry.tensor.labels]
         line = next(line for line in program.forward if entry.tensor in line.statement.operands)
-        around = () if entry.role == "input" or entry.shared else line.repeats
+        batches = tuple(repeat for repeat in line.repeats if not repeat.leaves)
+        own = tuple(repeat for repeat in line.repeats if repeat.leaves)
+        around = batches if entry.role == "input" else () if entry.shared else own
         for turn in tuples(*(range(times(repeat, sizes)) for repeat in around)):
             drawn = random.integers(0, 1, size=shape) if entry.tensor.dtype.integer else random.normal(size=shape)
             declared[str(entry.tensor.name), turn] = drawn

@@ -75,7 +75,7 @@ input x: bf16[B, D]; input t: bf16[B_X, D]; input s: bf16[B, S]; input i: bf16[N
 frozen weight W: bf16[D, F]
 weight U: bf16[B, F]
 cache C: bf16[B, S, D]
-input q: bf16[B, T, H]; input k: bf16[B, S, H]; input f: bf16[B, T]
+input q: bf16[B, T, H]; input k: bf16[B, S, H]; input f: bf16[B, T]; input aa: bf16[B, D]
 where c = B*k/E
 where S = T
 where D = K*H
@@ -107,6 +107,9 @@ repeat L as y = z {
 recompute {
   dd = gelu(d)
 }
+accumulate M {
+  bb = relu(aa)
+}
 w = windows(i) -> bf16[N, P, R, C]
 r = relu(e)
 b = a * U
@@ -121,7 +124,7 @@ def test_a_statement_of_the_reference_is_read(text):
 
 
 def test_the_program_of_the_reference_is_read():
-    assert len(read_program(PROGRAM).lines) == 19
+    assert len(read_program(PROGRAM).lines) == 20
 
 
 @pytest.mark.parametrize("text", [text for text, _ in CLAIMS])

@@ -52,6 +52,11 @@ PROBLEM = {
     "config": ("--config", "FILE", "The sizes of a model: a config.json as model hubs have them."),
     "keep": ("--keep", "WEIGHTS", "Weights that stay gathered for the backward pass."),
     "regather": ("--regather", "TENSORS", "Other tensors that are gathered again in the backward pass."),
+    "reduce": (
+        "--reduce",
+        "last|each",
+        "When the gradients of microbatches are added up over the chips: after the last, or each.",
+    ),
     "training": ("--training", None, "The backward pass as well: a training step."),
 }
 
@@ -107,7 +112,7 @@ operation_argument = click.argument("operation", nargs=-1, metavar="OPERATION|FI
 GROUPS = {
     "What": (
         "training", "functions", "dtype", "compute", "count", "assume", "solve_for", "solve", "minimize", "over", "subject",
-        "let", "symbols", "keep", "regather",
+        "let", "symbols", "keep", "regather", "reduce",
     ),
     "Where": ("hardware", "given", "mesh", "link", "chips"),
     "How much": ("at", "config", "values", "unit", "formulas", "brief", "program", "sections", "statement"),

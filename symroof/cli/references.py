@@ -45,7 +45,14 @@ STATEMENTS = (
         "recompute { … }",
         "made once more in the backward pass, and counted again; of it nothing is kept but what others read",
     ),
-    ("repeat L as x = z { … }", "L times, with weights and caches of their own; x of a turn is z of the one before"),
+    (
+        "repeat L as x = z { … }",
+        "L times, with weights and caches of their own; x of a turn is z of the one before; repeat L shared: one of each for all turns",
+    ),
+    (
+        "accumulate M { … }",
+        "M microbatches: inputs of their own, the weights of all; each goes back before the next, gradients are added up",
+    ),
     ("block attention { … }", "statements that overlap as one in T_steps"),
     ("where c = B*k/E", "a size that others define"),
     ("output a", "what is returned although it is used"),

@@ -10,7 +10,7 @@ from sympy import Expr, Mul
 
 from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
-from symroof.derivation.itemizing import memory, turns_written
+from symroof.derivation.itemizing import memory
 from symroof.formula import Formula, Name, total
 from symroof.model import mesh_axes
 from symroof.model.chip_costs import carried, message, resource_of
@@ -45,7 +45,9 @@ def meshed_of(program: Program, script: Script) -> Meshed:
     )
     views = (line.statement for line in program.lines if line.statement.views)
     seen = tuple((view.name, same_blocks(program, view)) for view in views)
-    return Meshed(script, tuple(axes), tuple(map(_planned, placed(program))), program.keep, program.regather, seen)
+    return Meshed(
+        script, tuple(axes), tuple(map(_planned, placed(program))), program.keep, program.regather, program.each, seen
+    )
 
 
 def _planned(place: Placed) -> plan.Planned:
@@ -121,9 +123,7 @@ def exchanges_of_chips(draft: Draft, program: Program) -> Draft:
     for name, cost in program.on_chip.items():
         for resource, amount in cost.sent.items():
             if amount != 0:
-                facts = Exchanges(
-                    tuple(_exchanged(draft, program, cost.moves, resource)), turns_written(draft, _line(program, name))
-                )
+                facts = Exchanges(tuple(_exchanged(draft, program, cost.moves, resource)))
                 draft = _add(draft, "exchanges", sent_over(resource, name), known, Reason.SENT, facts)
     for resource in busy_links(program):
         names = [sent_over(resource, name) for name in program.owners]
@@ -136,7 +136,9 @@ def _exchanged(draft: Draft, program: Program, moves: tuple[Move, ...], resource
         shares = dict(carried(move, program))
         if resource in shares:
             written = (draft.write(program.resolved(x)) for x in (message(move, program), shares[resource]))
-            why = move.result, move.of, move.before, move.after, move.rows or 0
+            repeats = _line(program, move.result).repeats
+            turns = draft.layout.factored(move.turns(repeats)) if move.around(repeats) else None
+            why = move.result, move.of, move.before, move.after, move.rows or 0, move.once, turns
             yield Exchanged(move.collective, move.axes, str(move.tensor.name), *why, *written)
 
 

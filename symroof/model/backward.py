@@ -16,6 +16,7 @@ from symroof.model.derivatives import passes_on, through_function
 from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.functions import BROADCAST, FUNCTIONS
+from symroof.model.nodes import weights_of
 from symroof.model.program import (
     DIFFERENCE,
     EXCHANGE,
@@ -91,6 +92,11 @@ class _Scope:
     enters: str = ""
     leaves: str = ""
 
+    @property
+    def accumulates(self) -> bool:
+        """Whether it is one microbatch of several."""
+        return self.around is not None and not self.leaves
+
 
 @dataclass
 class _Reverse:
@@ -104,6 +110,7 @@ class _Reverse:
     def __post_init__(self) -> None:
         self.known = self.program.written
         self.stocks = {str(d.tensor.name) for d in self.program.declared if not d.alike}
+        self.inputs = {str(t.name) for t in self.program.declared_as("input")}
 
     def whole(self) -> Backward:
         self._require_one_place()
@@ -121,7 +128,7 @@ class _Reverse:
                     if node.name in self.asked:
                         self._statement(node, scope, found)
                 case Repeat():
-                    self._repeat(node, scope, found)
+                    self._accumulate(node, scope, found) if node.accumulates else self._repeat(node, scope, found)
                 case Fuse():
                     inner = self._nodes(node.body, scope)
                     again = _again(node, inner) if node.contracts else ()
@@ -203,7 +210,9 @@ class _Reverse:
         body = self._nodes(repeat.body, inner)
         leaving = self._total(repeat.enters, inner, body) if repeat.enters in inner.arrived else entering
         for name in tuple(inner.arrived):
-            if name in self.stocks:
+            if self._accumulated(name, inner):
+                self.gradients[name] = self._added_up(name, inner, body, accumulates=True)
+            elif name in self.stocks:
                 self.gradients[name] = self._total(name, inner, body)
             else:
                 scope.arrived.setdefault(name, []).append(self._added_up(name, inner, body))
@@ -212,12 +221,35 @@ class _Reverse:
         if body:
             found.append(Repeat(repeat.times, str(entering.name), str(leaving.name), tuple(body), repeat))
 
-    def _added_up(self, name: str, inner: _Scope, body: list[Node]) -> Tensor:
+    def _accumulate(self, repeat: Repeat, scope: _Scope, found: list[Node]) -> None:
+        """Each microbatch backwards, with gradients of its own inputs; what all of them use is added up."""
+        inner = _Scope(repeat.body, {}, scope)
+        body = self._nodes(repeat.body, inner)
+        for name in tuple(inner.arrived):
+            if name in self.inputs:
+                self.gradients[name] = self._total(name, inner, body)
+            else:
+                total = self._added_up(name, inner, body, accumulates=True)
+                scope.arrived.setdefault(name, []).append(total)
+        if body:
+            found.append(Repeat(repeat.times, "", "", tuple(body), repeat))
+
+    def _accumulated(self, name: str, scope: _Scope) -> bool:
+        """Whether it is a weight of each turn that microbatches around it share."""
+        around = scope.around
+        while around is not None and name in self.stocks:
+            if around.accumulates:
+                return True
+            around = around.around
+        return False
+
+    def _added_up(self, name: str, inner: _Scope, body: list[Node], *, accumulates: bool = False) -> Tensor:
         """The gradient of what each turn uses alike: what each gives is added to what those before it gave."""
         result = replace(self.known[name], name=self._new(self._final(name, inner)))
         before = replace(result, name=self._new(f"{result.name}_before"))
         self.incoming.append(before)
-        body.append(Statement(SUM, (before, *inner.arrived.pop(name)), result, undone=Undone(name)))
+        undone = Undone(name, accumulates=accumulates)
+        body.append(Statement(SUM, (before, *inner.arrived.pop(name)), result, undone=undone))
         return result
 
     def _total(self, name: str, scope: _Scope, found: list[Node]) -> Tensor:
@@ -246,8 +278,9 @@ class _Reverse:
 
     def _final(self, name: str, scope: _Scope) -> str:
         """The name of the gradient as it leaves these statements: of a turn it is a contribution to what is around."""
-        if scope.around is not None and not self._own(name, scope.body) and name not in self.stocks:
-            return self._contribution(name, scope.leaves, scope.around)
+        declared = self.inputs if scope.accumulates else self.stocks
+        if scope.around is not None and not self._own(name, scope.body) and name not in declared:
+            return self._contribution(name, scope.leaves or "turns", scope.around)
         inside = (node for node in scope.body if isinstance(node, Repeat) and node.leaves == name)
         return f"d{name}_next" if any(self._uses(node.body, name) for node in inside) else f"d{name}"
 
@@ -257,7 +290,8 @@ class _Reverse:
 
     def _alike(self, name: str, scope: _Scope) -> bool:
         """Whether all turns around use the same tensor: what they give is added up."""
-        own = name == scope.enters or name in self.stocks or self._own(name, scope.body)
+        declared = name in (self.inputs if scope.accumulates else self.stocks) and not self._accumulated(name, scope)
+        own = name == scope.enters or declared or self._own(name, scope.body)
         return scope.around is not None and not own
 
     def _own(self, name: str, nodes: tuple[Node, ...]) -> bool:
@@ -269,7 +303,7 @@ class _Reverse:
         for node in nodes:
             if isinstance(node, Statement):
                 found += sum(t.name == name for t in node.operands) if node.name in self.asked else 0
-            elif isinstance(node, Repeat) and name not in self.stocks:
+            elif isinstance(node, Repeat) and (node.accumulates or name not in self.stocks):
                 found += node.enters == name or self._uses(node.body, name) > 0
             elif not isinstance(node, Repeat):
                 found += self._uses(node.body, name)
@@ -295,7 +329,7 @@ class _Reverse:
         places: dict[str, set[tuple[Repeat, ...]]] = {}
         for line in self.program.forward:
             for name in (str(tensor.name) for tensor in line.statement.operands):
-                places.setdefault(name, set()).add(line.repeats)
+                places.setdefault(name, set()).add(weights_of(line.repeats))
                 gone = [r for r in makers.get(name, ()) if r not in line.repeats and r.leaves != name]
                 if gone and name in self.asked:
                     problem = f"{name} of each turn is used after the repeat, and only {gone[0].leaves} leaves it"

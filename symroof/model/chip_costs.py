@@ -16,7 +16,7 @@ from symroof.formula import Frozen
 from symroof.model.kernels import Fetched, fetched, kernels_of, owners_of, stored
 from symroof.model.mesh import Split, axes_in, needed_split, under_root
 from symroof.model.mesh_axes import COLLECTIVES, SWITCHED, MeshAxis
-from symroof.model.nodes import Line, turns_of
+from symroof.model.nodes import Line, Repeat, turns_of
 from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Program
 from symroof.model.statement_costs import contraction, elementwise
@@ -71,7 +71,7 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
             exact, flops = _contraction(mine, part)
             ops = Add(*(_elementwise(place, part) for place in mine))
             moves = tuple(move for place in mine for move in place.moves)
-            sent = {name: turns * amount for name, amount in _sent(moves, program).items()}
+            sent = _sent(moves, program, kernel[0].repeats)
             exact, flops, ops = (turns * x for x in (exact, flops, ops))
             found[owner] = ChipCost(exact, flops, ops, loads, stores, sent, moves)
     order = [line.statement.name for line in program.lines]
@@ -138,11 +138,13 @@ def shares(collective: str, axes: Iterable[MeshAxis]) -> Iterator[tuple[str, Exp
             yield axis.name, COLLECTIVES[collective](chips, ways)
 
 
-def _sent(moves: Iterable[Move], program: Program) -> Mapping[str, Expr]:
+def _sent(moves: Iterable[Move], program: Program, repeats: tuple[Repeat, ...]) -> Mapping[str, Expr]:
+    """What each resource carries in all turns of repeats."""
     found: dict[str, Expr] = {}
     for move in moves:
         for resource, share in carried(move, program):
-            found[resource] = found.get(resource, Integer(0)) + share * message(move, program)
+            amount = move.turns(repeats) * share * message(move, program)
+            found[resource] = found.get(resource, Integer(0)) + amount
     return found
 
 

@@ -74,11 +74,13 @@ class Mask(Frozen):
 
 class Undone(Frozen):
     """What a statement of the backward pass is there for: it is a part of the gradient ``of`` a tensor, or all of it; it undoes a
-    ``statement``, for the operand at a ``place``, or adds up what several gave."""
+    ``statement``, for the operand at a ``place``, or adds up what several gave; one that ``accumulates``, over the turns of all
+    microbatches."""
 
     of: str = ""
     statement: str = ""
     place: int = 0
+    accumulates: bool = False
 
 
 class Statement(Frozen):
@@ -192,13 +194,21 @@ class Recompute(Frozen):
 
 class Repeat(Frozen):
     """The body, several times: ``leaves`` of one turn is ``enters`` of the next. ``reverses`` is the repeat whose turns the
-    backward pass goes through from the last to the first."""
+    backward pass goes through from the last to the first.
+
+    Where nothing is carried it ``accumulates``: every turn has inputs of its own and the weights of all turns, the backward
+    pass of a turn follows on it, and gradients are added up over the turns.
+    """
 
     times: Formula
     enters: str
     leaves: str
     body: tuple[Node, ...]
     reverses: Repeat | None = None
+
+    @property
+    def accumulates(self) -> bool:
+        return not self.leaves
 
 
 Node = Statement | Fuse | Block | Repeat | Recompute
@@ -256,7 +266,12 @@ def seen_as(name: str, viewed: Mapping[str, str], repeats: Iterable[Repeat]) -> 
     return tuple(found)
 
 
-def turns_of(repeats: tuple[Repeat, ...]) -> Expr:
+def weights_of(repeats: tuple[Repeat, ...]) -> tuple[Repeat, ...]:
+    """The repeats each turn of which has weights of its own."""
+    return tuple(repeat for repeat in repeats if not repeat.accumulates)
+
+
+def turns_of(repeats: Iterable[Repeat]) -> Expr:
     """How often what stands in these repeats is run."""
     return Mul(*(expression(repeat.times) for repeat in repeats))
 

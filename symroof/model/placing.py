@@ -15,13 +15,15 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from sympy import Expr
+
 from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
 from symroof.model.functions import BROADCAST, FUNCTIONS
 from symroof.model.mesh import Split, axes_in, divided_by, needed_split, shared_split, split_of
 from symroof.model.mesh_axes import MeshAxis, fast_first
-from symroof.model.nodes import EXCHANGE, PRODUCT, SUM, Line
+from symroof.model.nodes import EXCHANGE, PRODUCT, SUM, Line, Repeat, turns_of
 from symroof.model.program import Program
 
 # How many numbers of each row the chips of an axis add up: a maximum and a sum, a sum of squares, …
@@ -34,6 +36,7 @@ class Move(Frozen):
     ``rows`` is how many numbers of each row over the dimension ``over`` are moved; None for whole tensors. A move is of an
     operand, of partial sums, of a result or of rows: ``before`` are the dimensions that the axes split there, those of the
     product for partial sums, and ``after`` those that they split then: of what is made for an operand. ``result`` is the statement that needs it.
+    One that is done ``once`` is done in one microbatch alone.
     """
 
     collective: str
@@ -46,6 +49,15 @@ class Move(Frozen):
     after: tuple[str, ...] = ()
     rows: int | None = None
     over: str | None = None
+    once: bool = False
+
+    def around(self, repeats: Iterable[Repeat]) -> tuple[Repeat, ...]:
+        """The repeats in each turn of which it is done."""
+        return tuple(r for r in repeats if not (self.once and r.accumulates))
+
+    def turns(self, repeats: Iterable[Repeat]) -> Expr:
+        """How often it is done in the turns of repeats."""
+        return turns_of(self.around(repeats))
 
 
 class Placed(Frozen):
@@ -78,6 +90,12 @@ def kept_forms(program: Program) -> Mapping[str, Split]:
                 root = program.root(name)
                 kept[root] = min(kept.get(root, own), form, key=len)
     return kept
+
+
+def summed_forms(program: Program) -> Mapping[str, Split]:
+    """How the chips hold the gradients that microbatches accumulate, by their names, while each chip has its own sum."""
+    places = (place for place in placed(program) if any(m.once and m.of == "sums" for m in place.moves))
+    return {place.line.statement.name: place.made for place in places}
 
 
 def multiplies(line: Line) -> bool:
@@ -121,6 +139,9 @@ class _Chips:
             if not line.backward or line.statement.kind != SUM or len(line.statement.operands) < 2:
                 continue
             names = [str(t.name) for t in line.statement.operands]
+            undone = line.statement.undone
+            once = undone is not None and undone.accumulates and not self.program.each
+            names = names[1:] if once else names  # what the microbatches before gave is held as what this one gives
             if all(n in lines and uses.count(n) == 1 and lines[n].repeats == line.repeats for n in names):
                 lacking = {self._lacking(lines[name]) for name in names}
                 found |= {*names} if len(lacking) == 1 and any(summed for _, summed in lacking) else set()
@@ -159,7 +180,8 @@ class _Chips:
 
     def _placed(self, line: Line, late: frozenset[str]) -> Placed:
         statement, division = line.statement, self._division(line)
-        waited = self.waiting.get(str(statement.operands[0].name))
+        waited = next((self.waiting[n] for t in statement.operands if (n := str(t.name)) in self.waiting), None)
+        once = statement.undone is not None and statement.undone.accumulates
         moves: list[Move] = []
         if waited:
             division, summed = waited
@@ -171,7 +193,8 @@ class _Chips:
         if statement.name in late:
             self.waiting[statement.name] = (made, summed)
         else:
-            moves += self._joined(statement.result, made, summed)
+            joined = self._joined(statement.result, made, summed)
+            moves += (replace(move, once=bool(waited) and once) for move in joined)
         if statement.function is not None and statement.over is not None:
             axes = {axis for label, axis in division if label == statement.over}
             apart = axes_in(division) - axes
@@ -216,13 +239,17 @@ class _Chips:
             )
         self._require_one_name(name)
         self.held.setdefault(name, []).append(needs)
+        batches = not line.backward and any(repeat.accumulates for repeat in line.repeats)
+        once = batches and self.program.root(name) in self.program.keep
         held = own | {pair for pair in needs if pair[1] not in axes_in(own)}
         across, made = axes_in(held - needs) & axes_in(needs - held), line.statement.name
         for axes, apart in self._by_link(across, axes_in(held), slow_first=True):
-            yield Move("all-to-all", axes, tensor, apart, made, "operand", _along(held, axes), _along(division, axes))
+            ends = _along(held, axes), _along(division, axes)
+            yield Move("all-to-all", axes, tensor, apart, made, "operand", *ends, once=once)
         gathered = axes_in(held) - axes_in(needs)
         for axes, apart in self._by_link(gathered, axes_in(needs), slow_first=True):
-            yield Move("all-gather", axes, tensor, apart, made, "operand", _along(held, axes), _along(division, axes))
+            ends = _along(held, axes), _along(division, axes)
+            yield Move("all-gather", axes, tensor, apart, made, "operand", *ends, once=once)
 
     def _require_one_name(self, name: str) -> None:
         """What is moved is moved under one of its names: each of them would be moved once."""

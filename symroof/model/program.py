@@ -42,6 +42,7 @@ from symroof.model.nodes import (
     sources_of,
     turns_of,
     viewed_of,
+    weights_of,
 )
 from symroof.model.operation import Operation
 from symroof.symbols import expression, symbol
@@ -78,7 +79,8 @@ class Program(Frozen):
 
     ``where`` are sizes that others define; ``parameters`` the positive names that only these formulas mention.
     ``returned`` is what is returned although a statement uses it. ``keep`` are weights that stay gathered for the backward
-    pass, ``regather`` other tensors that do not. ``line`` is the product that was written on one line instead: its one
+    pass, ``regather`` other tensors that do not; gradients that microbatches accumulate are added up over the chips once,
+    after the last of them, or ``each`` time. ``line`` is the product that was written on one line instead: its one
     statement has no name, and what that costs is what the program costs. ``entry`` is its name in the library.
     """
 
@@ -90,6 +92,7 @@ class Program(Frozen):
     mesh: tuple[MeshAxis, ...] = ()
     keep: tuple[str, ...] = ()
     regather: tuple[str, ...] = ()
+    each: bool = False
     line: Einsum | Operation | None = None
     entry: str = field(default="", compare=False)
 
@@ -371,7 +374,7 @@ class Program(Frozen):
         for line in self.lines:
             for tensor in line.statement.operands:
                 if str(tensor.name) not in found:
-                    found[str(tensor.name)] = turns_of(line.repeats)
+                    found[str(tensor.name)] = turns_of(weights_of(line.repeats))
         return found
 
     @property

@@ -28,7 +28,8 @@ def spelled_backward(program: Program) -> tuple[str, ...]:
     """The gradients that come from outside, and the statements of the backward pass."""
     if program.backward is None:
         return ()
-    said = (f"# {key}: {', '.join(names)}" for key in ("keep", "regather") if (names := getattr(program, key)))
+    tensors = (f"# {key}: {', '.join(names)}" for key in ("keep", "regather") if (names := getattr(program, key)))
+    said = (*tensors, *(("# reduce: each",) if program.each else ()))
     given = (f"input {tensor.name}: {tensor}" for tensor in program.backward.incoming)
     return (*said, *given, *_body(program.backward.body, ""))
 
@@ -80,6 +81,8 @@ def _head(node: Fuse | Block | Repeat | Recompute) -> str:
             return "fuse {"
         case Block(name=name):
             return f"block {name} {{"
+        case Repeat(accumulates=True):
+            return f"accumulate {fold(node.times, Spelled())} {{"
         case Repeat():
             return f"repeat {fold(node.times, Spelled())} as {node.enters} = {node.leaves} {{"
 

@@ -10,9 +10,10 @@ from symroof.formula import Frozen
 from symroof.model.cost import Counting
 from symroof.model.dtype import Tensor
 from symroof.model.kernels import fetched, kernels_of, owners_of, stored
-from symroof.model.mesh import split_of
+from symroof.model.mesh import Split, split_of
+from symroof.model.nodes import weights_of
 from symroof.model.operation import Operation
-from symroof.model.placing import kept_forms
+from symroof.model.placing import kept_forms, summed_forms
 from symroof.model.program import NAMELESS, Line, Program, Repeat, turns_of
 from symroof.model.quantities import MOVED, STOCKS
 from symroof.symbols import rational
@@ -136,7 +137,8 @@ def _on_a_chip(program: Program, count: Counting) -> dict[str, Expr]:
 
 def _held(program: Program) -> dict[str, Expr]:
     """The bytes that one chip holds of what stays in memory, as its tensors are split; of what is kept for the backward pass
-    in the form in which it is kept. Gathered copies of weights are beside that."""
+    in the form in which it is kept, and of gradients in that in which microbatches add them up. Gathered copies of weights are
+    beside that."""
     size = {axis.name: axis.size for axis in program.mesh}
     stays: dict[str, Iterable[tuple[Tensor, Expr]]] = {
         name: [(tensor, program.turns(tensor)) for tensor in program.declared_as(role)]
@@ -145,10 +147,14 @@ def _held(program: Program) -> dict[str, Expr]:
     if program.training:
         stays["gradients_per_chip"] = [(tensor, program.turns(tensor)) for tensor in program.trainable]
         stays["saved_per_chip"] = kept_for_backward(program)
-    gathered = kept_forms(program) if program.training else {}
+    forms: dict[str, Mapping[str, Split]] = {}
+    if program.backward is not None:
+        summed, of = summed_forms(program), program.backward.gradients.items()
+        forms["gradients_per_chip"] = {n: summed[str(g.name)] for n, g in of if str(g.name) in summed}
+        forms["saved_per_chip"] = kept_forms(program)
 
     def held(stock: str, tensor: Tensor) -> Expr:
-        split = gathered.get(str(tensor.name)) if stock == "saved_per_chip" else None
+        split = forms.get(stock, {}).get(str(tensor.name))
         return tensor.bytes / Mul(*(size[axis] for _, axis in (split_of(tensor) if split is None else split)))
 
     return {name: Add(*(n * held(name, t) for t, n in tensors)) for name, tensors in stays.items()}
@@ -174,7 +180,7 @@ def _of_training(program: Program, count: Counting) -> dict[str, Expr]:
 
 def kept_for_backward(program: Program) -> tuple[tuple[Tensor, Expr], ...]:
     """What the backward pass reads of the forward one, beside weights and caches: each tensor once, and in how many turns
-    of repeats it is another."""
+    of repeats it is another. Of microbatches one is kept at a time."""
     makers = {line.statement.name: line for line in program.forward}
     stocks = {t.name for role in ("weight", "cache") for t in program.declared_as(role)}
     inputs = {t.name for t in program.declared_as("input")}
@@ -188,7 +194,7 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, Expr], ...]:
         around = makers[name].repeats if name in makers else ()
         reversed_ = tuple(repeat.reverses for repeat in line.repeats if repeat.reverses is not None)
         entering = program.seen_as(str(seen.name), line.repeats)
-        another = tuple(repeat for repeat in reversed_ if repeat in around or repeat.enters in entering)
+        another = tuple(r for r in weights_of(reversed_) if r in around or r.enters in entering)
         kept[name] = (tensor, max(kept.get(name, (tensor, ()))[1], another, key=len))
     none: tuple[None, tuple[Repeat, ...]] = (None, ())
     handed_on = {  # after its first turn what enters is what left before, which is kept as well

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from sympy import Expr, Mul
 
 from symroof.model.dtype import Dim, Tensor
-from symroof.model.program import Program, Statement
+from symroof.model.program import Line, Program, Statement, turns_of
 from symroof.symbols import symbol
 
 # The function whose rows are the surroundings of pixels.
@@ -16,7 +16,7 @@ WINDOWS = "windows"
 
 def tokens_of(program: Program) -> Expr | None:
     """How often each parameter is multiplied: the product of the dimensions that no weight has and every contraction with a
-    weight has; None where there are none.
+    weight has, in all microbatches; None where there are none.
 
     >>> from symroof.reading.programs import read_program
     >>> tokens_of(read_program("input x: bf16[B, T, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, T, F]"))
@@ -25,7 +25,10 @@ def tokens_of(program: Program) -> Expr | None:
     weighed = [dict.fromkeys(_own(program, one.operands)) for one in _weighed(program)]
     held = _held(program)
     shared = [n for n in (weighed or [{}])[0] if n not in held and all(n in labels for labels in weighed)]
-    return program.resolved(Mul(*(Dim(label).size for label in shared))) if shared else None
+    batches = {tuple(r for r in line.repeats if r.accumulates) for line in _weighing(program)}
+    if not shared or len(batches) != 1:
+        return None
+    return program.resolved(turns_of(batches.pop()) * Mul(*(Dim(label).size for label in shared)))
 
 
 def served_of(program: Program) -> Expr | None:
@@ -59,6 +62,10 @@ def _own(program: Program, tensors: Iterable[Tensor]) -> Iterator[str]:
 
 def _weighed(program: Program) -> list[Statement]:
     """The contractions with a weight."""
+    return [line.statement for line in _weighing(program)]
+
+
+def _weighing(program: Program) -> list[Line]:
     weights = program.declared_as("weight")
-    statements = (line.statement for line in program.forward)
-    return [one for one in statements if one.contracts and any(tensor in weights for tensor in one.operands)]
+    contracting = (line for line in program.forward if line.statement.contracts)
+    return [line for line in contracting if any(tensor in weights for tensor in line.statement.operands)]

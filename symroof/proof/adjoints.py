@@ -113,10 +113,13 @@ class _Machine:
         return turns
 
     def _owned(self, name: str) -> tuple[Turn, ...]:
-        """The turns each of which has a declared array of its own: those of what uses it; an input is one for all."""
-        if self.script.array[name].role == "input" or self.script.array[name].shared:
-            return ()
-        return next(act.turns for act in self.script.acts if name in act.operands)
+        """The turns in which a declared array is used that is another one in some of them."""
+        return self.script.own_turns(name)
+
+    def _own(self, name: str, at: Index) -> Index:
+        """Where an array that comes from outside is noted: all microbatches have the first one of it, but for inputs."""
+        alike, places = self.script.array[name].role != "input", enumerate(self._owned(name))
+        return tuple(0 if turn.batch and alike else at[place] for place, turn in places)
 
     def _read(self, name: str, turns: tuple[Turn, ...], at: Index) -> tuple[Numbers, Numbers]:
         """An array as an act in these turns finds it."""
@@ -126,14 +129,16 @@ class _Machine:
         role, maker = self.script.array[name].role, self.script.act.get(name)
         goes_back = bool(turns) and turns[0].place < 0
         if role == "before":
-            zero = [0] * size(self.script.array[name].labels)
-            return self._read(self.added[name], turns, (*at[:-1], at[-1] - 1)) if at[-1] else (zero, zero)
+            zero, act = [0] * size(self.script.array[name].labels), self.script.act[self.added[name]]
+            batch = next((i for i, turn in enumerate(turns) if turn.batch), -1)
+            deep = batch if self.script.adds_batches(act) else len(turns) - 1
+            return self._read(act.result, turns, _earlier(at, deep)) if at[deep] else (zero, zero)
         if goes_back and (role in DECLARED or (maker is not None and not maker.back)):
             return self._read(name, tuple(self.turns[~turn.place] for turn in turns), _mirrored(at))
         if role == "gradient":
             return self._given(name, _mirrored(at)[: len(self._around(self.result[name]))])
         if maker is None:
-            return self._given(name, at[: len(self._owned(name))])
+            return self._given(name, self._own(name, at))
         shared = next(
             (i for i, (a, b) in enumerate(zip(maker.turns, turns, strict=False)) if a != b),
             min(len(turns), len(maker.turns)),
@@ -250,6 +255,11 @@ def _unrolled(acts: Sequence[Act], at: Index = ()) -> Iterator[tuple[Act, Index]
         for number in range(_turns(deep)):
             yield from _unrolled(acts[i:end], (*at, number))
         i = end
+
+
+def _earlier(at: Index, deep: int) -> Index:
+    """The turn before one, of a repeat that stands in so many others."""
+    return (*at[:deep], at[deep] - 1, *at[deep + 1 :])
 
 
 def _mirrored(at: Index) -> Index:

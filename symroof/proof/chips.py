@@ -29,13 +29,15 @@ LARGEST = 64
 
 class Meshed(Frozen):
     """A script on a mesh with the plan of its exchanges; ``keep`` are weights that stay gathered for the backward pass,
-    ``regather`` what else does not; of views that are ``seen`` on chips the dimensions that are cut into the same blocks."""
+    ``regather`` what else does not; gradients that microbatches add up are added over the chips after the last, or ``each``
+    time; of views that are ``seen`` on chips the dimensions that are cut into the same blocks."""
 
     script: Script
     mesh: tuple[MeshAxis, ...]
     plan: tuple[Planned, ...]
     keep: tuple[str, ...] = ()
     regather: tuple[str, ...] = ()
+    each: bool = False
     seen: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
     @cached_property
@@ -47,7 +49,7 @@ class Meshed(Frozen):
                 self.script, tuple(axis for axis in every if axis.is_split), self.keep, self.regather, dict(self.seen)
             )
             found.append((chips.played(self.plan), chips.saved))
-            require_conventions(self.script, self.mesh, self.plan, found[-1][0])
+            require_conventions(self.script, self.mesh, self.plan, found[-1][0], each=self.each)
         if any(other != found[0] for other in found):
             raise CheckError("meshes of different sizes need different exchanges")
         return found[0]
@@ -183,7 +185,8 @@ class OnEach(Evidence):
                 for moved in part.moved:
                     shares = dict(self.meshed.shares(moved, exact))
                     if self.resource in shares:
-                        total += shares[self.resource] * self.meshed.message(moved, exact) * turns
+                        often = run.turned(moved.around(act), exact)
+                        total += shares[self.resource] * self.meshed.message(moved, exact) * often
         if self.what in STOCKS:
             return self._held(run, exact)
         return total if self.what not in ("bytes", "moved") else self._traffic(run, exact)
@@ -192,13 +195,20 @@ class OnEach(Evidence):
         """Of every array that stays the blocks that a chip has of its own; of what is kept those that it will take."""
         return sum(
             (
-                run.size(name, exact)
-                * run.turned(turns, exact)
-                / self.meshed.chips(self.meshed.saved(name) if self.what == "saved" else self.meshed.held(name), exact)
+                run.size(name, exact) * run.turned(turns, exact) / self.meshed.chips(self._axes(name), exact)
                 for name, turns in run.stays()
             ),
             ZERO,
         )
+
+    def _axes(self, name: str) -> frozenset[str]:
+        """The axes that an array of a stock is cut by: a gradient that microbatches add up as the chips add it up."""
+        if self.what == "gradients":
+            gradient = dict(self.meshed.script.gradients)[name]
+            part = self.meshed.parts.get(gradient)
+            if part is not None and any(moved.once and moved.of == "sums" for moved in part.moved):
+                return part.result
+        return self.meshed.saved(name) if self.what == "saved" else self.meshed.held(name)
 
     def _elementwise(self, act: Act, run: Run, exact: Exact, step: Step) -> Rat:
         """Each chip works on its elements; of rows that chips share out each works on its part of every one."""
@@ -246,7 +256,8 @@ class OnEach(Evidence):
 
 class Exchanged(Frozen):
     """A collective as prose says it: what is moved over which axes and how large its message is; and why, as it is played:
-    of what it is, and which dimensions the axes split before and after it."""
+    of what it is, and which dimensions the axes split before and after it. It is carried out in each of the ``turns`` of the
+    repeats around it; ``once`` is for all microbatches."""
 
     collective: str
     axes: tuple[str, ...]
@@ -256,6 +267,8 @@ class Exchanged(Frozen):
     before: tuple[str, ...]
     after: tuple[str, ...]
     rows: int
+    once: bool
+    turns: Formula | None
     message: Formula
     share: Formula
 
@@ -316,11 +329,9 @@ class Divided(Facts):
 
 
 class Exchanges(Facts):
-    """Facts of what a link carries for a statement: the collectives over it, in their order, in each of the ``turns``
-    of the repeats around it."""
+    """Facts of what a link carries for a statement: the collectives over it, in their order."""
 
     exchanges: tuple[Exchanged, ...]
-    turns: Formula | None = None
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         evidence = step.evidence
@@ -331,18 +342,16 @@ class Exchanges(Facts):
         mine = [act for act in script.acts if script.run.payer[act.result] == evidence.name]
         moved = [(act.result, one) for act in mine for one in meshed.parts[act.result].moved]
         over = [(result, one) for result, one in moved if evidence.resource in dict(meshed.shares(one, exact))]
-        return (
-            len(self.exchanges) == len(over)
-            and Run(script, "chips").runs(mine[0], self.turns, exact)
-            and all(
-                said.result == result and self._same(said, one, evidence, exact)
-                for said, (result, one) in zip(self.exchanges, over, strict=True)
-            )
+        return len(self.exchanges) == len(over) and all(
+            said.result == result and self._same(said, one, evidence, exact)
+            for said, (result, one) in zip(self.exchanges, over, strict=True)
         )
 
     def _same(self, said: Exchanged, one: Moved, evidence: OnEach, exact: Exact) -> bool:
-        told = said.collective, said.axes, said.array, said.of, said.before, said.after, said.rows
+        told = said.collective, said.axes, said.array, said.of, said.before, said.after, said.rows, said.once
         message = exact.rational(said.message) - evidence.meshed.message(one, exact)
         share = exact.rational(said.share) - dict(evidence.meshed.shares(one, exact))[evidence.resource]
-        played = one.collective, one.axes, one.array, one.of, one.before, one.after, one.rows
-        return told == played and message.is_zero() and share.is_zero()
+        played = one.collective, one.axes, one.array, one.of, one.before, one.after, one.rows, one.once
+        run, act = Run(evidence.meshed.script, "chips"), evidence.meshed.script.act[said.result]
+        often = run.runs(replace(act, turns=one.around(act)), said.turns, exact)
+        return told == played and message.is_zero() and share.is_zero() and often

@@ -20,13 +20,13 @@ SLOW_FIRST: Mapping[str, bool] = {"reduce-scatter": False, "all-reduce": False, 
 
 
 def require_conventions(
-    script: Script, mesh: Sequence[MeshAxis], plan: Iterable[Planned], parts: Mapping[str, Part]
+    script: Script, mesh: Sequence[MeshAxis], plan: Iterable[Planned], parts: Mapping[str, Part], *, each: bool = False
 ) -> None:
     """Raises :class:`~symroof.errors.CheckError` where a plan that comes out is another than the one that is meant."""
     for planned in plan:
         for _, moves in groupby(planned.moves, lambda move: (move.array, move.of == "operand")):
             _require_order(tuple(moves), tuple(mesh))
-    _require_reduced_once(script, parts)
+    _require_reduced_once(script, parts, each)
 
 
 def _require_order(moves: Sequence[Move], mesh: tuple[MeshAxis, ...]) -> None:
@@ -45,20 +45,24 @@ def _require_order(moves: Sequence[Move], mesh: tuple[MeshAxis, ...]) -> None:
             raise CheckError(f"one {move.collective} of {move.array} goes over several links")
 
 
-def _require_reduced_once(script: Script, parts: Mapping[str, Part]) -> None:
-    """Contributions to one gradient that lack the same are added before they are reduced."""
+def _require_reduced_once(script: Script, parts: Mapping[str, Part], each: bool) -> None:
+    """Contributions to one gradient that lack the same are added before they are reduced; so those of microbatches, but where
+    they are reduced ``each`` time."""
     uses = [name for act in script.acts for name in act.operands]
     for act in script.acts:
         if not act.back or not act.adds or len(act.operands) < 2:
             continue
-        made = [script.act.get(name) for name in act.operands]
+        if each and any(moved.once and moved.of == "sums" for moved in parts[act.result].moved):
+            raise CheckError(f"what {act.result} adds up is reduced after the last microbatch alone")
+        added = act.operands[1 if script.adds_batches(act) and not each else 0 :]
+        made = [script.act.get(name) for name in added]
         if any(
             one is None or uses.count(one.result) > 1 or one.turns != act.turns or not one.shares_out for one in made
         ):
             continue
         lacks = {
             tuple((move.collective, move.axes, move.before) for move in parts[name].moved if move.of == "sums")
-            for name in act.operands
+            for name in added
         }
         if len(lacks) == 1 and lacks != {()}:
             raise CheckError(f"what {act.result} adds up is reduced one by one")

@@ -26,7 +26,7 @@ from symroof.errors import CheckError
 from symroof.formula import Frozen
 from symroof.proof.collectives import MeshAxis
 from symroof.proof.rows import DEFINITIONS, exchanged
-from symroof.proof.script import Act, Script
+from symroof.proof.script import Act, Script, Turn
 
 # The chips on an axis that is played: as many as these where it has as many.
 SIZES = (2, 3)
@@ -56,7 +56,7 @@ class Planned(Frozen):
 class Moved(Frozen):
     """A move as it was carried out; ``apart`` are the axes that cut its message, ``rows`` how many numbers of each row ``over``
     a label it moves, 0 for the whole array. ``before`` and ``after`` are the labels that the axes cut there and then: those
-    of the work for partial sums, and for what an operand is brought to."""
+    of the work for partial sums, and for what an operand is brought to. What is moved ``once`` is not moved in every microbatch."""
 
     collective: str
     axes: tuple[str, ...]
@@ -67,6 +67,11 @@ class Moved(Frozen):
     after: tuple[str, ...] = ()
     rows: int = 0
     over: str | None = None
+    once: bool = False
+
+    def around(self, act: Act) -> tuple[Turn, ...]:
+        """The turns of an act in each of which it is carried out."""
+        return tuple(turn for turn in act.turns if not (self.once and turn.batch))
 
 
 class Part(Frozen):
@@ -165,8 +170,9 @@ class Chips:
         moved += self._rows(act, planned.moves, work)
         goal = self._split(act.result)
         after = [move for move in planned.moves if move.of in ("sums", "result")]
+        waited = not self._whole(form) and self.script.adds_batches(act)
         form, done = self._moved(act.result, form, after, self._boxes(goal), goal)
-        moved += done
+        moved += [replace(one, once=waited) for one in done]
         if len(moved) != len(planned.moves):
             raise CheckError(f"{act.result} moves what it does not use")
         self.forms[act.result] = [self._ended(act, form)]
@@ -178,7 +184,7 @@ class Chips:
         """What every chip has once it has worked, and what was moved for that: its own part of the result, added up over what
         it has of the rest; or sums that wait, as they are."""
         work, labels = planned.work, self.script.array[act.result].labels
-        if not self._whole(self.forms[act.operands[0]][0]):
+        if not all(self._whole(self.forms[name][0]) for name in act.operands):
             form = self._added(act)
             if {pair for held in form for pair in held.blocks} != {*work}:
                 raise CheckError(f"{act.result} lies as what it adds up")
@@ -213,7 +219,8 @@ class Chips:
 
     def _added(self, act: Act) -> Form:
         """Sums that are not whole yet, added to one another or handed on."""
-        forms = [self.forms[name][0] for name in act.operands]
+        batches = self.script.adds_batches(act)  # those before left what this one leaves
+        forms = [self.forms[name][0] for name in act.operands[1 if batches else 0 :]]
         if not act.adds:
             raise CheckError(f"{act.result} takes what is not added up")
         if any(one.blocks != other.blocks for form in forms[1:] for one, other in zip(forms[0], form, strict=True)):
@@ -236,6 +243,8 @@ class Chips:
         if not mine:
             return []
         form, moved = self._moved(name, self._sliced(forms[0], boxes, mine), mine, boxes, work)
+        if not act.back and self.script.root(name) in self.keep and any(turn.batch for turn in act.turns):
+            moved = [replace(one, once=True) for one in moved]
         if [held.blocks for held in form] != boxes:
             raise CheckError(f"{name} does not come to where {act.result} needs it")
         forms.append(form)

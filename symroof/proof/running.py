@@ -127,7 +127,9 @@ class Run(Evidence):
                 around = () if made is None else made.turns
                 every = {turn.place: turn for act in script.acts for turn in act.turns if turn.place in forward}
                 entering = script.seen(seen, acts[payer].turns)
-                turns = tuple(turn for turn in every.values() if turn in around or turn.enters in entering)
+                turns = tuple(
+                    turn for turn in every.values() if not turn.batch and (turn in around or turn.enters in entering)
+                )
                 kept[name] = max(kept.get(name, ()), turns, key=len)
         return {
             name: tuple(
@@ -149,7 +151,7 @@ class Run(Evidence):
         bits, counted = self.script.array[name].bits, self.script.array[rows or name]
         return Rat(Poly.number(Fraction(bits, 8))) * self._elements(counted, exact)
 
-    def turned(self, turns: tuple[Turn, ...], exact: Exact) -> Rat:
+    def turned(self, turns: Iterable[Turn], exact: Exact) -> Rat:
         return reduce(mul, (exact.rational(turn.times) for turn in turns), Rat(ONE))
 
     def runs(self, act: Act, turns: Formula | None, exact: Exact) -> bool:
@@ -164,9 +166,7 @@ class Run(Evidence):
 
     def _copies(self, name: str) -> tuple[Turn, ...]:
         """In which turns a declared tensor is another: those of what uses it."""
-        if self.script.array[name].shared:
-            return ()
-        return next((act.turns for act in self.script.acts if name in act.operands), ())
+        return tuple(turn for turn in self.script.own_turns(name) if not turn.batch)
 
 
 class Transfers(Run):
@@ -247,7 +247,11 @@ class Tokens(Facts):
         pixels = any(act.function == "windows" for act in script.acts)
         if pixels or any(set.intersection(*map(set, script.labels((*act.operands, act.result)))) for act in weighed):
             return False
-        same = (exact.rational(rate.above) - exact.rational(_elements(tokens))).is_zero()
+        batches = {tuple(turn for turn in act.turns if turn.batch) for act in weighed}
+        if len(batches) != 1:
+            return False
+        told = exact.rational(_elements(tokens)) * Run(script, "flops").turned(batches.pop(), exact)
+        same = (exact.rational(rate.above) - told).is_zero()
         return bool(tokens) and same and rate.below == Name("T_lower")
 
 

@@ -42,12 +42,17 @@ class Array(Frozen):
 
 
 class Turn(Frozen):
-    """A repeat: ``place`` tells it from others, ``leaves`` is what the next turn takes as what ``enters``."""
+    """A repeat: ``place`` tells it from others, ``leaves`` is what the next turn takes as what ``enters``. Where nothing leaves
+    the turns are microbatches: each goes forward and back before the next."""
 
     place: int
     times: Formula
     leaves: str
     enters: str = ""
+
+    @property
+    def batch(self) -> bool:
+        return not self.leaves
 
 
 class Masked(Frozen):
@@ -198,6 +203,25 @@ class Script(Frozen):
     def contracts(self, act: Act) -> bool:
         """Whether some loop of a product has no place in its result."""
         return act.multiplies and bool(self.loops(act).missing_in(self.array[act.result].labels))
+
+    def own_turns(self, name: str) -> tuple[Turn, ...]:
+        """The turns in each of which an array is another one: those in which it is made; of what is declared an input is another
+        in each microbatch, what is shared the same in all turns, all else another in the turns that use it."""
+        if name in self.act:
+            return self.act[name].turns
+        turns = next((act.turns for act in self.acts if name in act.operands), ())
+        if self.array[name].role == "input":
+            return tuple(turn for turn in turns if turn.batch)
+        return () if self.array[name].shared else turns
+
+    def adds_batches(self, act: Act) -> bool:
+        """Whether an act adds up what all microbatches give: the turns around it are those that have an array of their own of
+        which it makes the gradient, and microbatches."""
+        if not act.back or act.undoes or act.kind != SUM or not any(turn.batch for turn in act.turns):
+            return False
+        own = {turn.place for turn in self.own_turns(act.of) if not turn.batch}
+        before = self.array[act.operands[0]].role == "before"
+        return before and {~turn.place for turn in act.turns if not turn.batch} == own
 
     @cached_property
     def split(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:

@@ -48,7 +48,8 @@ class Options(TypedDict, total=False):
     the peak rate, ``dtype`` that of tensors without one, ``chips`` files of your own, ``let`` named formulas,
     ``functions`` the operations for each element of functions in programs, ``solve`` a relation between quantities that is
     to be solved for ``solve_for``, ``training`` whether the backward pass is part of it, ``keep`` weights that stay gathered
-    for it on a mesh and ``regather`` what does not, ``config`` a config.json that has the sizes of a model, ``lang`` the language of pages: en, ko or zh.
+    for it on a mesh and ``regather`` what does not, ``reduce`` whether the gradients of microbatches are added up over the chips
+    after the ``last`` or after ``each``, ``config`` a config.json that has the sizes of a model, ``lang`` the language of pages: en, ko or zh.
     """
 
     assume: str | Iterable[str] | None
@@ -70,6 +71,7 @@ class Options(TypedDict, total=False):
     config: str | Path | None
     keep: str | Sequence[str] | None
     regather: str | Sequence[str] | None
+    reduce: str | None
     statement: str | None
     lang: str | None
     solve: str | None
@@ -137,7 +139,7 @@ def problem_on_each(
         changed = {
             "hardware",
             *said,
-            *(("operation",) if said.keys() & {"training", "keep", "regather", "mesh"} else ()),
+            *(("operation",) if said.keys() & {"training", "keep", "regather", "reduce", "mesh"} else ()),
             *(("joint",) if "link" in said else ()),
             *(("at", "unmodelled") if "config" in said else ()),
         } & Problem.__dataclass_fields__.keys()

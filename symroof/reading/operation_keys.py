@@ -27,6 +27,8 @@ EXAMPLE = "{ f = 3 }"
 GATHERED = {"keep": True, "regather": False}
 # The tensors that may have a type of their own: what is declared as weights and as caches, all else, and the weights that are frozen.
 TYPED = ("weights", "caches", "activations", "frozen")
+# When chips add up the gradients of microbatches.
+REDUCED = ("last", "each")
 COSTS = ("flops", "reads", "writes")
 SIZE = re.compile(r"[^\W\d]\w*\b(?!\s*\()")  # a word that is no function
 
@@ -57,7 +59,17 @@ def operation_of(options: Mapping[str, Any]) -> Program:
     for key, of_weights in GATHERED.items():
         if options.get(key) is not None:
             program = _gathered(program, key, options[key], of_weights=of_weights)
+    if options.get("reduce") is not None:
+        program = _reduced(program, text(options, "reduce") or "")
     return program
+
+
+def _reduced(program: Program, when: str) -> Program:
+    """When the gradients of microbatches are added up over the chips."""
+    require_one_of(when, REDUCED, f"reduce: {when!r} says no time")
+    if not any(repeat.accumulates for line in program.forward for repeat in line.repeats):
+        raise ReadingError("reduce: the program has no microbatches", expected="accumulate M { … } in the operation")
+    return replace(program, each=when == "each")
 
 
 def _gathered(operation: Program, key: str, value: Any, *, of_weights: bool) -> Program:

@@ -8,20 +8,21 @@
               | NAME "=" FUNCTION "(" NAME ["," DIM] ")" ["->" type]
               | NAME "=" ("sum" | "mean" | "max") "(" NAME { "," DIM } ")" ["->" type]
               | ("fuse" | "recompute") "{" program "}"
-              | "repeat" size ["as" NAME "=" NAME] "{" program "}"
+              | "repeat" size ["shared"] ["as" NAME "=" NAME] "{" program "}"
+              | "accumulate" size "{" program "}"                      microbatches: inputs of their own, the weights of all
               | "block" NAME "{" program "}"
               | "where" NAME "=" formula { "," NAME "=" formula }
               | "output" NAME { "," NAME }                             what is returned although it is used
     role      = "input" | "weight" | "cache"
 
-The words frozen, shared, input, weight, cache, output, fuse, recompute, repeat, block, where are words only where a statement starts that is not
+The words frozen, shared, input, weight, cache, output, fuse, recompute, repeat, accumulate, block, where are words only where a statement starts that is not
 ``word = …``. Tensors have names of their own, beside those of sizes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
@@ -32,6 +33,7 @@ from symroof.model.dtype import Dtype
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
 from symroof.model.mesh_axes import MeshAxis
+from symroof.model.nodes import weights_of
 from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, Recompute, Repeat, Statement, turns_of
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.expressions import read_expression
@@ -46,10 +48,11 @@ from symroof.weight import Terms, depth, terms
 WORD = re.compile(r"[^\W\d]\w*\b(?!\s*\()")
 # What may stand in what: a fuse holds statements, a block fuses and statements.
 NO_PLACE = {
-    "fuse": ("fuse", "repeat", "block", "recompute"),
-    "block": ("block", "repeat", "recompute"),
-    "recompute": ("repeat", "recompute"),
-    "repeat": (),
+    "fuse": ("fuse", "repeat", "block", "recompute", "accumulate"),
+    "block": ("block", "repeat", "recompute", "accumulate"),
+    "recompute": ("repeat", "recompute", "accumulate"),
+    "repeat": ("accumulate",),
+    "accumulate": ("accumulate",),
 }
 DEEPEST = 16
 
@@ -150,7 +153,11 @@ class ProgramReader(SizeReader):
             if declared.tensor.name not in self.used:
                 raise self.error(f"nothing uses {declared.tensor.name}", "a statement that does", token=token)
             users = [line for line in program.lines if declared.tensor in line.statement.operands]
-            if not declared.alike and len({turns_of(line.repeats) for line in users}) > 1:
+            batches = {tuple(r for r in line.repeats if r.accumulates) for line in users}
+            if declared.role == "input" and len(batches) > 1:
+                shown = f"{declared.tensor.name} is an input of each microbatch and of what is outside of them"
+                raise self.error(shown, "an input of its own for each", token=token)
+            if not declared.alike and len({turns_of(weights_of(line.repeats)) for line in users}) > 1:
                 shown = f"{declared.tensor.name} is used in the turns of a repeat and outside of them"
                 cure = f"a {declared.role} of its own for each: every turn has weights and caches of its own"
                 raise self.error(shown, cure, token=token)
@@ -228,6 +235,8 @@ class ProgramReader(SizeReader):
             return [Block(name, self._braced(word))]
         elif word.text == "repeat":
             return [self._repeat(word)]
+        elif word.text == "accumulate":
+            return [self._accumulate(word)]
         elif word.text == "mesh":
             self._mesh_declared(word)
         elif word.text == "output":
@@ -266,7 +275,8 @@ class ProgramReader(SizeReader):
         """The statements between braces."""
         around = next((outer for outer in self.inside if word.text in NO_PLACE[outer]), None)
         if around:
-            raise self.error(f"a {word.text} has no place in a {around}", "statements", token=word)
+            shown = f"{_one(word.text)} has no place in {_one(around)}"
+            raise self.error(shown, "statements", token=word)
         if len(self.inside) == DEEPEST:
             raise self.error(f"this stands in {DEEPEST} braces", "fewer of them", token=word)
         self.expect("{")
@@ -308,10 +318,8 @@ class ProgramReader(SizeReader):
             raise self.error("an axis is declared twice", token=word)
 
     def _repeat(self, word: Token) -> Repeat:
-        times = self._formula(lambda: self.at("as", "{", "=", END))
-        carried = None
-        if self.at("="):
-            raise self.error(expected="'as' before the names, as in repeat L as x = y {")
+        times, carried = self._times(word), None
+        alike = self.accept("shared")
         if self.accept("as"):
             enters = self.take("word", "a tensor")
             self.expect("=")
@@ -320,6 +328,8 @@ class ProgramReader(SizeReader):
         body = self._braced(word)
         made = {name: t for name, t in self.known.items() if name not in outside}
         inside = {str(t.name) for s in _statements(body) for t in s.operands}
+        if alike:
+            self._share(inside, word)
         if carried is not None:
             enters, leaves = carried
             for token, among in ((enters, outside), (leaves, made)):
@@ -346,6 +356,32 @@ class ProgramReader(SizeReader):
             expected = f"repeat … as x = {last.name} {{ … }}, where x of a turn is {last.name} of the one before"
             raise self.error(f"{shown} from outside {have} the type of {last.name}, {last}", expected, token=word)
         return Repeat(times, same[0], str(last.name), body)
+
+    def _accumulate(self, word: Token) -> Repeat:
+        """Microbatches: what one of them makes is gone after it."""
+        times, body = self._times(word), self._braced(word)
+        self.gone |= {statement.name for statement in _statements(body)}
+        return Repeat(times, "", "", body)
+
+    def _times(self, word: Token) -> Formula:
+        """How many turns there are."""
+        times = self._formula(lambda: self.at("as", "shared", "{", "=", END))
+        if self.at("="):
+            raise self.error(expected=f"'as' before the names, as in {word.text} L as x = y {{")
+        return times
+
+    def _share(self, inside: Container[str], word: Token) -> None:
+        """The weights and caches that stand in a repeat are the same in all of its turns."""
+        stocks = [i for i, (d, _) in enumerate(self.declared) if d.role != "input" and d.tensor.name in inside]
+        if not stocks:
+            raise self.error("the turns share no weight", "a weight or a cache in the repeat", token=word)
+        for i in stocks:
+            declared, token = self.declared[i]
+            self.declared[i] = replace(declared, shared=True), token
+
+
+def _one(word: str) -> str:
+    return f"an {word}" if word == "accumulate" else f"a {word}"
 
 
 def _statements(body: tuple[Node, ...]) -> Iterator[Statement]:

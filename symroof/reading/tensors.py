@@ -17,7 +17,7 @@ from symroof.reading.scanner import Token, scan_long
 
 COMMENT = re.compile(r"#[^\n]*")
 END = ";"
-WORDS = (*ROLES, "frozen", "shared", "output", "fuse", "recompute", "repeat", "block", "where", "mesh")
+WORDS = (*ROLES, "frozen", "shared", "output", "fuse", "recompute", "repeat", "accumulate", "block", "where", "mesh")
 STATEMENT = re.compile(rf"(?:^|[;{{])\s*(?:({'|'.join(WORDS)})\b(?!\s*=)|[^\W\d]\w*\s*=(?![=>]))", re.MULTILINE)
 # A statement goes on in the next line behind one of these, and where that begins with one.
 OPEN = ("*", "+", "-", ",", "->", "=", ":", "(", "[", "@", ".", "{")
@@ -46,6 +46,7 @@ class TensorReader(EinsumReader):
         self.seen: list[Statement] = []  # what operands are seen as, before the statement that has them
         self.reshaped: list[tuple[Function, Tensor, Tensor, Token]] = []
         self.used: set[str] = set()
+        self.gone: set[str] = set()  # what a microbatch made, once it is over
         self.sized: dict[str, Token] = {}
 
     def scanned(self) -> Sequence[Token]:
@@ -129,6 +130,9 @@ class TensorReader(EinsumReader):
         return dim
 
     def _operand(self, token: Token) -> Tensor:
+        if token.text in self.gone:
+            shown = f"{token.text} is one of each microbatch, and gone after it"
+            raise self.error(shown, "what uses it within the braces of accumulate", token=token)
         if token.text not in self.known:
             hint = suggestion(token.text, self.known) or f"declare it: input {token.text}: bf16[…]"
             if token.text in self.functions:

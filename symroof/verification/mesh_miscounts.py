@@ -18,7 +18,6 @@ from symroof.derivation.per_chip import HELD
 from symroof.formula import Compare, Frozen, Name, mapped, names
 from symroof.model.chip_costs import carried, message, resource_of
 from symroof.model.mesh_axes import WIRINGS
-from symroof.model.nodes import turns_of
 from symroof.model.placing import Move
 from symroof.model.program import Program
 from symroof.model.resources import time_name
@@ -114,11 +113,11 @@ def on_chips(counted: Counted) -> Worlds:
 
 
 def _sent(program: Program) -> Iterator[_Sent]:
-    turns = {line.statement.name: turns_of(line.repeats) for line in program.lines}
+    around = {line.statement.name: line.repeats for line in program.lines}
     for owner, cost in program.on_chip.items():
         for move in cost.moves:
             for resource, share in carried(move, program):
-                amount = program.resolved(turns[owner] * share * message(move, program))
+                amount = program.resolved(move.turns(around[owner]) * share * message(move, program))
                 yield _Sent(owner, resource, move, amount)
 
 

@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 
 
 class Said(Frozen):
-    """An exchange, the statement that pays for it, whether that is in the backward pass, and how often it is run."""
+    """An exchange, the statement that pays for it, and whether that is in the backward pass."""
 
     exchange: Exchanged
     statement: str
     backward: bool
-    turns: Formula | None
 
 
 class Wiring(Frozen):
@@ -108,10 +107,10 @@ class Mesh:
         """Every exchange, in the order of the statements; one over several axes is on a step for each."""
         found: dict[tuple[Exchanged, str], Said] = {}
         for step in self.steps[Reason.SENT]:
-            name, turns = about(step), step.facts.turns
+            name = about(step)
             for exchange in step.facts.exchanges:
                 back = self.program.owners[name].backward
-                found.setdefault((exchange, name), Said(exchange, name, back, turns))
+                found.setdefault((exchange, name), Said(exchange, name, back))
         return tuple(found.values())
 
     def over(self, resource: str) -> tuple[Said, ...]:

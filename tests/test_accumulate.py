@@ -1,0 +1,209 @@
+"""Microbatches: each has inputs of its own and the weights of all, goes forward and back before the next, and adds to the gradients of
+those before it. Against finite differences and loops, against one batch, and on meshes against what each turn would send."""
+
+from dataclasses import replace
+
+import pytest
+from test_training import at, counted, random_program, require_differences, trained
+
+import symroof as sr
+from symroof.derivation.meanings import script_of
+from symroof.errors import CheckError, ReadingError
+from symroof.model import backward, placing
+from symroof.model.statement_costs import amounts, traffic_of_tensors
+from symroof.reading.programs import read_program
+
+BODY = "h = x * W -> bf16[B, F]; a = gelu(h); y = a * V -> bf16[B, D]"
+HEAD = "input x: bf16[B, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; "
+MLP = HEAD + f"accumulate M {{ {BODY} }}"
+LAYERS = HEAD + f"accumulate M {{ repeat L as x = y {{ {BODY} }} }}"
+PROGRAMS = {
+    "mlp": MLP,
+    "layers": LAYERS,
+    "two uses of a weight": HEAD
+    + "accumulate 2 { h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D]; g = y * W -> bf16[B, F]; z = gelu(g) }",
+    "a weight outside too": HEAD + "accumulate 2 { h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D] }; n = silu(V)",
+    "tied layers": HEAD.replace("weight W", "shared weight W") + f"accumulate 2 {{ repeat 2 as x = y {{ {BODY} }} }}",
+    "layers and more": HEAD
+    + f"weight U: bf16[D, E]; accumulate M {{ repeat 2 as x = y {{ {BODY} }}; l = y * U -> bf16[B, E] }}",
+    "an input of all layers": HEAD
+    + "input e: bf16[B, D]; accumulate 2 { repeat 2 as x = z { h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D]; z = y + e } }",
+    "what is made outside": HEAD + "G = silu(W); accumulate 2 { h = x * G -> bf16[B, F]; y = h * V -> bf16[B, D] }",
+    "frozen": HEAD.replace("weight W", "frozen weight W") + f"accumulate M {{ {BODY} }}",
+    "made again": HEAD + f"accumulate 2 {{ repeat 2 as x = y {{ recompute {{ {BODY} }} }} }}",
+    "two of them": HEAD
+    + f"input u: bf16[B, D]; weight U: bf16[D, F]; accumulate 2 {{ {BODY} }}; accumulate 3 {{ r = u * U -> bf16[B, F]; s = silu(r) }}",
+    "repeats in repeats": HEAD
+    + f"accumulate 2 {{ repeat 2 as x = z {{ repeat 2 as x = y {{ {BODY} }}; z = silu(y) }} }}",
+}
+SIZES = {"B": 8, "D": 16, "F": 32}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients_are_those_of_finite_differences_and_everything_is_counted_in_loops(name):
+    program = trained(PROGRAMS[name])
+    require_differences(program)
+    assert {step.check.status for step in counted(PROGRAMS[name])} == {"proved"}
+    assert read_program(str(program)) == read_program(PROGRAMS[name])
+    sr.derive(PROGRAMS[name], on="h100")
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_random_program_in_microbatches(seed):
+    lines = random_program(seed).split("\n")
+    first = next(i for i, line in enumerate(lines) if " = " in line or line.startswith(("fuse", "repeat")))
+    body = [line for line in lines[first:] if not line.startswith(("input", "weight"))]
+    declared = [line for line in lines if line not in body]
+    text = "\n".join([*declared, "accumulate 2 {", *body, "}"])
+    require_differences(trained(text), seed)
+    assert {step.check.status for step in counted(text)} == {"proved"}
+
+
+@pytest.mark.parametrize("name", ["mlp", "layers"])
+def test_one_microbatch_is_a_batch(name):
+    """At M = 1 everything is what it is without microbatches, but for the sum that gradients are added to."""
+    one = trained(PROGRAMS[name].replace("accumulate M", "accumulate 1"))
+    plain = trained(PROGRAMS[name].replace("accumulate M { ", "").removesuffix(" }"))
+    put = {**SIZES, "L": 3}
+    here, there = (amounts(program, "fma") for program in (one, plain))
+    for what in ("params", "weights", "saved", "gradients", "flops_forward", "flops_backward"):
+        assert at(here[what], put) == at(there[what], put), what
+    added = at(here["ops"], put) - at(there["ops"], put)
+    assert added == 2 * 16 * 32 * (1 if name == "mlp" else 3)
+
+
+def test_what_is_kept_is_that_of_one_microbatch():
+    """Of the same tokens in M microbatches the activations are an M-th, and weights are read M times."""
+    whole = sr.derive(MLP, on="h100", training=True, at="B=64,D=16,F=32,M=1")
+    parts = sr.derive(MLP, on="h100", training=True, at="B=8,D=16,F=32,M=8")
+    for what in ("flops", "params", "gradients"):
+        assert whole.value(what) == parts.value(what)
+    assert whole.value("saved") == 8 * parts.value("saved")
+    moved = traffic_of_tensors(trained(MLP))
+    for name in ("W", "dW", "dW_before"):
+        one, eight = (at(moved[name], {**SIZES, "M": m}) for m in (1, 8))
+        assert eight == 8 * one > 0, name
+
+
+def test_tokens_are_those_of_all_microbatches():
+    d = sr.derive(MLP, on="h100", training=True, at="B=8,D=16,F=32,M=8")
+    assert "6BM params" in d.to_text().replace("\N{NO-BREAK SPACE}", " ")
+    whole = sr.derive(MLP, on="h100", at="B=8,D=4096,F=8192,M=8")
+    plain = sr.derive(HEAD + BODY, on="h100", at="B=8,D=4096,F=8192")
+    assert whole.value("T_lower") == pytest.approx(8 * plain.value("T_lower"))
+    assert whole.value("tokens_per_second") == pytest.approx(plain.value("tokens_per_second"))
+
+
+SPLIT = {
+    "data": "mesh X = 4 on ICI; " + LAYERS.replace("[B,", "[B_X,"),
+    "fsdp": "mesh X = 4 on ICI; "
+    + LAYERS.replace("[B,", "[B_X,").replace("[D, F]", "[D_X, F]").replace("[F, D]", "[F_X, D]"),
+    "fsdp and tensors": "mesh X = 4, Y = 2 on ICI; "
+    + LAYERS.replace("[B, D]", "[B_X, D]")
+    .replace("[D, F]", "[D_X, F_Y]")
+    .replace("[F, D]", "[F_Y, D_X]")
+    .replace("[B, F]", "[B_X, F_Y]"),
+}
+PUT = {"B": 512, "D": 256, "F": 1024, "L": 3}
+
+
+def step(name, batches, **options):
+    return sr.derive(SPLIT[name], on="tpu-v5p", training=True, at={**PUT, "M": batches}, **options)
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_gradients_are_added_up_over_the_chips_once(name):
+    """Of the bytes that X carries gathers grow with the microbatches, and what adds gradients up does not; kept weights are gathered
+    once. Each time everything grows."""
+    sent = {m: step(name, m).value("sent(X)") for m in (1, 2, 5)}
+    each = {m: step(name, m, reduce="each").value("sent(X)") for m in (1, 2, 5)}
+    kept = {m: step(name, m, keep="W,V").value("sent(X)") for m in (1, 2, 5)}
+    assert sent[1] == each[1]
+    assert each[5] == 5 * each[1]
+    gathered = sent[2] - sent[1]
+    assert sent[5] - sent[1] == 4 * gathered
+    assert each[1] - gathered > 0
+    assert kept[1] == kept[2] == kept[5]
+    if name == "data":
+        assert gathered == 0
+        ring = 2 * (3 / 4) / 2  # an all-reduce, over both directions
+        assert sent[5] == 3 * 2 * (2 * 256 * 1024) * ring
+    d = step(name, 5)
+    assert {s.check.status for s in d.steps if s.check} == {"proved"}
+    assert "once for all microbatches" in d.to_text().replace("\n", " ").replace("             ", "")
+
+
+def test_what_is_added_up_late_is_held_whole():
+    """Rajbhandari et al., arXiv:1910.02054: gradients that are split have to be reduced in each microbatch."""
+    late, each = step("fsdp", 8), step("fsdp", 8, reduce="each")
+    assert late.value("gradients_per_chip") == 4 * each.value("gradients_per_chip") == late.value("gradients")
+    assert late.value("weights_per_chip") == each.value("weights_per_chip") == late.value("weights") / 4
+    assert late.value("bytes_per_chip") > each.value("bytes_per_chip")
+
+
+def test_turns_that_share_everything():
+    """repeat … shared says of each weight in it that it is shared."""
+    rest = "input x: bf16[B, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; "
+    body = "{ h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D] }"
+    said = read_program(f"{rest}repeat 3 shared as x = y {body}")
+    assert said == read_program(f"{rest.replace('weight', 'shared weight')}repeat 3 as x = y {body}")
+    assert said.shared == ("W", "V")
+    assert read_program(str(said)) == said
+
+
+@pytest.mark.parametrize("fault", ["kept for all", "not added up", "reduced each time", "tokens of one"])
+def test_faults_are_refused(monkeypatch, fault):
+    text, options = MLP, {}
+    if fault == "kept for all":
+        monkeypatch.setattr("symroof.model.statement_costs.weights_of", lambda repeats: repeats)
+    if fault == "not added up":
+        honest = backward._Reverse._added_up
+
+        def without(self, name, inner, body, *, accumulates=False):
+            found = honest(self, name, inner, body, accumulates=accumulates)
+            body[-1] = replace(body[-1], operands=body[-1].operands[1:] * 2)
+            return found
+
+        monkeypatch.setattr(backward._Reverse, "_added_up", without)
+    if fault == "reduced each time":
+        text, options = SPLIT["data"], {}
+        monkeypatch.setattr(placing.Move, "around", lambda self, repeats: tuple(repeats))
+    if fault == "tokens of one":
+        monkeypatch.setattr("symroof.model.tokens.turns_of", lambda repeats: sr.symbols.symbol("B") ** 0)
+    with pytest.raises(CheckError):
+        sr.derive(text, on="tpu-v5p", training=True, **options)
+        sr.derive(text, on="tpu-v5p", at="B=8,D=16,F=32,M=4").value("tokens_per_second")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (HEAD + "accumulate M { }", "nothing between the braces"),
+        (MLP + "; z = relu(y)", "y is one of each microbatch, and gone after it"),
+        (MLP + "; z = relu(x)", "x is an input of each microbatch and of what is outside of them"),
+        (HEAD + f"repeat 2 as x = y {{ accumulate 2 {{ {BODY} }} }}", "an accumulate has no place in a repeat"),
+        (HEAD + f"accumulate 2 {{ accumulate 2 {{ {BODY} }} }}", "an accumulate has no place in an accumulate"),
+        ("input x: bf16[B, D]; repeat 2 shared as x = y { y = relu(x) }", "the turns share no weight"),
+        (HEAD + f"accumulate M = 2 {{ {BODY} }}", "accumulate L as x = y"),
+    ],
+)
+def test_what_is_refused_says_why(text, said):
+    with pytest.raises(ReadingError) as caught:
+        read_program(text)
+    assert said in str(caught.value)
+
+
+def test_options_that_say_nothing_are_refused():
+    with pytest.raises(ReadingError, match="has no microbatches"):
+        sr.derive(HEAD + BODY, on="h100", training=True, reduce="each")
+    with pytest.raises(ReadingError, match="says no time"):
+        sr.derive(MLP, on="h100", training=True, reduce="never")
+
+
+def test_the_second_engine_knows_batches_from_layers():
+    """A sum over layers is none over microbatches."""
+    tied = HEAD.replace("weight W", "shared weight W") + f"accumulate 2 {{ repeat 2 as x = y {{ {BODY} }} }}"
+    script = script_of(trained(tied))
+    sums = [act.result for act in script.acts if act.back and not act.undoes and act.kind == "+"]
+    assert [name for name in sums if script.adds_batches(script.act[name])] == ["dV", "dW"]
+    assert len(sums) == 3
