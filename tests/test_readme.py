@@ -82,6 +82,7 @@ where D = K*H
 v = t -> bf16[B, D]
 u = v -> bf16[B, K, H]
 d = q * q[T -> Z] -> bf16[B, T, Z]
+ff = f / sqrt(H)
 n = sum(f, T)
 fuse {
   g = q * k -> bf16[B, T, S] masked S <= T
@@ -124,7 +125,7 @@ def test_a_statement_of_the_reference_is_read(text):
 
 
 def test_the_program_of_the_reference_is_read():
-    assert len(read_program(PROGRAM).lines) == 20
+    assert len(read_program(PROGRAM).lines) == 21
 
 
 @pytest.mark.parametrize("text", [text for text, _ in CLAIMS])

@@ -29,6 +29,7 @@ STATEMENTS = (
         "g = q * k -> bf16[B, T, S] masked S <= T",
         "in a fuse: the pairs that a causal mask leaves; … from the first: row t meets t",
     ),
+    ("ff = f / sqrt(H)", "times a number or sizes: 0.5 * x, x * (1/H), x / 8; one operation for each element"),
     ("n = sum(f, T)", "over a dimension, or several; mean(x, D) and max(x, D) likewise"),
     ("v = t -> bf16[B, D]", "the same tensor, split otherwise: an exchange; alone it is a program too"),
     (

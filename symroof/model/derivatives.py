@@ -58,7 +58,8 @@ def through_function(statement: Statement, place: int, gradient: Tensor, result:
     if function.gathers:
         return Statement("function", (*operands[1:], gradient), result, back)
     back = back if first else replace(back, kinds=())
-    return Statement("function", (*_kept(statement, place), gradient), result, back, statement.over)
+    operands = (*_kept(statement, place), gradient)
+    return Statement("function", operands, result, back, statement.over, factor=statement.factor)
 
 
 def _kept(statement: Statement, place: int) -> tuple[Tensor, ...]:

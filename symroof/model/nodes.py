@@ -18,6 +18,7 @@ from symroof.formula import Formula, Frozen
 from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.functions import Function
+from symroof.model.spelling import spelled_factor
 from symroof.symbols import expression, symbol
 
 ROLES = ("input", "weight", "cache")
@@ -87,7 +88,8 @@ class Statement(Frozen):
     """``result = operands[0] * operands[1] …``, a sum of them, or a function of them, ``over`` a dimension for rows.
 
     Of one operand a sum, or a maximum, is taken over what the result lacks; a difference is that with its sign turned; an
-    exchange is the operand, split as the result is. One of the backward pass may make what another made ``again``.
+    exchange is the operand, split as the result is. A function may be the product with a ``factor``, numbers and sizes. One of
+    the backward pass may make what another made ``again``.
     """
 
     kind: str
@@ -98,6 +100,7 @@ class Statement(Frozen):
     undone: Undone | None = None
     mask: Mask | None = None
     again: str = ""
+    factor: Formula | None = None
 
     @property
     def name(self) -> str:
@@ -138,6 +141,8 @@ class Statement(Frozen):
         names = [str(tensor.name) for tensor in self.operands]
         if self.views:
             right = names[0]
+        elif self.factor is not None:
+            right = f"{names[0]} {spelled_factor(self.factor)}"
         elif self.function is not None:
             over = (self.over,) if self.over is not None and self.over != self.operands[0].labels[-1] else ()
             right = f"{self.function.name}({', '.join((*names, *over))})"

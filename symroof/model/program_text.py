@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from symroof.formula import Call, Formula, Group, Name, Negative, Number, Power, Product, Quotient, Sum, fold
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.program import Block, Fuse, Node, Program, Recompute, Repeat, Statement
+from symroof.model.spelling import spelled_size
 
 INDENT = "  "
 
@@ -55,7 +55,7 @@ def _mesh(program: Program) -> Iterator[str]:
 
 def _derived(program: Program) -> Iterator[str]:
     for name, formula in program.where.items():
-        yield f"where {name} = {fold(formula, Spelled())}"
+        yield f"where {name} = {spelled_size(formula)}"
 
 
 def _returned(program: Program) -> Iterator[str]:
@@ -82,46 +82,9 @@ def _head(node: Fuse | Block | Repeat | Recompute) -> str:
         case Block(name=name):
             return f"block {name} {{"
         case Repeat(accumulates=True):
-            return f"accumulate {fold(node.times, Spelled())} {{"
+            return f"accumulate {spelled_size(node.times)} {{"
         case Repeat():
-            return f"repeat {fold(node.times, Spelled())} as {node.enters} = {node.leaves} {{"
-
-
-class Spelled:
-    """Formulas of sizes, with every sign written."""
-
-    def number(self, node: Number) -> str:
-        return node.digits or str(node.value)
-
-    def name(self, node: Name) -> str:
-        return node.name
-
-    def sum(self, node: Sum, *terms: str) -> str:
-        return " + ".join(terms).replace("+ -", "- ")
-
-    def product(self, node: Product, *factors: str) -> str:
-        return "*".join(map(_bracketed, node.factors, factors))
-
-    def quotient(self, node: Quotient, above: str, below: str) -> str:
-        return f"{_bracketed(node.above, above)}/{_bracketed(node.below, below, Product, Quotient)}"
-
-    def power(self, node: Power, base: str, exponent: str) -> str:
-        return (
-            f"{_bracketed(node.base, base, Product, Quotient)}^{_bracketed(node.exponent, exponent, Product, Quotient)}"
-        )
-
-    def negative(self, node: Negative, body: str) -> str:
-        return f"-{_bracketed(node.body, body)}"
-
-    def group(self, node: Group, body: str) -> str:
-        return f"({body})"
-
-    def call(self, node: Call, *arguments: str) -> str:
-        return f"{node.function}({', '.join(arguments)})"
-
-
-def _bracketed(node: Formula, text: str, *more: type[Formula]) -> str:
-    return f"({text})" if isinstance(node, (Sum, Negative, *more)) else text
+            return f"repeat {spelled_size(node.times)} as {node.enters} = {node.leaves} {{"
 
 
 def retyped(program: Program, types: Mapping[str, Dtype]) -> Program:

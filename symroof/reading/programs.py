@@ -3,6 +3,7 @@
     program   = { statement (NEWLINE | ";") }
     statement = { "frozen" | "shared" } role names ":" type { "," names ":" type }   weight W1, W3: bf16[D, F]
               | NAME "=" NAME { ("*" | "+" | "-") NAME } ["->" type] ["masked" DIM "<=" DIM ["from the first"]]
+              | NAME "=" NUMBER "*" NAME | NAME "=" NAME ("*" factor | "/" divisor) ["->" type]
               | NAME "=" NAME "->" type                                the same tensor, split otherwise, or in other dimensions
               | NAME "=" NAME "[" NAME "->" NAME { "," … } "]"         the same tensor, with another name for a dimension; so as an operand
               | NAME "=" FUNCTION "(" NAME ["," DIM] ")" ["->" type]
@@ -14,6 +15,8 @@
               | "where" NAME "=" formula { "," NAME "=" formula }
               | "output" NAME { "," NAME }                             what is returned although it is used
     role      = "input" | "weight" | "cache"
+    factor    = NUMBER | "(" formula of sizes ")"
+    divisor   = factor | SIZE | FUNCTION "(" formula of sizes ")"
 
 The words frozen, shared, input, weight, cache, output, fuse, recompute, repeat, accumulate, block, where are words only where a statement starts that is not
 ``word = …``. Tensors have names of their own, beside those of sizes.
@@ -21,14 +24,13 @@ The words frozen, shared, input, weight, cache, output, fuse, recompute, repeat,
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
 from symroof.algebra.rational import sign_of
-from symroof.errors import AlgebraError, ReadingError, SymroofError, suggestion
-from symroof.formula import FUNCTIONS, KEYWORDS, Formula, Name, names
+from symroof.errors import AlgebraError, ReadingError, suggestion
+from symroof.formula import Formula, Name, names
 from symroof.model.dtype import Dtype
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
@@ -36,16 +38,13 @@ from symroof.model.mesh_axes import MeshAxis
 from symroof.model.nodes import weights_of
 from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, Recompute, Repeat, Statement, turns_of
 from symroof.model.quantities import QUANTITIES
-from symroof.reading.expressions import read_expression
 from symroof.reading.meshes import read_mesh
 from symroof.reading.scanner import Token
-from symroof.reading.scope import Scope
 from symroof.reading.statements import StatementReader
 from symroof.reading.tensors import END, WORDS
 from symroof.symbols import expression, symbol
 from symroof.weight import Terms, depth, terms
 
-WORD = re.compile(r"[^\W\d]\w*\b(?!\s*\()")
 # What may stand in what: a fuse holds statements, a block fuses and statements.
 NO_PLACE = {
     "fuse": ("fuse", "repeat", "block", "recompute", "accumulate"),
@@ -74,27 +73,6 @@ class SizeReader(StatementReader):
         if not names(formula) and not expression(formula).is_positive:
             raise self.error(f"{token.text} is not above 0", "a size", token=token)
         self.where[token.text], self.defined[token.text] = formula, token
-
-    def _formula(self, ends: Callable[[], bool]) -> Formula:
-        """The formula of sizes that stands up to an end."""
-        start, depth = self.token, 0
-        while depth or not ends():
-            line = self.source[self.tokens[self.index - 1].end : self.token.start]
-            if self.token.kind == "end" or (not depth and "\n" in line):
-                break
-            depth += self.at("(", "[") - self.at(")", "]")
-            self.next()
-        written = self.written(start) if self.token is not start else ""
-        if not written:
-            raise self.error(expected="a formula of sizes")
-        shapes = (dim.label for tensor in self.known.values() for dim in tensor.dims if not dim.fixed)
-        words = (word for word in WORD.findall(written) if not word.isupper() and word not in (*FUNCTIONS, *KEYWORDS))
-        try:
-            return read_expression(written, Scope(tuple(dict.fromkeys((*shapes, *self.where, *words))), open=True))
-        except SymroofError as error:
-            span = getattr(error, "span", None) or (0, len(written))
-            place = (start.start + span[0], start.start + span[1])
-            raise self._placed(error.problem, error.expected, error.hint, *place) from None
 
     def _in_order(self) -> dict[str, Formula]:
         """The sizes that others define, each behind those that its formula mentions."""
@@ -161,6 +139,7 @@ class ProgramReader(SizeReader):
                 shown = f"{declared.tensor.name} is used in the turns of a repeat and outside of them"
                 cure = f"a {declared.role} of its own for each: every turn has weights and caches of its own"
                 raise self.error(shown, cure, token=token)
+        self._require_factors(program)
         self._require_sizes(program)
         self._require_whole(program)
         self._require_masks(program)
@@ -178,6 +157,16 @@ class ProgramReader(SizeReader):
                     f"where {mask.columns} = {mask.rows}",
                 )
                 raise self.error(shown, f"{ends}, or {ends} + P with P entries before", token=token)
+
+    def _require_factors(self, program: Program) -> None:
+        """A factor is of sizes that there are."""
+        known = (*program.dimensions, *program.where)
+        for factor, token in self.factors:
+            for name in names(factor):
+                if name not in known:
+                    raise self.error(
+                        f"{name} is no size", f"one of {', '.join(known)}", suggestion(name, known), token=token
+                    )
 
     def _require_sizes(self, program: Program) -> None:
         shaped = {dim.label for tensor in program.arrays.values() for dim in tensor.dims}

@@ -12,15 +12,16 @@ from symroof.model.functions import Function
 from symroof.model.nodes import Mask
 from symroof.model.program import DIFFERENCE, EXCHANGE, MAXIMUM, PRODUCT, SUM, Statement
 from symroof.reading.einsums import TIMES
+from symroof.reading.factors import FactorReader
 from symroof.reading.scanner import Token
-from symroof.reading.tensors import END, ViewReader
+from symroof.reading.tensors import END
 
 # What one tensor comes to over some of its dimensions.
 REDUCTIONS = ("sum", "mean", "max")
-CONSTANTS = "scale(x) is a product with a number, shift(x) a sum with one"
+CONSTANTS = "a factor goes with one tensor: y = 0.5 * x, y = x / sqrt(H); shift(x) is a sum with a number"
 
 
-class CallReader(ViewReader):
+class CallReader(FactorReader):
     def _applied(self, name: Token, function: Token) -> Statement:
         """A function of tensors, over a dimension where it works on rows."""
         known = self.functions.get(function.text)
@@ -117,7 +118,10 @@ class StatementReader(CallReader):
     def _made(self, name: Token) -> Statement:
         self.expect("=")
         if self.token.kind == "number":
-            raise self.error(f"{self.token.text} is a number, and no tensor", "a tensor or a function", CONSTANTS)
+            statement = self._multiple(name)
+            self._new(name)
+            self.known[name.text] = statement.result
+            return statement
         if self.at("-"):
             raise self.error("a sign before a tensor", "a tensor or a function", "scale(x) is a product with a number")
         first = self.take("word", "a tensor or a function")
@@ -134,6 +138,18 @@ class StatementReader(CallReader):
         self._new(name)
         self.known[name.text] = statement.result
         return statement
+
+    def _multiple(self, name: Token) -> Statement:
+        """A number times a tensor: 0.5 * x."""
+        number = self.next()
+        if not self.at("*"):
+            raise self.error(
+                f"{number.text} is a number, and no tensor", "a tensor or a function", CONSTANTS, token=number
+            )
+        self.next()
+        factor = self._formula_written(number.text, number)
+        first = self.take("word", "a tensor")
+        return self._scaled(name, self._operand(self._seen(first, self._renamed(first))), factor)
 
     def _masked(self, statement: Statement) -> Statement:
         """Which pairs of two dimensions of a product are there: masked S <= T."""
@@ -204,6 +220,11 @@ class StatementReader(CallReader):
         """A product, a sum or a difference of tensors."""
         tokens, signs = [first], []
         self.claimed = []
+        behind = self.tokens[self.index + 1] if self.at("*", "/") else self.token
+        if (self.at("/") and behind.text not in self.known) or (
+            self.at("*") and (behind.kind == "number" or behind.text == "(")
+        ):
+            return self._scaled(name, self._operand(first), self._factor_of_sizes(self.next()))
         while sign := self.accept(*TIMES, SUM, DIFFERENCE):
             if sign.text in TIMES:
                 self._claim(sign)

@@ -46,6 +46,7 @@ class TensorReader(EinsumReader):
         self.seen: list[Statement] = []  # what operands are seen as, before the statement that has them
         self.reshaped: list[tuple[Function, Tensor, Tensor, Token]] = []
         self.used: set[str] = set()
+        self.factors: list[tuple[Formula, Token]] = []
         self.gone: set[str] = set()  # what a microbatch made, once it is over
         self.sized: dict[str, Token] = {}
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from symroof.derivation.pipeline import Derivation
 from symroof.errors import CheckError, ReadingError
-from symroof.formula import Formula, Name, Product, Quotient, fold
+from symroof.formula import Formula, Name, Product, Quotient
 from symroof.model.dtype import Tensor
 from symroof.model.functions import FUNCTIONS, Function
 from symroof.model.program import ROLES, Block, Fuse, Node, Program, Recompute, Repeat, Statement
-from symroof.model.program_text import INDENT, Spelled, spelled_backward, spelled_parts
+from symroof.model.program_text import INDENT, spelled_backward, spelled_parts
+from symroof.model.spelling import spelled_factor, spelled_size
 from symroof.model.statement_costs import of_statement
 from symroof.proof.step import Reason, Step
 from symroof.reading.programs import ProgramReader
@@ -128,7 +129,7 @@ def _shape(program: Program) -> Any:
         {axis.name: (axis.chips, axis.link, axis.wiring) for axis in program.mesh},
         [(one.head, _typed(one.tensor)) for one in program.declared],
         [_said(node) for node in program.body],
-        (program.returned, {name: fold(size, Spelled()) for name, size in program.where.items()}),
+        (program.returned, {name: spelled_size(size) for name, size in program.where.items()}),
     )
 
 
@@ -136,9 +137,10 @@ def _said(node: Node) -> Any:
     match node:
         case Statement(kind=kind, operands=operands, result=result, function=function):
             said = kind, function and function.name, node.over, _typed(result), tuple(map(_typed, operands))
-            return said if node.mask is None else (*said, str(node.mask))
+            factor = () if node.factor is None else (spelled_factor(node.factor),)
+            return (*said, *factor, *(() if node.mask is None else (str(node.mask),)))
         case Repeat(times=times, enters=enters, leaves=leaves):
-            return fold(times, Spelled()), enters, leaves, [*map(_said, node.body)]
+            return spelled_size(times), enters, leaves, [*map(_said, node.body)]
         case Block(name=name):
             return name, [*map(_said, node.body)]
         case Recompute():

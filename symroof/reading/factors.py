@@ -1,0 +1,81 @@
+"""Formulas of sizes in programs: what a size is defined by, how many turns there are, and the factors of a tensor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+from symroof.errors import SymroofError
+from symroof.formula import FUNCTIONS, KEYWORDS, Formula, Group, Number, Quotient, number
+from symroof.model.dtype import Tensor
+from symroof.model.functions import FUNCTIONS as TABLE
+from symroof.model.program import Statement
+from symroof.reading.expressions import read_expression
+from symroof.reading.scanner import Token
+from symroof.reading.scope import Scope
+from symroof.reading.tensors import END, ViewReader
+
+WORD = re.compile(r"[^\W\d]\w*\b(?!\s*\()")
+
+
+class FactorReader(ViewReader):
+    def _formula(self, ends: Callable[[], bool]) -> Formula:
+        """The formula of sizes that stands up to an end."""
+        start, depth = self.token, 0
+        while depth or not ends():
+            line = self.source[self.tokens[self.index - 1].end : self.token.start]
+            if self.token.kind == "end" or (not depth and "\n" in line):
+                break
+            depth += self.at("(", "[") - self.at(")", "]")
+            self.next()
+        written = self.written(start) if self.token is not start else ""
+        if not written:
+            raise self.error(expected="a formula of sizes")
+        return self._formula_written(written, start)
+
+    def _formula_written(self, written: str, start: Token) -> Formula:
+        """What is written from a token on, as a formula of sizes."""
+        shapes = (dim.label for tensor in self.known.values() for dim in tensor.dims if not dim.fixed)
+        words = (word for word in WORD.findall(written) if not word.isupper() and word not in (*FUNCTIONS, *KEYWORDS))
+        try:
+            return read_expression(written, Scope(tuple(dict.fromkeys((*shapes, *self.where, *words))), open=True))
+        except SymroofError as error:
+            span = getattr(error, "span", None) or (0, len(written))
+            place = (start.start + span[0], start.start + span[1])
+            raise self._placed(error.problem, error.expected, error.hint, *place) from None
+
+    def _scaled(self, name: Token, tensor: Tensor, factor: Formula) -> Statement:
+        """A tensor times numbers and sizes: one operation for each element."""
+        place = self.following
+        stated = self._type((tensor,)) if self.accept("->") else None
+        if stated is not None and set(stated.labels) != set(tensor.labels):
+            shown = f"{name.text} is {stated}, and what it is a multiple of is {replace(tensor, name=None)}"
+            raise self.error(shown, f"the dimensions of {replace(tensor, name=None)}", token=place)
+        if not (self.at(END, "}") or self.token.kind == "end"):
+            cure = "a statement of its own for it: a factor of sizes goes with one tensor"
+            raise self.error(expected=cure)
+        result = replace(stated or tensor, name=name.text)
+        return Statement("function", (tensor,), result, TABLE["scale"], factor=factor)
+
+    def _factor_of_sizes(self, sign: Token) -> Formula:
+        """What stands behind a tensor and a sign: a number or sizes in parentheses; what it is divided by may be a size, or a
+        function of sizes, as it is."""
+        start = self.token
+        if self.accept("("):
+            factor = self._formula(lambda: self.at(")"))
+            self.expect(")")
+        else:
+            if start.kind not in ("number", "word"):
+                raise self.error(expected="a number, or sizes in parentheses")
+            self.next()
+            if start.kind == "word" and self.accept("("):
+                self._formula(lambda: self.at(")"))
+                self.expect(")")
+            factor = self._formula_written(self.written(start), start)
+        factor = factor.body if isinstance(factor, Group) else factor
+        self.factors.append((factor, start))
+        if sign.text == "*" and isinstance(factor, Quotient) and factor.above in (number(1), Number(Fraction(1), "1")):
+            return Quotient(number(1), factor.below.body if isinstance(factor.below, Group) else factor.below)
+        return Quotient(number(1), factor) if sign.text == "/" else factor
