@@ -71,6 +71,8 @@ PROBLEMS = {
     "without an operation": {"let": {"Q": "2B*N"}, "solve": "Q <= 9", "solve_for": "B", "at": "N=2"},
     "program on a mesh": {"operation": ON_MESH, "hardware": "tpu-v5p", "training": True},
     "program on lines and switches": {"operation": ON_LINES, "hardware": "tpu-v5p"},
+    "window": {"operation": FUSED.replace("P = Q * K -> bf16[B, T, S]", "P = Q * K -> bf16[B, T, S] masked S <= T, window W").replace("fuse", "where S = T + E; where E = W + C; fuse"), "hardware": "h100"},
+    "window over the first rows": {"operation": FUSED.replace("P = Q * K -> bf16[B, T, S]", "P = Q * K -> bf16[B, T, S] masked S <= T, window W").replace("fuse", "where S = T; where T = W + C; fuse"), "hardware": "h100"},
     "microbatches on a mesh": {"operation": ON_MESH.replace("H = P", "accumulate M { H = P") + " }", "hardware": "tpu-v5p", "training": True},
     "axes together": {"operation": "bf16[B, D_XY] * bf16[D_XY, F] -> bf16[B, F_XY]", "hardware": "tpu-v5p", "mesh": "X=4,Y=8,Z=2", "link": "ICI"},
     "one after the other": {"operation": "bf16[B_Y, D_X] * bf16[D_XY, F] -> bf16[B_Y, F]", "hardware": "tpu-v5e", "mesh": "X=4,Y=2,Z=2,U=2", "link": "X"},

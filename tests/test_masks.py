@@ -23,7 +23,8 @@ def attention(columns="T", mask=" masked S <= T", body=BODY):
 def met(mask, row, column, sizes):
     """Whether a row meets a column: in words, row by row."""
     rows, columns = sizes["T"], sizes["S"]
-    return column <= row if "first" in mask else column <= columns - rows + row
+    last = row if "first" in mask else columns - rows + row
+    return column <= last and ("window" not in mask or column > last - sizes["W"])
 
 
 def looped(line, mask, sizes):
@@ -76,6 +77,86 @@ def test_every_pair_is_gone_through(columns, mask, body):
         assert at(exact["flops_forward"] + exact["flops_backward"], sizes) == exactly
         assert at(costs["ops"], sizes) == ops
     assert {step.check.status for step in counted(text)} == {"proved"}
+
+
+# How many columns there are, what that takes, and the widths of windows that fit.
+WINDOWS = {
+    "all rows alike": ("T + P", "where P = W + N; ", [(1, 1, 1), (2, 3, 2), (4, 2, 1), (3, 1, 3)]),
+    "the first meet fewer": ("T", "where T = W + N; ", [(3, 2, 1), (5, 2, 3), (4, 1, 3)]),
+    "as a causal mask": ("T", "where W = T + N; ", [(2, 3, 1), (3, 4, 1)]),
+    "with entries before": (
+        "T + N",
+        "where T = Y + Z; where W = N + Z; ",
+        [(3, 3, 1), (5, 4, 2), (2, 2, 1), (4, 2, 1)],
+    ),
+}
+
+
+def windowed(name, body=BODY):
+    columns, more, _ = WINDOWS[name]
+    return attention(columns, " masked S <= T, window W", body).replace("fuse {", f"{more}fuse {{")
+
+
+@pytest.mark.parametrize("body", [BODY, GATED], ids=["softmax", "by hand"])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_every_pair_of_a_window_is_gone_through(name, body):
+    text = windowed(name, body)
+    program, mask = trained(text), "window"
+    for rows, width, rest in WINDOWS[name][2]:
+        sizes = {"B": 1, "K": 2, "H": 2, "T": rows, "W": width, "N": rest}
+        sizes |= {"P": width + rest} if "P = " in text else {}
+        sizes |= {"Z": width - rest, "Y": rows - width + rest}
+        sizes["S"] = {"T + P": rows + sizes.get("P", 0), "T": rows, "T + N": rows + rest}[WINDOWS[name][0]]
+        contracted, ops = {True: 0, False: 0}, 0
+        for line in program.lines:
+            if line.statement.contracts:
+                contracted[line.backward] += 2 * looped(line, mask, sizes)[0]
+            else:
+                ops += looped(line, mask, sizes)
+        costs = amounts(program, "fma")
+        assert at(costs["flops_forward"], sizes) == contracted[False]
+        assert at(costs["flops_backward"], sizes) == contracted[True]
+        assert at(costs["ops"], sizes) == ops
+        reached = {c for t in range(rows) for c in range(sizes["S"]) if met(mask, t, c, sizes)}
+        forward = amounts(read_program(text), "fma")
+        read = 2 * 2 * 2 * (rows + 2 * len(reached))
+        assert at(forward["reads(s)"] + forward["reads(o)" if "reads(o)" in forward else "reads(u)"], sizes) == read
+    assert {step.check.status for step in counted(text)} == {"proved"}
+    assert read_program(str(read_program(text))) == read_program(text)
+
+
+def test_a_window_of_one_column_is_a_copy():
+    """At W = 1 every row meets one column: 2H + 2H FLOPs for each row and head."""
+    d = sr.derive(windowed("all rows alike"), on="h100", at="B=2,T=8,K=4,H=16,W=1,N=5")
+    assert d.value("flops") == 4 * 2 * 8 * 4 * 16
+    assert "intensity ≤ W/2" in d.to_text()  # and at W = 1 it is
+
+
+def test_a_window_reads_no_more_than_it_meets():
+    """Jiang et al., Mistral 7B, arXiv:2310.06825: W = 4096, so that a step at 32768 entries reads an eighth of the cache."""
+    text = attention("T + P", " masked S <= T, window 4096").replace("fuse {", "where P = 4096 + N; fuse {")
+    window = sr.derive(text, on="h100", at="B=8,T=1,K=8,H=128,N=28671")
+    whole = sr.derive(attention("T + P"), on="h100", at="B=8,T=1,K=8,H=128,P=32767")
+    assert whole.value("reads") == 2 * 8 * 8 * 128 * (1 + 2 * 32768)
+    assert window.value("reads") == 2 * 8 * 8 * 128 * (1 + 2 * 4096)
+    assert window.value("pairs(s)") == 4096
+    split = sr.derive(
+        f"mesh X = 4 on NVLink; {text}".replace("[B,", "[B_X,"), on="h100", at="B=8,T=1,K=8,H=128,N=28671"
+    )
+    assert 4 * split.value("bytes_per_chip") == window.value("bytes")
+
+
+@pytest.mark.parametrize("span", ["even", "whole", "first"])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_a_window_that_leaves_something_else_is_refused(monkeypatch, name, span):
+    text = windowed(name)
+    (honest,) = {line.statement.mask.span for line in read_program(text).lines if line.statement.mask}
+    monkeypatch.setattr("symroof.reading.programs.ProgramReader._span", lambda *_: span)
+    if span == honest:
+        assert {step.check.status for step in counted(text)} == {"proved"}
+        return
+    with pytest.raises((CheckError, ModelError)):
+        counted(text)
 
 
 def test_causal_attention_takes_half_and_a_diagonal():
@@ -146,6 +227,10 @@ def test_masks_on_a_mesh():
         (attention(mask=" masked S <= S"), "S masks itself"),
         (attention(mask=" masked S < T"), "expected '<='"),
         (attention(mask=" masked S <= T from first"), "from the first"),
+        (attention(mask=" masked S <= T, window W"), "nothing says which rows meet fewer than W of S"),
+        (attention(mask=" masked S <= T, width W"), "window, as in masked S <= T, window W"),
+        (attention(mask=" masked S <= T, window"), "expected"),
+        (attention(mask=" masked S <= T from the first, window W"), "the end of the statement"),
         ("input x: bf16[T, S]; where S = T; y = relu(x) masked S <= T", "y is no contraction"),
     ],
 )

@@ -27,7 +27,7 @@ STATEMENTS = (
     ("p = softmax(s, S)", "a function of each row over S; norms take their gains: rms_norm(x, g)"),
     (
         "g = q * k -> bf16[B, T, S] masked S <= T",
-        "in a fuse: the pairs that a causal mask leaves; … from the first: row t meets t",
+        "in a fuse: the pairs that a causal mask leaves; … from the first: row t meets t; …, window W: the last W alone",
     ),
     ("ff = f / sqrt(H)", "times a number or sizes: 0.5 * x, x * (1/H), x / 8; one operation for each element"),
     ("n = sum(f, T)", "over a dimension, or several; mean(x, D) and max(x, D) likewise"),

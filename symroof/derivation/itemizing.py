@@ -64,11 +64,20 @@ def _masked(draft: Draft, program: Program) -> Draft:
 
 
 def _pairs(mask: Mask) -> Formula:
-    """TS - T(T - 1)/2, or T(T + 1)/2."""
-    rows, columns, one = Name(mask.rows), Name(mask.columns), number(1)
+    """TS - T(T - 1)/2, or T(T + 1)/2; in a window TW - m(m - 1)/2, where m of the rows meet fewer."""
+    rows, columns, one = (_sized(label) for label in (mask.rows, mask.columns, "1"))
+    if mask.window and mask.span != "whole":
+        window = _sized(mask.window)
+        fewer = Sum((window, Negative(columns), rows))
+        missing = Quotient(product(fewer, Sum((*fewer.terms, Negative(one)))), number(2))
+        return product(rows, window) if mask.span == "even" else Sum((product(rows, window), Negative(missing)))
     if mask.from_first:
         return Quotient(product(rows, Sum((rows, one))), number(2))
     return Sum((product(rows, columns), Negative(Quotient(product(rows, Sum((rows, Negative(one)))), number(2)))))
+
+
+def _sized(label: str) -> Formula:
+    return number(int(label)) if label.isdigit() else Name(label)
 
 
 def _of_passes(draft: Draft, program: Program) -> Draft:

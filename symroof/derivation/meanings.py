@@ -31,9 +31,10 @@ from symroof.model.resources import OF_VECTOR, Rates, every_time, time_name, tim
 from symroof.model.statement_costs import amounts, moved_of, of_statement, traffic_of_tensors
 from symroof.model.tokens import served_of
 from symroof.proof.ledger import Ledger
+from symroof.proof.masks import Masked
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
 from symroof.proof.running import Run, Transfers
-from symroof.proof.script import FUNCTION, Act, Array, Masked, Script, Turn
+from symroof.proof.script import FUNCTION, Act, Array, Script, Turn
 from symroof.proof.wholes import Multiples
 from symroof.symbols import expression, symbol
 
@@ -269,7 +270,7 @@ class _Acts:
         act = Act(statement.name, operands, kind, each, turns=turns, fuse=fuse, back=line.backward)
         act = replace(act, again=statement.again)
         if line.mask is not None:
-            act = replace(act, masked=Masked(line.mask.rows, line.mask.columns, line.mask.from_first))
+            act = replace(act, masked=Masked(line.mask.rows, line.mask.columns, line.mask.from_first, line.mask.window))
         act = replace(act, of=undone.of, undoes=undone.statement, place=undone.place, over=statement.over)
         if function is None:
             return act

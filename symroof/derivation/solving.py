@@ -16,7 +16,7 @@ import symroof.algebra.inequality as inequality
 from symroof.algebra.optima import Optimum as Optimum
 from symroof.algebra.optima import least_maximum, least_sum
 from symroof.algebra.optima import lines as lines
-from symroof.algebra.rational import cancelled, symbols_of
+from symroof.algebra.rational import cancelled, sign_of, symbols_of
 from symroof.derivation.layout import Layout
 from symroof.derivation.solutions import Solution, bands, written_solution
 from symroof.formula import (
@@ -235,6 +235,17 @@ def highest(value: Expr, least_one: frozenset[Expr]) -> Expr | None:
             return None
         value = raised
     return value
+
+
+def stays_below(top: Expr, value: Expr, least_one: frozenset[Expr]) -> str:
+    """How a value is compared with its supremum: at some sizes it may be all of it.
+
+    >>> from symroof.symbols import symbol
+    >>> T, W = symbol("T"), symbol("W")
+    >>> stays_below(W / 2, T * W / (2 * T + W), frozenset({T, W})), stays_below(W / 2, T * W / (2 * T + W - 1), frozenset({T, W}))
+    ('<', '<=')
+    """
+    return "<" if sign_of(top - value, least_one) == 1 else "<="
 
 
 def derivative(value: Expr, variable: Expr) -> Expr:

@@ -13,7 +13,7 @@ from symroof.algebra.roots import Root
 from symroof.algebra.rounding import raised, to_digits, to_places
 from symroof.derivation.draft import INTENSITY, RIDGE, T_COMMS, T_MATH, Draft, numeric
 from symroof.derivation.solutions import Solution, bound, positive
-from symroof.derivation.solving import highest, solution_of, supremum
+from symroof.derivation.solving import highest, solution_of, stays_below, supremum
 from symroof.derivation.whole_sizes import Wholes, whole_step, wholes
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, product
 from symroof.proof.check import check
@@ -127,11 +127,11 @@ def _otherwise(draft: Draft, solution: Solution) -> Draft:
     top = supremum(setting.intensity, x, setting.least_one)
     if top is None or not top.is_rational_function():
         return draft
-    height = draft.write(top)
+    height, stays = draft.write(top), stays_below(top, setting.intensity, setting.least_one)
     fails = Compare(solution.guard.left, "<=", solution.guard.right)
     draft = draft.add(
         Step(
-            "threshold", Reason.REACH, INTENSITY, "<", height, setting.equalities, Highest((x.name,)), role="supremum"
+            "threshold", Reason.REACH, INTENSITY, stays, height, setting.equalities, Highest((x.name,)), role="supremum"
         ),
         Step("threshold", Reason.REACH, height, "<=", RIDGE, (fails,)),
     )
@@ -167,7 +167,8 @@ def _never(draft: Draft, solution: Solution) -> Draft:
         return draft.add(Step("threshold", Reason.NEVER, INTENSITY, relation, RIDGE, equal))
     height = draft.write(top)
     if value.free_symbols and not any(step.reason is Reason.SUPREMUM for step in draft.steps):
-        draft = draft.add(Step("threshold", Reason.REACH, INTENSITY, "<", height, equal))
+        stays = stays_below(top, value, setting.least_one)
+        draft = draft.add(Step("threshold", Reason.REACH, INTENSITY, stays, height, equal))
     strict = setting.ridge is not None and (numeric(top) or 0) < setting.ridge
     draft = draft.add(Step("threshold", Reason.NEVER, height, "<" if strict else "<=", RIDGE))
     if setting.ridge is None:

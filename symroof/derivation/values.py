@@ -19,7 +19,7 @@ from symroof.derivation.draft import INTENSITY, T_LOWER, T_MATH, Draft
 from symroof.derivation.meanings import costs, script_of
 from symroof.derivation.schedules import T_STEPS
 from symroof.derivation.sizes import put_in, valued
-from symroof.derivation.solving import relation_solved, supremum
+from symroof.derivation.solving import relation_solved, stays_below, supremum
 from symroof.derivation.whole_sizes import whole_step, wholes
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, names, number, product, total
@@ -222,7 +222,8 @@ class _Numbers:
             top = supremum(value, x, self.setting.least_one)
             if top is not None and top.is_Rational:
                 high, part = Highest((x.name,)), number_of(f"top {role}")
-                yield Step("summary", Reason.REACH, INTENSITY, "<", self.draft.write(top), beside, high, None, part)
+                stays = stays_below(top, value, self.setting.least_one)
+                yield Step("summary", Reason.REACH, INTENSITY, stays, self.draft.write(top), beside, high, None, part)
         if found.end is None or found.bound is None or isinstance(found.bound, Root):
             return
         left, of = replace(found.end, right=self.draft.write(found.bound)), wholes(setting, x.name, self.point)

@@ -18,7 +18,7 @@ from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft
 from symroof.derivation.intensity import grows
 from symroof.derivation.solutions import positive
-from symroof.derivation.solving import highest, limit, monotony, solution_of
+from symroof.derivation.solving import highest, limit, monotony, solution_of, stays_below
 from symroof.derivation.whole_sizes import wholes
 from symroof.exploration.leading_parts import tends_to
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number, several_of
@@ -166,6 +166,7 @@ def _highest(draft: Draft, x: Expr, top: Expr) -> tuple[Step, ...]:
     rises = monotony(value, x, draft.setting.least_one)
     if rises is None or (rises == -1 and x not in draft.setting.least_one):
         return ()
-    edge, relation = (value.subs(x, 1), "<=") if rises == -1 else (top, "<" if rises == 1 else "<=")
-    evidence = Highest((x.name,), relation == "<=")
+    edge, reached = (value.subs(x, 1), True) if rises == -1 else (top, rises != 1)
+    relation = "<=" if reached else stays_below(top, value, draft.setting.least_one)
+    evidence = Highest((x.name,), reached)
     return (Step("regime", Reason.REACH, INTENSITY, relation, draft.write(edge), equal, evidence, role="highest"),)

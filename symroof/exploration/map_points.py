@@ -12,7 +12,7 @@ from symroof.algebra.rational import symbols_of
 from symroof.algebra.roots import whole_number
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft
-from symroof.derivation.solving import highest, solution_of
+from symroof.derivation.solving import highest, solution_of, stays_below
 from symroof.derivation.whole_sizes import wholes
 from symroof.exploration.edges import equal_sizes
 from symroof.exploration.knobs import Knob
@@ -138,7 +138,8 @@ def remains(found: RegimeMap) -> Remains | None:
     bound = value if not sizes else highest(value, setting.least_one)
     steps: list[Step] = []
     if bound is not None and bound.is_Rational:
-        relation, evidence = ("<", Highest(tuple(s.name for s in sizes))) if sizes else ("=", None)
+        stays, names = stays_below(bound, value, setting.least_one), tuple(s.name for s in sizes)
+        relation, evidence = (stays, Highest(names)) if sizes else ("=", None)
         top, equal = draft.write(bound), setting.equalities
         steps.append(Step("regime", Reason.REACH, INTENSITY, relation, top, equal, evidence, role="top"))
         if not sizes or fraction(bound) <= ridge:

@@ -58,7 +58,7 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
         for owner in dict.fromkeys(owners.values()):
             mine = [places[line.statement.name] for line in kernel if owners[line.statement.name] == owner]
             loads = tuple(
-                (str(one.tensor.name), turns * one.tensor.bytes / part(axes_in(form)))
+                (str(one.tensor.name), turns * one.bytes / part(axes_in(form)))
                 for one in fetched(kernel, program)
                 if owners[one.line.statement.name] == owner
                 for form in sorted(_forms_read(program, one, places), key=sorted)

@@ -14,10 +14,13 @@ from what it reads from outside. An exchange touches no memory: what it makes li
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from sympy import Expr
 
 from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
+from symroof.model.nodes import sized
 from symroof.model.program import Line, Program, Statement
 
 
@@ -71,6 +74,15 @@ class Fetched(Frozen):
     line: Line
     tensor: Tensor
     users: tuple[tuple[Statement, Tensor], ...]
+
+    @property
+    def bytes(self) -> Expr:
+        """What is read of it: where every statement that needs it is masked, the columns that some row meets."""
+        masks = {replace(self.line, statement=statement).mask for statement, _ in self.users}
+        mask = masks.pop() if len(masks) == 1 else None
+        if mask is None or mask.columns not in self.tensor.labels or mask.rows in self.tensor.labels:
+            return self.tensor.bytes
+        return self.tensor.bytes * mask.reached / sized(mask.columns)
 
 
 def fetched(lines: tuple[Line, ...], program: Program) -> tuple[Fetched, ...]:

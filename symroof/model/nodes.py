@@ -47,13 +47,22 @@ class Declared(Frozen):
         return self.shared or self.role == "input"
 
 
+def sized(label: str) -> Expr:
+    """The size of a dimension."""
+    return Integer(int(label)) if label.isdigit() else symbol(label)
+
+
 class Mask(Frozen):
     """Which pairs of two dimensions are there: row t (from 1) of ``rows`` meets the first S - T + t of ``columns``, the last row
-    all of them; ``from_first`` it meets the first t. There are at least as many columns as rows."""
+    all of them; ``from_first`` it meets the first t. There are at least as many columns as rows. With a ``window`` a row meets
+    the last W of these at most: the ``span`` says whether all rows meet as many (``even``), or none meets fewer for it
+    (``whole``), which is decided when a program is read."""
 
     rows: str
     columns: str
     from_first: bool = False
+    window: str = ""
+    span: str = ""
 
     @property
     def labels(self) -> frozenset[str]:
@@ -61,16 +70,32 @@ class Mask(Frozen):
 
     @property
     def pairs(self) -> Expr:
-        """How many there are: TS - T(T - 1)/2, or T(T + 1)/2.
+        """How many there are: TS - T(T - 1)/2, or T(T + 1)/2; in a window TW, or where the first rows meet fewer TW - m(m - 1)/2
+        with m = W - S + T.
 
         >>> Mask("T", "S").pairs, Mask("T", "S", True).pairs
         (S*T - T*(T - 1)/2, T*(T + 1)/2)
+        >>> Mask("T", "S", window="W", span="even").pairs
+        T*W
         """
-        rows, columns = symbol(self.rows), symbol(self.columns)
+        rows, columns = sized(self.rows), sized(self.columns)
+        if self.window and self.span != "whole":
+            window = sized(self.window)
+            fewer = window - columns + rows
+            return rows * window - (Integer(0) if self.span == "even" else fewer * (fewer - 1) / 2)
         return rows * (rows + 1) / 2 if self.from_first else rows * columns - rows * (rows - 1) / 2
 
+    @property
+    def reached(self) -> Expr:
+        """How many columns some row meets."""
+        rows = sized(self.rows)
+        if self.span == "even":
+            return rows + sized(self.window) - 1
+        return rows if self.from_first else sized(self.columns)
+
     def __str__(self) -> str:
-        return f"masked {self.columns} <= {self.rows}" + (" from the first" if self.from_first else "")
+        ends = " from the first" if self.from_first else f", window {self.window}" if self.window else ""
+        return f"masked {self.columns} <= {self.rows}{ends}"
 
 
 class Undone(Frozen):
@@ -243,8 +268,8 @@ class Line(Frozen):
         if mask is None or mask.columns not in found:
             return Integer(1)
         if mask.rows in found:
-            return mask.pairs / (symbol(mask.rows) * symbol(mask.columns))
-        return symbol(mask.rows) / symbol(mask.columns) if mask.from_first else Integer(1)
+            return mask.pairs / (sized(mask.rows) * sized(mask.columns))
+        return mask.reached / sized(mask.columns)
 
 
 def sources_of(lines: Iterable[Line]) -> Mapping[str, str]:

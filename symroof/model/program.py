@@ -239,7 +239,9 @@ class Program(Frozen):
             return self.given.dimensions
         shapes = (dim.label for tensor in self.arrays.values() for dim in tensor.dims if not dim.fixed)
         turns = (name for line in self.lines for repeat in line.repeats for name in names(repeat.times))
-        return tuple(name for name in dict.fromkeys((*shapes, *turns)) if name not in self.where)
+        windows = (mask.window for line in self.forward if (mask := line.statement.mask) is not None)
+        widths = (name for name in windows if name and not name.isdigit())
+        return tuple(name for name in dict.fromkeys((*shapes, *turns, *widths)) if name not in self.where)
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -231,7 +231,7 @@ def costs_of_statements(program: Program) -> Mapping[str, StatementCost]:
         loads: dict[str, list[tuple[str, Expr]]] = {}
         stores: dict[str, list[tuple[str, Expr]]] = {}
         for one in fetched(kernel, program):
-            moved = (str(one.tensor.name), turns * one.tensor.bytes)
+            moved = (str(one.tensor.name), turns * one.bytes)
             loads.setdefault(owners[one.line.statement.name], []).append(moved)
         for line in kernel:
             statement, name = line.statement, line.statement.name

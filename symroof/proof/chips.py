@@ -16,6 +16,7 @@ from symroof.proof.collectives import MeshAxis, played
 from symroof.proof.conventions import require_conventions
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
+from symroof.proof.masks import Masked
 from symroof.proof.plan import SIZES, Chips, Moved, Part, Planned
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.running import STOCKS, ZERO, Run
@@ -244,7 +245,8 @@ class OnEach(Evidence):
         act = {act.result: act for act in script.acts}
         for (payer, name), users, rows in zip(script.run.loads, script.run.users, script.run.gathered, strict=True):
             if self._counts(payer, name):  # of a table the rows are read that the result has
-                for cut in self._read(users) if rows is None else (parts[users[0][0]].result,):
+                whole = rows is None or isinstance(rows, Masked)
+                for cut in self._read(users) if whole else (parts[users[0][0]].result,):
                     turns = run.turned(act[payer].turns, exact)
                     total += run.size(name, exact, rows) * turns / self.meshed.chips(cut, exact)
         for payer, name in script.run.stores:

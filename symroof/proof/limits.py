@@ -101,7 +101,7 @@ class Growing(Evidence):
 
 class Highest(Evidence):
     """Evidence of a supremum, which is never exceeded: it is approached as these names grow together, or is the value
-    where they are 1 if ``reached``."""
+    where they are 1 if ``reached``; one that is approached may be the value at some other sizes."""
 
     relations = ("<", "<=")
 
@@ -118,7 +118,7 @@ class Highest(Evidence):
             met = (value - where.rational(step.right)).is_zero()
         else:
             met = tends(value, together, step.right, where)
-        if not below or not met or self.reached != (step.relation == "<="):
+        if not below or not met or (self.reached and step.relation != "<="):
             raise refuted(step, "this is not the supremum")
         return Check("proved", f"{below}; " + ("reached at 1" if self.reached else "highest powers compared"))
 

@@ -12,7 +12,7 @@ from symroof.formula import Formula, Name, Quotient, Sum, number, product
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
-from symroof.proof.masks import pairs_of, worked
+from symroof.proof.masks import Masked, pairs_of, worked
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.script import FUNCTION, Act, Array, Script, Turn
 from symroof.proof.step import Check, Step
@@ -147,9 +147,12 @@ class Run(Evidence):
     def _elements(self, array: Array, exact: Exact) -> Rat:
         return self._product(array.labels, exact)
 
-    def size(self, name: str, exact: Exact, rows: str | None = None) -> Rat:
-        bits, counted = self.script.array[name].bits, self.script.array[rows or name]
-        return Rat(Poly.number(Fraction(bits, 8))) * self._elements(counted, exact)
+    def size(self, name: str, exact: Exact, part: str | Masked | None = None) -> Rat:
+        """The bytes of an array, or of a part of it that is read."""
+        each = Rat(Poly.number(Fraction(self.script.array[name].bits, 8)))
+        if isinstance(part, Masked):
+            return each * worked(part, self.script.array[name].labels, exact)
+        return each * self._elements(self.script.array[part or name], exact)
 
     def turned(self, turns: Iterable[Turn], exact: Exact) -> Rat:
         return reduce(mul, (exact.rational(turn.times) for turn in turns), Rat(ONE))

@@ -11,10 +11,10 @@ from fractions import Fraction
 from functools import cached_property
 
 from symroof.formula import Formula, Frozen
+from symroof.proof.masks import Masked
 from symroof.proof.recounts import Loops
 
 PRODUCT, SUM, DIFFERENCE, MAXIMUM, EXCHANGE, FUNCTION = "*", "+", "-", "max", "->", "function"
-Moved = tuple[str, str, str | None]
 
 
 class Array(Frozen):
@@ -55,29 +55,8 @@ class Turn(Frozen):
         return not self.leaves
 
 
-class Masked(Frozen):
-    """Which pairs of two labels are worked on: of so many ``rows`` and ``columns``, as each row is gone through."""
-
-    rows: str
-    columns: str
-    from_first: bool
-
-    @property
-    def labels(self) -> frozenset[str]:
-        return frozenset((self.rows, self.columns))
-
-    def counted(self, rows: int, columns: int) -> int:
-        """Every row with every column that it meets: the last row meets all, each before it one fewer; or each row as many as
-        there are rows up to it."""
-        pairs = 0
-        for row in range(rows):
-            last = row if self.from_first else columns - rows + row
-            pairs += sum(column <= last for column in range(columns))
-        return pairs
-
-    def reached(self, rows: int, columns: int) -> int:
-        """The columns that some row meets."""
-        return max(row + 1 if self.from_first else columns - rows + row + 1 for row in range(rows))
+# Who pays, what is moved, and how much of it: None where that is all, an array that has as many rows, or what a mask reaches.
+Moved = tuple[str, str, "str | Masked | None"]
 
 
 class Act(Frozen):
@@ -356,7 +335,16 @@ class Script(Frozen):
         asked = fetched | carried | {*self.kept} | (maker.keys() - touched)
         asked = {self.origin(name) for name in asked}
         stores = [(payer[name], name) for name in maker if name in asked]
-        return Trace(payer, tuple(loads), tuple(stores), tuple(gathered), tuple(map(tuple, users)))
+        parts = (self._part(name, rows, each) for (_, name), rows, each in zip(loads, gathered, users, strict=True))
+        return Trace(payer, tuple(loads), tuple(stores), tuple(parts), tuple(map(tuple, users)))
+
+    def _part(self, name: str, rows: str | None, users: Iterable[tuple[str, int]]) -> str | Masked | None:
+        """How much of an array is read: of one that has the columns of a mask, which all that use it have, those that it reaches."""
+        masks, labels = {self.act[user].masked for user, _ in users}, self.array[name].labels
+        masked = masks.pop() if len(masks) == 1 else None
+        if masked is None or masked.columns not in labels or masked.rows in labels:
+            return rows
+        return masked
 
     def _entire(self, acts: Iterable[Act]) -> set[str]:
         """What some of the acts of a kernel read as a whole: the rows that others look up are in it."""
@@ -366,13 +354,13 @@ class Script(Frozen):
 
 class Trace(Frozen):
     """Who pays for each statement; what was loaded and stored, each by whom. Of what was ``gathered`` in a load as many
-    rows were read as an array has, None where it was read whole. ``users`` are the acts that use a load, each with the place
+    rows were read as an array has, or what a mask reaches, None where it was read whole. ``users`` are the acts that use a load, each with the place
     of the operand."""
 
     payer: Mapping[str, str]
     loads: tuple[tuple[str, str], ...]
     stores: tuple[tuple[str, str], ...]
-    gathered: tuple[str | None, ...]
+    gathered: tuple[str | Masked | None, ...]
     users: tuple[tuple[tuple[str, int], ...], ...]
 
     def moves(self, what: str, payer: str | None = None) -> tuple[Moved, ...]:

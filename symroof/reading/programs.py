@@ -2,7 +2,7 @@
 
     program   = { statement (NEWLINE | ";") }
     statement = { "frozen" | "shared" } role names ":" type { "," names ":" type }   weight W1, W3: bf16[D, F]
-              | NAME "=" NAME { ("*" | "+" | "-") NAME } ["->" type] ["masked" DIM "<=" DIM ["from the first"]]
+              | NAME "=" NAME { ("*" | "+" | "-") NAME } ["->" type] ["masked" DIM "<=" DIM ["from the first" | ", window" SIZE]]
               | NAME "=" NUMBER "*" NAME | NAME "=" NAME ("*" factor | "/" divisor) ["->" type]
               | NAME "=" NAME "->" type                                the same tensor, split otherwise, or in other dimensions
               | NAME "=" NAME "[" NAME "->" NAME { "," … } "]"         the same tensor, with another name for a dimension; so as an operand
@@ -26,24 +26,24 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
-from graphlib import CycleError, TopologicalSorter
+
+from sympy import Expr
 
 from symroof.algebra.rational import sign_of
-from symroof.errors import AlgebraError, ReadingError, suggestion
-from symroof.formula import Formula, Name, names
+from symroof.errors import ReadingError, suggestion
+from symroof.formula import Formula, names
 from symroof.model.dtype import Dtype
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
 from symroof.model.mesh_axes import MeshAxis
-from symroof.model.nodes import weights_of
+from symroof.model.nodes import Mask, sized, weights_of
 from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, Recompute, Repeat, Statement, turns_of
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.meshes import read_mesh
 from symroof.reading.scanner import Token
 from symroof.reading.statements import StatementReader
 from symroof.reading.tensors import END, WORDS
-from symroof.symbols import expression, symbol
-from symroof.weight import Terms, depth, terms
+from symroof.symbols import symbol
 
 # What may stand in what: a fuse holds statements, a block fuses and statements.
 NO_PLACE = {
@@ -54,46 +54,6 @@ NO_PLACE = {
     "accumulate": ("accumulate",),
 }
 DEEPEST = 16
-
-
-class SizeReader(StatementReader):
-    def _size_defined(self) -> None:
-        token = self.take("word", "a size, as in c = B*k/E")
-        before = self.where.get(token.text)
-        self.expect("=")
-        formula = self._formula(lambda: self.at(",", END, "}"))
-        other = formula.name if isinstance(formula, Name) else ""
-        renamed = other in self.where and self.defined[other].text != other  # x[other -> …] or x[… -> other] said it
-        if before == formula or (renamed and self.where[other] == Name(token.text)):
-            return  # it says what a dimension by another name said: T[S -> T]
-        if before is not None:
-            raise self.error(f"{token.text} is defined twice", "one formula for each size", token=token)
-        if token.text in names(formula):
-            raise self.error(f"{token.text} is defined by itself", "a formula of other sizes", token=token)
-        if not names(formula) and not expression(formula).is_positive:
-            raise self.error(f"{token.text} is not above 0", "a size", token=token)
-        self.where[token.text], self.defined[token.text] = formula, token
-
-    def _in_order(self) -> dict[str, Formula]:
-        """The sizes that others define, each behind those that its formula mentions."""
-        used = {name: [n for n in names(formula) if n in self.where] for name, formula in self.where.items()}
-        try:
-            ordered = {name: self.where[name] for name in TopologicalSorter(used).static_order()}
-        except CycleError as error:
-            circle = error.args[1]
-            place = self.defined[circle[0]]
-            raise self.error(f"{circle[0]} is defined by itself", "a formula of other sizes", token=place) from None
-        self._require_light(ordered)
-        return ordered
-
-    def _require_light(self, ordered: Mapping[str, Formula]) -> None:
-        """What sizes come to is multiplied out: it must not be too much."""
-        known, steps = dict[str, Terms](), dict[str, int]()
-        for name, formula in ordered.items():
-            try:
-                steps[name], known[name] = depth(formula, steps), terms(formula, known)
-            except AlgebraError as error:
-                raise self.error(f"{name}: {error.problem}", "a shorter formula", token=self.defined[name]) from None
 
 
 def read_program(text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None) -> Program:
@@ -111,7 +71,7 @@ def read_program(text: str, element: Dtype | None = None, functions: Mapping[str
     return program
 
 
-class ProgramReader(SizeReader):
+class ProgramReader(StatementReader):
     def __init__(self, source: str, element: Dtype | None, functions: Mapping[str, Function]) -> None:
         super().__init__(source, element, functions)
         self.declared: list[tuple[Declared, Token]] = []
@@ -127,6 +87,7 @@ class ProgramReader(SizeReader):
             raise self.error("the program makes nothing", "a statement such as y = x * W -> bf16[B, F]")
         returned = tuple(token.text for token in self.returned)
         program = Program(tuple(d for d, _ in self.declared), body, self._in_order(), returned, mesh=self.mesh)
+        program = self._spanned(program)
         for declared, token in self.declared:
             if declared.tensor.name not in self.used:
                 raise self.error(f"nothing uses {declared.tensor.name}", "a statement that does", token=token)
@@ -149,7 +110,7 @@ class ProgramReader(SizeReader):
         """A mask has at least as many columns as rows, whatever the sizes are: its last row meets all of them."""
         least_one = frozenset(map(symbol, program.sizes))
         for mask, token in self.masked:
-            columns, rows = (program.resolved(symbol(label)) for label in (mask.columns, mask.rows))
+            columns, rows = (program.resolved(sized(label)) for label in (mask.columns, mask.rows))
             more = (columns - rows).expand()
             if more != 0 and sign_of(more, least_one) not in (0, 1):
                 shown, ends = (
@@ -157,6 +118,38 @@ class ProgramReader(SizeReader):
                     f"where {mask.columns} = {mask.rows}",
                 )
                 raise self.error(shown, f"{ends}, or {ends} + P with P entries before", token=token)
+
+    def _spanned(self, program: Program) -> Program:
+        """The program with what its windows leave of its masks: whether every row meets as many columns, whatever the sizes are, or
+        whether the first meet fewer."""
+        spans = {
+            mask: replace(mask, span=self._span(program, mask, token)) for mask, token in self.masked if mask.window
+        }
+
+        def spanned(node: Node) -> Node:
+            if isinstance(node, Statement):
+                return replace(node, mask=spans.get(node.mask, node.mask)) if node.mask is not None else node
+            return replace(node, body=tuple(map(spanned, node.body)))
+
+        return replace(program, body=tuple(map(spanned, program.body))) if spans else program
+
+    def _span(self, program: Program, mask: Mask, token: Token) -> str:
+        rows, columns, window = (program.resolved(sized(label)) for label in (mask.rows, mask.columns, mask.window))
+        least_one = frozenset(map(symbol, program.sizes))
+
+        def holds(more: Expr) -> bool:
+            return more.expand() == 0 or sign_of(more.expand(), least_one) in (0, 1)
+
+        if holds(columns - rows + 1 - window):
+            return "even"
+        if holds(window - columns):
+            return "whole"
+        if holds(window - columns + rows) and holds(columns - window):
+            return "first"
+        shown = f"nothing says which rows meet fewer than {mask.window} of {mask.columns}"
+        raise self.error(
+            shown, f"where {mask.columns} = {mask.window} + P, with P entries before the window", token=token
+        )
 
     def _require_factors(self, program: Program) -> None:
         """A factor is of sizes that there are."""
@@ -170,6 +163,7 @@ class ProgramReader(SizeReader):
 
     def _require_sizes(self, program: Program) -> None:
         shaped = {dim.label for tensor in program.arrays.values() for dim in tensor.dims}
+        shaped |= {mask.window for mask, _ in self.masked}
         taken = {*QUANTITIES, *program.named}
         shaped |= {name for formula in self.where.values() for name in names(formula)}
         for name in program.dimensions:

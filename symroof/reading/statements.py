@@ -12,8 +12,8 @@ from symroof.model.functions import Function
 from symroof.model.nodes import Mask
 from symroof.model.program import DIFFERENCE, EXCHANGE, MAXIMUM, PRODUCT, SUM, Statement
 from symroof.reading.einsums import TIMES
-from symroof.reading.factors import FactorReader
 from symroof.reading.scanner import Token
+from symroof.reading.size_formulas import SizeReader
 from symroof.reading.tensors import END
 
 # What one tensor comes to over some of its dimensions.
@@ -21,7 +21,7 @@ REDUCTIONS = ("sum", "mean", "max")
 CONSTANTS = "a factor goes with one tensor: y = 0.5 * x, y = x / sqrt(H); shift(x) is a sum with a number"
 
 
-class CallReader(FactorReader):
+class CallReader(SizeReader):
     def _applied(self, name: Token, function: Token) -> Statement:
         """A function of tensors, over a dimension where it works on rows."""
         known = self.functions.get(function.text)
@@ -170,9 +170,22 @@ class StatementReader(CallReader):
             for part in ("the", "first"):
                 if not self.accept(part):
                     raise self.error(expected="from the first")
-        mask = Mask(rows.label, columns.label, first)
+        width = self._window() if not first else ""
+        mask = Mask(rows.label, columns.label, first, width)
         self.masked.append((mask, word))
         return replace(statement, mask=mask)
+
+    def _window(self) -> str:
+        """How many columns a row meets at most: …, window W."""
+        if not self.accept(","):
+            return ""
+        if self.take("word", "window").text != "window":
+            raise self.error(expected="window, as in masked S <= T, window W", token=self.tokens[self.index - 1])
+        token = self.token
+        dim = self._dim()
+        if dim.axes:
+            raise self.error("a window is split over no axis", "a size or a number", token=token)
+        return dim.label
 
     def _reduced(self, name: Token, function: Token) -> Statement:
         """The sum, the mean or the maximum of a tensor over some of its dimensions: those that are said, or that the type lacks."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from graphlib import CycleError, TopologicalSorter
 
-from symroof.errors import SymroofError
-from symroof.formula import FUNCTIONS, KEYWORDS, Formula, Group, Number, Quotient, number
+from symroof.errors import AlgebraError, SymroofError
+from symroof.formula import FUNCTIONS, KEYWORDS, Formula, Group, Name, Number, Quotient, names, number
 from symroof.model.dtype import Tensor
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.program import Statement
@@ -16,11 +17,51 @@ from symroof.reading.expressions import read_expression
 from symroof.reading.scanner import Token
 from symroof.reading.scope import Scope
 from symroof.reading.tensors import END, ViewReader
+from symroof.symbols import expression
+from symroof.weight import Terms, depth, terms
 
 WORD = re.compile(r"[^\W\d]\w*\b(?!\s*\()")
 
 
-class FactorReader(ViewReader):
+class SizeReader(ViewReader):
+    def _size_defined(self) -> None:
+        token = self.take("word", "a size, as in c = B*k/E")
+        before = self.where.get(token.text)
+        self.expect("=")
+        formula = self._formula(lambda: self.at(",", END, "}"))
+        other = formula.name if isinstance(formula, Name) else ""
+        renamed = other in self.where and self.defined[other].text != other  # x[other -> …] or x[… -> other] said it
+        if before == formula or (renamed and self.where[other] == Name(token.text)):
+            return  # it says what a dimension by another name said: T[S -> T]
+        if before is not None:
+            raise self.error(f"{token.text} is defined twice", "one formula for each size", token=token)
+        if token.text in names(formula):
+            raise self.error(f"{token.text} is defined by itself", "a formula of other sizes", token=token)
+        if not names(formula) and not expression(formula).is_positive:
+            raise self.error(f"{token.text} is not above 0", "a size", token=token)
+        self.where[token.text], self.defined[token.text] = formula, token
+
+    def _in_order(self) -> dict[str, Formula]:
+        """The sizes that others define, each behind those that its formula mentions."""
+        used = {name: [n for n in names(formula) if n in self.where] for name, formula in self.where.items()}
+        try:
+            ordered = {name: self.where[name] for name in TopologicalSorter(used).static_order()}
+        except CycleError as error:
+            circle = error.args[1]
+            place = self.defined[circle[0]]
+            raise self.error(f"{circle[0]} is defined by itself", "a formula of other sizes", token=place) from None
+        self._require_light(ordered)
+        return ordered
+
+    def _require_light(self, ordered: Mapping[str, Formula]) -> None:
+        """What sizes come to is multiplied out: it must not be too much."""
+        known, steps = dict[str, Terms](), dict[str, int]()
+        for name, formula in ordered.items():
+            try:
+                steps[name], known[name] = depth(formula, steps), terms(formula, known)
+            except AlgebraError as error:
+                raise self.error(f"{name}: {error.problem}", "a shorter formula", token=self.defined[name]) from None
+
     def _formula(self, ends: Callable[[], bool]) -> Formula:
         """The formula of sizes that stands up to an end."""
         start, depth = self.token, 0
