@@ -8,12 +8,15 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from functools import lru_cache
+from itertools import product
 from math import prod
 
 import numpy as np
 import pytest
 
 from symroof.derivation.setting import setting_of
+from symroof.errors import ModelError
 from symroof.model.chip_costs import message
 from symroof.model.nodes import PRODUCT
 from symroof.model.placing import placed
@@ -60,11 +63,13 @@ def where(tensor, axis):
     return next((i for i, dim in enumerate(tensor.dims) if axis in dim.axes), None)
 
 
-def moved(array, move, before, after):
-    """A collective of JAX for one of symroof: ``before`` and ``after`` say on which dimension the axis lies."""
+def moved(array, move, before, after, apart):
+    """A collective of JAX for one of symroof: ``before`` and ``after`` say on which dimension the axis lies, ``apart`` that the
+    chips of it go on to do different things."""
     (axis,) = move.axes
     if move.collective == "all-gather":
-        return jax.lax.all_gather(array, axis, axis=before, tiled=True)
+        gather = jax.lax.all_gather if apart else all_gather_invariant
+        return gather(array, axis, axis=before, tiled=True)
     if move.collective == "reduce-scatter":
         return jax.lax.psum_scatter(array, axis, scatter_dimension=after, tiled=True)
     if move.collective == "all-to-all":
@@ -72,8 +77,26 @@ def moved(array, move, before, after):
     return jax.lax.psum(array, axis)
 
 
+def all_gather_invariant(array, name, axis, tiled):
+    """What every chip has alike afterwards."""
+    return jax._src.lax.parallel.all_gather_invariant(array, name, axis=axis, tiled=tiled)
+
+
+def own_part(array, place, axis):
+    """The part that a chip needs of what all have. Of the gradient each chip has that part alone: it is gathered, where JAX adds up
+    parts that are padded with zeros."""
+
+    @jax.custom_vjp
+    def part(array):
+        size = array.shape[place] // CHIPS[axis]
+        return jax.lax.dynamic_slice_in_dim(array, jax.lax.axis_index(axis) * size, size, place)
+
+    part.defvjp(lambda a: (part(a), None), lambda _, g: (all_gather_invariant(g, axis, axis=place, tiled=True),))
+    return part(array)
+
+
 def forward(program, listed):
-    """What one chip does, with the exchanges that are listed."""
+    """What one chip does, with the exchanges that are listed; what it has and does not need it leaves out."""
 
     def run(*arrays):
         known = dict(zip((str(d.tensor.name) for d in program.declared), arrays, strict=True))
@@ -88,7 +111,12 @@ def forward(program, listed):
                         None,
                     )
                     after = tensor.labels.index(goal) if goal else None
-                    array = moved(array, move, where(tensor, move.axes[0]), after)
+                    apart = any(axis == move.axes[0] for _, axis in place.division)
+                    array = moved(array, move, where(tensor, move.axes[0]), after, apart)
+                brought = {axis for m in place.moves if m.tensor.name == tensor.name for axis in m.axes}
+                for label, axis in place.division:
+                    if label in tensor.labels and axis not in brought and where(tensor, axis) is None:
+                        array = own_part(array, tensor.labels.index(label), axis)
                 operands.append(array)
                 letters |= {
                     label: chr(97 + len(letters) + i)
@@ -102,11 +130,68 @@ def forward(program, listed):
             for move in (m for m in place.moves if m.tensor.name == statement.result.name):
                 made = next((label for label, axis in place.made if axis == move.axes[0]), None)
                 before = statement.result.labels.index(made) if made else None
-                done = moved(done, move, before, where(statement.result, move.axes[0]))
+                done = moved(done, move, before, where(statement.result, move.axes[0]), True)
+            moves = {axis for m in place.moves for axis in m.axes}
+            for i, dim in enumerate(statement.result.dims):
+                for axis in (a for a in dim.axes if a not in moves and (dim.label, a) not in place.made):
+                    done = own_part(done, i, axis)
             known[statement.name] = done
         return known[statement.name]
 
     return run
+
+
+@lru_cache
+def splits():
+    """Every way to split the tensors of two products over one axis, but for those that are refused."""
+    found = []
+    for x, w, y in (("BD", "DF", "BF"), ("ECD", "EDF", "ECF")):
+        for cut in product(*(range(len(labels) + 1) for labels in (x, w, y))):
+            types = (
+                ", ".join(f"{label}_X" if i == at else label for i, label in enumerate(labels))
+                for labels, at in zip((x, w, y), cut, strict=True)
+            )
+            a, b, c = types
+            text = f"mesh X on ICI; input x: fp32[{a}]; weight W: fp32[{b}]; y = x * W -> fp32[{c}]"
+            if "_X" in f"{a}{b}{c}" and not refused(text):
+                found.append(text)
+    return found
+
+
+def refused(text):
+    try:
+        return not trained_on(text)[1]
+    except ModelError:
+        return True
+
+
+def trained_on(text):
+    """A program in training on a mesh, and its statements with their exchanges. JAX keeps what was gathered; so ``keep`` says it of
+    all weights."""
+    program = read_operation(text)
+    names = [axis.name for axis in program.mesh]
+    mesh = tuple(axis.wired("ICI", 1) for axis in program.mesh)
+    program = replace(laid_out(program, names), training=True, mesh=mesh)
+    program = replace(program, keep=tuple(str(t.name) for t in program.declared_as("weight")))
+    return program, placed(program)
+
+
+def multiplied(jaxpr):
+    """The FLOPs of the products that one chip does."""
+    found = 0
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == "dot_general":
+            (left, _), _ = equation.params["dimension_numbers"]
+            found += 2 * prod(equation.outvars[0].aval.shape) * prod(equation.invars[0].aval.shape[i] for i in left)
+        inner = (getattr(value, "jaxpr", value) for value in equation.params.values())
+        found += sum(multiplied(one) for one in inner if hasattr(one, "eqns"))
+    return found
+
+
+def sent(equation):
+    """The elements of a message: what a chip has after a gather, before a reduction, of all for an all-to-all."""
+    before, after = prod(equation.invars[0].aval.shape), prod(equation.outvars[0].aval.shape)
+    return before * CHIPS["X"] if equation.primitive.name.startswith("all_to_all") else max(before, after)
 
 
 def collectives(jaxpr):
@@ -114,22 +199,17 @@ def collectives(jaxpr):
         kind = next((name for start, name in NAMES.items() if equation.primitive.name.startswith(start)), None)
         if kind:
             over = equation.params.get("axes") or equation.params["axis_name"]
-            yield kind, over if isinstance(over, tuple) else (over,)
+            yield (kind, over if isinstance(over, tuple) else (over,)), sent(equation) if len(CHIPS) else 0
         for value in equation.params.values():
             inner = getattr(value, "jaxpr", value)
             if hasattr(inner, "eqns"):
                 yield from collectives(inner)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [*PROGRAMS, *splits()])
 def test_jax_transposes_to_the_same_exchanges(name):
-    """JAX keeps what was gathered; so ``keep`` says it of all weights."""
-    program = read_operation(PROGRAMS[name])
+    program, listed = trained_on(PROGRAMS.get(name, name))
     names = [axis.name for axis in program.mesh]
-    program = laid_out(program, names)
-    mesh = tuple(axis.wired("ICI", 1) for axis in program.mesh)
-    program = replace(program, training=True, mesh=mesh, keep=tuple(str(t.name) for t in program.declared_as("weight")))
-    listed = placed(program)
     ahead = [place for place in listed if not place.line.backward]
     abstract = jax.sharding.AbstractMesh(tuple(CHIPS[n] for n in names), tuple(names))
     (result,) = program.results
@@ -142,8 +222,18 @@ def test_jax_transposes_to_the_same_exchanges(name):
     def trained(*arrays):
         return jax.vjp(run, *arrays[:-1])[1](arrays[-1])
 
-    found = sorted(collectives(jax.make_jaxpr(trained)(*shapes).jaxpr))
-    assert found == sorted((m.collective, m.axes) for place in listed for m in place.moves)
+    jaxpr = jax.make_jaxpr(trained)(*shapes).jaxpr
+    put = {symbol(n): SIZE for n in program.sizes} | {symbol(n): CHIPS[n] for n in names}
+    mine = [(m.collective, m.axes, message(m, program).subs(put) / 4) for place in listed for m in place.moves]
+    if name in PROGRAMS:
+        assert sorted(kind for kind, _ in collectives(jaxpr)) == sorted((kind, axes) for kind, axes, _ in mine)
+        return
+    assert sorted((*kind, size) for kind, size in collectives(jaxpr)) == sorted(mine)
+    flops = sum(cost.flops for cost in program.on_chip.values()).subs(put)
+    if listed[0].division:
+        assert multiplied(jaxpr) == flops
+    else:  # where all chips do the same ahead JAX makes all of a gradient of which each keeps a part
+        assert multiplied(jaxpr) >= flops
 
 
 # Forward: XLA's own partitioner.

@@ -8,6 +8,8 @@ from test_played_programs import PROGRAMS, on
 from symroof.derivation.meanings import script_of
 from symroof.derivation.per_chip import meshed_of
 from symroof.errors import CheckError
+from symroof.model.mesh import split_of
+from symroof.model.placing import _Chips, placed
 
 pytestmark = pytest.mark.part(4)
 
@@ -77,3 +79,19 @@ def test_no_changed_plan_comes_out(name, training):
     count, found = passed(meshed_of(program, script_of(program)))
     assert count > 3
     assert found == []
+
+
+def test_what_goes_back_is_shared_out_as_what_it_undoes(monkeypatch):
+    """A plan that multiplies the gradients where their own splits lie comes out, and is no transpose."""
+    text = "input x: bf16[B_X, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, F_X]"
+    program = on(text, "X on ICI", True)
+    moved = [[(m.collective, str(m.tensor.name)) for m in place.moves] for place in placed(program)]
+    assert moved == [[("all-to-all", "y")], [("all-to-all", "dy")], [("all-reduce", "dW")]]
+    honest = _Chips._division
+
+    def own(chips, line):
+        return split_of(line.statement.result) if line.backward else honest(chips, line)
+
+    monkeypatch.setattr(_Chips, "_division", own)
+    with pytest.raises(CheckError, match="is not shared out as y is"):
+        _ = meshed_of(program, script_of(program)).parts

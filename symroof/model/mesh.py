@@ -70,14 +70,9 @@ def shared_out(operation: Program, mesh: Mesh, axis: str, sizes: Mapping[str, Fr
     return sorted(set(parts))
 
 
-def divided_by(
-    operands: Sequence[Tensor], output: Tensor, axis: str, *, computed_there: bool = False
-) -> tuple[str, str] | None:
-    """The dimension that the axis splits the work by, with the axis; None where all chips of the axis do the same.
-
-    An operand that carries the axis on a dimension which the output holds whole is refused, unless the work is
-    ``computed_there`` and the output gathered.
-    """
+def divided_by(operands: Sequence[Tensor], output: Tensor, axis: str) -> tuple[str, str] | None:
+    """The dimension that the axis splits the work by, with the axis; None where all chips of the axis do the same. An operand
+    that carries the axis on a dimension which the output holds whole is refused."""
     carried = sorted({label for tensor in operands for label, name in split_of(tensor) if name == axis})
     own = next((label for label, name in split_of(output) if name == axis), None)
     together = [
@@ -91,9 +86,9 @@ def divided_by(
     if own is not None:
         return (together[0] if carried == together and len(together) == 1 else own), axis
     kept = [label for label in carried if label in output.labels]
-    if kept and not computed_there:
+    if kept:
         raise _ambiguous(operands, output, kept[0], axis)
-    return (kept[0], axis) if kept else None
+    return None
 
 
 def _ambiguous(operands: Sequence[Tensor], output: Tensor, label: str, axis: str) -> ModelError:

@@ -1,9 +1,8 @@
 """A program on a mesh: who multiplies what, and the exchanges that this needs, statement by statement.
 
 Each product is placed by the rules of :mod:`symroof.model.mesh`, axis by axis, from the splits of its tensors alone. A
-statement that multiplies nothing is split as its result is. In the backward pass, where nobody wrote the statements, the
-derivatives of functions are placed as products are, and one whose operand carries an axis that its result lacks is
-computed there, and the result is gathered.
+statement that multiplies nothing is split as its result is. The backward pass is the transpose: what undoes a statement is
+split as that is.
 
 A tensor is gathered once in a pass for all of its uses. In the backward pass weights are gathered again and all else
 keeps its form, unless the program says ``regather`` or ``keep``. Contributions to one gradient that all lack the same partial
@@ -14,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from sympy import Expr
 
@@ -167,12 +167,23 @@ class _Chips:
         return made, division - made
 
     def _division(self, line: Line) -> Split:
+        """What the work is split by: that of the backward pass as what it undoes, so that each exchange is the transpose of one
+        of the forward pass, and where all chips did the same as its result."""
         statement = line.statement
         if not multiplies(line):
             return split_of(statement.result)
-        there = line.backward and not line.statement.again
-        pairs = (divided_by(statement.operands, statement.result, a.name, computed_there=there) for a in self.mesh)
+        if statement.undone is not None and statement.undone.statement:
+            labels = {label for tensor in (*statement.operands, statement.result) for label in tensor.labels}
+            ahead = self.ahead[statement.undone.statement]
+            own = frozenset(pair for pair in split_of(statement.result) if pair[1] not in axes_in(ahead))
+            return frozenset(pair for pair in ahead if pair[0] in labels) | own
+        pairs = (divided_by(statement.operands, statement.result, axis.name) for axis in self.mesh)
         return frozenset(filter(None, pairs))
+
+    @cached_property
+    def ahead(self) -> Mapping[str, Split]:
+        """What the work of the forward pass is split by, by the names of the statements."""
+        return {line.statement.name: self._division(line) for line in self.program.forward}
 
     @property
     def mesh(self) -> tuple[MeshAxis, ...]:

@@ -1,13 +1,13 @@
 """Of plans that end alike the one that is meant: what pages call a convention.
 
 The links of one exchange follow one another, the fast one inside: a slow one carries a message that the others cut. What the
-axes of one link need of one tensor they do together. Contributions to one gradient that lack the same are added before they
+axes of one link need of one tensor they do together. What goes back is shared out as what it undoes. Contributions to one gradient that lack the same are added before they
 are reduced. That a tensor is gathered once in a pass is no convention of these: nothing is moved to where it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
 
 from symroof.errors import CheckError
@@ -20,12 +20,13 @@ SLOW_FIRST: Mapping[str, bool] = {"reduce-scatter": False, "all-reduce": False, 
 
 
 def require_conventions(
-    script: Script, mesh: Sequence[MeshAxis], plan: Iterable[Planned], parts: Mapping[str, Part], *, each: bool = False
+    script: Script, mesh: Sequence[MeshAxis], plan: Sequence[Planned], parts: Mapping[str, Part], *, each: bool = False
 ) -> None:
     """Raises :class:`~symroof.errors.CheckError` where a plan that comes out is another than the one that is meant."""
     for planned in plan:
         for _, moves in groupby(planned.moves, lambda move: (move.array, move.of == "operand")):
             _require_order(tuple(moves), tuple(mesh))
+    _require_transposed(script, plan)
     _require_reduced_once(script, parts, each)
 
 
@@ -43,6 +44,21 @@ def _require_order(moves: Sequence[Move], mesh: tuple[MeshAxis, ...]) -> None:
     for move in moves:
         if len({links[axis] for axis in move.axes}) != 1:
             raise CheckError(f"one {move.collective} of {move.array} goes over several links")
+
+
+def _require_transposed(script: Script, plan: Sequence[Planned]) -> None:
+    """The work of what undoes an act is cut as that is, as far as it has those labels; and along axes that cut nothing of it as its
+    own result is."""
+    work = {planned.result: planned.work for planned in plan}
+    for act in script.acts:
+        if not act.undoes or not act.shares_out or script.act[act.undoes].reshapes:
+            continue
+        labels = {label for each in script.labels((*act.operands, act.result)) for label in each}
+        ahead = work[act.undoes]
+        axes = {axis for _, axis in ahead}
+        own = frozenset(pair for pair in script.array[act.result].split if pair[1] not in axes)
+        if work[act.result] != frozenset(pair for pair in ahead if pair[0] in labels) | own:
+            raise CheckError(f"{act.result} is not shared out as {act.undoes} is, which it undoes")
 
 
 def _require_reduced_once(script: Script, parts: Mapping[str, Part], each: bool) -> None:
