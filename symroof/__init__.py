@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; nothing of it is import
     from symroof.model.problem import Problem as Problem
     from symroof.proof.step import Reason as Reason
     from symroof.proof.step import Step as Step
+    from symroof.tracing.tracer import trace as trace
     from symroof.verification.judgement import Judgement as Judgement
 
 __version__ = "0.1.0"
@@ -52,6 +53,7 @@ _ROOMS = {
     "symroof.derivation.pipeline": ("Derivation",),
     "symroof.verification.judgement": ("Judgement",),
     "symroof.proof.step": ("Step", "Reason"),
+    "symroof.tracing.tracer": ("trace",),
     "symroof.errors": ("SymroofError",),
 }
 _PUBLIC = {name: room for room, names in _ROOMS.items() for name in names}

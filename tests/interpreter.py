@@ -41,6 +41,8 @@ def _gelu(x: np.ndarray, axis: int) -> np.ndarray:
 
 FUNCTIONS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
     "scale": lambda x, axis: x / 2,
+    "sqrt": lambda x, axis: np.sqrt(x),
+    "tanh": lambda x, axis: np.tanh(x),
     "exp": lambda x, axis: np.exp(x),
     "log": lambda x, axis: np.log(x),
     "reciprocal": lambda x, axis: 1 / x,
@@ -349,6 +351,11 @@ class Interpreter:
             aligned = [_aligned(a, t.labels, labels) for a, t in zip(arrays, statement.operands, strict=True)]
             known = DERIVATIVES if statement.function.name.endswith("'") else FUNCTIONS
             self._take(statement, arrays[0], axis)
+            if statement.factor is not None:
+                put = {symbol(name): size for name, size in self.sizes.items()}
+                return _aligned(
+                    arrays[0] * float(expression(statement.factor).subs(put)), labels, statement.result.labels
+                )
             done = known[statement.function.name](*aligned, axis)  # type: ignore[operator]
             return _aligned(done, labels, statement.result.labels)
         product = statement.kind == "*"

@@ -19,6 +19,7 @@ from symroof.cli.building import build
 from symroof.cli.options import taken_apart
 from symroof.cli.output import complain
 from symroof.cli.references import reference
+from symroof.cli.tracing import trace
 from symroof.cli.verifying import verify
 from symroof.errors import SymroofError, suggestion
 
@@ -35,7 +36,21 @@ def cli() -> None:
     """
 
 
-for command in (derive, regimes, compare, plot, page, sweep, verify, build, hardware, operations, names, reference):
+for command in (
+    derive,
+    regimes,
+    compare,
+    plot,
+    page,
+    sweep,
+    verify,
+    build,
+    trace,
+    hardware,
+    operations,
+    names,
+    reference,
+):
     cli.add_command(command)
 
 

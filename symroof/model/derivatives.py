@@ -44,6 +44,15 @@ def through_function(statement: Statement, place: int, gradient: Tensor, result:
     function, operands = statement.function, statement.operands
     assert function is not None
     back = derivative(function)
+    if place < function.operands and not function.gathers and {*operands[place].labels} != {*operands[0].labels}:
+        name, other = operands[place].name, operands[0].name
+        raise ModelError(
+            f"{statement} has no derivative here: {name} has fewer dimensions than {other}",
+            expected="operands of one shape",
+            hint=f"multiply instead: r = reciprocal({name}), {statement.name} = {other} * r -> {statement.result}"
+            if function.name == "divide"
+            else None,
+        )
     if place > function.operands:
         return Statement(SUM, (gradient,), result)
     if place == function.operands:

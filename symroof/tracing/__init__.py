@@ -1,0 +1,1 @@
+"""Functions of JAX as programs: traced with numbers, written with names."""

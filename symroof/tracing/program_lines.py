@@ -1,0 +1,175 @@
+"""The lines of a program that is written of a trace: statements of tensors by their numbers, which get their names at the end."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from symroof.formula import Frozen
+from symroof.model.dtype import dtype
+from symroof.model.functions import FUNCTIONS
+from symroof.tracing.jaxprs import user_frame
+from symroof.tracing.known_functions import Known
+from symroof.tracing.size_names import SizeNames
+from symroof.tracing.traced import Array, Constant, Frame, TracingError
+
+Label = str | None
+ASSIGNED = re.compile(r"\s*([^\W\d]\w*)\s*(?::[^=]+)?=(?!=)")
+
+
+class Value(Frozen):
+    """A tensor of the program, and the label of each dimension of an array that is made of it."""
+
+    tensor: int
+    labels: tuple[Label, ...]
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        return tuple(label for label in self.labels if label is not None)
+
+
+@dataclass
+class Written:
+    """A line of the program: ``result`` and what ``uses`` are tensors by their numbers; ``{}`` stands for each of them."""
+
+    depth: int
+    text: str
+    uses: tuple[int, ...] = ()
+    result: int | None = None
+    comment: str = ""
+    called: str = ""
+
+
+@dataclass
+class Lines:
+    sizes: SizeNames
+    known: Known
+    roles: Mapping[str, str]
+    declared: Mapping[str, tuple[str, tuple[str, ...]]]
+    lines: list[Written] = field(default_factory=list)
+    tensors: list[tuple[str, tuple[str, ...]]] = field(
+        default_factory=list
+    )  # the type and the labels of each, by number
+    arguments: dict[int, str] = field(default_factory=dict)
+    values: dict[int, Value | Constant] = field(default_factory=dict)
+    parts: dict[int, str] = field(default_factory=dict)  # arguments of which each turn has one part
+    alike: set[int] = field(default_factory=set)  # arguments that all turns have
+    depth: int = 0
+    uses: Mapping[int, int] = field(default_factory=dict)  # how often each array is used
+
+    def _declarations(self, used: Iterable[int]) -> list[str]:
+        found = []
+        for number, name in self.arguments.items():
+            kind, labels = self.tensors[number]
+            if number not in used:
+                found.append(f"# {name} is not used")
+                continue
+            role = self.roles.get(name, "input")
+            shared = "shared " if number in self.alike and role != "input" else ""
+            found.append(f"{shared}{role} {name}: {kind}[{', '.join(labels)}]")
+        return found
+
+    def _line(self, line: Written, names: Mapping[int, str]) -> str:
+        text = line.text.format(*(names[t] for t in line.uses))
+        left = "" if line.result is None else f"{names[line.result]} = "
+        comment = f"  # {line.comment}" if line.comment else ""
+        return "  " * line.depth + left + text + comment
+
+    def _names(self) -> dict[int, str]:
+        """A name for each tensor: that of an argument, of the variable that the last statement of its line is assigned to, or t1, t2."""
+        names = dict(self.arguments)
+        taken, made = (
+            {*names.values(), *FUNCTIONS, "max", "min", "sum", "mean"},
+            [line for line in self.lines if line.result is not None],
+        )
+        last = {(line.comment, line.called): line for line in made if line.called}
+        count = 0
+        for line in made:
+            assert line.result is not None
+            wanted = line.called if last.get((line.comment, line.called)) is line else ""
+            name = wanted
+            if not name or name in taken or not self.sizes.is_free(name):
+                number = 1
+                while name and (f"{name}{number}" in taken or not self.sizes.is_free(f"{name}{number}")):
+                    number += 1
+                name = f"{name}{number}" if name else ""
+            while not name or name in taken:
+                count += 1
+                name = f"t{count}"
+            names[line.result] = name
+            taken.add(name)
+        return names
+
+    def _tensor(self, kind: str, labels: Sequence[str]) -> int:
+        self.tensors.append((kind, tuple(labels)))
+        return len(self.tensors) - 1
+
+    def _say(
+        self,
+        right: str,
+        uses: Sequence[Value],
+        array: Array,
+        labels: Sequence[Label],
+        frames: Sequence[Frame],
+        *,
+        typed: bool = True,
+    ) -> Value:
+        """A statement, and the value that it makes."""
+        own = [label for label in labels if label is not None]
+        kind = dtype(array.dtype).name
+        number = self._tensor(kind, own)
+        frame = user_frame(frames)
+        spec = f" -> {kind}[{', '.join(own)}]" if typed else ""
+        source = linecache.getline(frame.file, frame.line) if frame is not None else ""
+        assigned = ASSIGNED.match(source)
+        line = Written(
+            self.depth,
+            right + spec,
+            tuple(v.tensor for v in uses),
+            number,
+            str(frame or ""),
+            assigned.group(1) if assigned else "",
+        )
+        self.lines.append(line)
+        return Value(number, tuple(labels))
+
+    def _braced(self, head: str, body: Callable[[], None]) -> None:
+        place = len(self.lines)
+        self.lines.append(Written(self.depth, f"{head} {{{{"))
+        self.depth += 1
+        body()
+        self.depth -= 1
+        if len(self.lines) == place + 1:
+            self.lines.pop()
+        else:
+            self.lines.append(Written(self.depth, "}}"))
+
+    def _read(self, operand: Array | Constant) -> Value | Constant:
+        return self.values[operand.key] if isinstance(operand, Array) else operand
+
+    def _aligned(self, left: Value, right: Value, frames: Sequence[Frame]) -> Value:
+        """The second of two with the labels of the first, where a size has another name there."""
+        names = {b: a for a, b in zip(left.labels, right.labels, strict=True) if a and b and a != b}
+        return self._renamed(right, names, frames)
+
+    def _renamed(self, value: Value, names: Mapping[str, str], frames: Sequence[Frame]) -> Value:
+        """The same tensor with other names for its sizes."""
+        if not names:
+            return value
+        labels = tuple(names.get(x, x) if x is not None else None for x in value.labels)
+        for label in (x for x in labels if x):
+            if labels.count(label) > 1:
+                raise TracingError(
+                    f"{user_frame(frames)}: {label} is a size of a tensor twice", expected="names of their own"
+                )
+        kind, own = self.tensors[value.tensor]
+        array = Array(-1, (), long_name(kind))
+        said = self._say("{}", (value,), array, [names.get(x, x) for x in own], frames)
+        return Value(said.tensor, labels)
+
+
+def long_name(kind: str) -> str:
+    """A type as arrays have it."""
+    return {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "fp64": "float64"}.get(kind, kind)

@@ -1,0 +1,180 @@
+"""A trace as the text of a program: equations as statements, calls that are known as functions, loops as repeats.
+
+A value is a tensor of the program, and for each of its dimensions the label there: None where the tensor has none, one place or
+the same numbers at all of them. What no argument goes into is no tensor."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from symroof.model.dtype import dtype
+from symroof.model.functions import FUNCTIONS
+from symroof.model.spelling import spelled_size
+from symroof.tracing.equation_writer import REDUCED, EquationWriter
+from symroof.tracing.jaxprs import user_frame
+from symroof.tracing.known_functions import Region, ends, regions
+from symroof.tracing.program_lines import Value, Written
+from symroof.tracing.rolling import rolled
+from symroof.tracing.traced import Array, Constant, Equation, Loop, Made, Trace, TracingError
+
+
+class Writer(EquationWriter):
+    def text(self, trace: Trace) -> str:
+        """The program of a trace."""
+        for name, (kind, labels) in self.declared.items():
+            array = trace.arguments[name]
+            number = self._tensor(kind, labels)
+            self.arguments[number] = name
+            self.values[array.key] = Value(number, labels)
+        self.uses = Counter(array.key for array in (*_taken(trace.body), *trace.results))
+        self._body(trace.body)
+        results = [self.values.get(array.key) for array in trace.results]
+        returned = [value.tensor for value in results if isinstance(value, Value)]
+        if not any(line.result is not None for line in self.lines):
+            raise TracingError("the function makes nothing of its arguments", expected="an operation on them")
+        stocks = frozenset(t for t, name in self.arguments.items() if self.roles.get(name, "input") != "input")
+        self.lines, gone, alike = rolled(self.lines, self.tensors, stocks, frozenset(returned))
+        self.alike |= alike
+        self.arguments = {t: name for t, name in self.arguments.items() if t not in gone}
+        names = self._names()
+        used = {tensor for line in self.lines for tensor in line.uses}
+        taken = {tensor for line in self.lines if line.result is not None for tensor in line.uses}
+        again = [names[t] for t in dict.fromkeys(returned) if t in taken and t in names and t not in self.arguments]
+        body = [*self._declarations(used), *(self._line(line, names) for line in self.lines)]
+        where = self._where("\n".join(body))
+        output = [f"output {', '.join(again)}"] if again else []
+        place = len(body) - len(self.lines)
+        return "\n".join([*body[:place], *where, *body[place:], *output]) + "\n"
+
+    def _where(self, text: str) -> list[str]:
+        """The sizes that others define, as far as something has them."""
+        found: list[str] = []
+        for name, formula in reversed(self.sizes.where.items()):
+            if re.search(rf"\b{name}\b", "\n".join((text, *found))):
+                found.insert(0, f"where {name} = {spelled_size(formula)}")
+        return found
+
+    def _body(self, body: Sequence[Made]) -> None:
+        for one in regions(body, self.known):
+            if isinstance(one, Region):
+                self._region(one)
+            elif isinstance(one, Equation):
+                self._equation(one)
+            elif isinstance(one, Loop):
+                self._loop(one)
+            else:
+                self._braced("recompute", partial(self._body, one.body))
+
+    def _region(self, region: Region) -> None:
+        taken, left = ends(region, self.uses)
+        if region.name is None:
+            self._braced("fuse", partial(self._opened, region))
+            return
+        operands = [value for array in taken if isinstance(value := self.values[array.key], Value)]
+        lines, tensors = len(self.lines), len(self.tensors)
+        try:
+            self._opened(region)
+        except TracingError:  # what is inside need not be said, where the function has the shape of its operand
+            if len(left) != 1 or not operands or taken[0].shape != left[0].shape:
+                raise
+            self.values[left[0].key] = operands[0]
+        said = self._function(region, operands, left[0]) if len(left) == 1 and operands else ""
+        made = self.values[left[0].key] if said else None
+        if isinstance(made, Value):
+            del self.lines[lines:], self.tensors[tensors:]
+            kind, own = self.tensors[operands[0].tensor]
+            typed = dtype(left[0].dtype).name != kind or list(made.own) != list(own)
+            uses = operands[: said.count("{}")]
+            self.values[left[0].key] = self._say(said, uses, left[0], made.labels, region.frames, typed=typed)
+
+    def _opened(self, region: Region) -> None:
+        """The equations of a call as statements of their own."""
+        known, self.known = self.known, replace(self.known, opened=(*self.known.opened, region.function))
+        self._body(region.body)
+        self.known = known
+
+    def _function(self, region: Region, operands: list[Value], result: Array) -> str:
+        """A call as a function of the table; nothing where its result has other dimensions than its first operand, or where it works
+        on several of them."""
+        assert region.name is not None
+        function, made = FUNCTIONS.get(region.name), self.values[result.key]
+        if not isinstance(made, Value) or {*made.own} != {*operands[0].own}:
+            return ""
+        over = ""
+        if function is not None and function.rows:
+            labels = {label for one in region.body if isinstance(one, Equation) for label in self._reduced(one)}
+            if len(labels) != 1:
+                return ""
+            label = labels.pop()
+            over = f", {label}" if label != self.tensors[operands[0].tensor][1][-1] else ""
+        gains = min(len(operands) - 1, function.gains if function is not None else 0)
+        return f"{region.name}({', '.join('{}' for _ in range(1 + gains))}{over})"
+
+    def _reduced(self, equation: Equation) -> Iterator[str | None]:
+        """The labels that an equation is over."""
+        value = self._read(equation.operands[0])
+        if equation.primitive in REDUCED and isinstance(value, Value):
+            yield from (value.labels[int(axis)] for axis in equation.params["axes"])
+
+    def _loop(self, loop: Loop) -> None:
+        """Turns: what is carried is one tensor, and of what is scanned each turn has weights of its own."""
+        carried = [
+            i
+            for i, operand in enumerate(loop.carried)
+            if isinstance(self._read(operand), Value) and loop.enters[i].floating
+        ]
+        where = str(user_frame(loop.frames) or "")
+        if len(carried) != 1:
+            raise TracingError(f"{where}: a loop carries {len(carried)} tensors", expected="one that is carried")
+        (place,) = carried
+        for i, operand in enumerate(loop.carried):
+            self.values[loop.enters[i].key] = self._read(operand)
+            self.values[loop.results[i].key] = Constant()
+        for operand, part in loop.scanned:
+            value = self._read(operand)
+            if not isinstance(value, Value):
+                self.values[part.key] = Constant()
+                continue
+            if value.tensor not in self.arguments or value.labels[0] is None:
+                raise TracingError(f"{where}: what is scanned is made before", expected="an argument of the function")
+            kind, labels = self.tensors[value.tensor]
+            self.tensors[value.tensor] = kind, tuple(x for x in labels if x != value.labels[0])
+            name = self.arguments[value.tensor]
+            if self.roles.get(name, "input") == "input":
+                raise TracingError(
+                    f"{where}: {name} is scanned, and an input is the same in all turns", expected=f"--weight {name}"
+                )
+            self.values[part.key] = Value(value.tensor, value.labels[1:])
+        start = self.values[loop.enters[place].key]
+        assert isinstance(start, Value)
+        before, leaves = len(self.lines), loop.leaves[place]
+        turns = self.sizes.of(loop.times, where)
+        self.lines.append(Written(self.depth, ""))
+        self.depth += 1
+        self._body(loop.body)
+        self.depth -= 1
+        left = self._read(leaves)
+        if not isinstance(left, Value):
+            raise TracingError(f"{where}: the turns make nothing", expected="a tensor that is carried")
+        self.lines[before] = Written(self.depth, f"repeat {turns} as {{}} = {{}} {{{{", (start.tensor, left.tensor))
+        self.lines.append(Written(self.depth, "}}"))
+        scanned = {value.tensor for operand, _ in loop.scanned if isinstance(value := self._read(operand), Value)}
+        used = {t for line in self.lines[before:] for t in line.uses}
+        self.alike |= {t for t in used if t in self.arguments and t not in scanned and t != start.tensor}
+        self.values[loop.results[place].key] = left
+
+
+def _taken(body: Iterable[Made]) -> Iterator[Array]:
+    """What is used in equations, as often as it is."""
+    for made in body:
+        if isinstance(made, Equation):
+            operands: Sequence[Array | Constant] = made.operands
+        else:
+            yield from _taken(made.body)
+            loop = made if isinstance(made, Loop) else None
+            operands = () if loop is None else (*loop.carried, *loop.leaves, *(o for o, _ in loop.scanned))
+        yield from (operand for operand in operands if isinstance(operand, Array))

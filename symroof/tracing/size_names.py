@@ -1,0 +1,167 @@
+"""Numbers for the names of sizes, and names for the numbers of a trace: the one name, product, quotient or sum that has these numbers
+at every assignment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement
+from math import prod, sqrt
+from random import Random
+
+from symroof.formula import Formula, Name, names, number
+from symroof.model.spelling import spelled_size
+from symroof.reading.expressions import read_expression
+from symroof.reading.scope import Scope
+from symroof.symbols import expression, symbol
+from symroof.tracing.traced import Numbers, TracingError
+
+# What every drawn number is a multiple of, and how often numbers are drawn.
+MULTIPLE, ATTEMPTS = 48, 400
+# Letters for sizes that nobody named, in the order in which they are taken.
+LETTERS = "SUPQRMNIJZACEOGKLVXY"
+
+
+def value_of(formula: Formula, sizes: Mapping[str, int]) -> Fraction:
+    """What a formula of sizes comes to."""
+    found = expression(formula).subs({symbol(name): size for name, size in sizes.items()})
+    return Fraction(int(found.p), int(found.q))
+
+
+def assignments(written: Iterable[Formula], fixed: Mapping[str, int], seed: int) -> Iterator[dict[str, int]]:
+    """Numbers for the names in these sizes, pairwise different, at which every size is whole: each time larger ones, so that what
+    asks for a size is found out, and multiples of what heads, halves and thirds divide."""
+    written = tuple(dict.fromkeys(written))
+    free = list(dict.fromkeys(n for formula in written for n in names(formula) if n not in fixed))
+    random, scale = Random(seed), 1
+    for _ in range(ATTEMPTS):
+        drawn = dict(zip(free, random.sample(range(2, 40 + 4 * len(free)), len(free)), strict=True))
+        drawn = {name: MULTIPLE * scale * n for name, n in drawn.items()} | dict(fixed)
+        sizes = [value_of(formula, drawn) for formula in written]
+        if all(size.denominator == 1 and size >= 1 for size in sizes):
+            scale *= 7
+            yield drawn
+    raise TracingError("no numbers were found at which all sizes are whole", expected="sizes such as B, N*H, D/4")
+
+
+@dataclass
+class SizeNames:
+    """The names of sizes, and what they are at each assignment. ``where`` are those that others define."""
+
+    given: Sequence[Mapping[str, int]]
+    fixed: Mapping[str, int]
+    where: dict[str, Formula] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.known: dict[str, Numbers] = {n: self._numbers(Name(n)) for n in self.given[0] if n not in self.fixed}
+
+    def _numbers(self, formula: Formula) -> Numbers:
+        return tuple(int(value_of(formula, one)) for one in self.given)
+
+    def is_free(self, name: str) -> bool:
+        return name not in self.known and name not in self.fixed
+
+    def named(self, written: Formula) -> str:
+        """The label of a size that is written: a name, a number, or a new name for a formula."""
+        if isinstance(written, Name) and written.name not in self.fixed:
+            return written.name
+        found = [int(value_of(written, one)) for one in self.given]
+        return str(found[0]) if len({*found}) == 1 else self.defined(written, tuple(found))
+
+    def defined(self, formula: Formula, numbers: Numbers) -> str:
+        """The name of a formula of sizes: the one that it has, or a new one."""
+        for name, other in self.where.items():
+            if other == formula:
+                return name
+        name = self.new()
+        self.where[name], self.known[name] = formula, numbers
+        return name
+
+    def another(self, label: str, taken: Iterable[str]) -> str:
+        """A second name for a size, where a tensor has it twice."""
+        taken, same = {*taken}, number(int(label)) if label.isdigit() else Name(label)
+        for name, other in self.where.items():
+            if other == same and name not in taken:
+                return name
+        name = self.new()
+        self.where[name], self.known[name] = same, self.known[label] if label in self.known else self._numbers(same)
+        return name
+
+    def root(self, label: str) -> str:
+        """The name that a second name is of."""
+        other = self.where.get(label)
+        return self.root(other.name) if isinstance(other, Name) else label
+
+    def new(self) -> str:
+        every = (*LETTERS, *(f"{letter}{i}" for i in range(2, 10) for letter in LETTERS))
+        return next(letter for letter in every if self.is_free(letter))
+
+    def of(self, numbers: Numbers, where: str) -> str:
+        """The label of a size that only its numbers tell."""
+        if len({*numbers}) == 1:
+            return str(numbers[0])
+        found = [name for name, known in self.known.items() if known == numbers and name not in self._seconds]
+        if len(found) == 1:
+            return found[0]
+        formulas = list(self._formulas(numbers)) if not found else []
+        if len(formulas) != 1:
+            shown = f"a size of {', '.join(map(str, numbers))}"
+            said = " or ".join(found or map(spelled_size, formulas)) or "nothing that the shapes name"
+            raise TracingError(
+                f"{where}: {shown} is {said}", expected="one name", hint="name it in a shape: W=bf16[D, N*H]"
+            )
+        return self.defined(formulas[0], numbers)
+
+    @property
+    def _seconds(self) -> set[str]:
+        return {name for name, other in self.where.items() if isinstance(other, Name)}
+
+    def _formulas(self, numbers: Numbers) -> Iterator[Formula]:
+        """What comes to these numbers: a product of names, one over a name or times a fraction, or a sum of two."""
+        base = {name: known for name, known in self.known.items() if name not in self.where}
+        keys = [key for size in (1, 2, 3) for key in combinations_with_replacement(sorted(base), size)]
+        products = {key: _times(base[name] for name in key) for key in keys}
+        texts = ["*".join(key) for key, known in products.items() if known == numbers]
+        texts = texts or [
+            f"{'*'.join(key)}/{below}"
+            for key, known in products.items()
+            for below, its in base.items()
+            if below not in key and all(a == b * n for a, b, n in zip(known, its, numbers, strict=True))
+        ]
+        texts = texts or [
+            f"{'*'.join(key)}*{each.numerator}/{each.denominator}"
+            for key, known in products.items()
+            for each in {Fraction(n, a) for a, n in zip(known, numbers, strict=True)}
+            if all(each * a == n for a, n in zip(known, numbers, strict=True))
+        ]
+        texts = texts or [
+            f"{one} + {other}"
+            for one, other in combinations(sorted(base), 2)
+            if all(a + b == n for a, b, n in zip(base[one], base[other], numbers, strict=True))
+        ]
+        yield from (read_expression(text, Scope(tuple(base), open=True)) for text in texts)
+
+    def factor(self, values: tuple[float, ...]) -> str | None:
+        """A factor in sizes that has these values; a number where all are alike; None where nothing has them."""
+        if all(abs(value - values[0]) <= 1e-6 * abs(values[0]) for value in values):
+            return repr(values[0]) if values[0] > 0 else None
+        base = {name: known for name, known in self.known.items() if name not in self._seconds}
+        every = [key for size in (1, 2) for key in combinations_with_replacement(sorted(base), size)]
+        forms: dict[str, Callable[[int], float]] = {
+            "{}": float,
+            "sqrt({})": sqrt,
+            "1/{}": lambda n: 1 / n,
+            "1/sqrt({})": lambda n: 1 / sqrt(n),
+        }
+        for form, value in forms.items():
+            for key in every:
+                numbers = _times(base[k] for k in key)
+                if all(abs(value(n) - v) <= 4e-3 * abs(v) for n, v in zip(numbers, values, strict=True)):
+                    inside = "*".join(key)
+                    return form.format(f"({inside})" if form == "1/{}" and len(key) > 1 else inside)
+        return None
+
+
+def _times(each: Iterable[Numbers]) -> Numbers:
+    return tuple(map(prod, zip(*each, strict=True)))

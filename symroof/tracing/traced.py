@@ -1,0 +1,90 @@
+"""What a trace of a function is made of, in plain values: the same equations at several assignments of numbers to the names of its
+sizes, so that every number in them is a tuple with one for each assignment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from symroof.errors import SymroofError
+from symroof.formula import Frozen
+
+Numbers = tuple[int, ...]
+
+
+class TracingError(SymroofError):
+    """A function that has no program: something in it that programs do not say, or a size that has no name."""
+
+
+class Frame(Frozen):
+    """A call that an equation was made in: the file and the function, the line there, and the ``place`` of the call in the code,
+    which tells calls on one line apart."""
+
+    file: str
+    function: str
+    line: int
+    place: int
+
+    def __str__(self) -> str:
+        return f"{self.file.rsplit('/', 1)[-1]}:{self.line}"
+
+
+class Array(Frozen):
+    """A value with elements: its dimensions in their order, at each assignment."""
+
+    key: int
+    shape: tuple[Numbers, ...]
+    dtype: str
+
+    @property
+    def floating(self) -> bool:
+        return self.dtype.startswith(("float", "bfloat"))
+
+
+class Constant(Frozen):
+    """A number that no argument goes into; ``values`` are those of a scalar, None where it is none or is not known."""
+
+    values: tuple[float, ...] | None = None
+
+
+class Equation(Frozen):
+    """A primitive applied; ``params`` are those that are alike at all assignments. The frames go from inside out, up to the
+    function that is traced."""
+
+    primitive: str
+    operands: tuple[Array | Constant, ...]
+    results: tuple[Array, ...]
+    params: Mapping[str, Any]
+    frames: tuple[Frame, ...]
+
+
+class Loop(Frozen):
+    """So many turns: ``carried`` enters the first one as ``enters``, and what ``leaves`` the last one is ``results``. Of each
+    of ``scanned`` a turn has one part, under the name that stands beside it."""
+
+    times: Numbers
+    carried: tuple[Array | Constant, ...]
+    enters: tuple[Array, ...]
+    leaves: tuple[Array | Constant, ...]
+    results: tuple[Array, ...]
+    scanned: tuple[tuple[Array | Constant, Array], ...]
+    stacked: tuple[Array, ...]
+    body: tuple[Made, ...]
+    frames: tuple[Frame, ...]
+
+
+class Again(Frozen):
+    """What is made once more in a backward pass."""
+
+    body: tuple[Made, ...]
+
+
+Made = Equation | Loop | Again
+
+
+class Trace(Frozen):
+    """The arguments by name, what is made of them, and what is returned."""
+
+    arguments: Mapping[str, Array]
+    body: tuple[Made, ...]
+    results: tuple[Array, ...]

@@ -1,0 +1,197 @@
+"""Functions of JAX as programs: traced at three assignments of numbers to the names of their sizes, written, read, and checked at a
+fourth."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from math import prod
+from typing import Any
+
+from symroof.errors import require_one_of
+from symroof.formula import Formula
+from symroof.model.dtype import dtype
+from symroof.model.program import Program
+from symroof.reading.expressions import read_expression
+from symroof.reading.programs import read_program
+from symroof.reading.scope import Scope
+from symroof.symbols import symbol
+from symroof.tracing.jaxprs import traced
+from symroof.tracing.known_functions import Known
+from symroof.tracing.program_writer import Writer
+from symroof.tracing.size_names import SizeNames, assignments, value_of
+from symroof.tracing.traced import Array, Equation, Loop, Made, Trace, TracingError
+
+SHAPE = re.compile(r"\s*(?:(input|weight|cache)\s+)?([\w]+)\s*\[(.*)\]\s*", re.DOTALL)
+NUMPY = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "fp64": "float64", "fp8": "float8_e4m3fn"}
+
+
+def written(
+    function: Callable[..., Any],
+    shapes: Mapping[str, Any],
+    *,
+    weights: Iterable[str] = (),
+    functions: Mapping[str, str] | None = None,
+    fuse: Iterable[str] = (),
+    opened: Iterable[str] = (),
+) -> str:
+    """The text of the program that a function of arrays of these shapes computes. Raises
+    :class:`~symroof.tracing.traced.TracingError` for what no statement says, with its line."""
+    shapes = _in_order(function, shapes)
+    types = dict(_flat(shapes))
+    tree = _tree(shapes, types)
+    read = {name: _read(name, text) for name, text in types.items()}
+    fixed = {n: size for _, _, dims, own in read.values() for n, size in own.items()}
+    sizes = [formula for _, _, dims, _ in read.values() for formula in dims]
+    *given, fourth = islice(assignments(sizes, fixed, seed=5), 4)
+    names = SizeNames(given, fixed)
+    roles = {name: role or ("weight" if name in {*weights} else "input") for name, (role, *_) in read.items()}
+    for name in weights:
+        if name not in read:
+            raise TracingError(f"{name} is no argument", expected=f"one of {', '.join(read)}")
+    declared = {name: (dtype(kind).name, _labels(names, dims)) for name, (_, kind, dims, _) in read.items()}
+    worth = [{size: int(value_of(size, one)) for size in dict.fromkeys(sizes)} for one in (*given, fourth)]
+    numbers = {name: [[one[dim] for dim in dims] for one in worth] for name, (_, _, dims, _) in read.items()}
+    dtypes = {name: NUMPY.get(dtype(kind).name, dtype(kind).name) for name, (_, kind, _, _) in read.items()}
+    trace = traced(function, {n: each[:-1] for n, each in numbers.items()}, dtypes, tree)
+    known = Known(dict(functions or {}), tuple(fuse), tuple(opened))
+    text = Writer(names, known, roles, declared).text(trace)
+    again = traced(function, {n: each[-1:] for n, each in numbers.items()}, dtypes, tree)
+    _require_same(text, again, fourth)
+    return text
+
+
+def _in_order(function: Callable[..., Any], shapes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The shapes in the order of the function's parameters."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return shapes
+    if any(one.kind is one.VAR_POSITIONAL for one in parameters.values()):
+        return shapes
+    for name in shapes:
+        require_one_of(name, parameters, f"the function has no parameter {name!r}")
+    for name, one in parameters.items():
+        if name not in shapes and one.default is one.empty and one.kind is not one.VAR_KEYWORD:
+            raise TracingError(f"there is no shape for {name}", expected=f"--shape {name}=bf16[B, D]")
+    return {name: shapes[name] for name in parameters if name in shapes}
+
+
+def _flat(shapes: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
+    """The arrays of arguments by name: a leaf of a tree by the end of its path, or all of it where that is taken."""
+    found: dict[str, str] = {}
+    for path, text in _leaves(shapes):
+        short = next((part for part in reversed(path) if not part.isdigit()), path[-1])
+        name = short if short not in found and not short.isdigit() else "_".join(path)
+        found[name] = text
+    return found.items()
+
+
+def _leaves(shapes: Any, path: tuple[str, ...] = ()) -> Iterable[tuple[tuple[str, ...], str]]:
+    if isinstance(shapes, str):
+        yield path, shapes
+    elif isinstance(shapes, Mapping):
+        for key, part in shapes.items():
+            yield from _leaves(part, (*path, str(key)))
+    else:
+        for i, part in enumerate(shapes):
+            yield from _leaves(part, (*path, str(i)))
+
+
+def _tree(shapes: Mapping[str, Any], types: Mapping[str, str]) -> Any:
+    names = iter(types)
+
+    def named(part: Any) -> Any:
+        if isinstance(part, str):
+            return next(names)
+        if isinstance(part, Mapping):
+            return {key: named(one) for key, one in part.items()}
+        return [named(one) for one in part]
+
+    return named(shapes)
+
+
+def _read(name: str, text: str) -> tuple[str, str, tuple[Formula, ...], dict[str, int]]:
+    """The role, the type, the sizes of an array, and those that are fixed: weight bf16[D, N*H], bf16[B, T, H=128]."""
+    match = SHAPE.fullmatch(text)
+    if match is None:
+        raise TracingError(f"{name}: {text!r} is no shape", expected="a type such as bf16[B, D], or weight bf16[D, F]")
+    fixed: dict[str, int] = {}
+    dims = []
+    for part in filter(None, (part.strip() for part in match.group(3).split(","))):
+        left, equals, right = (word.strip() for word in part.partition("="))
+        if equals:
+            if not right.isdigit() or not left.isidentifier():
+                raise TracingError(f"{name}: {part!r} is no size", expected="a name, a number, or both: H=128")
+            fixed[left] = int(right)
+        words = re.findall(r"[^\W\d]\w*", left)
+        dims.append(read_expression(left, Scope(tuple(dict.fromkeys(words)), open=True)))
+    return match.group(1) or "", match.group(2), tuple(dims), fixed
+
+
+def _labels(names: SizeNames, dims: Sequence[Formula]) -> tuple[str, ...]:
+    """The labels of an argument: one size twice has two names."""
+    found: list[str] = []
+    for formula in dims:
+        label = names.named(formula)
+        if label in found:
+            label = names.another(names.root(label), found)
+        found.append(label)
+    return tuple(found)
+
+
+def _require_same(text: str, trace: Trace, sizes: Mapping[str, int]) -> None:
+    """The products of the program are those of the function at numbers that it was not made from, and so is what is returned."""
+    program = read_program(text)
+    put = {symbol(name): size for name, size in sizes.items()}
+    counted = _multiplied(trace.body)
+    found = sum(cost.flops for cost in program.owners.values())
+    flops = int(program.resolved(found).subs(put)) if found != 0 else 0
+    if flops != counted:
+        raise TracingError(f"the program that was written has {flops} FLOPs at {sizes}, and the function {counted}")
+    made = sorted(int(program.resolved(tensor.elements).subs(put)) for tensor in program.results)
+    asked = sorted({array.key: prod(n[0] for n in array.shape) for array in trace.results}.values())
+    if not {*asked} <= {*made}:
+        raise TracingError(f"the program returns tensors of {made} elements, and the function of {asked}")
+
+
+def _multiplied(body: Sequence[Made], turns: int = 1) -> int:
+    """The FLOPs of the products in a trace."""
+    found = 0
+    for made in body:
+        if isinstance(made, Loop):
+            found += _multiplied(made.body, turns * made.times[0])
+        elif not isinstance(made, Equation):
+            found += _multiplied(made.body, turns)
+        elif made.primitive == "dot_general":
+            (left, _), _ = made.params["dimension_numbers"]
+            length = prod(o.shape[i][0] for o in made.operands[:1] if isinstance(o, Array) for i in left)
+            found += 2 * turns * length * prod(n[0] for n in made.results[0].shape)
+        elif made.primitive == "conv_general_dilated":
+            (_, filters), spec = (
+                (o.shape for o in made.operands if isinstance(o, Array)),
+                made.params["dimension_numbers"].rhs_spec,
+            )
+            window = prod(filters[i][0] for i in spec[1:])
+            found += 2 * turns * window * prod(n[0] for n in made.results[0].shape)
+    return found
+
+
+def trace(
+    function: Callable[..., Any],
+    /,
+    *,
+    functions: Mapping[str, str] | None = None,
+    fuse: Iterable[str] = (),
+    opened: Iterable[str] = (),
+    **shapes: Any,
+) -> Program:
+    """The program that a function of JAX computes: traced with numbers for the names in the shapes of its arguments, and written with
+    the names. ``x="bf16[B, D]"`` is an input, ``W="weight bf16[D, F]"`` a weight; trees of arguments are trees of shapes.
+    ``functions`` says what functions of yours are, FILE:NAME or NAME with one of the table; ``fuse`` names functions whose inside
+    stays on the chip, ``opened`` known ones that are looked into. Raises :class:`~symroof.errors.SymroofError` for what no
+    statement says, with its line; needs ``symroof[jax]``.
+    """
+    return read_program(written(function, shapes, functions=functions, fuse=fuse, opened=opened))

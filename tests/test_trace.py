@@ -1,0 +1,281 @@
+"""Functions of JAX as programs: run on numbers a program makes what the function makes, its products are those of the function at
+numbers that it was not written from, and what no statement says is told with its line. Skipped where JAX is not installed, and not
+with SYMROOF_REQUIRE_JAX=1."""
+
+import os
+from itertools import product as tuples
+from pathlib import Path
+
+import numpy as np
+import pytest
+from interpreter import Interpreter, times
+from test_training import at
+
+import symroof as sr
+from symroof.errors import ReadingError, SymroofError
+from symroof.model.statement_costs import amounts
+from symroof.reading.programs import read_program
+from symroof.tracing import program_writer
+from symroof.tracing.traced import TracingError
+from symroof.tracing.tracer import written
+
+if os.environ.get("SYMROOF_REQUIRE_JAX") == "1":
+    import jax
+else:
+    jax = pytest.importorskip("jax")
+import traced_functions as fs
+
+w = "weight fp64"
+TYPES = {
+    "mlp": {"x": "fp64[B, T, D]", "W1": f"{w}[D, F]", "W2": f"{w}[F, D]"},
+    "gated": {"x": "fp64[B, D]", "W1": f"{w}[D, F]", "W3": f"{w}[D, F]", "W2": f"{w}[F, D]"},
+    "plain_attention": {"x": "fp64[B, T, D]"} | dict.fromkeys(("Wq", "Wk", "Wv"), f"{w}[D, N, H]") | {"Wo": f"{w}[N, H, D]"},
+    "heads": {"x": "fp64[B, T, D]"} | dict.fromkeys(("Wq", "Wk", "Wv"), f"{w}[D, 4*H]") | {"Wo": f"{w}[4*H, D]"},
+    "patches": {"x": "fp64[B, 4*P, 4*Q, C]", "We": f"{w}[16*C, D]", "p": f"{w}[P*Q, D]", "W1": f"{w}[D, F]", "W2": f"{w}[F, D]"},
+    "experts": {"x": "fp64[T, D]", "router": f"{w}[D, E]", "W1": f"{w}[E, D, F]", "W2": f"{w}[E, F, D]"},
+    "scanned": {"x": "fp64[B, D]", "W": f"{w}[L, D, F]", "V": f"{w}[L, F, D]"},
+    "tied": {"x": "fp64[B, D]", "W": f"{w}[D, F]", "V": f"{w}[L, F, D]"},
+    "layers": {"x": "fp64[B, D]", "layers": [{"up": f"{w}[D, F]", "down": f"{w}[F, D]"}] * 3},
+    "remade": {"x": "fp64[B, D]", "W1": f"{w}[D, F]", "W2": f"{w}[F, D]"},
+    "rows": {"ids": "int32[B, T]", "E": f"{w}[V, D]", "W": f"{w}[D, V]"},
+    "normed": {"x": "fp64[B, D]", "g": f"{w}[D]", "b": f"{w}[D]"},
+    "convolved": {"x": "fp64[N, P, Q, C]", "k": f"{w}[3, 3, C, K]"},
+}  # fmt: skip
+# What is run on numbers: the rest has functions that the interpreter knows in another form.
+RUN = [name for name in TYPES if name not in ("convolved", "patches")]
+OWN = {"rms_norm": "rms_norm", "rope": "rope"}
+LLAMA = (
+    {"x": "bf16[B, T, D]", "n1": "weight bf16[D]", "n2": "weight bf16[D]", "Wq": "weight bf16[D, K, G, H]"}
+    | dict.fromkeys(("Wk", "Wv"), "weight bf16[D, K, H]")
+    | {"Wo": "weight bf16[K, G, H, D]", "W1": "weight bf16[D, F]", "W3": "weight bf16[D, F]", "W2": "weight bf16[F, D]"}
+)
+
+
+def of(name, **options):
+    return written(getattr(fs, name), TYPES[name], **options)
+
+
+def drawn(program, sizes):
+    """Random arrays for what is declared, in each turn in which it is another; and the same stacked over the turns."""
+    random, found, stacked = np.random.default_rng(1), {}, {}
+    for declared in program.declared:
+        name, line = (
+            str(declared.tensor.name),
+            next(ln for ln in program.forward if declared.tensor in ln.statement.operands),
+        )
+        around = () if declared.alike else line.repeats
+        shape = [int(label) if label.isdigit() else sizes[label] for label in declared.tensor.labels]
+        for turn in tuples(*(range(times(repeat, sizes)) for repeat in around)):
+            integer = declared.tensor.dtype.integer
+            found[name, turn] = random.integers(0, 2, size=shape) if integer else random.normal(size=shape)
+        turns = [found[key] for key in sorted(key for key in found if key[0] == name)]
+        stacked[name] = np.stack(turns) if around else turns[0]
+    return found, stacked
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_a_program_makes_what_the_function_makes(name):
+    program = read_program(of(name))
+    sizes = {n: 2 + i % 3 for i, n in enumerate(program.sizes)}
+    for size in program.where:
+        sizes[size] = int(at(program.resolved(sr.symbols.symbol(size)), sizes))
+    declared, stacked = drawn(program, sizes)
+    found = Interpreter(program, sizes, declared)
+    found.forward()
+    (result,) = program.results
+    jax.config.update("jax_enable_x64", True)
+    arguments = {n: stacked.get(n) for n in TYPES[name]}
+    if name == "layers":
+        arguments = {
+            "x": stacked["x"],
+            "layers": [{"up": u, "down": d} for u, d in zip(stacked["up"], stacked["down"], strict=True)],
+        }
+    expected = np.asarray(getattr(fs, name)(**arguments))
+    jax.config.update("jax_enable_x64", False)
+    made = np.asarray(found.returned[str(result.name)][-1])
+    assert sorted(made.shape) == sorted(expected.shape)
+    order = next(
+        o
+        for o in _orders(made.ndim)
+        if made.transpose(o).shape == expected.shape and np.allclose(made.transpose(o), expected, atol=1e-4)
+    )
+    assert order is not None
+
+
+def _orders(count):
+    from itertools import permutations
+
+    return permutations(range(count))
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_program_is_read_back_derived_and_trained(name):
+    text = of(name)
+    program = read_program(text)
+    assert read_program(str(program)) == program
+    assert {s.check.status for s in sr.derive(text, on="h100").steps if s.check} == {"proved"}
+    if name not in ("rows", "convolved"):
+        sr.derive(text, on="h100", training=True)
+
+
+def test_a_function_is_written_as_its_author_would():
+    assert of("mlp") == (
+        "input x: fp64[B, T, D]\nweight W1: fp64[D, F]\nweight W2: fp64[F, D]\n"
+        "h = x * W1 -> fp64[B, T, F]  # traced_functions.py:10\na = gelu(h)  # traced_functions.py:11\n"
+        "t1 = a * W2 -> fp64[B, T, D]  # traced_functions.py:12\n"
+    )
+    traced = sr.trace(fs.mlp, x="bf16[B, T, D]", W1="weight bf16[D, F]", W2="weight bf16[F, D]")
+    assert (
+        sr.derive(traced, on="h100").answer.intensity
+        == sr.derive(of("mlp").replace("fp64", "bf16"), on="h100").answer.intensity
+    )
+
+
+def test_a_layer_is_the_one_of_the_library():
+    """The decoder layer of the library, written in JAX: the same FLOPs, elementwise work, bytes and parameters."""
+    text = written(fs.llama, LLAMA, functions=OWN, fuse=("attend",))
+    mine, theirs = read_program(text), sr.operation("decoder-layer")
+    one, other = (amounts(program, "fma") for program in (mine, theirs))
+    for what in ("params", "ops", "weights"):
+        assert (one[what] - other[what]).expand() == 0, what
+    assert (mine.cost().flops - theirs.cost().flops).expand() == 0
+    assert (mine.cost().bytes - theirs.cost().bytes).expand() == 0
+    assert text.count("fuse {") == 1
+    assert "rope(" in text
+
+
+def test_unrolled_layers_are_turns():
+    text = written(
+        fs.layers, {"x": "bf16[B, D]", "layers": [{"up": "weight bf16[D, F]", "down": "weight bf16[F, D]"}] * 100}
+    )
+    program = read_program(text)
+    assert "repeat 100 as x = " in text
+    assert len(program.forward) == 4
+    assert at(amounts(program, "fma")["params"], {"D": 2, "F": 3}) == 100 * 2 * 2 * 3
+
+
+def test_turns_that_share_a_weight():
+    assert "shared weight W: fp64[D, F]" in of("tied")
+    assert "repeat L as x = " in of("tied")
+    assert "recompute {" in of("remade")
+    assert "lookup(E, ids)" in of("rows")
+    assert "windows(x)" in of("convolved")
+    assert "where S = 4*H" in of("heads")
+    assert "fuse {" in of("heads")
+    assert of("patches").count("rearrange(") == 1
+
+
+def test_a_gradient_is_a_program_too():
+    """What jax.grad makes is written out: a forward pass and, for each product, one for each operand that is asked for."""
+    text = written(
+        jax.grad(fs.loss, argnums=(1, 2)), {"x": "bf16[B, D]", "W1": "weight bf16[D, F]", "W2": "weight bf16[F, D]"}
+    )
+    program = read_program(text)
+    flops = program.cost().flops
+    assert (flops - 2 * 5 * sr.symbols.symbol("B") * sr.symbols.symbol("D") * sr.symbols.symbol("F")).expand() == 0
+    assert not program.training
+
+
+@pytest.mark.parametrize(
+    ("name", "types", "said"),
+    [
+        ("cut", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "traced_functions.py:130: concatenate of"),
+        ("branch", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "what is computed depends on the sizes"),
+        ("while_loop", {"x": "bf16[B, D]", "W": "bf16[D, D]"}, "a while has no number of turns"),
+        ("made_before", {"x": "bf16[B, D]", "W": "weight bf16[L, D, D]"}, "what is scanned is made before"),
+        (
+            "scanned",
+            {"x": "bf16[B, D]", "W": "bf16[L, D, F]", "V": "bf16[L, F, D]"},
+            "an input is the same in all turns",
+        ),
+        ("nothing", {"x": "bf16[B, D]"}, "makes nothing of its arguments"),
+        ("mlp", {"x": "bf16[B, D]", "W1": "bf16[D, F]"}, "there is no shape for W2"),
+        (
+            "mlp",
+            {"x": "bf16[B, D]", "W1": "bf16[D, F]", "W2": "bf16[F, D]", "W4": "bf16[F, D]"},
+            "has no parameter 'W4'",
+        ),
+        ("mlp", {"x": "bf16[B, D]", "W1": "bf16[E, F]", "W2": "bf16[F, D]"}, "the function fails with"),
+        ("mlp", {"x": "bf16(B, D)", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "is no shape"),
+        ("mlp", {"x": "bf16[B, D=d]", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "'D=d' is no size"),
+        ("mlp", {"x": "bf17[B, D]", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "unknown dtype"),
+    ],
+)
+def test_what_no_statement_says_is_told(name, types, said):
+    with pytest.raises(SymroofError) as caught:
+        written(getattr(fs, name), types)
+    assert said in str(caught.value)
+
+
+def test_sizes_that_are_fixed_are_numbers():
+    text = written(
+        fs.plain_attention,
+        {"x": "bf16[B, T, D]"}
+        | dict.fromkeys(("Wq", "Wk", "Wv"), "weight bf16[D, N, H=128]")
+        | {"Wo": "weight bf16[N, H=128, D]"},
+    )
+    assert "bf16[D, N, 128]" in text
+    assert "H" not in read_program(text).sizes
+
+
+@pytest.mark.parametrize("fault", ["a statement less", "another label", "a statement twice"])
+def test_a_program_that_multiplies_something_else_is_refused(monkeypatch, fault):
+    honest = program_writer.rolled
+
+    def wrong(lines, *rest):
+        found, gone, alike = honest(lines, *rest)
+        place = next(i for i, line in enumerate(found) if " * " in line.text)
+        if fault == "a statement less":
+            found = [line for line in found if line is not found[place]]
+            uses = tuple(0 if t == lines[place].result else t for t in found[place].uses)
+            found[place] = type(found[place])(found[place].depth, found[place].text, uses, found[place].result)
+        elif fault == "another label":
+            found[place] = type(found[place])(
+                0, found[place].text.replace("T, F]", "F]"), found[place].uses, found[place].result
+            )
+        else:
+            found = [
+                *found[: place + 1],
+                type(found[place])(0, "{} * {} -> fp64[B, T, F]", found[place].uses, 1),
+                *found[place + 1 :],
+            ]
+        return found, gone, alike
+
+    monkeypatch.setattr(program_writer, "rolled", wrong)
+    with pytest.raises((TracingError, ReadingError)):
+        of("mlp")
+
+
+def test_the_command_writes_a_problem(tmp_path, capsys):
+    def main(arguments):
+        from symroof.cli import main
+
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        return ended.value.code or 0
+
+    shapes = [part for name, kind in TYPES["mlp"].items() for part in ("--shape", f"{name}={kind}")]
+    out = tmp_path / "mlp.toml"
+    assert main(["trace", f"{fs.__file__}:mlp", *shapes, "-o", str(out)]) == 0
+    assert "gelu(h)" in out.read_text("utf-8")
+    assert main(["derive", str(out), "--on", "h100", "--brief"]) == 0
+    assert main(["trace", f"{fs.__file__}:mpl", *shapes]) == 2
+    assert "did you mean mlp?" in capsys.readouterr().err
+    assert main(["trace", "mlp", *shapes]) == 2
+    assert main(["trace", f"{fs.__file__}:mlp"]) == 2
+    assert main(["trace", f"{fs.__file__}:mlp", "--shape", "x"]) == 2
+
+
+def test_the_documentation_shows_what_is_written(monkeypatch, capsys):
+    from shlex import split
+
+    from symroof.cli import main
+
+    root = Path(__file__).parent.parent
+    text = (root / "docs" / "trace.md").read_text("utf-8")
+    command = text[text.index("    symroof trace") :].split("-o layer.toml")[0].replace("\\\n", " ")
+    monkeypatch.chdir(root)
+    with pytest.raises(SystemExit):
+        main(split(command)[1:])
+    shown = text.split("```text\n")[1].split("\n```")[0]
+    assert capsys.readouterr().out.rstrip() == shown

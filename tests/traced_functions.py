@@ -1,0 +1,146 @@
+"""Functions of JAX as people write them, for the tests that trace them."""
+
+import pytest
+
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+
+
+def mlp(x, W1, W2):
+    h = x @ W1
+    a = jax.nn.gelu(h)
+    return a @ W2
+
+
+def gated(x, W1, W3, W2):
+    return (jax.nn.silu(x @ W1) * (x @ W3)) @ W2
+
+
+def rms_norm(x, g):
+    r = jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 0.1)
+    return x * r * g
+
+
+def rope(x):
+    half = x.shape[-1] // 2
+    angles = jnp.arange(half, dtype=x.dtype)
+    left, right = x[..., :half], x[..., half:]
+    return jnp.concatenate([left * jnp.cos(angles) - right * jnp.sin(angles), right * jnp.cos(angles) + left], -1)
+
+
+def attend(q, k, v):
+    s = jnp.einsum("btkgh,bskh->btskg", q, k)
+    p = jax.nn.softmax(s, axis=2)
+    return jnp.einsum("btskg,bskh->btkgh", p, v)
+
+
+def llama(x, n1, n2, Wq, Wk, Wv, Wo, W1, W3, W2):
+    xn = rms_norm(x, n1)
+    q = rope(jnp.einsum("btd,dkgh->btkgh", xn, Wq))
+    k = rope(jnp.einsum("btd,dkh->btkh", xn, Wk))
+    v = jnp.einsum("btd,dkh->btkh", xn, Wv)
+    o = attend(q, k, v)
+    y = x + jnp.einsum("btkgh,kghd->btd", o, Wo)
+    yn = rms_norm(y, n2)
+    return y + (jax.nn.silu(yn @ W1) * (yn @ W3)) @ W2
+
+
+def plain_attention(x, Wq, Wk, Wv, Wo):
+    q = jnp.einsum("btd,dnh->btnh", x, Wq)
+    k = jnp.einsum("btd,dnh->btnh", x, Wk)
+    v = jnp.einsum("btd,dnh->btnh", x, Wv)
+    s = jnp.einsum("btnh,bsnh->bnts", q, k) / jnp.sqrt(q.shape[-1])
+    p = jax.nn.softmax(s, axis=-1)
+    o = jnp.einsum("bnts,bsnh->btnh", p, v)
+    return x + jnp.einsum("btnh,nhd->btd", o, Wo)
+
+
+def heads(x, Wq, Wk, Wv, Wo):
+    B, T, _ = x.shape
+    N, H = 4, Wq.shape[1] // 4
+    q, k, v = ((x @ W).reshape(B, T, N, H) for W in (Wq, Wk, Wv))
+    o = jax.nn.dot_product_attention(q, k, v)
+    return o.reshape(B, T, N * H) @ Wo
+
+
+def patches(x, We, p, W1, W2):
+    """A block of a vision transformer: patches, positions, an MLP around which the sum goes."""
+    B, H, W, C = x.shape
+    x = x.reshape(B, H // 4, 4, W // 4, 4, C).transpose(0, 1, 3, 2, 4, 5).reshape(B, H * W // 16, 16 * C)
+    y = x @ We + p
+    return y + jax.nn.gelu(y @ W1) @ W2
+
+
+def experts(x, router, W1, W2):
+    p = jax.nn.softmax(x @ router, axis=-1)
+    h = jnp.einsum("td,edf->tef", x, W1)
+    a = jax.nn.gelu(h)
+    y = jnp.einsum("tef,efd->ted", a, W2)
+    return jnp.einsum("ted,te->td", y, p)
+
+
+def scanned(x, W, V):
+    def turn(c, w):
+        h = jax.nn.silu(c @ w[0])
+        return c + h @ w[1], None
+
+    return jax.lax.scan(turn, x, (W, V))[0]
+
+
+def tied(x, W, V):
+    def turn(c, v):
+        return c + jax.nn.silu(c @ W) @ v, None
+
+    return jax.lax.scan(turn, x, V)[0]
+
+
+def layers(x, layers):
+    for layer in layers:
+        h = jax.nn.silu(x @ layer["up"])
+        x = x + h @ layer["down"]
+    return x
+
+
+def remade(x, W1, W2):
+    return jax.checkpoint(mlp)(x, W1, W2)
+
+
+def rows(ids, E, W):
+    x = E[ids]
+    return x @ W
+
+
+def convolved(x, k):
+    y = jax.lax.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    return jax.nn.relu(y)
+
+
+def normed(x, g, b):
+    m = x.mean(-1, keepdims=True)
+    v = ((x - m) ** 2).mean(-1, keepdims=True)
+    return (x - m) / jnp.sqrt(v) * g + b
+
+
+def loss(x, W1, W2):
+    return jnp.sum(mlp(x, W1, W2) ** 2)
+
+
+def cut(x, W):
+    h = x @ W
+    return jnp.concatenate([h, x], -1)
+
+
+def branch(x, W):
+    return x @ W if x.shape[0] > 2700 else jax.nn.relu(x @ W)
+
+
+def while_loop(x, W):
+    return jax.lax.while_loop(lambda c: c.sum() > 0, lambda c: c @ W, x)
+
+
+def made_before(x, W):
+    return jax.lax.scan(lambda c, w: (c @ w, None), x, W * 2.0)[0]
+
+
+def nothing(x):
+    return x
