@@ -395,7 +395,7 @@ def test_catalogues_say_what_every_operation_and_every_quantity_is(run, lang):
     words = load(f"{lang}/catalogues.j2", None, lang, {})
     assert list(words.summaries) == list(entries())
     rows = run("operations", "--lang", lang).out.splitlines()
-    assert rows[1:] == [f"{name:<21}  {summary}" for name, summary in words.summaries.items()]
+    assert rows[1:] == [f"{name:<23}  {summary}" for name, summary in words.summaries.items()]
     listed = run("names", "--lang", lang).out
     assert all(f"{name:<12}{words.called(name)}" in listed for name in VOCABULARY)
 

@@ -259,6 +259,35 @@ def test_causal_attention_works_on_the_pairs_of_a_triangle():
     assert whole["reads"] == found["reads"]
 
 
+def test_a_window_reads_what_it_meets():
+    B, T, K, G, H, W, N = 2, 3, 2, 3, 4, 4, 2
+    found = counted("window-attention", B=B, T=T, K=K, G=G, H=H, W=W, N=N)
+    S = T + W + N
+    met = {t: [s for s in range(S) if S - T + t - W < s <= S - T + t] for t in range(T)}
+    pairs, reached = sum(map(len, met.values())), len({s for every in met.values() for s in every})
+    assert found["flops"] == 2 * 2 * B * K * G * H * pairs
+    assert found["reads"] == bf16((B, T, K, G, H), (B, reached, K, H), (B, reached, K, H))
+    assert found["writes"] == bf16((B, T, K, G, H))
+
+
+def test_latents_are_read_once_for_all_heads():
+    B, N, H, R, C, S = 2, 3, 4, 2, 5, 7
+    found = counted("latent-attention-decode", B=B, N=N, H=H, R=R, C=C, S=S)
+    assert found["flops"] == 2 * loops(B, N, H, C) + 2 * loops(B, S, N, C) + loops(B, S, N, R)
+    assert found["reads"] == bf16(
+        (B, N, H), (N, H, C), (B, N, C), (B, N, R), (B, S, C), (B, S, R), (B, N, C), (N, C, H)
+    )
+    assert found["params"] == 2 * N * H * C
+
+
+def test_microbatches_read_their_weights_each():
+    B, D, F, M = 2, 5, 7, 3
+    found = counted("microbatches", B=B, D=D, F=F, M=M)
+    assert found["flops"] == M * (loops(B, D, F) + loops(B, F, D))
+    assert found["params"] == 2 * D * F
+    assert found["reads"] == M * bf16((B, D), (D, F), (B, F), (F, D))
+
+
 def test_an_adapter_is_two_products_beside_one():
     B, D, F, r = 2, 5, 7, 3
     found = counted("lora", B=B, D=D, F=F, r=r)
