@@ -51,6 +51,9 @@ LLAMA = (
 )
 
 
+TURNS = {"a": "weight bf16[L, D, F]", "b": "weight bf16[L, F, D]"}
+
+
 def of(name, **options):
     return written(getattr(fs, name), TYPES[name], **options)
 
@@ -188,6 +191,9 @@ def test_a_gradient_is_a_program_too():
             {"x": "bf16[B, D]", "W": "bf16[L, D, F]", "V": "bf16[L, F, D]"},
             "an input is the same in all turns",
         ),
+        ("with_a_sum", {"x": "bf16[B, D]", "Ws": TURNS}, "a loop carries 2 tensors"),
+        ("stacked", {"x": "bf16[B, D]", "W": "weight bf16[L, D, D]"}, "what each turn makes is stacked"),
+        ("repeated", {"x": "bf16[B, D]"}, "what is repeated goes into another size"),
         ("nothing", {"x": "bf16[B, D]"}, "makes nothing of its arguments"),
         ("mlp", {"x": "bf16[B, D]", "W1": "bf16[D, F]"}, "there is no shape for W2"),
         (
@@ -223,7 +229,7 @@ def test_a_program_that_multiplies_something_else_is_refused(monkeypatch, fault)
     honest = program_writer.rolled
 
     def wrong(lines, *rest):
-        found, gone, alike = honest(lines, *rest)
+        found, gone, alike, left = honest(lines, *rest)
         place = next(i for i, line in enumerate(found) if " * " in line.text)
         if fault == "a statement less":
             found = [line for line in found if line is not found[place]]
@@ -239,7 +245,7 @@ def test_a_program_that_multiplies_something_else_is_refused(monkeypatch, fault)
                 type(found[place])(0, "{} * {} -> fp64[B, T, F]", found[place].uses, 1),
                 *found[place + 1 :],
             ]
-        return found, gone, alike
+        return found, gone, alike, left
 
     monkeypatch.setattr(program_writer, "rolled", wrong)
     with pytest.raises((TracingError, ReadingError)):
@@ -279,3 +285,94 @@ def test_the_documentation_shows_what_is_written(monkeypatch, capsys):
         main(split(command)[1:])
     shown = text.split("```text\n")[1].split("\n```")[0]
     assert capsys.readouterr().out.rstrip() == shown
+
+
+def lines(name, **types):
+    """The statements of a function, without what stands where."""
+    text = written(getattr(fs, name), types)
+    return text, [line.partition("  #")[0].strip() for line in text.split("\n")]
+
+
+def test_what_chooses_between_two_uses_both():
+    text, _ = lines("selected", x="bf16[B, D]", m="int32[B]", W1="weight bf16[D, F]", W2="weight bf16[D, F]")
+    program = read_program(text)
+    assert len(program.results) == 1
+    assert {"m", "x"} <= {str(t.name) for line in program.forward for t in line.statement.operands}
+
+
+def test_a_gradient_flows_through_functions_of_libraries():
+    """What is transposed stands where its forward pass does, and is no call of it: every tensor but the gradients is used."""
+    types = {"w": ["weight bf16[D, F]", "weight bf16[F, D]"], "x": "bf16[B, D]", "y": "bf16[B, D]"}
+    program = read_program(written(jax.grad(fs.squared_error), types))
+    assert len(program.results) == 2
+    B, D, F = sr.dimensions("B D F")
+    assert (program.cost().flops - 10 * B * D * F).expand() == 0
+
+
+def test_loops_that_share_their_weights():
+    text, said = lines("twice", x="bf16[B, D]", Ws=TURNS)
+    assert sum(line.startswith("repeat L as") for line in said) == 2
+    assert "shared" not in text
+    D, F, L = sr.dimensions("D F L")
+    assert (amounts(read_program(text), "fma")["params"] - 2 * D * F * L).expand() == 0
+    text, said = lines("two_loops", x="bf16[B, D]", layers=["weight bf16[D, D]"] * 3)
+    assert sum(line.startswith("shared weight") for line in said) == 3
+    assert "repeat 2 as x" in text
+    assert (amounts(read_program(text), "fma")["params"] - 3 * D**2).subs({sr.symbols.symbol("S"): D}).expand() == 0
+
+
+def test_turns_multiply_something():
+    text, said = lines("clipped", x="bf16[B, D]", W="weight bf16[D, F]")
+    assert "repeat" not in text
+    assert sum(line.endswith(")") for line in said) == 2
+    text, said = lines("square_scan", x="bf16[B, D]", W="weight bf16[L, D, D]")
+    assert "repeat L as x = " in text
+
+
+def test_powers_scalars_and_filters():
+    _, said = lines("powers", x="bf16[B, D]")
+    assert {line.partition(" = ")[2].partition("(")[0] for line in said if "(x)" in line} == {
+        "sqrt",
+        "reciprocal",
+        "exp",
+    }
+    assert any(line.endswith("x * x * x -> bf16[B, D]") for line in said)
+    text, _ = lines("step", W="weight bf16[D, F]", g="bf16[D, F]", lr="bf16[]")
+    assert "lr * g" in text
+    text, _ = lines("residual", x="bf16[N, P, Q, C]", k1="weight bf16[3, 3, C, C]", k2="weight bf16[3, 3, C, C]")
+    n, p, q, c = sr.dimensions("N P Q C")
+    flops = read_program(text).cost().flops
+    assert (read_program(text).resolved(flops) - 2 * 2 * 9 * n * p * q * c**2).expand() == 0
+
+
+SPLIT = {"x": "bf16[B_X, D]", "W1": "weight bf16[D_X, F_Y]", "W2": "weight bf16[F_Y, D_X]"}
+
+
+def test_arguments_that_are_split_over_a_mesh():
+    """What is not said is guessed: results keep what their operands have. Sent is what a program with these splits sends."""
+    program = sr.trace(fs.constrained, mesh="X = 4, Y = 2 on ICI", **SPLIT)
+    text = str(program)
+    assert "h = relu(" in text
+    assert "bf16[B_X, F_Y]" in text
+    assert "-> bf16[B_X, D]" in text
+    own = "mesh X = 4, Y = 2 on ICI; input x: bf16[B_X, D]; weight W1: bf16[D_X, F_Y]; weight W2: bf16[F_Y, D_X]; p = x * W1 -> bf16[B_X, F_Y]; h = relu(p); y = h * W2 -> bf16[B_X, D]"
+    sizes = "B=512,D=128,F=256"
+    one, other = (sr.derive(t, on="tpu-v5p", training=True, at=sizes) for t in (text, own))
+    for name in ("sent(X)", "sent(Y)", "flops_per_chip", "bytes_per_chip"):
+        assert one.value(name) == other.value(name), name
+
+
+@pytest.mark.parametrize(
+    ("types", "mesh", "said"),
+    [
+        (SPLIT, "", "is split over a mesh that is not declared"),
+        (
+            {"x": "bf16[B_X, D]", "W1": "bf16[D, F_X]", "W2": "bf16[F, D]"},
+            "X = 4 on ICI",
+            "one axis would split two sizes",
+        ),
+    ],
+)
+def test_splits_that_contradict_themselves_are_told(types, mesh, said):
+    with pytest.raises(SymroofError, match=said):
+        written(fs.constrained, types, mesh=mesh)

@@ -131,7 +131,7 @@ def cut(x, W):
 
 
 def branch(x, W):
-    return x @ W if x.shape[0] > 2700 else jax.nn.relu(x @ W)
+    return x @ W if x.shape[0] > 1000 else jax.nn.relu(x @ W)
 
 
 def while_loop(x, W):
@@ -144,3 +144,71 @@ def made_before(x, W):
 
 def nothing(x):
     return x
+
+
+def selected(x, m, W1, W2):
+    return jnp.where(m[:, None] > 0, x @ W1, x @ W2)
+
+
+def squared_error(w, x, y):
+    return jnp.mean((jax.nn.gelu(x @ w[0]) @ w[1] - y) ** 2)
+
+
+def twice(x, Ws):
+    def turn(c, p):
+        return jnp.tanh(c @ p["a"]) @ p["b"], None
+
+    x, _ = jax.lax.scan(turn, x, Ws)
+    x, _ = jax.lax.scan(turn, x, Ws)
+    return x
+
+
+def two_loops(x, layers):
+    for layer in layers:
+        x = x + jnp.tanh(x @ layer)
+    for layer in layers:
+        x = x + jnp.tanh(x @ layer)
+    return x
+
+
+def with_a_sum(x, Ws):
+    def turn(c, p):
+        return (jnp.tanh(c[0] @ p["a"]) @ p["b"], c[1] + c[0]), None
+
+    return jax.lax.scan(turn, (x, jnp.zeros_like(x)), Ws)[0]
+
+
+def stacked(x, W):
+    return jax.lax.scan(lambda h, w: (jnp.tanh(h @ w), h), x, W)[1]
+
+
+def clipped(x, W):
+    return jnp.clip(x @ W, -1, 1)
+
+
+def square_scan(x, W):
+    return jax.lax.scan(lambda h, w: (jnp.tanh(h @ w), None), x, W)[0]
+
+
+def step(W, g, lr):
+    return W - lr * g
+
+
+def powers(x):
+    return x**0.5 + x**-1.0 + 2.0**x + x**3
+
+
+def repeated(x):
+    return jnp.sum(jnp.repeat(x, 4, axis=1), 1)
+
+
+def residual(x, k1, k2):
+    def c(x, k):
+        return jax.lax.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    return x + c(jax.nn.relu(c(x, k1)), k2)
+
+
+def constrained(x, W1, W2):
+    h = jax.nn.relu(x @ W1)
+    return h @ W2

@@ -34,6 +34,12 @@ from symroof.errors import ReadingError, suggestion
 )
 @click.option("--fuse", multiple=True, metavar="NAME", help="A function whose inside stays on the chip.")
 @click.option("--open", "opened", multiple=True, metavar="NAME", help="A known function that is looked into.")
+@click.option(
+    "--mesh",
+    default="",
+    metavar="AXES",
+    help="A mesh, over which shapes are split by subscripts: 'X = 4 on ICI' and x=bf16[B_X, D].",
+)
 @click.option("-o", "--output", metavar="FILE", help="Write to a file: a problem, where it ends in .toml.")
 def trace(
     function: str,
@@ -42,6 +48,7 @@ def trace(
     functions: tuple[str, ...],
     fuse: tuple[str, ...],
     opened: tuple[str, ...],
+    mesh: str,
     output: str | None,
 ) -> None:
     """Write the program that a function of JAX computes, with a comment for each line of its source. This runs the code.
@@ -52,7 +59,9 @@ def trace(
     from symroof.tracing.tracer import written
 
     named = dict(_said(text, "--function layer.py:rms_norm=rms_norm") for text in functions)
-    text = written(_function(function), _tree(shapes), weights=weights, functions=named, fuse=fuse, opened=opened)
+    text = written(
+        _function(function), _tree(shapes), weights=weights, functions=named, fuse=fuse, opened=opened, mesh=mesh
+    )
     if output is not None and output.endswith(".toml"):
         text = f'operation = """\n{text}"""\n'
     write(text.rstrip("\n"), output)
@@ -75,9 +84,18 @@ def _tree(shapes: tuple[str, ...]) -> dict[str, Any]:
         for part in outer:
             place = place.setdefault(part, {})
         place[last] = kind
+    found = {name: _listed(part) for name, part in found.items()}
     if not found:
         raise ReadingError("there are no shapes to trace with", expected='--shape "x=bf16[B, D]"')
     return found
+
+
+def _listed(part: Any) -> Any:
+    """A tree whose places are numbers as a list: layers.0.W, layers.1.W."""
+    if not isinstance(part, dict):
+        return part
+    inner = {name: _listed(one) for name, one in part.items()}
+    return [inner[name] for name in sorted(inner, key=int)] if all(name.isdigit() for name in inner) else inner
 
 
 def _function(said: str) -> Callable[..., Any]:
@@ -99,7 +117,9 @@ def _function(said: str) -> Callable[..., Any]:
         else:
             sys.path.insert(0, "")
             loaded = importlib.import_module(module)
-    except ImportError as error:
+    except ReadingError:
+        raise
+    except Exception as error:
         raise ReadingError(f"{module} cannot be imported: {error}", expected="a module that can") from error
     found = loaded
     for part in name.split("."):

@@ -5,13 +5,14 @@ Numbers of indices are not counted: what they are made of is what they are."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from symroof.model.dtype import dtype
+from symroof.tracing.array_parts import folded_constant, grouped
 from symroof.tracing.jaxprs import user_frame
 from symroof.tracing.program_lines import Label, Lines, Value, long_name
-from symroof.tracing.traced import Array, Constant, Equation, Numbers, TracingError
+from symroof.tracing.traced import Array, Constant, Equation, TracingError
 
 # Functions of the table that a primitive of one operand is.
 UNARY: Mapping[str, str] = {
@@ -29,6 +30,8 @@ SAME = (
     "pvary",
     "sharding_constraint",
 )
+# A power is written as so many factors at most.
+LONGEST_POWER = 8
 SIGNS = {"add": "+", "add_any": "+", "sub": "-", "mul": "*"}
 REDUCED = {"reduce_sum": "sum", "reduce_max": "max", "reduce_min": "max"}
 # What is told of the elements without doing anything with them.
@@ -37,18 +40,18 @@ COMPARED = ("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "xor", "is_f
 
 class EquationWriter(Lines):
     def _equation(self, equation: Equation) -> None:
-        operands = [self._read(operand) for operand in equation.operands]
+        operands, self.back = [self._read(operand) for operand in equation.operands], equation.back
         live = [value for value in operands if isinstance(value, Value)]
         first, result = equation.primitive, equation.results[0]
         if not live:
-            folded = _folded(equation, [value for value in operands if isinstance(value, Constant)])
+            folded = folded_constant(equation, [value for value in operands if isinstance(value, Constant)])
             self.values |= {array.key: folded for array in equation.results}
             return
         if not result.floating and first not in ("dot_general", "gather"):
             # numbers of places and comparisons: what they are made of is what they are
             same = next((v for v in live if len(v.labels) == len(result.shape)), None)
             moved = self._same(equation, live[0]) if same is None else same
-            self.values[result.key] = moved if moved is not None and first not in COMPARED else Constant()
+            self.values[result.key] = moved if moved is not None else Constant()
             return
         made = self._moved(equation, live) or self._computed(equation, operands, live)
         if made is None:
@@ -57,7 +60,7 @@ class EquationWriter(Lines):
             raise TracingError(
                 f"{at}: {first} of {shapes} is no statement",
                 expected="products, sums, reductions, functions of each element or row, views",
-                hint=f"give the function that it stands in: --function {_function(equation)}=3",
+                hint=f"say what the function that it stands in is: --function {_function(equation)}=NAME, one of the table",
             )
         self.values[result.key] = made
 
@@ -88,16 +91,34 @@ class EquationWriter(Lines):
                 )
             case "reshape":
                 return self._reshaped(equation, value)
+            case "sharding_constraint":
+                return self._constrained(equation, value)
             case name if name in SAME:
                 return value
         return None
+
+    def _constrained(self, equation: Equation, value: Value) -> Value:
+        """The same tensor, split as its author says."""
+        spec = getattr(equation.params.get("sharding"), "spec", None)
+        if spec is None or not self.splits:
+            return value
+        said = self._say("{}", (value,), equation.results[0], self.tensors[value.tensor][1], equation.frames)
+        axes = (("".join(part) if isinstance(part, tuple) else part) for part in spec)
+        pairs = zip(value.labels, axes, strict=False)
+        self.asked[said.tensor] = {label: str(axis) for label, axis in pairs if label is not None and axis is not None}
+        return replace(said, labels=value.labels)
 
     def _reshaped(self, equation: Equation, value: Value) -> Value:
         """The same elements in other dimensions: what stays keeps its label, all else is told by its numbers."""
         operand, result = next(o for o in equation.operands if isinstance(o, Array)), equation.results[0]
         where, labels = str(user_frame(equation.frames) or "the function"), list[Label]()
         changed = False
-        for before, after in _groups(operand.shape, result.shape):
+        for before, after in grouped(operand.shape, result.shape):
+            stretched = [i for i in before if value.labels[i] is None and {*operand.shape[i]} != {1}]
+            if stretched and len(before) + len(after) > 2:
+                raise TracingError(
+                    f"{where}: what is repeated goes into another size", expected="a dimension of its own"
+                )
             if len(before) == len(after) == 1 and operand.shape[before[0]] == result.shape[after[0]]:
                 labels.append(value.labels[before[0]])
                 continue
@@ -125,12 +146,8 @@ class EquationWriter(Lines):
         if list(own) == list(value.own):
             return True
         made = next((line for line in self.lines if line.result == value.tensor), None)
-        spec = f" -> {kind}[{', '.join(own)}]"
-        if made is None or " * " not in made.text or not made.text.endswith(spec):
+        if made is None or " * " not in made.text or any(value.tensor in line.uses for line in self.lines):
             return False
-        if any(value.tensor in line.uses for line in self.lines):
-            return False
-        made.text = made.text.removesuffix(spec) + f" -> {kind}[{', '.join(value.own)}]"
         self.tensors[value.tensor] = kind, value.own
         return True
 
@@ -151,10 +168,9 @@ class EquationWriter(Lines):
                     return first
                 return self._say("convert({})", live[:1], result, first.labels, frames)
             case "select_n" | "where":
-                one = next((v for v in reversed(operands) if isinstance(v, Value)), None)
-                return one if one is None else self._say("shift({})", (one,), result, one.labels, frames, typed=False)
+                return self._selected(equation, operands, live)
             case "integer_pow" | "pow":
-                return self._power(equation, first)
+                return self._power(equation, operands)
             case "max" | "min":
                 other = next((o for o in operands if isinstance(o, Constant)), None)
                 infinite = other is not None and other.values is not None and abs(other.values[0]) == float("inf")
@@ -167,6 +183,9 @@ class EquationWriter(Lines):
                 return self._say(f"{UNARY[name]}({{}})", live[:1], result, first.labels, frames, typed=False)
             case _ if name in REDUCED:
                 axes = {int(axis) for axis in equation.params["axes"]}
+                operand = next(o for o in equation.operands if isinstance(o, Array))
+                if any(first.labels[i] is None and {*operand.shape[i]} != {1} for i in axes):
+                    return None
                 over = [x for i, x in enumerate(first.labels) if i in axes and x is not None]
                 labels = tuple(x for i, x in enumerate(first.labels) if i not in axes)
                 if not over:
@@ -176,12 +195,52 @@ class EquationWriter(Lines):
                 return self._joined(equation, operands, live)
         return None
 
-    def _power(self, equation: Equation, value: Value) -> Value:
-        times = equation.params.get("y", 2)
-        if times == 2 or not isinstance(times, int) or times < 1:
-            return self._say("square({})", (value,), equation.results[0], value.labels, equation.frames, typed=False)
-        factors = " * ".join("{}" for _ in range(times))
-        return self._say(factors, (value,) * times, equation.results[0], value.labels, equation.frames)
+    def _selected(
+        self, equation: Equation, operands: Sequence[Value | Constant], live: Sequence[Value]
+    ) -> Value | None:
+        """One of several for each element: an operation for each, as a sum has; what is told apart by a single number is one of them."""
+        chosen, *others = operands
+        ways = list({v.tensor: v for v in others if isinstance(v, Value)}.values())
+        if isinstance(chosen, Constant) and chosen.single and len(ways) == 1:
+            return ways[0]
+        result, frames = equation.results[0], equation.frames
+        each = list({v.tensor: v for v in (*ways, *live)}.values())
+        if len(each) == 1:
+            return self._say("shift({})", each, result, each[0].labels, frames, typed=False)
+        found = each[0]
+        for other in each[1:]:
+            kinds = {self.tensors[v.tensor][0] for v in (found, other)}
+            found, right = self._aligned(found, other, frames)
+            sign = "+" if len(kinds) == 1 else "*"
+            labels = [a or b for a, b in zip(found.labels, right.labels, strict=True)]
+            found = self._say(f"{{}} {sign} {{}}", (found, right), result, labels, frames, typed=True)
+        return found
+
+    def _power(self, equation: Equation, operands: Sequence[Value | Constant]) -> Value | None:
+        """A power of a tensor: a square, a root, what is under 1, or products; a number to the power of a tensor is an exponential."""
+        value = operands[0]
+        result, frames = equation.results[0], equation.frames
+        if not isinstance(value, Value):
+            other = operands[1]
+            return (
+                None
+                if isinstance(other, Constant)
+                else self._say("exp({})", (other,), result, other.labels, frames, typed=False)
+            )
+        times = equation.params.get("y")
+        if times is None and isinstance(operands[1], Constant) and operands[1].values is not None:
+            times = operands[1].values[0]
+        named = {2.0: "square", -1.0: "reciprocal", 0.5: "sqrt", -0.5: "rsqrt"}.get(
+            float(times) if isinstance(times, int | float) else 0.0
+        )
+        if named is not None:
+            return self._say(f"{named}({{}})", (value,), result, value.labels, frames, typed=False)
+        if times is None or times != int(times) or not 1 <= times <= LONGEST_POWER:
+            return self._say("exp({})", (value,), result, value.labels, frames, typed=False)
+        if times == 1:
+            return value
+        factors = " * ".join("{}" for _ in range(int(times)))
+        return self._say(factors, (value,) * int(times), result, value.labels, frames, typed=True)
 
     def _divided(self, equation: Equation, operands: Sequence[Value | Constant], live: Sequence[Value]) -> Value | None:
         left, right = operands
@@ -195,17 +254,11 @@ class EquationWriter(Lines):
             )
         if isinstance(left, Constant):
             return self._say("reciprocal({})", (right,), result, right.labels, frames, typed=False)
-        right = self._aligned(left, right, frames)
+        left, right = self._aligned(left, right, frames)
         if {*right.own} == {*left.own}:
             return self._say("divide({}, {})", (left, right), result, left.labels, frames, typed=False)
-        inverse = self._say(
-            "reciprocal({})",
-            (right,),
-            replace(result, dtype=long_name(self.tensors[right.tensor][0])),
-            right.labels,
-            frames,
-            typed=False,
-        )
+        under = Array(-1, (), long_name(self.tensors[right.tensor][0]))
+        inverse = self._say("reciprocal({})", (right,), under, right.labels, frames, typed=False)
         labels = tuple(a or b for a, b in zip(left.labels, right.labels, strict=True))
         return self._say("{} * {}", (left, inverse), result, labels, frames)
 
@@ -215,6 +268,12 @@ class EquationWriter(Lines):
         result, frames, sign = equation.results[0], equation.frames, SIGNS[equation.primitive]
         if isinstance(left, Constant) or isinstance(right, Constant):
             value, number = live[0], next(o for o in operands if isinstance(o, Constant))
+            if (
+                number.values is not None
+                and {*number.values} == {1.0 if sign == "*" else 0.0}
+                and len(value.labels) == len(result.shape)
+            ):
+                return value
             factor = None if sign != "*" or number.values is None else self.sizes.factor(number.values)
             over = factor.removeprefix("1/") if factor is not None and factor.startswith("1/") else None
             text = (
@@ -229,7 +288,7 @@ class EquationWriter(Lines):
             if factor is not None and re.fullmatch(r"[\d.]+", factor):
                 text = f"{{}} * {factor}"
             return self._say(text, (value,), result, value.labels, frames, typed=False)
-        right = self._aligned(left, right, frames)
+        left, right = self._aligned(left, right, frames)
         labels = tuple(a or b for a, b in zip(left.labels, right.labels, strict=True))
         return self._say(f"{{}} {sign} {{}}", (left, right), result, labels, frames)
 
@@ -287,7 +346,11 @@ class EquationWriter(Lines):
             return None
         batch, channels, *spatial = (str(image.labels[i]) for i in numbers.lhs_spec)
         own, inner, *size = (str(filters.labels[i]) for i in numbers.rhs_spec)
-        filters = self._renamed(filters, {} if inner == channels else {inner: channels}, equation.frames)
+        names = {} if inner == channels else {inner: channels}
+        if own in (batch, channels, *spatial):
+            names[own] = self.sizes.another(self.sizes.root(own), (batch, channels, *spatial, own, inner, *size))
+            own = names[own]
+        filters = self._renamed(filters, names, equation.frames)
         labels: list[Label] = [None] * len(result.shape)
         for place, label in zip(numbers.out_spec, (batch, own, *spatial), strict=True):
             labels[int(place)] = label
@@ -321,48 +384,6 @@ class EquationWriter(Lines):
             equation.frames,
             typed=False,
         )
-
-
-def _groups(before: Sequence[Numbers], after: Sequence[Numbers]) -> Iterable[tuple[list[int], list[int]]]:
-    """Dimensions that hold the same elements before and after a reshape, as few together as it goes."""
-    i = j = 0
-    while i < len(before) or j < len(after):
-        own, new = ([i] if i < len(before) else []), ([j] if j < len(after) else [])
-        i, j = i + len(own), j + len(new)
-        while _size(before, own) != _size(after, new):
-            if j < len(after) and (i >= len(before) or _size(before, own)[0] > _size(after, new)[0]):
-                new.append(j)
-                j += 1
-            elif i < len(before):
-                own.append(i)
-                i += 1
-            else:
-                break
-        yield own, new
-
-
-def _size(shape: Sequence[Numbers], places: Iterable[int]) -> Numbers:
-    found = [1] * len(shape[0]) if shape else [1]
-    for place in places:
-        found = [a * b for a, b in zip(found, shape[place], strict=True)]
-    return tuple(found)
-
-
-def _folded(equation: Equation, operands: Sequence[Constant]) -> Constant:
-    """What numbers come to, where that is a number."""
-    values = [constant.values for constant in operands]
-    forms: dict[str, Callable[..., float]] = {
-        "sqrt": lambda x: x**0.5, "rsqrt": lambda x: x**-0.5, "convert_element_type": lambda x: x, "neg": lambda x: -x,
-        "mul": lambda x, y: x * y, "div": lambda x, y: x / y, "add": lambda x, y: x + y, "sub": lambda x, y: x - y,
-        "pow": lambda x, y: x**y, "integer_pow": lambda x: x ** equation.params["y"], "broadcast_in_dim": lambda x: x,
-    }  # fmt: skip
-    form = forms.get(equation.primitive)
-    if form is None or not values or any(value is None for value in values):
-        return Constant()
-    try:
-        return Constant(tuple(form(*each) for each in zip(*(v for v in values if v is not None), strict=True)))
-    except (ArithmeticError, TypeError):
-        return Constant()
 
 
 def _shape(array: Array) -> str:

@@ -10,7 +10,7 @@ from itertools import count
 from types import CodeType
 from typing import Any
 
-from symroof.tracing.traced import Again, Array, Constant, Equation, Frame, Loop, Made, Trace, TracingError
+from symroof.tracing.traced import Again, Array, Constant, Equation, Frame, Loop, Made, Trace, TracingError, lived
 
 # Primitives that call a function, and the parameter that has it.
 CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
@@ -58,7 +58,8 @@ def traced(
                 made.append(jax.make_jaxpr(function)(*arguments.values()))
         except Exception as error:
             shown = ", ".join(f"{name} of {tuple(shape[each])}" for name, shape in shapes.items())
-            raise TracingError(f"the function fails with {shown}: {error}".partition("\n")[0]) from error
+            at = _raised(error)
+            raise TracingError(f"{at}the function fails with {shown}: {error}".partition("\n")[0]) from error
     order = jax.tree_util.tree_leaves(list(tree.values()))
     return _Reader(len(made), function).trace([one.jaxpr for one in made], order, dtypes)
 
@@ -87,9 +88,14 @@ class _Reader:
             known[id(each[0])] = Constant()
         body = tuple(self._equations(jaxprs, known, ()))
         results = tuple(self._value(each, known) for each in zip(*(jaxpr.outvars for jaxpr in jaxprs), strict=True))
-        return Trace(arguments, body, tuple(one for one in results if isinstance(one, Array)))
+        made = tuple(one for one in results if isinstance(one, Array))
+        return Trace(arguments, lived(body, {one.key for one in made}), made)
 
     def _new(self, each: Sequence[Any], known: dict[int, Array | Constant]) -> Array:
+        if len({len(var.aval.shape) for var in each}) > 1:
+            raise TracingError(
+                "what is computed depends on the sizes", expected="as many dimensions whatever the sizes are"
+            )
         shapes = tuple(zip(*(tuple(map(int, var.aval.shape)) for var in each), strict=True))
         array = Array(next(self.keys), shapes, str(each[0].aval.dtype))
         known[id(each[0])] = array
@@ -99,7 +105,7 @@ class _Reader:
         if hasattr(each[0], "val"):
             scalars = [getattr(one.val, "item", lambda one=one: one.val) for one in each]
             single = all(getattr(one.val, "size", 1) == 1 for one in each)
-            return Constant(tuple(float(scalar()) for scalar in scalars) if single else None)
+            return Constant(tuple(float(scalar()) for scalar in scalars) if single else None, single)
         return known[id(each[0])]
 
     def _equations(
@@ -124,13 +130,15 @@ class _Reader:
             elif name == "scan":
                 yield self._scan(each, operands, known, frames)
             elif name in ("while", "cond"):
-                raise TracingError(f"{_at(frames)}: a {name} has no number of turns that is known", expected="lax.scan")
+                shown = "a while has no number of turns that is known" if name == "while" else "a cond has branches"
+                raise TracingError(f"{_at(frames)}: {shown}", expected="lax.scan" if name == "while" else "one of them")
             else:
                 results = tuple(self._new(vs, known) for vs in zip(*(one.outvars for one in each), strict=True))
                 told = [{key: str(one.params[key]) for key in TOLD if key in one.params} for one in each]
                 if name not in ("reshape", "broadcast_in_dim") and any(one != told[0] for one in told):
                     raise self._differs(first, around)
-                yield Equation(name, operands, results, dict(first.params), frames)
+                back = "transpose(" in str(first.source_info.name_stack)
+                yield Equation(name, operands, results, dict(first.params), frames, back)
 
     def _bound(self, bodies: Sequence[Any], operands: Sequence[Array | Constant]) -> dict[int, Array | Constant]:
         own: dict[int, Array | Constant] = {id(var): Constant() for var in bodies[0].constvars}
@@ -192,6 +200,17 @@ class _Reader:
 def _frame(code: CodeType, place: int) -> Frame:
     """A call, from the code that it is in and its place there."""
     return Frame(code.co_filename, code.co_name, _line(code, place), place)
+
+
+def _raised(error: BaseException) -> str:
+    """Where in the user's code an error was raised."""
+    found, traceback = "", error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not _of_jax(code.co_filename) and "/symroof/tracing/" not in code.co_filename:
+            found = f"{code.co_filename.rsplit('/', 1)[-1]}:{traceback.tb_lineno}: "
+        traceback = traceback.tb_next
+    return found
 
 
 def _line(code: CodeType, place: int) -> int:

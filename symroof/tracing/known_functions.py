@@ -80,7 +80,7 @@ def _region(call: tuple[str | None, str, tuple[Frame, ...]] | None, found: Seque
 
 def _call(made: Made, known: Known) -> tuple[str | None, str, tuple[Frame, ...]] | None:
     """The outermost known call that an equation was made in, and the frames from there outwards."""
-    if not isinstance(made, Equation):
+    if not isinstance(made, Equation) or made.back:
         return None
     for i in reversed(range(len(made.frames))):
         frame, outside = made.frames[i], made.frames[i + 1 :]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from keyword import iskeyword
 
 from symroof.formula import Frozen
 from symroof.model.dtype import dtype
@@ -13,6 +14,7 @@ from symroof.model.functions import FUNCTIONS
 from symroof.tracing.jaxprs import user_frame
 from symroof.tracing.known_functions import Known
 from symroof.tracing.size_names import SizeNames
+from symroof.tracing.split_guesses import Split
 from symroof.tracing.traced import Array, Constant, Frame, TracingError
 
 Label = str | None
@@ -40,6 +42,7 @@ class Written:
     result: int | None = None
     comment: str = ""
     called: str = ""
+    typed: bool = False
 
 
 @dataclass
@@ -48,6 +51,10 @@ class Lines:
     known: Known
     roles: Mapping[str, str]
     declared: Mapping[str, tuple[str, tuple[str, ...]]]
+    given: Mapping[str, Split] = field(default_factory=dict)  # how the arguments are split over a mesh
+    mesh: str = ""
+    back: bool = False  # whether what is written is the transpose of what stands in its line
+    returned: tuple[str, ...] = ()
     lines: list[Written] = field(default_factory=list)
     tensors: list[tuple[str, tuple[str, ...]]] = field(
         default_factory=list
@@ -58,24 +65,31 @@ class Lines:
     alike: set[int] = field(default_factory=set)  # arguments that all turns have
     depth: int = 0
     uses: Mapping[int, int] = field(default_factory=dict)  # how often each array is used
+    splits: dict[int, Split] = field(default_factory=dict)  # the axes that split the sizes of a tensor
+    asked: dict[int, Split] = field(default_factory=dict)  # those that a constraint asks for
 
     def _declarations(self, used: Iterable[int]) -> list[str]:
         found = []
         for number, name in self.arguments.items():
-            kind, labels = self.tensors[number]
             if number not in used:
                 found.append(f"# {name} is not used")
                 continue
             role = self.roles.get(name, "input")
             shared = "shared " if number in self.alike and role != "input" else ""
-            found.append(f"{shared}{role} {name}: {kind}[{', '.join(labels)}]")
+            found.append(f"{shared}{role} {name}: {self._type(number)}")
         return found
 
     def _line(self, line: Written, names: Mapping[int, str]) -> str:
         text = line.text.format(*(names[t] for t in line.uses))
         left = "" if line.result is None else f"{names[line.result]} = "
         comment = f"  # {line.comment}" if line.comment else ""
-        return "  " * line.depth + left + text + comment
+        typed = f" -> {self._type(line.result)}" if line.typed and line.result is not None else ""
+        return "  " * line.depth + left + text + typed + comment
+
+    def _type(self, tensor: int) -> str:
+        """The type of a tensor as a program has it, with the axes that split it."""
+        (kind, labels), axes = self.tensors[tensor], self.splits.get(tensor, {})
+        return f"{kind}[{', '.join(f'{label}_{axes[label]}' if label in axes else label for label in labels)}]"
 
     def _names(self) -> dict[int, str]:
         """A name for each tensor: that of an argument, of the variable that the last statement of its line is assigned to, or t1, t2."""
@@ -118,19 +132,27 @@ class Lines:
     ) -> Value:
         """A statement, and the value that it makes."""
         own = [label for label in labels if label is not None]
+        if any(label is None and {*n} != {1} for label, n in zip(labels, array.shape, strict=False)):
+            shown = f"{user_frame(frames)}: what is repeated along a dimension has no name there"
+            raise TracingError(shown, expected="a tensor that has the dimension, as in x + jnp.zeros((T, D))")
         kind = dtype(array.dtype).name
         number = self._tensor(kind, own)
         frame = user_frame(frames)
-        spec = f" -> {kind}[{', '.join(own)}]" if typed else ""
         source = linecache.getline(frame.file, frame.line) if frame is not None else ""
         assigned = ASSIGNED.match(source)
         line = Written(
             self.depth,
-            right + spec,
+            right,
             tuple(v.tensor for v in uses),
             number,
             str(frame or ""),
-            assigned.group(1) if assigned else "",
+            assigned.group(1)
+            if assigned
+            and not {";", "lambda"} & {*re.findall(r"lambda|;", source)}
+            and not self.back
+            and not iskeyword(assigned.group(1))
+            else "",
+            typed,
         )
         self.lines.append(line)
         return Value(number, tuple(labels))
@@ -149,10 +171,12 @@ class Lines:
     def _read(self, operand: Array | Constant) -> Value | Constant:
         return self.values[operand.key] if isinstance(operand, Array) else operand
 
-    def _aligned(self, left: Value, right: Value, frames: Sequence[Frame]) -> Value:
-        """The second of two with the labels of the first, where a size has another name there."""
+    def _aligned(self, left: Value, right: Value, frames: Sequence[Frame]) -> tuple[Value, Value]:
+        """Two values with as many dimensions, the second with the labels of the first where a size has another name there."""
+        most = max(len(left.labels), len(right.labels))
+        left, right = (v if v.labels else replace(v, labels=(None,) * most) for v in (left, right))
         names = {b: a for a, b in zip(left.labels, right.labels, strict=True) if a and b and a != b}
-        return self._renamed(right, names, frames)
+        return left, self._renamed(right, names, frames)
 
     def _renamed(self, value: Value, names: Mapping[str, str], frames: Sequence[Frame]) -> Value:
         """The same tensor with other names for its sizes."""

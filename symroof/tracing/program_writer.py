@@ -19,6 +19,7 @@ from symroof.tracing.jaxprs import user_frame
 from symroof.tracing.known_functions import Region, ends, regions
 from symroof.tracing.program_lines import Value, Written
 from symroof.tracing.rolling import rolled
+from symroof.tracing.split_guesses import split_lines
 from symroof.tracing.traced import Array, Constant, Equation, Loop, Made, Trace, TracingError
 
 
@@ -30,16 +31,21 @@ class Writer(EquationWriter):
             number = self._tensor(kind, labels)
             self.arguments[number] = name
             self.values[array.key] = Value(number, labels)
+            if name in self.given:
+                self.splits[number] = self.given[name]
         self.uses = Counter(array.key for array in (*_taken(trace.body), *trace.results))
         self._body(trace.body)
         results = [self.values.get(array.key) for array in trace.results]
         returned = [value.tensor for value in results if isinstance(value, Value)]
         if not any(line.result is not None for line in self.lines):
             raise TracingError("the function makes nothing of its arguments", expected="an operation on them")
+        self._require_used(frozenset(returned))
         stocks = frozenset(t for t, name in self.arguments.items() if self.roles.get(name, "input") != "input")
-        self.lines, gone, alike = rolled(self.lines, self.tensors, stocks, frozenset(returned))
+        self.lines, gone, alike, left = rolled(self.lines, self.tensors, stocks, frozenset(returned))
+        returned = [t for t in returned if t in left] + sorted(left - {*returned})
         self.alike |= alike
         self.arguments = {t: name for t, name in self.arguments.items() if t not in gone}
+        self.lines = split_lines(self.lines, self.tensors, self.splits, self.asked, stocks)
         names = self._names()
         used = {tensor for line in self.lines for tensor in line.uses}
         taken = {tensor for line in self.lines if line.result is not None for tensor in line.uses}
@@ -48,7 +54,25 @@ class Writer(EquationWriter):
         where = self._where("\n".join(body))
         output = [f"output {', '.join(again)}"] if again else []
         place = len(body) - len(self.lines)
-        return "\n".join([*body[:place], *where, *body[place:], *output]) + "\n"
+        mesh = [f"mesh {self.mesh}"] if self.mesh else []
+        self.returned = tuple(sorted({names[t] for t in returned if t in names and t not in self.arguments}))
+        return "\n".join([*mesh, *body[:place], *where, *body[place:], *output]) + "\n"
+
+    def _require_used(self, returned: frozenset[int]) -> None:
+        """What nothing uses is left out; what something uses that no statement says is told."""
+        told = {
+            value.tensor: key for key, value in self.values.items() if isinstance(value, Value) and self.uses.get(key)
+        }
+        while True:
+            used = {t for line in self.lines for t in line.uses} | returned
+            idle = next((line for line in self.lines if line.result is not None and line.result not in used), None)
+            if idle is None:
+                return
+            if idle.result in told:
+                raise TracingError(
+                    f"{idle.comment}: what this is used for no statement says", expected="sums, products, functions"
+                )
+            self.lines.remove(idle)
 
     def _where(self, text: str) -> list[str]:
         """The sizes that others define, as far as something has them."""
@@ -120,16 +144,22 @@ class Writer(EquationWriter):
         if equation.primitive in REDUCED and isinstance(value, Value):
             yield from (value.labels[int(axis)] for axis in equation.params["axes"])
 
+    def _is_carried(self, loop: Loop, place: int) -> bool:
+        """Whether something goes from turn to turn that an argument goes into, or that turns change."""
+        start, end = self._read(loop.carried[place]), loop.leaves[place]
+        return isinstance(start, Value) or (isinstance(end, Array) and end.key != loop.enters[place].key)
+
     def _loop(self, loop: Loop) -> None:
         """Turns: what is carried is one tensor, and of what is scanned each turn has weights of its own."""
-        carried = [
-            i
-            for i, operand in enumerate(loop.carried)
-            if isinstance(self._read(operand), Value) and loop.enters[i].floating
-        ]
-        where = str(user_frame(loop.frames) or "")
-        if len(carried) != 1:
-            raise TracingError(f"{where}: a loop carries {len(carried)} tensors", expected="one that is carried")
+        where = str(user_frame(loop.frames) or "the function")
+        carried = [i for i, array in enumerate(loop.enters) if array.floating and self._is_carried(loop, i)]
+        if any(self.uses[array.key] for array in loop.stacked):
+            raise TracingError(f"{where}: what each turn makes is stacked", expected="one tensor that is carried")
+        if len(carried) != 1 or not isinstance(self._read(loop.carried[carried[0]]), Value):
+            shown = (
+                f"a loop carries {len(carried)} tensors" if len(carried) != 1 else "what is carried begins as a number"
+            )
+            raise TracingError(f"{where}: {shown}", expected="one tensor of the function's")
         (place,) = carried
         for i, operand in enumerate(loop.carried):
             self.values[loop.enters[i].key] = self._read(operand)
@@ -156,10 +186,12 @@ class Writer(EquationWriter):
         self.lines.append(Written(self.depth, ""))
         self.depth += 1
         self._body(loop.body)
-        self.depth -= 1
         left = self._read(leaves)
         if not isinstance(left, Value):
             raise TracingError(f"{where}: the turns make nothing", expected="a tensor that is carried")
+        names = {b: a for a, b in zip(start.labels, left.labels, strict=True) if a and b and a != b}
+        left = self._renamed(left, names, loop.frames)  # what leaves a turn has the names of what enters it
+        self.depth -= 1
         self.lines[before] = Written(self.depth, f"repeat {turns} as {{}} = {{}} {{{{", (start.tensor, left.tensor))
         self.lines.append(Written(self.depth, "}}"))
         scanned = {value.tensor for operand, _ in loop.scanned if isinstance(value := self._read(operand), Value)}

@@ -31,21 +31,25 @@ class Run(Frozen):
 
 def rolled(
     lines: Sequence[Written], tensors: Sequence[Shape], stocks: frozenset[int], asked: frozenset[int]
-) -> tuple[list[Written], frozenset[int], frozenset[int]]:
-    """The lines with every longest run as a repeat; the arguments that the first turn stands for, and those that all turns share.
-    ``stocks`` are weights and caches, ``asked`` is returned."""
+) -> tuple[list[Written], frozenset[int], frozenset[int], frozenset[int]]:
+    """The lines with every longest run as a repeat; the arguments that the first turn stands for, those that all turns share, and what
+    is returned then. ``stocks`` are weights and caches, ``asked`` is returned."""
     found, gone, alike = list(lines), set[int](), set[int]()
-    while (run := _longest(found, tensors, stocks, asked)) is not None:
+    while (run := _longest(found, tensors, stocks - alike, asked)) is not None:
         turn = found[run.start : run.start + run.length]
         head = Written(turn[0].depth, f"repeat {run.times} as {{}} = {{}} {{{{", (run.enters, run.leaves))
         inside = [replace(line, depth=line.depth + 1) for line in turn]
         rest = found[run.start + run.length * run.times :]
         rest = [replace(line, uses=tuple(run.leaves if t == run.last else t for t in line.uses)) for line in rest]
-        found = [*found[: run.start], head, *inside, Written(turn[0].depth, "}}"), *rest]
+        ahead = [
+            replace(line, uses=tuple(run.leaves if t == run.last else t for t in line.uses))
+            for line in found[: run.start]
+        ]
+        found = [*ahead, head, *inside, Written(turn[0].depth, "}}"), *rest]
         asked = frozenset(run.leaves if t == run.last else t for t in asked)
         gone |= {t for every in run.own.values() for t in every[1:]}
         alike |= run.alike & stocks
-    return found, frozenset(gone), frozenset(alike)
+    return found, frozenset(gone), frozenset(alike), asked
 
 
 def _longest(
@@ -53,7 +57,9 @@ def _longest(
 ) -> Run | None:
     """The run that has most statements; of those the one with the shortest turn."""
     alike: dict[object, int] = {}
-    each = ((line.depth, line.text, None if line.result is None else tensors[line.result]) for line in lines)
+    each = (
+        (line.depth, line.text, line.typed, None if line.result is None else tensors[line.result]) for line in lines
+    )
     said = [alike.setdefault(one, len(alike)) for one in each]
     best: Run | None = None
     for length in range(1, min(LONGEST, len(lines) // 2) + 1):
@@ -92,6 +98,8 @@ def _run(
     turns = [lines[start + i * length : start + (i + 1) * length] for i in range(times)]
     if min(line.depth for line in turns[0]) < turns[0][0].depth or _opened(turns[0]) != 0:
         return None
+    if not any(" * " in line.text for line in turns[0]) or any(line.text.startswith("repeat ") for line in turns[0]):
+        return None
     made = [{line.result: at for at, line in enumerate(turn) if line.result is not None} for turn in turns]
     own: dict[int, tuple[int, ...]] = {}
     alike, carried = set[int](), set[tuple[int, int]]()
@@ -122,6 +130,10 @@ def _run(
     gone = {t for one in made for t in one} - {last}
     after = {t for line in lines[start + times * length :] for t in line.uses} | asked
     inner = all(_stays(turns[i], made[i], turns[i + 1], turns[i][place].result) for i in range(times - 1))
+    elsewhere = {t for line in (*lines[:start], *lines[start + times * length :]) for t in line.uses}
+    stood = [t for each in own.values() for t in each]
+    if len({*stood}) < len(stood) or not elsewhere.isdisjoint(stood):
+        return None
     if enters in stocks or enters in alike or tensors[enters] != tensors[leaves] or gone & after or not inner:
         return None
     return Run(start, length, times, enters, leaves, last, own, frozenset(alike))

@@ -18,7 +18,7 @@ from symroof.symbols import expression, symbol
 from symroof.tracing.traced import Numbers, TracingError
 
 # What every drawn number is a multiple of, and how often numbers are drawn.
-MULTIPLE, ATTEMPTS = 48, 400
+MULTIPLE, ATTEMPTS = 24, 400
 # Letters for sizes that nobody named, in the order in which they are taken.
 LETTERS = "SUPQRMNIJZACEOGKLVXY"
 
@@ -36,11 +36,11 @@ def assignments(written: Iterable[Formula], fixed: Mapping[str, int], seed: int)
     free = list(dict.fromkeys(n for formula in written for n in names(formula) if n not in fixed))
     random, scale = Random(seed), 1
     for _ in range(ATTEMPTS):
-        drawn = dict(zip(free, random.sample(range(2, 40 + 4 * len(free)), len(free)), strict=True))
+        drawn = dict(zip(free, random.sample(range(2, 12 + 2 * len(free)), len(free)), strict=True))
         drawn = {name: MULTIPLE * scale * n for name, n in drawn.items()} | dict(fixed)
         sizes = [value_of(formula, drawn) for formula in written]
         if all(size.denominator == 1 and size >= 1 for size in sizes):
-            scale *= 7
+            scale *= 3
             yield drawn
     raise TracingError("no numbers were found at which all sizes are whole", expected="sizes such as B, N*H, D/4")
 
@@ -130,7 +130,7 @@ class SizeNames:
             if below not in key and all(a == b * n for a, b, n in zip(known, its, numbers, strict=True))
         ]
         texts = texts or [
-            f"{'*'.join(key)}*{each.numerator}/{each.denominator}"
+            f"{'*'.join(key)}{f'*{each.numerator}' if each.numerator > 1 else ''}/{each.denominator}"
             for key, known in products.items()
             for each in {Fraction(n, a) for a, n in zip(known, numbers, strict=True)}
             if all(each * a == n for a, n in zip(known, numbers, strict=True))

@@ -3,7 +3,8 @@ sizes, so that every number in them is a tuple with one for each assignment."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from symroof.errors import SymroofError
@@ -42,20 +43,23 @@ class Array(Frozen):
 
 
 class Constant(Frozen):
-    """A number that no argument goes into; ``values`` are those of a scalar, None where it is none or is not known."""
+    """Numbers that no argument goes into; ``values`` are those of a scalar, None where it is none or is not known. One that is
+    ``single`` is a scalar."""
 
     values: tuple[float, ...] | None = None
+    single: bool = False
 
 
 class Equation(Frozen):
     """A primitive applied; ``params`` are those that are alike at all assignments. The frames go from inside out, up to the
-    function that is traced."""
+    function that is traced. One that goes ``back`` is the transpose of what stands there."""
 
     primitive: str
     operands: tuple[Array | Constant, ...]
     results: tuple[Array, ...]
     params: Mapping[str, Any]
     frames: tuple[Frame, ...]
+    back: bool = False
 
 
 class Loop(Frozen):
@@ -88,3 +92,28 @@ class Trace(Frozen):
     arguments: Mapping[str, Array]
     body: tuple[Made, ...]
     results: tuple[Array, ...]
+
+
+def lived(body: Sequence[Made], asked: set[int]) -> tuple[Made, ...]:
+    """The equations that something asked for comes from; ``asked`` are the keys of that, and of all that they take."""
+    found: list[Made] = []
+    for made in reversed(body):
+        if isinstance(made, Equation):
+            if asked.isdisjoint(result.key for result in made.results):
+                continue
+            operands: Sequence[Array | Constant] = made.operands
+        elif isinstance(made, Loop):
+            if asked.isdisjoint(result.key for result in (*made.results, *made.stacked)):
+                continue
+            inside = {one.key for one in made.leaves if isinstance(one, Array)}
+            made = replace(made, body=lived(made.body, inside))
+            asked |= inside
+            operands = (*made.carried, *(operand for operand, _ in made.scanned))
+        else:
+            inner = lived(made.body, asked)
+            if not inner:
+                continue
+            made, operands = replace(made, body=inner), ()
+        asked |= {operand.key for operand in operands if isinstance(operand, Array)}
+        found.insert(0, made)
+    return tuple(found)

@@ -25,6 +25,7 @@ from symroof.tracing.size_names import SizeNames, assignments, value_of
 from symroof.tracing.traced import Array, Equation, Loop, Made, Trace, TracingError
 
 SHAPE = re.compile(r"\s*(?:(input|weight|cache)\s+)?([\w]+)\s*\[(.*)\]\s*", re.DOTALL)
+AXES = re.compile(r"(?<=[A-Za-z0-9)])_([A-Z]+)$")
 NUMPY = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "fp64": "float64", "fp8": "float8_e4m3fn"}
 
 
@@ -36,6 +37,7 @@ def written(
     functions: Mapping[str, str] | None = None,
     fuse: Iterable[str] = (),
     opened: Iterable[str] = (),
+    mesh: str = "",
 ) -> str:
     """The text of the program that a function of arrays of these shapes computes. Raises
     :class:`~symroof.tracing.traced.TracingError` for what no statement says, with its line."""
@@ -47,19 +49,23 @@ def written(
     sizes = [formula for _, _, dims, _ in read.values() for formula in dims]
     *given, fourth = islice(assignments(sizes, fixed, seed=5), 4)
     names = SizeNames(given, fixed)
-    roles = {name: role or ("weight" if name in {*weights} else "input") for name, (role, *_) in read.items()}
+    weights = [name.rpartition(".")[2] if name not in read else name for name in weights]
     for name in weights:
         if name not in read:
             raise TracingError(f"{name} is no argument", expected=f"one of {', '.join(read)}")
+    roles = {name: role or ("weight" if name in {*weights} else "input") for name, (role, *_) in read.items()}
     declared = {name: (dtype(kind).name, _labels(names, dims)) for name, (_, kind, dims, _) in read.items()}
+    splits = {name: _split(name, types[name], declared[name][1], mesh) for name in read}
     worth = [{size: int(value_of(size, one)) for size in dict.fromkeys(sizes)} for one in (*given, fourth)]
     numbers = {name: [[one[dim] for dim in dims] for one in worth] for name, (_, _, dims, _) in read.items()}
     dtypes = {name: NUMPY.get(dtype(kind).name, dtype(kind).name) for name, (_, kind, _, _) in read.items()}
     trace = traced(function, {n: each[:-1] for n, each in numbers.items()}, dtypes, tree)
     known = Known(dict(functions or {}), tuple(fuse), tuple(opened))
-    text = Writer(names, known, roles, declared).text(trace)
+    given_splits = {name: split for name, split in splits.items() if mesh}
+    writer = Writer(names, known, roles, declared, given_splits, mesh)
+    text = writer.text(trace)
     again = traced(function, {n: each[-1:] for n, each in numbers.items()}, dtypes, tree)
-    _require_same(text, again, fourth)
+    _require_same(text, again, fourth, writer.returned)
     return text
 
 
@@ -122,6 +128,7 @@ def _read(name: str, text: str) -> tuple[str, str, tuple[Formula, ...], dict[str
     dims = []
     for part in filter(None, (part.strip() for part in match.group(3).split(","))):
         left, equals, right = (word.strip() for word in part.partition("="))
+        left = AXES.sub("", left)
         if equals:
             if not right.isdigit() or not left.isidentifier():
                 raise TracingError(f"{name}: {part!r} is no size", expected="a name, a number, or both: H=128")
@@ -129,6 +136,18 @@ def _read(name: str, text: str) -> tuple[str, str, tuple[Formula, ...], dict[str
         words = re.findall(r"[^\W\d]\w*", left)
         dims.append(read_expression(left, Scope(tuple(dict.fromkeys(words)), open=True)))
     return match.group(1) or "", match.group(2), tuple(dims), fixed
+
+
+def _split(name: str, text: str, labels: Sequence[str], mesh: str) -> dict[str, str]:
+    """The axes that split the sizes of an argument: bf16[B_X, D]."""
+    match = SHAPE.fullmatch(text)
+    parts = [] if match is None else [part.partition("=")[0].strip() for part in match.group(3).split(",")]
+    found = {label: axes.group(1) for label, part in zip(labels, parts, strict=False) if (axes := AXES.search(part))}
+    if found and not mesh:
+        raise TracingError(
+            f"{name}: {text} is split over a mesh that is not declared", expected='--mesh "X = 4 on ICI"'
+        )
+    return found
 
 
 def _labels(names: SizeNames, dims: Sequence[Formula]) -> tuple[str, ...]:
@@ -142,7 +161,7 @@ def _labels(names: SizeNames, dims: Sequence[Formula]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _require_same(text: str, trace: Trace, sizes: Mapping[str, int]) -> None:
+def _require_same(text: str, trace: Trace, sizes: Mapping[str, int], returned: Sequence[str]) -> None:
     """The products of the program are those of the function at numbers that it was not made from, and so is what is returned."""
     program = read_program(text)
     put = {symbol(name): size for name, size in sizes.items()}
@@ -151,10 +170,13 @@ def _require_same(text: str, trace: Trace, sizes: Mapping[str, int]) -> None:
     flops = int(program.resolved(found).subs(put)) if found != 0 else 0
     if flops != counted:
         raise TracingError(f"the program that was written has {flops} FLOPs at {sizes}, and the function {counted}")
-    made = sorted(int(program.resolved(tensor.elements).subs(put)) for tensor in program.results)
-    asked = sorted({array.key: prod(n[0] for n in array.shape) for array in trace.results}.values())
-    if not {*asked} <= {*made}:
-        raise TracingError(f"the program returns tensors of {made} elements, and the function of {asked}")
+    made = {str(tensor.name): int(program.resolved(tensor.elements).subs(put)) for tensor in program.results}
+    arguments = {array.key for array in trace.arguments.values()}
+    asked = {array.key: prod(n[0] for n in array.shape) for array in trace.results if array.key not in arguments}
+    named = program.line is not None or {*made} == {*returned}
+    if not named or not {*made.values()} <= {*asked.values()}:
+        shown = f"the program returns {', '.join(map(str, program.results))}, and the function something else"
+        raise TracingError(shown, expected="what the function returns")
 
 
 def _multiplied(body: Sequence[Made], turns: int = 1) -> int:
@@ -168,7 +190,7 @@ def _multiplied(body: Sequence[Made], turns: int = 1) -> int:
         elif made.primitive == "dot_general":
             (left, _), _ = made.params["dimension_numbers"]
             length = prod(o.shape[i][0] for o in made.operands[:1] if isinstance(o, Array) for i in left)
-            found += 2 * turns * length * prod(n[0] for n in made.results[0].shape)
+            found += 2 * turns * length * prod(n[0] for n in made.results[0].shape) if left else 0
         elif made.primitive == "conv_general_dilated":
             (_, filters), spec = (
                 (o.shape for o in made.operands if isinstance(o, Array)),
@@ -186,12 +208,14 @@ def trace(
     functions: Mapping[str, str] | None = None,
     fuse: Iterable[str] = (),
     opened: Iterable[str] = (),
+    mesh: str = "",
     **shapes: Any,
 ) -> Program:
     """The program that a function of JAX computes: traced with numbers for the names in the shapes of its arguments, and written with
     the names. ``x="bf16[B, D]"`` is an input, ``W="weight bf16[D, F]"`` a weight; trees of arguments are trees of shapes.
     ``functions`` says what functions of yours are, FILE:NAME or NAME with one of the table; ``fuse`` names functions whose inside
-    stays on the chip, ``opened`` known ones that are looked into. Raises :class:`~symroof.errors.SymroofError` for what no
+    stays on the chip, ``opened`` known ones that are looked into. Over a ``mesh`` arguments are split by subscripts, and results keep
+    what their operands have. Raises :class:`~symroof.errors.SymroofError` for what no
     statement says, with its line; needs ``symroof[jax]``.
     """
-    return read_program(written(function, shapes, functions=functions, fuse=fuse, opened=opened))
+    return read_program(written(function, shapes, functions=functions, fuse=fuse, opened=opened, mesh=mesh))
