@@ -8,7 +8,7 @@ from test_training import at, counted, random_program, require_differences, trai
 
 import symroof as sr
 from symroof.derivation.meanings import script_of
-from symroof.errors import CheckError, ReadingError
+from symroof.errors import CheckError, ModelError, ReadingError
 from symroof.model import backward, placing
 from symroof.model.statement_costs import amounts, traffic_of_tensors
 from symroof.reading.programs import read_program
@@ -22,7 +22,6 @@ PROGRAMS = {
     "layers": LAYERS,
     "two uses of a weight": HEAD
     + "accumulate 2 { h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D]; g = y * W -> bf16[B, F]; z = gelu(g) }",
-    "a weight outside too": HEAD + "accumulate 2 { h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D] }; n = silu(V)",
     "tied layers": HEAD.replace("weight W", "shared weight W") + f"accumulate 2 {{ repeat 2 as x = y {{ {BODY} }} }}",
     "layers and more": HEAD
     + f"weight U: bf16[D, E]; accumulate M {{ repeat 2 as x = y {{ {BODY} }}; l = y * U -> bf16[B, E] }}",
@@ -188,6 +187,8 @@ def test_faults_are_refused(monkeypatch, fault):
         (HEAD + f"repeat 2 as x = y {{ accumulate 2 {{ {BODY} }} }}", "an accumulate has no place in a repeat"),
         (HEAD + f"accumulate 2 {{ accumulate 2 {{ {BODY} }} }}", "an accumulate has no place in an accumulate"),
         ("input x: bf16[B, D]; repeat 2 shared as x = y { y = relu(x) }", "the turns share no weight"),
+        (HEAD + f"accumulate 2.5 {{ {BODY} }}", "5/2 is no number of turns"),
+        (HEAD + f"accumulate 0 {{ {BODY} }}", "0 is no number of turns"),
         (HEAD + f"accumulate M = 2 {{ {BODY} }}", "accumulate L as x = y"),
     ],
 )
@@ -195,6 +196,59 @@ def test_what_is_refused_says_why(text, said):
     with pytest.raises(ReadingError) as caught:
         read_program(text)
     assert said in str(caught.value)
+
+
+def test_one_gradient_of_a_weight():
+    """Used in microbatches and outside of them a weight would have two sums, each reduced on its own."""
+    for text in (MLP + "; n = silu(V)", MLP.replace("weight V", "shared weight V") + "; n = silu(V)"):
+        sr.derive(text, on="h100")
+        with pytest.raises(ModelError, match="its gradient is one and several"):
+            sr.derive(text, on="h100", training=True)
+
+
+HEAD_X = "mesh X=4 on ICI; input x: bf16[B_X, D]; input u: bf16[E_X, D]; weight W: bf16[D_X, F]; "
+FIRST, SECOND = "accumulate M { h = x*W -> bf16[B_X,F] }; ", "accumulate N { r = u*W -> bf16[E_X,F] }; "
+
+
+def test_what_is_gathered_in_microbatches_is_gone_after_them():
+    """In which order microbatches stand changes nothing, and more work sends no less."""
+    sizes = {"B": 8, "D": 8, "F": 12, "E": 8, "M": 8, "N": 100}
+    gather = 2 * 8 * 12 * (3 / 4) / 2
+    for text in (FIRST + SECOND, SECOND + FIRST):
+        assert sr.derive(HEAD_X + text, on="tpu-v5p", at=sizes).value("sent(X)") == 108 * gather
+        assert sr.derive(HEAD_X + text, on="tpu-v5p", at=sizes, keep="W").value("sent(X)") == gather
+    del sizes["N"]
+    outside = "r = u*W -> bf16[E_X,F]; "
+    for text in (outside + FIRST, FIRST + outside):
+        assert sr.derive(HEAD_X + text, on="tpu-v5p", at=sizes).value("sent(X)") == 9 * gather
+
+
+@pytest.mark.parametrize("name", ["data", "fsdp"])
+def test_turns_that_share_weights_are_reduced_once(name):
+    """Of weights that all turns of a microbatch share there is one reduction, after the last; kept they are gathered once."""
+    text = SPLIT[name].replace("weight W", "shared weight W").replace("weight V", "shared weight V")
+    sizes = {"B": 16, "D": 8, "F": 12, "M": 3, "L": 5}
+    whole, ring = 2 * 8 * 12, (3 / 4) / 2
+    reduced = 2 * whole * ring * (2 if name == "data" else 1)
+    gathers = 0 if name == "data" else 4 * whole * ring
+    once = sr.derive(text, on="tpu-v5p", training=True, at=sizes)
+    assert once.value("sent(X)") == 15 * gathers + reduced
+    assert once.value("gradients_per_chip") == 2 * whole
+    kept = sr.derive(text, on="tpu-v5p", training=True, at=sizes, keep="W,V")
+    assert kept.value("sent(X)") == gathers / 2 + reduced
+    each = sr.derive(text, on="tpu-v5p", training=True, at=sizes, reduce="each")
+    assert each.value("sent(X)") == 15 * gathers + 15 * reduced
+    assert {s.check.status for d in (once, kept, each) for s in d.steps if s.check} == {"proved"}
+
+
+def test_two_uses_are_reduced_as_one_each_time():
+    """With one microbatch it is what it is without."""
+    body = "h=x*W->bf16[B_X,F]; y=h*V->bf16[B_X,D]; z=y*W->bf16[B_X,F]"
+    head = "mesh X=4 on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; weight V: bf16[F_X, D]; "
+    plain = sr.derive(head + body, on="tpu-v5p", training=True, at="B=8,D=8,F=12")
+    for when in ("each", "last"):
+        one = sr.derive(f"{head}accumulate 1 {{ {body} }}", on="tpu-v5p", training=True, at="B=8,D=8,F=12", reduce=when)
+        assert one.value("sent(X)") == plain.value("sent(X)")
 
 
 def test_options_that_say_nothing_are_refused():

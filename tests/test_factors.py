@@ -64,6 +64,8 @@ def test_the_page_says_what_is_done():
         ("s / 2 * s", "a factor of sizes goes with one tensor"),
         ("s * s * 0.5", "0.5 is a number, and no tensor"),
         ("0.5", "0.5 is a number, and no tensor"),
+        ("s / 0", "0 is no factor"),
+        ("0 * s", "0 is no factor"),
         ("s / -2", "a number, or sizes in parentheses"),
         ("s / sqrt(", "a formula of sizes"),
         ("s * 0.5 -> bf16[B, T]", "the dimensions of bf16[B, T, S]"),

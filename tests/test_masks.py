@@ -146,6 +146,16 @@ def test_a_window_reads_no_more_than_it_meets():
     assert 4 * split.value("bytes_per_chip") == window.value("bytes")
 
 
+def test_a_figure_goes_through_the_root_that_the_ridge_is_reached_at(tmp_path):
+    """Over the width of a window the intensity is a quotient of squares."""
+    text = windowed("the first meet fewer")
+    for kind in ("roofline", "times"):
+        figure = sr.plot(
+            text, on="tpu-v5p", over="W=1:4096:log", at="B=8,K=1,H=128,N=4096", kind=kind if kind == "times" else None
+        )
+        figure.save(str(tmp_path / f"{kind}.svg"))
+
+
 @pytest.mark.parametrize("span", ["even", "whole", "first"])
 @pytest.mark.parametrize("name", WINDOWS)
 def test_a_window_that_leaves_something_else_is_refused(monkeypatch, name, span):
@@ -230,7 +240,9 @@ def test_masks_on_a_mesh():
         (attention(mask=" masked S <= T, window W"), "nothing says which rows meet fewer than W of S"),
         (attention(mask=" masked S <= T, width W"), "window, as in masked S <= T, window W"),
         (attention(mask=" masked S <= T, window"), "expected"),
-        (attention(mask=" masked S <= T from the first, window W"), "the end of the statement"),
+        (attention(mask=" masked S <= T from the first, window W"), "a window has no place behind"),
+        (attention(mask=" masked S <= T, window W from the first"), "a window has no place beside"),
+        (attention(mask=" masked S <= T, window 2*W"), "where V = 2*W"),
         ("input x: bf16[T, S]; where S = T; y = relu(x) masked S <= T", "y is no contraction"),
     ],
 )

@@ -9,6 +9,7 @@ from typing import Any
 from sympy import Expr, oo
 
 from symroof.algebra.rational import symbols_of
+from symroof.algebra.roots import Root
 from symroof.derivation.draft import numeric
 from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of, functions_of
 from symroof.derivation.pipeline import counted
@@ -243,7 +244,14 @@ def _reach(roof: Roof, form: Expr, x: Expr) -> tuple[float | None, int | None]:
     setting, ridge = roof.setting, rational(roof.peak.value / roof.bandwidth.value)
     solution = solution_of(form, ridge, x, setting.least_one)
     bound = numeric(solution.bound) if solution.rises else None
-    return (None, None) if bound is None else (float(bound), first_size(setting, solution))
+    if bound is None:
+        return None, None
+    if (
+        isinstance(solution.bound, Root) and not solution.bound.exact
+    ):  # one end is the decimal that is printed, the other is near
+        ends = solution.bound.low, solution.bound.high
+        bound = min(ends, key=lambda end: abs(form.subs(x, rational(end)) - ridge))
+    return float(bound), first_size(setting, solution)
 
 
 def _ceiling(roof: Roof, form: Expr, x: Expr) -> tuple[float | None, bool]:

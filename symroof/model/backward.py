@@ -16,7 +16,6 @@ from symroof.model.derivatives import passes_on, through_function
 from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.functions import BROADCAST, FUNCTIONS
-from symroof.model.nodes import weights_of
 from symroof.model.program import (
     DIFFERENCE,
     EXCHANGE,
@@ -248,8 +247,13 @@ class _Reverse:
         result = replace(self.known[name], name=self._new(self._final(name, inner)))
         before = replace(result, name=self._new(f"{result.name}_before"))
         self.incoming.append(before)
+        parts = inner.arrived.pop(name)
+        if accumulates and self.program.each and len(parts) > 1:  # they are added up over the chips as one
+            whole = replace(result, name=self._new(f"{result.name}_turn"))
+            body.append(Statement(SUM, tuple(parts), whole, undone=Undone(name)))
+            parts = [whole]
         undone = Undone(name, accumulates=accumulates)
-        body.append(Statement(SUM, (before, *inner.arrived.pop(name)), result, undone=undone))
+        body.append(Statement(SUM, (before, *parts), result, undone=undone))
         return result
 
     def _total(self, name: str, scope: _Scope, found: list[Node]) -> Tensor:
@@ -329,12 +333,17 @@ class _Reverse:
         places: dict[str, set[tuple[Repeat, ...]]] = {}
         for line in self.program.forward:
             for name in (str(tensor.name) for tensor in line.statement.operands):
-                places.setdefault(name, set()).add(weights_of(line.repeats))
+                places.setdefault(name, set()).add(line.repeats)
                 gone = [r for r in makers.get(name, ()) if r not in line.repeats and r.leaves != name]
                 if gone and name in self.asked:
                     problem = f"{name} of each turn is used after the repeat, and only {gone[0].leaves} leaves it"
                     raise ModelError(problem, expected="the use of it in the repeat")
-        for name in self.stocks & self.asked:
+        alike = {str(d.tensor.name) for d in self.program.declared if d.shared}
+        for name in sorted(alike & self.asked):
+            if len({tuple(r for r in around if r.accumulates) for around in places.get(name, ())}) > 1:
+                problem = f"{name} is used in microbatches and outside of them, so its gradient is one and several"
+                raise ModelError(problem, expected="a tensor of its own for each place")
+        for name in sorted(self.stocks & self.asked):
             if len(places.get(name, ())) > 1:
                 problem = f"{name} is used in a repeat and outside of it, so its gradient is one and several"
                 raise ModelError(problem, expected="a tensor of its own for each place")

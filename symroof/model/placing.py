@@ -36,7 +36,7 @@ class Move(Frozen):
     ``rows`` is how many numbers of each row over the dimension ``over`` are moved; None for whole tensors. A move is of an
     operand, of partial sums, of a result or of rows: ``before`` are the dimensions that the axes split there, those of the
     product for partial sums, and ``after`` those that they split then: of what is made for an operand. ``result`` is the statement that needs it.
-    One that is done ``once`` is done in one microbatch alone.
+    One that is done ``once`` is done in one microbatch alone, one that is ``alike`` in one turn of all repeats.
     """
 
     collective: str
@@ -50,10 +50,11 @@ class Move(Frozen):
     rows: int | None = None
     over: str | None = None
     once: bool = False
+    alike: bool = False
 
     def around(self, repeats: Iterable[Repeat]) -> tuple[Repeat, ...]:
         """The repeats in each turn of which it is done."""
-        return tuple(r for r in repeats if not (self.once and r.accumulates))
+        return tuple(r for r in repeats if not (self.alike or (self.once and r.accumulates)))
 
     def turns(self, repeats: Iterable[Repeat]) -> Expr:
         """How often it is done in the turns of repeats."""
@@ -92,6 +93,11 @@ def kept_forms(program: Program) -> Mapping[str, Split]:
     return kept
 
 
+def _microbatch(line: Line) -> Repeat | None:
+    """The microbatches that a statement is of, forward or back."""
+    return next((repeat.reverses or repeat for repeat in line.repeats if repeat.accumulates), None)
+
+
 def summed_forms(program: Program) -> Mapping[str, Split]:
     """How the chips hold the gradients that microbatches accumulate, by their names, while each chip has its own sum."""
     places = (place for place in placed(program) if any(m.once and m.of == "sums" for m in place.moves))
@@ -112,7 +118,7 @@ class _Chips:
     """What the chips hold beside the declared forms: tensors that were gathered, and partial sums that wait."""
 
     program: Program
-    held: dict[str, list[Split]] = field(default_factory=dict)
+    held: dict[str, list[tuple[Repeat | None, Split]]] = field(default_factory=dict)  # with the microbatches it is in
     waiting: dict[str, tuple[Split, Split]] = field(default_factory=dict)
     turned: dict[str, list[Split]] = field(default_factory=dict)  # what was gathered when the backward pass begins
 
@@ -125,7 +131,7 @@ class _Chips:
                 dropped = weights | {*self.program.regather}
                 root = self.program.root
                 self.held = {n: forms for n, forms in self.held.items() if n not in dropped and root(n) not in dropped}
-                self.turned = {name: list(forms) for name, forms in self.held.items()}
+                self.turned = {name: [form for _, form in forms] for name, forms in self.held.items()}
             yield self._placed(line, late)
 
     def _reduced_late(self) -> frozenset[str]:
@@ -142,10 +148,24 @@ class _Chips:
             undone = line.statement.undone
             once = undone is not None and undone.accumulates and not self.program.each
             names = names[1:] if once else names  # what the microbatches before gave is held as what this one gives
+            if once and len(names) == 1 and (turns := self._over_turns(names[0], lines, uses)):
+                found |= {*names, *turns}
+                continue
             if all(n in lines and uses.count(n) == 1 and lines[n].repeats == line.repeats for n in names):
                 lacking = {self._lacking(lines[name]) for name in names}
                 found |= {*names} if len(lacking) == 1 and any(summed for _, summed in lacking) else set()
         return frozenset(found)
+
+    def _over_turns(self, name: str, lines: Mapping[str, Line], uses: Sequence[str]) -> tuple[str, ...]:
+        """What turns within a microbatch add up of a weight that they share, where all of it lacks the same partial sums."""
+        line = next((line for line in self.program.lines if line.statement.name == name), None)
+        if line is None or name in lines or line.statement.kind != SUM or uses.count(name) != 1:
+            return ()
+        parts = tuple(str(t.name) for t in line.statement.operands[1:])
+        if not all(n in lines and uses.count(n) == 1 and lines[n].repeats == line.repeats for n in parts):
+            return ()
+        lacking = {self._lacking(lines[n]) for n in parts}
+        return parts if len(lacking) == 1 and any(summed for _, summed in lacking) else ()
 
     def _moved_late(
         self, line: Line, products: Mapping[str, Line], uses: Sequence[str], late: Container[str]
@@ -234,7 +254,9 @@ class _Chips:
         needs = needed_split(self.program, line.statement, tensor, division)
         broadcast = line.statement.function is not None and line.statement.function.name == BROADCAST.name
         exchanges = multiplies(line) or line.statement.kind == EXCHANGE or broadcast
-        forms = (own, *self.held.get(name, ())) if exchanges or line.backward or own == needs else ()
+        batch, kept = _microbatch(line), self.program.root(name) in self.program.keep
+        there = (form for where, form in self.held.get(name, ()) if kept or where == batch)
+        forms = (own, *there) if exchanges or line.backward or own == needs else ()
         if any(form <= needs for form in forms):
             return
         if not exchanges:
@@ -249,18 +271,18 @@ class _Chips:
                 hint=f"write the exchange before it: {name}_moved = {name} -> {_laid(tensor, needs)}",
             )
         self._require_one_name(name)
-        self.held.setdefault(name, []).append(needs)
-        batches = not line.backward and any(repeat.accumulates for repeat in line.repeats)
-        once = batches and self.program.root(name) in self.program.keep
+        self.held.setdefault(name, []).append((batch, needs))
+        once = not line.backward and batch is not None and kept
+        alike = not line.backward and kept and self.program.root(name) in self.program.shared
         held = own | {pair for pair in needs if pair[1] not in axes_in(own)}
         across, made = axes_in(held - needs) & axes_in(needs - held), line.statement.name
         for axes, apart in self._by_link(across, axes_in(held), slow_first=True):
             ends = _along(held, axes), _along(division, axes)
-            yield Move("all-to-all", axes, tensor, apart, made, "operand", *ends, once=once)
+            yield Move("all-to-all", axes, tensor, apart, made, "operand", *ends, once=once, alike=alike)
         gathered = axes_in(held) - axes_in(needs)
         for axes, apart in self._by_link(gathered, axes_in(needs), slow_first=True):
             ends = _along(held, axes), _along(division, axes)
-            yield Move("all-gather", axes, tensor, apart, made, "operand", *ends, once=once)
+            yield Move("all-gather", axes, tensor, apart, made, "operand", *ends, once=once, alike=alike)
 
     def _require_one_name(self, name: str) -> None:
         """What is moved is moved under one of its names: each of them would be moved once."""

@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from symroof.errors import CheckError
 from symroof.proof.collectives import MeshAxis, fast_first
 from symroof.proof.plan import Move, Part, Planned
-from symroof.proof.script import Script
+from symroof.proof.script import SUM, Script
 
 # The exchanges of one tensor in their order, and whether each goes over its slow link first.
 SLOW_FIRST: Mapping[str, bool] = {"reduce-scatter": False, "all-reduce": False, "all-to-all": True, "all-gather": True}
@@ -73,7 +73,12 @@ def _require_reduced_once(script: Script, parts: Mapping[str, Part], each: bool)
         added = act.operands[1 if script.adds_batches(act) and not each else 0 :]
         made = [script.act.get(name) for name in added]
         if any(
-            one is None or uses.count(one.result) > 1 or one.turns != act.turns or not one.shares_out for one in made
+            one is None
+            or uses.count(one.result) > 1
+            or one.turns[: len(act.turns)] != act.turns
+            or (one.turns != act.turns and one.kind != SUM)
+            or not one.shares_out
+            for one in made
         ):
             continue
         lacks = {

@@ -24,6 +24,7 @@ from math import prod
 
 from symroof.errors import CheckError
 from symroof.formula import Frozen
+from symroof.proof.boxes import Box, any_of, common, overlap, within
 from symroof.proof.collectives import MeshAxis
 from symroof.proof.rows import DEFINITIONS, exchanged
 from symroof.proof.script import Act, Script, Turn
@@ -31,8 +32,6 @@ from symroof.proof.script import Act, Script, Turn
 # The chips on an axis that is played: as many as these where it has as many.
 SIZES = (2, 3)
 Split = frozenset[tuple[str, str]]
-# The places on an axis, as the bits of a number, that blocks of a dimension have; all of them where nothing is said.
-Box = Mapping[tuple[str, str], int]
 
 
 class Move(Frozen):
@@ -56,7 +55,7 @@ class Planned(Frozen):
 class Moved(Frozen):
     """A move as it was carried out; ``apart`` are the axes that cut its message, ``rows`` how many numbers of each row ``over``
     a label it moves, 0 for the whole array. ``before`` and ``after`` are the labels that the axes cut there and then: those
-    of the work for partial sums, and for what an operand is brought to. What is moved ``once`` is not moved in every microbatch."""
+    of the work for partial sums, and for what an operand is brought to. What is moved ``once`` is not moved in every microbatch, what is ``alike`` not in every turn."""
 
     collective: str
     axes: tuple[str, ...]
@@ -68,10 +67,11 @@ class Moved(Frozen):
     rows: int = 0
     over: str | None = None
     once: bool = False
+    alike: bool = False
 
     def around(self, act: Act) -> tuple[Turn, ...]:
         """The turns of an act in each of which it is carried out."""
-        return tuple(turn for turn in act.turns if not (self.once and turn.batch))
+        return tuple(turn for turn in act.turns if not (self.alike or (self.once and turn.batch)))
 
 
 class Part(Frozen):
@@ -106,6 +106,7 @@ class Chips:
     regather: tuple[str, ...]
     seen: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     forms: dict[str, list[Form]] = field(default_factory=dict)
+    batches: dict[str, list[int | None]] = field(default_factory=dict)  # the microbatches that each form is there in
     turned: dict[str, int] = field(default_factory=dict)  # how many forms there were when the acts began to go back
     saved: dict[str, frozenset[str]] = field(default_factory=dict)  # the axes that cut what the acts that go back take
 
@@ -115,7 +116,7 @@ class Chips:
         self.placed: dict[str, Split] = {}
         for array in self.script.arrays:
             if array.name not in self.script.act:
-                self.forms[array.name] = [self._declared(array.name)]
+                self._there(array.name, self._declared(array.name))
 
     def played(self, plan: Sequence[Planned]) -> Mapping[str, Part]:
         """What is done of every act. Raises :class:`~symroof.errors.CheckError` where a plan does not come out."""
@@ -143,8 +144,12 @@ class Chips:
         again = (weights - {*self.keep}) | {*self.regather}
         for name, forms in self.forms.items():
             if name in again or self.script.root(name) in again:
-                del forms[1:]
+                del forms[1:], self.batches[name][1:]
         self.turned = {name: len(forms) for name, forms in self.forms.items()}
+
+    def _there(self, name: str, form: Form) -> None:
+        """An array is there in one form, in all microbatches."""
+        self.forms[name], self.batches[name] = [form], [None]
 
     def _split(self, name: str) -> Split:
         return frozenset(pair for pair in self.script.array[name].split if pair[1] in self.size)
@@ -175,7 +180,7 @@ class Chips:
         moved += [replace(one, once=waited) for one in done]
         if len(moved) != len(planned.moves):
             raise CheckError(f"{act.result} moves what it does not use")
-        self.forms[act.result] = [self._ended(act, form)]
+        self._there(act.result, self._ended(act, form))
         operands = tuple(self._of(act, name, work) for name in act.operands)
         rows = work - self._over(act, work)
         return Part(_axes(work), _axes(rows), operands, _axes(p for p in work if p[0] in labels), tuple(moved))
@@ -219,8 +224,8 @@ class Chips:
 
     def _added(self, act: Act) -> Form:
         """Sums that are not whole yet, added to one another or handed on."""
-        batches = self.script.adds_batches(act)  # those before left what this one leaves
-        forms = [self.forms[name][0] for name in act.operands[1 if batches else 0 :]]
+        before = self.script.array[act.operands[0]].role == "before"  # turns before left what this one leaves
+        forms = [self.forms[name][0] for name in act.operands[1 if before else 0 :]]
         if not act.adds:
             raise CheckError(f"{act.result} takes what is not added up")
         if any(one.blocks != other.blocks for form in forms[1:] for one, other in zip(forms[0], form, strict=True)):
@@ -233,7 +238,7 @@ class Chips:
         """An operand comes to the chips that need it, unless it is there."""
         needs, forms = self._of(act, name, work), self.forms[name]
         boxes, mine = self._boxes(needs), [move for move in moves if move.of == "operand" and move.array == name]
-        place = self._covering(name, needs)
+        place = self._covering(act, name, needs)
         if not self._whole(forms[0]) or (place is None and not mine):
             raise CheckError(f"{name} is not where {act.result} needs it")
         if place is not None and mine:
@@ -243,25 +248,29 @@ class Chips:
         if not mine:
             return []
         form, moved = self._moved(name, self._sliced(forms[0], boxes, mine), mine, boxes, work)
-        if not act.back and self.script.root(name) in self.keep and any(turn.batch for turn in act.turns):
-            moved = [replace(one, once=True) for one in moved]
+        if not act.back and (root := self.script.root(name)) in self.keep:
+            once, alike = _batch(act) is not None, self.script.array[root].shared
+            moved = [replace(one, once=once, alike=alike) for one in moved]
         if [held.blocks for held in form] != boxes:
             raise CheckError(f"{name} does not come to where {act.result} needs it")
         forms.append(form)
+        self.batches[name].append(_batch(act))
         return moved
 
-    def _covering(self, name: str, needs: Split) -> int | None:
-        """The first form of an array in which every chip has all that it needs."""
-        boxes = self._boxes(needs)
-        every = enumerate(self.forms[name])
-        return next((i for i, form in every if all(map(_within, boxes, (held.blocks for held in form)))), None)
+    def _covering(self, act: Act, name: str, needs: Split) -> int | None:
+        """The first form of an array in which every chip has all that it needs: what was moved in microbatches is there in these
+        alone, unless it is kept."""
+        boxes, kept = self._boxes(needs), self.script.root(name) in self.keep
+        every = enumerate(zip(self.forms[name], self.batches[name], strict=True))
+        here = ((i, form) for i, (form, batch) in every if not i or kept or batch == _batch(act))
+        return next((i for i, form in here if all(map(within, boxes, (held.blocks for held in form)))), None)
 
     def _made_again(self, act: Act) -> None:
         """What the backward pass of a fuse makes once more on the chip takes what is there."""
         for one in self.script.made_again(act):
             for place, name in enumerate(one.operands):
                 if name in self.turned and not (one.gathers and place == 0):
-                    self._take(name, self._covering(name, self._of(one, name, self.placed[one.result])))
+                    self._take(name, self._covering(act, name, self._of(one, name, self.placed[one.result])))
 
     def _take(self, name: str, place: int | None) -> None:
         """Something of the forward pass is taken back: in a form that was there, else as it is declared."""
@@ -274,7 +283,7 @@ class Chips:
         """A chip leaves out, free, what no chip needs that it exchanges something with."""
         over = {axis for move in moves for axis in move.axes}
         rest = ({pair: places for pair, places in box.items() if pair[1] not in over} for box in boxes)
-        return tuple(replace(held, blocks=_common(held.blocks, box)) for held, box in zip(form, rest, strict=True))
+        return tuple(replace(held, blocks=common(held.blocks, box)) for held, box in zip(form, rest, strict=True))
 
     def _rows(self, act: Act, moves: Iterable[Move], work: Split) -> list[Moved]:
         """The numbers of rows that chips share out are added up, each as often as the function asks for it."""
@@ -329,7 +338,7 @@ class Chips:
                 blocks = joined
                 if kind in ("reduce-scatter", "all-to-all"):
                     own = {pair: places for pair, places in boxes[i].items() if pair[1] in move.axes}
-                    blocks = _common(joined, own)
+                    blocks = common(joined, own)
                     if blocks == joined:
                         raise CheckError(f"a {kind} of {move.array} over {_several(move.axes)} leaves all where it was")
                 elif kind == "all-reduce":  # over several links each chip has a piece of the message for the next one
@@ -347,19 +356,24 @@ class Chips:
 
     def _joined(self, boxes: Sequence[Box], move: Move) -> Box:
         """The box that several make together. Raises :class:`~symroof.errors.CheckError` where two have something in common."""
-        if any(_overlap(one, other) for one, other in combinations(boxes, 2)):
+        if any(overlap(one, other) for one, other in combinations(boxes, 2)):
             adds = move.collective in ("reduce-scatter", "all-reduce")
             problem = "adds up a part twice" if adds else "moves what is there already"
             raise CheckError(f"the {move.collective} of {move.array} over {_several(move.axes)} {problem}")
         pairs = {pair for box in boxes for pair in box}
         full = {pair: (1 << self.size[pair[1]]) - 1 for pair in pairs}
-        around = {p: _any(box.get(p, every) for box in boxes) for p, every in full.items()}
+        around = {p: any_of(box.get(p, every) for box in boxes) for p, every in full.items()}
         if sum(self._count(box, full) for box in boxes) != self._count(around, full):
             raise CheckError(f"the parts of {move.array} over {_several(move.axes)} are not all that there is of it")
         return {pair: places for pair, places in around.items() if places != full[pair]}
 
     def _count(self, box: Box, full: Box) -> int:
         return prod(box.get(pair, every).bit_count() for pair, every in full.items())
+
+
+def _batch(act: Act) -> int | None:
+    """The microbatches that an act is of, forward or back."""
+    return next((max(turn.place, ~turn.place) for turn in act.turns if turn.batch), None)
 
 
 def _axes(split: Iterable[tuple[str, str]]) -> frozenset[str]:
@@ -373,23 +387,3 @@ def _along(split: Iterable[tuple[str, str]], axes: tuple[str, ...]) -> tuple[str
 
 def _several(axes: tuple[str, ...]) -> str:
     return ", ".join(axes)
-
-
-def _any(masks: Iterable[int]) -> int:
-    found = 0
-    for mask in masks:
-        found |= mask
-    return found
-
-
-def _common(one: Box, other: Box) -> Box:
-    return {**one, **{pair: places & one.get(pair, places) for pair, places in other.items()}}
-
-
-def _within(one: Box, other: Box) -> bool:
-    """Whether a box lies in another."""
-    return all(pair in one and not one[pair] & ~places for pair, places in other.items())
-
-
-def _overlap(one: Box, other: Box) -> bool:
-    return all(one[pair] & other[pair] for pair in one.keys() & other.keys())

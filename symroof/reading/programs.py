@@ -43,7 +43,7 @@ from symroof.reading.meshes import read_mesh
 from symroof.reading.scanner import Token
 from symroof.reading.statements import StatementReader
 from symroof.reading.tensors import END, WORDS
-from symroof.symbols import symbol
+from symroof.symbols import expression, symbol
 
 # What may stand in what: a fuse holds statements, a block fuses and statements.
 NO_PLACE = {
@@ -147,9 +147,8 @@ class ProgramReader(StatementReader):
         if holds(window - columns + rows) and holds(columns - window):
             return "first"
         shown = f"nothing says which rows meet fewer than {mask.window} of {mask.columns}"
-        raise self.error(
-            shown, f"where {mask.columns} = {mask.window} + P, with P entries before the window", token=token
-        )
+        told = f"sizes that tell: where {mask.columns} = {mask.rows} + P and P = {mask.window} + N, or {mask.columns} = {mask.rows}"
+        raise self.error(shown, f"{told} and {mask.rows} = {mask.window} + N", token=token)
 
     def _require_factors(self, program: Program) -> None:
         """A factor is of sizes that there are."""
@@ -349,6 +348,9 @@ class ProgramReader(StatementReader):
     def _times(self, word: Token) -> Formula:
         """How many turns there are."""
         times = self._formula(lambda: self.at("as", "shared", "{", "=", END))
+        count = None if names(times) else expression(times)
+        if count is not None and not (count.is_integer and count > 0):
+            raise self.error(f"{count} is no number of turns", "a whole number, or a size", token=word)
         if self.at("="):
             raise self.error(expected=f"'as' before the names, as in {word.text} L as x = y {{")
         return times

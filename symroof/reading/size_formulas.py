@@ -87,6 +87,12 @@ class SizeReader(ViewReader):
             place = (start.start + span[0], start.start + span[1])
             raise self._placed(error.problem, error.expected, error.hint, *place) from None
 
+    def _require_factor(self, factor: Formula, start: Token) -> None:
+        """A number that something is multiplied with, or divided by, is one, and not 0."""
+        value = None if names(factor) else expression(factor)
+        if value is not None and (value == 0 or not value.is_finite or not value.is_real):
+            raise self.error(f"{self.written(start)} is no factor", "a number that is not 0", token=start)
+
     def _scaled(self, name: Token, tensor: Tensor, factor: Formula) -> Statement:
         """A tensor times numbers and sizes: one operation for each element."""
         place = self.following
@@ -116,6 +122,7 @@ class SizeReader(ViewReader):
                 self.expect(")")
             factor = self._formula_written(self.written(start), start)
         factor = factor.body if isinstance(factor, Group) else factor
+        self._require_factor(factor, start)
         self.factors.append((factor, start))
         if sign.text == "*" and isinstance(factor, Quotient) and factor.above in (number(1), Number(Fraction(1), "1")):
             return Quotient(number(1), factor.below.body if isinstance(factor.below, Group) else factor.below)

@@ -148,6 +148,7 @@ class StatementReader(CallReader):
             )
         self.next()
         factor = self._formula_written(number.text, number)
+        self._require_factor(factor, number)
         first = self.take("word", "a tensor")
         return self._scaled(name, self._operand(self._seen(first, self._renamed(first))), factor)
 
@@ -170,6 +171,8 @@ class StatementReader(CallReader):
             for part in ("the", "first"):
                 if not self.accept(part):
                     raise self.error(expected="from the first")
+        if first and self.at(","):
+            raise self.error("a window has no place behind: from the first", "one of the two")
         width = self._window() if not first else ""
         mask = Mask(rows.label, columns.label, first, width)
         self.masked.append((mask, word))
@@ -185,6 +188,10 @@ class StatementReader(CallReader):
         dim = self._dim()
         if dim.axes:
             raise self.error("a window is split over no axis", "a size or a number", token=token)
+        if self.at("from"):
+            raise self.error("a window has no place beside: from the first", "one of the two")
+        if self.at("*", "/", "+", "-"):
+            raise self.error(expected="a name or a number: where V = 2*W, and window V")
         return dim.label
 
     def _reduced(self, name: Token, function: Token) -> Statement:
