@@ -376,3 +376,10 @@ def test_arguments_that_are_split_over_a_mesh():
 def test_splits_that_contradict_themselves_are_told(types, mesh, said):
     with pytest.raises(SymroofError, match=said):
         written(fs.constrained, types, mesh=mesh)
+
+
+def test_functions_that_are_never_called_are_told():
+    for options in ({"functions": {"nosuch.py:rms_norm": "rms_norm"}}, {"fuse": ("attend",)}, {"opened": ("softmax",)}):
+        with pytest.raises(SymroofError, match="there is no call of"):
+            of("mlp", **options)
+    assert "tanh(" in of("mlp", opened=("gelu",))

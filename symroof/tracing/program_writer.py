@@ -117,9 +117,12 @@ class Writer(EquationWriter):
 
     def _opened(self, region: Region) -> None:
         """The equations of a call as statements of their own."""
-        known, self.known = self.known, replace(self.known, opened=(*self.known.opened, region.function))
-        self._body(region.body)
-        self.known = known
+        known, depth = self.known, self.depth
+        self.known = replace(known, opened=(*known.opened, region.function))
+        try:
+            self._body(region.body)
+        finally:
+            self.known, self.depth = known, depth
 
     def _function(self, region: Region, operands: list[Value], result: Array) -> str:
         """A call as a function of the table; nothing where its result has other dimensions than its first operand, or where it works

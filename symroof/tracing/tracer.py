@@ -22,7 +22,7 @@ from symroof.tracing.jaxprs import traced
 from symroof.tracing.known_functions import Known
 from symroof.tracing.program_writer import Writer
 from symroof.tracing.size_names import SizeNames, assignments, value_of
-from symroof.tracing.traced import Array, Equation, Loop, Made, Trace, TracingError
+from symroof.tracing.traced import Array, Equation, Frame, Loop, Made, Trace, TracingError
 
 SHAPE = re.compile(r"\s*(?:(input|weight|cache)\s+)?([\w]+)\s*\[(.*)\]\s*", re.DOTALL)
 AXES = re.compile(r"(?<=[A-Za-z0-9)])_([A-Z]+)$")
@@ -61,12 +61,31 @@ def written(
     dtypes = {name: NUMPY.get(dtype(kind).name, dtype(kind).name) for name, (_, kind, _, _) in read.items()}
     trace = traced(function, {n: each[:-1] for n, each in numbers.items()}, dtypes, tree)
     known = Known(dict(functions or {}), tuple(fuse), tuple(opened))
+    for said in (*known.functions, *known.fuses, *known.opened):
+        if not any(_is_call(frame, said) for frame in _frames(trace.body)):
+            raise TracingError(
+                f"there is no call of {said}", expected="FILE:NAME, or the name of a function that is called"
+            )
     given_splits = {name: split for name, split in splits.items() if mesh}
     writer = Writer(names, known, roles, declared, given_splits, mesh)
     text = writer.text(trace)
     again = traced(function, {n: each[-1:] for n, each in numbers.items()}, dtypes, tree)
     _require_same(text, again, fourth, writer.returned)
     return text
+
+
+def _is_call(frame: Frame, said: str) -> bool:
+    file, _, function = said.rpartition(":")
+    return frame.function == function and frame.file.endswith(file)
+
+
+def _frames(body: Iterable[Made]) -> Iterable[Frame]:
+    """The calls that something in a trace was made in."""
+    for made in body:
+        if isinstance(made, Equation):
+            yield from made.frames
+        else:
+            yield from _frames(made.body)
 
 
 def _in_order(function: Callable[..., Any], shapes: Mapping[str, Any]) -> Mapping[str, Any]:
