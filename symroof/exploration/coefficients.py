@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, floor, log
 
-from symroof.algebra.rational import Polynomial, is_rational, ratio
+from symroof.algebra.rational import Polynomial, is_rational, ratio, sign
 from symroof.errors import CheckError, ModelError
 from symroof.symbols import rational, symbol
 
@@ -65,7 +65,7 @@ class Coefficients:
     def _quotient(self, value: Expr) -> int:
         if value not in self._places:
             above, below = ratio(value, self.symbols)
-            if any(c < 0 for c in below.values()):
+            if any(c < 0 for c in below.values()) and sign(below, self.symbols, frozenset(self.symbols)) != 1:
                 raise ModelError(f"{str(value)[:80]} is not computed on a page: the sign below the line is open")
             self._places[value] = len(self.pool)
             self.pool.append([self._terms(above), self._terms(below)])
