@@ -98,10 +98,32 @@ def test_the_record():
     assert {*answer["threshold"]} <= {*answer["thresholds"]["X"]}
     moved = {s["name"]: s["exchanges"] for s in answer["statements"]}
     assert moved["y"] == [
-        {"collective": "all-gather", "axes": ["X"], "operand": "W2", "payload": "2*D*F/Y", "pass": "forward"},
-        {"collective": "reduce-scatter", "axes": ["Y"], "operand": "y", "payload": "2*B*D/X", "pass": "forward"},
+        {
+            "collective": "all-gather",
+            "axes": ["X"],
+            "operand": "W2",
+            "payload": "2*D*F/Y",
+            "turns": None,
+            "pass": "forward",
+        },
+        {
+            "collective": "reduce-scatter",
+            "axes": ["Y"],
+            "operand": "y",
+            "payload": "2*B*D/X",
+            "turns": None,
+            "pass": "forward",
+        },
     ]
     assert [(e["operand"], e["pass"]) for e in moved["dW1"]] == [("dW1", "backward")]
+
+
+def test_how_often_something_is_exchanged():
+    """In each layer of each microbatch, or once for all of them."""
+    text = "mesh X=4 on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, E]; where E = D; accumulate M { repeat L as x = y { h = x*W -> bf16[B_X, E]; y = h -> bf16[B_X, D] } }"
+    answer = json.loads(sr.derive(text, on="tpu-v5p", training=True).to_json())["answer"]
+    turns = {e["collective"]: e["turns"] for s in answer["statements"] for e in s["exchanges"]}
+    assert turns == {"all-gather": "M*L", "reduce-scatter": "L"}
 
 
 def test_on_one_chip_they_are_null():

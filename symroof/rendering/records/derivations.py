@@ -241,6 +241,7 @@ def _exchanges(answer: Answer, program: Program, name: str) -> list[dict[str, An
             "axes": exchange.axes,
             "operand": program.called(exchange.array),
             "payload": exchange.message,
+            "turns": exchange.turns,
             "pass": "backward" if program.owners[name].backward else "forward",
         }
         for exchange in found.values()
