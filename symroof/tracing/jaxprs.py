@@ -4,9 +4,11 @@ be alike. Calls are opened; what a call of the library is, its frames say."""
 from __future__ import annotations
 
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count
+from pathlib import Path
 from types import CodeType
 from typing import Any
 
@@ -221,8 +223,13 @@ def _line(code: CodeType, place: int) -> int:
     return found
 
 
+@lru_cache(maxsize=4096)
 def _of_jax(file: str) -> bool:
-    return "/jax/" in file or file.startswith((sys.prefix, "<"))
+    """Whether a file is JAX's, another library's, or Python's own."""
+    own = sys.modules.get("jax")
+    places = [str(Path(own.__file__).parent)] if own is not None and own.__file__ else []
+    installed = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return file.startswith("<") or file.startswith((*places, *installed))
 
 
 def _at(frames: Sequence[Frame]) -> str:
