@@ -14,8 +14,7 @@ from symroof.model.functions import FUNCTIONS
 from symroof.tracing.jaxprs import user_frame
 from symroof.tracing.known_functions import Known
 from symroof.tracing.size_names import SizeNames
-from symroof.tracing.split_guesses import Split
-from symroof.tracing.traced import Array, Constant, Frame, TracingError
+from symroof.tracing.traced import Array, Constant, Frame, Split, TracingError
 
 Label = str | None
 ASSIGNED = re.compile(r"\s*([^\W\d]\w*)\s*(?::[^=]+)?=(?!=)")

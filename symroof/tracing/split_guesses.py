@@ -5,15 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from symroof.tracing.traced import TracingError
-
-if TYPE_CHECKING:
-    from symroof.tracing.program_lines import Written
-
-# The axes that split a size, by its label.
-Split = Mapping[str, str]
+from symroof.tracing.program_lines import Written
+from symroof.tracing.traced import Split, TracingError
 
 
 def split_lines(
@@ -105,6 +99,3 @@ def _seen(line: Written, own: Sequence[str], labels: Sequence[str], split: Split
 def _shared(split: Split) -> bool:
     axes = "".join(split.values())
     return len({*axes}) < len(axes)
-
-
-__all__ = ["Split", "split_lines"]
