@@ -583,10 +583,10 @@ def _false_facts(step, point, meaning: Meaning) -> str | None:
                 "ICI",
             ) or facts.busy != {"X"}
         case "Exchanges":
-            ((one,), _) = facts.exchanges, facts.turns
+            (one,) = facts.exchanges
             message, share = value(one.message, point), value(one.share, point)
             wrong = (
-                one.collective != "all-reduce"
+                (one.collective, one.once, one.turns) != ("all-reduce", False, None)
                 or message != truth.writes(point)
                 or message * share != value(step.right, point)
             )

@@ -91,7 +91,8 @@ class SizeReader(ViewReader):
         """A number that something is multiplied with, or divided by, is one, and not 0."""
         value = None if names(factor) else expression(factor)
         if value is not None and (value == 0 or not value.is_finite or not value.is_real):
-            raise self.error(f"{self.written(start)} is no factor", "a number that is not 0", token=start)
+            shown = start.text if start.kind == "number" else self.written(start)
+            raise self.error(f"{shown} is no factor", "a number that is not 0", token=start)
 
     def _scaled(self, name: Token, tensor: Tensor, factor: Formula) -> Statement:
         """A tensor times numbers and sizes: one operation for each element."""
