@@ -47,7 +47,7 @@ def traced(
     except ImportError:
         problem = "tracing needs JAX, which is not installed here"
         raise TracingError(problem, expected="pip install 'symroof[jax]'") from None
-    wide = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
+    wide: Any = getattr(jax if hasattr(jax, "enable_x64") else jax.experimental, "enable_x64")  # noqa: B009 (typed in some versions)
     made = []
     for each in range(len(next(iter(shapes.values())))):
         structs = {
