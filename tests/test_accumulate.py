@@ -140,6 +140,12 @@ def test_what_is_added_up_late_is_held_whole():
     assert late.value("bytes_per_chip") > each.value("bytes_per_chip")
 
 
+def test_what_is_gathered_for_other_microbatches_is_not_there(monkeypatch):
+    monkeypatch.setattr(placing, "_microbatch", lambda _: None)
+    with pytest.raises(CheckError, match="is not where"):
+        sr.derive(HEAD_X + FIRST + SECOND, on="tpu-v5p")
+
+
 def test_turns_that_share_everything():
     """repeat … shared says of each weight in it that it is shared."""
     rest = "input x: bf16[B, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; "
@@ -150,7 +156,10 @@ def test_turns_that_share_everything():
     assert read_program(str(said)) == said
 
 
-@pytest.mark.parametrize("fault", ["kept for all", "not added up", "reduced each time", "tokens of one"])
+@pytest.mark.parametrize(
+    "fault",
+    ["kept for all", "not added up", "reduced each time", "reduced in each turn", "held in parts", "tokens of one"],
+)
 def test_faults_are_refused(monkeypatch, fault):
     text, options = MLP, {}
     if fault == "kept for all":
@@ -167,6 +176,12 @@ def test_faults_are_refused(monkeypatch, fault):
     if fault == "reduced each time":
         text, options = SPLIT["data"], {}
         monkeypatch.setattr(placing.Move, "around", lambda self, repeats: tuple(repeats))
+    if fault == "reduced in each turn":
+        text = SPLIT["data"].replace("weight W", "shared weight W").replace("weight V", "shared weight V")
+        monkeypatch.setattr(placing._Chips, "_over_turns", lambda *_: ())
+    if fault == "held in parts":
+        text = SPLIT["fsdp"]
+        monkeypatch.setattr("symroof.model.statement_costs.summed_forms", lambda _: {})
     if fault == "tokens of one":
         monkeypatch.setattr("symroof.model.tokens.turns_of", lambda repeats: sr.symbols.symbol("B") ** 0)
 

@@ -32,7 +32,7 @@ TWO = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
 # Twelve problems: products, given costs, programs, training, meshes of rings, lines and switches.
 PROBLEMS = {
     "matmul": ("tpu-v5e", {}), MIXED: ("h100", {}), "attention-decode": ("h100", {}), "axpy": ("a100", {}),
-    "mlp": ("h100", {}), "gated-mlp": ("tpu-v5e", {}), "moe": ("tpu-v5e", {}), "decode-step": ("h100", {}), "window-attention": ("h100", {}),
+    "mlp": ("h100", {}), "gated-mlp": ("tpu-v5e", {}), "moe": ("tpu-v5e", {}), "decode-step": ("h100", {}), "window-attention": ("h100", {}), "microbatches": ("h100", {"training": True}),
     "fsdp-megatron": ("tpu-v5p", {}), "data-parallel": ("h100", {}), "expert-parallel": ("tpu-v5e", {}),
     TWO: ("tpu-v5p", {"mesh": "X on ICI"}),
 }  # fmt: skip

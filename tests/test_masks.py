@@ -7,6 +7,7 @@ from test_training import at, counted, trained
 
 import symroof as sr
 from symroof.errors import CheckError, ModelError, ReadingError
+from symroof.model import kernels
 from symroof.model.nodes import Mask
 from symroof.model.statement_costs import amounts
 from symroof.reading.programs import read_program
@@ -144,6 +145,12 @@ def test_a_window_reads_no_more_than_it_meets():
         f"mesh X = 4 on NVLink; {text}".replace("[B,", "[B_X,"), on="h100", at="B=8,T=1,K=8,H=128,N=28671"
     )
     assert 4 * split.value("bytes_per_chip") == window.value("bytes")
+
+
+def test_a_cache_that_is_read_further_than_a_window_is_refused(monkeypatch):
+    monkeypatch.setattr(kernels.Fetched, "bytes", property(lambda self: self.tensor.bytes))
+    with pytest.raises(CheckError):
+        counted(windowed("all rows alike"))
 
 
 def test_a_figure_goes_through_the_root_that_the_ridge_is_reached_at(tmp_path):

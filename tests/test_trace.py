@@ -2,6 +2,7 @@
 numbers that it was not written from, and what no statement says is told with its line. Skipped where JAX is not installed, and not
 with SYMROOF_REQUIRE_JAX=1."""
 
+import importlib.util
 import os
 from itertools import product as tuples
 from pathlib import Path
@@ -52,6 +53,20 @@ LLAMA = (
 
 
 TURNS = {"a": "weight bf16[L, D, F]", "b": "weight bf16[L, F, D]"}
+
+
+CUT = 1 + next(
+    i for i, line in enumerate(Path(fs.__file__).read_text("utf-8").split("\n")) if "concatenate([h, x]" in line
+)
+
+
+def example():
+    """The layer that the documentation shows."""
+    place = Path(__file__).parent.parent / "examples" / "jax" / "layer.py"
+    spec = importlib.util.spec_from_file_location("layer", place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.layer
 
 
 def of(name, **options):
@@ -135,8 +150,8 @@ def test_a_function_is_written_as_its_author_would():
 
 
 def test_a_layer_is_the_one_of_the_library():
-    """The decoder layer of the library, written in JAX: the same FLOPs, elementwise work, bytes and parameters."""
-    text = written(fs.llama, LLAMA, functions=OWN, fuse=("attend",))
+    """The example is the decoder layer of the library, written in JAX: the same FLOPs, elementwise work, bytes and parameters."""
+    text = written(example(), LLAMA, functions=OWN, fuse=("attention",))
     mine, theirs = read_program(text), sr.operation("decoder-layer")
     one, other = (amounts(program, "fma") for program in (mine, theirs))
     for what in ("params", "ops", "weights"):
@@ -182,7 +197,7 @@ def test_a_gradient_is_a_program_too():
 @pytest.mark.parametrize(
     ("name", "types", "said"),
     [
-        ("cut", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "traced_functions.py:130: concatenate of"),
+        ("cut", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, f"traced_functions.py:{CUT}: concatenate of"),
         ("branch", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "what is computed depends on the sizes"),
         ("while_loop", {"x": "bf16[B, D]", "W": "bf16[D, D]"}, "a while has no number of turns"),
         ("made_before", {"x": "bf16[B, D]", "W": "weight bf16[L, D, D]"}, "what is scanned is made before"),
@@ -360,6 +375,23 @@ def test_arguments_that_are_split_over_a_mesh():
     one, other = (sr.derive(t, on="tpu-v5p", training=True, at=sizes) for t in (text, own))
     for name in ("sent(X)", "sent(Y)", "flops_per_chip", "bytes_per_chip"):
         assert one.value(name) == other.value(name), name
+
+
+@pytest.mark.parametrize(
+    ("spec", "made"),
+    [
+        (("X", "Y"), []),  # what it is already
+        (("X", None), ["bf16[B_X, F]"]),
+        ((None, "X"), ["bf16[B, F_X]"]),
+    ],
+)
+def test_a_constraint_is_an_exchange_where_it_changes_something(spec, made):
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]).reshape(1, 1), ("X", "Y"))
+    types = {"x": "bf16[B_X, D]", "W1": "weight bf16[D, F_Y]", "W2": "weight bf16[F, D_Y]"}
+    program = read_program(written(fs.split_otherwise(mesh, *spec), types, mesh="X = 4, Y = 2 on ICI"))
+    moved = [str(line.statement.result) for line in program.forward if line.statement.kind == "->"]
+    assert moved == made
+    assert {s.check.status for s in sr.derive(str(program), on="tpu-v5p").steps if s.check} == {"proved"}
 
 
 @pytest.mark.parametrize(

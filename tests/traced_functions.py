@@ -16,35 +16,6 @@ def gated(x, W1, W3, W2):
     return (jax.nn.silu(x @ W1) * (x @ W3)) @ W2
 
 
-def rms_norm(x, g):
-    r = jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 0.1)
-    return x * r * g
-
-
-def rope(x):
-    half = x.shape[-1] // 2
-    angles = jnp.arange(half, dtype=x.dtype)
-    left, right = x[..., :half], x[..., half:]
-    return jnp.concatenate([left * jnp.cos(angles) - right * jnp.sin(angles), right * jnp.cos(angles) + left], -1)
-
-
-def attend(q, k, v):
-    s = jnp.einsum("btkgh,bskh->btskg", q, k)
-    p = jax.nn.softmax(s, axis=2)
-    return jnp.einsum("btskg,bskh->btkgh", p, v)
-
-
-def llama(x, n1, n2, Wq, Wk, Wv, Wo, W1, W3, W2):
-    xn = rms_norm(x, n1)
-    q = rope(jnp.einsum("btd,dkgh->btkgh", xn, Wq))
-    k = rope(jnp.einsum("btd,dkh->btkh", xn, Wk))
-    v = jnp.einsum("btd,dkh->btkh", xn, Wv)
-    o = attend(q, k, v)
-    y = x + jnp.einsum("btkgh,kghd->btd", o, Wo)
-    yn = rms_norm(y, n2)
-    return y + (jax.nn.silu(yn @ W1) * (yn @ W3)) @ W2
-
-
 def plain_attention(x, Wq, Wk, Wv, Wo):
     q = jnp.einsum("btd,dnh->btnh", x, Wq)
     k = jnp.einsum("btd,dnh->btnh", x, Wk)
@@ -207,6 +178,18 @@ def residual(x, k1, k2):
         return jax.lax.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
     return x + c(jax.nn.relu(c(x, k1)), k2)
+
+
+def split_otherwise(mesh, *spec):
+    """An MLP whose hidden values are split as is said."""
+
+    def function(x, W1, W2):
+        h = jax.lax.with_sharding_constraint(
+            x @ W1, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*spec))
+        )
+        return h @ W2
+
+    return function
 
 
 def constrained(x, W1, W2):

@@ -126,8 +126,10 @@ class _Reverse:
                 case Statement():
                     if node.name in self.asked:
                         self._statement(node, scope, found)
+                case Repeat(accumulates=True):
+                    self._accumulate(node, scope, found)
                 case Repeat():
-                    self._accumulate(node, scope, found) if node.accumulates else self._repeat(node, scope, found)
+                    self._repeat(node, scope, found)
                 case Fuse():
                     inner = self._nodes(node.body, scope)
                     again = _again(node, inner) if node.contracts else ()

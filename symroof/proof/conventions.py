@@ -62,15 +62,18 @@ def _require_transposed(script: Script, plan: Sequence[Planned]) -> None:
 
 
 def _require_reduced_once(script: Script, parts: Mapping[str, Part], each: bool) -> None:
-    """Contributions to one gradient that lack the same are added before they are reduced; so those of microbatches, but where
-    they are reduced ``each`` time."""
+    """Contributions to one gradient that lack the same are added before they are reduced; so those of microbatches, and of the
+    turns of each that share a weight, but where they are reduced ``each`` time."""
     uses = [name for act in script.acts for name in act.operands]
+    batches = [act for act in script.acts if script.adds_batches(act) and not each]
+    late = {act.result for act in batches} | {act.operands[1] for act in batches if len(act.operands) == 2}
     for act in script.acts:
         if not act.back or not act.adds or len(act.operands) < 2:
             continue
         if each and any(moved.once and moved.of == "sums" for moved in parts[act.result].moved):
             raise CheckError(f"what {act.result} adds up is reduced after the last microbatch alone")
-        added = act.operands[1 if script.adds_batches(act) and not each else 0 :]
+        before = script.array[act.operands[0]].role == "before"  # what turns before gave waits as what this one gives
+        added = act.operands[1 if before and act.result in late else 0 :]
         made = [script.act.get(name) for name in added]
         if any(
             one is None

@@ -20,22 +20,11 @@ UNARY: Mapping[str, str] = {
     "neg": "scale", "abs": "scale", "sign": "scale", "log1p": "log", "expm1": "exp",
 }  # fmt: skip
 # The same elements: nothing is done.
-SAME = (
-    "stop_gradient",
-    "copy",
-    "copy_p",
-    "optimization_barrier",
-    "reduce_precision",
-    "name",
-    "pvary",
-    "sharding_constraint",
-)
+SAME = ("stop_gradient", "copy", "copy_p", "optimization_barrier", "reduce_precision", "name", "pvary")
 # A power is written as so many factors at most.
 LONGEST_POWER = 8
 SIGNS = {"add": "+", "add_any": "+", "sub": "-", "mul": "*"}
 REDUCED = {"reduce_sum": "sum", "reduce_max": "max", "reduce_min": "max"}
-# What is told of the elements without doing anything with them.
-COMPARED = ("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "xor", "is_finite")
 
 
 class EquationWriter(Lines):
@@ -50,8 +39,7 @@ class EquationWriter(Lines):
         if not result.floating and first not in ("dot_general", "gather"):
             # numbers of places and comparisons: what they are made of is what they are
             same = next((v for v in live if len(v.labels) == len(result.shape)), None)
-            moved = self._same(equation, live[0]) if same is None else same
-            self.values[result.key] = moved if moved is not None else Constant()
+            self.values[result.key] = same or self._moved(equation, live) or Constant()
             return
         made = self._moved(equation, live) or self._computed(equation, operands, live)
         if made is None:
@@ -63,9 +51,6 @@ class EquationWriter(Lines):
                 hint=f"say what the function that it stands in is: --function {_function(equation)}=NAME, one of the table",
             )
         self.values[result.key] = made
-
-    def _same(self, equation: Equation, value: Value) -> Value | None:
-        return self._moved(equation, [value])
 
     def _moved(self, equation: Equation, live: Sequence[Value]) -> Value | None:
         """What lies where its operand does."""
@@ -178,7 +163,7 @@ class EquationWriter(Lines):
                     return None
                 return first if infinite else self._say("relu({})", live, result, first.labels, frames, typed=False)
             case "div":
-                return self._divided(equation, operands, live)
+                return self._divided(equation, operands)
             case _ if name in UNARY:
                 return self._say(f"{UNARY[name]}({{}})", live[:1], result, first.labels, frames, typed=False)
             case _ if name in REDUCED:
@@ -242,7 +227,7 @@ class EquationWriter(Lines):
         factors = " * ".join("{}" for _ in range(int(times)))
         return self._say(factors, (value,) * int(times), result, value.labels, frames, typed=True)
 
-    def _divided(self, equation: Equation, operands: Sequence[Value | Constant], live: Sequence[Value]) -> Value | None:
+    def _divided(self, equation: Equation, operands: Sequence[Value | Constant]) -> Value | None:
         left, right = operands
         result, frames = equation.results[0], equation.frames
         if isinstance(right, Constant):

@@ -60,7 +60,6 @@ class Lines:
     )  # the type and the labels of each, by number
     arguments: dict[int, str] = field(default_factory=dict)
     values: dict[int, Value | Constant] = field(default_factory=dict)
-    parts: dict[int, str] = field(default_factory=dict)  # arguments of which each turn has one part
     alike: set[int] = field(default_factory=set)  # arguments that all turns have
     depth: int = 0
     uses: Mapping[int, int] = field(default_factory=dict)  # how often each array is used

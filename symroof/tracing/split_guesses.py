@@ -38,7 +38,7 @@ def split_lines(
                 same[line.result] = line.uses[0]
                 continue
             guess = asked[line.result]
-        elif len({*guess.values()}) < len(guess) or _shared(guess):
+        elif _shared(guess):
             both = ", ".join(f"{label}_{axes}" for label, axes in guess.items())
             raise TracingError(
                 f"{line.comment}: one axis would split two sizes of a result: {both}",
@@ -97,5 +97,6 @@ def _seen(line: Written, own: Sequence[str], labels: Sequence[str], split: Split
 
 
 def _shared(split: Split) -> bool:
+    """Whether one axis splits two sizes."""
     axes = "".join(split.values())
     return len({*axes}) < len(axes)

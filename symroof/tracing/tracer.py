@@ -104,7 +104,7 @@ def _in_order(function: Callable[..., Any], shapes: Mapping[str, Any]) -> Mappin
     return {name: shapes[name] for name in parameters if name in shapes}
 
 
-def _flat(shapes: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
+def _flat(shapes: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     """The arrays of arguments by name: a leaf of a tree by the end of its path, or all of it where that is taken."""
     found: dict[str, str] = {}
     for path, text in _leaves(shapes):
