@@ -145,6 +145,9 @@ class Interpreter:
     results: dict[str, int] = field(default_factory=dict)  # elements that are made, by statement
     applied: dict[str, int] = field(default_factory=dict)  # operations of functions, by statement
     kept: dict[int, int] = field(default_factory=dict)  # bytes of what the backward pass reads, by array
+    noted: dict[int, np.ndarray] = field(default_factory=dict)
+    cut: dict[int, int] = field(default_factory=dict)  # what a slice is cut out of, by their numbers
+    slices: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
     batched: bool = False  # whether what is run is one microbatch
     so_far: dict[tuple[str, tuple[int, ...]], np.ndarray] = field(default_factory=dict)  # sums over microbatches
 
@@ -323,11 +326,36 @@ class Interpreter:
         root, lines = str(tensor.name), {s.name: s for s in statements(self.program.body)}
         while root in lines and lines[root].function is not None and lines[root].function.name == "view":
             root = str(lines[root].operands[0].name)
-        if tensor.name in self.program.written and root not in stocks:
-            array = values[str(tensor.name)]
-            while array.base is not None and array.base.size == array.size:  # a view is what it is of
-                array = array.base
+        if root in lines and lines[root].function is not None and lines[root].function.name == "concat":
+            for part in lines[root].operands:  # what is joined lies where its parts do
+                self._noted(part, values)
+            return
+        whole = root
+        while whole in lines and lines[whole].function is not None and lines[whole].function.name in ("slice", "view"):
+            whole = str(lines[whole].operands[0].name)
+        if tensor.name in self.program.written and whole not in stocks:
+            array = self._itself(values[str(tensor.name)])
             self.kept[id(array)] = int(array.size * tensor.dtype.bytes)
+            self.noted[id(array)] = array
+
+    @staticmethod
+    def _itself(array: np.ndarray) -> np.ndarray:
+        """A view is what it is of."""
+        while array.base is not None and array.base.size == array.size:
+            array = array.base
+        return array
+
+    @property
+    def saved(self) -> int:
+        """The bytes that are kept: those of a slice with what it is cut out of, where that is kept."""
+        return sum(size for array, size in self.kept.items() if not self._around(array) & self.kept.keys())
+
+    def _around(self, array: int) -> set[int]:
+        found: set[int] = set()
+        while array in self.cut:
+            array = self.cut[array]
+            found.add(array)
+        return found
 
     def _done(self, statement: Statement, values: Values) -> np.ndarray:
         arrays = [values[str(t.name)] for t in statement.operands]
@@ -340,6 +368,9 @@ class Interpreter:
             done = arrays[0].max(axis=tuple(i for i, label in enumerate(labels) if label not in kept))
             self.added[statement.name] = self.added.get(statement.name, 0) + arrays[0].size - done.size
             return _aligned(done, tuple(label for label in labels if label in kept), kept)
+        if statement.function is not None and statement.function.name.rstrip("'") in ("slice", "concat", "append"):
+            self.applied[statement.name] = 0
+            return self._laid(statement, arrays, shape)
         if statement.function is not None and statement.function.name.rstrip("'") == "view":
             self.applied[statement.name] = 0
             return arrays[0].reshape([self._size(label) for label in statement.result.labels])
@@ -370,6 +401,68 @@ class Interpreter:
         for array in rest:
             first = first + array if statement.kind == SUM else first - array
         return first
+
+    def _laid(self, statement: Statement, arrays: list[np.ndarray], shape: list[int]) -> np.ndarray:
+        """Slices of one tensor along one dimension follow one another, in their order; so does what is joined."""
+        assert statement.function is not None
+        every = {s.name: s for s in statements(self.program.body)}
+        own = [
+            _aligned(a, t.labels, self._named(t.labels, statement))
+            for a, t in zip(arrays, statement.operands, strict=True)
+        ]
+        match statement.function.name:
+            case "slice":
+                found = own[0][self._where(every[statement.again or statement.name])].copy()
+                self.cut[id(found)] = id(self._itself(arrays[0]))
+                self.slices.append((found, arrays[0]))  # they stay, so that no other array has their number
+                return found
+            case "slice'":
+                whole = np.zeros(shape) if len(own) == 1 else own[0].copy()
+                assert statement.undone is not None
+                whole[self._where(every[statement.undone.statement])] = own[-1]
+                return whole
+            case "concat'":
+                assert statement.undone is not None
+                forward, place = every[statement.undone.statement], statement.undone.place
+                axis, _ = self._along(forward.operands[place].labels, forward.result.labels)
+                before = sum(self._size(t.labels[axis]) for t in forward.operands[:place])
+                return np.take(own[0], range(before, before + shape[axis]), axis)
+            case "concat":
+                axis, _ = self._along(statement.operands[0].labels, statement.result.labels)
+                return np.concatenate(own, axis)
+        cache, new = own[0].copy(), arrays[1]
+        axis = next(i for i, label in enumerate(statement.result.labels) if label not in statement.operands[1].labels)
+        new = new if new.ndim == cache.ndim else np.expand_dims(new, axis)
+        cache[tuple(slice(-new.shape[axis], None) if i == axis else slice(None) for i in range(cache.ndim))] = new
+        return cache
+
+    def _named(self, labels: tuple[str, ...], statement: Statement) -> tuple[str, ...]:
+        """The dimensions of an operand in the order of the result: what the result lacks is where the result has its own."""
+        result = statement.result.labels
+        if len(labels) != len(result):
+            return labels
+        lacks = [label for label in labels if label not in result]
+        return tuple(label if label in labels else lacks[0] for label in result)
+
+    @staticmethod
+    def _along(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[int, str]:
+        return next((i, label) for i, label in enumerate(other) if label not in one)
+
+    def _where(self, forward: Statement) -> tuple[slice, ...]:
+        """The places of a slice, in the order of its own dimensions: behind those that were cut before it."""
+        cut = next(label for label in forward.operands[0].labels if label not in forward.result.labels)
+        axis, part = self._along(forward.operands[0].labels, forward.result.labels)
+        before = 0
+        for other in statements(self.program.body):
+            if other.name == forward.name:
+                break
+            cuts = other.function is not None and other.function.name == "slice" and other.operands == forward.operands
+            if cuts and cut not in other.result.labels:
+                before += self._size(next(x for x in other.result.labels if x not in other.operands[0].labels))
+        return tuple(
+            slice(before, before + self._size(part)) if i == axis else slice(None)
+            for i in range(len(forward.result.labels))
+        )
 
     def _take(self, statement: Statement, first: np.ndarray, axis: int) -> None:
         function, rows = statement.function, first.size // (first.shape[axis] if first.ndim else 1)

@@ -8,10 +8,10 @@ import pytest
 
 import symroof as sr
 from symroof.errors import CheckError, SymroofError
-from symroof.model.backward import in_training
 from symroof.model.dtype import dtype
 from symroof.model.functions import FUNCTIONS
 from symroof.model.library import LIBRARY
+from symroof.model.training import in_training
 from symroof.reading.operation_keys import functions_of
 from symroof.reading.operations import entries, entry_named, other_names, programs, read_operation, suggestion_of
 from symroof.symbols import symbol

@@ -79,6 +79,7 @@ input q: bf16[B, T, H]; input k: bf16[B, S, H]; input f: bf16[B, T]; input aa: b
 where c = B*k/E
 where S = T
 where D = K*H
+where H = 8
 v = t -> bf16[B, D]
 u = v -> bf16[B, K, H]
 d = q * q[T -> Z] -> bf16[B, T, Z]
@@ -111,6 +112,10 @@ recompute {
 accumulate M {
   bb = relu(aa)
 }
+ee = slice(x, D, 8)
+cc = concat(a, m) -> bf16[B, G]
+where G = F + E
+cn = append(C, x, S)
 w = windows(i) -> bf16[N, P, R, C]
 r = relu(e)
 b = a * U
@@ -125,7 +130,7 @@ def test_a_statement_of_the_reference_is_read(text):
 
 
 def test_the_program_of_the_reference_is_read():
-    assert len(read_program(PROGRAM).lines) == 21
+    assert len(read_program(PROGRAM).lines) == 24
 
 
 @pytest.mark.parametrize("text", [text for text, _ in CLAIMS])

@@ -21,8 +21,8 @@ import symroof as sr
 from symroof.derivation import meanings
 from symroof.errors import CheckError
 from symroof.model import derivatives, dtype, functions, library, mesh_axes, placing, quantities, statement_costs
-from symroof.model.backward import in_training
 from symroof.model.statement_costs import amounts
+from symroof.model.training import in_training
 from symroof.reading import operations
 from symroof.reading.catalogue import catalogue
 from symroof.reading.operations import read_operation
@@ -389,7 +389,8 @@ FAULTS = {
 SAFE = {
     "cost.COUNTINGS": "words of the command line",
     "derivatives.GAIN": "its work is counted in test_a_gain_is_a_product_and_a_sum",
-    "dtype.BY_NAME": "made of DTYPES", "functions.VIEW": "that it does and moves nothing is counted in tests/test_views.py", "functions.BROADCAST": "what it does is counted in loops in tests/test_reductions.py",
+    "dtype.BY_NAME": "made of DTYPES", "functions.VIEW": "that it does and moves nothing is counted in tests/test_views.py", "functions.SLICE": "that they do and move nothing is counted in tests/test_joins.py", "functions.CONCAT": "as SLICE", "functions.APPEND": "as SLICE",
+    "derivatives.UNDONE": "gradients are held against finite differences in tests/test_joins.py", "functions.BROADCAST": "what it does is counted in loops in tests/test_reductions.py",
     "given.GIVEN": "the list of what is given, which tests/test_given.py compares with this one",
     "hardware.SPELLINGS": "other names of networks",
     "library.AXPY": "a part of LIBRARY", "library.SOFTMAX_KINDS": "a part of LIBRARY", "library.RMS_NORM_KINDS": "a part of LIBRARY", "library.TILED": "a part of LIBRARY",

@@ -292,16 +292,16 @@ def test_a_view_that_is_counted_is_noticed():
     not rest on that."""
     honest = read_program(PROGRAMS["heads"]).cost("fma").bytes
     changed = functions.VIEW
-    object.__setattr__(changed, "views", False)
+    object.__setattr__(changed, "lies", "")
     try:
         assert (read_program(PROGRAMS["heads"]).cost("fma").bytes - honest).expand() != 0
     finally:
-        object.__setattr__(changed, "views", True)
+        object.__setattr__(changed, "lies", "view")
 
 
 def test_a_producer_that_reads_a_view_as_another_tensor_is_refused(monkeypatch):
-    from symroof.model.program import Program
+    from symroof.model.memory import Memory
 
-    monkeypatch.setattr(Program, "root", lambda self, name, repeats=(): name)
+    monkeypatch.setattr(Memory, "root", lambda self, name, repeats=(): name)
     with pytest.raises(CheckError):
         counted(PROGRAMS["gram"])

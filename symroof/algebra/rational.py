@@ -262,8 +262,9 @@ def _common_sign(terms: Polynomial) -> int | None:
     return -1 if all(c < 0 for c in terms.values()) else None
 
 
-def sign_of(expression: Expr, least_one: frozenset[Expr]) -> int | None:
-    """The sign of a rational function on the domain, where numerator and denominator have one each.
+def sign_of(expression: Expr, least_one: frozenset[Expr], *, weak: bool = False) -> int | None:
+    """The sign of a rational function on the domain, where numerator and denominator have one each; with ``weak``, 1 means >= 0
+    and -1 means <= 0.
 
     >>> from symroof.symbols import symbol
     >>> B, D = symbol("B"), symbol("D")
@@ -271,7 +272,8 @@ def sign_of(expression: Expr, least_one: frozenset[Expr]) -> int | None:
     1
     """
     symbols = symbols_of(expression)
-    above, below = (sign(terms, symbols, least_one) for terms in ratio(expression, symbols))
+    sides = zip(ratio(expression, symbols), (weak, False), strict=True)
+    above, below = (sign(terms, symbols, least_one, weak=either) for terms, either in sides)
     return None if above is None or not below else above * below
 
 

@@ -37,6 +37,12 @@ STATEMENTS = (
         "the same tensor in other dimensions, where D = K*H: nothing moves, nor from D_Y to K_Y",
     ),
     ("d = q * q[T -> Z] -> bf16[B, T, Z]", "a dimension by another name, of the same size; where it is new, Z = T"),
+    ("ee = slice(x, D, 8)", "8 places of D: nothing moves; slices of one tensor are different places of it"),
+    (
+        "cc = concat(a, m) -> bf16[B, G]",
+        "behind one another, where G = F + E: what is made is written there, what is declared is copied",
+    ),
+    ("cn = append(C, x, S)", "a cache with x written into it: S counts it, and x alone is written"),
     (
         "w = windows(i) -> bf16[N, P, R, C]",
         "the same elements in other dimensions; rearrange(x), lookup(table, ids) likewise",

@@ -119,7 +119,7 @@ def _intensity(draft: Draft, name: str, owner: StatementCost, moved: Expr) -> Dr
 def traffic_of_program(draft: Draft, program: Program) -> Draft:
     """Bytes read and written by each statement, and by all of them; and what weights and caches hold."""
     for name, owner in program.owners.items():
-        if name in program.sources:
+        if not (owner.loads or owner.stores) and name in program.memory.sources:
             continue
         for reason, what, moves in (
             (Reason.STATEMENT_READS, "reads", owner.loads),
@@ -221,8 +221,10 @@ def _moves(draft: Draft, owner: StatementCost) -> Moves:
     loaded, stored = (tuple(name for name, _ in moves) for moves in (owner.loads, owner.stores))
     made = tuple(line.statement.name for line in owner.members)
     used = dict.fromkeys(str(tensor.name) for line in owner.members for tensor in line.statement.operands)
-    found = tuple(name for name in used if name not in loaded and name not in made)
-    kept, first = tuple(name for name in made if name not in stored), owner.members[0]
+    memory, first = draft.setting.problem.operation.memory, owner.members[0]
+    joined = {name for name in used if {*loaded} & {*memory.parts(name, first.repeats)}}  # what is read part by part
+    found = tuple(name for name in used if name not in loaded and name not in made and name not in joined)
+    kept = tuple(name for name in made if name not in stored and name not in memory.sources)
     return Moves(loaded, found, stored, made[1:], kept, first.fuse is not None, turns_written(draft, first))
 
 

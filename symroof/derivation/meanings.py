@@ -30,11 +30,12 @@ from symroof.model.quantities import DERIVED, MOVED, STOCKS, T_LOWER, TABLE, TOK
 from symroof.model.resources import OF_VECTOR, Rates, every_time, time_name, times_of
 from symroof.model.statement_costs import amounts, moved_of, of_statement, traffic_of_tensors
 from symroof.model.tokens import served_of
+from symroof.proof.acts import FUNCTION, Act, Array, Turn
 from symroof.proof.ledger import Ledger
 from symroof.proof.masks import Masked
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
 from symroof.proof.running import Run, Transfers
-from symroof.proof.script import FUNCTION, Act, Array, Script, Turn
+from symroof.proof.script import Script
 from symroof.proof.wholes import Multiples
 from symroof.symbols import expression, symbol
 
@@ -275,7 +276,7 @@ class _Acts:
         if function is None:
             return act
         act = replace(act, row=function.row, function=function.name, kept=function.needs)
-        act = replace(act, gathers=function.gathers, reshapes=function.reshapes, views=function.views)
+        act = replace(act, gathers=function.gathers, reshapes=function.reshapes, laid=function.lies)
         if line.backward and not statement.again:
             return act
         gains = max(len(operands) - function.operands, 0)

@@ -14,7 +14,6 @@ from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.derivatives import passes_on, through_function
 from symroof.model.dtype import Tensor
-from symroof.model.einsum import Einsum
 from symroof.model.functions import BROADCAST, FUNCTIONS
 from symroof.model.program import (
     DIFFERENCE,
@@ -23,7 +22,6 @@ from symroof.model.program import (
     PRODUCT,
     SUM,
     Block,
-    Declared,
     Fuse,
     Node,
     Program,
@@ -33,8 +31,6 @@ from symroof.model.program import (
     Undone,
 )
 from symroof.model.recomputing import remade
-
-LETTERS = "abcdefgh"
 
 
 class Backward(Frozen):
@@ -105,6 +101,7 @@ class _Reverse:
     gradients: dict[str, Tensor] = field(default_factory=dict)
     arriving: dict[str, Tensor] = field(default_factory=dict)
     made: set[str] = field(default_factory=set)
+    slices: dict[str, tuple[str, int]] = field(default_factory=dict)  # gradients of slices: along what, and of how many
 
     def __post_init__(self) -> None:
         self.known = self.program.written
@@ -169,11 +166,16 @@ class _Reverse:
         first = statement.kind in (SUM, DIFFERENCE) and not (statement.kind == DIFFERENCE and place)
         if same and (first or passes_on(statement)):
             return gradient
-        name = self._new(self._contribution(str(operand.name), statement.name, scope))
+        beside = self._beside(statement, scope) if statement.cuts else None
+        given = 1 if beside is None else 1 + self.slices[str(beside.name)][1]
+        name = self._new(self._contribution(str(operand.name), statement.name, scope, given))
         result = replace(operand, name=name)
         if statement.function is not None:
             before = (self._is_asked(str(t.name), scope) for t in statement.operands[:place])
             made = through_function(statement, place, gradient, result, not any(before))
+            if statement.cuts:
+                made = replace(made, operands=(*((beside,) if beside else ()), gradient))
+                self.slices[name] = (statement.cut, given)
         elif statement.kind == EXCHANGE:
             made = Statement(EXCHANGE, (gradient,), result)
         elif statement.kind == PRODUCT:
@@ -187,6 +189,15 @@ class _Reverse:
             made = Statement(SUM if first else DIFFERENCE, (gradient,), result)
         found.append(replace(made, undone=Undone(str(operand.name), statement.name, place)))
         return result
+
+    def _beside(self, statement: Statement, scope: _Scope) -> Tensor | None:
+        """The gradient of other slices along the same dimension, taken from what has arrived: that of a slice is written beside
+        them, for they are different places of one tensor."""
+        arrived = scope.arrived.get(str(statement.operands[0].name), [])
+        found = next((t for t in arrived if self.slices.get(str(t.name), ("", 0))[0] == statement.cut), None)
+        if found is not None:
+            arrived.remove(found)
+        return found
 
     def _factors(self, statement: Statement, place: int, gradient: Tensor, result: Tensor) -> Iterator[Statement]:
         """da = dy * b for y = a * b, at the place of the operand; of more factors the others are multiplied first where
@@ -276,9 +287,9 @@ class _Reverse:
         self.incoming.append(self.arriving[name])
         return self.arriving[name]
 
-    def _contribution(self, name: str, user: str, scope: _Scope) -> str:
+    def _contribution(self, name: str, user: str, scope: _Scope, given: int = 1) -> str:
         """``dx`` where one statement alone uses x, else ``dx_h`` for what comes through h."""
-        alone = self._uses(scope.body, name) == 1 and name != scope.leaves and not self._alike(name, scope)
+        alone = self._uses(scope.body, name) == given and name != scope.leaves and not self._alike(name, scope)
         alone = alone and not self._returned(name, scope)
         return self._final(name, scope) if alone else f"d{name}_{user}"
 
@@ -369,32 +380,3 @@ def _statements(nodes: tuple[Node, ...]) -> Iterator[Statement]:
             yield node
         else:
             yield from _statements(node.body)
-
-
-def in_training(operation: Program, training: bool = True) -> Program:
-    """The operation with its backward pass; a product becomes the program of that one statement.
-
-    >>> from symroof.reading.operations import read_operation
-    >>> program = in_training(read_operation("bf16[B, D] * bf16[D, F] -> bf16[B, F]"))
-    >>> [line.statement.name for line in program.lines]
-    ['y', 'da', 'db']
-    """
-    if operation.given is not None and training:
-        problem = "an operation that is given by its costs has no backward pass"
-        raise ModelError(problem, expected="a program or a product for training")
-    if operation.product is not None and training:
-        operation = _program(operation.product)
-    trained = replace(operation, training=training)
-    assert training == (trained.backward is not None)  # what has no gradient is refused here
-    return trained
-
-
-def _program(product: Einsum) -> Program:
-    """A product as a program, its tensors under their names or under letters."""
-    named = [tensor.name or LETTERS[i] for i, tensor in enumerate(product.inputs)]
-    inputs = tuple(replace(tensor, name=name) for tensor, name in zip(product.inputs, named, strict=True))
-    result = replace(product.output, name=product.output.name or "y")
-    declared = tuple(Declared("input", tensor) for tensor in dict.fromkeys(inputs))
-    if len({*named, result.name}) <= len(declared):
-        raise ModelError("two tensors of the product have one name", hint="give each tensor a name of its own")
-    return Program(declared, (Statement(PRODUCT, inputs, result),))

@@ -14,7 +14,7 @@ from sympy import Add, Expr, Integer, Mul
 from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.kernels import Fetched, fetched, kernels_of, owners_of, stored
-from symroof.model.mesh import Split, axes_in, needed_split, under_root
+from symroof.model.mesh import Split, axes_in, needed_split, split_of, under_part
 from symroof.model.mesh_axes import COLLECTIVES, SWITCHED, MeshAxis
 from symroof.model.nodes import Line, Repeat, turns_of
 from symroof.model.placing import Move, Placed, placed
@@ -63,11 +63,9 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
                 if owners[one.line.statement.name] == owner
                 for form in sorted(_forms_read(program, one, places), key=sorted)
             )
-            stores = tuple(
-                (place.line.statement.name, turns * place.line.statement.result.bytes / part(axes_in(place.made)))
-                for place in mine
-                if place.line.statement.name in kept
-            )
+            made = ((p.line.statement.result, p.made) for p in mine if p.line.statement.name in kept)
+            copied = ((t, split_of(t)) for p in mine for t in program.memory.copied(p.line))
+            stores = tuple((str(t.name), turns * t.bytes / part(axes_in(cut))) for t, cut in (*made, *copied))
             exact, flops = _contraction(mine, part)
             ops = Add(*(_elementwise(place, part) for place in mine))
             moves = tuple(move for place in mine for move in place.moves)
@@ -93,9 +91,10 @@ def _require_whole_masks(line: Line) -> None:
 def _forms_read(program: Program, one: Fetched, places: Mapping[str, Placed]) -> frozenset[Split]:
     """The forms in which a chip reads a tensor that its kernel reads once: of those that the statements need the ones that no
     other has all of."""
+    part = program.memory.parts(str(one.tensor.name), one.line.repeats)[0]
     forms = {
-        under_root(program, str(tensor.name), needed_split(program, user, tensor, places[user.name].division), one.line)
-        for user, tensor in one.users
+        under_part(program, str(t.name), part, needed_split(program, user, t, places[user.name].division), one.line)
+        for user, t in one.users
     }
     return frozenset(form for form in forms if not any(other < form for other in forms))
 

@@ -8,9 +8,11 @@ from fractions import Fraction
 from symroof.errors import ModelError
 from symroof.model import functions
 from symroof.model.dtype import Tensor
-from symroof.model.functions import FUNCTIONS, Function, Kind
+from symroof.model.functions import APPENDED, CUT, FUNCTIONS, JOINED, VIEWED, Function, Kind
 from symroof.model.program import SUM, Statement
 
+# How the gradient of a result lies where that of the operand does: of a part in its place of the whole, and the other way round.
+UNDONE = {VIEWED: VIEWED, CUT: JOINED, JOINED: CUT}
 # The gradient of a gain: what it multiplied, times the gradient of the result, added over the rows.
 GAIN = tuple(Kind(name, Fraction(1), Fraction(0)) for name in ("multiplications", "additions"))
 
@@ -27,7 +29,7 @@ def derivative(function: Function) -> Function:
             expected=f"one of {', '.join(name for name, known in FUNCTIONS.items() if known.back is not None)}",
             hint=f"or give both: functions = {{ {function.name} = [3, 5] }}",
         )
-    plain = {"operands": 1, "gains": 0, "reshapes": False, "gathers": False}
+    plain = {"operands": 1, "gains": 0, "reshapes": False, "gathers": False, "lies": UNDONE.get(function.lies, "")}
     return replace(function, name=f"{function.name}'", kinds=function.back, **plain)  # type: ignore[arg-type]
 
 
@@ -43,8 +45,15 @@ def through_function(statement: Statement, place: int, gradient: Tensor, result:
     what was rearranged is put back."""
     function, operands = statement.function, statement.operands
     assert function is not None
+    if function.lies == APPENDED:
+        problem = f"{statement.name} has entries appended, and that has no derivative here"
+        raise ModelError(problem, hint="join them: concat(cache, x), or freeze what it is of")
     back = derivative(function)
-    if place < function.operands and not function.gathers and {*operands[place].labels} != {*operands[0].labels}:
+    if (
+        place < function.operands
+        and not (function.gathers or function.lies)
+        and {*operands[place].labels} != {*operands[0].labels}
+    ):
         name, other = operands[place].name, operands[0].name
         raise ModelError(
             f"{statement} has no derivative here: {name} has fewer dimensions than {other}",

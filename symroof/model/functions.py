@@ -28,12 +28,16 @@ KINGMA = "Kingma, Ba, Adam: a method for stochastic optimization, arXiv:1412.698
 CHELLAPILLA = "Chellapilla, Puri, Simard, High performance convolutional neural networks, IWFHR 2006"
 ROGOZHNIKOV = "Rogozhnikov, Einops, ICLR 2022"
 MIKOLOV = "Mikolov et al., Efficient estimation of word representations in vector space, arXiv:1301.3781"
+HARRIS = "Harris et al., Array programming with NumPy, Nature 585, 2020"
 IEEE = "IEEE Standard for Floating-Point Arithmetic, IEEE 754-2019"
 
 
 # What a derivative reads beside the gradient that comes in: the operands, the result that was made of them, nothing; and of
 # a quotient what it was divided by, with the result where that has a gradient.
 OPERANDS, RESULT, NOTHING, DIVISOR = "operands", "result", "nothing", "divisor"
+# How a result may lie where its operands do: in other dimensions, as a part of one, of several behind one another, or as one
+# with entries written into it.
+VIEWED, CUT, JOINED, APPENDED = "view", "slice", "concat", "append"
 
 
 class Kind(Frozen):
@@ -48,8 +52,8 @@ class Function(Frozen):
     """What a function takes, forward and ``back``; a function without ``back`` has no derivative that is known.
 
     It works on whole ``rows`` or on elements, takes ``operands`` and at most as many ``gains`` behind them. One that
-    ``reshapes`` makes a tensor of the type that is stated, one that ``views`` leaves it where it lies, one that ``gathers``
-    reads rows of a table. ``needs`` is what the derivative reads: what a backward pass keeps.
+    ``reshapes`` makes a tensor of the type that is stated, one whose result ``lies`` where its operands do leaves them there,
+    one that ``gathers`` reads rows of a table. ``needs`` is what the derivative reads: what a backward pass keeps.
     """
 
     name: str
@@ -60,7 +64,7 @@ class Function(Frozen):
     operands: int = 1
     gains: int = 0
     reshapes: bool = False
-    views: bool = False
+    lies: str = ""
     gathers: bool = False
     needs: str = OPERANDS
 
@@ -82,7 +86,11 @@ class Function(Frozen):
 
 
 # The same tensor in other dimensions: nothing is done, and nothing moves.
-VIEW = Function("view", (), ROGOZHNIKOV, (), reshapes=True, views=True)
+VIEW = Function("view", (), ROGOZHNIKOV, (), reshapes=True, lies=VIEWED)
+# A part of a tensor along a dimension; several behind one another; a cache with entries written into it.
+SLICE = Function(CUT, (), HARRIS, (), reshapes=True, lies=CUT)
+CONCAT = Function(JOINED, (), HARRIS, (), reshapes=True, lies=JOINED)
+APPEND = Function(APPENDED, (), HARRIS, operands=2, reshapes=True, lies=APPENDED)
 
 
 # What is the same along dimensions that it lacked: the gradient of a sum.

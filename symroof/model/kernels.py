@@ -8,7 +8,9 @@ statements of a fuse that has a contraction are one kernel; one of elementwise s
 have no contraction behind them. A kernel reads each tensor from outside once, and writes what another kernel uses, what the
 next turn of a repeat takes, what nothing uses, and the gradients that are asked for. The backward pass comes later: none of
 its statements joins a kernel of the forward pass. The backward of a fuse is one kernel that makes what was inside once more,
-from what it reads from outside. An exchange touches no memory: what it makes lies where the tensor lies that it moves.
+from what it reads from outside. An exchange touches no memory: what it makes lies where the tensor lies that it moves; so
+with views and slices, and with what is joined but for what that copies (:mod:`symroof.model.memory`). A slice of what the
+kernel reads is read with it.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
         if statement.lies:
             kernels.append(_Kernel([line]))
             continue
-        feeding = (program.sources.get(name, name) for name in (str(t.name) for t in statement.operands))
+        feeding = (name for t in statement.operands for name in program.memory.origins(str(t.name)))
         candidates = [behind[name] for name in feeding if name in behind]
         last = max(candidates, key=kernels.index, default=None)
         here = last is not None and last.contracts and _same_turn(last.lines[0], line)
@@ -88,30 +90,41 @@ class Fetched(Frozen):
 def fetched(lines: tuple[Line, ...], program: Program) -> tuple[Fetched, ...]:
     """What a kernel reads from memory, each tensor once: whole if some statement needs it whole, else the rows that each looks
     up, whatever the order of the statements."""
+    memory = program.memory
     if any(line.statement.lies for line in lines):
-        return ()
+        copied = ((line, tensor) for line in lines for tensor in memory.copied(line))
+        return tuple(Fetched(line, tensor, ((line.statement, tensor),)) for line, tensor in copied)
     on_chip = {line.statement.name for line in lines}
     on_chip |= {s.name for line in lines if line.fuse is not None for s in line.fuse.again if not s.lies}
-    on_chip |= {name for name, source in program.sources.items() if source in on_chip}
+    on_chip |= {name for name, sources in memory.sources.items() if on_chip.issuperset(sources)}
     needs: list[tuple[str, Line, Statement, Tensor, bool]] = []
     for line in lines:
         again = () if line.fuse is None else (s for s in line.fuse.again if not s.lies)
         for user in (line.statement, *again):
             for tensor, operand in zip(user.read, user.operands, strict=True):
-                root = program.root(str(tensor.name), line.repeats)
-                if not on_chip & {str(tensor.name), root}:
-                    needs.append((root, line, user, tensor, tensor is operand))
+                name, entire = str(tensor.name), tensor is operand
+                parts = memory.parts(name, line.repeats) if entire else (memory.root(name, line.repeats),)
+                joined = parts != (memory.root(name, line.repeats),)
+                seen = () if joined and name in on_chip else parts
+                needs += (
+                    (part, line, user, tensor, entire)
+                    for part in seen
+                    if not on_chip & {part, *(() if joined else (name,))}
+                )
     whole: dict[str, list[tuple[Statement, Tensor]]] = {}
-    for root, _, user, tensor, entire in needs:
+    for part, _, user, tensor, entire in needs:
         if entire:
-            whole.setdefault(root, []).append((user, tensor))
+            whole.setdefault(part, []).append((user, tensor))
     found: list[Fetched] = []
-    for root, line, user, tensor, entire in needs:
-        if root not in whole:
-            found.append(Fetched(line, tensor, ((user, tensor),)))
-        elif entire and whole[root]:
-            found.append(Fetched(line, tensor, tuple(whole[root])))
-            whole[root] = []
+    for part, line, user, tensor, entire in needs:
+        if whole.keys() & {*memory.wholes(part, line.repeats)}:
+            continue  # what is a slice of it is there
+        there = tensor if part == memory.root(str(tensor.name), line.repeats) else program.arrays[part]
+        if part not in whole:
+            found.append(Fetched(line, there, ((user, tensor),)))
+        elif entire and whole[part]:
+            found.append(Fetched(line, there, tuple(whole[part])))
+            whole[part] = []
     return tuple(found)
 
 
@@ -122,7 +135,7 @@ def owners_of(lines: tuple[Line, ...], program: Program) -> Mapping[str, str]:
     order = [line.statement.name for line in lines]
     for line in lines:
         statement = line.statement
-        feeding = (program.sources.get(name, name) for name in (str(t.name) for t in statement.operands))
+        feeding = (name for t in statement.operands for name in program.memory.origins(str(t.name)))
         behind = [owners[name] for name in feeding if name in owners]
         heads = [name for name in behind if _heads(lines, name)]
         own = statement.contracts or not heads
@@ -142,9 +155,9 @@ def stored(program: Program) -> frozenset[str]:
     kept |= {repeat.leaves for line in program.lines for repeat in line.repeats} | {*program.returned}
     if program.backward is not None:
         kept |= {str(gradient.name) for gradient in program.backward.gradients.values()}
-    moved, needed = program.sources, {str(t.name) for line in program.lines for t in line.statement.operands}
+    memory, needed = program.memory, {str(t.name) for line in program.lines for t in line.statement.operands}
     for kernel in kernels:
-        used = {str(t.name) for line in kernel for t in line.statement.operands}
-        used = needed if kernel[0].statement.name in moved else {moved.get(name, name) for name in used}
+        used = {name for line in kernel for t in line.statement.operands for name in memory.origins(str(t.name))}
+        used = needed if kernel[0].statement.lies else used
         kept |= {line.statement.name for line in kernel} - used
-    return frozenset({moved.get(name, name) for name in kept})
+    return frozenset(origin for name in kept for origin in memory.origins(name))

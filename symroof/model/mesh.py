@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from math import lcm, prod
 
 from sympy import Expr, Integer
@@ -139,12 +140,17 @@ def needed_split(program: Program, statement: Statement, tensor: Tensor, divided
     return frozenset((there[label], axis) for label, axis in divided if label in there)
 
 
-def under_root(program: Program, name: str, split: Split, line: Line) -> Split:
-    """A split of a tensor, under the dimensions of what it is a view of; what cuts no dimension there, under none."""
-    views = {line.statement.name: line.statement for line in program.lines if line.statement.views}
-    for view in program.seen_as(name, line.repeats)[:-1]:
-        there = {label: own for own, label in same_blocks(program, views[view])}
-        split = frozenset((there.get(label, ""), axis) for label, axis in split)
+def under_part(program: Program, name: str, part: str, split: Split, line: Line) -> Split:
+    """A split of a tensor, under the dimensions of what is read of it: what it is a view of, or was joined of. What cuts no
+    dimension there stands under none."""
+    statements = {line.statement.name: line.statement for line in program.lines}
+    for above, below in pairwise(program.memory.path(name, part, line.repeats)):
+        if statements[above].views:
+            there = {label: own for own, label in same_blocks(program, statements[above])}
+            split = frozenset((there.get(label, ""), axis) for label, axis in split)
+        else:
+            labels = program.arrays[below].labels
+            split = frozenset((label if label in labels else "", axis) for label, axis in split)
     return split
 
 

@@ -8,7 +8,7 @@ own, and the statements of a block overlap as one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from sympy import Expr, Integer, Mul
 from symroof.formula import Formula, Frozen
 from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
-from symroof.model.functions import Function
+from symroof.model.functions import APPENDED, CUT, JOINED, VIEWED, Function
 from symroof.model.spelling import spelled_factor
 from symroof.symbols import expression, symbol
 
@@ -137,14 +137,49 @@ class Statement(Frozen):
         return Einsum(self.operands, self.result) if self.kind == PRODUCT else None
 
     @property
+    def how(self) -> str:
+        """How what it makes lies where its operands do, split as they are; empty where it does not."""
+        return "" if self.function is None else self.function.lies
+
+    @property
     def views(self) -> bool:
         """Whether it is its operand in other dimensions."""
-        return self.function is not None and self.function.views
+        return self.how == VIEWED
+
+    @property
+    def cuts(self) -> bool:
+        """Whether it is a part of its operand."""
+        return self.how == CUT
+
+    @property
+    def cut(self) -> str:
+        """The dimension of its operand that a slice is a part of."""
+        return next(label for label in self.operands[0].labels if label not in self.result.labels)
+
+    @property
+    def grown(self) -> str:
+        """The dimension along which a cache has entries appended."""
+        return next(label for label in self.operands[0].labels if label not in self.operands[1].labels)
+
+    @property
+    def joins(self) -> bool:
+        """Whether it is its operands behind one another."""
+        return self.how == JOINED
+
+    @property
+    def appends(self) -> bool:
+        """Whether it is a cache with entries written into it."""
+        return self.how == APPENDED
+
+    @property
+    def is_operand(self) -> bool:
+        """Whether it is its first operand: in other dimensions, or with entries written into it."""
+        return self.views or self.appends
 
     @property
     def lies(self) -> bool:
-        """Whether what it makes lies in memory where its operand does: the same split otherwise, or in other dimensions."""
-        return self.kind == EXCHANGE or self.views
+        """Whether what it makes lies in memory where its operands do: the same split otherwise, in other dimensions, parts."""
+        return self.kind == EXCHANGE or bool(self.how)
 
     @property
     def reduces(self) -> bool:
@@ -166,6 +201,11 @@ class Statement(Frozen):
         names = [str(tensor.name) for tensor in self.operands]
         if self.views:
             right = names[0]
+        elif self.cuts and self.undone is None:
+            size = next(label for label in self.result.labels if label not in self.operands[0].labels)
+            right = f"slice({names[0]}, {self.cut}, {size})"
+        elif self.appends:
+            right = f"append({', '.join(names)}, {self.grown})"
         elif self.factor is not None:
             right = f"{names[0]} {spelled_factor(self.factor)}"
         elif self.function is not None:
@@ -270,30 +310,6 @@ class Line(Frozen):
         if mask.rows in found:
             return mask.pairs / (sized(mask.rows) * sized(mask.columns))
         return mask.reached / sized(mask.columns)
-
-
-def sources_of(lines: Iterable[Line]) -> Mapping[str, str]:
-    """What an exchange or a view makes, by name, with the tensor that it is: split otherwise, or in other dimensions."""
-    found: dict[str, str] = {}
-    for line in lines:
-        if line.statement.lies:
-            source = str(line.statement.operands[0].name)
-            found[line.statement.name] = found.get(source, source)
-    return found
-
-
-def viewed_of(lines: Iterable[Line]) -> Mapping[str, str]:
-    """What a view makes, by name, with the tensor that it has for an operand."""
-    return {line.statement.name: str(line.statement.operands[0].name) for line in lines if line.statement.views}
-
-
-def seen_as(name: str, viewed: Mapping[str, str], repeats: Iterable[Repeat]) -> tuple[str, ...]:
-    """A name, and those of which it is a view: in the turns of repeats what enters them is itself."""
-    entering = {r.enters for repeat in repeats for r in (repeat, repeat.reverses) if r is not None}
-    found = [name]
-    while found[-1] in viewed and found[-1] not in entering:
-        found.append(viewed[found[-1]])
-    return tuple(found)
 
 
 def weights_of(repeats: tuple[Repeat, ...]) -> tuple[Repeat, ...]:

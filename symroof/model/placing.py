@@ -88,8 +88,10 @@ def kept_forms(program: Program) -> Mapping[str, Split]:
                 name, own = str(tensor.name), split_of(tensor)
                 needs = needed_split(program, statement, tensor, divisions[statement.name])
                 form = own if own <= needs else next((f for f in chips.turned.get(name, ()) if f <= needs), own)
-                root = program.root(name)
-                kept[root] = min(kept.get(root, own), form, key=len)
+                for part in program.memory.parts(name):
+                    there = form if part == program.memory.root(name) else shared_split(program.arrays[part], form)
+                    whole = own if part == program.memory.root(name) else split_of(program.arrays[part])
+                    kept[part] = min(kept.get(part, whole), there, key=len)
     return kept
 
 
@@ -110,7 +112,7 @@ def multiplies(line: Line) -> bool:
     if statement.function is None:
         return statement.kind == PRODUCT or (len(statement.operands) == 1 and statement.kind != EXCHANGE)
     of = FUNCTIONS.get(statement.function.name.rstrip("'"), statement.function)
-    return line.backward and not statement.again and not (of.reshapes or of.views or statement.function.reshapes)
+    return line.backward and not statement.again and not (of.reshapes or of.lies or statement.function.reshapes)
 
 
 @dataclass
@@ -129,7 +131,7 @@ class _Chips:
                 backward = True
                 weights = {str(t.name) for t in self.program.declared_as("weight")} - {*self.program.keep}
                 dropped = weights | {*self.program.regather}
-                root = self.program.root
+                root = self.program.memory.root
                 self.held = {n: forms for n, forms in self.held.items() if n not in dropped and root(n) not in dropped}
                 self.turned = {name: [form for _, form in forms] for name, forms in self.held.items()}
             yield self._placed(line, late)
@@ -254,7 +256,7 @@ class _Chips:
         needs = needed_split(self.program, line.statement, tensor, division)
         broadcast = line.statement.function is not None and line.statement.function.name == BROADCAST.name
         exchanges = multiplies(line) or line.statement.kind == EXCHANGE or broadcast
-        batch, kept = _microbatch(line), self.program.root(name) in self.program.keep
+        batch, kept = _microbatch(line), self.program.memory.root(name) in self.program.keep
         there = (form for where, form in self.held.get(name, ()) if kept or where == batch)
         forms = (own, *there) if exchanges or line.backward or own == needs else ()
         if any(form <= needs for form in forms):
@@ -273,7 +275,7 @@ class _Chips:
         self._require_one_name(name)
         self.held.setdefault(name, []).append((batch, needs))
         once = not line.backward and batch is not None and kept
-        alike = not line.backward and kept and self.program.root(name) in self.program.shared
+        alike = not line.backward and kept and self.program.memory.root(name) in self.program.shared
         held = own | {pair for pair in needs if pair[1] not in axes_in(own)}
         across, made = axes_in(held - needs) & axes_in(needs - held), line.statement.name
         for axes, apart in self._by_link(across, axes_in(held), slow_first=True):
@@ -286,8 +288,8 @@ class _Chips:
 
     def _require_one_name(self, name: str) -> None:
         """What is moved is moved under one of its names: each of them would be moved once."""
-        root = self.program.root(name)
-        other = next((n for n in self.held if n != name and self.program.root(n) == root), None)
+        root = self.program.memory.root(name)
+        other = next((n for n in self.held if n != name and self.program.memory.root(n) == root), None)
         if other is not None:
             raise ModelError(
                 f"{name} and {other} are one tensor, and both would be moved",

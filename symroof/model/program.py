@@ -19,6 +19,7 @@ from symroof.model.cost import Cost, Counting
 from symroof.model.derived_sizes import require_dimensions
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum
+from symroof.model.memory import Memory
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.nodes import (
     DIFFERENCE,
@@ -38,10 +39,7 @@ from symroof.model.nodes import (
     Statement,
     Undone,
     lines_of,
-    seen_as,
-    sources_of,
     turns_of,
-    viewed_of,
     weights_of,
 )
 from symroof.model.operation import Operation
@@ -159,22 +157,10 @@ class Program(Frozen):
         return tuple(lines_of(self.body))
 
     @cached_property
-    def sources(self) -> Mapping[str, str]:
-        """What exchanges and views make, with the tensors that they are of: one and the same for every memory."""
-        return sources_of(self.lines)
-
-    @cached_property
-    def viewed(self) -> Mapping[str, str]:
-        """What views make, with the tensors that they are: one and the same for every chip."""
-        return viewed_of(self.lines)
-
-    def root(self, name: str, repeats: tuple[Repeat, ...] = ()) -> str:
-        """The tensor that a name stands for, whatever dimensions it is seen in; in the turns of repeats what enters them is itself."""
-        return self.seen_as(name, repeats)[-1]
-
-    def seen_as(self, name: str, repeats: tuple[Repeat, ...] = ()) -> tuple[str, ...]:
-        """A name, and those of which it is a view."""
-        return seen_as(name, self.viewed, repeats)
+    def memory(self) -> Memory:
+        """What lies where."""
+        declared = frozenset(str(d.tensor.name) for d in self.declared)
+        return Memory(self.lines, declared, frozenset(self.returned))
 
     @cached_property
     def backward(self) -> Backward | None:

@@ -106,10 +106,11 @@ def _moved(program: Program) -> dict[str, Expr]:
     if not weights or program.line is not None:
         return {}
     backward = program.backward
-    gradients = {str(t.name) for n, t in (backward.gradients if backward else {}).items() if n in weights}
+    of_weights = (str(t.name) for n, t in (backward.gradients if backward else {}).items() if n in weights)
+    gradients = {part for name in of_weights for part in (name, *program.memory.parts(name))}
     found = {moved_of(part, program): Integer(0) for part in MOVED}
     for moved, amount in traffic_of_tensors(program).items():
-        name = program.root(moved)
+        name = program.memory.whole(moved)
         each = zip(MOVED, (name in weights, name in caches, name in gradients, True), strict=True)
         found[moved_of(next(part for part, here in each if here), program)] += amount
     return {name: amount for name, amount in found.items() if amount != 0}
@@ -184,26 +185,27 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, Expr], ...]:
     makers = {line.statement.name: line for line in program.forward}
     stocks = {t.name for role in ("weight", "cache") for t in program.declared_as(role)}
     inputs = {t.name for t in program.declared_as("input")}
-    kept: dict[str, tuple[Tensor, tuple[Repeat, ...]]] = {}
+    memory, kept = program.memory, dict[str, tuple[Tensor, tuple[Repeat, ...]]]()
     for one in (found for kernel in kernels_of(program) for found in fetched(kernel, program)):
         line, seen = one.line, one.tensor
-        name = program.root(str(seen.name))
+        name = memory.root(str(seen.name))
         tensor = program.arrays[name] if name != seen.name else seen
-        if not line.backward or name in stocks or name not in (*makers, *inputs):
+        if not line.backward or memory.whole(name) in stocks or name not in (*makers, *inputs):
             continue
         around = makers[name].repeats if name in makers else ()
         reversed_ = tuple(repeat.reverses for repeat in line.repeats if repeat.reverses is not None)
-        entering = program.seen_as(str(seen.name), line.repeats)
+        entering = memory.seen_as(str(seen.name), line.repeats)
         another = tuple(r for r in weights_of(reversed_) if r in around or r.enters in entering)
         kept[name] = (tensor, max(kept.get(name, (tensor, ()))[1], another, key=len))
     none: tuple[None, tuple[Repeat, ...]] = (None, ())
     handed_on = {  # after its first turn what enters is what left before, which is kept as well
         name: tuple(
-            r for r in repeats if program.root(r.enters) != name or r not in kept.get(program.root(r.leaves), none)[1]
+            r for r in repeats if memory.root(r.enters) != name or r not in kept.get(memory.root(r.leaves), none)[1]
         )
         for name, (_, repeats) in kept.items()
+        if not kept.keys() & {*memory.wholes(name)}  # with what it is a slice of
     }
-    return tuple((tensor, turns_of(handed_on[name])) for name, (tensor, _) in kept.items())
+    return tuple((tensor, turns_of(handed_on[name])) for name, (tensor, _) in kept.items() if name in handed_on)
 
 
 def traffic_of_tensors(program: Program) -> dict[str, Expr]:
@@ -235,9 +237,9 @@ def costs_of_statements(program: Program) -> Mapping[str, StatementCost]:
             loads.setdefault(owners[one.line.statement.name], []).append(moved)
         for line in kernel:
             statement, name = line.statement, line.statement.name
-            if name in kept:
-                moved = (name, turns * statement.result.bytes)
-                stores.setdefault(owners[name], []).append(moved)
+            made = (statement.result,) if name in kept else program.memory.copied(line)
+            for tensor in made:
+                stores.setdefault(owners[name], []).append((str(tensor.name), turns * tensor.bytes))
         for owner in dict.fromkeys(owners.values()):
             members = tuple(line for line in kernel if owners[line.statement.name] == owner)
             exact, flops = _contraction(members)

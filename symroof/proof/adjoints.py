@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from symroof.errors import CheckError
+from symroof.proof.acts import APPEND, CONCAT, FUNCTION, PRODUCT, SLICE, Act, Turn
 from symroof.proof.miniatures import (
     Index,
     Labels,
@@ -35,7 +36,7 @@ from symroof.proof.miniatures import (
 )
 from symroof.proof.read_off import DECLARED, require_read_off
 from symroof.proof.rows import PRIME, drawn
-from symroof.proof.script import FUNCTION, PRODUCT, Act, Script, Turn
+from symroof.proof.script import Script
 
 # Every repeat has so many turns, but for those inside of so many others.
 TURNS, DEEP = 2, 3
@@ -45,7 +46,7 @@ def require_adjoint(script: Script) -> None:
     """Raises :class:`~symroof.errors.CheckError` where the acts that go back are not the backward pass of the others.
 
     >>> from fractions import Fraction
-    >>> from symroof.proof.script import Array
+    >>> from symroof.proof.acts import Array
     >>> half, x, y = Fraction(1, 2), Array("x", ("N",), 16, "input"), Array("y", ("N",), 16, "")
     >>> dy, dx = Array("dy", ("N",), 16, "gradient"), Array("dx", ("N",), 16, "")
     >>> square = Act("y", ("x",), "function", Fraction(1), function="square", back_each=Fraction(2))
@@ -172,9 +173,11 @@ class _Machine:
         if act.gathers:
             rows = looked_up(labels[0], labels[1], target, values[1])
             return [values[0][i] for i in rows], [changes[0][i] for i in rows]
+        if act.laid == APPEND:
+            return values[0], changes[0]
         if act.reshapes:
-            moves = matrix(act.function, size(target), size(labels[0]))
-            return times(moves, values[0]), times(moves, changes[0])
+            laid = [self._laid(act, place, target, own) for place, own in enumerate(labels)]
+            return added(*map(times, laid, values)), added(*map(times, laid, changes))
         base = len(values) - act.gains
         if act.over is not None:
             return self._normed(act, values, changes, labels, target)
@@ -183,6 +186,12 @@ class _Machine:
         slopes = [_slopes(act, i, xs, made) for i in range(base)]
         each = [times_each(s, aligned(c, own, target)) for s, c, own in zip(slopes, changes, labels, strict=False)]
         return made, added(*each)
+
+    @staticmethod
+    def _laid(act: Act, place: int, target: Labels, own: Labels) -> list[Numbers]:
+        """What puts the elements of an operand where a result has them: another for each slice, and each place of what is joined."""
+        each = f" {act.again or act.result} {place}" if act.laid in (SLICE, CONCAT) else ""
+        return matrix(f"{act.function}{each}", size(target), size(own))
 
     def _normed(
         self, act: Act, values: list[Numbers], changes: list[Numbers], labels: tuple[Labels, ...], target: Labels
@@ -224,8 +233,9 @@ class _Machine:
                 found[i] += value
             return found
         if undone.reshapes:
-            moved = matrix(undone.function, size(labels[0]), size(target))
-            return times([list(column) for column in zip(*moved, strict=True)], gradient)
+            moved = self._laid(undone, place, labels[-1], target)
+            back = times([list(column) for column in zip(*moved, strict=True)], gradient)
+            return added(back, *(aligned(x, own, target) for x, own in zip(values[:-1], labels, strict=False)))
         if place >= len(undone.operands) - undone.gains:
             normed, _ = in_rows(undone.function, str(undone.over), labels[0], (values[0], [0] * len(values[0])))
             return linear(PRODUCT, [normed, gradient], (labels[0], labels[-1]), target)

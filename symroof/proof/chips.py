@@ -11,6 +11,7 @@ from operator import mul
 
 from symroof.errors import CheckError
 from symroof.formula import Formula, Frozen, Name, number
+from symroof.proof.acts import CONCAT, Act
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.collectives import MeshAxis, played
 from symroof.proof.conventions import require_conventions
@@ -20,7 +21,7 @@ from symroof.proof.masks import Masked
 from symroof.proof.plan import SIZES, Chips, Moved, Part, Planned
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.running import STOCKS, ZERO, Run
-from symroof.proof.script import Act, Script
+from symroof.proof.script import Script
 from symroof.proof.step import Check, Step
 from symroof.proof.views import require_same_blocks
 
@@ -223,21 +224,31 @@ class OnEach(Evidence):
             return self.name in (None, payer)
         return self.name in (None, name) and self.part in (None, self.meshed.script.part(name))
 
-    def _read(self, users: Iterable[tuple[str, int]]) -> Iterator[frozenset[str]]:
+    def _read(self, name: str, users: Iterable[tuple[str, int]]) -> Iterator[frozenset[str]]:
         """The axes that cut what a chip reads of an array once, for all of its users: each form that is not within another."""
-        taken = list({self._under_root(user, place) for user, place in users})
+        taken = list({self._under(name, user, place) for user, place in users})
         for one in sorted(taken, key=len):
             if not any(other < one for other in taken):
                 yield frozenset(axis for _, axis in one)
 
-    def _under_root(self, user: str, place: int) -> frozenset[tuple[str, str]]:
-        """How an operand of an act is cut, under the labels of the array that it is a view of."""
+    def _under(self, name: str, user: str, place: int) -> frozenset[tuple[str, str]]:
+        """How an operand of an act is cut, under the labels of the array that is read of it: what it is a view of, or a piece."""
         script, cut = self.meshed.script, self.meshed.parts[user].operands[place]
         act, seen = script.act[user], dict(self.meshed.seen)
-        for view in script.seen(act.operands[place], act.turns)[:-1]:
-            own = {label: there for there, label in seen.get(view, ())}
-            cut = frozenset((own.get(label, ""), axis) for label, axis in cut)
-        return cut
+        turns, here = act.turns, act.operands[place]
+        piece = script.taken(name, turns)[0]
+        same = {piece, script.act[piece].again if piece in script.act else ""}
+        while True:
+            for view in script.seen(here, turns)[:-1]:
+                if script.act[view].views:
+                    own = {label: there for there, label in seen.get(view, ())}
+                    cut = frozenset((own.get(label, ""), axis) for label, axis in cut)
+            here = script.root(here, turns)
+            joined = script.act[here].operands if here in script.act and script.act[here].laid == CONCAT else ()
+            if here in same or not joined:
+                return cut
+            here = next(one for one in joined if not same.isdisjoint(script.taken(one, turns)))
+            cut = frozenset((label if label in script.array[here].labels else "", axis) for label, axis in cut)
 
     def _traffic(self, run: Run, exact: Exact) -> Rat:
         """Of what is loaded the part that an act works on; of what is stored the part that it makes."""
@@ -246,12 +257,12 @@ class OnEach(Evidence):
         for (payer, name), users, rows in zip(script.run.loads, script.run.users, script.run.gathered, strict=True):
             if self._counts(payer, name):  # of a table the rows are read that the result has
                 whole = rows is None or isinstance(rows, Masked)
-                for cut in self._read(users) if whole else (parts[users[0][0]].result,):
+                for cut in self._read(name, users) if whole else (parts[users[0][0]].result,):
                     turns = run.turned(act[payer].turns, exact)
                     total += run.size(name, exact, rows) * turns / self.meshed.chips(cut, exact)
         for payer, name in script.run.stores:
             if self._counts(payer, name):
-                cut = parts[name].result
+                cut = parts[name].result if name in parts else self.meshed.held(name)
                 total += run.size(name, exact) * run.turned(act[payer].turns, exact) / self.meshed.chips(cut, exact)
         return total
 

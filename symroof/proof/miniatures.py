@@ -9,8 +9,9 @@ from itertools import product
 from math import prod
 
 from symroof.errors import CheckError
+from symroof.proof.acts import DIFFERENCE, PRODUCT
 from symroof.proof.rows import DEFINITIONS, PRIME, Dual, Row, drawn
-from symroof.proof.script import DIFFERENCE, PRODUCT, Script
+from symroof.proof.script import Script
 
 Labels = tuple[str, ...]
 Index = tuple[int, ...]

@@ -24,10 +24,11 @@ from math import prod
 
 from symroof.errors import CheckError
 from symroof.formula import Frozen
+from symroof.proof.acts import Act, Turn
 from symroof.proof.boxes import Box, any_of, common, overlap, within
 from symroof.proof.collectives import MeshAxis
 from symroof.proof.rows import DEFINITIONS, exchanged
-from symroof.proof.script import Act, Script, Turn
+from symroof.proof.script import Script
 
 # The chips on an axis that is played: as many as these where it has as many.
 SIZES = (2, 3)

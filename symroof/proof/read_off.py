@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from symroof.errors import CheckError
-from symroof.proof.script import DIFFERENCE, FUNCTION, PRODUCT, SUM, Act, Array, Script
+from symroof.proof.acts import DIFFERENCE, FUNCTION, PRODUCT, SLICE, SUM, Act, Array
+from symroof.proof.script import Script
 
 DECLARED = ("input", "weight", "cache")
 
@@ -63,7 +64,10 @@ def _require_undoes(script: Script, act: Act, undone: Act) -> None:
         if own.dtype != made.dtype or own.split - made.split:
             raise CheckError(f"{act.result} is not laid out as {undone.result}, of which it is a part")
         return
-    taken = [script.array[name] for name in act.operands if _is_gradient(script, name)]
+    beside = act.operands[:-1] if undone.laid == SLICE else ()  # the gradient of other slices, which it is written to
+    if any(not _alike(script.array[name], own) for name in beside):
+        raise CheckError(f"{act.result} is written beside what is no gradient of {act.of}")
+    taken = [script.array[name] for name in act.operands[len(beside) :] if _is_gradient(script, name)]
     if [(array.dtype, {*array.labels}) for array in taken] != [(made.dtype, {*made.labels})]:
         raise CheckError(f"{act.result} takes no gradient of {undone.result}")
 
@@ -73,7 +77,7 @@ def _require_made_again(script: Script, act: Act) -> None:
     first = script.act[act.again]
     remade = {other.again: other.result for other in script.acts if other.again}
     taken = tuple(zip(act.operands, first.operands, strict=True))
-    same = ("kind", "each", "row", "over", "function", "gathers", "reshapes", "views", "gains", "masked")
+    same = ("kind", "each", "row", "over", "function", "gathers", "reshapes", "laid", "gains", "masked")
     if (
         first.back
         or not _alike(script.array[act.result], script.array[first.result])

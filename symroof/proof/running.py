@@ -9,13 +9,15 @@ from functools import reduce
 from operator import mul
 
 from symroof.formula import Formula, Name, Quotient, Sum, number, product
+from symroof.proof.acts import FUNCTION, Act, Array, Turn
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
 from symroof.proof.masks import Masked, pairs_of, worked
 from symroof.proof.polynomials import ONE, Poly, Rat
-from symroof.proof.script import FUNCTION, Act, Array, Script, Turn
+from symroof.proof.script import Script
 from symroof.proof.step import Check, Step
+from symroof.proof.views import require_room
 
 ZERO = Rat(Poly())
 # What stays in memory, and how it is counted.
@@ -44,6 +46,7 @@ class Run(Evidence):
     def examine(self, step: Step, ledger: Ledger) -> Check:
         exact, script = ledger.exact(figures=False), self.script
         require_adjoint(script)
+        require_room(script, exact)
         total, by = ZERO, "the program run again"
         for act in self.acts():
             if self.back in (None, act.back) and self.what in ("flops", "flops_exact", "ops"):
@@ -120,8 +123,9 @@ class Run(Evidence):
         kept: dict[str, tuple[Turn, ...]] = {}
         for payer, seen in script.run.loads:
             name = script.root(seen)
-            made = acts.get(name)
+            made, whole = acts.get(name), (name, *script.around(name))[-1]
             ours = (made is not None and not made.back) or arrays[name].role == "input"
+            ours = ours and arrays[whole].role not in ("weight", "cache")
             if acts[payer].back and ours:
                 forward = {~turn.place for turn in acts[payer].turns}
                 around = () if made is None else made.turns
@@ -138,6 +142,7 @@ class Run(Evidence):
                 if script.root(turn.enters) != name or turn not in kept.get(script.root(turn.leaves), ())
             )
             for name, turns in kept.items()
+            if kept.keys().isdisjoint(script.around(name))
         }
 
     def _product(self, labels: Iterable[str], exact: Exact) -> Rat:
@@ -342,12 +347,13 @@ class Moves(Facts):
         made = tuple(act.result for act in acts)
         loaded, stored = (tuple(name for _, name, _ in trace.moves(what, run.name)) for what in ("reads", "writes"))
         used = dict.fromkeys(name for act in acts for name in act.operands)
+        pieces = {name for name in used if not {*loaded}.isdisjoint(run.script.taken(name, act.turns))}
         return (
             self.loaded == loaded
             and set(self.stored) == set(stored)
-            and self.found == tuple(name for name in used if name not in loaded and name not in made)
+            and self.found == tuple(name for name in used if name not in (*loaded, *made, *pieces))
             and self.joined == tuple(name for name in made if name != run.name)
-            and self.kept == tuple(name for name in made if name not in stored)
+            and self.kept == tuple(name for name in made if name not in stored and not run.script.act[name].lies)
             and self.fused == (act.fuse is not None)
             and run.runs(act, self.turns, ledger.exact(figures=False))
         )

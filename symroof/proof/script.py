@@ -5,158 +5,27 @@ Which statement runs where, what is on the chip already, and who pays for a load
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from functools import cached_property
 
-from symroof.formula import Formula, Frozen
+from symroof.formula import Frozen
+from symroof.proof.acts import SUM, Act, Turn
 from symroof.proof.masks import Masked
 from symroof.proof.recounts import Loops
-
-PRODUCT, SUM, DIFFERENCE, MAXIMUM, EXCHANGE, FUNCTION = "*", "+", "-", "max", "->", "function"
-
-
-class Array(Frozen):
-    """``role`` says where it comes from; it is empty where a statement makes it. ``dtype`` is the name of its type,
-    ``split`` its labels with the axes of a mesh that split them, ``frozen`` whether it comes from outside and is not trained,
-    ``shared`` whether all turns have the same."""
-
-    name: str
-    labels: tuple[str, ...]
-    bits: int
-    role: str
-    dtype: str = ""
-    split: frozenset[tuple[str, str]] = frozenset()
-    frozen: bool = False
-    shared: bool = False
-
-    @property
-    def integer(self) -> bool:
-        return self.dtype.startswith("int")
-
-    @property
-    def still(self) -> bool:
-        """Whether it has no gradient, whatever is made of it."""
-        return self.integer or self.frozen
-
-
-class Turn(Frozen):
-    """A repeat: ``place`` tells it from others, ``leaves`` is what the next turn takes as what ``enters``. Where nothing leaves
-    the turns are microbatches: each goes forward and back before the next."""
-
-    place: int
-    times: Formula
-    leaves: str
-    enters: str = ""
-
-    @property
-    def batch(self) -> bool:
-        return not self.leaves
-
+from symroof.proof.stored import Stored
 
 # Who pays, what is moved, and how much of it: None where that is all, an array that has as many rows, or what a mask reaches.
 Moved = tuple[str, str, "str | Masked | None"]
-
-
-class Act(Frozen):
-    """A statement: a product, a sum, a difference, an exchange of layouts, or a function, by its ``kind``.
-
-    With nothing contracted, a row of N elements ``over`` a label takes ``each`` N + ``row`` operations; a function is counted by
-    its first operand. ``back_each`` and ``back_row`` are what the derivative of a function takes, and ``kept`` is what that reads
-    beside the gradient: operands, result, nothing, or divisor. The last operands of a function may be ``gains``; one that
-    ``reshapes`` makes other dimensions of the same elements, and where it ``views`` these lie where they lay. What a fuse of the number ~n works on is made as in the fuse n.
-
-    One that goes ``back`` is of the backward pass: it makes a part of the gradient ``of`` an array, or all of it, and
-    ``undoes`` an act for its operand at a ``place``, or adds up what several of them gave. What is ``masked`` is what its fuse
-    leaves out of it. It may make what another act made ``again``, for those that go back.
-    """
-
-    result: str
-    operands: tuple[str, ...]
-    kind: str
-    each: Fraction
-    row: Fraction = Fraction(0)
-    over: str | None = None
-    function: str = ""
-    turns: tuple[Turn, ...] = ()
-    fuse: int | None = None
-    gathers: bool = False  # rows of the first operand alone are read, as many as the result has
-    reshapes: bool = False
-    views: bool = False
-    gains: int = 0
-    back_each: Fraction = Fraction(0)
-    back_row: Fraction = Fraction(0)
-    kept: str = "operands"
-    back: bool = False
-    of: str = ""
-    undoes: str = ""
-    place: int = 0
-    masked: Masked | None = None
-    again: str = ""
-
-    @property
-    def multiplies(self) -> bool:
-        return self.kind == PRODUCT
-
-    @property
-    def exchanges(self) -> bool:
-        return self.kind == EXCHANGE
-
-    @property
-    def lies(self) -> bool:
-        """Whether its result is in memory what its operand is: nothing is read or written."""
-        return self.exchanges or self.views
-
-    @property
-    def sums(self) -> bool:
-        """Whether it sums a single operand, or takes its maximum: one operation less for each element of the result."""
-        return self.kind in (SUM, MAXIMUM) and len(self.operands) == 1
-
-    @property
-    def without_elements(self) -> Act:
-        """What rows take beside their elements."""
-        return replace(self, each=Fraction(0))
-
-    @property
-    def shares_out(self) -> bool:
-        """Whether the chips of a mesh may share the work out otherwise than the result lies: what multiplies or sums, and
-        what goes back, but for other dimensions of the same elements."""
-        return self.multiplies or self.sums or (self.back and not (self.again or self.reshapes or self.lies))
-
-    @property
-    def adds(self) -> bool:
-        """Whether it adds its operands up, element by element, or hands one on: sums that are not whole may come in."""
-        return self.exchanges or (self.kind in (SUM, DIFFERENCE) and len(self.operands) > 1)
-
-    @property
-    def needs(self) -> tuple[tuple[str, str | None], ...]:
-        """The operands; with one whose rows are gathered, the array that has as many."""
-        return tuple((n, self.result if self.gathers and i == 0 else None) for i, n in enumerate(self.operands))
 
 
 # What the bytes of an array may belong to.
 PARTS = ("weights", "caches", "gradients", "activations")
 
 
-class Script(Frozen):
+class Script(Stored):
     """A program in plain values, with the backward pass that a producer gives it, if it is in training: what it was written with,
-    and acts that :mod:`symroof.proof.adjoints` holds against that. ``kept`` is what is asked for although it is used;
-    ``gradients`` are those of arrays that are declared, ``arriving`` those of results, which come from outside."""
-
-    arrays: tuple[Array, ...]
-    acts: tuple[Act, ...]
-    kept: tuple[str, ...] = ()
-    gradients: tuple[tuple[str, str], ...] = ()
-    arriving: tuple[tuple[str, str], ...] = ()
-
-    @cached_property
-    def array(self) -> Mapping[str, Array]:
-        return {array.name: array for array in self.arrays}
-
-    @cached_property
-    def act(self) -> Mapping[str, Act]:
-        return {act.result: act for act in self.acts}
+    and acts that :mod:`symroof.proof.adjoints` holds against that."""
 
     @property
     def idle(self) -> bool:
@@ -167,7 +36,8 @@ class Script(Frozen):
 
     def part(self, name: str) -> str:
         """What the bytes of an array belong to: weights, caches, the gradients of weights, or else activations."""
-        of, name = {gradient: name for name, gradient in self.gradients}, self.root(name)
+        of = {piece: own for own, gradient in self.gradients for piece in (gradient, *self.taken(gradient))}
+        name = (self.root(name), *self.around(name))[-1]
         role = self.array[name].role
         if role in ("weight", "cache"):
             return f"{role}s"
@@ -218,7 +88,7 @@ class Script(Frozen):
         maker = {act.result: i for i, act in enumerate(self.acts)}
         kernel: list[tuple[int, int | None]] = []  # where each act runs, and so what has a contraction behind it
         for i, act in enumerate(self.acts):
-            feeding = [maker[name] for name in map(self.origin, act.operands) if name in maker]
+            feeding = [maker[name] for n in act.operands for name in self.origins(n) if name in maker]
             last = max((k for j in feeding if (k := kernel[j][1]) is not None), default=None)
             here = last is not None and self._joins(act, self.acts[last])
             inside = (j for j, other in enumerate(self.acts) if other.fuse == act.fuse and not other.lies)
@@ -241,24 +111,6 @@ class Script(Frozen):
         """Whether the kernel that begins with an act has a contraction, in the same turn and pass."""
         contracts = self.contracts(first) or first.fuse in self._busy
         return contracts and first.turns == act.turns and first.back == act.back
-
-    def origin(self, name: str) -> str:
-        """The array of which another is an exchanged copy: in memory there is one of them."""
-        return next((self.origin(act.operands[0]) for act in self.acts if act.lies and act.result == name), name)
-
-    def root(self, name: str, turns: tuple[Turn, ...] = ()) -> str:
-        """The array that a name stands for, in whatever dimensions it is seen."""
-        return self.seen(name, turns)[-1]
-
-    def seen(self, name: str, turns: tuple[Turn, ...] = ()) -> list[str]:
-        """A name and what it is a view of, as far as that is one array in these turns: what enters them is another in each."""
-        ahead = {turn.place for turn in turns} | {~turn.place for turn in turns}
-        entering = {turn.enters for act in self.acts for turn in act.turns if turn.place in ahead} if turns else set()
-        act, found = self.act.get(name), [name]
-        while act is not None and act.views and found[-1] not in entering:
-            found.append(act.operands[0])
-            act = self.act.get(found[-1])
-        return found
 
     @cached_property
     def _busy(self) -> frozenset[int]:
@@ -306,7 +158,8 @@ class Script(Frozen):
                     continue
                 heads = [
                     payer[n]
-                    for n in map(self.origin, act.operands)
+                    for operand in act.operands
+                    for n in self.origins(operand)
                     if n in chip and n in payer and where[maker[n]] == kernel
                 ]
                 heads = [n for n in heads if self.contracts(self.acts[maker[n]])]
@@ -315,28 +168,39 @@ class Script(Frozen):
                 again = [] if act.lies else self.made_again(act)
                 chip |= {a.result for a in again}
                 made |= {a.result for a in again}
+                for name in self.copied(act):
+                    loads.append((payer[act.result], name))
+                    gathered.append(None)
+                    users.append([(act.result, act.operands.index(name))])
                 for one in (act, *again):
                     for place, (name, rows) in () if one.lies else enumerate(one.needs):
                         root = self.root(name, act.turns)
-                        if root in read and rows is None:
-                            users[read[root]].append((one.result, place))
-                        elif (
-                            root not in chip and self.origin(name) not in made and (rows is None or root not in entire)
-                        ):
-                            read |= {root: len(loads)} if rows is None else {}
-                            loads.append((payer[act.result], name))
-                            gathered.append(rows)
-                            users.append([(one.result, place)])
+                        for piece in self.taken(name, act.turns) if rows is None else (root,):
+                            if piece in read and rows is None:
+                                users[read[piece]].append((one.result, place))
+                            elif (
+                                piece not in chip
+                                and not made.issuperset(self.origins(name if piece == root else piece))
+                                and (rows is None or root not in entire)
+                                and entire.isdisjoint(self.around(piece, act.turns))
+                            ):
+                                read |= {piece: len(loads)} if rows is None else {}
+                                loads.append((payer[act.result], name if piece == root else piece))
+                                gathered.append(rows)
+                                users.append([(one.result, place)])
                 chip.add(act.result)
                 made.add(act.result)
         fetched, touched = {name for _, name in loads}, {n for act in self.acts if not act.back for n in act.operands}
         touched |= {n for act in self.acts if act.back for n in act.operands if self.acts[maker.get(n, 0)].back}
         carried = {turn.leaves for act in self.acts for turn in act.turns}
         asked = fetched | carried | {*self.kept} | (maker.keys() - touched)
-        asked = {self.origin(name) for name in asked}
-        stores = [(payer[name], name) for name in maker if name in asked]
+        asked = {origin for name in asked for origin in self.origins(name)}
+        stores = [(payer[act.result], name) for act in self.acts for name in self._stored(act, asked)]
         parts = (self._part(name, rows, each) for (_, name), rows, each in zip(loads, gathered, users, strict=True))
         return Trace(payer, tuple(loads), tuple(stores), tuple(parts), tuple(map(tuple, users)))
+
+    def _stored(self, act: Act, asked: Container[str]) -> Iterable[str]:
+        return (act.result,) if act.result in asked else self.copied(act)
 
     def _part(self, name: str, rows: str | None, users: Iterable[tuple[str, int]]) -> str | Masked | None:
         """How much of an array is read: of one that has the columns of a mask, which all that use it have, those that it reaches."""
@@ -349,7 +213,8 @@ class Script(Frozen):
     def _entire(self, acts: Iterable[Act]) -> set[str]:
         """What some of the acts of a kernel read as a whole: the rows that others look up are in it."""
         every = ((act, one) for act in acts for one in (act, *self.made_again(act)) if not act.lies and not one.lies)
-        return {self.root(n, act.turns) for act, one in every for n, rows in one.needs if rows is None}
+        each = (self.taken(n, act.turns) for act, one in every for n, rows in one.needs if rows is None)
+        return {piece for pieces in each for piece in pieces}
 
 
 class Trace(Frozen):

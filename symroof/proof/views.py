@@ -1,16 +1,21 @@
 """Blocks of a tensor that is seen in other dimensions: with sizes put in, element by element, each chip finds in the blocks of one
-dimension what it has in those of the other."""
+dimension what it has in those of the other. Slices of one array find room beside one another, and what is joined of others has
+theirs and no more."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 from itertools import product
 from math import prod
+from operator import sub
 
 from symroof.errors import CheckError
 from symroof.formula import Name, number
+from symroof.proof.acts import CONCAT, SLICE
 from symroof.proof.exact import Exact
+from symroof.proof.polynomials import Rat
 from symroof.proof.script import Script
 
 # The dimension of an operand and the one of its view that the same axes cut, by the name of the view.
@@ -41,6 +46,38 @@ def require_same_blocks(script: Script, seen: Seen, exact: Exact) -> None:
                 if [*next(owners)] != [*next(owners)]:
                     raise CheckError(f"{act.result} lies in other blocks than {act.operands[0]}")
     vars(script)["same_blocks"] = True
+
+
+def require_room(script: Script, exact: Exact) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where slices along one dimension are not known to be different places of it, or
+    where what is joined is not as long as its parts."""
+    if "room" in vars(script):
+        return
+    cut: dict[tuple[str, str], list[str]] = {}
+    for act in script.acts:
+        labels = script.array[act.result].labels
+        if act.back or act.laid not in (SLICE, CONCAT):
+            continue
+        if act.laid == SLICE:
+            own = script.array[act.operands[0]].labels
+            (whole,), (part,) = (tuple(x for x in a if x not in b) for a, b in ((own, labels), (labels, own)))
+            cut.setdefault((act.operands[0], whole), []).append(part)
+            continue
+        parts = [label for name in act.operands for label in script.array[name].labels if label not in labels]
+        (long,) = (label for label in labels if all(label not in script.array[name].labels for name in act.operands))
+        if len(parts) != len(act.operands) or not _left(long, parts, exact).is_zero():
+            raise CheckError(f"{act.result} is not as long as what it is joined of")
+    for (name, whole), parts in cut.items():
+        left = _left(whole, parts, exact)
+        if not left.is_zero() and not exact.is_positive(left, strict=False):
+            raise CheckError(f"nothing says that {name} has room for its slices along {whole}")
+    vars(script)["room"] = True
+
+
+def _left(whole: str, parts: Sequence[str], exact: Exact) -> Rat:
+    """What parts leave of a dimension."""
+    each = (exact.rational(number(int(x)) if x.isdigit() else Name(x)) for x in (whole, *parts))
+    return reduce(sub, each)
 
 
 def _sizes(shapes: Sequence[tuple[str, ...]], cut: tuple[str, str], chips: int, exact: Exact) -> Mapping[str, int]:

@@ -10,12 +10,12 @@ from typing import Any
 
 from symroof.errors import ReadingError, about, require_one_of
 from symroof.formula import FUNCTIONS, KEYWORDS, Formula, Number, mapped, number
-from symroof.model.backward import in_training
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.functions import Function, given
 from symroof.model.operation import CostFormula, Operation
 from symroof.model.program import Program
 from symroof.model.program_text import numbers, retyped
+from symroof.model.training import in_training
 from symroof.reading.expressions import read_expression
 from symroof.reading.operations import read_operation
 from symroof.reading.scope import Scope
@@ -81,7 +81,9 @@ def _gathered(operation: Program, key: str, value: Any, *, of_weights: bool) -> 
     if operation.line is not None:
         raise ReadingError(f"{key}: only programs gather tensors for several uses", expected="statements in operation")
     weights = {str(tensor.name) for tensor in operation.declared_as("weight")}
-    fitting = [name for name in operation.arrays if (name in weights) == of_weights and name not in operation.sources]
+    fitting = [
+        name for name in operation.arrays if (name in weights) == of_weights and name not in operation.memory.sources
+    ]
     for name in named:
         require_one_of(name, fitting, f"{key}: {name!r} is no {'weight' if of_weights else 'input or result'}")
     return replace(operation, **{key: tuple(named)})  # type: ignore[arg-type]

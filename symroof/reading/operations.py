@@ -27,12 +27,12 @@ from typing import Any
 
 from symroof.errors import ModelError, ReadingError, SymroofError, nearest
 from symroof.formula import Frozen
-from symroof.model.backward import in_training
 from symroof.model.dtype import Dim, Dtype, Tensor, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.functions import Function
 from symroof.model.library import LIBRARY, Entry
 from symroof.model.program import Program
+from symroof.model.training import in_training
 from symroof.reading.einsums import TEXT, EinsumReader, einsum
 from symroof.reading.tensors import is_program
 from symroof.reading.toml import read_table

@@ -7,6 +7,9 @@
               | NAME "=" NAME "->" type                                the same tensor, split otherwise, or in other dimensions
               | NAME "=" NAME "[" NAME "->" NAME { "," … } "]"         the same tensor, with another name for a dimension; so as an operand
               | NAME "=" FUNCTION "(" NAME ["," DIM] ")" ["->" type]
+              | NAME "=" "slice" "(" NAME "," DIM "," SIZE ")"         so many places of a dimension
+              | NAME "=" "concat" "(" NAME { "," NAME } ")" "->" type  behind one another along the dimension in which they differ
+              | NAME "=" "append" "(" NAME "," NAME "," DIM ")"        a cache with new entries, which its dimension counts
               | NAME "=" ("sum" | "mean" | "max") "(" NAME { "," DIM } ")" ["->" type]
               | ("fuse" | "recompute") "{" program "}"
               | "repeat" size ["shared"] ["as" NAME "=" NAME] "{" program "}"
@@ -103,6 +106,7 @@ class ProgramReader(StatementReader):
         self._require_factors(program)
         self._require_sizes(program)
         self._require_whole(program)
+        self._require_parts(program)
         self._require_masks(program)
         return program
 
@@ -112,7 +116,7 @@ class ProgramReader(StatementReader):
         for mask, token in self.masked:
             columns, rows = (program.resolved(sized(label)) for label in (mask.columns, mask.rows))
             more = (columns - rows).expand()
-            if more != 0 and sign_of(more, least_one) not in (0, 1):
+            if more != 0 and sign_of(more, least_one, weak=True) not in (0, 1):
                 shown, ends = (
                     f"nothing says that {mask.columns} is at least {mask.rows}",
                     f"where {mask.columns} = {mask.rows}",
@@ -138,7 +142,7 @@ class ProgramReader(StatementReader):
         least_one = frozenset(map(symbol, program.sizes))
 
         def holds(more: Expr) -> bool:
-            return more.expand() == 0 or sign_of(more.expand(), least_one) in (0, 1)
+            return more.expand() == 0 or sign_of(more.expand(), least_one, weak=True) in (0, 1)
 
         if holds(columns - rows + 1 - window):
             return "even"
@@ -280,6 +284,7 @@ class ProgramReader(StatementReader):
             for token in tokens:
                 named = replace(tensor, name=self._new(token))
                 self.declared.append((Declared(role, named, frozen, shared), token))
+                self.outside.add(token.text)
                 self.known[token.text] = named
             if not self.accept(","):
                 return

@@ -12,8 +12,8 @@ from symroof.model.functions import Function
 from symroof.model.nodes import Mask
 from symroof.model.program import DIFFERENCE, EXCHANGE, MAXIMUM, PRODUCT, SUM, Statement
 from symroof.reading.einsums import TIMES
+from symroof.reading.joins import LYING, JoinReader
 from symroof.reading.scanner import Token
-from symroof.reading.size_formulas import SizeReader
 from symroof.reading.tensors import END
 
 # What one tensor comes to over some of its dimensions.
@@ -21,7 +21,7 @@ REDUCTIONS = ("sum", "mean", "max")
 CONSTANTS = "a factor goes with one tensor: y = 0.5 * x, y = x / sqrt(H); shift(x) is a sum with a number"
 
 
-class CallReader(SizeReader):
+class CallReader(JoinReader):
     def _applied(self, name: Token, function: Token) -> Statement:
         """A function of tensors, over a dimension where it works on rows."""
         known = self.functions.get(function.text)
@@ -127,6 +127,8 @@ class StatementReader(CallReader):
         first = self.take("word", "a tensor or a function")
         if self.at("(") and first.text in REDUCTIONS and first.text not in self.functions:
             statement = self._reduced(name, first)
+        elif self.at("(") and first.text in LYING and first.text not in self.functions:
+            statement = self._lying(name, first)
         elif self.at("("):
             statement = self._applied(name, first)
         elif (renamed := self._renamed(first)) is not None and (self.token.kind == "end" or self.at(END, "}")):

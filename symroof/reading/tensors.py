@@ -45,6 +45,9 @@ class TensorReader(EinsumReader):
         self.masked: list[tuple[Mask, Token]] = []
         self.seen: list[Statement] = []  # what operands are seen as, before the statement that has them
         self.reshaped: list[tuple[Function, Tensor, Tensor, Token]] = []
+        self.outside: set[str] = set()  # what is declared
+        self.sliced: list[tuple[Token, str, str]] = []  # a tensor, its dimension, and how many places of it
+        self.joined: list[tuple[str, tuple[str, ...], Token]] = []  # a dimension, and those of what it is joined of
         self.used: set[str] = set()
         self.factors: list[tuple[Formula, Token]] = []
         self.gone: set[str] = set()  # what a microbatch made, once it is over

@@ -4,8 +4,8 @@ import pytest
 from test_training import at
 
 import symroof as sr
-from symroof.model.backward import in_training
 from symroof.model.statement_costs import amounts
+from symroof.model.training import in_training
 from symroof.reading.programs import read_program
 
 # A layer of a GPT: attention with N heads of H that is not fused, an MLP of four times the width.

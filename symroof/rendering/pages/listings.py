@@ -31,7 +31,9 @@ class Statements:
     """What the steps of a derivation say of the statements of a program, by their names."""
 
     def __init__(self, derivation: Derivation, program: Program) -> None:
-        self.program, self.names = program, tuple(name for name in program.owners if name not in program.viewed)
+        self.program = program
+        lying = {line.statement.name for line in program.lines if line.statement.how}
+        self.names = tuple(name for name, owner in program.owners.items() if name not in lying or owner.stores)
         self.right = {step.left: step.right for step in derivation.written if step.point is None}
         shares = ((step.left, step) for step in derivation.written if step.reason is Reason.EXCESS)
         self.passes = (Name("flops_forward"), Name("flops_backward"))
@@ -109,7 +111,8 @@ def listing(program: Program, form: str, say: Sentences, width: int) -> Code:
 
 def require_read_back(text: str, program: Program) -> None:
     """Raises :class:`~symroof.errors.CheckError` where the text of a program, read by the reader of programs, is another one."""
-    own = tuple((f.name, f) for line in program.forward if (f := line.statement.function) is not None)
+    every = (line.statement.function for line in program.forward)
+    own = tuple((f.name, f) for f in every if f is not None and not f.lies)
     try:
         read = _read(text, own)
     except ReadingError:

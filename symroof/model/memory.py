@@ -1,0 +1,117 @@
+"""What lies where in memory: an exchange and a view are the tensor that they are of, a slice is a part of one, and what is
+joined of several lies where these lie.
+
+To read what is joined is to read its parts: what is made in the program is written into its place there, and what is
+declared is copied to it, but inside a fuse that alone uses it. What entries are appended to is the cache that it was, with
+these written into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+from symroof.formula import Frozen
+from symroof.model.dtype import Tensor
+from symroof.model.nodes import Fuse, Line, Repeat
+
+
+class Memory(Frozen):
+    """The memory of a program: its lines, what it declares, and what it returns, by name."""
+
+    lines: tuple[Line, ...]
+    declared: frozenset[str]
+    returned: frozenset[str]
+
+    @cached_property
+    def sources(self) -> Mapping[str, tuple[str, ...]]:
+        """What is there already when a statement is done, by name, with the tensors that were made, or declared, for it."""
+        found: dict[str, tuple[str, ...]] = {}
+        for line in self.lines:
+            if line.statement.lies:
+                every = (self._found(str(t.name), found) for t in line.statement.operands)
+                found.setdefault(line.statement.name, tuple(dict.fromkeys(name for names in every for name in names)))
+        return found
+
+    @staticmethod
+    def _found(name: str, found: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+        return found.get(name, (name,))
+
+    def origins(self, name: str) -> tuple[str, ...]:
+        """What was made, or declared, for a tensor: itself, but for what lies where others do."""
+        return self.sources.get(name, (name,))
+
+    @cached_property
+    def _seen(self) -> Mapping[str, str]:
+        """Views, and what has entries appended, with the tensors that they are."""
+        return {x.statement.name: str(x.statement.operands[0].name) for x in self.lines if x.statement.is_operand}
+
+    @cached_property
+    def _joined(self) -> Mapping[str, tuple[str, ...]]:
+        return {
+            x.statement.name: tuple(str(t.name) for t in x.statement.operands) for x in self.lines if x.statement.joins
+        }
+
+    @cached_property
+    def _cut(self) -> Mapping[str, str]:
+        return {x.statement.name: str(x.statement.operands[0].name) for x in self.lines if x.statement.cuts}
+
+    def seen_as(self, name: str, repeats: Iterable[Repeat] = ()) -> tuple[str, ...]:
+        """A name, and those of which it is a view: in the turns of repeats what enters them is itself."""
+        entering = {r.enters for repeat in repeats for r in (repeat, repeat.reverses) if r is not None}
+        found = [name]
+        while found[-1] in self._seen and found[-1] not in entering:
+            found.append(self._seen[found[-1]])
+        return tuple(found)
+
+    def root(self, name: str, repeats: Iterable[Repeat] = ()) -> str:
+        """The tensor that a name stands for, whatever dimensions it is seen in."""
+        return self.seen_as(name, repeats)[-1]
+
+    def parts(self, name: str, repeats: tuple[Repeat, ...] = ()) -> tuple[str, ...]:
+        """What is read where a tensor is read: itself, or what it was joined of."""
+        root = self.root(name, repeats)
+        each = (self.parts(part, repeats) for part in self._joined.get(root, ()))
+        return tuple(dict.fromkeys(part for parts in each for part in parts)) or (root,)
+
+    def path(self, name: str, part: str, repeats: tuple[Repeat, ...] = ()) -> tuple[str, ...]:
+        """A name, and those by which it comes to one of its parts."""
+        seen = self.seen_as(name, repeats)
+        if seen[-1] == part:
+            return seen
+        ways = (operand for operand in self._joined[seen[-1]] if part in self.parts(operand, repeats))
+        return (*seen, *self.path(next(ways), part, repeats))
+
+    def wholes(self, name: str, repeats: tuple[Repeat, ...] = ()) -> Iterator[str]:
+        """What a slice is a part of, and what that is a part of."""
+        while (name := self.root(name, repeats)) in self._cut:
+            name = self.root(self._cut[name], repeats)
+            yield name
+
+    def whole(self, name: str) -> str:
+        """What a tensor is, or is a part of, at last."""
+        return (self.root(name), *self.wholes(name))[-1]
+
+    def copied(self, line: Line) -> tuple[Tensor, ...]:
+        """What a statement copies: of what it joins or appends what is declared, unless nothing but its fuse uses what it makes."""
+        statement = line.statement
+        made_back = line.backward and not statement.again
+        if (
+            not (statement.joins or statement.appends)
+            or made_back
+            or (line.fuse is not None and not self._leaves(statement.name, line.fuse))
+        ):
+            return ()
+        operands = {str(tensor.name): tensor for tensor in statement.operands[1 if statement.appends else 0 :]}
+        outside = (name for name in operands if self.declared.issuperset(self.origins(name)))
+        return tuple(operands[name] for name in outside if self.whole(name) not in self._joined)
+
+    def _leaves(self, name: str, fuse: Fuse) -> bool:
+        """Whether what is joined in a fuse is used outside of it, or returned, under any of its names."""
+        users = [line for line in self.lines if name in (str(t.name) for t in line.statement.operands)]
+        carried = {repeat.leaves for line in self.lines for repeat in line.repeats}
+        if not users or name in self.returned or name in carried:
+            return True
+        if any(line.fuse is not fuse and (line.fuse is None or line.fuse.undoes is not fuse) for line in users):
+            return True
+        return any(self._leaves(line.statement.name, fuse) for line in users if line.statement.lies)

@@ -1,0 +1,132 @@
+"""What a program in plain values is made of: arrays, turns, and acts, which make arrays of others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from symroof.formula import Formula, Frozen
+from symroof.proof.masks import Masked
+
+PRODUCT, SUM, DIFFERENCE, MAXIMUM, EXCHANGE, FUNCTION = "*", "+", "-", "max", "->", "function"
+# How what an act makes may lie where its operands lie.
+VIEW, SLICE, CONCAT, APPEND = "view", "slice", "concat", "append"
+
+
+class Array(Frozen):
+    """``role`` says where it comes from; it is empty where a statement makes it. ``dtype`` is the name of its type,
+    ``split`` its labels with the axes of a mesh that split them, ``frozen`` whether it comes from outside and is not trained,
+    ``shared`` whether all turns have the same."""
+
+    name: str
+    labels: tuple[str, ...]
+    bits: int
+    role: str
+    dtype: str = ""
+    split: frozenset[tuple[str, str]] = frozenset()
+    frozen: bool = False
+    shared: bool = False
+
+    @property
+    def integer(self) -> bool:
+        return self.dtype.startswith("int")
+
+    @property
+    def still(self) -> bool:
+        """Whether it has no gradient, whatever is made of it."""
+        return self.integer or self.frozen
+
+
+class Turn(Frozen):
+    """A repeat: ``place`` tells it from others, ``leaves`` is what the next turn takes as what ``enters``. Where nothing leaves
+    the turns are microbatches: each goes forward and back before the next."""
+
+    place: int
+    times: Formula
+    leaves: str
+    enters: str = ""
+
+    @property
+    def batch(self) -> bool:
+        return not self.leaves
+
+
+class Act(Frozen):
+    """A statement: a product, a sum, a difference, an exchange of layouts, or a function, by its ``kind``.
+
+    With nothing contracted, a row of N elements ``over`` a label takes ``each`` N + ``row`` operations; a function is counted by
+    its first operand. ``back_each`` and ``back_row`` are what the derivative of a function takes, and ``kept`` is what that reads
+    beside the gradient: operands, result, nothing, or divisor. The last operands of a function may be ``gains``; one that
+    ``reshapes`` makes other dimensions of the same elements. What it makes may be ``laid`` where its operands are: as a view, a
+    slice of one, several behind one another, or one that entries were appended to. What a fuse of the number ~n works on is made as in the fuse n.
+
+    One that goes ``back`` is of the backward pass: it makes a part of the gradient ``of`` an array, or all of it, and
+    ``undoes`` an act for its operand at a ``place``, or adds up what several of them gave. What is ``masked`` is what its fuse
+    leaves out of it. It may make what another act made ``again``, for those that go back.
+    """
+
+    result: str
+    operands: tuple[str, ...]
+    kind: str
+    each: Fraction
+    row: Fraction = Fraction(0)
+    over: str | None = None
+    function: str = ""
+    turns: tuple[Turn, ...] = ()
+    fuse: int | None = None
+    gathers: bool = False  # rows of the first operand alone are read, as many as the result has
+    reshapes: bool = False
+    laid: str = ""
+    gains: int = 0
+    back_each: Fraction = Fraction(0)
+    back_row: Fraction = Fraction(0)
+    kept: str = "operands"
+    back: bool = False
+    of: str = ""
+    undoes: str = ""
+    place: int = 0
+    masked: Masked | None = None
+    again: str = ""
+
+    @property
+    def multiplies(self) -> bool:
+        return self.kind == PRODUCT
+
+    @property
+    def exchanges(self) -> bool:
+        return self.kind == EXCHANGE
+
+    @property
+    def views(self) -> bool:
+        return self.laid == VIEW
+
+    @property
+    def lies(self) -> bool:
+        """Whether its result is in memory where its operands are: nothing is read or written, but for what is copied there."""
+        return self.exchanges or bool(self.laid)
+
+    @property
+    def sums(self) -> bool:
+        """Whether it sums a single operand, or takes its maximum: one operation less for each element of the result."""
+        return self.kind in (SUM, MAXIMUM) and len(self.operands) == 1
+
+    @property
+    def without_elements(self) -> Act:
+        """What rows take beside their elements."""
+        return replace(self, each=Fraction(0))
+
+    @property
+    def shares_out(self) -> bool:
+        """Whether the chips of a mesh may share the work out otherwise than the result lies: what multiplies or sums, and
+        what goes back, but for other dimensions of the same elements."""
+        return self.multiplies or self.sums or (self.back and not (self.again or self.reshapes or self.lies))
+
+    @property
+    def adds(self) -> bool:
+        """Whether it adds its operands up, element by element, or hands one on: sums that are not whole may come in."""
+        return self.exchanges or (self.kind in (SUM, DIFFERENCE) and len(self.operands) > 1)
+
+    @property
+    def needs(self) -> tuple[tuple[str, str | None], ...]:
+        """The operands; with one whose rows are gathered, the array that has as many."""
+        return tuple((n, self.result if self.gathers and i == 0 else None) for i, n in enumerate(self.operands))

@@ -1,0 +1,149 @@
+"""What lies in memory where other tensors do: a slice of one, several behind one another, a cache with entries appended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sympy import Add
+
+from symroof.algebra.rational import sign_of
+from symroof.errors import suggestion
+from symroof.model.dtype import Dim, Tensor
+from symroof.model.functions import APPEND, APPENDED, CONCAT, CUT, JOINED, SLICE
+from symroof.model.nodes import sized
+from symroof.model.program import Program, Statement
+from symroof.reading.scanner import Token
+from symroof.reading.size_formulas import SizeReader
+from symroof.symbols import symbol
+
+LYING = (CUT, JOINED, APPENDED)
+
+
+class JoinReader(SizeReader):
+    def _lying(self, name: Token, function: Token) -> Statement:
+        """slice(x, T, n), concat(a, b) -> type, or append(cache, x, S)."""
+        self.expect("(")
+        read = {CUT: self._slice, JOINED: self._concat, APPENDED: self._append}[function.text]
+        return read(name, function)
+
+    def _read_operand(self) -> tuple[Token, Tensor]:
+        token = self.take("word", "a tensor")
+        token = self._seen(token, self._renamed(token))
+        return token, self._operand(token)
+
+    def _along(self, token: Token, tensor: Tensor) -> tuple[Dim, Token]:
+        """A dimension of a tensor, and where it stands."""
+        label = self.next() if self.token.kind == "number" else self.take("word", "a dimension")
+        if label.text not in tensor.labels:
+            expected, near = f"one of {', '.join(tensor.labels)}", suggestion(label.text, tensor.labels)
+            raise self.error(f"{token.text} has no dimension {label.text}", expected, near, token=label)
+        return next(dim for dim in tensor.dims if dim.label == label.text), label
+
+    def _require_unsplit(self, name: str, tensor: Tensor, dim: Dim, place: Token) -> None:
+        if dim.axes:
+            whole = replace(tensor, name=None, dims=tuple(replace(d, axes=()) if d == dim else d for d in tensor.dims))
+            cure = f"it whole on every chip: {name}_whole = {name} -> {whole}"
+            raise self.error(f"{name} is {tensor}, and is split along {dim.label}", cure, token=place)
+
+    def _slice(self, name: Token, function: Token) -> Statement:
+        """A part of a tensor along one dimension."""
+        token, tensor = self._read_operand()
+        self.expect(",")
+        whole, place = self._along(token, tensor)
+        self._require_unsplit(token.text, tensor, whole, place)
+        self.expect(",", "',' and how many places, as in slice(x, T, n)")
+        place = self.token
+        part = self._dim()
+        if part.axes or part.label in tensor.labels:
+            shown = f"{part} is a dimension of {token.text}" if part.label in tensor.labels else f"{part} is split"
+            raise self.error(shown, "a size of its own for the part: a name or a number", token=place)
+        self.expect(")")
+        result = replace(tensor, dims=tuple(part if dim == whole else dim for dim in tensor.dims))
+        place = self.following
+        if self.accept("->"):
+            stated = self._type((tensor,))
+            if (stated.dtype, {*stated.dims}) != (result.dtype, {*result.dims}):
+                shown = (
+                    f"slice({token.text}, {whole.label}, {part.label}) is {replace(result, name=None)}, not {stated}"
+                )
+                raise self.error(shown, str(replace(result, name=None)), token=place)
+            result = stated
+        self.sliced.append((token, whole.label, part.label))
+        return Statement("function", (tensor,), replace(result, name=name.text), SLICE)
+
+    def _concat(self, name: Token, function: Token) -> Statement:
+        """Tensors behind one another along the one dimension in which they differ."""
+        tokens, operands = [], list[Tensor]()
+        while not operands or self.accept(","):
+            token, tensor = self._read_operand()
+            tokens.append(token)
+            operands.append(tensor)
+        self.expect(")", "',' or ')'")
+        call = f"concat({', '.join(token.text for token in tokens)})"
+        if len(operands) < 2:
+            raise self.error(f"{call} joins one tensor", "two tensors, as in concat(a, b)", token=function)
+        place = self.following
+        if not self.accept("->"):
+            expected = "-> and a type that says how long it is, as in c = concat(a, b) -> bf16[B, U]"
+            raise self.error(f"{name.text} has no type", expected)
+        stated = self._type(operands)
+        for token, tensor in zip(tokens, operands, strict=True):
+            lacks, more = ({*a.labels} - {*b.labels} for a, b in ((stated, tensor), (tensor, stated)))
+            if tensor.dtype != stated.dtype:
+                raise self.error(f"{token.text} is {tensor}, and {name.text} is {stated}", "one type", token=token)
+            if len(lacks) != 1 or len(more) != 1 or not lacks <= self._joined_along(operands, stated):
+                shown = f"{token.text} is {tensor}, which is no part of {stated}"
+                raise self.error(shown, f"the dimensions of {name.text}, but for one that is shorter", token=token)
+            (short,) = (dim for dim in tensor.dims if dim.label in more)
+            self._require_unsplit(token.text, tensor, short, token)
+        (long,) = (dim for dim in stated.dims if dim.label in self._joined_along(operands, stated))
+        if long.axes:
+            raise self.error(f"{stated} is split along {long.label}, of which it has parts", "it whole", token=place)
+        parts = tuple(label for tensor in operands for label in tensor.labels if label not in stated.labels)
+        self.joined.append((long.label, parts, place))
+        return Statement(
+            "function", tuple(operands), replace(stated, name=name.text), replace(CONCAT, operands=len(operands))
+        )
+
+    @staticmethod
+    def _joined_along(operands: list[Tensor], stated: Tensor) -> set[str]:
+        """The dimension that a type has and none of what is joined."""
+        return {label for label in stated.labels if all(label not in tensor.labels for tensor in operands)}
+
+    def _append(self, name: Token, function: Token) -> Statement:
+        """A cache with new entries written into it: its dimension counts them."""
+        cache, tensor = self._read_operand()
+        self.expect(",", "',' and the entries, as in append(cache, x, S)")
+        entries, new = self._read_operand()
+        self.expect(",", "',' and a dimension of the cache, as in append(cache, x, S)")
+        grown, _ = self._along(cache, tensor)
+        self.expect(")")
+        more = [label for label in new.labels if label not in tensor.labels]
+        lacks = {*tensor.labels} - {*new.labels}
+        if new.dtype != tensor.dtype or lacks != {grown.label} or len(more) > 1:
+            one = replace(tensor, name=None, dims=tuple(dim for dim in tensor.dims if dim != grown))
+            shown = f"{entries.text} is {new}, and {cache.text} is {tensor}"
+            raise self.error(
+                shown, f"one entry, {one}, or several: with a size of their own for {grown}", token=entries
+            )
+        if cache.text not in self.outside:
+            raise self.error(f"{cache.text} is made here", "a cache or an input, which has room for them", token=cache)
+        self.sliced += ((cache, grown.label, label) for label in more)
+        return Statement("function", (tensor, new), replace(tensor, name=name.text), APPEND)
+
+    def _require_parts(self, program: Program) -> None:
+        """What is joined is as long as its parts; what is cut holds all of its slices, which are different places of it."""
+        for long, parts, place in self.joined:
+            if program.resolved(sized(long) - Add(*map(sized, parts))).expand() != 0:
+                together = " + ".join(parts)
+                raise self.error(f"nothing says that {long} is {together}", f"where {long} = {together}", token=place)
+        least_one, slices = frozenset(map(symbol, program.sizes)), dict[tuple[str, str], list[str]]()
+        for token, whole, part in self.sliced:
+            cut = slices.setdefault((token.text, whole), [])
+            cut.append(part)
+            left = program.resolved(sized(whole) - Add(*map(sized, cut))).expand()
+            if left != 0 and sign_of(left, least_one, weak=True) not in (0, 1):
+                together = " + ".join(cut)
+                several = "" if len(cut) == 1 else f": {len(cut)} slices are so many different places"
+                shown = f"nothing says that {token.text} has {together} along {whole}{several}"
+                raise self.error(shown, f"sizes that tell: where {whole} = {together} + P", token=token)

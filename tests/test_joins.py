@@ -1,0 +1,288 @@
+"""Slices, what is joined, and caches that grow: they lie in memory where other tensors do. Held against finite differences, against
+NumPy, and against programs that say it without them."""
+
+import pytest
+from test_training import counted, require_differences, trained
+
+import symroof as sr
+from symroof.errors import CheckError, ReadingError, SymroofError
+from symroof.model import memory
+from symroof.model.statement_costs import amounts, traffic_of_tensors
+from symroof.reading.programs import read_program
+
+pytestmark = pytest.mark.part(4)
+
+GATED = """
+input x: bf16[B, D]; weight W: bf16[D, G]; weight V: bf16[F, D]; where G = 2*F
+h = x * W -> bf16[B, G]
+g = slice(h, G, F)
+u = slice(h, G, F)
+a = silu(g)
+m = a * u -> bf16[B, F]
+y = m * V -> bf16[B, D]
+"""
+TWO_WEIGHTS = """
+input x: bf16[B, D]; weight W1, W2: bf16[D, F]; weight V: bf16[F, D]
+g = x * W1 -> bf16[B, F]
+u = x * W2 -> bf16[B, F]
+a = silu(g)
+m = a * u -> bf16[B, F]
+y = m * V -> bf16[B, D]
+"""
+PREFIX = """
+input x: bf16[B, T, D]; weight m: bf16[B, P, D]; weight W: bf16[D, F]; where U = T + P
+c = concat(m, x) -> bf16[B, U, D]
+y = c * W -> bf16[B, U, F]
+"""
+ROTATED = """
+input x: bf16[T, D]; input c, s: bf16[T, H]; weight W: bf16[D, H]; weight V: bf16[H, D]; where H = 2*J
+q = x * W -> bf16[T, H]
+q1 = slice(q, H, J)
+q2 = slice(q, H, J)
+n = scale(q2)
+r = concat(n, q1) -> bf16[T, H]
+e = q * c -> bf16[T, H]
+f = r * s -> bf16[T, H]
+z = e + f
+y = z * V -> bf16[T, D]
+"""
+PROGRAMS = {
+    "gated": GATED,
+    "prefix": PREFIX,
+    "rotated": ROTATED,
+    "a part alone": "input x: bf16[B, T, D]; weight W: bf16[D, F]; where T = n + P; l = slice(x, T, n); y = l * W -> bf16[B, n, F]",
+    "a part and the whole": "input x: bf16[B, D]; weight W: bf16[D, G]; where G = F + K; h = x * W -> bf16[B, G]; g = slice(h, G, F); s = square(g); p = softmax(h); q = p * p -> bf16[B]; r = s * s -> bf16[B]",
+    "a part of a part": "input x: bf16[B, D]; where D = 2*E, E = 2*F; e = slice(x, D, E); f = slice(e, E, F); g = slice(e, E, F); y = f * g -> bf16[B]; z = e * e -> bf16[B]",
+    "along two": "input x: bf16[T, D]; where T = P + Q, D = E + F; p = slice(x, T, P); e = slice(x, D, E); y = p * p -> bf16[P]; z = e * e -> bf16[T]",
+    "of a weight": "input x: bf16[B, D]; weight W: bf16[D, G]; where G = F + K; w = slice(W, G, F); v = slice(W, G, K); y = x * w -> bf16[B, F]; z = x * v -> bf16[B, K]",
+    "joined of what is made": "input x: bf16[B, D]; weight W: bf16[D, F]; weight V: bf16[D, K]; weight U: bf16[G, D]; where G = F + K; a = x * W -> bf16[B, F]; b = x * V -> bf16[B, K]; s = silu(b); c = concat(a, s) -> bf16[B, G]; y = c * U -> bf16[B, D]; z = a * a -> bf16[B]",
+    "joined twice": "input x: bf16[B, D]; input u: bf16[B, E]; weight W: bf16[D, D2]; where D2 = D, F = D + E, G = F + D; h = x * W -> bf16[B, D2]; c = concat(h, u) -> bf16[B, F]; d = concat(c, x) -> bf16[B, G]; y = d * d -> bf16[B]; z = c * c -> bf16[B]",
+    "in a fuse": "input q: bf16[B, T, H]; cache K: bf16[B, P, H]; input k: bf16[B, T, H]; where S = P + T; fuse { c = concat(K, k) -> bf16[B, S, H]; s = q * c -> bf16[B, T, S]; p = softmax(s, S); o = p * c -> bf16[B, T, H] }",
+    "in a fuse and out": "input q: bf16[B, T, H]; cache K: bf16[B, P, H]; input k: bf16[B, T, H]; where S = P + T; fuse { c = concat(K, k) -> bf16[B, S, H]; s = q * c -> bf16[B, T, S]; p = softmax(s, S); o = p * c -> bf16[B, T, H] }; z = c * c -> bf16[B]",
+    "repeated": "input x: bf16[B, D]; weight W: bf16[D, G]; weight V: bf16[F, D]; where G = 2*F; repeat 2 as x = y { h = x * W -> bf16[B, G]; g = slice(h, G, F); u = slice(h, G, F); a = silu(g); m = a * u -> bf16[B, F]; v = m * V -> bf16[B, D]; y = x + v }",
+    "of what all turns share": "input x: bf16[B, D]; input t: bf16[B, E]; weight W: bf16[D, D2]; where E = 2*D, D2 = D; repeat 2 as x = y { a = slice(t, E, D); b = slice(t, E, D); c = a * b -> bf16[B, D]; h = x * W -> bf16[B, D2]; k = h[D2 -> D] * c -> bf16[B, D]; y = x + k }",
+    "what leaves a turn": "input x: bf16[B, D]; weight W: bf16[D, F]; where D = 2*F; repeat 2 as x = y { h = x * W -> bf16[B, F]; g = silu(h); y = concat(h, g) -> bf16[B, D] }; z = y * y -> bf16[B]",
+    "made again": "input x: bf16[B, D]; weight W: bf16[D, G]; weight V: bf16[F, D]; where G = 2*F; recompute { h = x * W -> bf16[B, G]; g = slice(h, G, F); u = slice(h, G, F); a = silu(g); m = a * u -> bf16[B, F]; c = concat(a, m) -> bf16[B, G] }; q = square(c); y = m * V -> bf16[B, D]",
+    "numbers": "input x: bf16[B, 192]; a = slice(x, 192, 128); b = slice(x, 192, 64); c = concat(b, a) -> bf16[B, 192]; y = c * c -> bf16[B]".replace(
+        "192", "6"
+    )
+    .replace("128", "4")
+    .replace("64", "2"),
+    "seen otherwise": "input x: bf16[B, D]; weight W: bf16[D, E]; where E = 2*F, F = K*H; h = x * W -> bf16[B, E]; a = slice(h, E, F); b = slice(h, E, F); v = a -> bf16[B, K, H]; w = b -> bf16[B, K, H]; y = v * w -> bf16[B, K]; c = concat(b, a) -> bf16[B, E]; r = c -> bf16[B, 2, K, H]; z = r * v -> bf16[B, K, 2]",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients_are_those_of_finite_differences_and_everything_is_counted_in_loops(name):
+    require_differences(trained(PROGRAMS[name]), tolerance=1e-5)
+    assert {step.check.status for step in counted(PROGRAMS[name])} == {"proved"}
+    assert {step.check.status for step in counted(PROGRAMS[name], training=False)} == {"proved"}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_printed_is_read_back(name):
+    program = read_program(PROGRAMS[name])
+    again = read_program(str(program))
+    assert str(again) == str(program)
+    assert again == program
+
+
+def costs(text: str, **options):
+    program = read_program(text)
+    return {**amounts(program, "fma"), **traffic_of_tensors(program)}, program.cost("fma")
+
+
+def test_a_fused_gate_costs_what_two_weights_cost_but_reads_its_input_once():
+    sizes = {"B": 8, "D": 64, "F": 96}
+    one, other = (sr.derive(text, on="h100", at=sizes) for text in (GATED, TWO_WEIGHTS))
+    for name in ("flops", "params", "ops", "writes"):
+        assert one.value(name) == other.value(name) - (2 * 8 * 96 if name == "writes" else 0), name
+    # x is read once less, and where two weights stand g is written by the one and read by the other
+    assert other.value("reads") - one.value("reads") == 2 * 8 * 64 + 2 * 8 * 96
+    trained_one, trained_other = (sr.derive(text, on="h100", at=sizes, training=True) for text in (GATED, TWO_WEIGHTS))
+    for name in ("flops", "ops", "gradients"):  # the gradients of x that come through two weights are added
+        assert trained_other.value(name) - trained_one.value(name) == (8 * 64 if name == "ops" else 0), name
+    assert trained_one.value("saved") == trained_other.value("saved")
+
+
+def test_what_is_made_is_written_into_its_place_and_what_is_declared_is_copied():
+    d = sr.derive(PREFIX, on="h100", at="B=2,T=3,P=5,D=4,F=6")
+    prefix, x, weight, y = 2 * 2 * 5 * 4, 2 * 2 * 3 * 4, 2 * 4 * 6, 2 * 2 * 8 * 6
+    assert d.value("reads") == 2 * (prefix + x) + weight
+    assert d.value("writes") == prefix + x + y
+    made = "input x: bf16[B, T, D]; weight m: bf16[B, P, D]; weight W: bf16[D, F]; where U = T + P; h = square(x); c = concat(m, h) -> bf16[B, U, D]; y = c * W -> bf16[B, U, F]"
+    d = sr.derive(made, on="h100", at="B=2,T=3,P=5,D=4,F=6")
+    assert d.value("reads") == x + 2 * prefix + x + weight
+    assert d.value("writes") == prefix + x + y
+
+
+def test_a_fuse_copies_nothing_that_it_alone_uses():
+    inside, out = (sr.derive(PROGRAMS[n], on="h100", at="B=2,T=1,P=7,H=4") for n in ("in a fuse", "in a fuse and out"))
+    q, cache, new, o = 2 * 2 * 4, 2 * 2 * 7 * 4, 2 * 2 * 4, 2 * 2 * 4
+    assert inside.value("reads") == q + cache + new
+    assert inside.value("writes") == o
+    assert out.value("bytes(c)") == 2 * (cache + new)
+    assert out.value("bytes(z)") == cache + new + 2 * 2
+
+
+GROWN = """
+input q: bf16[B, H]; cache K: bf16[B, S, H]; weight W: bf16[H, E]; where E = H
+{new}
+c = append(K, k, S)
+fuse {{
+  s = q * c -> bf16[B, S]
+  p = softmax(s, S)
+  o = p * c -> bf16[B, H]
+}}
+"""
+
+
+def test_a_cache_that_grows_is_read_whole_and_its_entries_alone_are_written():
+    made = GROWN.format(new="n = q * W -> bf16[B, E]; k = n -> bf16[B, H]")
+    d = sr.derive(made, on="h100", at="B=2,S=9,H=4")
+    q, cache, entry = 2 * 2 * 4, 2 * 2 * 9 * 4, 2 * 2 * 4
+    assert d.value("reads") == q + 2 * 4 * 4 + q + cache
+    assert d.value("writes") == entry + q
+    declared = GROWN.replace("weight W: bf16[H, E]; where E = H", "input k: bf16[B, H]").format(new="")
+    d = sr.derive(declared, on="h100", at="B=2,S=9,H=4")
+    assert (d.value("reads"), d.value("writes")) == (entry + q + cache, entry + q)
+    with pytest.raises(SymroofError, match="entries appended"):
+        sr.derive(declared, on="h100", training=True)
+
+
+def test_several_entries_have_room():
+    text = "input K: bf16[B, S, H]; input k: bf16[B, n, H]; {}c = append(K, k, S); y = c * c -> bf16[B]"
+    with pytest.raises(ReadingError, match="nothing says that K has n along S"):
+        read_program(text.format(""))
+    d = sr.derive(text.format("where S = n + P; "), on="h100", at="B=2,n=3,P=4,H=5")
+    assert d.value("bytes(c)") == 2 * 2 * 2 * 3 * 5
+    assert d.value("reads(y)") == 2 * 2 * 7 * 5
+
+
+def test_the_order_of_slices_and_of_statements_changes_nothing():
+    lines = GATED.strip().split("\n")
+    other = "\n".join([*lines[:2], lines[3], lines[2], *lines[4:]])
+    for options in ({}, {"training": True}):
+        one, two = (sr.derive(text, on="h100", at="B=8,D=64,F=96", **options) for text in (GATED, other))
+        for name in ("flops", "ops", "reads", "writes", *(("saved",) if options else ())):
+            assert one.value(name) == two.value(name), name
+
+
+MESHED = {
+    "data parallel": (ROTATED.replace("[T", "[T_X"), True),
+    "heads": (GATED.replace("W: bf16[D,", "W: bf16[D_X,").replace("x: bf16[B, D]", "x: bf16[B, D_X]"), False),
+    "batch": (PREFIX.replace("[B", "[B_X").replace("[D, F]", "[D, F_Y]").replace("U, F]", "U, F_Y]"), False),
+    "a gathered part": (
+        PROGRAMS["joined of what is made"]
+        .replace("bf16[B, ", "bf16[B_X, ")
+        .replace("[B]", "[B_X]")
+        .replace("[D, F]", "[D_Y, F]"),
+        False,
+    ),
+    "of a part": (PROGRAMS["a part of a part"].replace("[B", "[B_X"), False),
+    "of a weight": (PROGRAMS["of a weight"].replace("[D, G]", "[D_X, G]").replace("[B", "[B_Y"), False),
+}
+
+
+@pytest.mark.parametrize("name", MESHED)
+@pytest.mark.parametrize("training", [False, True])
+def test_chips_share_out_what_is_cut_and_joined(name, training):
+    """Each step is proved on played meshes; what is split along its rows alone is shared out evenly."""
+    text, shared = MESHED[name]
+    d = sr.derive(text, on="tpu-v5e", mesh="X, Y=2 on ICI", training=training)
+    assert {step.check.status for step in d.steps} == {"proved"}
+    sizes = {"T": 8, "D": 8, "J": 8}
+    if shared and not training:
+        one = sr.derive(text, on="tpu-v5e", mesh="X, Y=2 on ICI", at={**sizes, "X": 4})
+        alone = sr.derive(text.replace("_X", ""), on="tpu-v5e", at=sizes)
+        weights = alone.value("weights")  # every chip reads them whole
+        assert 4 * one.value("flops_per_chip") == alone.value("flops")
+        assert 4 * (one.value("bytes_per_chip") - weights) == alone.value("bytes") - weights
+
+
+REFUSED = {
+    "h = slice(x, D, D)": "D is a dimension of x",
+    "h = slice(x, Q, F)": "x has no dimension Q",
+    "h = slice(x, D, F)": "nothing says that x has F along D",
+    "where D = F + P; h = slice(x, D, F); g = slice(x, D, F)": r"nothing says that x has F \+ F along D: 2 slices",
+    "where D = 2*F; h = slice(x, D, F) -> bf16[B, D]": r"slice\(x, D, F\) is bf16\[B, F\]",
+    "where D = 2*F; h = slice(x, D)": "how many places",
+    "h = concat(x, u)": "h has no type",
+    "h = concat(x) -> bf16[B, F]": "joins one tensor",
+    "h = concat(x, u) -> bf16[B, F]": r"nothing says that F is D \+ E",
+    "where F = D + E; h = concat(x, u) -> bf16[F, B, Q]": "is no part of",
+    "where F = D + E; h = concat(x, u) -> fp32[B, F]": "one type",
+    "where F = D + E; h = concat(x, v) -> bf16[B, F]": "is no part of",
+    "h = append(x, v, D)": "one entry",
+    "h = square(x); k = append(h, x, D)": "is made here|one entry",
+    "where D = 2*F; h = slice(w, D, F)": "split along D",
+    "where D = F + P; h = slice(x, D, F_X)": "is split",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_does_not_fit_is_refused_with_its_place(text):
+    head = "input x: bf16[B, D]; input u: bf16[B, E]; input v: bf16[C, G]; input w: bf16[B, D_X]; mesh X = 2 on ICI; "
+    used = "; ".join(
+        f"{name}_used = {name} * {name} -> bf16[{label}]" for name, label in zip("xuv", "BBC", strict=True)
+    )
+    with pytest.raises(ReadingError, match=REFUSED[text]) as caught:
+        read_program(f"{head}{text}; {used}; w2 = w * w -> bf16[B]")
+    assert caught.value.span is not None or "line" in str(caught.value)
+
+
+def refused(text, **options):
+    with pytest.raises(CheckError):
+        counted(text, **options)
+
+
+def test_a_producer_that_copies_nothing_is_refused(monkeypatch):
+    monkeypatch.setattr(memory.Memory, "copied", lambda self, line: ())
+    refused(PREFIX, training=False)
+
+
+def test_a_producer_that_reads_what_is_joined_as_one_tensor_is_refused(monkeypatch):
+    monkeypatch.setattr(memory.Memory, "parts", lambda self, name, repeats=(): (self.root(name, repeats),))
+    refused(PROGRAMS["joined of what is made"], training=False)
+
+
+def test_a_producer_that_reads_a_part_beside_the_whole_is_refused(monkeypatch):
+    text = "input x: bf16[B, D]; weight W: bf16[D, F]; where D = 2*E; e = slice(x, D, E); fuse { h = x * W -> bf16[B, F]; n = e * e -> bf16[B]; z = h * n -> bf16[B, F] }"
+    assert {step.check.status for step in counted(text, training=False)} == {"proved"}
+    monkeypatch.setattr(memory.Memory, "wholes", lambda self, name, repeats=(): iter(()))
+    refused(text, training=False)
+
+
+@pytest.mark.parametrize("fault", ["swapped", "forgotten", "of one alone"])
+def test_a_gradient_of_slices_that_lies_elsewhere_is_refused(fault, monkeypatch):
+    from symroof.model import backward
+
+    honest = backward.backward_of
+
+    def faulty(program):
+        found = honest(program)
+        *before, one, other = (s for s in found.body if s.undone and s.undone.statement in ("g", "u"))
+        assert not before
+        if fault == "swapped":
+            changed = {one.name: (other.operands[-1],), other.name: (other.operands[0], one.operands[-1])}
+        else:
+            changed = (
+                {other.name: (other.operands[-1],)} if fault == "of one alone" else {other.name: other.operands[:1] * 2}
+            )
+        body = tuple(_with(s, changed.get(s.name)) for s in found.body)
+        return _with_body(found, body)
+
+    monkeypatch.setattr(backward, "backward_of", faulty)
+    refused(GATED)
+
+
+def _with(statement, operands):
+    from dataclasses import replace
+
+    return statement if operands is None else replace(statement, operands=operands)
+
+
+def _with_body(found, body):
+    from dataclasses import replace
+
+    return replace(found, body=body)
