@@ -1,14 +1,20 @@
 """Slices, what is joined, and caches that grow: they lie in memory where other tensors do. Held against finite differences, against
 NumPy, and against programs that say it without them."""
 
+import re
+from dataclasses import replace
+from itertools import count
+from math import prod
+
+import numpy as np
 import pytest
-from test_training import counted, require_differences, trained
+from test_training import at, counted, random_program, require_differences, trained
 
 import symroof as sr
 from symroof.errors import CheckError, ReadingError, SymroofError
-from symroof.model import memory
-from symroof.model.statement_costs import amounts, traffic_of_tensors
+from symroof.model import backward, memory
 from symroof.reading.programs import read_program
+from symroof.symbols import expression
 
 pytestmark = pytest.mark.part(4)
 
@@ -85,11 +91,6 @@ def test_what_is_printed_is_read_back(name):
     again = read_program(str(program))
     assert str(again) == str(program)
     assert again == program
-
-
-def costs(text: str, **options):
-    program = read_program(text)
-    return {**amounts(program, "fma"), **traffic_of_tensors(program)}, program.cost("fma")
 
 
 def test_a_fused_gate_costs_what_two_weights_cost_but_reads_its_input_once():
@@ -255,8 +256,6 @@ def test_a_producer_that_reads_a_part_beside_the_whole_is_refused(monkeypatch):
 
 @pytest.mark.parametrize("fault", ["swapped", "forgotten", "of one alone"])
 def test_a_gradient_of_slices_that_lies_elsewhere_is_refused(fault, monkeypatch):
-    from symroof.model import backward
-
     honest = backward.backward_of
 
     def faulty(program):
@@ -270,19 +269,98 @@ def test_a_gradient_of_slices_that_lies_elsewhere_is_refused(fault, monkeypatch)
                 {other.name: (other.operands[-1],)} if fault == "of one alone" else {other.name: other.operands[:1] * 2}
             )
         body = tuple(_with(s, changed.get(s.name)) for s in found.body)
-        return _with_body(found, body)
+        return replace(found, body=body)
 
     monkeypatch.setattr(backward, "backward_of", faulty)
     refused(GATED)
 
 
 def _with(statement, operands):
-    from dataclasses import replace
-
     return statement if operands is None else replace(statement, operands=operands)
 
 
-def _with_body(found, body):
-    from dataclasses import replace
+class Addressed:
+    """A program without braces on a chip with a memory of places: what lies somewhere has the same places, and each place that a
+    kernel needs is loaded once. A kernel is a contraction with the elementwise statements behind it, as programs say it; it writes
+    what it made where other kernels, or nobody, need some place of it."""
 
-    return replace(found, body=body)
+    def __init__(self, text, sizes):
+        self.sizes, self.places, self.types, self.new = sizes, {}, {}, count()
+        self.made, self.behind, self.reads = {}, {}, {}  # by place its kernel; by kernel what it needs
+        self.bytes, self.copied, self.order, self.cursor = {}, 0, {}, {}
+        self.used, self.joined = set(), set()
+        for line in text.split("\n"):
+            words = re.match(r"(input|weight) (.*): (\w+\[.*\])$", line)
+            if words:
+                for name in words[2].split(", "):
+                    self._new(name, words[3], None)
+            elif not line.startswith("where"):
+                self._run(*line.split(" = ", 1))
+        loaded = {k: {p for p in places if self.made[p] != k} for k, places in self.reads.items()}
+        returned = [{*places.flat} for name, places in self.places.items() if name not in self.used]
+        needed = set().union(*loaded.values(), *returned)
+        self.loads = self.copied + sum(self.bytes[p] for places in loaded.values() for p in places)
+        written = [places for name, places in self.order.items() if {*places.flat} & needed]
+        self.stores = self.copied + sum(self.bytes[p] for places in written for p in places.flat)
+
+    def _new(self, name, written, kernel):
+        dtype, labels = re.match(r"(\w+)\[(.*)\]", written).groups()
+        self.types[name] = (dtype, [x for x in labels.split(", ") if x])
+        shape = [self.sizes[x] for x in self.types[name][1]]
+        self.places[name] = np.array([next(self.new) for _ in range(prod(shape))]).reshape(shape)
+        self.made |= dict.fromkeys(self.places[name].flat, kernel)
+        self.bytes |= dict.fromkeys(self.places[name].flat, {"bf16": 2, "fp32": 4}[dtype])
+        if kernel is not None:
+            self.order[name] = self.places[name]
+
+    def _run(self, name, right):
+        right, _, written = (part.strip() for part in right.partition("->"))
+        operands = [x for x in re.split(r"\W+", right.partition("(")[2].split(")")[0] if "(" in right else right) if x]
+        called = right.partition("(")[0] if "(" in right else ""
+        if called == "slice":
+            x, whole, part = operands
+            axis, start = self.types[x][1].index(whole), self.cursor.get((x, whole), 0)
+            self.cursor[x, whole] = start + self.sizes[part]
+            self.types[name] = (self.types[x][0], [part if label == whole else label for label in self.types[x][1]])
+            self.places[name] = np.take(self.places[x], range(start, start + self.sizes[part]), axis)
+            operands = [x]
+            self.joined |= {name} if x in self.joined else set()
+        elif called == "concat":
+            labels = re.match(r"\w+\[(.*)\]", written)[1].split(", ")
+            axis = next(i for i, x in enumerate(labels) if all(x not in self.types[o][1] for o in operands))
+            self.types[name] = (self.types[operands[0]][0], labels)
+            self.places[name] = np.concatenate([self.places[o] for o in operands], axis)
+            outside = {o for o in operands if all(self.made[p] is None for p in self.places[o].flat)}
+            self.copied += sum(self.bytes[p] for o in outside - self.joined for p in self.places[o].flat)
+            self.joined.add(name)  # what was copied once is in its place
+        else:
+            operands = [x for x in operands if x in self.places]
+            every = {x for o in operands for x in self.types[o][1]}
+            widest = next((self.types[o] for o in operands if {*self.types[o][1]} == every), None)
+            written = written or f"{widest[0]}[{', '.join(widest[1])}]"
+            contracts = "*" in right and bool(every - {*re.match(r"\w+\[(.*)\]", written)[1].split(", ")})
+            kernels = [self.behind[k] for o in operands for p in self.places[o].flat if (k := self.made[p]) is not None]
+            last = max((k for k in kernels if k is not None), default=None)
+            kernel = last if last is not None and not contracts else len(self.reads)
+            self.behind[kernel] = kernel if contracts or last is not None else None
+            self._new(name, written, kernel)
+            self.reads.setdefault(kernel, set()).update(p for o in operands for p in self.places[o].flat)
+        self.used |= {*operands}
+
+
+TEXTS = [text for text in map(random_program, range(400)) if "slice" in text and "{" not in text]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_moves_is_what_moves_between_places(text):
+    program = read_program(text)
+    sizes = dict(zip(program.dimensions, (2, 3, 1, 2, 3, 1, 2, 3), strict=False))
+    for name, formula in program.where.items():
+        sizes[name] = int(at(expression(formula), sizes))
+    run, cost = Addressed(text, sizes), program.cost("fma")
+    assert (run.loads, run.stores) == (at(cost.reads, sizes), at(cost.writes, sizes))
+
+
+def test_there_are_programs_that_move():
+    assert len(TEXTS) > 80
+    assert sum("concat" in text for text in TEXTS) > 20

@@ -176,12 +176,15 @@ def at(value, sizes):
 
 def random_program(seed: int) -> str:
     """A few statements of all kinds on a few tensors; some in a fuse, some in a repeat."""
-    random, sizes = Random(seed), "BDFH"
+    random, sizes, halves = Random(seed), "BDFH", dict(zip("BDFH", "PQRS", strict=True))
     known = {"x": "BD", "u": random.choice(("BD", "D", "BF")), "c": random.choice(("B", "BD", "F"))}
-    used, lines, declared = set(), [], []
+    used, lines, declared, cut, halved = set(), [], [], set[str](), set[tuple[str, str]]()
     for i in range(random.randint(3, 6)):
         name, t = f"t{i}", random.choice(list(known))
-        labels, kind = known[t], random.choice(("product", "product", "function", "sum", "times", "rows", "join"))
+        labels, kind = (
+            known[t],
+            random.choice(("product", "product", "function", "sum", "times", "rows", "join", "cut")),
+        )
         others = [o for o in known if set(known[o]) <= set(labels) and (o != t or random.random() < 0.2)]
         other = random.choice(others) if others else t
         if kind == "product":
@@ -190,6 +193,23 @@ def random_program(seed: int) -> str:
             declared.append(f"weight W{i}: bf16[{gone}, {new}]")
             known[name] = labels.replace(gone, new)
             lines.append((name, f"{t} * W{i} -> bf16[{', '.join(known[name])}]", {t}))
+            used.add(t)
+            continue
+        whole = [label for label in labels if label in halves and (t, label) not in halved]
+        if kind == "cut" and whole:
+            gone = random.choice(whole)
+            cut.add(gone)
+            halved.add((t, gone))
+            for part in (name, f"{name}b")[: random.randint(1, 2)]:
+                known[part] = labels.replace(gone, halves[gone])
+                lines.append((part, f"slice({t}, {gone}, {halves[gone]})", {t}))
+            same = [o for o in known if o != name and known[o] == known[name] and o not in ("x", "u", "c")]
+            if same and random.random() < 0.6 and not any("fp32" in right for _, right, _ in lines):
+                known[f"{name}c"] = labels
+                other = random.choice(same)
+                typed = f"bf16[{', '.join(labels)}]"
+                lines.append((f"{name}c", f"concat({name}, {other}) -> {typed}", {name, other}))
+                used |= lines[-1][2]
             used.add(t)
             continue
         pairs = [o for o in known if o != t and set(known[o]) & set(labels)]
@@ -222,14 +242,16 @@ def random_program(seed: int) -> str:
     if random.random() < 0.5:
         body[first : last + 1] = ["fuse {", *body[first : last + 1], "}"]
     elif random.random() < 0.5 and "x" in used:
-        names = [name for name, right, _ in lines[: last + 1] if known.get(name) == "BD" and "fp32" not in right]
+        names = [name for name, right, _ in lines[: last + 1] if known.get(name) == "BD"]
+        names = names if not any("fp32" in right for _, right, _ in lines) else []
         if names:
             last = [name for name, _, _ in lines].index(names[-1])
             later = {o for _, _, operands in lines[last + 1 :] for o in operands}
             inside = {name for name, _, _ in lines[:last]}
             if not later & inside and any("x" in operands for _, _, operands in lines[: last + 1]):
                 body[: last + 1] = [f"repeat 2 as x = {names[-1]} {{", *body[: last + 1], "}"]
-    return "\n".join((*heads, *declared, *body))
+    where = [f"where {label} = 2*{halves[label]}" for label in sorted(cut)]
+    return "\n".join((*heads, *declared, *where, *body))
 
 
 def require_differences(program, seed=3, tolerance=1e-4):
