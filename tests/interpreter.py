@@ -478,7 +478,7 @@ class Interpreter:
         self._take(statement, arrays[0], over)
         if not name.endswith("'"):
             return OTHERS[name][0](arrays, over)
-        named = [f"d{tensor.name}" for tensor in statement.operands]
+        named = [f"d{str(tensor.name).removesuffix('_again')}" for tensor in statement.operands]
         place = next((i for i, n in enumerate(named) if statement.name == n or statement.name.startswith(f"{n}_")), -1)
         return OTHERS[name[:-1].removesuffix("_gain")][1](
             arrays, over, place, [self._size(label) for label in statement.result.labels]

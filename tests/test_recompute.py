@@ -4,7 +4,7 @@ work is counted twice. Against finite differences and loops, and against the sam
 from dataclasses import replace
 
 import pytest
-from test_training import at, counted, random_program, require_differences, trained
+from test_training import all_of, at, counted, random_program, require_differences, trained
 
 import symroof as sr
 from symroof.errors import CheckError, ReadingError
@@ -71,7 +71,7 @@ def test_a_random_program_is_made_again_and_has_the_same_gradients(seed):
     require_differences(program, seed)
     assert {step.check.status for step in counted(text)} == {"proved"}
     one, other = amounts(program, "fma"), amounts(trained(whole), "fma")
-    put = dict.fromkeys(program.sizes, 7)
+    put = all_of(program, 7)
     assert at(one["saved"], put) <= at(other["saved"], put)
     assert at(one["flops_forward"], put) == at(other["flops_forward"], put)
     assert at(one["flops_backward"], put) >= at(other["flops_backward"], put)

@@ -170,6 +170,14 @@ def run(program: Program, seed: int = 0) -> tuple[Interpreter, dict[str, int], d
     return found, sizes, given
 
 
+def all_of(program: Program, size: int) -> dict[str, int]:
+    """Every size alike, and those that they define."""
+    sizes = dict.fromkeys(program.dimensions, size)
+    for name, formula in program.where.items():
+        sizes[name] = int(at(expression(formula), sizes))
+    return sizes
+
+
 def at(value, sizes):
     return value.subs({symbol(name): size for name, size in sizes.items()})
 

@@ -1,7 +1,7 @@
 """What one chip of a mesh does for a program: its part of the work and of the traffic, and what its links carry.
 
 A chip reads of each operand what it multiplies (gathered: whole; sliced: the slice) and writes what it computes (partial
-sums: all of them); exchanges touch no memory. A collective over the axes of one link keeps each of them busy: with N chips
+sums: all of them); what is exchanged is in memory before and behind the exchange, which itself is on the links alone. A collective over the axes of one link keeps each of them busy: with N chips
 in all and k directions together, (N - 1)/(N k) of the message for an all-gather; see :mod:`symroof.model.mesh_axes`.
 """
 
@@ -13,10 +13,10 @@ from sympy import Add, Expr, Integer, Mul
 
 from symroof.errors import ModelError
 from symroof.formula import Frozen
-from symroof.model.kernels import Fetched, fetched, kernels_of, owners_of, stored
+from symroof.model.kernels import Exchanged, Fetched, fetched, kernels_of, owners_of, stored
 from symroof.model.mesh import Split, axes_in, needed_split, split_of, under_part
 from symroof.model.mesh_axes import COLLECTIVES, SWITCHED, MeshAxis
-from symroof.model.nodes import Line, Repeat, turns_of
+from symroof.model.nodes import EXCHANGE, Line, Repeat, turns_of
 from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Program
 from symroof.model.statement_costs import contraction, elementwise
@@ -47,7 +47,8 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
     for line in program.lines:
         _require_whole_masks(line)
     places = {place.line.statement.name: place for place in placed(program)}
-    kept = stored(program)
+    exchanged = _exchanged(places.values(), program)
+    kept = stored(program, exchanged)
     found: dict[str, ChipCost] = {}
 
     def part(axes: Iterable[str]) -> Expr:
@@ -59,7 +60,7 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
             mine = [places[line.statement.name] for line in kernel if owners[line.statement.name] == owner]
             loads = tuple(
                 (str(one.tensor.name), turns * one.bytes / part(axes_in(form)))
-                for one in fetched(kernel, program)
+                for one in fetched(kernel, program, exchanged)
                 if owners[one.line.statement.name] == owner
                 for form in sorted(_forms_read(program, one, places), key=sorted)
             )
@@ -74,6 +75,20 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
             found[owner] = ChipCost(exact, flops, ops, loads, stores, sent, moves)
     order = [line.statement.name for line in program.lines]
     return dict(sorted(found.items(), key=lambda item: order.index(item[0])))
+
+
+def _exchanged(places: Iterable[Placed], program: Program) -> Exchanged:
+    """What leaves a chip: results that are exchanged, and operands that are brought to a statement. A function that is behind an
+    exchange cannot find on the chip what is in front of it."""
+    one = {axis.name for axis in program.mesh if axis.chips == 1}
+    every = ((place.line.statement, move) for place in places for move in place.moves if not {*move.axes} <= one)
+    found: set[str | tuple[str, str]] = set()
+    for statement, move in every:
+        if move.of in ("sums", "result") or statement.kind == EXCHANGE:
+            found.add(statement.name)
+        elif move.of == "operand":
+            found.add((statement.name, str(move.tensor.name)))
+    return frozenset(found)
 
 
 def _require_whole_masks(line: Line) -> None:

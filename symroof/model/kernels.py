@@ -8,7 +8,7 @@ statements of a fuse that has a contraction are one kernel; one of elementwise s
 have no contraction behind them. A kernel reads each tensor from outside once, and writes what another kernel uses, what the
 next turn of a repeat takes, what nothing uses, and the gradients that are asked for. The backward pass comes later: none of
 its statements joins a kernel of the forward pass. The backward of a fuse is one kernel that makes what was inside once more,
-from what it reads from outside. An exchange touches no memory: what it makes lies where the tensor lies that it moves; so
+from what it reads from outside. What an exchange makes lies where the tensor lies that it moves; so
 with views and slices, and with what is joined but for what that copies (:mod:`symroof.model.memory`). A slice of what the
 kernel reads is read with it.
 """
@@ -87,16 +87,24 @@ class Fetched(Frozen):
         return self.tensor.bytes * mask.reached / sized(mask.columns)
 
 
-def fetched(lines: tuple[Line, ...], program: Program) -> tuple[Fetched, ...]:
+# What leaves a chip of a mesh to be exchanged: results by name, and operands with the statement that they are brought to.
+Exchanged = frozenset["str | tuple[str, str]"]
+
+
+def fetched(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = frozenset()) -> tuple[Fetched, ...]:
     """What a kernel reads from memory, each tensor once: whole if some statement needs it whole, else the rows that each looks
-    up, whatever the order of the statements."""
+    up, whatever the order of the statements. What is exchanged comes from memory as well."""
     memory = program.memory
     if any(line.statement.lies for line in lines):
         copied = ((line, tensor) for line in lines for tensor in memory.copied(line))
         return tuple(Fetched(line, tensor, ((line.statement, tensor),)) for line, tensor in copied)
     on_chip = {line.statement.name for line in lines}
     on_chip |= {s.name for line in lines if line.fuse is not None for s in line.fuse.again if not s.lies}
-    on_chip |= {name for name, sources in memory.sources.items() if on_chip.issuperset(sources)}
+    on_chip -= exchanged
+    for line in program.lines:
+        made = line.statement
+        if made.lies and made.name not in exchanged and on_chip.issuperset(str(t.name) for t in made.operands):
+            on_chip.add(made.name)
     needs: list[tuple[str, Line, Statement, Tensor, bool]] = []
     for line in lines:
         again = () if line.fuse is None else (s for s in line.fuse.again if not s.lies)
@@ -104,13 +112,10 @@ def fetched(lines: tuple[Line, ...], program: Program) -> tuple[Fetched, ...]:
             for tensor, operand in zip(user.read, user.operands, strict=True):
                 name, entire = str(tensor.name), tensor is operand
                 parts = memory.parts(name, line.repeats) if entire else (memory.root(name, line.repeats),)
-                joined = parts != (memory.root(name, line.repeats),)
-                seen = () if joined and name in on_chip else parts
-                needs += (
-                    (part, line, user, tensor, entire)
-                    for part in seen
-                    if not on_chip & {part, *(() if joined else (name,))}
-                )
+                parts != (memory.root(name, line.repeats),)
+                here = on_chip if (user.name, name) not in exchanged else frozenset[str]()
+                seen = () if name in here else parts
+                needs += ((part, line, user, tensor, entire) for part in seen if part not in here)
     whole: dict[str, list[tuple[Statement, Tensor]]] = {}
     for part, _, user, tensor, entire in needs:
         if entire:
@@ -147,11 +152,11 @@ def _heads(lines: tuple[Line, ...], name: str) -> bool:
     return any(line.statement.name == name and line.statement.contracts for line in lines)
 
 
-def stored(program: Program) -> frozenset[str]:
+def stored(program: Program, exchanged: Exchanged = frozenset()) -> frozenset[str]:
     """What is written to memory: what another kernel reads, what leaves a turn, what nothing uses, and the gradients that
-    are asked for."""
+    are asked for; on a mesh what leaves the chip."""
     kernels = kernels_of(program)
-    kept = {str(one.tensor.name) for kernel in kernels for one in fetched(kernel, program)}
+    kept = {str(one.tensor.name) for kernel in kernels for one in fetched(kernel, program, exchanged)}
     kept |= {repeat.leaves for line in program.lines for repeat in line.repeats} | {*program.returned}
     if program.backward is not None:
         kept |= {str(gradient.name) for gradient in program.backward.gradients.values()}

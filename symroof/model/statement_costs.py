@@ -185,10 +185,15 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, Expr], ...]:
     makers = {line.statement.name: line for line in program.forward}
     stocks = {t.name for role in ("weight", "cache") for t in program.declared_as(role)}
     inputs = {t.name for t in program.declared_as("input")}
-    memory, kept = program.memory, dict[str, tuple[Tensor, tuple[Repeat, ...]]]()
+    memory, late = program.memory, {line.statement.name for line in program.lines if line.backward}
+    lying = (line.statement for line in program.lines if line.statement.lies and line.statement.again)
+    there = (one for one in lying if late.isdisjoint(memory.origins(one.name)))
+    remade = {one.name: one.again for one in there}  # a slice that is made again of what is kept
+    kept = dict[str, tuple[Tensor, tuple[Repeat, ...]]]()
     for one in (found for kernel in kernels_of(program) for found in fetched(kernel, program)):
         line, seen = one.line, one.tensor
         name = memory.root(str(seen.name))
+        name = remade.get(name, name)
         tensor = program.arrays[name] if name != seen.name else seen
         if not line.backward or memory.whole(name) in stocks or name not in (*makers, *inputs):
             continue

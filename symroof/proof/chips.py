@@ -61,6 +61,17 @@ class Meshed(Frozen):
         """What the chips do of each act, by its result, on meshes of several sizes alike."""
         return self._played[0]
 
+    @cached_property
+    def away(self) -> frozenset[str | tuple[str, str]]:
+        """What leaves the chip that made it: a function behind an exchange does not find there what is in front of it."""
+        found: set[str | tuple[str, str]] = set()
+        for act in self.script.acts:
+            for moved in self.parts[act.result].moved:
+                if all(self.axis(axis).chips == 1 for axis in moved.axes) or moved.of == "rows":
+                    continue
+                found.add((act.result, moved.array) if moved.of == "operand" and not act.exchanges else act.result)
+        return frozenset(found)
+
     def held(self, name: str) -> frozenset[str]:
         """The axes that an array is cut by where it stays."""
         return frozenset(axis for _, axis in self.script.array[name].split if self.axis(axis).is_split)
@@ -253,14 +264,14 @@ class OnEach(Evidence):
     def _traffic(self, run: Run, exact: Exact) -> Rat:
         """Of what is loaded the part that an act works on; of what is stored the part that it makes."""
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
-        act = {act.result: act for act in script.acts}
-        for (payer, name), users, rows in zip(script.run.loads, script.run.users, script.run.gathered, strict=True):
+        act, trace = script.act, script.run_apart(self.meshed.away)
+        for (payer, name), users, rows in zip(trace.loads, trace.users, trace.gathered, strict=True):
             if self._counts(payer, name):  # of a table the rows are read that the result has
                 whole = rows is None or isinstance(rows, Masked)
                 for cut in self._read(name, users) if whole else (parts[users[0][0]].result,):
                     turns = run.turned(act[payer].turns, exact)
                     total += run.size(name, exact, rows) * turns / self.meshed.chips(cut, exact)
-        for payer, name in script.run.stores:
+        for payer, name in trace.stores:
             if self._counts(payer, name):
                 cut = parts[name].result if name in parts else self.meshed.held(name)
                 total += run.size(name, exact) * run.turned(act[payer].turns, exact) / self.meshed.chips(cut, exact)

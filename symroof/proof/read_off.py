@@ -33,7 +33,8 @@ def require_read_off(script: Script) -> None:
                 raise CheckError(f"{act.result} takes other operations than a sum")
         if act.of and not _alike(made, script.array[act.of]):
             raise CheckError(f"{act.result} is not laid out as {act.of}, of which it is a gradient")
-        if act.kind == SUM and len(act.operands) > 1 and any(not _alike(script.array[n], made) for n in act.operands):
+        added = act.kind == SUM and len(act.operands) > 1 and not act.again
+        if added and any(not _alike(script.array[n], made) for n in act.operands):
             raise CheckError(f"{act.result} adds up gradients of several types")
     for name, parts in undone.items():
         _require_counted_once(script.act[name], parts)

@@ -123,6 +123,9 @@ class Run(Evidence):
         kept: dict[str, tuple[Turn, ...]] = {}
         for payer, seen in script.run.loads:
             name = script.root(seen)
+            late = [n for n in script.origins(name) if n in acts and acts[n].back]
+            if name in acts and acts[name].again and acts[name].lies and not late:
+                name = acts[name].again  # a slice that is made again of what is kept
             made, whole = acts.get(name), (name, *script.around(name))[-1]
             ours = (made is not None and not made.back) or arrays[name].role == "input"
             ours = ours and arrays[whole].role not in ("weight", "cache")

@@ -15,6 +15,8 @@ from symroof.proof.masks import Masked
 from symroof.proof.recounts import Loops
 from symroof.proof.stored import Stored
 
+# What chips exchange: results by name, and operands with the act that they are brought to.
+Away = frozenset["str | tuple[str, str]"]
 # Who pays, what is moved, and how much of it: None where that is all, an array that has as many rows, or what a mask reaches.
 Moved = tuple[str, str, "str | Masked | None"]
 
@@ -85,6 +87,16 @@ class Script(Stored):
     @cached_property
     def run(self) -> Trace:
         """The statements one after the other, on a chip that forgets what it holds when a kernel ends."""
+        return self._noted(*self._kernels)
+
+    def run_apart(self, away: Away) -> Trace:
+        """The same on a chip that others exchange something with: what goes ``away``, a result or an operand that an act is
+        brought, comes back from memory."""
+        return self._noted(*self._kernels, away) if away else self.run
+
+    @cached_property
+    def _kernels(self) -> tuple[list[int], Mapping[str, int]]:
+        """In which kernel each act runs, and the place of what makes each array."""
         maker = {act.result: i for i, act in enumerate(self.acts)}
         kernel: list[tuple[int, int | None]] = []  # where each act runs, and so what has a contraction behind it
         for i, act in enumerate(self.acts):
@@ -105,7 +117,7 @@ class Script(Stored):
                 where = i
             behind = here or act.fuse in self._busy or self.contracts(act) or last is not None
             kernel.append((where, where if behind and not act.lies else last))
-        return self._noted([where for where, _ in kernel], maker)
+        return [where for where, _ in kernel], maker
 
     def _joins(self, act: Act, first: Act) -> bool:
         """Whether the kernel that begins with an act has a contraction, in the same turn and pass."""
@@ -143,13 +155,19 @@ class Script(Stored):
         alone = (j for j in own if self.acts[kernel[j][0]].fuse == fuse)
         return next(alone, here)
 
-    def _noted(self, where: list[int], maker: Mapping[str, int]) -> Trace:
+    def _there(self, name: str, made: set[str], away: Away) -> bool:
+        """Whether an array is on a chip that made these: itself, or all where it lies."""
+        act = self.act.get(name)
+        if name in away or name in made or act is None or not act.lies:
+            return name in made and name not in away
+        return all(self._there(one, made, away) for one in act.operands)
+
+    def _noted(self, where: list[int], maker: Mapping[str, int], away: Away = frozenset()) -> Trace:
         payer: dict[str, str] = {}
         loads: list[tuple[str, str]] = []
         users: list[list[tuple[str, int]]] = []
         gathered: list[str | None] = []
         for kernel in dict.fromkeys(where):
-            chip: set[str] = set()
             made: set[str] = set()
             read: dict[str, int] = {}
             entire = self._entire([act for act, place in zip(self.acts, where, strict=True) if place == kernel])
@@ -160,13 +178,12 @@ class Script(Stored):
                     payer[n]
                     for operand in act.operands
                     for n in self.origins(operand)
-                    if n in chip and n in payer and where[maker[n]] == kernel
+                    if n in made and n in payer and where[maker[n]] == kernel
                 ]
                 heads = [n for n in heads if self.contracts(self.acts[maker[n]])]
                 own = self.contracts(act) or not heads
                 payer[act.result] = act.result if own else max(heads, key=lambda n: maker[n])
                 again = [] if act.lies else self.made_again(act)
-                chip |= {a.result for a in again}
                 made |= {a.result for a in again}
                 for name in self.copied(act):
                     loads.append((payer[act.result], name))
@@ -179,16 +196,16 @@ class Script(Stored):
                             if piece in read and rows is None:
                                 users[read[piece]].append((one.result, place))
                             elif (
-                                piece not in chip
-                                and not made.issuperset(self.origins(name if piece == root else piece))
-                                and (rows is None or root not in entire)
+                                not any(self._there(n, made, away) for n in {piece, name if piece == root else piece})
+                                or (one.result, name) in away
+                            ) and (
+                                (rows is None or root not in entire)
                                 and entire.isdisjoint(self.around(piece, act.turns))
                             ):
                                 read |= {piece: len(loads)} if rows is None else {}
                                 loads.append((payer[act.result], name if piece == root else piece))
                                 gathered.append(rows)
                                 users.append([(one.result, place)])
-                chip.add(act.result)
                 made.add(act.result)
         fetched, touched = {name for _, name in loads}, {n for act in self.acts if not act.back for n in act.operands}
         touched |= {n for act in self.acts if act.back for n in act.operands if self.acts[maker.get(n, 0)].back}
