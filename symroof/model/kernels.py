@@ -112,7 +112,6 @@ def fetched(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = fr
             for tensor, operand in zip(user.read, user.operands, strict=True):
                 name, entire = str(tensor.name), tensor is operand
                 parts = memory.parts(name, line.repeats) if entire else (memory.root(name, line.repeats),)
-                parts != (memory.root(name, line.repeats),)
                 here = on_chip if (user.name, name) not in exchanged else frozenset[str]()
                 seen = () if name in here else parts
                 needs += ((part, line, user, tensor, entire) for part in seen if part not in here)
