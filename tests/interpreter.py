@@ -406,63 +406,72 @@ class Interpreter:
         """Slices of one tensor along one dimension follow one another, in their order; so does what is joined."""
         assert statement.function is not None
         every = {s.name: s for s in statements(self.program.body)}
-        own = [
-            _aligned(a, t.labels, self._named(t.labels, statement))
-            for a, t in zip(arrays, statement.operands, strict=True)
-        ]
+        operands, target = [t.labels for t in statement.operands], statement.result.labels
+        undone = statement.undone
         match statement.function.name:
             case "slice":
-                found = own[0][self._where(every[statement.again or statement.name])].copy()
+                cut, places = self._where(every[statement.again or statement.name])
+                found = np.take(arrays[0], places, operands[0].index(cut))
+                found = self._in_order(found, operands[0], target, cut).copy()
                 self.cut[id(found)] = id(self._itself(arrays[0]))
                 self.slices.append((found, arrays[0]))  # they stay, so that no other array has their number
                 return found
             case "slice'":
-                whole = np.zeros(shape) if len(own) == 1 else own[0].copy()
-                assert statement.undone is not None
-                whole[self._where(every[statement.undone.statement])] = own[-1]
+                assert undone is not None
+                cut, places = self._where(every[undone.statement])
+                whole = np.zeros(shape) if len(arrays) == 1 else _aligned(arrays[0], operands[0], target).copy()
+                index = tuple(places if x == cut else slice(None) for x in target)
+                whole[index] = self._spread(arrays[-1], operands[-1], target, cut)
                 return whole
             case "concat'":
-                assert statement.undone is not None
-                forward, place = every[statement.undone.statement], statement.undone.place
-                axis, _ = self._along(forward.operands[place].labels, forward.result.labels)
-                before = sum(self._size(t.labels[axis]) for t in forward.operands[:place])
-                return np.take(own[0], range(before, before + shape[axis]), axis)
+                assert undone is not None
+                forward = every[undone.statement]
+                long = next(x for x in forward.result.labels if all(x not in t.labels for t in forward.operands))
+                lengths = [self._beyond(t.labels, forward.result.labels) for t in forward.operands]
+                before = sum(lengths[: undone.place])
+                found = np.take(arrays[0], range(before, before + lengths[undone.place]), operands[0].index(long))
+                return self._in_order(found, operands[0], target, long)
             case "concat":
-                axis, _ = self._along(statement.operands[0].labels, statement.result.labels)
-                return np.concatenate(own, axis)
-        cache, new = own[0].copy(), arrays[1]
-        axis = next(i for i, label in enumerate(statement.result.labels) if label not in statement.operands[1].labels)
-        new = new if new.ndim == cache.ndim else np.expand_dims(new, axis)
-        cache[tuple(slice(-new.shape[axis], None) if i == axis else slice(None) for i in range(cache.ndim))] = new
+                long = next(x for x in target if all(x not in labels for labels in operands))
+                parts = [self._spread(a, labels, target, long) for a, labels in zip(arrays, operands, strict=True)]
+                return np.concatenate(parts, target.index(long))
+        cache = _aligned(arrays[0], operands[0], target).copy()
+        grown = next(label for label in target if label not in operands[1])
+        new = self._spread(arrays[1], operands[1], target, grown)
+        cache[tuple(slice(-new.shape[i], None) if x == grown else slice(None) for i, x in enumerate(target))] = new
         return cache
 
-    def _named(self, labels: tuple[str, ...], statement: Statement) -> tuple[str, ...]:
-        """The dimensions of an operand in the order of the result: what the result lacks is where the result has its own."""
-        result = statement.result.labels
-        if len(labels) != len(result):
-            return labels
-        lacks = [label for label in labels if label not in result]
-        return tuple(label if label in labels else lacks[0] for label in result)
+    def _beyond(self, labels: tuple[str, ...], others: tuple[str, ...]) -> int:
+        """How long a part is: one place where it has no dimension of its own."""
+        return self._size(next((x for x in labels if x not in others), "1"))
 
     @staticmethod
-    def _along(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[int, str]:
-        return next((i, label) for i, label in enumerate(other) if label not in one)
+    def _spread(array: np.ndarray, labels: tuple[str, ...], whole: tuple[str, ...], cut: str) -> np.ndarray:
+        """A part in the order of the whole: its own dimension, or one place, where that is cut."""
+        own = next((x for x in labels if x not in whole), None)
+        if own is None:
+            array, own, labels = np.expand_dims(array, 0), "1", ("1", *labels)
+        return _aligned(array, labels, tuple(own if x == cut else x for x in whole))
 
-    def _where(self, forward: Statement) -> tuple[slice, ...]:
-        """The places of a slice, in the order of its own dimensions: behind those that were cut before it."""
-        cut = next(label for label in forward.operands[0].labels if label not in forward.result.labels)
-        axis, part = self._along(forward.operands[0].labels, forward.result.labels)
-        before = 0
+    @staticmethod
+    def _in_order(part: np.ndarray, whole: tuple[str, ...], labels: tuple[str, ...], cut: str) -> np.ndarray:
+        """A part that lies as the whole does, in the order of its own dimensions."""
+        own = next((x for x in labels if x not in whole), None)
+        if own is None:
+            return _aligned(part.squeeze(whole.index(cut)), tuple(x for x in whole if x != cut), labels)
+        return _aligned(part, tuple(own if x == cut else x for x in whole), labels)
+
+    def _where(self, forward: Statement) -> tuple[str, range]:
+        """What a slice is cut along, and its places: behind those that were cut before it."""
+        whole = forward.operands[0].labels
+        cut, before = next(label for label in whole if label not in forward.result.labels), 0
         for other in statements(self.program.body):
             if other.name == forward.name:
                 break
             cuts = other.function is not None and other.function.name == "slice" and other.operands == forward.operands
             if cuts and cut not in other.result.labels:
-                before += self._size(next(x for x in other.result.labels if x not in other.operands[0].labels))
-        return tuple(
-            slice(before, before + self._size(part)) if i == axis else slice(None)
-            for i in range(len(forward.result.labels))
-        )
+                before += self._beyond(other.result.labels, whole)
+        return cut, range(before, before + self._beyond(forward.result.labels, whole))
 
     def _take(self, statement: Statement, first: np.ndarray, axis: int) -> None:
         function, rows = statement.function, first.size // (first.shape[axis] if first.ndim else 1)

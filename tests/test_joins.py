@@ -364,3 +364,18 @@ def test_what_moves_is_what_moves_between_places(text):
 def test_there_are_programs_that_move():
     assert len(TEXTS) > 80
     assert sum("concat" in text for text in TEXTS) > 20
+
+
+PLACES = {
+    "one place": "input x: bf16[B, T, D]; weight W: bf16[D, F]; where T = 1 + P; l = slice(x, T, 1); y = l * W -> bf16[B, F]",
+    "stacked": "input x, z: bf16[B, D]; weight W: bf16[D, F]; c = concat(x, z) -> bf16[2, B, D]; y = c * W -> bf16[2, B, F]",
+    "one more": "input x: bf16[B, T, D]; input z: bf16[B, D]; weight W: bf16[D, F]; where U = T + 1; s = square(z); c = concat(s, x) -> bf16[B, U, D]; y = c * W -> bf16[B, U, F]",
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_one_place_is_a_part_without_a_dimension(name):
+    require_differences(trained(PLACES[name]), tolerance=1e-5)
+    assert {step.check.status for step in counted(PLACES[name])} == {"proved"}
+    program = read_program(PLACES[name])
+    assert read_program(str(program)) == program

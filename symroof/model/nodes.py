@@ -202,7 +202,7 @@ class Statement(Frozen):
         if self.views:
             right = names[0]
         elif self.cuts and self.undone is None:
-            size = next(label for label in self.result.labels if label not in self.operands[0].labels)
+            size = next((label for label in self.result.labels if label not in self.operands[0].labels), "1")
             right = f"slice({names[0]}, {self.cut}, {size})"
         elif self.appends:
             right = f"append({', '.join(names)}, {self.grown})"

@@ -60,18 +60,26 @@ def require_room(script: Script, exact: Exact) -> None:
             continue
         if act.laid == SLICE:
             own = script.array[act.operands[0]].labels
-            (whole,), (part,) = (tuple(x for x in a if x not in b) for a, b in ((own, labels), (labels, own)))
-            cut.setdefault((act.operands[0], whole), []).append(part)
+            (whole,) = (x for x in own if x not in labels)
+            cut.setdefault((act.operands[0], whole), []).append(_beyond(labels, own))
             continue
-        parts = [label for name in act.operands for label in script.array[name].labels if label not in labels]
+        parts = [_beyond(script.array[name].labels, labels) for name in act.operands]
         (long,) = (label for label in labels if all(label not in script.array[name].labels for name in act.operands))
-        if len(parts) != len(act.operands) or not _left(long, parts, exact).is_zero():
+        if not _left(long, parts, exact).is_zero():
             raise CheckError(f"{act.result} is not as long as what it is joined of")
     for (name, whole), parts in cut.items():
         left = _left(whole, parts, exact)
         if not left.is_zero() and not exact.is_positive(left, strict=False):
             raise CheckError(f"nothing says that {name} has room for its slices along {whole}")
     vars(script)["room"] = True
+
+
+def _beyond(labels: tuple[str, ...], others: tuple[str, ...]) -> str:
+    """The label that others lack; where there is none it is one place."""
+    found = [label for label in labels if label not in others]
+    if len(found) > 1:
+        raise CheckError(f"{', '.join(found)} are no part of one dimension")
+    return found[0] if found else "1"
 
 
 def _left(whole: str, parts: Sequence[str], exact: Exact) -> Rat:

@@ -91,19 +91,24 @@ class JoinReader(SizeReader):
             lacks, more = ({*a.labels} - {*b.labels} for a, b in ((stated, tensor), (tensor, stated)))
             if tensor.dtype != stated.dtype:
                 raise self.error(f"{token.text} is {tensor}, and {name.text} is {stated}", "one type", token=token)
-            if len(lacks) != 1 or len(more) != 1 or not lacks <= self._joined_along(operands, stated):
+            if len(lacks) != 1 or len(more) > 1 or not lacks <= self._joined_along(operands, stated):
                 shown = f"{token.text} is {tensor}, which is no part of {stated}"
                 raise self.error(shown, f"the dimensions of {name.text}, but for one that is shorter", token=token)
-            (short,) = (dim for dim in tensor.dims if dim.label in more)
-            self._require_unsplit(token.text, tensor, short, token)
+            for short in (dim for dim in tensor.dims if dim.label in more):
+                self._require_unsplit(token.text, tensor, short, token)
         (long,) = (dim for dim in stated.dims if dim.label in self._joined_along(operands, stated))
         if long.axes:
             raise self.error(f"{stated} is split along {long.label}, of which it has parts", "it whole", token=place)
-        parts = tuple(label for tensor in operands for label in tensor.labels if label not in stated.labels)
+        parts = tuple(self._part_of(tensor, stated) for tensor in operands)
         self.joined.append((long.label, parts, place))
         return Statement(
             "function", tuple(operands), replace(stated, name=name.text), replace(CONCAT, operands=len(operands))
         )
+
+    @staticmethod
+    def _part_of(tensor: Tensor, whole: Tensor) -> str:
+        """The dimension along which a tensor is a part of another: one place where it has none."""
+        return next((label for label in tensor.labels if label not in whole.labels), "1")
 
     @staticmethod
     def _joined_along(operands: list[Tensor], stated: Tensor) -> set[str]:

@@ -11,7 +11,8 @@ from dataclasses import replace
 from symroof.model.dtype import dtype
 from symroof.tracing.array_parts import folded_constant, grouped
 from symroof.tracing.jaxprs import user_frame
-from symroof.tracing.program_lines import Label, Lines, Value, long_name
+from symroof.tracing.part_writer import PartWriter
+from symroof.tracing.program_lines import Label, Value, long_name
 from symroof.tracing.traced import Array, Constant, Equation, TracingError
 
 # Functions of the table that a primitive of one operand is.
@@ -27,7 +28,7 @@ SIGNS = {"add": "+", "add_any": "+", "sub": "-", "mul": "*"}
 REDUCED = {"reduce_sum": "sum", "reduce_max": "max", "reduce_min": "max"}
 
 
-class EquationWriter(Lines):
+class EquationWriter(PartWriter):
     def _equation(self, equation: Equation) -> None:
         operands, self.back = [self._read(operand) for operand in equation.operands], equation.back
         live = [value for value in operands if isinstance(value, Value)]
@@ -35,6 +36,8 @@ class EquationWriter(Lines):
         if not live:
             folded = folded_constant(equation, [value for value in operands if isinstance(value, Constant)])
             self.values |= {array.key: folded for array in equation.results}
+            return
+        if result.floating and self._parts(equation, operands):
             return
         if not result.floating and first not in ("dot_general", "gather"):
             # numbers of places and comparisons: what they are made of is what they are

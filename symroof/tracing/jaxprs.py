@@ -140,7 +140,10 @@ class _Reader:
                 if name not in ("reshape", "broadcast_in_dim") and any(one != told[0] for one in told):
                     raise self._differs(first, around)
                 back = "transpose(" in str(first.source_info.name_stack)
-                yield Equation(name, operands, results, dict(first.params), frames, back)
+                params = dict(first.params)
+                if name == "slice":
+                    params["starts"] = tuple(tuple(map(int, one.params["start_indices"])) for one in each)
+                yield Equation(name, operands, results, params, frames, back)
 
     def _bound(self, bodies: Sequence[Any], operands: Sequence[Array | Constant]) -> dict[int, Array | Constant]:
         own: dict[int, Array | Constant] = {id(var): Constant() for var in bodies[0].constvars}

@@ -14,7 +14,7 @@ from symroof.model.functions import FUNCTIONS
 from symroof.tracing.jaxprs import user_frame
 from symroof.tracing.known_functions import Known
 from symroof.tracing.size_names import SizeNames
-from symroof.tracing.traced import Array, Constant, Frame, Split, TracingError
+from symroof.tracing.traced import Array, Constant, Frame, Numbers, Split, TracingError
 
 Label = str | None
 ASSIGNED = re.compile(r"\s*([^\W\d]\w*)\s*(?::[^=]+)?=(?!=)")
@@ -64,6 +64,7 @@ class Lines:
     depth: int = 0
     uses: Mapping[int, int] = field(default_factory=dict)  # how often each array is used
     splits: dict[int, Split] = field(default_factory=dict)  # the axes that split the sizes of a tensor
+    cut: dict[tuple[int, str], list[tuple[Numbers, Numbers, Value]]] = field(default_factory=dict)  # parts, by what they are of
     asked: dict[int, Split] = field(default_factory=dict)  # those that a constraint asks for
 
     def _declarations(self, used: Iterable[int]) -> list[str]:

@@ -54,6 +54,7 @@ class SizeNames:
     where: dict[str, Formula] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.longer: dict[str, tuple[str, int]] = {}  # the sizes that shorter ones define, and by how much they are longer
         self.known: dict[str, Numbers] = {n: self._numbers(Name(n)) for n in self.given[0] if n not in self.fixed}
 
     def _numbers(self, formula: Formula) -> Numbers:
@@ -105,6 +106,8 @@ class SizeNames:
         if len(found) == 1:
             return found[0]
         formulas = list(self._formulas(numbers)) if not found else []
+        if not found and not formulas and (shorter := self._shorter(numbers)) is not None:
+            return shorter
         if len(formulas) != 1:
             shown = f"a size of {', '.join(map(str, numbers))}"
             said = " or ".join(found or map(spelled_size, formulas)) or "nothing that the shapes name"
@@ -118,8 +121,8 @@ class SizeNames:
         return {name for name, other in self.where.items() if isinstance(other, Name)}
 
     def _formulas(self, numbers: Numbers) -> Iterator[Formula]:
-        """What comes to these numbers: a product of names, one over a name or times a fraction, or a sum of two."""
-        base = {name: known for name, known in self.known.items() if name not in self.where}
+        """What comes to these numbers: a product of names, one over a name or times a fraction, a sum of two, or one and a number."""
+        base = {name: known for name, known in self.known.items() if name not in self.where or name in self.longer}
         keys = [key for size in (1, 2, 3) for key in combinations_with_replacement(sorted(base), size)]
         products = {key: _times(base[name] for name in key) for key in keys}
         texts = ["*".join(key) for key, known in products.items() if known == numbers]
@@ -140,7 +143,26 @@ class SizeNames:
             for one, other in combinations(sorted(base), 2)
             if all(a + b == n for a, b, n in zip(base[one], base[other], numbers, strict=True))
         ]
+        texts = texts or [
+            f"{name} {'+' if more > 0 else '-'} {abs(more)}"
+            for name, known in base.items()
+            for more in {n - a for a, n in zip(known, numbers, strict=True)}
+            if more > 0 and all(a + more == n for a, n in zip(known, numbers, strict=True))
+        ]
         yield from (read_expression(text, Scope(tuple(base), open=True)) for text in texts)
+
+    def _shorter(self, numbers: Numbers) -> str | None:
+        """A name for what a size is without a few places, which the size is defined by: T = S + 1."""
+        for name, known in self.known.items():
+            less = {a - n for a, n in zip(known, numbers, strict=True)}
+            if name not in self.where and len(less) == 1 and min(less) > 0:
+                short = self.new()
+                self.known[short] = numbers
+                self.longer[name] = short, less.pop()
+                formula = "{} + {}".format(*self.longer[name])
+                self.where[name] = read_expression(formula, Scope((short,), open=True))
+                return short
+        return None
 
     def factor(self, values: tuple[float, ...]) -> str | None:
         """A factor in sizes that has these values; a number where all are alike; None where nothing has them."""

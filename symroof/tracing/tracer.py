@@ -70,7 +70,8 @@ def written(
     writer = Writer(names, known, roles, declared, given_splits, mesh)
     text = writer.text(trace)
     again = traced(function, {n: each[-1:] for n, each in numbers.items()}, dtypes, tree)
-    _require_same(text, again, fourth, writer.returned)
+    shorter = {short: fourth[name] - less for name, (short, less) in names.longer.items()}
+    _require_same(text, again, {**fourth, **shorter}, writer.returned)
     return text
 
 
