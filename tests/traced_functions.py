@@ -101,6 +101,65 @@ def cut(x, W):
     return jnp.concatenate([h, x], -1)
 
 
+def split_gate(x, W, V):
+    g, u = jnp.split(x @ W, 2, axis=-1)
+    return (jax.nn.silu(g) * u) @ V
+
+
+def halves(x, W, V):
+    h = x @ W
+    half = h.shape[-1] // 2
+    return (jax.nn.silu(h[..., :half]) * h[..., half:] + h[..., :half]) @ V
+
+
+def rotated(x, W, c, s):
+    q = x @ W
+    half = q.shape[-1] // 2
+    first, second = q[..., :half], q[..., half:]
+    turned = jnp.concatenate([second, first], -1)
+    return q * c + turned * s
+
+
+def prefixed(x, m, W):
+    return jnp.concatenate([m, x], 1) @ W
+
+
+def first_token(x, W):
+    return x[:, 0] @ W
+
+
+def all_but_one(x, W):
+    return x[:, :-1] @ W
+
+
+def together(x, W, V):
+    q, k, v = jnp.split(x @ W, 3, axis=-1)
+    p = jax.nn.softmax(q @ k.swapaxes(-1, -2))
+    return p @ v @ V
+
+
+def both(x, y, W):
+    return jnp.stack([x, y]) @ W
+
+
+def cached(x, K, W, pos):
+    k = x @ W
+    K = jax.lax.dynamic_update_slice(K, k[:, None], (0, pos, 0))
+    return jnp.einsum("bh,bsh->bs", k, K)
+
+
+def overlapping(x, W):
+    return x[:, 1:] @ W + x[:, :-1] @ W
+
+
+def with_steps(x, W):
+    return x[::2] @ W
+
+
+def padded(x, W):
+    return jnp.concatenate([jnp.zeros_like(x), x], 0) @ W
+
+
 def branch(x, W):
     return x @ W if x.shape[0] > 1000 else jax.nn.relu(x @ W)
 

@@ -100,6 +100,7 @@ class Writer(EquationWriter):
             return
         operands = [value for array in taken if isinstance(value := self.values[array.key], Value)]
         lines, tensors = len(self.lines), len(self.tensors)
+        cut, sizes = {key: list(parts) for key, parts in self.cut.items()}, list(self.sizes.where)
         try:
             self._opened(region)
         except TracingError:  # what is inside need not be said, where the function has the shape of its operand
@@ -110,6 +111,8 @@ class Writer(EquationWriter):
         made = self.values[left[0].key] if said else None
         if isinstance(made, Value):
             del self.lines[lines:], self.tensors[tensors:]
+            self.cut = cut
+            self.sizes.forget(name for name in {*self.sizes.where} - {*sizes, *made.own})
             kind, own = self.tensors[operands[0].tensor]
             typed = dtype(left[0].dtype).name != kind or list(made.own) != list(own)
             uses = operands[: said.count("{}")]

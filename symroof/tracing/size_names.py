@@ -89,6 +89,12 @@ class SizeNames:
         self.where[name], self.known[name] = same, self.known[label] if label in self.known else self._numbers(same)
         return name
 
+    def forget(self, labels: Iterable[str]) -> None:
+        """Names of sizes that nothing has after all."""
+        for name in [*labels]:
+            if not any(name in names(formula) for other, formula in self.where.items() if other != name):
+                del self.where[name], self.known[name]
+
     def root(self, label: str) -> str:
         """The name that a second name is of."""
         other = self.where.get(label)
