@@ -55,6 +55,7 @@ ONLY_IN = {
         "symroof.cli.verifying",
     },
     "jax": {"symroof.tracing.jaxprs"},
+    "torch": {"symroof.tracing.fx_graphs"},
     "rich": {"symroof.cli.output"},
     "numpy": {"symroof.derivation.evaluation", "symroof.exploration.sweeping"},
     "pyarrow": {"symroof.exploration.sweeping"},

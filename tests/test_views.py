@@ -57,6 +57,10 @@ PROGRAMS = {
     "between": "input x: bf16[B, D]; weight W: bf16[D, F]; where F = K*H; h = x * W -> bf16[B, F]; v = h -> bf16[B, K, H]; p = softmax(v, H); r = p -> bf16[B, F]; s = h + r",
     "repeated": "input x: bf16[B, D]; weight W: bf16[D, F]; weight U: bf16[K, H, D]; where F = K*H; repeat 2 as x = y { h = x * W -> bf16[B, F]; v = h -> bf16[B, K, H]; y = v * U -> bf16[B, D] }",
 }
+PROGRAMS |= {  # what comes back has another order of dimensions than what is seen
+    "in another order": "input x: bf16[B, T, D]; weight W: bf16[D, E]; where M = B*T, E = D; v = x -> bf16[M, D]; h = v * W -> bf16[M, E]; w = h -> bf16[T, B, D]; z = x + w; y = z * z -> bf16[B]",
+    "in another order at the end": "input x: bf16[B, T, D]; where M = B*T; a = silu(x); v = a -> bf16[M, D]; b = square(v); w = b -> bf16[T, B, D]; z = x + w",
+}
 PROGRAMS |= {  # in its turns b is another tensor than a, which it is a view of at first
     "of what enters": "input x: bf16[B, D]; weight W: bf16[D, E]; where E = D; a = x * W -> bf16[B, E]; b = a -> bf16[B, D]; repeat 2 as b = y { h = b * b -> bf16[B, D]; v = b -> bf16[B, E]; w = v * a -> bf16[B, E]; z = w -> bf16[B, D]; y = h + z }",
     "of what enters first": "input x: bf16[B, D]; where D = K*H; b = x -> bf16[B, K, H]; repeat 3 as b = y { y = silu(b) }; z = y * b -> bf16[B, K]; u = x * x -> bf16[B]",

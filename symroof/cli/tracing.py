@@ -1,4 +1,4 @@
-"""The command that runs code: a function of JAX becomes the text of a program."""
+"""The command that runs code: a function of JAX, or a module of PyTorch, becomes the text of a program."""
 
 from __future__ import annotations
 
@@ -40,6 +40,19 @@ from symroof.errors import ReadingError, suggestion
     metavar="AXES",
     help="A mesh, over which shapes are split by subscripts: 'X = 4 on ICI' and x=bf16[B_X, D].",
 )
+@click.option(
+    "--init",
+    default="",
+    metavar="SIZES",
+    help="Of PyTorch: what a class, or a function that makes a module, is called with: 'D, N, 4*D'.",
+)
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="Of a module with numbers: what they are called: D=4096, N=32, H=128; E=N*H is what others define.",
+)
 @click.option("-o", "--output", metavar="FILE", help="Write to a file: a problem, where it ends in .toml.")
 def trace(
     function: str,
@@ -49,18 +62,30 @@ def trace(
     fuse: tuple[str, ...],
     opened: tuple[str, ...],
     mesh: str,
+    init: str,
+    names: tuple[str, ...],
     output: str | None,
 ) -> None:
-    """Write the program that a function of JAX computes, with a comment for each line of its source. This runs the code.
+    """Write the program that a function of JAX, or a module of PyTorch, computes, with a comment for each line of its source. This
+    runs the code.
 
     \b
     symroof trace layer.py:mlp --shape "x=bf16[B, T, D]" --shape "W1=bf16[D, F]" --shape "W2=bf16[F, D]" --weight W1 --weight W2
+    symroof trace block.py:Block --init "D, F" --shape "x=bf16[B, T, D]"
     """
     from symroof.tracing.tracer import written
 
     named = dict(_said(text, "--function layer.py:rms_norm=rms_norm") for text in functions)
     text = written(
-        _function(function), _tree(shapes), weights=weights, functions=named, fuse=fuse, opened=opened, mesh=mesh
+        _function(function),
+        _tree(shapes),
+        weights=weights,
+        functions=named,
+        fuse=fuse,
+        opened=opened,
+        mesh=mesh,
+        init=init,
+        names=dict(_said(text, "--name D=4096") for text in names),
     )
     if output is not None and output.endswith(".toml"):
         text = f'operation = """\n{text}"""\n'

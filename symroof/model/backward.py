@@ -141,10 +141,22 @@ class _Reverse:
 
     def _statement(self, statement: Statement, scope: _Scope, found: list[Node]) -> None:
         gradient = self._total(statement.name, scope, found)
+        if (
+            statement.function is not None
+            and statement.function.reshapes
+            and gradient.labels != statement.result.labels
+        ):
+            gradient = self._laid_as(statement.result, gradient, found)
         for place, operand in enumerate(statement.operands):
             if self._is_asked(str(operand.name), scope):
                 contribution = self._through(statement, place, gradient, scope, found)
                 scope.arrived.setdefault(str(operand.name), []).append(contribution)
+
+    def _laid_as(self, result: Tensor, gradient: Tensor, found: list[Node]) -> Tensor:
+        """The gradient of what is seen in other dimensions, in the order of these: elements go back to where they came from."""
+        laid = replace(result, name=self._new(f"d{result.name}_laid"))
+        found.append(Statement(SUM, (gradient,), laid, undone=Undone(str(result.name))))
+        return laid
 
     def _is_asked(self, name: str, scope: _Scope | None) -> bool:
         """Whether a tensor has a gradient here: in the turns of a repeat also what enters them, of whatever that is made at first."""

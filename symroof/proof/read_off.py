@@ -29,7 +29,7 @@ def require_read_off(script: Script) -> None:
             here = _mirror(maker.fuse) if maker is not None and _mirrors(act, maker) else None
             if act.kind != SUM or act.fuse != here:
                 raise CheckError(f"{act.result} is not added up where {act.of} was made")
-            if act.each != len(act.operands) - 1 or act.row:
+            if act.each != max(len(act.operands) - 1, 1) or act.row:
                 raise CheckError(f"{act.result} takes other operations than a sum")
         if act.of and not _alike(made, script.array[act.of]):
             raise CheckError(f"{act.result} is not laid out as {act.of}, of which it is a gradient")

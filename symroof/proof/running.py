@@ -319,12 +319,19 @@ class Members(Facts):
 
     applied: tuple[Applied, ...]
 
+    @staticmethod
+    def _only_moves(script: Script, act: Act) -> bool:
+        """Whether a sum of one array has nothing to add up: its elements in another order."""
+        labels = (script.array[name].labels for name in (*act.operands, act.result))
+        return act.sums and len({frozenset(own) for own in labels}) == 1
+
     def agree(self, step: Step, ledger: Ledger) -> bool:
         run, _ = _run_of(step)
         if run is None:
             return False
         script = run.script
-        paid = tuple(act.result for act in run.acts() if not script.contracts(act) and (act.each or act.row))
+        works = (act for act in run.acts() if not script.contracts(act) and (act.each or act.row))
+        paid = tuple(act.result for act in works if not self._only_moves(script, act))
         return paid == tuple(one.result for one in self.applied) and all(x.agree(step, ledger) for x in self.applied)
 
 

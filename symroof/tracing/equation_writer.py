@@ -11,7 +11,7 @@ from dataclasses import replace
 from symroof.model.dtype import dtype
 from symroof.tracing.array_parts import folded_constant, grouped
 from symroof.tracing.jaxprs import user_frame
-from symroof.tracing.part_writer import PartWriter
+from symroof.tracing.product_writer import ProductWriter
 from symroof.tracing.program_lines import Label, Value, long_name
 from symroof.tracing.traced import Array, Constant, Equation, TracingError
 
@@ -28,7 +28,7 @@ SIGNS = {"add": "+", "add_any": "+", "sub": "-", "mul": "*"}
 REDUCED = {"reduce_sum": "sum", "reduce_max": "max", "reduce_min": "max"}
 
 
-class EquationWriter(PartWriter):
+class EquationWriter(ProductWriter):
     def _equation(self, equation: Equation) -> None:
         operands, self.back = [self._read(operand) for operand in equation.operands], equation.back
         live = [value for value in operands if isinstance(value, Value)]
@@ -125,8 +125,28 @@ class EquationWriter(PartWriter):
         if not changed:
             return replace(value, labels=tuple(labels))
         kind, _ = self.tensors[value.tensor]
+        array = replace(result, dtype=long_name(kind))
+        if (order := self._in_place(operand, result, value, labels)) is not None:
+            said = self._say("{}", (value,), replace(array, shape=()), order, equation.frames)
+            return replace(said, labels=tuple(labels))
         text = "{}" if self._laid(value) else "rearrange({})"  # what was transposed before is moved
-        return self._say(text, (value,), replace(result, dtype=long_name(kind)), labels, equation.frames)
+        return self._say(text, (value,), array, labels, equation.frames)
+
+    def _in_place(self, operand: Array, result: Array, value: Value, labels: Sequence[Label]) -> list[str] | None:
+        """The dimensions of a view in the order in which the tensor lies, where those that come apart, or together, lie beside one
+        another; None where elements have to move."""
+        own = list(self.tensors[value.tensor][1])
+        if own == list(value.own):
+            return [x for x in labels if x is not None]
+        for before, after in grouped(operand.shape, result.shape):
+            old, new = [x for i in before if (x := value.labels[i])], [x for i in after if (x := labels[i])]
+            if old == new:
+                continue
+            place = own.index(old[0]) if old and old[0] in own else len(own)
+            if not old or own[place : place + len(old)] != old:
+                return None
+            own[place : place + len(old)] = new
+        return own
 
     def _laid(self, value: Value) -> bool:
         """Whether a tensor lies in the order of these labels: a product that nothing has used yet is made so."""
@@ -149,6 +169,8 @@ class EquationWriter(PartWriter):
                 return self._product(equation, operands)
             case "gather":
                 return self._looked_up(equation, operands)
+            case "function":
+                return self._called(equation, live)
             case "conv_general_dilated":
                 return self._convolved(equation, operands)
             case "convert_element_type":
@@ -279,99 +301,6 @@ class EquationWriter(PartWriter):
         left, right = self._aligned(left, right, frames)
         labels = tuple(a or b for a, b in zip(left.labels, right.labels, strict=True))
         return self._say(f"{{}} {sign} {{}}", (left, right), result, labels, frames)
-
-    def _product(self, equation: Equation, operands: Sequence[Value | Constant]) -> Value | None:
-        left, right = operands
-        if not isinstance(left, Value) or not isinstance(right, Value):
-            return None
-        (lc, rc), (lb, rb) = equation.params["dimension_numbers"]
-        shared, names, ahead = {*rc, *rb}, dict[str, str](), dict[str, str]()
-        for i, j in zip((*lc, *lb), (*rc, *rb), strict=True):
-            a, b = left.labels[i], right.labels[j]
-            if a is None and b is None and {*equation.operands[0].shape[i]} == {1}:  # type: ignore[union-attr]
-                continue
-            if a is None or b is None:
-                return None
-            if a != b and a in right.own and b not in left.own:  # the first has the other name: v[T -> S]
-                ahead[a] = b
-            elif a != b:
-                names[b] = a
-        smaller = len(left.own) < len(
-            right.own
-        )  # keys get the second name, as in k[T -> S], not the queries of several heads
-        for j, label in enumerate(right.labels):
-            there = {ahead.get(x, x) for x in left.own} | {*names.values()}
-            if j not in shared and label is not None and label in there:
-                other = self.sizes.another(
-                    self.sizes.root(label), (*left.own, *right.own, *names.values(), *ahead.values())
-                )
-                inside = ahead if smaller and label not in ahead else names
-                inside[label] = other
-        left = self._renamed(left, ahead, equation.frames)
-        right = self._renamed(right, names, equation.frames)
-        kept = [left.labels[i] for i in lb]
-        kept += [x for i, x in enumerate(left.labels) if i not in (*lc, *lb)]
-        kept += [x for j, x in enumerate(right.labels) if j not in shared]
-        return self._say("{} * {}", (left, right), equation.results[0], kept, equation.frames)
-
-    def _convolved(self, equation: Equation, operands: Sequence[Value | Constant]) -> Value | None:
-        """A convolution with a place for each pixel: its windows stay on the chip."""
-        image, filters = operands
-        params, result = equation.params, equation.results[0]
-        if not isinstance(image, Value) or not isinstance(filters, Value) or None in (*image.labels, *filters.labels):
-            return None
-        numbers, shapes = params["dimension_numbers"], [o.shape for o in equation.operands if isinstance(o, Array)]
-        pixels = [shapes[0][i] for i in numbers.lhs_spec[2:]]
-        places = [result.shape[i] for i in numbers.out_spec[2:]]
-        plain = {
-            *params["window_strides"],
-            *params["lhs_dilation"],
-            *params["rhs_dilation"],
-            params["feature_group_count"],
-            1,
-        }
-        if pixels != places or len(plain) > 1 or params["batch_group_count"] != 1:
-            return None
-        batch, channels, *spatial = (str(image.labels[i]) for i in numbers.lhs_spec)
-        own, inner, *size = (str(filters.labels[i]) for i in numbers.rhs_spec)
-        names = {} if inner == channels else {inner: channels}
-        if own in (batch, channels, *spatial):
-            names[own] = self.sizes.another(self.sizes.root(own), (batch, channels, *spatial, own, inner, *size))
-            own = names[own]
-        filters = self._renamed(filters, names, equation.frames)
-        labels: list[Label] = [None] * len(result.shape)
-        for place, label in zip(numbers.out_spec, (batch, own, *spatial), strict=True):
-            labels[int(place)] = label
-        windows = replace(result, dtype=long_name(self.tensors[image.tensor][0]))
-        made: list[Value] = []
-
-        def body() -> None:
-            seen = self._say("windows({})", (image,), windows, (batch, *spatial, *size, channels), equation.frames)
-            made.append(self._say("{} * {}", (seen, filters), result, labels, equation.frames))
-
-        self._braced("fuse", body)
-        return made[0]
-
-    def _looked_up(self, equation: Equation, operands: Sequence[Value | Constant]) -> Value | None:
-        """Rows of a table that whole numbers name."""
-        table, places = operands[:2]
-        numbers = equation.params["dimension_numbers"]
-        if not isinstance(table, Value) or not isinstance(places, Value):
-            return None
-        whole = [o.shape[1:] for o in equation.operands[:1] if isinstance(o, Array)]
-        rows = tuple(numbers.collapsed_slice_dims) == (0,) == tuple(numbers.start_index_map)
-        taken = tuple(map(int, equation.params["slice_sizes"][1:]))
-        if not rows or None in table.labels or [taken] != [tuple(n[0] for n in shape) for shape in whole]:
-            return None
-        labels = [x for x in places.labels if x is not None]
-        return self._say(
-            "lookup({}, {})",
-            (table, places),
-            equation.results[0],
-            (*labels, *table.labels[1:]),
-            equation.frames,
-            typed=False,
-        )
 
 
 def _shape(array: Array) -> str:

@@ -190,7 +190,7 @@ class _Reader:
             if code is self.code:
                 break
         else:
-            return tuple(frame for frame in found if not _of_jax(frame.file) or "/nn/" in frame.file)
+            return tuple(frame for frame in found if not of_library(frame.file) or "/nn/" in frame.file)
         return tuple(found)
 
     def _differs(self, equation: Any, around: tuple[Frame, ...]) -> TracingError:
@@ -212,7 +212,7 @@ def _raised(error: BaseException) -> str:
     found, traceback = "", error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if not _of_jax(code.co_filename) and "/symroof/tracing/" not in code.co_filename:
+        if not of_library(code.co_filename):
             found = f"{code.co_filename.rsplit('/', 1)[-1]}:{traceback.tb_lineno}: "
         traceback = traceback.tb_next
     return found
@@ -227,19 +227,21 @@ def _line(code: CodeType, place: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _of_jax(file: str) -> bool:
-    """Whether a file is JAX's, another library's, or Python's own."""
+def of_library(file: str) -> bool:
+    """Whether a file is JAX's, another library's, Python's own, or of this room."""
     own = sys.modules.get("jax")
     places = [str(Path(own.__file__).parent)] if own is not None and own.__file__ else []
     installed = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    return file.startswith("<") or file.startswith((*places, *installed))
+    return file.startswith(("<", *places, *installed)) or "/symroof/tracing/" in file
 
 
 def _at(frames: Sequence[Frame]) -> str:
     """Where in the user's code something stands."""
-    return str(next((frame for frame in frames if not _of_jax(frame.file)), frames[-1] if frames else "the function"))
+    return str(
+        next((frame for frame in frames if not of_library(frame.file)), frames[-1] if frames else "the function")
+    )
 
 
 def user_frame(frames: Sequence[Frame]) -> Frame | None:
     """The innermost call of the user's own."""
-    return next((frame for frame in frames if not _of_jax(frame.file)), None)
+    return next((frame for frame in frames if not of_library(frame.file)), None)

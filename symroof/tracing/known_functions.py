@@ -13,7 +13,10 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "jax/_src/nn/functions.py": ("relu", "sigmoid", "softplus", "silu", "gelu", "softmax")
 }
 # Functions that keep on the chip what they make on their way.
-FUSED: Mapping[str, tuple[str, ...]] = {"jax/_src/nn/functions.py": ("dot_product_attention",)}
+FUSED: Mapping[str, tuple[str, ...]] = {
+    "jax/_src/nn/functions.py": ("dot_product_attention",),
+    "<torch>/nn/functional.py": ("scaled_dot_product_attention",),
+}
 
 
 class Known(Frozen):

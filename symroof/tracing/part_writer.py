@@ -35,9 +35,7 @@ class PartWriter(Lines):
             return False
         return True
 
-    def _cut(
-        self, equation: Equation, value: Value, result: Array, starts: Sequence[Sequence[int]] | None
-    ) -> Value:
+    def _cut(self, equation: Equation, value: Value, result: Array, starts: Sequence[Sequence[int]] | None) -> Value:
         """So many places of each dimension that is shorter then."""
         operand, where = equation.operands[0], str(user_frame(equation.frames) or "the function")
         assert isinstance(operand, Array)
@@ -60,7 +58,9 @@ class PartWriter(Lines):
         for at, length, made in known:
             if begin is not None and (at, length) == (begin, size):
                 return replace(value, tensor=made.tensor, labels=made.labels)
-            if begin is None or any(a < b + m and b < a + n for a, n, b, m in zip(begin, size, at, length, strict=True)):
+            if begin is None or any(
+                a < b + m and b < a + n for a, n, b, m in zip(begin, size, at, length, strict=True)
+            ):
                 raise TracingError(
                     f"{where}: two slices share places", expected="slices of different places of an array"
                 )
@@ -69,7 +69,7 @@ class PartWriter(Lines):
             own = self.sizes.another(self.sizes.root(own), value.own)
         labels: list[Label] = [own if i == axis else x for i, x in enumerate(value.labels)]
         array = Array(-1, tuple(size for _ in labels), long_name(self.tensors[value.tensor][0]))
-        kind, written = self.tensors[value.tensor]
+        written = self.tensors[value.tensor][1]
         order = [own if x == label else x for x in written if x != label or own != "1"]
         said = self._say(f"slice({{}}, {label}, {own})", (value,), array, order, equation.frames, typed=False)
         if own == "1":  # one place is no dimension
@@ -83,7 +83,9 @@ class PartWriter(Lines):
         where, result = str(user_frame(equation.frames) or "the function"), equation.results[0]
         axis = int(equation.params.get("dimension", equation.params.get("axis", 0)))
         if any(not isinstance(operand, Value) for operand in operands):
-            raise TracingError(f"{where}: numbers are joined to an array", expected="arrays that are arguments, or made of them")
+            raise TracingError(
+                f"{where}: numbers are joined to an array", expected="arrays that are arguments, or made of them"
+            )
         parts = [operand for operand in operands if isinstance(operand, Value)]
         if equation.primitive == "stack":
             parts = [replace(v, labels=(*v.labels[:axis], None, *v.labels[axis:])) for v in parts]

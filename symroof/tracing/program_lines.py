@@ -42,6 +42,7 @@ class Written:
     comment: str = ""
     called: str = ""
     typed: bool = False
+    masked: str = ""
 
 
 @dataclass
@@ -64,7 +65,9 @@ class Lines:
     depth: int = 0
     uses: Mapping[int, int] = field(default_factory=dict)  # how often each array is used
     splits: dict[int, Split] = field(default_factory=dict)  # the axes that split the sizes of a tensor
-    cut: dict[tuple[int, str], list[tuple[Numbers, Numbers, Value]]] = field(default_factory=dict)  # parts, by what they are of
+    cut: dict[tuple[int, str], list[tuple[Numbers, Numbers, Value]]] = field(
+        default_factory=dict
+    )  # parts, by what they are of
     asked: dict[int, Split] = field(default_factory=dict)  # those that a constraint asks for
 
     def _declarations(self, used: Iterable[int]) -> list[str]:
@@ -83,7 +86,7 @@ class Lines:
         left = "" if line.result is None else f"{names[line.result]} = "
         comment = f"  # {line.comment}" if line.comment else ""
         typed = f" -> {self._type(line.result)}" if line.typed and line.result is not None else ""
-        return "  " * line.depth + left + text + typed + comment
+        return "  " * line.depth + left + text + typed + line.masked + comment
 
     def _type(self, tensor: int) -> str:
         """The type of a tensor as a program has it, with the axes that split it."""

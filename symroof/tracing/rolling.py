@@ -58,7 +58,8 @@ def _longest(
     """The run that has most statements; of those the one with the shortest turn."""
     alike: dict[object, int] = {}
     each = (
-        (line.depth, line.text, line.typed, None if line.result is None else tensors[line.result]) for line in lines
+        (line.depth, line.text, line.typed, line.masked, None if line.result is None else tensors[line.result])
+        for line in lines
     )
     said = [alike.setdefault(one, len(alike)) for one in each]
     best: Run | None = None

@@ -19,6 +19,8 @@ from symroof.tracing.traced import Numbers, TracingError
 
 # What every drawn number is a multiple of, and how often numbers are drawn.
 MULTIPLE, ATTEMPTS = 24, 400
+# By how much they grow each time; and the same for PyTorch, which counts the bytes of products of sizes in 63 bits.
+GROWTH, SMALL = 3, (12, 2)
 # Letters for sizes that nobody named, in the order in which they are taken.
 LETTERS = "SUPQRMNIJZACEOGKLVXY"
 
@@ -29,7 +31,9 @@ def value_of(formula: Formula, sizes: Mapping[str, int]) -> Fraction:
     return Fraction(int(found.p), int(found.q))
 
 
-def assignments(written: Iterable[Formula], fixed: Mapping[str, int], seed: int) -> Iterator[dict[str, int]]:
+def assignments(
+    written: Iterable[Formula], fixed: Mapping[str, int], seed: int, multiple: int = MULTIPLE, growth: int = GROWTH
+) -> Iterator[dict[str, int]]:
     """Numbers for the names in these sizes, pairwise different, at which every size is whole: each time larger ones, so that what
     asks for a size is found out, and multiples of what heads, halves and thirds divide."""
     written = tuple(dict.fromkeys(written))
@@ -37,10 +41,10 @@ def assignments(written: Iterable[Formula], fixed: Mapping[str, int], seed: int)
     random, scale = Random(seed), 1
     for _ in range(ATTEMPTS):
         drawn = dict(zip(free, random.sample(range(2, 12 + 2 * len(free)), len(free)), strict=True))
-        drawn = {name: MULTIPLE * scale * n for name, n in drawn.items()} | dict(fixed)
+        drawn = {name: multiple * scale * n for name, n in drawn.items()} | dict(fixed)
         sizes = [value_of(formula, drawn) for formula in written]
         if all(size.denominator == 1 and size >= 1 for size in sizes):
-            scale *= 3
+            scale *= growth
             yield drawn
     raise TracingError("no numbers were found at which all sizes are whole", expected="sizes such as B, N*H, D/4")
 
@@ -52,9 +56,12 @@ class SizeNames:
     given: Sequence[Mapping[str, int]]
     fixed: Mapping[str, int]
     where: dict[str, Formula] = field(default_factory=dict)
+    constants: Mapping[str, int] = field(default_factory=dict)  # names of numbers of a module
 
     def __post_init__(self) -> None:
-        self.longer: dict[str, tuple[str, int]] = {}  # the sizes that shorter ones define, and by how much they are longer
+        self.longer: dict[
+            str, tuple[str, int]
+        ] = {}  # the sizes that shorter ones define, and by how much they are longer
         self.known: dict[str, Numbers] = {n: self._numbers(Name(n)) for n in self.given[0] if n not in self.fixed}
 
     def _numbers(self, formula: Formula) -> Numbers:
@@ -106,8 +113,8 @@ class SizeNames:
 
     def of(self, numbers: Numbers, where: str) -> str:
         """The label of a size that only its numbers tell."""
-        if len({*numbers}) == 1:
-            return str(numbers[0])
+        if len({*numbers}) == 1 and numbers[0] not in self.constants.values() and not self._defined(numbers):
+            return self._of_constants(numbers) or str(numbers[0])
         found = [name for name, known in self.known.items() if known == numbers and name not in self._seconds]
         if len(found) == 1:
             return found[0]
@@ -121,6 +128,29 @@ class SizeNames:
                 f"{where}: {shown} is {said}", expected="one name", hint="name it in a shape: W=bf16[D, N*H]"
             )
         return self.defined(formulas[0], numbers)
+
+    def _defined(self, numbers: Numbers) -> bool:
+        """Whether a name that others define has these numbers: N*H, where N and H are numbers of a module."""
+        return bool(self.constants) and any(self.known.get(name) == numbers for name in self.where)
+
+    def _of_constants(self, numbers: Numbers) -> str | None:
+        """The name of a number that is one product of those that have names."""
+        keys = (key for size in (2, 3) for key in combinations(sorted(self.constants), size))
+        products = [key for key in keys if prod(self.constants[name] for name in key) == numbers[0]]
+        if len(products) != 1:
+            return None
+        (key,) = products
+        return self.defined(read_expression("*".join(key), Scope(key, open=True)), numbers)
+
+    def define(self, name: str, formula: Formula) -> None:
+        """A name for a formula of sizes, which its author gives."""
+        self.where[name], self.known[name] = formula, self._numbers(formula)
+
+    @property
+    def said(self) -> str:
+        """What numbers the names of a module's sizes stood for."""
+        each = ", ".join(f"{name} = {number}" for name, number in self.constants.items())
+        return f"# {each} in the module that was traced\n" if each else ""
 
     @property
     def _seconds(self) -> set[str]:
@@ -139,7 +169,9 @@ class SizeNames:
             if below not in key and all(a == b * n for a, b, n in zip(known, its, numbers, strict=True))
         ]
         texts = texts or [
-            f"{'*'.join(key)}{f'*{each.numerator}' if each.numerator > 1 else ''}/{each.denominator}"
+            (f"{each.numerator}*" if each.numerator > 1 else "")
+            + "*".join(key)
+            + (f"/{each.denominator}" if each.denominator > 1 else "")
             for key, known in products.items()
             for each in {Fraction(n, a) for a, n in zip(known, numbers, strict=True)}
             if all(each * a == n for a, n in zip(known, numbers, strict=True))

@@ -18,10 +18,11 @@ from symroof.reading.expressions import read_expression
 from symroof.reading.programs import read_program
 from symroof.reading.scope import Scope
 from symroof.symbols import symbol
+from symroof.tracing.fx_graphs import counted, exported, is_of_torch
 from symroof.tracing.jaxprs import traced
 from symroof.tracing.known_functions import Known
 from symroof.tracing.program_writer import Writer
-from symroof.tracing.size_names import SizeNames, assignments, value_of
+from symroof.tracing.size_names import SMALL, SizeNames, assignments, value_of
 from symroof.tracing.traced import Array, Equation, Frame, Loop, Made, Trace, TracingError
 
 SHAPE = re.compile(r"\s*(?:(input|weight|cache)\s+)?([\w]+)\s*\[(.*)\]\s*", re.DOTALL)
@@ -38,28 +39,49 @@ def written(
     fuse: Iterable[str] = (),
     opened: Iterable[str] = (),
     mesh: str = "",
+    init: str = "",
+    names: Mapping[str, str | int] | None = None,
 ) -> str:
     """The text of the program that a function of arrays of these shapes computes. Raises
     :class:`~symroof.tracing.traced.TracingError` for what no statement says, with its line."""
-    shapes = _in_order(function, shapes)
+    of_torch = bool(init) or is_of_torch(function)
+    shapes = _in_order(function, shapes, of_torch, init)
     types = dict(_flat(shapes))
     tree = _tree(shapes, types)
     read = {name: _read(name, text) for name, text in types.items()}
     fixed = {n: size for _, _, dims, own in read.values() for n, size in own.items()}
-    sizes = [formula for _, _, dims, _ in read.values() for formula in dims]
-    *given, fourth = islice(assignments(sizes, fixed, seed=5), 4)
-    names = SizeNames(given, fixed)
+    built = [_formula(part) for part in init.split(",")] if init else []
+    sizes = [formula for _, _, dims, _ in read.values() for formula in dims] + built
+    constants = {name: int(n) for name, n in (names or {}).items() if str(n).isdigit()}
+    derived = {name: _formula(str(n)) for name, n in (names or {}).items() if name not in constants}
+    there = constants | {name: int(value_of(formula, constants)) for name, formula in derived.items()}
+    drawn = assignments(sizes, {**fixed, **there}, 5, *(SMALL if of_torch else ()))
+    *given, fourth = ({**there, **one} for one in islice(drawn, 4))
+    sized = SizeNames(given, fixed, constants=constants)
+    for name, formula in derived.items():
+        sized.define(name, formula)
     weights = [name.rpartition(".")[2] if name not in read else name for name in weights]
     for name in weights:
         if name not in read:
             raise TracingError(f"{name} is no argument", expected=f"one of {', '.join(read)}")
     roles = {name: role or ("weight" if name in {*weights} else "input") for name, (role, *_) in read.items()}
-    declared = {name: (dtype(kind).name, _labels(names, dims)) for name, (_, kind, dims, _) in read.items()}
+    declared = {name: (dtype(kind).name, _labels(sized, dims)) for name, (_, kind, dims, _) in read.items()}
     splits = {name: _split(name, types[name], declared[name][1], mesh) for name in read}
     worth = [{size: int(value_of(size, one)) for size in dict.fromkeys(sizes)} for one in (*given, fourth)]
     numbers = {name: [[one[dim] for dim in dims] for one in worth] for name, (_, _, dims, _) in read.items()}
     dtypes = {name: NUMPY.get(dtype(kind).name, dtype(kind).name) for name, (_, kind, _, _) in read.items()}
-    trace = traced(function, {n: each[:-1] for n, each in numbers.items()}, dtypes, tree)
+    made_with = [[one[formula] for formula in built] for one in worth]
+    first = {name: each[:-1] for name, each in numbers.items()}, dtypes, tree
+    last = {name: each[-1:] for name, each in numbers.items()}, dtypes, tree
+    if of_torch:
+        found = exported(function, *first, made_with[:-1])
+        trace = found.trace
+        for name in (name for name in trace.arguments if name not in declared):
+            array = trace.arguments[name]
+            roles[name] = "weight" if name in found.weights else "input"
+            declared[name] = dtype(array.dtype).name, _labels_of(sized, array, name)
+    else:
+        trace = traced(function, *first)
     known = Known(dict(functions or {}), tuple(fuse), tuple(opened))
     for said in (*known.functions, *known.fuses, *known.opened):
         if not any(_is_call(frame, said) for frame in _frames(trace.body)):
@@ -67,12 +89,29 @@ def written(
                 f"there is no call of {said}", expected="FILE:NAME, or the name of a function that is called"
             )
     given_splits = {name: split for name, split in splits.items() if mesh}
-    writer = Writer(names, known, roles, declared, given_splits, mesh)
+    writer = Writer(sized, known, roles, declared, given_splits, mesh)
     text = writer.text(trace)
-    again = traced(function, {n: each[-1:] for n, each in numbers.items()}, dtypes, tree)
-    shorter = {short: fourth[name] - less for name, (short, less) in names.longer.items()}
-    _require_same(text, again, {**fourth, **shorter}, writer.returned)
-    return text
+    counts = counted(function, *last, made_with[-1:]) if of_torch else _counted(traced(function, *last))
+    shorter = {short: fourth[name] - less for name, (short, less) in sized.longer.items()}
+    _require_same(text, counts, {**fourth, **shorter}, writer.returned)
+    return sized.said + text
+
+
+def _formula(text: str) -> Formula:
+    """A size as it is written."""
+    words = re.findall(r"[^\W\d]\w*", text)
+    return read_expression(text.strip(), Scope(tuple(dict.fromkeys(words)), open=True))
+
+
+def _labels_of(sizes: SizeNames, array: Array, name: str) -> tuple[str, ...]:
+    """The labels of a parameter, which its numbers tell: one size twice has two names."""
+    found: list[str] = []
+    for number in array.shape:
+        label = sizes.of(number, name)
+        if label in found:
+            label = sizes.another(sizes.root(label), found)
+        found.append(label)
+    return tuple(found)
 
 
 def _is_call(frame: Frame, said: str) -> bool:
@@ -89,10 +128,15 @@ def _frames(body: Iterable[Made]) -> Iterable[Frame]:
             yield from _frames(made.body)
 
 
-def _in_order(function: Callable[..., Any], shapes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The shapes in the order of the function's parameters."""
+def _in_order(function: Callable[..., Any], shapes: Mapping[str, Any], of_torch: bool, init: str) -> Mapping[str, Any]:
+    """The shapes in the order of the function's parameters; those of a module are those of its forward."""
+    forward = getattr(function, "forward", None) if of_torch else None
+    if of_torch and forward is None and init:
+        return shapes  # what makes a module says nothing of its forward
     try:
-        parameters = inspect.signature(function).parameters
+        parameters = dict(inspect.signature(forward or function).parameters)
+        if isinstance(function, type):
+            parameters.pop(next(iter(parameters)))  # the module itself
     except (TypeError, ValueError):
         return shapes
     if any(one.kind is one.VAR_POSITIONAL for one in parameters.values()):
@@ -153,8 +197,7 @@ def _read(name: str, text: str) -> tuple[str, str, tuple[Formula, ...], dict[str
             if not right.isdigit() or not left.isidentifier():
                 raise TracingError(f"{name}: {part!r} is no size", expected="a name, a number, or both: H=128")
             fixed[left] = int(right)
-        words = re.findall(r"[^\W\d]\w*", left)
-        dims.append(read_expression(left, Scope(tuple(dict.fromkeys(words)), open=True)))
+        dims.append(_formula(left))
     return match.group(1) or "", match.group(2), tuple(dims), fixed
 
 
@@ -181,20 +224,27 @@ def _labels(names: SizeNames, dims: Sequence[Formula]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _require_same(text: str, trace: Trace, sizes: Mapping[str, int], returned: Sequence[str]) -> None:
-    """The products of the program are those of the function at numbers that it was not made from, and so is what is returned."""
-    program = read_program(text)
-    put = {symbol(name): size for name, size in sizes.items()}
-    counted = _multiplied(trace.body)
-    found = sum(cost.flops for cost in program.owners.values())
-    flops = int(program.resolved(found).subs(put)) if found != 0 else 0
-    if flops != counted:
-        raise TracingError(f"the program that was written has {flops} FLOPs at {sizes}, and the function {counted}")
-    made = {str(tensor.name): int(program.resolved(tensor.elements).subs(put)) for tensor in program.results}
+def _counted(trace: Trace) -> tuple[int, tuple[int, ...]]:
+    """The FLOPs of the products of a trace, and the elements of each result."""
     arguments = {array.key for array in trace.arguments.values()}
-    asked = {array.key: prod(n[0] for n in array.shape) for array in trace.results if array.key not in arguments}
+    results = {array.key: prod(n[0] for n in array.shape) for array in trace.results if array.key not in arguments}
+    return _multiplied(trace.body), tuple(results.values())
+
+
+def _require_same(
+    text: str, counts: tuple[int, tuple[int, ...]], sizes: Mapping[str, int], returned: Sequence[str]
+) -> None:
+    """The products of the program, masks in full, are those of the function at numbers that it was not made from, and so is what is
+    returned."""
+    program = read_program(re.sub(r" masked \w+ <= \w+ from the first", "", text))
+    put = {symbol(name): size for name, size in sizes.items()}
+    found = sum(cost.flops for cost in program.owners.values())
+    flops = int(program.resolved(found).subs(put)) if found != 0 and not program.vector else 0
+    if flops != counts[0]:
+        raise TracingError(f"the program that was written has {flops} FLOPs at {sizes}, and the function {counts[0]}")
+    made = {str(tensor.name): int(program.resolved(tensor.elements).subs(put)) for tensor in program.results}
     named = program.line is not None or {*made} == {*returned}
-    if not named or not {*made.values()} <= {*asked.values()}:
+    if not named or not {*made.values()} <= {*counts[1]}:
         shown = f"the program returns {', '.join(map(str, program.results))}, and the function something else"
         raise TracingError(shown, expected="what the function returns")
 
@@ -229,6 +279,8 @@ def trace(
     fuse: Iterable[str] = (),
     opened: Iterable[str] = (),
     mesh: str = "",
+    init: str = "",
+    names: Mapping[str, str | int] | None = None,
     **shapes: Any,
 ) -> Program:
     """The program that a function of JAX computes: traced with numbers for the names in the shapes of its arguments, and written with
@@ -238,4 +290,5 @@ def trace(
     what their operands have. Raises :class:`~symroof.errors.SymroofError` for what no
     statement says, with its line; needs ``symroof[jax]``.
     """
-    return read_program(written(function, shapes, functions=functions, fuse=fuse, opened=opened, mesh=mesh))
+    text = written(function, shapes, functions=functions, fuse=fuse, opened=opened, mesh=mesh, init=init, names=names)
+    return read_program(text)

@@ -1,0 +1,279 @@
+"""The only door to PyTorch: a module, or a function of tensors, is exported at several assignments of numbers, and the graphs that come
+out, side by side, are a trace. What they hold of ATen is said in :mod:`symroof.tracing.aten_equations`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+from symroof.formula import Frozen
+from symroof.tracing.aten_arrays import Call
+from symroof.tracing.aten_equations import AtenReader
+from symroof.tracing.jaxprs import of_library
+from symroof.tracing.traced import Array, Constant, Frame, Trace, TracingError, lived
+
+FRAME = re.compile(r'File "(.*?)", line (\d+), in (\S+)')
+# How long a name of PyTorch's own is in a path of parameters: what a weight is called where it is the only one.
+PLAIN = "weight"
+ROLES = ("inputs_to_parameters", "inputs_to_buffers")
+
+
+class Exported(Frozen):
+    """A trace, and which of its arguments are parameters of the module, and which are buffers."""
+
+    trace: Trace
+    weights: tuple[str, ...]
+    buffers: tuple[str, ...]
+
+
+def is_of_torch(function: Callable[..., Any]) -> bool:
+    """Whether something is a module of PyTorch, or a function in a module that has PyTorch and no JAX."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return False
+    if isinstance(function, torch.nn.Module) or (isinstance(function, type) and issubclass(function, torch.nn.Module)):
+        return True
+    scope = getattr(inspect.unwrap(function), "__globals__", {})
+    roots = {str(getattr(one, "__name__", "")).partition(".")[0] for one in scope.values() if inspect.ismodule(one)}
+    return "torch" in roots and "jax" not in roots
+
+
+def exported(
+    function: Callable[..., Any],
+    shapes: Mapping[str, Sequence[Sequence[int]]],
+    dtypes: Mapping[str, str],
+    tree: Mapping[str, Any],
+    built: Sequence[Sequence[int]],
+) -> Exported:
+    """The trace of a module of tensors of these shapes, one for each assignment; ``built`` are the numbers that a class, or a function
+    that makes a module, is called with. Raises :class:`TracingError` where PyTorch cannot be had, or where the assignments differ
+    in more than numbers."""
+    runs = [_Run(function, shapes, dtypes, tree, built, each) for each in range(len(next(iter(shapes.values()))))]
+    programs = [run.exported() for run in runs]
+    return _Graphs(programs, list(shapes)).exported()
+
+
+def counted(
+    function: Callable[..., Any],
+    shapes: Mapping[str, Sequence[Sequence[int]]],
+    dtypes: Mapping[str, str],
+    tree: Mapping[str, Any],
+    built: Sequence[Sequence[int]],
+) -> tuple[int, tuple[int, ...]]:
+    """What PyTorch itself counts: the FLOPs of the products, masks in full, and the elements of each result."""
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    run = _Run(function, shapes, dtypes, tree, built, 0)
+    counter = FlopCounterMode(display=False)
+    with counter, torch.device("meta"), torch.no_grad():
+        made = run.module(*run.arguments)
+    results = [one for one in torch.utils._pytree.tree_leaves(made) if isinstance(one, torch.Tensor)]
+    return int(counter.get_total_flops()), tuple(one.numel() for one in results)
+
+
+def _on_meta(module: Any) -> Any:
+    """The module without its numbers, and the given one as it was."""
+    import copy
+
+    import torch
+
+    memo: dict[int, Any] = {
+        id(p): torch.nn.Parameter(torch.empty_like(p, device="meta"), p.requires_grad) for p in module.parameters()
+    }
+    memo |= {id(b): torch.empty_like(b, device="meta") for b in module.buffers()}
+    return copy.deepcopy(module, memo)
+
+
+class _Run:
+    """A module and its arguments at one assignment, without numbers in them."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        shapes: Mapping[str, Sequence[Sequence[int]]],
+        dtypes: Mapping[str, str],
+        tree: Mapping[str, Any],
+        built: Sequence[Sequence[int]],
+        each: int,
+    ) -> None:
+        try:
+            import torch
+        except ImportError:
+            problem = "tracing a module needs PyTorch, which is not installed here"
+            raise TracingError(problem, expected="pip install 'symroof[torch]'") from None
+        self.shown = ", ".join(f"{name} of {tuple(shape[each])}" for name, shape in shapes.items())
+        tensors = {
+            name: torch.empty(tuple(shape[each]), dtype=getattr(torch, dtypes[name]), device="meta")
+            for name, shape in shapes.items()
+        }
+        self.arguments = tuple(_filled(tree, tensors).values())
+        floating = [tensor.dtype for tensor in tensors.values() if tensor.is_floating_point()]
+        if isinstance(function, type) or (built and built[0]):
+            with torch.device("meta"):
+                module = self._tried(lambda: function(*built[each]))
+            if not isinstance(module, torch.nn.Module):
+                raise TracingError(
+                    "what is called with sizes makes no module", expected="a class, or a function that makes one"
+                )
+            self.module = module.eval().to(floating[0]) if floating else module.eval()
+        elif isinstance(function, torch.nn.Module):
+            self.module = _on_meta(function)
+        else:
+            self.module = _Function(function)
+
+    def exported(self) -> Any:
+        """The graph: with the calls of functions in it, where that can be had."""
+        import torch
+
+        with suppress(Exception):
+            return torch.export.export(self.module, self.arguments, strict=True)
+        return self._tried(lambda: torch.export.export(self.module, self.arguments, strict=False))
+
+    def _tried(self, made: Callable[[], Any]) -> Any:
+        try:
+            return made()
+        except Exception as error:
+            said = str(error).strip().partition("\n")[0]
+            raise TracingError(f"the function fails with {self.shown}: {said}") from error
+
+
+def _Function(function: Callable[..., Any]) -> Any:  # noqa: N802 (a class, once PyTorch is there)
+    import torch
+
+    class Function(torch.nn.Module):
+        def forward(self, *arguments: Any) -> Any:
+            return function(*arguments)
+
+    return Function()
+
+
+def _filled(tree: Any, tensors: Mapping[str, Any]) -> Any:
+    if isinstance(tree, str):
+        return tensors[tree]
+    if isinstance(tree, Mapping):
+        return {key: _filled(part, tensors) for key, part in tree.items()}
+    return [_filled(part, tensors) for part in tree]
+
+
+class _Graphs:
+    """Several exported programs read side by side."""
+
+    def __init__(self, programs: Sequence[Any], names: Sequence[str]) -> None:
+        self.programs, self.names = programs, names
+        self.first = programs[0]
+        self.reader = AtenReader(len(programs), count())
+        self.known: dict[str, Any] = {}
+
+    def exported(self) -> Exported:
+        signature, arguments = self.first.graph_signature, dict[str, Array]()
+        weights, buffers = ({**getattr(signature, role)} for role in ROLES)
+        called = dict(zip(signature.user_inputs, self.names, strict=True))
+        called |= dict(_named({**weights, **buffers}, {*self.names}))
+        results: list[Array] = []
+        for each in self._nodes():
+            node = each[0]
+            if node.op == "placeholder":
+                array = self._array([one.meta["val"] for one in each])
+                self.known[node.name] = array
+                if node.name in called and isinstance(array, Array):
+                    arguments[called[node.name]] = array
+            elif node.op == "call_function":
+                self._call(each)
+            elif node.op == "output":
+                every = {name: self.known.get(name) for name in signature.user_outputs if isinstance(name, str)}
+                results += [one for one in every.values() if isinstance(one, Array)]
+        used = lived(self.reader.made, {one.key for one in results})
+        kinds = ([called[name] for name in every if name in called] for every in (weights, buffers))
+        return Exported(Trace(arguments, used, tuple(results)), *map(tuple, kinds))
+
+    def _nodes(self) -> Iterator[tuple[Any, ...]]:
+        graphs = [list(program.graph.nodes) for program in self.programs]
+        for each in zip(*graphs, strict=False):
+            if len({str(node.target) for node in each}) > 1:
+                raise self._differs(each[0])
+            yield each
+        if len({len(nodes) for nodes in graphs}) > 1:
+            raise self._differs(graphs[0][-1])
+
+    def _differs(self, node: Any) -> TracingError:
+        frames = _frames(node)
+        problem = f"{frames[0] if frames else 'the function'}: what is computed depends on the sizes"
+        return TracingError(
+            problem, expected="the same operations whatever the sizes are", hint="fix one: --shape x=bf16[B, T=1]"
+        )
+
+    def _array(self, values: Sequence[Any]) -> Array | Constant:
+        if not hasattr(values[0], "shape"):
+            return Constant(tuple(float(v) for v in values) if isinstance(values[0], int | float) else None, True)
+        shapes = tuple(zip(*(tuple(map(int, value.shape)) for value in values), strict=True))
+        return self.reader.array(shapes, str(values[0].dtype).removeprefix("torch."))
+
+    def _call(self, each: Sequence[Any]) -> None:
+        """One call of an operation, at every assignment."""
+        node, target = each[0], each[0].target
+        name = getattr(target, "__name__", str(target)).partition(".")[0]
+        if name == "getitem":
+            whole = self.known[node.args[0].name]
+            self.known[node.name] = whole[node.args[1]] if isinstance(whole, tuple) else whole
+            return
+        values = [one.meta.get("val") for one in each]
+        if values[0] is None:
+            return
+        arguments = tuple(self._argument([one.args[i] for one in each]) for i in range(len(node.args)))
+        keywords = {key: self._argument([one.kwargs[key] for one in each]) for key in node.kwargs}
+        results = (
+            tuple(self._array(parts) for parts in zip(*values, strict=True))
+            if isinstance(values[0], list | tuple)
+            else self._array(values)
+        )
+        call = Call(name, arguments, keywords, results, _frames(node))
+        self.known[node.name] = self.reader.said(call)
+
+    def _argument(self, each: Sequence[Any]) -> Any:
+        """What is at one place of a call: an array, several of them, or numbers, one for each assignment."""
+        first = each[0]
+        if hasattr(first, "op") and hasattr(first, "name"):
+            return self.known[first.name]
+        if isinstance(first, list | tuple):
+            return tuple(self._argument(parts) for parts in zip(*each, strict=True))
+        if isinstance(first, bool) or not isinstance(first, int | float):
+            return first
+        return Constant(tuple(map(float, each)), True)
+
+
+def _named(paths: Mapping[str, str], taken: set[str]) -> Iterator[tuple[str, str]]:
+    """The names of parameters by their paths: the last word of it, or all of it where that is taken."""
+    taken = {*taken}
+    for node, path in paths.items():
+        parts = path.split(".")
+        words = parts[:-1] if parts[-1] == PLAIN and len(parts) > 1 else parts
+        own = [part for part in words if not part.isdigit()]
+        short = "_".join(own[-2:]) if parts[-1] != PLAIN and len(own) > 1 else own[-1] if own else "_".join(words)
+        name = short if short not in taken else "_".join(words)
+        while name in taken or not name.isidentifier():
+            name = f"{name}_" if name.isidentifier() else f"p_{name}"
+        taken.add(name)
+        yield node, name
+
+
+def _frames(node: Any) -> tuple[Frame, ...]:
+    """The calls that a node was made in, from inside out. A forward has the name of its class."""
+    every = FRAME.findall(node.meta.get("stack_trace") or "")[::-1]
+    calls = [call for call in every if not of_library(call[0])]
+    stack = [*(node.meta.get("nn_module_stack") or {}).values()]
+    own = [(path, str(kind).rpartition(".")[2]) for path, kind in stack if not str(kind).startswith("torch.nn.")]
+    forwards = sum(function == "forward" for _, _, function in calls)
+    own = own[len(own) - forwards :] if forwards <= len(own) else own
+    found = []
+    for file, line, function in calls:
+        path, called = ("", function)
+        if function == "forward" and own:
+            path, called = own.pop()
+        found.append(Frame(file, called, int(line), hash(path)))
+    return tuple(found)
