@@ -48,6 +48,7 @@ TYPES = {
     "first_token": {"x": "fp64[B, T, D]", "W": f"{w}[D, F]"},
     "all_but_one": {"x": "fp64[B, T, D]", "W": f"{w}[D, F]"},
     "together": {"x": "fp64[B, T, D]", "W": f"{w}[D, 3*H]", "V": f"{w}[H, D]"},
+    "repeated_keys": {"x": "fp64[B, T, D]", "Wq": f"{w}[D, 12*H]", "Wk": f"{w}[D, 4*H]"},
     "both": {"x": "fp64[B, D]", "y": "fp64[B, D]", "W": f"{w}[D, F]"},
     "convolved": {"x": "fp64[N, P, Q, C]", "k": f"{w}[3, 3, C, K]"},
 }  # fmt: skip

@@ -31,6 +31,7 @@ MODULES = {
     "Gated": ({"x": "fp64[B, D]"}, "D, F"),
     "Normed": ({"x": "fp64[B, D]"}, "D, F"),
     "Attention": ({"x": "fp64[B, T, N*H]"}, "N*H, N"),
+    "Repeated": ({"x": "fp64[B, T, K*G*H]"}, "K*G*H, K*G, K"),
     "Experts": ({"x": "fp64[T, D]"}, "D, E, F"),
     "Tokens": ({"ids": "int64[B, T]"}, "V, D"),
     "Cached": ({"x": "fp64[B, T, D]", "cache": "cache fp64[B, P, D]"}, "D"),
@@ -143,6 +144,21 @@ def test_its_products_are_those_that_pytorch_counts():
     d = sr.derive(whole, on="h100", at="B=4,T=64,K=2,G=4,H=16,F=352")
     assert d.value("flops") == counter.get_total_flops()
     assert d.value("params") == sum(p.numel() for p in module.parameters())
+
+
+def test_keys_that_are_repeated_are_read_once():
+    """A product of a group of queries takes the keys as they are."""
+    text = of("Repeated")
+    program = read_program(text)
+    assert not any("K*G" in line and "repeat" in line for line in text.split("\n"))
+    sizes = "B=2,T=16,K=2,G=4,H=8"
+    d = sr.derive(text, on="h100", at=sizes)
+    scores = next(
+        line.statement
+        for line in program.forward
+        if "T" in line.statement.result.labels and line.statement.contracts and len(line.statement.result.labels) == 5
+    )
+    assert d.value(f"reads({scores.name})") == 8 * (2 * 16 * 64 + 2 * 16 * 16)
 
 
 def test_layers_of_a_loop_are_turns():

@@ -138,6 +138,15 @@ def together(x, W, V):
     return p @ v @ V
 
 
+def repeated_keys(x, Wq, Wk):
+    B, T, _ = x.shape
+    q = (x @ Wq).reshape(B, T, 12, -1)
+    k = (x @ Wk).reshape(B, T, 4, -1)
+    k = jnp.repeat(k, 3, axis=2)
+    s = jnp.einsum("btnh,bsnh->bnts", q, k)
+    return jax.nn.softmax(s)
+
+
 def both(x, y, W):
     return jnp.stack([x, y]) @ W
 

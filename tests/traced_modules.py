@@ -82,6 +82,27 @@ class Attention(nn.Module):
         return x + self.out((a @ v).transpose(1, 2).reshape(b, t, d))
 
 
+class Repeated(nn.Module):
+    """Keys that are repeated for the queries of their group."""
+
+    def __init__(self, d, n, k):
+        super().__init__()
+        self.n, self.k, self.h = n, k, d // n
+        self.q, self.kk, self.v = linear(d, d), linear(d, k * self.h), linear(d, k * self.h)
+
+    def wide(self, y):
+        b, k, t, h = y.shape
+        return y[:, :, None].expand(b, k, self.n // self.k, t, h).reshape(b, self.n, t, h)
+
+    def forward(self, x):
+        b, t, _ = x.shape
+        q = self.q(x).view(b, t, self.n, self.h).transpose(1, 2)
+        k, v = (y.view(b, t, self.k, self.h).transpose(1, 2) for y in (self.kk(x), self.v(x)))
+        a = torch.softmax(q @ self.wide(k).transpose(-1, -2), -1)
+        v = torch.repeat_interleave(v, self.n // self.k, dim=1)
+        return a @ v
+
+
 class Experts(nn.Module):
     def __init__(self, d, e, f):
         super().__init__()

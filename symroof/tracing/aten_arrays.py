@@ -118,6 +118,16 @@ class ArrayReader:
 
     _expand_as = _expand
 
+    def _repeat_interleave(self, call: Call) -> Any:
+        """Each place so many times, one after the other."""
+        value, times, axis = call.arguments[0], call.arguments[1], whole(call.at(2, "dim", -1))
+        axis %= len(value.shape)
+        many = tuple(int(n) for n in times.values)
+        one = self._like(value, (*value.shape[: axis + 1], (1,) * self.assignments, *value.shape[axis + 1 :]))
+        one = self._emit("expand_dims", [value], one, dimensions=(axis + 1,))
+        wide = self._broadcast(one, self._like(value, (*value.shape[: axis + 1], many, *value.shape[axis + 1 :])))
+        return self._emit("reshape", [wide], call.results)
+
     def _broadcast(self, value: Array, result: Array) -> Array:
         ahead = len(result.shape) - len(value.shape)
         dims = tuple(range(ahead, len(result.shape)))

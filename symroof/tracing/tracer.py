@@ -22,6 +22,7 @@ from symroof.tracing.fx_graphs import counted, exported, is_of_torch
 from symroof.tracing.jaxprs import traced
 from symroof.tracing.known_functions import Known
 from symroof.tracing.program_writer import Writer
+from symroof.tracing.repeating import unrepeated
 from symroof.tracing.size_names import SMALL, SizeNames, assignments, value_of
 from symroof.tracing.traced import Array, Equation, Frame, Loop, Made, Trace, TracingError
 
@@ -89,6 +90,7 @@ def written(
                 f"there is no call of {said}", expected="FILE:NAME, or the name of a function that is called"
             )
     given_splits = {name: split for name, split in splits.items() if mesh}
+    trace = unrepeated(trace)
     writer = Writer(sized, known, roles, declared, given_splits, mesh)
     text = writer.text(trace)
     counts = counted(function, *last, made_with[-1:]) if of_torch else _counted(traced(function, *last))
