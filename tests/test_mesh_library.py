@@ -1,12 +1,18 @@
 """The splits of the library by hand: what a chip multiplies and holds, and the collectives that training adds."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
+from itertools import permutations
+from random import Random
 
 import pytest
 
 import symroof as sr
-from symroof.reading.operations import entry_named
+from symroof.errors import ModelError, ReadingError
+from symroof.model.program_text import rewritten
+from symroof.reading import operations
+from symroof.reading.operations import entry_named, read_operation
 
 pytestmark = pytest.mark.part(4)
 
@@ -109,3 +115,40 @@ def test_what_is_known_of_them():
 @pytest.mark.parametrize(("typed", "meant"), [("zero3", "fsdp"), ("ZeRO-3", "fsdp"), ("tensor_parallel", "megatron"), ("ddp", "data-parallel"), ("gshard", "expert-parallel"), ("gspmd", "fsdp-megatron"), ("2d-weight-stationary", "weight-stationary")])  # fmt: skip
 def test_what_people_call_them(typed, meant):
     assert entry_named(typed).name == meant
+
+
+def split(program, axes):
+    """The program with these dimensions split over these axes, wherever they stand."""
+
+    def cut(tensor):
+        return replace(tensor, dims=tuple(replace(dim, axes=axes.get(dim.label, ())) for dim in tensor.dims))
+
+    return rewritten(program, cut)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", operations.programs())
+def test_every_program_is_split_over_two_axes(name):
+    """Two of its dimensions, one over each axis: every pair that is not refused is derived, its exchanges carried out, and chips
+    together do all of the work; what is refused says what to write."""
+    program, derived, refused = read_operation(name), 0, []
+    labels = [x for x in program.sizes if any(x in tensor.labels for tensor in program.written.values())]
+    pairs = list(permutations(labels, 2))
+    for one, other in Random(name).sample(pairs, min(5, len(pairs))):
+        text = str(split(program, {one: ("X",), other: ("Y",)}))
+        sizes = dict.fromkeys(program.dimensions, 8)
+        try:
+            d = sr.derive(text, on="tpu-v5e", mesh="X=2, Y=2 on ICI", training=program.training, at=sizes)
+        except (ModelError, ReadingError) as error:
+            refused.append(error)
+            continue
+        derived += 1
+        assert {step.check.status for step in d.steps} == {"proved"}
+        found = json.loads(d.to_json())["answer"]
+        if not program.vector:  # of rows that chips share out the exchange does the rest
+            assert 4 * value(found["flops_per_chip"], **sizes) >= value(found["flops"], **sizes)
+    if len(labels) == 1:  # both axes over the one that it has
+        text = str(split(program, {labels[0]: ("X", "Y")}))
+        assert {s.check.status for s in sr.derive(text, mesh="X=2, Y=2 on ICI").steps} == {"proved"}
+    assert derived or len(labels) == 1
+    assert all(error.expected or error.hint for error in refused)
