@@ -215,7 +215,7 @@ REFUSED = {
     "where F = D + E; h = concat(x, u) -> fp32[B, F]": "one type",
     "where F = D + E; h = concat(x, v) -> bf16[B, F]": "is no part of",
     "h = append(x, v, D)": "one entry",
-    "h = square(x); k = append(h, x, D)": "is made here|one entry",
+    "h = square(x); k = append(h, x, D)": "is no cache|one entry",
     "where D = 2*F; h = slice(w, D, F)": "split along D",
     "where D = F + P; h = slice(x, D, F_X)": "is split",
 }
@@ -379,3 +379,65 @@ def test_one_place_is_a_part_without_a_dimension(name):
     assert {step.check.status for step in counted(PLACES[name])} == {"proved"}
     program = read_program(PLACES[name])
     assert read_program(str(program)) == program
+
+
+def test_entries_that_are_declared_are_copied_in_a_fuse_too():
+    text = "input q, k: bf16[B, H]; cache K: bf16[B, S, H]; fuse { c = append(K, k, S); s = q * c -> bf16[B, S]; p = softmax(s, S); o = p * c -> bf16[B, H] }"
+    d = sr.derive(text, on="h100", at="B=2,S=5,H=4")
+    assert (d.value("reads"), d.value("writes")) == (16 + 16 + 80, 16 + 16)
+    assert "finds K" not in d.to_text()
+
+
+def test_what_is_joined_twice_is_copied_once():
+    """A tensor cannot be made in two places."""
+    text = "input x: bf16[B, D]; input u: bf16[B, P]; input w: bf16[B, Q]; weight V: bf16[D, F]; where E = F + P, G = F + Q; h = x * V -> bf16[B, F]; c = concat(h, u) -> bf16[B, E]; d = concat(h, w) -> bf16[B, G]; y = c * c -> bf16[B]; z = d * d -> bf16[B]"
+    d = sr.derive(text, on="h100", at="B=2,D=3,F=5,P=7,Q=11")
+    assert d.value("bytes(d)") == 2 * 2 * 2 * (5 + 11)
+    assert d.value("bytes(c)") == 2 * 2 * 2 * 7
+    assert d.value("writes") == 120
+    assert {step.check.status for step in counted(text)} == {"proved"}
+
+
+def test_a_slice_of_what_is_joined_is_read_with_it():
+    text = "input a: bf16[B, P]; input b: bf16[B, Q]; weight W: bf16[U, F]; where U = P + Q, P = F + R; fuse { c = concat(a, b) -> bf16[B, U]; s = slice(c, U, F); h = c * W -> bf16[B, F]; z = h + s }"
+    d = sr.derive(text, on="h100", at="B=2,Q=4,F=3,R=2")
+    assert d.value("reads") == 2 * 2 * (5 + 4) + 2 * 9 * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "types", "refused"),
+    [
+        ("input q, k: bf16[B, H]; cache K: bf16[B, S, H]; c = append(K, k, S); y = q * c -> bf16[B, S]", "caches=fp8", True),
+        ("input x: bf16[B, D]; weight W: bf16[D, G]; where G = F + P; w = slice(W, G, F); y = x * w -> bf16[B, F]", "weights=int8", False),
+        ("input x: bf16[B, D]; weight W: bf16[E, F]; where D = K*H, E = D; v = W -> bf16[K, H, F]; z = x -> bf16[B, K, H]; y = z * v -> bf16[B, F]", "weights=int8", False),
+        (PREFIX, "weights=int8", True),
+    ],
+)  # fmt: skip
+def test_what_lies_where_others_do_has_their_type(text, types, refused):
+    if refused:
+        with pytest.raises(SymroofError, match="would be of"):
+            sr.derive(text, on="h100", dtype=types)
+        return
+    assert "int8" in sr.derive(text, on="h100", dtype=types).to_text()
+
+
+def test_appended_entries_are_no_slices():
+    text = "input q: bf16[B, H]; input k: bf16[B, n, H]; cache K: bf16[B, S, H]; where S = n + P, P = 2*n; c = append(K, k, S); w = slice(c, S, P); v = slice(c, S, n); y = w * q -> bf16[B, P]; z = v * q -> bf16[B, n]"
+    assert {step.check.status for step in counted(text, training=False)} == {"proved"}
+    twice = "input q, k, l: bf16[B, H]; cache K: bf16[B, S, H]; where S = 2 + P; c = append(K, k, S); d = append(c, l, S); y = d * q -> bf16[B, S]"
+    d = sr.derive(twice, on="h100", at="B=2,P=3,H=4")
+    assert d.value("reads(y)") == 2 * (2 * 5 * 4 + 2 * 4)
+    assert d.value("writes") == 2 * 2 * 2 * 4 + 2 * 2 * 5
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("input x: bf16[B, D]; where E = 2*D; c = concat(x, x) -> bf16[B, E]; y = c * c -> bf16[B]", "stands twice"),
+        ("input x, z: bf16[B, D]; weight W: bf16[E, F]; where E = 2*D; y = concat(x, z) * W -> bf16[B, F]", "stands in a longer statement"),
+        ("input k: bf16[B, H]; weight K: bf16[B, S, H]; c = append(K, k, S); y = c * c -> bf16[B]", "is no cache"),
+    ],
+)  # fmt: skip
+def test_what_has_no_place_is_refused(text, said):
+    with pytest.raises(ReadingError, match=said):
+        read_program(text)

@@ -288,3 +288,17 @@ def test_another_number_of_pairs_is_refused(monkeypatch, wrong):
     monkeypatch.setattr(Mask, "pairs", property(pairs))
     with pytest.raises(CheckError):
         counted(attention())
+
+
+@pytest.mark.parametrize("ends", ["", " from the first", ", window 32"])
+def test_sizes_of_masks_may_be_numbers(ends):
+    """What is said with numbers is what is said with names, at these numbers."""
+    text = "input q: bf16[B, N, {0}, H]; input k, v: bf16[B, N, P, H]; where P = {0}; fuse {{ s = q * k -> bf16[B, N, {0}, P] masked P <= {0}{1}; p = softmax(s, P); o = p * v -> bf16[B, N, {0}, H] }}"
+    if ends == ", window 32":
+        text = text.replace("where P = {0}", "where P = {0} + 64")
+    sizes = {"B": 2, "N": 3, "H": 4}
+    one, other = (
+        sr.derive(text.format(n, ends), on="h100", at=sizes | more) for n, more in (("128", {}), ("T", {"T": 128}))
+    )
+    for name in ("flops", "ops", "reads", "writes"):
+        assert one.value(name) == other.value(name), name

@@ -16,7 +16,7 @@ import symroof as sr
 from symroof.cli import main
 from symroof.errors import SymroofError
 from symroof.reading.programs import read_program
-from symroof.tracing import aten_equations
+from symroof.tracing import aten_equations, tracer
 from symroof.tracing.traced import TracingError
 from symroof.tracing.tracer import written
 
@@ -196,6 +196,64 @@ def test_a_function_of_tensors_is_a_program():
     assert "# traced_modules.py:" in text
     program = sr.trace(ms.projected, x="bf16[B, D]", w="weight bf16[D, F]", v="weight bf16[F, D]")
     assert str(read_program(text)) == str(program)
+
+
+def test_weights_of_turns_of_turns_are_counted():
+    """A layer that is applied twice is one; layers that take parts of one weight take different ones: neither is a repeat of them."""
+    twice = read_program(written(ms.Twice, {"x": "bf16[B, D]"}, init="D"))
+    assert str(twice.resolved(twice.stock("weight"))) == "4*D**2"
+    text = written(ms.Stacked, {"x": "bf16[B, D]"}, init="D")
+    assert text.count("slice(w, 6, 1)") == 6
+    assert "repeat" not in text
+    trained = sr.derive(text, on="h100", at="B=2,D=8", training=True)
+    assert trained.value("gradients") == 2 * 6 * 8 * 8
+
+
+def test_parameters_are_counted_against_those_of_the_module(monkeypatch):
+    honest = tracer.Writer.text
+    monkeypatch.setattr(
+        tracer.Writer, "text", lambda self, trace: honest(self, trace).replace("repeat 100", "repeat 50")
+    )
+    monkeypatch.setattr(tracer, "_require_same", lambda *rest: None)
+    with pytest.raises(TracingError, match="parameters"):
+        written(ms.Stack, BLOCK[0], init=BLOCK[1])
+
+
+@pytest.mark.parametrize(("given", "sign"), [("bias", "+"), ("gain", "*"), ("more", "-")])
+def test_arguments_that_are_left_out_stay_out(given, sign):
+    text = written(ms.Optional, {"x": "bf16[B, D]", given: "bf16[B, D]"}, init="D")
+    assert f" {sign} {given} -> " in text
+
+
+def test_what_is_changed_in_place_is_another_tensor():
+    text = written(ms.InPlace, {"x": "bf16[B, T, D]"}, init="D")
+    assert text.count("relu(") == 2
+
+
+def test_a_softmax_in_a_wider_type_converts():
+    text = written(ms.Wide, {"x": "bf16[B, T, D]"}, init="D")
+    assert "convert(" in text
+    assert "-> fp32[B, T, " in text
+
+
+def test_numbers_of_a_module_are_multiples_of_named_ones():
+    module = ms.Fused(64, 4)
+    text = written(module, {"x": "fp32[B, T, D]"}, names={"N": 4, "H": 16, "D": "N*H"})
+    assert "where S = 3*D" in text
+    assert sr.derive(text, on="h100", at="B=2,T=8,N=4,H=16").value("params") == 3 * 64 * 64
+    with pytest.raises(TracingError, match="is no number"):
+        written(module, {"x": "fp32[B, T, D]"}, names={"N": 4, "D": "N*Q"})
+
+
+def test_one_place_is_no_dimension():
+    text = written(ms.broadcast, {"x": "bf16[B, T, D]", "c": "bf16[B, 1, D]"})
+    assert "input c: bf16[B, D]" in text
+    assert {step.check.status for step in sr.derive(text, on="h100").steps} == {"proved"}
+
+
+def test_what_is_compared_is_read():
+    text = written(ms.larger, {"x": "bf16[B, D]", "y": "bf16[B, D]"})
+    assert "x - y" in text
 
 
 @pytest.mark.parametrize(

@@ -182,3 +182,86 @@ def by_size(x, w):
 
 def nothing_known(x):
     return torch.cumsum(x, -1)
+
+
+class Twice(nn.Module):
+    """Each layer is applied two times: its weights are those of both."""
+
+    def __init__(self, d, layers=4):
+        super().__init__()
+        self.layers = nn.ModuleList([linear(d, d) for _ in range(layers)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            for _ in range(2):
+                x = x + layer(x).relu()
+        return x
+
+
+class Stacked(nn.Module):
+    """A weight of all layers, of which each takes its own part."""
+
+    def __init__(self, d):
+        super().__init__()
+        self.w = nn.Parameter(torch.empty(6, d, d))
+
+    def forward(self, x):
+        for i in range(6):
+            x = x + (x @ self.w[i]).relu()
+        return x
+
+
+class Optional(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.up = linear(d, d)
+
+    def forward(self, x, bias=None, gain=None, *, more=None):
+        y = self.up(x)
+        y = y if bias is None else y + bias
+        y = y if gain is None else y * gain
+        return y if more is None else y - more
+
+
+class InPlace(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.up, self.act = linear(d, d), nn.ReLU(inplace=True)
+
+    def forward(self, x):
+        y = self.up(x)
+        z = y.view(-1, y.shape[-1])
+        z.clamp_(min=0)
+        y += x
+        return self.act(y) * 2
+
+
+class Wide(nn.Module):
+    """A softmax in a wider type, with a mask that is made there."""
+
+    def __init__(self, d):
+        super().__init__()
+        self.up = linear(d, d)
+
+    def forward(self, x):
+        mask = torch.full((x.shape[-2], x.shape[-1]), float("-inf")).triu(1)
+        return F.softmax(self.up(x) + mask, dim=-1, dtype=torch.float32).to(x.dtype)
+
+
+class Fused(nn.Module):
+    def __init__(self, d, n):
+        super().__init__()
+        self.n, self.qkv = n, linear(d, 3 * d)
+
+    def forward(self, x):
+        b, t, d = x.shape
+        q, k, v = (y.view(b, t, self.n, d // self.n).transpose(1, 2) for y in self.qkv(x).chunk(3, -1))
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+def broadcast(x, c):
+    return torch.add(x * c, 1, alpha=2)
+
+
+def larger(x, y):
+    return (x > y).to(x.dtype) * x

@@ -10,7 +10,7 @@ from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
 from symroof.formula import Formula, Name, Negative, Quotient, Sum, number, product, total
 from symroof.model.cost import Cost, Counting
-from symroof.model.nodes import Mask
+from symroof.model.nodes import Mask, sized
 from symroof.model.program import Line, Program, turns_of
 from symroof.model.statement_costs import StatementCost, amounts, elementwise, of_statement
 from symroof.model.tokens import tokens_of
@@ -18,7 +18,7 @@ from symroof.proof.evidence import Excess
 from symroof.proof.ledger import Facts
 from symroof.proof.running import Applied, Dots, Members, Moves
 from symroof.proof.step import Reason, Step, amount_of
-from symroof.symbols import rational, symbol
+from symroof.symbols import rational
 
 # The FLOPs of each pass: whether it goes back.
 PASSES = {"flops_forward": False, "flops_backward": True}
@@ -210,7 +210,7 @@ def _applied(draft: Draft, line: Line) -> Applied:
     length = next(dim.size for dim in statement.operands[0].dims if dim.label == statement.over)
     if line.mask is not None and statement.over in line.mask.labels:
         (other,) = line.mask.labels - {statement.over}
-        length = (line.mask.pairs / symbol(other)).expand()  # the mean of the rows
+        length = (line.mask.pairs / sized(other)).expand()  # the mean of the rows
     return Applied(
         statement.name, draft.write(rational(function.each) * length + rational(function.row)), statement.over
     )
@@ -220,7 +220,8 @@ def _moves(draft: Draft, owner: StatementCost) -> Moves:
     """What a statement loads, finds on the chip, stores and keeps there."""
     loaded, stored = (tuple(name for name, _ in moves) for moves in (owner.loads, owner.stores))
     made = tuple(line.statement.name for line in owner.members)
-    used = dict.fromkeys(str(tensor.name) for line in owner.members for tensor in line.statement.operands)
+    every = (line.statement for line in owner.members)
+    used = dict.fromkeys(str(t.name) for one in every for t in one.operands[1 if one.appends else 0 :])
     memory, first = draft.setting.problem.operation.memory, owner.members[0]
     joined = {name for name in used if {*loaded} & {*memory.parts(name, first.repeats)}}  # what is read part by part
     found = tuple(name for name in used if name not in loaded and name not in made and name not in joined)

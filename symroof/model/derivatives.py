@@ -47,7 +47,7 @@ def through_function(statement: Statement, place: int, gradient: Tensor, result:
     assert function is not None
     if function.lies == APPENDED:
         problem = f"{statement.name} has entries appended, and that has no derivative here"
-        raise ModelError(problem, hint="join them: concat(cache, x), or freeze what it is of")
+        raise ModelError(problem, hint="join them: c = concat(cache, x) -> …")
     back = derivative(function)
     if (
         place < function.operands

@@ -119,9 +119,11 @@ def fetched(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = fr
     for part, _, user, tensor, entire in needs:
         if entire:
             whole.setdefault(part, []).append((user, tensor))
+    entirely = {*whole}  # and what is joined of these, where it is read under its name
+    entirely |= {memory.root(str(t.name), line.repeats) for _, line, _, t, entire in needs if entire}
     found: list[Fetched] = []
     for part, line, user, tensor, entire in needs:
-        if whole.keys() & {*memory.wholes(part, line.repeats)}:
+        if entirely & {*memory.wholes(part, line.repeats)}:
             continue  # what is a slice of it is there
         there = tensor if part == memory.root(str(tensor.name), line.repeats) else program.arrays[part]
         if part not in whole:

@@ -2,7 +2,7 @@
 joined of several lies where these lie.
 
 To read what is joined is to read its parts: what is made in the program is written into its place there, and what is
-declared is copied to it, but inside a fuse that alone uses it. What entries are appended to is the cache that it was, with
+declared is copied to it, but inside a fuse that alone uses it, and what has a place already is copied to the second. What entries are appended to is the cache that it was, with
 these written into it.
 """
 
@@ -93,18 +93,29 @@ class Memory(Frozen):
         return (self.root(name), *self.wholes(name))[-1]
 
     def copied(self, line: Line) -> tuple[Tensor, ...]:
-        """What a statement copies: of what it joins or appends what is declared, unless nothing but its fuse uses what it makes."""
+        """What a statement copies: of what it joins what is declared, or stands in another place already, unless nothing but its
+        fuse uses what it makes; of what it appends what is declared."""
         statement = line.statement
-        made_back = line.backward and not statement.again
-        if (
-            not (statement.joins or statement.appends)
-            or made_back
-            or (line.fuse is not None and not self._leaves(statement.name, line.fuse))
-        ):
+        if not (statement.joins or statement.appends) or (line.backward and not statement.again):
+            return ()
+        if statement.joins and line.fuse is not None and not self._leaves(statement.name, line.fuse):
             return ()
         operands = {str(tensor.name): tensor for tensor in statement.operands[1 if statement.appends else 0 :]}
-        outside = (name for name in operands if self.declared.issuperset(self.origins(name)))
-        return tuple(operands[name] for name in outside if self.whole(name) not in self._joined)
+        elsewhere = self._placed_before(statement.name) if statement.joins else frozenset[str]()
+        return tuple(t for name, t in operands.items() if name in elsewhere or self._is_outside(name))
+
+    def _is_outside(self, name: str) -> bool:
+        """Whether a tensor was there before: not made, nor joined of what was copied once."""
+        return self.declared.issuperset(self.origins(name)) and self.whole(name) not in self._joined
+
+    def _placed_before(self, name: str) -> frozenset[str]:
+        """What has its place in something that was joined before."""
+        found: set[str] = set()
+        for joined, operands in self._joined.items():
+            if joined == name:
+                break
+            found |= {*operands}
+        return frozenset(found)
 
     def _leaves(self, name: str, fuse: Fuse) -> bool:
         """Whether what is joined in a fuse is used outside of it, or returned, under any of its names."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+from symroof.errors import ModelError
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.program import Block, Fuse, Node, Program, Recompute, Repeat, Statement
@@ -100,6 +101,14 @@ def retyped(program: Program, types: Mapping[str, Dtype]) -> Program:
     y = relu(h)
     """
 
+    types = {**types}
+    for statement in (line.statement for line in program.forward if line.statement.lies):
+        kinds = list(dict.fromkeys(types.get(str(t.name), t.dtype) for t in statement.operands))
+        if len(kinds) > 1:  # what lies where others do has their type
+            shown = " and ".join(kind.name for kind in kinds)
+            problem = f"{statement.name} would be of {shown}: {str(statement).partition(' = ')[2]}"
+            raise ModelError(problem, expected="one type of what is joined", hint="convert one of them before")
+        types[statement.name] = kinds[0]
     return rewritten(program, lambda old: replace(old, dtype=types.get(str(old.name), old.dtype)))
 
 

@@ -9,7 +9,7 @@ from functools import reduce
 from operator import mul
 
 from symroof.formula import Formula, Name, Quotient, Sum, number, product
-from symroof.proof.acts import FUNCTION, Act, Array, Turn
+from symroof.proof.acts import APPEND, FUNCTION, Act, Array, Turn
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
@@ -356,7 +356,7 @@ class Moves(Facts):
         acts = list(run.acts())
         made = tuple(act.result for act in acts)
         loaded, stored = (tuple(name for _, name, _ in trace.moves(what, run.name)) for what in ("reads", "writes"))
-        used = dict.fromkeys(name for act in acts for name in act.operands)
+        used = dict.fromkeys(name for act in acts for name in act.operands[1 if act.laid == APPEND else 0 :])
         pieces = {name for name in used if not {*loaded}.isdisjoint(run.script.taken(name, act.turns))}
         return (
             self.loaded == loaded

@@ -230,8 +230,8 @@ class Script(Stored):
     def _entire(self, acts: Iterable[Act]) -> set[str]:
         """What some of the acts of a kernel read as a whole: the rows that others look up are in it."""
         every = ((act, one) for act in acts for one in (act, *self.made_again(act)) if not act.lies and not one.lies)
-        each = (self.taken(n, act.turns) for act, one in every for n, rows in one.needs if rows is None)
-        return {piece for pieces in each for piece in pieces}
+        each = ((n, act.turns) for act, one in every for n, rows in one.needs if rows is None)
+        return {piece for n, turns in each for piece in (self.root(n, turns), *self.taken(n, turns))}
 
 
 class Trace(Frozen):

@@ -53,14 +53,20 @@ class Stored(Frozen):
     def copied(self, act: Act) -> list[str]:
         """What is put where an act wants it and does not come from one that could have put it there."""
         pieces = act.operands if act.laid == CONCAT else act.operands[1:] if act.laid == APPEND else ()
-        if (act.back and not act.again) or (act.fuse is not None and not self._wanted(act.result, act.fuse)):
+        inside = act.laid == CONCAT and act.fuse is not None and not self._wanted(act.result, act.fuse)
+        if (act.back and not act.again) or inside:
             return []
-        joined = {other.result for other in self.acts if other.laid == CONCAT}
+        joined = [other for other in self.acts if other.laid == CONCAT]
+        names = {other.result for other in joined}
+        before = [name for other in joined[: joined.index(act)] for name in other.operands] if act in joined else []
         return [
             name
             for name in dict.fromkeys(pieces)
-            if all(one not in self.act for one in self.origins(name))
-            and joined.isdisjoint((self.root(name), *self.around(name)))
+            if name in before
+            or (
+                all(one not in self.act for one in self.origins(name))
+                and names.isdisjoint((self.root(name), *self.around(name)))
+            )
         ]
 
     def _wanted(self, name: str, fuse: int) -> bool:

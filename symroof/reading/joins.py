@@ -83,11 +83,16 @@ class JoinReader(SizeReader):
         if len(operands) < 2:
             raise self.error(f"{call} joins one tensor", "two tensors, as in concat(a, b)", token=function)
         place = self.following
+        if self.at("*", "+", "-", "/"):
+            raise self.error(f"{call} stands in a longer statement", f"a statement of its own: c = {call} -> …")
         if not self.accept("->"):
             expected = "-> and a type that says how long it is, as in c = concat(a, b) -> bf16[B, U]"
             raise self.error(f"{name.text} has no type", expected)
         stated = self._type(operands)
-        for token, tensor in zip(tokens, operands, strict=True):
+        for i, (token, tensor) in enumerate(zip(tokens, operands, strict=True)):
+            if tensor in operands[:i]:
+                shown = f"{token.text} stands twice in {name.text}, and is in one place"
+                raise self.error(shown, "another tensor, or a dimension of its own for the times", token=token)
             lacks, more = ({*a.labels} - {*b.labels} for a, b in ((stated, tensor), (tensor, stated)))
             if tensor.dtype != stated.dtype:
                 raise self.error(f"{token.text} is {tensor}, and {name.text} is {stated}", "one type", token=token)
@@ -131,9 +136,10 @@ class JoinReader(SizeReader):
             raise self.error(
                 shown, f"one entry, {one}, or several: with a size of their own for {grown}", token=entries
             )
-        if cache.text not in self.outside:
-            raise self.error(f"{cache.text} is made here", "a cache or an input, which has room for them", token=cache)
-        self.sliced += ((cache, grown.label, label) for label in more)
+        if cache.text not in self.outside and cache.text not in self.grown:
+            raise self.error(f"{cache.text} is no cache", "a cache or an input, which has room for them", token=cache)
+        self.grown.add(name.text)
+        self.entries += ((cache, grown.label, label) for label in more)
         return Statement("function", (tensor, new), replace(tensor, name=name.text), APPEND)
 
     def _require_parts(self, program: Program) -> None:
@@ -143,6 +149,11 @@ class JoinReader(SizeReader):
                 together = " + ".join(parts)
                 raise self.error(f"nothing says that {long} is {together}", f"where {long} = {together}", token=place)
         least_one, slices = frozenset(map(symbol, program.sizes)), dict[tuple[str, str], list[str]]()
+        for token, whole, part in self.entries:
+            left = program.resolved(sized(whole) - sized(part)).expand()
+            if left != 0 and sign_of(left, least_one, weak=True) not in (0, 1):
+                shown = f"nothing says that {token.text} has {part} along {whole}"
+                raise self.error(shown, f"sizes that tell: where {whole} = {part} + P", token=token)
         for token, whole, part in self.sliced:
             cut = slices.setdefault((token.text, whole), [])
             cut.append(part)

@@ -284,7 +284,7 @@ class ProgramReader(StatementReader):
             for token in tokens:
                 named = replace(tensor, name=self._new(token))
                 self.declared.append((Declared(role, named, frozen, shared), token))
-                self.outside.add(token.text)
+                self.outside |= {token.text} if role != "weight" else set()
                 self.known[token.text] = named
             if not self.accept(","):
                 return

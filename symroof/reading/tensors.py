@@ -45,7 +45,9 @@ class TensorReader(EinsumReader):
         self.masked: list[tuple[Mask, Token]] = []
         self.seen: list[Statement] = []  # what operands are seen as, before the statement that has them
         self.reshaped: list[tuple[Function, Tensor, Tensor, Token]] = []
-        self.outside: set[str] = set()  # what is declared
+        self.outside: set[str] = set()  # the inputs and caches
+        self.grown: set[str] = set()  # the caches that have had entries appended
+        self.entries: list[tuple[Token, str, str]] = []  # a cache, its dimension, and how many are appended
         self.sliced: list[tuple[Token, str, str]] = []  # a tensor, its dimension, and how many places of it
         self.joined: list[tuple[str, tuple[str, ...], Token]] = []  # a dimension, and those of what it is joined of
         self.used: set[str] = set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import prod, sqrt
 from types import SimpleNamespace
 from typing import Any
@@ -33,6 +34,7 @@ class AtenReader(ArrayReader):
         if not operands:
             return tuple(Constant() for _ in results) if isinstance(call.results, tuple) else Constant()
         method = getattr(self, f"_{call.name.strip('_')}", None)
+        call = replace(call, name=call.name.rstrip("_") or call.name)
         if call.name in SAME:
             return call.arguments[0]
         if call.name in VIEWS:
@@ -60,7 +62,8 @@ class AtenReader(ArrayReader):
         left, right = (one if isinstance(one, Array | Constant) else self._number(one) for one in call.arguments[:2])
         alpha = call.keywords.get("alpha")
         if alpha is not None and whole(alpha) != 1:
-            right = self._emit("mul", [right, alpha], right)
+            many = self._like(right, right.shape) if isinstance(right, Array) else Constant()
+            right = self._emit("mul", [right, alpha], many) if isinstance(many, Array) else many
         return self._paired(BINARY[call.name], left, right, call.results)
 
     def _paired(self, primitive: str, left: Operand, right: Operand, result: Array) -> Array:
@@ -106,6 +109,9 @@ class AtenReader(ArrayReader):
 
     def _softmax(self, call: Call) -> Any:
         value, axis = call.arguments[0], whole(call.arguments[1])
+        if value.dtype != call.results.dtype:
+            wide = self.array(value.shape, call.results.dtype)
+            value = self._emit("convert_element_type", [value], wide)
         return self._emit("function", [value], call.results, name="softmax", over=axis % len(value.shape))
 
     def _log_softmax(self, call: Call) -> Any:
@@ -274,6 +280,8 @@ class AtenReader(ArrayReader):
             heads = tuple(n // k for n, k in zip(query.shape[-3], key.shape[-3], strict=True))
             shape = (*query.shape[:-3], key.shape[-3], heads, *query.shape[-2:])
             query = self._emit("reshape", [query], self._like(query, shape))
+        if causal and {*query.shape[-2]} == {1}:
+            raise TracingError(f"{call.where}: is_causal lets one query meet the first key alone", expected="no mask")
         batch = tuple(range(rank - 2))
         self.inside = (ATTENTION,)
         scores = self._dot(query, key, ((len(query.shape) - 1,), (rank - 1,)), (batch, batch), causal=causal)

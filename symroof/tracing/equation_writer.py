@@ -24,6 +24,7 @@ UNARY: Mapping[str, str] = {
 SAME = ("stop_gradient", "copy", "copy_p", "optimization_barrier", "reduce_precision", "name", "pvary")
 # A power is written as so many factors at most.
 LONGEST_POWER = 8
+COMPARED = ("gt", "lt", "ge", "le", "eq", "ne")
 SIGNS = {"add": "+", "add_any": "+", "sub": "-", "mul": "*"}
 REDUCED = {"reduce_sum": "sum", "reduce_max": "max", "reduce_min": "max"}
 
@@ -40,7 +41,14 @@ class EquationWriter(ProductWriter):
         if result.floating and self._parts(equation, operands):
             return
         if not result.floating and first not in ("dot_general", "gather"):
-            # numbers of places and comparisons: what they are made of is what they are
+            # numbers of places: what they are made of is what they are; to compare two tensors is to subtract one
+            if first in COMPARED and len({v.tensor for v in live}) == 2:
+                kind = next(o.dtype for o in equation.operands if isinstance(o, Array))
+                left, right = self._aligned(live[0], live[1], equation.frames)
+                labels = tuple(a or b for a, b in zip(left.labels, right.labels, strict=True))
+                array = replace(result, dtype=kind)
+                self.values[result.key] = self._say("{} - {}", (left, right), array, labels, equation.frames)
+                return
             same = next((v for v in live if len(v.labels) == len(result.shape)), None)
             self.values[result.key] = same or self._moved(equation, live) or Constant()
             return

@@ -4,14 +4,18 @@ out, side by side, are a trace. What they hold of ATen is said in :mod:`symroof.
 from __future__ import annotations
 
 import inspect
+import logging
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any
 
 from symroof.formula import Frozen
+from symroof.model.functions import FUNCTIONS
+from symroof.reading.tensors import WORDS
 from symroof.tracing.aten_arrays import Call
 from symroof.tracing.aten_equations import AtenReader
 from symroof.tracing.jaxprs import of_library
@@ -48,12 +52,15 @@ def exported(
     shapes: Mapping[str, Sequence[Sequence[int]]],
     dtypes: Mapping[str, str],
     tree: Mapping[str, Any],
+    keywords: frozenset[str],
     built: Sequence[Sequence[int]],
 ) -> Exported:
     """The trace of a module of tensors of these shapes, one for each assignment; ``built`` are the numbers that a class, or a function
     that makes a module, is called with. Raises :class:`TracingError` where PyTorch cannot be had, or where the assignments differ
     in more than numbers."""
-    runs = [_Run(function, shapes, dtypes, tree, built, each) for each in range(len(next(iter(shapes.values()))))]
+    runs = [
+        _Run(function, shapes, dtypes, tree, keywords, built, each) for each in range(len(next(iter(shapes.values()))))
+    ]
     programs = [run.exported() for run in runs]
     return _Graphs(programs, list(shapes)).exported()
 
@@ -63,16 +70,17 @@ def counted(
     shapes: Mapping[str, Sequence[Sequence[int]]],
     dtypes: Mapping[str, str],
     tree: Mapping[str, Any],
+    keywords: frozenset[str],
     built: Sequence[Sequence[int]],
 ) -> tuple[int, tuple[int, ...]]:
     """What PyTorch itself counts: the FLOPs of the products, masks in full, and the elements of each result."""
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    run = _Run(function, shapes, dtypes, tree, built, 0)
+    run = _Run(function, shapes, dtypes, tree, keywords, built, 0)
     counter = FlopCounterMode(display=False)
     with counter, torch.device("meta"), torch.no_grad():
-        made = run.module(*run.arguments)
+        made = run.tried(lambda: run.module(*run.arguments, **run.keywords))
     results = [one for one in torch.utils._pytree.tree_leaves(made) if isinstance(one, torch.Tensor)]
     return int(counter.get_total_flops()), tuple(one.numel() for one in results)
 
@@ -99,6 +107,7 @@ class _Run:
         shapes: Mapping[str, Sequence[Sequence[int]]],
         dtypes: Mapping[str, str],
         tree: Mapping[str, Any],
+        keywords: frozenset[str],
         built: Sequence[Sequence[int]],
         each: int,
     ) -> None:
@@ -112,11 +121,13 @@ class _Run:
             name: torch.empty(tuple(shape[each]), dtype=getattr(torch, dtypes[name]), device="meta")
             for name, shape in shapes.items()
         }
-        self.arguments = tuple(_filled(tree, tensors).values())
+        filled = _filled(tree, tensors)
+        self.arguments = tuple(value for name, value in filled.items() if name not in keywords)
+        self.keywords = {name: value for name, value in filled.items() if name in keywords}
         floating = [tensor.dtype for tensor in tensors.values() if tensor.is_floating_point()]
         if isinstance(function, type) or (built and built[0]):
             with torch.device("meta"):
-                module = self._tried(lambda: function(*built[each]))
+                module = self.tried(lambda: function(*built[each]))
             if not isinstance(module, torch.nn.Module):
                 raise TracingError(
                     "what is called with sizes makes no module", expected="a class, or a function that makes one"
@@ -131,24 +142,46 @@ class _Run:
         """The graph: with the calls of functions in it, where that can be had."""
         import torch
 
-        with suppress(Exception):
-            return torch.export.export(self.module, self.arguments, strict=True)
-        return self._tried(lambda: torch.export.export(self.module, self.arguments, strict=False))
+        def made(strict: bool) -> Any:
+            with torch.device("meta"):
+                found = torch.export.export(self.module, self.arguments, self.keywords, strict=strict)
+            changed = (
+                getattr(getattr(node.target, "_schema", None), "is_mutable", False) for node in found.graph.nodes
+            )
+            return found.run_decompositions({}) if any(changed) else found
 
-    def _tried(self, made: Callable[[], Any]) -> Any:
+        with suppress(Exception), _quietly():
+            return made(True)
+        return self.tried(lambda: made(False))
+
+    def tried(self, made: Callable[[], Any]) -> Any:
         try:
-            return made()
+            with _quietly():
+                return made()
         except Exception as error:
             said = str(error).strip().partition("\n")[0]
             raise TracingError(f"the function fails with {self.shown}: {said}") from error
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without what PyTorch says beside: what matters is raised."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
 
 
 def _Function(function: Callable[..., Any]) -> Any:  # noqa: N802 (a class, once PyTorch is there)
     import torch
 
     class Function(torch.nn.Module):
-        def forward(self, *arguments: Any) -> Any:
-            return function(*arguments)
+        def forward(self, *arguments: Any, **keywords: Any) -> Any:
+            return function(*arguments, **keywords)
 
     return Function()
 
@@ -174,7 +207,7 @@ class _Graphs:
         signature, arguments = self.first.graph_signature, dict[str, Array]()
         weights, buffers = ({**getattr(signature, role)} for role in ROLES)
         called = dict(zip(signature.user_inputs, self.names, strict=True))
-        called |= dict(_named({**weights, **buffers}, {*self.names}))
+        called |= dict(_named({**weights, **buffers}, {*self.names, *WORDS, *FUNCTIONS}))
         results: list[Array] = []
         for each in self._nodes():
             node = each[0]
@@ -257,7 +290,7 @@ def _named(paths: Mapping[str, str], taken: set[str]) -> Iterator[tuple[str, str
         short = "_".join(own[-2:]) if parts[-1] != PLAIN and len(own) > 1 else own[-1] if own else "_".join(words)
         name = short if short not in taken else "_".join(words)
         while name in taken or not name.isidentifier():
-            name = f"{name}_" if name.isidentifier() else f"p_{name}"
+            name = f"p_{name}"
         taken.add(name)
         yield node, name
 

@@ -38,9 +38,10 @@ def traced(
     shapes: Mapping[str, Sequence[Sequence[int]]],
     dtypes: Mapping[str, str],
     tree: Mapping[str, Any],
+    keywords: frozenset[str] = frozenset(),
 ) -> Trace:
     """The trace of a function of arrays of these shapes, one for each assignment. ``tree`` are its arguments in their order, with
-    the names of arrays at their places. Raises :class:`TracingError` where JAX cannot be had, or where the assignments differ in more than
+    the names of arrays at their places; those in ``keywords`` are given by name. Raises :class:`TracingError` where JAX cannot be had, or where the assignments differ in more than
     numbers."""
     try:
         import jax
@@ -57,13 +58,26 @@ def traced(
         arguments = _filled(tree, structs)
         try:
             with wide(bool({"float64", "int64"} & {*dtypes.values()})):
-                made.append(jax.make_jaxpr(function)(*arguments.values()))
+                made.append(jax.make_jaxpr(_by_place(function, tuple(tree), keywords))(*arguments.values()))
         except Exception as error:
             shown = ", ".join(f"{name} of {tuple(shape[each])}" for name, shape in shapes.items())
             at = _raised(error)
             raise TracingError(f"{at}the function fails with {shown}: {error}".partition("\n")[0]) from error
     order = jax.tree_util.tree_leaves(list(tree.values()))
     return _Reader(len(made), function).trace([one.jaxpr for one in made], order, dtypes)
+
+
+def _by_place(function: Callable[..., Any], names: Sequence[str], keywords: frozenset[str]) -> Callable[..., Any]:
+    """A function that takes all of these arguments by place: what stands behind one that is left out is given by name."""
+    if not keywords:
+        return function
+
+    def called(*values: Any) -> Any:
+        pairs = list(zip(names, values, strict=True))
+        named = {name: value for name, value in pairs if name in keywords}
+        return function(*(value for name, value in pairs if name not in keywords), **named)
+
+    return called
 
 
 def _filled(tree: Any, structs: Mapping[str, Any]) -> Any:

@@ -138,6 +138,7 @@ class Lines:
             shown = f"{user_frame(frames)}: what is repeated along a dimension has no name there"
             raise TracingError(shown, expected="a tensor that has the dimension, as in x + jnp.zeros((T, D))")
         kind = dtype(array.dtype).name
+        typed = typed or (bool(uses) and self.tensors[uses[0].tensor][0] != kind)
         number = self._tensor(kind, own)
         frame = user_frame(frames)
         source = linecache.getline(frame.file, frame.line) if frame is not None else ""

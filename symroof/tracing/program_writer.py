@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -20,7 +20,7 @@ from symroof.tracing.known_functions import Region, ends, regions
 from symroof.tracing.program_lines import Value, Written
 from symroof.tracing.rolling import rolled
 from symroof.tracing.split_guesses import split_lines
-from symroof.tracing.traced import Array, Constant, Equation, Loop, Made, Trace, TracingError
+from symroof.tracing.traced import Array, Constant, Equation, Loop, Made, Trace, TracingError, operands_in
 
 
 class Writer(EquationWriter):
@@ -28,12 +28,12 @@ class Writer(EquationWriter):
         """The program of a trace."""
         for name, (kind, labels) in self.declared.items():
             array = trace.arguments[name]
-            number = self._tensor(kind, labels)
+            number = self._tensor(kind, [label for label in labels if label != "1"])  # one place is no dimension
             self.arguments[number] = name
-            self.values[array.key] = Value(number, labels)
+            self.values[array.key] = Value(number, tuple(None if label == "1" else label for label in labels))
             if name in self.given:
                 self.splits[number] = self.given[name]
-        self.uses = Counter(array.key for array in (*_taken(trace.body), *trace.results))
+        self.uses = Counter(array.key for array in (*operands_in(trace.body), *trace.results))
         self._body(trace.body)
         results = [self.values.get(array.key) for array in trace.results]
         returned = [value.tensor for value in results if isinstance(value, Value)]
@@ -204,15 +204,3 @@ class Writer(EquationWriter):
         used = {t for line in self.lines[before:] for t in line.uses}
         self.alike |= {t for t in used if t in self.arguments and t not in scanned and t != start.tensor}
         self.values[loop.results[place].key] = left
-
-
-def _taken(body: Iterable[Made]) -> Iterator[Array]:
-    """What is used in equations, as often as it is."""
-    for made in body:
-        if isinstance(made, Equation):
-            operands: Sequence[Array | Constant] = made.operands
-        else:
-            yield from _taken(made.body)
-            loop = made if isinstance(made, Loop) else None
-            operands = () if loop is None else (*loop.carried, *loop.leaves, *(o for o, _ in loop.scanned))
-        yield from (operand for operand in operands if isinstance(operand, Array))

@@ -34,8 +34,8 @@ def rolled(
 ) -> tuple[list[Written], frozenset[int], frozenset[int], frozenset[int]]:
     """The lines with every longest run as a repeat; the arguments that the first turn stands for, those that all turns share, and what
     is returned then. ``stocks`` are weights and caches, ``asked`` is returned."""
-    found, gone, alike = list(lines), set[int](), set[int]()
-    while (run := _longest(found, tensors, stocks - alike, asked)) is not None:
+    found, gone, alike, owned = list(lines), set[int](), set[int](), frozenset[int]()
+    while (run := _longest(found, tensors, stocks - alike, asked, owned)) is not None:
         turn = found[run.start : run.start + run.length]
         head = Written(turn[0].depth, f"repeat {run.times} as {{}} = {{}} {{{{", (run.enters, run.leaves))
         inside = [replace(line, depth=line.depth + 1) for line in turn]
@@ -49,11 +49,16 @@ def rolled(
         asked = frozenset(run.leaves if t == run.last else t for t in asked)
         gone |= {t for every in run.own.values() for t in every[1:]}
         alike |= run.alike & stocks
+        owned |= run.own.keys()
     return found, frozenset(gone), frozenset(alike), asked
 
 
 def _longest(
-    lines: Sequence[Written], tensors: Sequence[Shape], stocks: frozenset[int], asked: frozenset[int]
+    lines: Sequence[Written],
+    tensors: Sequence[Shape],
+    stocks: frozenset[int],
+    asked: frozenset[int],
+    owned: frozenset[int],
 ) -> Run | None:
     """The run that has most statements; of those the one with the shortest turn."""
     alike: dict[object, int] = {}
@@ -69,7 +74,7 @@ def _longest(
                 times = (same - (place - start)) // length + 1
                 if best is not None and times * length <= best.times * best.length:
                     break
-                run = _run(lines, place, length, times, tensors, stocks, asked)
+                run = _run(lines, place, length, times, tensors, stocks, asked, owned)
                 best = run if run is not None else best
     return best
 
@@ -94,6 +99,7 @@ def _run(
     tensors: Sequence[Shape],
     stocks: frozenset[int],
     asked: frozenset[int],
+    owned: frozenset[int],
 ) -> Run | None:
     """The turns that begin with a line, where they are turns."""
     turns = [lines[start + i * length : start + (i + 1) * length] for i in range(times)]
@@ -101,6 +107,8 @@ def _run(
         return None
     if not any(" * " in line.text for line in turns[0]) or any(line.text.startswith("repeat ") for line in turns[0]):
         return None
+    if any(line.text.startswith("slice(") and not _made_in(turns[0], line.uses[0]) for line in turns[0]):
+        return None  # each turn has another part of it
     made = [{line.result: at for at, line in enumerate(turn) if line.result is not None} for turn in turns]
     own: dict[int, tuple[int, ...]] = {}
     alike, carried = set[int](), set[tuple[int, int]]()
@@ -122,7 +130,7 @@ def _run(
                     return None
             else:
                 return None
-    if len(carried) != 1:
+    if len(carried) != 1 or alike & owned:  # what each turn around has of its own is not the same in all turns
         return None
     ((enters, place),) = carried
     leaves, last = turns[0][place].result, turns[-1][place].result
@@ -138,6 +146,10 @@ def _run(
     if enters in stocks or enters in alike or tensors[enters] != tensors[leaves] or gone & after or not inner:
         return None
     return Run(start, length, times, enters, leaves, last, own, frozenset(alike))
+
+
+def _made_in(turn: Sequence[Written], tensor: int) -> bool:
+    return any(line.result == tensor for line in turn)
 
 
 def _stays(turn: Sequence[Written], made: Mapping[int, int], behind: Sequence[Written], leaves: int | None) -> bool:

@@ -28,6 +28,9 @@ LETTERS = "SUPQRMNIJZACEOGKLVXY"
 def value_of(formula: Formula, sizes: Mapping[str, int]) -> Fraction:
     """What a formula of sizes comes to."""
     found = expression(formula).subs({symbol(name): size for name, size in sizes.items()})
+    if not found.is_rational:
+        free = ", ".join(sorted(str(name) for name in found.free_symbols)) or spelled_size(formula)
+        raise TracingError(f"{spelled_size(formula)} is no number: {free} has none", expected="sizes that have numbers")
     return Fraction(int(found.p), int(found.q))
 
 
@@ -135,12 +138,16 @@ class SizeNames:
 
     def _of_constants(self, numbers: Numbers) -> str | None:
         """The name of a number that is one product of those that have names."""
-        keys = (key for size in (2, 3) for key in combinations(sorted(self.constants), size))
-        products = [key for key in keys if prod(self.constants[name] for name in key) == numbers[0]]
-        if len(products) != 1:
+        keys = [key for size in (2, 3) for key in combinations(sorted(self.constants), size)]
+        texts = ["*".join(key) for key in keys if prod(self.constants[name] for name in key) == numbers[0]]
+        worth = {name: known[0] for name, known in self.known.items() if len({*known}) == 1}
+        texts = texts or [
+            f"{n}*{name}" for n in (2, 3, 4, 6, 8) for name, size in worth.items() if n * size == numbers[0]
+        ]
+        if len(texts) != 1:
             return None
-        (key,) = products
-        return self.defined(read_expression("*".join(key), Scope(key, open=True)), numbers)
+        formula = read_expression(texts[0], Scope(tuple(worth), open=True))
+        return self.defined(formula, numbers)
 
     def define(self, name: str, formula: Formula) -> None:
         """A name for a formula of sizes, which its author gives."""

@@ -3,7 +3,7 @@ sizes, so that every number in them is a tuple with one for each assignment."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -119,3 +119,15 @@ def lived(body: Sequence[Made], asked: set[int]) -> tuple[Made, ...]:
         asked |= {operand.key for operand in operands if isinstance(operand, Array)}
         found.insert(0, made)
     return tuple(found)
+
+
+def operands_in(body: Iterable[Made]) -> Iterator[Array]:
+    """What is used in equations, as often as it is."""
+    for made in body:
+        if isinstance(made, Equation):
+            operands: Sequence[Array | Constant] = made.operands
+        else:
+            yield from operands_in(made.body)
+            loop = made if isinstance(made, Loop) else None
+            operands = () if loop is None else (*loop.carried, *loop.leaves, *(o for o, _ in loop.scanned))
+        yield from (operand for operand in operands if isinstance(operand, Array))

@@ -24,7 +24,7 @@ from symroof.tracing.known_functions import Known
 from symroof.tracing.program_writer import Writer
 from symroof.tracing.repeating import unrepeated
 from symroof.tracing.size_names import SMALL, SizeNames, assignments, value_of
-from symroof.tracing.traced import Array, Equation, Frame, Loop, Made, Trace, TracingError
+from symroof.tracing.traced import Array, Equation, Frame, Loop, Made, Trace, TracingError, operands_in
 
 SHAPE = re.compile(r"\s*(?:(input|weight|cache)\s+)?([\w]+)\s*\[(.*)\]\s*", re.DOTALL)
 AXES = re.compile(r"(?<=[A-Za-z0-9)])_([A-Z]+)$")
@@ -72,8 +72,9 @@ def written(
     numbers = {name: [[one[dim] for dim in dims] for one in worth] for name, (_, _, dims, _) in read.items()}
     dtypes = {name: NUMPY.get(dtype(kind).name, dtype(kind).name) for name, (_, kind, _, _) in read.items()}
     made_with = [[one[formula] for formula in built] for one in worth]
-    first = {name: each[:-1] for name, each in numbers.items()}, dtypes, tree
-    last = {name: each[-1:] for name, each in numbers.items()}, dtypes, tree
+    by_name = _keywords(function, shapes, of_torch, init)
+    first = {name: each[:-1] for name, each in numbers.items()}, dtypes, tree, by_name
+    last = {name: each[-1:] for name, each in numbers.items()}, dtypes, tree, by_name
     if of_torch:
         found = exported(function, *first, made_with[:-1])
         trace = found.trace
@@ -96,6 +97,9 @@ def written(
     counts = counted(function, *last, made_with[-1:]) if of_torch else _counted(traced(function, *last))
     shorter = {short: fourth[name] - less for name, (short, less) in sized.longer.items()}
     _require_same(text, counts, {**fourth, **shorter}, writer.returned)
+    _require_parameters(
+        text, trace, roles, {**given[0], **{s: given[0][n] - less for n, (s, less) in sized.longer.items()}}
+    )
     return sized.said + text
 
 
@@ -149,6 +153,25 @@ def _in_order(function: Callable[..., Any], shapes: Mapping[str, Any], of_torch:
         if name not in shapes and one.default is one.empty and one.kind is not one.VAR_KEYWORD:
             raise TracingError(f"there is no shape for {name}", expected=f"--shape {name}=bf16[B, D]")
     return {name: shapes[name] for name in parameters if name in shapes}
+
+
+def _keywords(function: Callable[..., Any], shapes: Mapping[str, Any], of_torch: bool, init: str) -> frozenset[str]:
+    """The arguments that are given by name: what has to be, and what stands behind one that is left out."""
+    forward = getattr(function, "forward", None) if of_torch else None
+    if of_torch and forward is None and init:
+        return frozenset()
+    try:
+        parameters = list(inspect.signature(forward or function).parameters.values())
+    except (TypeError, ValueError):
+        return frozenset()
+    parameters = parameters[1:] if isinstance(function, type) else parameters
+    left_out = next((i for i, one in enumerate(parameters) if one.name not in shapes), len(parameters))
+    behind = {one.name for one in parameters[left_out:]} | {
+        one.name for one in parameters if one.kind is one.KEYWORD_ONLY
+    }
+    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        return frozenset()
+    return frozenset(name for name in shapes if name in behind)
 
 
 def _flat(shapes: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
@@ -249,6 +272,22 @@ def _require_same(
     if not named or not {*made.values()} <= {*counts[1]}:
         shown = f"the program returns {', '.join(map(str, program.results))}, and the function something else"
         raise TracingError(shown, expected="what the function returns")
+
+
+def _require_parameters(text: str, trace: Trace, roles: Mapping[str, str], sizes: Mapping[str, int]) -> None:
+    """The weights of the program have as many elements as those that the function uses."""
+    program = read_program(text)
+    put = {symbol(name): size for name, size in sizes.items()}
+    used = {array.key for array in (*operands_in(trace.body), *trace.results)}
+    weights = (a for name, a in trace.arguments.items() if roles[name] != "input" and a.key in used)
+    wanted = sum(prod(n[0] for n in array.shape) for array in weights)
+    stocks = (program.stock("weight") + program.stock("cache")) if program.line is None else 0
+    found = int(program.resolved(stocks).subs(put)) if stocks != 0 else 0
+    if found != wanted:
+        raise TracingError(
+            f"the program that was written has {found} parameters, and the function {wanted}",
+            expected="each of them once: is one weight used in some turns of a loop alone?",
+        )
 
 
 def _multiplied(body: Sequence[Made], turns: int = 1) -> int:
