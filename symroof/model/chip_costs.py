@@ -64,9 +64,12 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
                 if owners[one.line.statement.name] == owner
                 for form in sorted(_forms_read(program, one, places), key=sorted)
             )
-            made = ((p.line.statement.result, p.made) for p in mine if p.line.statement.name in kept)
-            copied = ((t, split_of(t)) for p in mine for t in program.memory.copied(p.line))
-            stores = tuple((str(t.name), turns * t.bytes / part(axes_in(cut))) for t, cut in (*made, *copied))
+            memory, own = program.memory, [(p, p.line.statement) for p in mine]
+            made = ((s.result, p.made) for p, s in own if s.name in kept and not s.cuts)
+            copied = ((t, split_of(t)) for p, _ in own for t in memory.copied(p.line))
+            cut = ((program.arrays[x], places[x].made) for _, s in own for x in memory.slices_of(s.name, kept))
+            each = (*made, *copied, *cut)
+            stores = tuple((str(t.name), turns * t.bytes / part(axes_in(form))) for t, form in each)
             exact, flops = _contraction(mine, part)
             ops = Add(*(_elementwise(place, part) for place in mine))
             moves = tuple(move for place in mine for move in place.moves)

@@ -155,15 +155,19 @@ def _heads(lines: tuple[Line, ...], name: str) -> bool:
 
 def stored(program: Program, exchanged: Exchanged = frozenset()) -> frozenset[str]:
     """What is written to memory: what another kernel reads, what leaves a turn, what nothing uses, and the gradients that
-    are asked for; on a mesh what leaves the chip."""
+    are asked for; on a mesh what leaves the chip. Of a tensor of which slices alone are wanted these are."""
     kernels = kernels_of(program)
     kept = {str(one.tensor.name) for kernel in kernels for one in fetched(kernel, program, exchanged)}
     kept |= {repeat.leaves for line in program.lines for repeat in line.repeats} | {*program.returned}
     if program.backward is not None:
         kept |= {str(gradient.name) for gradient in program.backward.gradients.values()}
-    memory, needed = program.memory, {str(t.name) for line in program.lines for t in line.statement.operands}
-    for kernel in kernels:
-        used = {name for line in kernel for t in line.statement.operands for name in memory.origins(str(t.name))}
-        used = needed if kernel[0].statement.lies else used
-        kept |= {line.statement.name for line in kernel} - used
-    return frozenset(origin for name in kept for origin in memory.origins(name))
+    late = {line.statement.name for line in program.lines if line.backward}
+    used = {
+        name
+        for line in program.lines
+        for name in (str(t.name) for t in line.statement.operands)
+        if not line.backward or name in late  # what the backward pass makes again on the chip is a result all the same
+    }
+    kept |= {line.statement.name for line in program.lines} - used
+    kept |= {name for name in exchanged if isinstance(name, str)}
+    return program.memory.written(kept)

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
-from symroof.model.nodes import Fuse, Line, Repeat
+from symroof.model.nodes import Fuse, Line, Repeat, Statement
 
 
 class Memory(Frozen):
@@ -91,6 +91,38 @@ class Memory(Frozen):
     def whole(self, name: str) -> str:
         """What a tensor is, or is a part of, at last."""
         return (self.root(name), *self.wholes(name))[-1]
+
+    def written(self, wanted: Iterable[str]) -> frozenset[str]:
+        """What has to be made in memory where these are wanted: what they lie in; of that of which slices alone are wanted, these."""
+        parts: dict[str, set[str]] = {}  # the slices that are wanted, by what they are parts of
+        entire: set[str] = set()
+        for name in wanted:
+            root = self.root(name)
+            if root in self._cut and self.origins(name) == (self.whole(name),):
+                parts.setdefault(self.whole(name), set()).add(root)
+            else:
+                entire |= {*self.origins(name)}
+        entire |= {whole for whole, slices in parts.items() if len({self._along(s, whole) for s in slices}) > 1}
+        alone = {s for whole, slices in parts.items() if whole not in entire for s in slices}
+        return frozenset(entire | {s for s in alone if alone.isdisjoint(self.wholes(s))})
+
+    def _along(self, name: str, whole: str) -> frozenset[str]:
+        """The dimension along which a slice is a part of a tensor; those along which it is, where it is a part of a part."""
+        found = frozenset[str]()
+        for part in (self.root(name), *self.wholes(name)):
+            statement = self._makers.get(part)
+            if part == whole or statement is None or not statement.cuts:
+                break
+            found |= {statement.cut}
+        return found
+
+    @cached_property
+    def _makers(self) -> Mapping[str, Statement]:
+        return {line.statement.name: line.statement for line in self.lines}
+
+    def slices_of(self, name: str, written: Iterable[str]) -> tuple[str, ...]:
+        """Those of the slices that are written that are parts of a tensor."""
+        return tuple(sorted(s for s in written if s in self._cut and self.whole(s) == name))
 
     def copied(self, line: Line) -> tuple[Tensor, ...]:
         """What a statement copies: of what it joins what is declared, or stands in another place already, unless nothing but its

@@ -242,7 +242,10 @@ def costs_of_statements(program: Program) -> Mapping[str, StatementCost]:
             loads.setdefault(owners[one.line.statement.name], []).append(moved)
         for line in kernel:
             statement, name = line.statement, line.statement.name
-            made = (statement.result,) if name in kept else program.memory.copied(line)
+            parts = (program.arrays[s] for s in program.memory.slices_of(name, kept))
+            made = (
+                (statement.result,) if name in kept and not statement.cuts else (*program.memory.copied(line), *parts)
+            )
             for tensor in made:
                 stores.setdefault(owners[name], []).append((str(tensor.name), turns * tensor.bytes))
         for owner in dict.fromkeys(owners.values()):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from symroof.formula import Frozen
-from symroof.proof.acts import SUM, Act, Turn
+from symroof.proof.acts import SLICE, SUM, Act, Turn
 from symroof.proof.masks import Masked
 from symroof.proof.recounts import Loops
 from symroof.proof.stored import Stored
@@ -211,13 +211,42 @@ class Script(Stored):
         touched |= {n for act in self.acts if act.back for n in act.operands if self.acts[maker.get(n, 0)].back}
         carried = {turn.leaves for act in self.acts for turn in act.turns}
         asked = fetched | carried | {*self.kept} | (maker.keys() - touched)
-        asked = {origin for name in asked for origin in self.origins(name)}
-        stores = [(payer[act.result], name) for act in self.acts for name in self._stored(act, asked)]
+        asked |= {name for name in away if isinstance(name, str)}
+        stores = [(payer[act.result], name) for act in self.acts for name in self._stored(act, *self._wanted_of(asked))]
         parts = (self._part(name, rows, each) for (_, name), rows, each in zip(loads, gathered, users, strict=True))
         return Trace(payer, tuple(loads), tuple(stores), tuple(parts), tuple(map(tuple, users)))
 
-    def _stored(self, act: Act, asked: Container[str]) -> Iterable[str]:
-        return (act.result,) if act.result in asked else self.copied(act)
+    def _wanted_of(self, asked: Iterable[str]) -> tuple[set[str], dict[str, str]]:
+        """The arrays that have to be in memory as a whole, and the slices of others of which nothing else is asked for, each with
+        what it is cut out of."""
+        cut: dict[str, str] = {}
+        entire: set[str] = set()
+        for name in asked:
+            around, origins = self.around(name), self.origins(name)
+            if around and origins == (around[-1],):
+                cut[self.root(name)] = around[-1]
+            else:
+                entire |= {*origins}
+        for whole in {*cut.values()}:
+            ways = {self._lost(name, whole) for name, of in cut.items() if of == whole}
+            entire |= {whole} if len(ways) > 1 else set()  # cut along several labels, they may overlap
+        alone = {n: of for n, of in cut.items() if of not in entire}
+        return entire, {n: of for n, of in alone.items() if alone.keys().isdisjoint(self.around(n))}
+
+    def _lost(self, name: str, whole: str) -> frozenset[str]:
+        """The labels along which an array is cut out of another, one slice out of the other."""
+        found: set[str] = set()
+        for one in (name, *self.around(name)):
+            act = self.act.get(one)
+            if one == whole or act is None or act.laid != SLICE:
+                break
+            found |= {*self.array[act.operands[0]].labels} - {*self.array[one].labels}
+        return frozenset(found)
+
+    def _stored(self, act: Act, entire: Container[str], cut: Mapping[str, str]) -> Iterable[str]:
+        if act.result in entire:
+            return (act.result,)
+        return (*self.copied(act), *sorted(name for name, of in cut.items() if of == act.result))
 
     def _part(self, name: str, rows: str | None, users: Iterable[tuple[str, int]]) -> str | Masked | None:
         """How much of an array is read: of one that has the columns of a mask, which all that use it have, those that it reaches."""
