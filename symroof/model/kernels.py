@@ -101,9 +101,8 @@ def fetched(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = fr
     on_chip = {line.statement.name for line in lines}
     on_chip |= {s.name for line in lines if line.fuse is not None for s in line.fuse.again if not s.lies}
     on_chip -= exchanged
-    for line in program.lines:
-        made = line.statement
-        if made.lies and made.name not in exchanged and on_chip.issuperset(str(t.name) for t in made.operands):
+    for made in memory.lying:
+        if made.name not in exchanged and on_chip.issuperset(str(t.name) for t in made.operands):
             on_chip.add(made.name)
     needs: list[tuple[str, Line, Statement, Tensor, bool]] = []
     for line in lines:

@@ -37,6 +37,11 @@ class Memory(Frozen):
     def _found(name: str, found: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
         return found.get(name, (name,))
 
+    @cached_property
+    def lying(self) -> tuple[Statement, ...]:
+        """The statements that leave what they make where their operands are, in their order."""
+        return tuple(line.statement for line in self.lines if line.statement.lies)
+
     def origins(self, name: str) -> tuple[str, ...]:
         """What was made, or declared, for a tensor: itself, but for what lies where others do."""
         return self.sources.get(name, (name,))
@@ -133,20 +138,20 @@ class Memory(Frozen):
         if statement.joins and line.fuse is not None and not self._leaves(statement.name, line.fuse):
             return ()
         operands = {str(tensor.name): tensor for tensor in statement.operands[1 if statement.appends else 0 :]}
-        elsewhere = self._placed_before(statement.name) if statement.joins else frozenset[str]()
+        elsewhere = self._placed_before(statement) if statement.joins else frozenset[str]()
         return tuple(t for name, t in operands.items() if name in elsewhere or self._is_outside(name))
 
     def _is_outside(self, name: str) -> bool:
         """Whether a tensor was there before: not made, nor joined of what was copied once."""
         return self.declared.issuperset(self.origins(name)) and self.whole(name) not in self._joined
 
-    def _placed_before(self, name: str) -> frozenset[str]:
-        """What has its place in something that was joined before."""
+    def _placed_before(self, statement: Statement) -> frozenset[str]:
+        """What has its place in something that was joined before, but for what is made again."""
         found: set[str] = set()
         for joined, operands in self._joined.items():
-            if joined == name:
+            if joined == statement.name:
                 break
-            found |= {*operands}
+            found |= {*operands} if joined != statement.again else set()
         return frozenset(found)
 
     def _leaves(self, name: str, fuse: Fuse) -> bool:

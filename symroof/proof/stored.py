@@ -58,7 +58,8 @@ class Stored(Frozen):
             return []
         joined = [other for other in self.acts if other.laid == CONCAT]
         names = {other.result for other in joined}
-        before = [name for other in joined[: joined.index(act)] for name in other.operands] if act in joined else []
+        earlier = joined[: joined.index(act)] if act in joined else []
+        before = [name for other in earlier if other.result != act.again for name in other.operands]
         return [
             name
             for name in dict.fromkeys(pieces)
