@@ -157,7 +157,8 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
     found: dict[str, Formula] = {}
     each = "_per_chip" if program.axes else ""
     for name, cost in owners.items():
-        flops, moved = cost.ops if ops else cost.flops, (*cost.loads, *cost.stores)
+        chip = program.on_chip.get(name, cost)  # what is exchanged moves on chips alone
+        flops, moved = cost.ops if ops else cost.flops, (*chip.loads, *chip.stores)
         work = of_statement(f"{'ops' if ops else 'flops'}{each}", name)
         if MATH not in rates.idle:
             found[time_name(MATH, name)] = _over(work, at.get(name, "peak"), flops != 0)
