@@ -153,6 +153,7 @@ ANOTHER = OTHER | {
     "symroof.verification.links.decide": "hands over what was attested",
     "symroof.verification.links._of_any_times": "hands over what was attested",
     "symroof.verification.links._with_exact_count": "hands over what was attested",
+    "symroof.verification.context.Context.assuming": "hands over what is asked: another claim is judged",
     "symroof.verification.context.Context.question": "hands over what is asked: another claim is judged",
     "symroof.verification.context.Context._weighed": "hands over what is asked: another claim is judged",
     "symroof.verification.context.Context.expanded": "hands over what is asked: another claim is judged",
