@@ -272,7 +272,7 @@ def test_what_no_statement_says_is_told(function, shapes, options, said):
 
 
 def test_a_program_that_multiplies_something_else_is_refused(monkeypatch):
-    monkeypatch.setattr(aten_equations.AtenReader, "_linear", lambda self, call: call.arguments[0])
+    monkeypatch.setattr(aten_equations.AtenReader, "aten_linear", lambda self, call: call.arguments[0])
     with pytest.raises(TracingError):
         written(ms.MLP, MODULES["MLP"][0], init="D, D")
 

@@ -64,7 +64,7 @@ class ArrayReader:
 
     # Other dimensions.
 
-    def _view(self, call: Call) -> Any:
+    def aten_view(self, call: Call) -> Any:
         return self._emit("reshape", call.arguments[:1], call.results)
 
     def _transposed(self, value: Array, order: Sequence[int]) -> Array:
@@ -73,34 +73,34 @@ class ArrayReader:
         result = self._like(value, [value.shape[i] for i in order])
         return self._emit("transpose", [value], result, permutation=tuple(order))
 
-    def _transpose(self, call: Call) -> Any:
+    def aten_transpose(self, call: Call) -> Any:
         value, (a, b) = call.arguments[0], (whole(n) % len(call.arguments[0].shape) for n in call.arguments[1:3])
         order = [b if i == a else a if i == b else i for i in range(len(value.shape))]
         return self._transposed(value, order)
 
-    _swapaxes = _transpose
+    aten_swapaxes = aten_transpose
 
-    def _permute(self, call: Call) -> Any:
+    def aten_permute(self, call: Call) -> Any:
         value = call.arguments[0]
         return self._transposed(value, [whole(n) % len(value.shape) for n in call.arguments[1]])
 
-    def _t(self, call: Call) -> Any:
+    def aten_t(self, call: Call) -> Any:
         return self._transposed(call.arguments[0], range(len(call.arguments[0].shape))[::-1])
 
-    _numpy_T = _t  # noqa: N815 (ATen's name)
+    aten_numpy_T = aten_t  # noqa: N815 (ATen's name)
 
-    def _movedim(self, call: Call) -> Any:
+    def aten_movedim(self, call: Call) -> Any:
         value, rank = call.arguments[0], len(call.arguments[0].shape)
         ends = [[whole(n) % rank for n in (x if isinstance(x, tuple) else (x,))] for x in call.arguments[1:3]]
         moved = dict(zip(ends[1], ends[0], strict=True))
         rest = iter(i for i in range(rank) if i not in ends[0])
         return self._transposed(value, [moved[i] if i in moved else next(rest) for i in range(rank)])
 
-    def _unsqueeze(self, call: Call) -> Any:
+    def aten_unsqueeze(self, call: Call) -> Any:
         axis = whole(call.arguments[1]) % len(call.results.shape)
         return self._emit("expand_dims", call.arguments[:1], call.results, dimensions=(axis,))
 
-    def _squeeze(self, call: Call) -> Any:
+    def aten_squeeze(self, call: Call) -> Any:
         value, kept = call.arguments[0], len(call.results.shape)
         said = call.at(1, "dim")
         axes = (
@@ -113,12 +113,12 @@ class ArrayReader:
             value if len(value.shape) == kept else self._emit("squeeze", [value], call.results, dimensions=tuple(axes))
         )
 
-    def _expand(self, call: Call) -> Any:
+    def aten_expand(self, call: Call) -> Any:
         return self._broadcast(call.arguments[0], call.results)
 
-    _expand_as = _expand
+    aten_expand_as = aten_expand
 
-    def _repeat_interleave(self, call: Call) -> Any:
+    def aten_repeat_interleave(self, call: Call) -> Any:
         """Each place so many times, one after the other."""
         value, times, axis = call.arguments[0], call.arguments[1], whole(call.at(2, "dim", -1))
         axis %= len(value.shape)
@@ -142,22 +142,22 @@ class ArrayReader:
 
     # Parts.
 
-    def _cat(self, call: Call) -> Any:
+    def aten_cat(self, call: Call) -> Any:
         operands, rank = call.arguments[0], len(call.results.shape)
         return self._emit("concatenate", operands, call.results, dimension=whole(call.at(1, "dim", 0)) % rank)
 
-    def _stack(self, call: Call) -> Any:
+    def aten_stack(self, call: Call) -> Any:
         return self._emit(
             "stack", call.arguments[0], call.results, axis=whole(call.at(1, "dim", 0)) % len(call.results.shape)
         )
 
-    def _slice(self, call: Call) -> Any:
+    def aten_slice(self, call: Call) -> Any:
         value, axis = call.arguments[0], whole(call.at(1, "dim", 0))
         return self._part(
             value, axis, self._begin(call.at(2, "start"), value, axis), call.results, whole(call.at(4, "step", 1))
         )
 
-    def _narrow(self, call: Call) -> Any:
+    def aten_narrow(self, call: Call) -> Any:
         value, axis = call.arguments[0], whole(call.arguments[1])
         return self._part(value, axis, self._begin(call.arguments[2], value, axis), call.results)
 
@@ -175,14 +175,14 @@ class ArrayReader:
         starts = [tuple(at if i == axis else 0 for i in range(len(value.shape))) for at in begin]
         return self._emit("slice", [value], result, starts=tuple(starts), strides=(step,))
 
-    def _select(self, call: Call) -> Any:
+    def aten_select(self, call: Call) -> Any:
         value, axis = call.arguments[0], whole(call.arguments[1]) % len(call.arguments[0].shape)
         one = (1,) * self.assignments
         part = self._like(value, [one if i == axis else n for i, n in enumerate(value.shape)])
         part = self._part(value, axis, self._begin(call.arguments[2], value, axis), part)
         return self._emit("squeeze", [part], call.results, dimensions=(axis,))
 
-    def _chunk(self, call: Call) -> Any:
+    def aten_chunk(self, call: Call) -> Any:
         """Parts one after the other."""
         value, axis = call.arguments[0], whole(call.at(2, "dim", 0))
         found, begin = [], (0,) * self.assignments
@@ -191,9 +191,9 @@ class ArrayReader:
             begin = tuple(at + n for at, n in zip(begin, result.shape[axis], strict=True))
         return tuple(found)
 
-    _split = _split_with_sizes = _tensor_split = _chunk
+    aten_split = aten_split_with_sizes = aten_tensor_split = aten_chunk
 
-    def _unbind(self, call: Call) -> Any:
+    def aten_unbind(self, call: Call) -> Any:
         value, axis = call.arguments[0], whole(call.at(1, "dim", 0)) % len(call.arguments[0].shape)
         one, found = (1,) * self.assignments, []
         for place, result in enumerate(call.results):

@@ -33,18 +33,18 @@ class AtenReader(ArrayReader):
         results = call.results if isinstance(call.results, tuple) else (call.results,)
         if not operands:
             return tuple(Constant() for _ in results) if isinstance(call.results, tuple) else Constant()
-        method = getattr(self, f"_{call.name.strip('_')}", None)
+        method = getattr(self, f"aten_{call.name.strip('_')}", None)
         call = replace(call, name=call.name.rstrip("_") or call.name)
         if call.name in SAME:
             return call.arguments[0]
         if call.name in VIEWS:
-            return self._view(call)
+            return self.aten_view(call)
         if call.name in UNARY:
             return self._emit(UNARY[call.name], call.arguments[:1], call.results)
         if call.name in FUNCTIONS:
             return self._emit("function", call.arguments[:1], call.results, name=call.name)
         if call.name in BINARY:
-            return self._binary(call)
+            return self.aten_binary(call)
         if method is None and not any(one.floating for one in results if isinstance(one, Array)):
             return self._emit(call.name, operands, call.results)  # numbers of places, and comparisons
         if method is None:
@@ -58,7 +58,7 @@ class AtenReader(ArrayReader):
 
     # Elements.
 
-    def _binary(self, call: Call) -> Any:
+    def aten_binary(self, call: Call) -> Any:
         left, right = (one if isinstance(one, Array | Constant) else self._number(one) for one in call.arguments[:2])
         alpha = call.keywords.get("alpha")
         if alpha is not None and whole(alpha) != 1:
@@ -70,52 +70,57 @@ class AtenReader(ArrayReader):
         rank = len(result.shape)
         return self._emit(primitive, [self._ranked(left, rank), self._ranked(right, rank)], result)
 
-    def _rsub(self, call: Call) -> Any:
+    def aten_rsub(self, call: Call) -> Any:
         right, left = (one if isinstance(one, Array | Constant) else self._number(one) for one in call.arguments[:2])
         return self._paired("sub", left, right, call.results)
 
-    def _pow(self, call: Call) -> Any:
+    def aten_pow(self, call: Call) -> Any:
         base, times = call.arguments[:2]
         if isinstance(base, Array) and isinstance(times, Constant) and times.values is not None:
             return self._emit("pow", [base, times], call.results)
         return self._emit("exp", [times if isinstance(times, Array) else base], call.results)
 
-    def _to(self, call: Call) -> Any:
+    def aten_to(self, call: Call) -> Any:
         value, result = call.arguments[0], call.results
         return value if value.dtype == result.dtype else self._emit("convert_element_type", [value], result)
 
-    _to_copy = _type_as = _float = _to
+    aten_to_copy = aten_type_as = aten_float = aten_to
 
-    def _dropout(self, call: Call) -> Any:
+    def aten_dropout(self, call: Call) -> Any:
         chance = call.at(1)
         if call.at(2) and (chance.values or (1.0,))[0] > 0:
             raise TracingError(f"{call.where}: a dropout of training is no statement", expected="module.eval()")
         return call.arguments[0]
 
-    def _masked_fill(self, call: Call) -> Any:
+    def aten_masked_fill(self, call: Call) -> Any:
         value, mask = call.arguments[:2]
         return self._emit("select_n", [self._ranked(mask, len(value.shape)), value, call.arguments[2]], call.results)
 
-    def _where(self, call: Call) -> Any:
+    def aten_where(self, call: Call) -> Any:
         rank = len(call.results.shape)
         return self._emit("select_n", [self._ranked(one, rank) for one in call.arguments[:3]], call.results)
 
-    def _clamp(self, call: Call) -> Any:
-        return self._emit("max", [call.arguments[0], Constant((0.0,) * self.assignments, True)], call.results)
+    def aten_clamp(self, call: Call) -> Any:
+        """A comparison for each bound."""
+        value, bound = call.arguments[0], Constant((0.0,) * self.assignments, True)
+        bounds = [one for one in (call.at(1, "min"), call.at(2, "max")) if one is not None]
+        for _ in bounds[1:]:
+            value = self._emit("max", [value, bound], self._like(value, value.shape))
+        return self._emit("max", [value, bound], call.results)
 
-    _clamp_min = _clamp_max = _maximum_with_number = _clamp
+    aten_clamp_min = aten_clamp_max = aten_clamp
 
     # Rows.
 
-    def _softmax(self, call: Call) -> Any:
+    def aten_softmax(self, call: Call) -> Any:
         value, axis = call.arguments[0], whole(call.arguments[1])
         if value.dtype != call.results.dtype:
             wide = self.array(value.shape, call.results.dtype)
             value = self._emit("convert_element_type", [value], wide)
         return self._emit("function", [value], call.results, name="softmax", over=axis % len(value.shape))
 
-    def _log_softmax(self, call: Call) -> Any:
-        made = self._softmax(
+    def aten_log_softmax(self, call: Call) -> Any:
+        made = self.aten_softmax(
             Call(call.name, call.arguments, {}, self._like(call.results, call.results.shape), call.frames)
         )
         return self._emit("log", [made], call.results)
@@ -129,22 +134,22 @@ class AtenReader(ArrayReader):
         operands = [value, *(gain for gain in gains if isinstance(gain, Array))]
         return self._emit("function", operands, call.results, name=name, over=len(value.shape) - 1)
 
-    def _layer_norm(self, call: Call) -> Any:
+    def aten_layer_norm(self, call: Call) -> Any:
         return self._normed(call, "layer_norm", [call.at(2, "weight"), call.at(3, "bias")])
 
-    def _rms_norm(self, call: Call) -> Any:
+    def aten_rms_norm(self, call: Call) -> Any:
         return self._normed(call, "rms_norm", [call.at(2, "weight")])
 
-    def _sum(self, call: Call) -> Any:
+    def aten_sum(self, call: Call) -> Any:
         return self._reduced(call, "reduce_sum")
 
-    def _amax(self, call: Call) -> Any:
+    def aten_amax(self, call: Call) -> Any:
         return self._reduced(call, "reduce_max")
 
-    def _amin(self, call: Call) -> Any:
+    def aten_amin(self, call: Call) -> Any:
         return self._reduced(call, "reduce_min")
 
-    def _mean(self, call: Call) -> Any:
+    def aten_mean(self, call: Call) -> Any:
         value = call.arguments[0]
         axes = self._axes(call)
         lengths = tuple(float(prod(value.shape[i][n] for i in axes)) for n in range(self.assignments))
@@ -181,7 +186,7 @@ class AtenReader(ArrayReader):
         numbers = (tuple(map(tuple, over)), tuple(map(tuple, batch)))
         return self._emit("dot_general", [left, right], self._like(left, shape), dimension_numbers=numbers, **params)
 
-    def _linear(self, call: Call) -> Any:
+    def aten_linear(self, call: Call) -> Any:
         value, weight, bias = call.arguments[0], call.arguments[1], call.at(2, "bias")
         made = self._dot(value, weight, ((len(value.shape) - 1,), (1,)))
         return self._biased(made, bias)
@@ -189,7 +194,7 @@ class AtenReader(ArrayReader):
     def _biased(self, made: Array, bias: Any) -> Array:
         return self._paired("add", made, bias, self._like(made, made.shape)) if isinstance(bias, Array) else made
 
-    def _matmul(self, call: Call) -> Any:
+    def aten_matmul(self, call: Call) -> Any:
         left, right = call.arguments[:2]
         a, b = len(left.shape), len(right.shape)
         if b <= 2 or a == 1:
@@ -201,13 +206,13 @@ class AtenReader(ArrayReader):
         batch = tuple(range(a - 2))
         return self._dot(left, right, ((a - 1,), (b - 2,)), (batch, batch))
 
-    _mm = _bmm = _matmul
+    aten_mm = aten_bmm = aten_mv = aten_dot = aten_matmul
 
-    def _addmm(self, call: Call) -> Any:
+    def aten_addmm(self, call: Call) -> Any:
         bias, left, right = call.arguments[:3]
         return self._biased(self._dot(left, right, ((1,), (0,))), bias)
 
-    def _einsum(self, call: Call) -> Any:
+    def aten_einsum(self, call: Call) -> Any:
         """Two operands, or one: letters of both are multiplied, those of one alone that the result lacks are added up first."""
         text, operands = call.arguments[:2]
         inputs, _, out = text.replace(" ", "").partition("->")
@@ -237,7 +242,7 @@ class AtenReader(ArrayReader):
         order = [*batch, *(x for x in a if x not in shared), *(x for x in b if x not in shared)]
         return self._transposed(made, [order.index(x) for x in out])
 
-    def _conv2d(self, call: Call) -> Any:
+    def aten_conv2d(self, call: Call) -> Any:
         value, filters, bias = call.arguments[0], call.arguments[1], call.at(2, "bias")
         steps = [
             tuple(map(whole, x)) if isinstance(x, tuple) else (whole(x),)
@@ -260,12 +265,12 @@ class AtenReader(ArrayReader):
         )
         return self._paired("add", made, spread, self._like(made, made.shape))
 
-    _convolution = _conv1d = _conv2d
+    aten_conv1d = aten_conv2d
 
-    def _embedding(self, call: Call) -> Any:
+    def aten_embedding(self, call: Call) -> Any:
         return self._emit("function", call.arguments[:2], call.results, name="lookup")
 
-    def _scaled_dot_product_attention(self, call: Call) -> Any:
+    def aten_scaled_dot_product_attention(self, call: Call) -> Any:
         """Scores, their softmax, and what it weighs, on the chip; queries of a group share keys and values."""
         query, key, value = call.arguments[:3]
         mask, dropped, causal = (

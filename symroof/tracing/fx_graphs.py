@@ -19,20 +19,19 @@ from symroof.reading.tensors import WORDS
 from symroof.tracing.aten_arrays import Call
 from symroof.tracing.aten_equations import AtenReader
 from symroof.tracing.jaxprs import of_library
-from symroof.tracing.traced import Array, Constant, Frame, Trace, TracingError, lived
+from symroof.tracing.traced import Arguments, Array, Constant, Frame, Trace, TracingError, lived
 
 FRAME = re.compile(r'File "(.*?)", line (\d+), in (\S+)')
-# How long a name of PyTorch's own is in a path of parameters: what a weight is called where it is the only one.
+# What the one parameter of a layer is called, at the end of its path.
 PLAIN = "weight"
 ROLES = ("inputs_to_parameters", "inputs_to_buffers")
 
 
 class Exported(Frozen):
-    """A trace, and which of its arguments are parameters of the module, and which are buffers."""
+    """A trace, and which of its arguments are parameters of the module."""
 
     trace: Trace
     weights: tuple[str, ...]
-    buffers: tuple[str, ...]
 
 
 def is_of_torch(function: Callable[..., Any]) -> bool:
@@ -47,37 +46,19 @@ def is_of_torch(function: Callable[..., Any]) -> bool:
     return "torch" in roots and "jax" not in roots
 
 
-def exported(
-    function: Callable[..., Any],
-    shapes: Mapping[str, Sequence[Sequence[int]]],
-    dtypes: Mapping[str, str],
-    tree: Mapping[str, Any],
-    keywords: frozenset[str],
-    built: Sequence[Sequence[int]],
-) -> Exported:
-    """The trace of a module of tensors of these shapes, one for each assignment; ``built`` are the numbers that a class, or a function
-    that makes a module, is called with. Raises :class:`TracingError` where PyTorch cannot be had, or where the assignments differ
-    in more than numbers."""
-    runs = [
-        _Run(function, shapes, dtypes, tree, keywords, built, each) for each in range(len(next(iter(shapes.values()))))
-    ]
-    programs = [run.exported() for run in runs]
-    return _Graphs(programs, list(shapes)).exported()
+def exported(function: Callable[..., Any], asked: Arguments) -> Exported:
+    """The trace of a module of tensors, or of what makes a module of numbers. Raises :class:`TracingError` where PyTorch cannot be had, or
+    where the assignments differ in more than numbers."""
+    programs = [_Run(function, asked, each).exported() for each in range(asked.assignments)]
+    return _Graphs(programs, list(asked.shapes)).exported()
 
 
-def counted(
-    function: Callable[..., Any],
-    shapes: Mapping[str, Sequence[Sequence[int]]],
-    dtypes: Mapping[str, str],
-    tree: Mapping[str, Any],
-    keywords: frozenset[str],
-    built: Sequence[Sequence[int]],
-) -> tuple[int, tuple[int, ...]]:
+def counted(function: Callable[..., Any], asked: Arguments) -> tuple[int, tuple[int, ...]]:
     """What PyTorch itself counts: the FLOPs of the products, masks in full, and the elements of each result."""
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    run = _Run(function, shapes, dtypes, tree, keywords, built, 0)
+    run = _Run(function, asked, 0)
     counter = FlopCounterMode(display=False)
     with counter, torch.device("meta"), torch.no_grad():
         made = run.tried(lambda: run.module(*run.arguments, **run.keywords))
@@ -101,33 +82,24 @@ def _on_meta(module: Any) -> Any:
 class _Run:
     """A module and its arguments at one assignment, without numbers in them."""
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        shapes: Mapping[str, Sequence[Sequence[int]]],
-        dtypes: Mapping[str, str],
-        tree: Mapping[str, Any],
-        keywords: frozenset[str],
-        built: Sequence[Sequence[int]],
-        each: int,
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], asked: Arguments, each: int) -> None:
         try:
             import torch
         except ImportError:
             problem = "tracing a module needs PyTorch, which is not installed here"
             raise TracingError(problem, expected="pip install 'symroof[torch]'") from None
-        self.shown = ", ".join(f"{name} of {tuple(shape[each])}" for name, shape in shapes.items())
+        self.shown = asked.shown(each)
         tensors = {
-            name: torch.empty(tuple(shape[each]), dtype=getattr(torch, dtypes[name]), device="meta")
-            for name, shape in shapes.items()
+            name: torch.empty(tuple(shape[each]), dtype=getattr(torch, asked.dtypes[name]), device="meta")
+            for name, shape in asked.shapes.items()
         }
-        filled = _filled(tree, tensors)
-        self.arguments = tuple(value for name, value in filled.items() if name not in keywords)
-        self.keywords = {name: value for name, value in filled.items() if name in keywords}
+        filled = asked.filled(tensors)
+        self.arguments = tuple(value for name, value in filled.items() if name not in asked.keywords)
+        self.keywords = {name: value for name, value in filled.items() if name in asked.keywords}
         floating = [tensor.dtype for tensor in tensors.values() if tensor.is_floating_point()]
-        if isinstance(function, type) or (built and built[0]):
+        if isinstance(function, type) or asked.built[each]:
             with torch.device("meta"):
-                module = self.tried(lambda: function(*built[each]))
+                module = self.tried(lambda: function(*asked.built[each]))
             if not isinstance(module, torch.nn.Module):
                 raise TracingError(
                     "what is called with sizes makes no module", expected="a class, or a function that makes one"
@@ -186,14 +158,6 @@ def _Function(function: Callable[..., Any]) -> Any:  # noqa: N802 (a class, once
     return Function()
 
 
-def _filled(tree: Any, tensors: Mapping[str, Any]) -> Any:
-    if isinstance(tree, str):
-        return tensors[tree]
-    if isinstance(tree, Mapping):
-        return {key: _filled(part, tensors) for key, part in tree.items()}
-    return [_filled(part, tensors) for part in tree]
-
-
 class _Graphs:
     """Several exported programs read side by side."""
 
@@ -222,8 +186,9 @@ class _Graphs:
                 every = {name: self.known.get(name) for name in signature.user_outputs if isinstance(name, str)}
                 results += [one for one in every.values() if isinstance(one, Array)]
         used = lived(self.reader.made, {one.key for one in results})
-        kinds = ([called[name] for name in every if name in called] for every in (weights, buffers))
-        return Exported(Trace(arguments, used, tuple(results)), *map(tuple, kinds))
+        return Exported(
+            Trace(arguments, used, tuple(results)), tuple(called[name] for name in weights if name in called)
+        )
 
     def _nodes(self) -> Iterator[tuple[Any, ...]]:
         graphs = [list(program.graph.nodes) for program in self.programs]

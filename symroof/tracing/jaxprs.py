@@ -12,7 +12,19 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from symroof.tracing.traced import Again, Array, Constant, Equation, Frame, Loop, Made, Trace, TracingError, lived
+from symroof.tracing.traced import (
+    Again,
+    Arguments,
+    Array,
+    Constant,
+    Equation,
+    Frame,
+    Loop,
+    Made,
+    Trace,
+    TracingError,
+    lived,
+)
 
 # Primitives that call a function, and the parameter that has it.
 CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
@@ -33,38 +45,29 @@ TOLD = (
 )  # fmt: skip
 
 
-def traced(
-    function: Callable[..., Any],
-    shapes: Mapping[str, Sequence[Sequence[int]]],
-    dtypes: Mapping[str, str],
-    tree: Mapping[str, Any],
-    keywords: frozenset[str] = frozenset(),
-) -> Trace:
-    """The trace of a function of arrays of these shapes, one for each assignment. ``tree`` are its arguments in their order, with
-    the names of arrays at their places; those in ``keywords`` are given by name. Raises :class:`TracingError` where JAX cannot be had, or where the assignments differ in more than
-    numbers."""
+def traced(function: Callable[..., Any], asked: Arguments) -> Trace:
+    """The trace of a function of arrays, at several assignments. Raises :class:`TracingError` where JAX cannot be had, or where the
+    assignments differ in more than numbers."""
     try:
         import jax
     except ImportError:
         problem = "tracing needs JAX, which is not installed here"
         raise TracingError(problem, expected="pip install 'symroof[jax]'") from None
     wide: Any = getattr(jax if hasattr(jax, "enable_x64") else jax.experimental, "enable_x64")  # noqa: B009 (typed in some versions)
-    made = []
-    for each in range(len(next(iter(shapes.values())))):
+    called, made = _by_place(function, tuple(asked.tree), asked.keywords), []
+    for each in range(asked.assignments):
         structs = {
-            name: jax.ShapeDtypeStruct(tuple(shape[each]), jax.numpy.dtype(dtypes[name]))
-            for name, shape in shapes.items()
+            name: jax.ShapeDtypeStruct(tuple(shape[each]), jax.numpy.dtype(asked.dtypes[name]))
+            for name, shape in asked.shapes.items()
         }
-        arguments = _filled(tree, structs)
         try:
-            with wide(bool({"float64", "int64"} & {*dtypes.values()})):
-                made.append(jax.make_jaxpr(_by_place(function, tuple(tree), keywords))(*arguments.values()))
+            with wide(bool({"float64", "int64"} & {*asked.dtypes.values()})):
+                made.append(jax.make_jaxpr(called)(*asked.filled(structs).values()))
         except Exception as error:
-            shown = ", ".join(f"{name} of {tuple(shape[each])}" for name, shape in shapes.items())
-            at = _raised(error)
-            raise TracingError(f"{at}the function fails with {shown}: {error}".partition("\n")[0]) from error
-    order = jax.tree_util.tree_leaves(list(tree.values()))
-    return _Reader(len(made), function).trace([one.jaxpr for one in made], order, dtypes)
+            shown = f"{_raised(error)}the function fails with {asked.shown(each)}: {error}"
+            raise TracingError(shown.partition("\n")[0]) from error
+    order = jax.tree_util.tree_leaves(list(asked.tree.values()))
+    return _Reader(len(made), function).trace([one.jaxpr for one in made], order, asked.dtypes)
 
 
 def _by_place(function: Callable[..., Any], names: Sequence[str], keywords: frozenset[str]) -> Callable[..., Any]:
@@ -78,14 +81,6 @@ def _by_place(function: Callable[..., Any], names: Sequence[str], keywords: froz
         return function(*(value for name, value in pairs if name not in keywords), **named)
 
     return called
-
-
-def _filled(tree: Any, structs: Mapping[str, Any]) -> Any:
-    if isinstance(tree, str):
-        return structs[tree]
-    if isinstance(tree, Mapping):
-        return {key: _filled(part, structs) for key, part in tree.items()}
-    return [_filled(part, structs) for part in tree]
 
 
 class _Reader:

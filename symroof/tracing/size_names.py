@@ -209,6 +209,10 @@ class SizeNames:
                 return short
         return None
 
+    def with_shorter(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """An assignment with the sizes that are a few places shorter than those of it."""
+        return {**sizes, **{short: sizes[name] - less for name, (short, less) in self.longer.items()}}
+
     def factor(self, values: tuple[float, ...]) -> str | None:
         """A factor in sizes that has these values; a number where all are alike; None where nothing has them."""
         if all(abs(value - values[0]) <= 1e-6 * abs(values[0]) for value in values):

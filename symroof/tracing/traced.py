@@ -19,6 +19,42 @@ class TracingError(SymroofError):
     """A function that has no program: something in it that programs do not say, or a size that has no name."""
 
 
+class Arguments(Frozen):
+    """What a function is traced with at several assignments: the shapes of arrays by name, each with one for every assignment, and
+    their types; the ``tree`` of arguments in their order, with the names at their places; those that are given by name; and the
+    numbers that what makes a module is called with."""
+
+    shapes: Mapping[str, Sequence[Sequence[int]]]
+    dtypes: Mapping[str, str]
+    tree: Mapping[str, Any]
+    keywords: frozenset[str] = frozenset()
+    built: Sequence[Sequence[int]] = ()
+
+    def at(self, places: slice) -> Arguments:
+        """The same at some of the assignments."""
+        return replace(self, shapes={n: each[places] for n, each in self.shapes.items()}, built=self.built[places])
+
+    @property
+    def assignments(self) -> int:
+        return len(next(iter(self.shapes.values())))
+
+    def shown(self, place: int) -> str:
+        """The shapes at one assignment, as errors say them."""
+        return ", ".join(f"{name} of {tuple(shape[place])}" for name, shape in self.shapes.items())
+
+    def filled(self, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The arguments, with arrays at the places of their names."""
+        return {name: _filled(part, arrays) for name, part in self.tree.items()}
+
+
+def _filled(tree: Any, arrays: Mapping[str, Any]) -> Any:
+    if isinstance(tree, str):
+        return arrays[tree]
+    if isinstance(tree, Mapping):
+        return {key: _filled(part, arrays) for key, part in tree.items()}
+    return [_filled(part, arrays) for part in tree]
+
+
 class Frame(Frozen):
     """A call that an equation was made in: the file and the function, the line there, and the ``place`` of the call in the code,
     which tells calls on one line apart."""

@@ -1,4 +1,4 @@
-"""Functions of JAX as programs: traced at three assignments of numbers to the names of their sizes, written, read, and checked at a
+"""Functions of JAX, and modules of PyTorch, as programs: traced at three assignments of numbers to the names of their sizes, written, read, and checked at a
 fourth."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from symroof.tracing.known_functions import Known
 from symroof.tracing.program_writer import Writer
 from symroof.tracing.repeating import unrepeated
 from symroof.tracing.size_names import SMALL, SizeNames, assignments, value_of
-from symroof.tracing.traced import Array, Equation, Frame, Loop, Made, Trace, TracingError, operands_in
+from symroof.tracing.traced import Arguments, Array, Equation, Frame, Loop, Made, Trace, TracingError, operands_in
 
 SHAPE = re.compile(r"\s*(?:(input|weight|cache)\s+)?([\w]+)\s*\[(.*)\]\s*", re.DOTALL)
 AXES = re.compile(r"(?<=[A-Za-z0-9)])_([A-Z]+)$")
@@ -73,17 +73,17 @@ def written(
     dtypes = {name: NUMPY.get(dtype(kind).name, dtype(kind).name) for name, (_, kind, _, _) in read.items()}
     made_with = [[one[formula] for formula in built] for one in worth]
     by_name = _keywords(function, shapes, of_torch, init)
-    first = {name: each[:-1] for name, each in numbers.items()}, dtypes, tree, by_name
-    last = {name: each[-1:] for name, each in numbers.items()}, dtypes, tree, by_name
+    asked = Arguments(numbers, dtypes, tree, by_name, made_with)
+    first, last = asked.at(slice(None, -1)), asked.at(slice(-1, None))
     if of_torch:
-        found = exported(function, *first, made_with[:-1])
+        found = exported(function, first)
         trace = found.trace
         for name in (name for name in trace.arguments if name not in declared):
             array = trace.arguments[name]
             roles[name] = "weight" if name in found.weights else "input"
             declared[name] = dtype(array.dtype).name, _labels_of(sized, array, name)
     else:
-        trace = traced(function, *first)
+        trace = traced(function, first)
     known = Known(dict(functions or {}), tuple(fuse), tuple(opened))
     for said in (*known.functions, *known.fuses, *known.opened):
         if not any(_is_call(frame, said) for frame in _frames(trace.body)):
@@ -94,12 +94,9 @@ def written(
     trace = unrepeated(trace)
     writer = Writer(sized, known, roles, declared, given_splits, mesh)
     text = writer.text(trace)
-    counts = counted(function, *last, made_with[-1:]) if of_torch else _counted(traced(function, *last))
-    shorter = {short: fourth[name] - less for name, (short, less) in sized.longer.items()}
-    _require_same(text, counts, {**fourth, **shorter}, writer.returned)
-    _require_parameters(
-        text, trace, roles, {**given[0], **{s: given[0][n] - less for n, (s, less) in sized.longer.items()}}
-    )
+    counts = counted(function, last) if of_torch else _counted(traced(function, last))
+    _require_same(text, counts, sized.with_shorter(fourth), writer.returned)
+    _require_parameters(text, trace, roles, sized.with_shorter(given[0]))
     return sized.said + text
 
 
