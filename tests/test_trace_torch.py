@@ -248,6 +248,19 @@ def test_one_place_is_no_dimension():
     assert {step.check.status for step in sr.derive(text, on="h100").steps} == {"proved"}
 
 
+def test_each_bound_is_a_comparison():
+    assert sr.derive(written(ms.clamped, {"x": "bf16[N]"}), on="h100", at="N=8").value("ops") == 2 * 8
+
+
+def test_the_command_takes_names_of_numbers(monkeypatch, capsys):
+    monkeypatch.chdir(Path(__file__).parent)
+    with pytest.raises(SystemExit):
+        main(["trace", "traced_modules.py:INSTANCE", "--shape", "x=fp32[B, T, D]", "--name", "D=64", "--name", "F=256"])
+    assert capsys.readouterr().out.startswith(
+        "# D = 64, F = 256 in the module that was traced\ninput x: fp32[B, T, D]\n"
+    )
+
+
 def test_what_is_compared_is_read():
     text = written(ms.larger, {"x": "bf16[B, D]", "y": "bf16[B, D]"})
     assert "x - y" in text

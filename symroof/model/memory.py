@@ -2,8 +2,8 @@
 joined of several lies where these lie.
 
 To read what is joined is to read its parts: what is made in the program is written into its place there, and what is
-declared is copied to it, but inside a fuse that alone uses it, and what has a place already is copied to the second. What entries are appended to is the cache that it was, with
-these written into it.
+declared is copied to it, but inside a fuse that alone uses it, and what has a place already is copied to the second. What
+entries are appended to is the cache that it was, with these written into it.
 """
 
 from __future__ import annotations
@@ -27,15 +27,10 @@ class Memory(Frozen):
     def sources(self) -> Mapping[str, tuple[str, ...]]:
         """What is there already when a statement is done, by name, with the tensors that were made, or declared, for it."""
         found: dict[str, tuple[str, ...]] = {}
-        for line in self.lines:
-            if line.statement.lies:
-                every = (self._found(str(t.name), found) for t in line.statement.operands)
-                found.setdefault(line.statement.name, tuple(dict.fromkeys(name for names in every for name in names)))
+        for statement in self.lying:
+            every = (found.get(str(t.name), (str(t.name),)) for t in statement.operands)
+            found.setdefault(statement.name, tuple(dict.fromkeys(name for names in every for name in names)))
         return found
-
-    @staticmethod
-    def _found(name: str, found: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-        return found.get(name, (name,))
 
     @cached_property
     def lying(self) -> tuple[Statement, ...]:

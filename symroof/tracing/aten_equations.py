@@ -206,7 +206,7 @@ class AtenReader(ArrayReader):
         batch = tuple(range(a - 2))
         return self._dot(left, right, ((a - 1,), (b - 2,)), (batch, batch))
 
-    aten_mm = aten_bmm = aten_mv = aten_dot = aten_matmul
+    aten_mm = aten_bmm = aten_mv = aten_matmul
 
     def aten_addmm(self, call: Call) -> Any:
         bias, left, right = call.arguments[:3]
