@@ -57,6 +57,11 @@ PROBLEM = {
         "last|each",
         "When the gradients of microbatches are added up over the chips: after the last, or each.",
     ),
+    "schedule": (
+        "--schedule",
+        "1f1b|gpipe",
+        "Whether the stages of a pipeline go back as soon as they can, or forward with all microbatches first.",
+    ),
     "training": ("--training", None, "The backward pass as well: a training step."),
 }
 
@@ -112,7 +117,7 @@ operation_argument = click.argument("operation", nargs=-1, metavar="OPERATION|FI
 GROUPS = {
     "What": (
         "training", "functions", "dtype", "compute", "count", "assume", "solve_for", "solve", "minimize", "over", "subject",
-        "let", "symbols", "keep", "regather", "reduce",
+        "let", "symbols", "keep", "regather", "reduce", "schedule",
     ),
     "Where": ("hardware", "given", "mesh", "link", "chips"),
     "How much": ("at", "config", "values", "unit", "formulas", "brief", "program", "sections", "statement"),

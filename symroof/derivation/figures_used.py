@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import gcd, lcm, prod
@@ -10,10 +10,11 @@ from math import gcd, lcm, prod
 from symroof.errors import ModelError
 from symroof.formula import Compare, Name, Number
 from symroof.model.hardware import Accelerator, Known, meant
-from symroof.model.mesh import open_axes
+from symroof.model.mesh import open_axes, splits
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.problem import Problem
 from symroof.model.program import Program
+from symroof.model.stages import require_filled
 from symroof.model.statement_costs import busy_links
 from symroof.model.wiring import wired
 from symroof.symbols import symbol
@@ -50,6 +51,7 @@ def require_there(problem: Problem, values: Mapping[str, Fraction]) -> None:
         if name in values:
             require_own_wiring(problem, name, values[name])
     require_joined(problem, values)
+    require_filled(program, values)
     chips = {a.name: a.chips or int(values.get(a.name, 1)) for a in program.mesh}
     for label, axes in splits(program):
         size, parts = int(label) if label.isdigit() else values.get(label), prod(chips[axis] for axis in axes)
@@ -114,11 +116,6 @@ def require_shared_out(problem: Problem, runs: Mapping[str, Sequence[int]]) -> N
 def _all(values: Sequence[int]) -> Sequence[int]:
     """Values with the same common divisors and multiples as far as they are asked for: of a range its ends and its step."""
     return (values[0], values[-1], values.step) if isinstance(values, range) and len(values) > 1 else values
-
-
-def splits(program: Program) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The sizes that some tensor splits, with the axes."""
-    yield from dict.fromkeys((dim.label, dim.axes) for t in program.written.values() for dim in t.dims if dim.axes)
 
 
 def _no_multiple(label: str, size: int | Fraction, axes: tuple[str, ...], parts: int) -> ModelError:

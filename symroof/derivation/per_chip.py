@@ -16,16 +16,20 @@ from symroof.model import mesh_axes
 from symroof.model.chip_costs import carried, message, resource_of
 from symroof.model.cost import Counting
 from symroof.model.mesh import same_blocks
+from symroof.model.mesh_axes import HANDED
 from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Line, Program
 from symroof.model.quantities import MOVED
+from symroof.model.stages import BUBBLE, pipeline_of
 from symroof.model.statement_costs import amounts, busy_links, moved_of, of_statement, sent_over, traffic_of_tensors
-from symroof.proof import plan
-from symroof.proof.chips import Axes, Divided, Exchanged, Exchanges, Meshed, OnEach, Wired
+from symroof.proof import moves
+from symroof.proof.chips import Meshed, OnEach
 from symroof.proof.collectives import MeshAxis
 from symroof.proof.ledger import Ledger
+from symroof.proof.mesh_facts import Axes, Bubble, Divided, Exchanged, Exchanges, Staged, Wired
 from symroof.proof.script import Script
 from symroof.proof.step import Reason, Step, amount_of
+from symroof.symbols import expression
 
 CHIPS = Name("chips")
 # What one chip holds of what stays in memory, and the stock that it is a part of.
@@ -46,13 +50,20 @@ def meshed_of(program: Program, script: Script) -> Meshed:
     views = (line.statement for line in program.lines if line.statement.views)
     seen = tuple((view.name, same_blocks(program, view)) for view in views)
     return Meshed(
-        script, tuple(axes), tuple(map(_planned, placed(program))), program.keep, program.regather, program.each, seen
+        script,
+        tuple(axes),
+        tuple(map(_planned, placed(program))),
+        program.keep,
+        program.regather,
+        program.each,
+        program.schedule,
+        seen,
     )
 
 
-def _planned(place: Placed) -> plan.Planned:
-    moves = (plan.Move(move.collective, move.axes, str(move.tensor.name), move.of) for move in place.moves)
-    return plan.Planned(place.line.statement.name, place.division, tuple(moves))
+def _planned(place: Placed) -> moves.Planned:
+    each = (moves.Move(move.collective, move.axes, str(move.tensor.name), move.of) for move in place.moves)
+    return moves.Planned(place.line.statement.name, place.division, tuple(each))
 
 
 def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[str, Any]:
@@ -63,6 +74,8 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
     kinds = {"flops_per_chip": flops, "ops_per_chip": "ops", "bytes_per_chip": "bytes"}
     moved = {of_statement("moved", name): OnEach(meshed, "moved", name) for name in traffic_of_tensors(program)}
     found: dict[str, Any] = {"chips": OnEach(meshed, "chips")}
+    if pipeline_of(program) is not None:
+        found[BUBBLE.name] = Bubble(meshed)
     found |= {name: OnEach(meshed, kind) for name, kind in HELD.items()}
     for what, kind in kinds.items():
         found[what] = OnEach(meshed, "ops" if program.vector and kind == flops else kind)
@@ -70,7 +83,7 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
         found |= {of_statement(what, name): OnEach(meshed, own, name) for name in program.owners}
     found |= moved
     found |= {moved_of(part, program): OnEach(meshed, "moved", part=part) for part in MOVED}
-    for resource in {resource_of(axis) for axis in program.mesh}:
+    for resource in dict.fromkeys(resource_of(axis, way) for axis in program.mesh for way in ("", HANDED[1])):
         found[sent_over(resource)] = OnEach(meshed, "sent", None, resource)
         for name in program.owners:
             found[sent_over(resource, name)] = OnEach(meshed, "sent", name, resource)
@@ -83,6 +96,7 @@ def work_of_chips(draft: Draft, program: Program) -> Draft:
         return draft
     known = amounts(program, draft.setting.problem.count)
     draft = draft.add(chips_of(program, draft.write(known["chips"]), draft.ledger))
+    draft = _staged(draft, program)
     if program.idle:
         return draft
     apart = program.vector and program.line is None
@@ -98,6 +112,22 @@ def chips_of(program: Program, chips: Formula, ledger: Ledger) -> Step:
     axes = (Wired(a.name, a.chips, _wiring(a), str(a.link), a.origin, a.closing) for a in program.mesh)
     facts = Axes(tuple(axes), frozenset(busy_links(program)))
     return Step("work", Reason.CHIPS, CHIPS, "=", chips, (), ledger.meanings["chips"], facts, amount_of("chips"))
+
+
+def _staged(draft: Draft, program: Program) -> Draft:
+    """How long the stages of a pipeline wait."""
+    pipeline = pipeline_of(program)
+    if pipeline is None:
+        return draft
+    turns, write = expression(pipeline.repeat.times), draft.layout.factored
+    each, many = write(turns / pipeline.axis.size), write(pipeline.microbatches)
+    kept = write(pipeline.held) if program.training else None
+    enough = pipeline.waits and program.training
+    facts = Staged(pipeline.axis.name, write(turns), each, many, kept, enough)
+    evidence = draft.ledger.meanings[BUBBLE.name]
+    shown = write(program.resolved(pipeline.bubble))
+    role = amount_of(BUBBLE.name)
+    return draft.add(Step("work", Reason.BUBBLE, BUBBLE, "=", shown, evidence=evidence, facts=facts, role=role))
 
 
 def traffic_of_chips(draft: Draft, program: Program) -> Draft:
@@ -132,12 +162,13 @@ def exchanges_of_chips(draft: Draft, program: Program) -> Draft:
 
 
 def _exchanged(draft: Draft, program: Program, moves: tuple[Move, ...], resource: str) -> Iterator[Exchanged]:
+    size = {axis.name: axis.size for axis in program.mesh}
     for move in moves:
         shares = dict(carried(move, program))
         if resource in shares:
             written = (draft.write(program.resolved(x)) for x in (message(move, program), shares[resource]))
             repeats = _line(program, move.result).repeats
-            turns = draft.layout.factored(move.turns(repeats)) if move.around(repeats) else None
+            turns = draft.layout.factored(move.turns(repeats, size)) if move.around(repeats) else None
             why = move.result, move.of, move.before, move.after, move.rows or 0, move.once, turns
             yield Exchanged(move.collective, move.axes, str(move.tensor.name), *why, *written)
 

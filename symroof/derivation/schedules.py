@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 
-from sympy import Add, Expr
+from sympy import Add, Expr, Integer
 
-from symroof.algebra.rational import sign_of
+from symroof.algebra.rational import cancelled, sign_of
 from symroof.algebra.rounding import short
 from symroof.derivation.draft import T_COMMS, T_LOWER, T_MATH, T_UPPER, Draft, numeric, rounded
 from symroof.derivation.meanings import costs
 from symroof.derivation.per_chip import each_written
 from symroof.formula import Call, Formula, Frozen, Name, Product, Quotient, Sum, number, product, total
 from symroof.model.program import Program
-from symroof.model.resources import MATH, VECTOR, busy, overlapping, steps_of, time_name, times_of
+from symroof.model.resources import MATH, VECTOR, busy, overlapping, staged, steps_of, time_name, times_of
+from symroof.model.stages import pipeline_of
 from symroof.proof.step import Reason, Step, amount_of
 from symroof.symbols import fraction
 
@@ -27,11 +29,14 @@ Parts = tuple[Part, ...]
 class Timetable(Frozen):
     """What is kept busy, ``groups`` of statements that overlap as one after the other: by resource the amounts over their
     rates. Arithmetic is the first of the resources, and what T_comms is the time of is the last; where they are ``joint``
-    it is the longest time of the others of them but the vector unit."""
+    it is the longest time of the others of them but the vector unit. The first groups are ``beside`` the stages of a pipeline, and
+    all others take ``wait`` times as long again, what stages wait for."""
 
     resources: tuple[str, ...]
     groups: tuple[Mapping[str, Parts], ...]
     joint: bool = False
+    beside: int | None = None
+    wait: Expr = Integer(0)
 
     @property
     def moving(self) -> tuple[str, ...]:
@@ -41,16 +46,21 @@ class Timetable(Frozen):
     def of(self, resource: str) -> Parts:
         return tuple(part for group in self.groups for part in group.get(resource, ()))
 
+    @property
+    def apart(self) -> tuple[tuple[Mapping[str, Parts], ...], tuple[Mapping[str, Parts], ...]]:
+        """The groups beside stages, and those of stages."""
+        return self.groups[: self.beside], () if self.beside is None else self.groups[self.beside :]
+
     def put(self, change: Callable[[Expr], Expr]) -> Timetable:
         """The same with another amount for each."""
         groups = ({r: tuple((change(x), rate) for x, rate in each) for r, each in g.items()} for g in self.groups)
-        return Timetable(self.resources, tuple(groups), self.joint)
+        return replace(self, groups=tuple(groups), wait=change(self.wait))
 
     @property
     def free(self) -> frozenset[str]:
         """The names of the sizes that are left open."""
         amounts = (amount for resource in self.resources for amount, _ in self.of(resource))
-        return frozenset(s.name for amount in amounts for s in amount.free_symbols)
+        return frozenset(s.name for amount in (*amounts, self.wait) for s in amount.free_symbols)
 
     def seconds(self, rates: Mapping[str, Fraction]) -> dict[Name, Fraction]:
         """Every time in numbers, where no size is left open."""
@@ -61,8 +71,11 @@ class Timetable(Frozen):
         each = {resource: taken(self.of(resource)) for resource in self.resources}
         comms = max(each[r] for r in self.moving) if self.joint else each[self.resources[-1]]
         known = {T_MATH: each[MATH]} if MATH in each else {}
-        known |= {T_COMMS: comms, T_LOWER: max(each.values()), T_UPPER: sum(each.values(), Fraction(0))}
-        steps = sum((max(map(taken, group.values())) for group in self.groups), Fraction(0))
+        beside, stages = self.apart
+        wait = fraction(self.wait) * sum((taken(parts) for one in stages for parts in one.values()), Fraction(0))
+        known |= {T_COMMS: comms, T_LOWER: max(each.values()), T_UPPER: sum(each.values(), Fraction(0)) + wait}
+        longest = [sum((max(map(taken, one.values())) for one in part), Fraction(0)) for part in (beside, stages)]
+        steps = longest[0] + longest[1] * (1 + fraction(self.wait))
         between = [r for r in self.resources if r != MATH and (self.joint or r != self.resources[-1])]
         return known | {Name(time_name(resource)): each[resource] for resource in between} | {T_STEPS: steps}
 
@@ -77,9 +90,16 @@ def timetable(draft: Draft, program: Program) -> Timetable:
         assert isinstance(time, Quotient) and isinstance(time.above, Name) and isinstance(time.below, Name)  # noqa: PT018
         return known[time.above.name], time.below.name
 
-    groups = (busy(times, rates, group) for group in overlapping(program))
-    parts = ({resource: tuple(map(part, each)) for resource, each in group.items()} for group in groups)
-    return Timetable(rates.resources, tuple(group for group in parts if group), rates.joint)
+    def parts(names: tuple[str, ...]) -> Mapping[str, Parts]:
+        return {resource: tuple(map(part, each)) for resource, each in busy(times, rates, names).items()}
+
+    inside, pipeline = staged(program), pipeline_of(program)
+    every = [(names[0] in inside, found) for names in overlapping(program) if (found := parts(names))]
+    if pipeline is None:
+        return Timetable(rates.resources, tuple(found for _, found in every), rates.joint)
+    beside, stages = ([found for here, found in every if here is there] for there in (False, True))
+    wait = program.resolved(cancelled(pipeline.bubble / (1 - pipeline.bubble)))
+    return Timetable(rates.resources, (*beside, *stages), rates.joint, len(beside), wait)
 
 
 def times_defined(draft: Draft, program: Program) -> Draft:
@@ -140,22 +160,28 @@ def each_time(
         *(said(name, Reason.TIME, values[name]) for name in others),
         said(memory, Reason.TIME if table.joint or memory == T_COMMS else Reason.PUT_IN, values[memory]),
     )
-    longest: list[Formula] = []
-    for group in table.groups:
-        parts = tuple(_written(draft, amounts) for amounts in group.values())
-        longest += [Call("max", parts)] if len(parts) > 1 else parts
+    beside, stages = ([_longest(draft, group) for group in part] for part in table.apart)
+    every = total(*(_written(draft, parts) for group in table.apart[1] for parts in group.values()))
+    wait = (product(draft.layout.factored(table.wait), every),) if stages and table.wait != 0 else ()
+    longest = total(*beside, *((product(draft.layout.factored(1 + table.wait), total(*stages)),) if stages else ()))
     sums = tuple(values.values())
     longest_of = tuple(values[Name(time_name(resource))] for resource in table.moving)
-    steps = said(T_STEPS, Reason.STEPS, total(*longest))
+    steps = said(T_STEPS, Reason.STEPS, longest)
     lower = Call("max", sums) if len(sums) > 1 else sums[0]
     comms = said(T_COMMS, Reason.DEFINE_TIMES, Call("max", longest_of) if table.joint else values[memory])
     bounds = (
         *(() if memory == T_COMMS else (comms,)),
         said(T_LOWER, Reason.LOWER, lower),
         *((steps,) if draft.setting.problem.operation.line is None else ()),
-        said(T_UPPER, Reason.UPPER, total(*sums)),
+        said(T_UPPER, Reason.UPPER, total(*sums, *wait)),
     )
     return each, bounds
+
+
+def _longest(draft: Draft, group: Mapping[str, Parts]) -> Formula:
+    """The longest of what statements keep busy that overlap as one."""
+    parts = tuple(_written(draft, amounts) for amounts in group.values())
+    return Call("max", parts) if len(parts) > 1 else parts[0]
 
 
 def _in_seconds(draft: Draft, table: Timetable, step: Step) -> tuple[Step, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from sympy import Add, Expr
+from sympy import Add, Expr, Integer
 
 from symroof.derivation.answer import Said
 from symroof.derivation.meanings import quantities
@@ -19,12 +19,14 @@ from symroof.exploration.regime_map import equality
 from symroof.formula import Call, Formula, Frozen, Group, Name, total
 from symroof.model.problem import Problem
 from symroof.model.program import Program
-from symroof.model.resources import busy, time_name, times_of, times_of_groups
+from symroof.model.resources import busy, staged, time_name, times_of, times_of_groups
+from symroof.model.stages import BUBBLE
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 
-# Who takes a part of a time, what the part is, and the times of resources that are added up in it: the longest counts.
-Part = tuple[str, Formula, tuple[tuple[str, ...], ...]]
+# Who takes a part of a time, what the part is, and the times of resources that are added up in it: the longest counts, with the
+# wait of a stage where it has one.
+Part = tuple[str, Formula, tuple[tuple[str, ...], ...], bool]
 
 
 class Bar(Said):
@@ -79,7 +81,9 @@ def breakdown(problem: Problem) -> Breakdown:
         raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
     draft = steps_defined(times_defined(compared(drafted(setting)), program), program)
     times = {name: list(parts) for name, parts in _times(setting, program)}
-    known = {name: setting.in_numbers(value) for name, value in quantities(setting).items() if name.startswith("T_")}
+    found = quantities(setting)
+    known = {name: setting.in_numbers(value) for name, value in found.items() if name.startswith("T_")}
+    stretch = 1 / (1 - found.get(BUBBLE.name, Integer(0)))
     needed = {s.name for name in times for s in known[name].free_symbols}
     bars = []
     for values in problem.at or ({},):
@@ -88,11 +92,13 @@ def breakdown(problem: Problem) -> Breakdown:
         where = (*setting.equalities, *(equality(name, value) for name, value in values.items()))
         for time, parts in times.items():
             taken = [
-                _longest([Add(*(known[name].subs(point) for name in each)) for each in some]) for *_, some in parts
+                _longest([Add(*(known[name].subs(point) for name in each)) for each in some])
+                * (fraction(stretch.subs(point)) if waits else 1)
+                for *_, some, waits in parts
             ]
             steps = [
                 Step("time", Reason.SECONDS, left, "=", draft.write(seconds), where, role="part")
-                for (_, left, _), seconds in zip(parts, taken, strict=True)
+                for (_, left, *_), seconds in zip(parts, taken, strict=True)
             ]
             all_of_it = draft.write(sum(taken, Fraction(0)))
             steps.append(Step("time", Reason.SECONDS, Group(Name(time)), "=", all_of_it, where, role="whole"))
@@ -111,10 +117,10 @@ def _times(setting: Setting, program: Program) -> Iterator[tuple[str, Iterator[P
     for resource in rates.resources:
         each = ((name, busy(times, rates, (name,))) for name in program.owners)
         found = ((name, kept[resource]) for name, kept in each if resource in kept)
-        yield time_name(resource), ((name, Group(total(*map(Name, parts))), (parts,)) for name, parts in found)
-    groups = times_of_groups(program, rates).items()
+        yield time_name(resource), ((name, Group(total(*map(Name, parts))), (parts,), False) for name, parts in found)
+    groups, inside = times_of_groups(program, rates).items(), staged(program)
     kept = ((names, formula, tuple(busy(times, rates, names).values())) for names, formula in groups)
-    yield "T_steps", ((", ".join(names), _apart(formula), parts) for names, formula, parts in kept)
+    yield "T_steps", ((", ".join(names), _apart(formula), parts, names[0] in inside) for names, formula, parts in kept)
 
 
 def _apart(formula: Formula) -> Formula:

@@ -54,11 +54,11 @@ class Backward(Frozen):
 
 def backward_of(program: Program) -> Backward:
     """The backward pass. Raises :class:`~symroof.errors.ModelError` where a gradient is asked for that there is not."""
-    reverse = _Reverse(program, _asked(program))
+    reverse = _Reverse(program, with_gradients(program))
     return reverse.whole()
 
 
-def _asked(program: Program) -> frozenset[str]:
+def with_gradients(program: Program) -> frozenset[str]:
     """The tensors that have a gradient: all but integers, what is frozen, and what is made of these alone."""
     asked = {str(d.tensor.name) for d in program.declared if not d.tensor.dtype.integer and not d.frozen}
     before = -1
@@ -243,7 +243,8 @@ class _Reverse:
         if self._is_asked(repeat.enters, scope):
             scope.arrived.setdefault(repeat.enters, []).append(leaving)
         if body:
-            found.append(Repeat(repeat.times, str(entering.name), str(leaving.name), tuple(body), repeat))
+            backwards = replace(repeat, enters=str(entering.name), leaves=str(leaving.name), body=tuple(body))
+            found.append(replace(backwards, reverses=repeat))
 
     def _accumulate(self, repeat: Repeat, scope: _Scope, found: list[Node]) -> None:
         """Each microbatch backwards, with gradients of its own inputs; what all of them use is added up."""

@@ -15,10 +15,11 @@ from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.kernels import Exchanged, Fetched, fetched, kernels_of, owners_of, stored
 from symroof.model.mesh import Split, axes_in, needed_split, split_of, under_part
-from symroof.model.mesh_axes import COLLECTIVES, SWITCHED, MeshAxis
-from symroof.model.nodes import EXCHANGE, Line, Repeat, turns_of
+from symroof.model.mesh_axes import BACK, COLLECTIVES, HANDED, SWITCHED, MeshAxis
+from symroof.model.nodes import EXCHANGE, Line, Repeat
 from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Program
+from symroof.model.stages import require_stages, turns_on_a_chip
 from symroof.model.statement_costs import contraction, elementwise
 from symroof.symbols import rational
 
@@ -44,6 +45,7 @@ class ChipCost(Frozen):
 def chip_costs(program: Program) -> Mapping[str, ChipCost]:
     """By the name of each statement that has costs of its own."""
     size = {axis.name: axis.size for axis in program.mesh}
+    require_stages(program)
     for line in program.lines:
         _require_whole_masks(line)
     places = {place.line.statement.name: place for place in placed(program)}
@@ -55,7 +57,7 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
         return Mul(*(size[axis] for axis in axes))
 
     for kernel in kernels_of(program):
-        owners, turns = owners_of(kernel, program), turns_of(kernel[0].repeats)
+        owners, turns = owners_of(kernel, program), turns_on_a_chip(kernel[0].repeats, size)
         for owner in dict.fromkeys(owners.values()):
             mine = [places[line.statement.name] for line in kernel if owners[line.statement.name] == owner]
             loads = tuple(
@@ -87,7 +89,7 @@ def _exchanged(places: Iterable[Placed], program: Program) -> Exchanged:
     every = ((place.line.statement, move) for place in places for move in place.moves if not {*move.axes} <= one)
     found: set[str | tuple[str, str]] = set()
     for statement, move in every:
-        if move.of in ("sums", "result") or statement.kind == EXCHANGE:
+        if move.of in ("sums", "result") or (statement.kind == EXCHANGE and move.of != "stage"):
             found.add(statement.name)
         elif move.of == "operand":
             found.add((statement.name, str(move.tensor.name)))
@@ -117,9 +119,12 @@ def _forms_read(program: Program, one: Fetched, places: Mapping[str, Placed]) ->
     return frozenset(form for form in forms if not any(other < form for other in forms))
 
 
-def resource_of(axis: MeshAxis) -> str:
-    """What a collective over an axis keeps busy: the axis, or the port of the chip on its switch."""
-    return str(axis.link) if axis.wiring == "switch" else axis.name
+def resource_of(axis: MeshAxis, collective: str = "") -> str:
+    """What a collective over an axis keeps busy: the axis, or the port of the chip on its switch. What is sent back between
+    neighbours has their link in its other direction for itself."""
+    if axis.wiring == "switch":
+        return str(axis.link)
+    return f"{axis.name}{BACK}" if collective == HANDED[1] else axis.name
 
 
 def message(move: Move, program: Program) -> Expr:
@@ -144,7 +149,9 @@ def shares(collective: str, axes: Iterable[MeshAxis]) -> Iterator[tuple[str, Exp
     if not axes:
         return
     chips, ways = Mul(*(axis.size for axis in axes)), sum(axis.ways for axis in axes)
-    if axes[0].wiring == "switch":
+    if collective in HANDED:
+        yield resource_of(axes[0], collective), Integer(1)
+    elif axes[0].wiring == "switch":
         share = SWITCHED[collective](chips) if collective in SWITCHED else COLLECTIVES[collective](chips, 1)
         yield resource_of(axes[0]), share
     elif collective == "all-to-all":
@@ -158,9 +165,10 @@ def shares(collective: str, axes: Iterable[MeshAxis]) -> Iterator[tuple[str, Exp
 def _sent(moves: Iterable[Move], program: Program, repeats: tuple[Repeat, ...]) -> Mapping[str, Expr]:
     """What each resource carries in all turns of repeats."""
     found: dict[str, Expr] = {}
+    size = {axis.name: axis.size for axis in program.mesh}
     for move in moves:
         for resource, share in carried(move, program):
-            amount = move.turns(repeats) * share * message(move, program)
+            amount = move.turns(repeats, size) * share * message(move, program)
             found[resource] = found.get(resource, Integer(0)) + amount
     return found
 

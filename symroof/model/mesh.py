@@ -26,6 +26,7 @@ from math import lcm, prod
 from sympy import Expr, Integer
 
 from symroof.errors import ModelError
+from symroof.formula import Name
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.mesh_axes import Mesh
 from symroof.model.program import Line, Program, Statement
@@ -52,22 +53,27 @@ def require_axes(tensors: Iterable[Tensor], mesh: Mesh) -> None:
                 raise ModelError(f"{dim.label} is not a multiple of {' '.join(dim.axes)} = {chips}")
 
 
+def splits(program: Program) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The sizes that some tensor splits, with the axes; and how many turns there are that stages share out."""
+    dims = ((dim.label, dim.axes) for t in program.written.values() for dim in t.dims if dim.axes)
+    staged = ((r.times, r.over) for line in program.forward for r in line.repeats if r.over)
+    turns = ((times.name, (axis,)) for times, axis in staged if isinstance(times, Name))
+    return tuple(dict.fromkeys((*dims, *turns)))
+
+
 def stride(operation: Program, mesh: Mesh, label: str, sizes: Mapping[str, Fraction] | None = None) -> int:
     """What a dimension comes in multiples of: all chips that some tensor splits it over, as far as their number is known or
     put in."""
     chips = {axis: mesh[axis].chips or int((sizes or {}).get(axis, 1)) for axis in mesh}
-    dims = (dim for tensor in operation.written.values() for dim in tensor.dims if dim.label == label)
-    return lcm(*(prod(chips[axis] for axis in dim.axes) for dim in dims))
+    return lcm(*(prod(chips[axis] for axis in axes) for size, axes in splits(operation) if size == label))
 
 
 def shared_out(operation: Program, mesh: Mesh, axis: str, sizes: Mapping[str, Fraction]) -> list[tuple[str, Fraction]]:
     """What the chips of an axis share out, as far as that is put in: each size that it splits, and what the other axes leave
     of it."""
     chips = {other: mesh[other].chips or sizes.get(other, Fraction(1)) for other in mesh if other != axis}
-    dims = (
-        dim for tensor in operation.written.values() for dim in tensor.dims if axis in dim.axes and dim.label in sizes
-    )
-    parts = ((dim.label, sizes[dim.label] / prod(chips.get(other, 1) for other in dim.axes)) for dim in dims)
+    split = ((label, axes) for label, axes in splits(operation) if axis in axes and label in sizes)
+    parts = ((label, sizes[label] / prod(chips.get(other, 1) for other in axes)) for label, axes in split)
     return sorted(set(parts))
 
 

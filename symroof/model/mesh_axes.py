@@ -30,6 +30,10 @@ COLLECTIVES: Mapping[str, Callable[[Expr, int], Expr]] = {
     "all-to-all": lambda chips, ways: (floor(chips**2 / 4) if chips.is_Integer else chips**2 / 4) / (chips**2 * ways),
 }
 
+# What goes from one chip of an axis to the next, and to the one before: over the link between them, each in one direction of it.
+HANDED = ("send", "send back")
+BACK = "_back"
+
 # On a switch every chip has one port, and all others are one hop away.
 SWITCHED: Mapping[str, Callable[[Expr], Expr]] = {"all-to-all": lambda chips: (chips - 1) / chips**2}
 WIRINGS = ("ring", "line", "switch")

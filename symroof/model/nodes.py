@@ -267,7 +267,8 @@ class Repeat(Frozen):
     backward pass goes through from the last to the first.
 
     Where nothing is carried it ``accumulates``: every turn has inputs of its own and the weights of all turns, the backward
-    pass of a turn follows on it, and gradients are added up over the turns.
+    pass of a turn follows on it, and gradients are added up over the turns. The turns may be shared out ``over`` an axis of a
+    mesh, to each chip as many that follow one another.
     """
 
     times: Formula
@@ -275,6 +276,7 @@ class Repeat(Frozen):
     leaves: str
     body: tuple[Node, ...]
     reverses: Repeat | None = None
+    over: str = ""
 
     @property
     def accumulates(self) -> bool:

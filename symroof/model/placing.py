@@ -22,9 +22,10 @@ from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
 from symroof.model.functions import BROADCAST, FUNCTIONS
 from symroof.model.mesh import Split, axes_in, divided_by, needed_split, shared_split, split_of
-from symroof.model.mesh_axes import MeshAxis, fast_first
-from symroof.model.nodes import EXCHANGE, PRODUCT, SUM, Line, Repeat, turns_of
+from symroof.model.mesh_axes import HANDED, MeshAxis, fast_first
+from symroof.model.nodes import EXCHANGE, PRODUCT, SUM, Line, Repeat
 from symroof.model.program import Program
+from symroof.model.stages import handed_on, turns_on_a_chip
 
 # How many numbers of each row the chips of an axis add up: a maximum and a sum, a sum of squares, …
 ROW_NUMBERS = {"softmax": 2, "softmax'": 1, "layer_norm": 2, "layer_norm'": 2, "rms_norm": 1, "rms_norm'": 1}
@@ -34,7 +35,7 @@ class Move(Frozen):
     """A collective of a tensor over axes of one link; ``apart`` are the axes that split the message beside them.
 
     ``rows`` is how many numbers of each row over the dimension ``over`` are moved; None for whole tensors. A move is of an
-    operand, of partial sums, of a result or of rows: ``before`` are the dimensions that the axes split there, those of the
+    operand, of partial sums, of a result or of rows, or of what a stage hands on: ``before`` are the dimensions that the axes split there, those of the
     product for partial sums, and ``after`` those that they split then: of what is made for an operand. ``result`` is the statement that needs it.
     One that is done ``once`` is done in one microbatch alone, one that is ``alike`` in one turn of all repeats.
     """
@@ -54,11 +55,14 @@ class Move(Frozen):
 
     def around(self, repeats: Iterable[Repeat]) -> tuple[Repeat, ...]:
         """The repeats in each turn of which it is done."""
+        repeats = tuple(repeats)
+        if self.of == "stage":
+            repeats = repeats[: next(i for i, repeat in enumerate(repeats) if repeat.over)]
         return tuple(r for r in repeats if not (self.alike or (self.once and r.accumulates)))
 
-    def turns(self, repeats: Iterable[Repeat]) -> Expr:
-        """How often it is done in the turns of repeats."""
-        return turns_of(self.around(repeats))
+    def turns(self, repeats: Iterable[Repeat], size: Mapping[str, Expr]) -> Expr:
+        """How often a chip does it in the turns of repeats."""
+        return turns_on_a_chip(self.around(repeats), size)
 
 
 class Placed(Frozen):
@@ -247,6 +251,10 @@ class _Chips:
                 )
                 for over, around in self._by_link(axes, apart, slow_first=False)
             )
+        if (stage := handed_on(line)) is not None:
+            way, there = HANDED[stage.reverses is not None], split_of(statement.result)
+            beside = tuple(sorted(axes_in(there)))
+            moves.append(Move(way, (stage.over,), statement.result, beside, statement.name, "stage"))
         return Placed(line, division, made, tuple(moves))
 
     def _brought(self, tensor: Tensor, division: Split, line: Line) -> Iterator[Move]:

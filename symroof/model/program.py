@@ -91,6 +91,7 @@ class Program(Frozen):
     keep: tuple[str, ...] = ()
     regather: tuple[str, ...] = ()
     each: bool = False
+    schedule: str = "1f1b"
     line: Einsum | Operation | None = None
     entry: str = field(default="", compare=False)
 
@@ -275,17 +276,25 @@ class Program(Frozen):
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The mesh axes that some dimension is split over."""
+        """The mesh axes that some dimension is split over, or the turns of a repeat."""
         tensors = self.written.values()
-        return tuple(dict.fromkeys(axis for t in tensors for dim in t.dims for axis in dim.axes))
+        of_dimensions = (axis for t in tensors for dim in t.dims for axis in dim.axes)
+        return tuple(dict.fromkeys((*of_dimensions, *self.stages)))
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The mesh axes that the turns of a repeat are shared out over."""
+        return tuple(dict.fromkeys(repeat.over for line in self.forward for repeat in line.repeats if repeat.over))
 
     def split_over(self, axes: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Program:
         """The same program with other axes for those that its dimensions are split over."""
         from symroof.model.program_text import rewritten
+        from symroof.model.stages import with_axes
 
         if self.line is not None:
             return Program.of(self.line.split_over(axes), self.mesh)
-        return rewritten(self, lambda t: replace(t, dims=tuple(replace(d, axes=axes(d.axes)) for d in t.dims)))
+        program = rewritten(self, lambda t: replace(t, dims=tuple(replace(d, axes=axes(d.axes)) for d in t.dims)))
+        return program if not self.stages else replace(program, body=with_axes(program.body, axes))
 
     def stored(self, types: Mapping[int, Dtype]) -> Program:
         """The program with other element types: tensors by their place, the declared ones first."""
@@ -353,16 +362,19 @@ class Program(Frozen):
 
     def turns(self, tensor: Tensor) -> Expr:
         """How many copies of a declared tensor there are: each turn of a repeat has weights and caches of its own."""
-        return self._turns.get(str(tensor.name), Integer(1))
+        return turns_of(self.copies(tensor))
+
+    def copies(self, tensor: Tensor) -> tuple[Repeat, ...]:
+        """The repeats each turn of which has a declared tensor of its own."""
+        return self._copies.get(str(tensor.name), ())
 
     @cached_property
-    def _turns(self) -> Mapping[str, Expr]:
-        """How often the first statement that uses a tensor is run; once for what is the same in all turns."""
-        found: dict[str, Expr] = {str(d.tensor.name): Integer(1) for d in self.declared if d.shared}
+    def _copies(self) -> Mapping[str, tuple[Repeat, ...]]:
+        """The repeats around the first statement that uses a tensor; none for what is the same in all turns."""
+        found: dict[str, tuple[Repeat, ...]] = {str(d.tensor.name): () for d in self.declared if d.shared}
         for line in self.lines:
             for tensor in line.statement.operands:
-                if str(tensor.name) not in found:
-                    found[str(tensor.name)] = turns_of(weights_of(line.repeats))
+                found.setdefault(str(tensor.name), weights_of(line.repeats))
         return found
 
     @property

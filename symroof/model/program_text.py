@@ -85,7 +85,8 @@ def _head(node: Fuse | Block | Repeat | Recompute) -> str:
         case Repeat(accumulates=True):
             return f"accumulate {spelled_size(node.times)} {{"
         case Repeat():
-            return f"repeat {spelled_size(node.times)} as {node.enters} = {node.leaves} {{"
+            over = f" over {node.over}" if node.over else ""
+            return f"repeat {spelled_size(node.times)}{over} as {node.enters} = {node.leaves} {{"
 
 
 def retyped(program: Program, types: Mapping[str, Dtype]) -> Program:

@@ -67,6 +67,7 @@ OF_PROGRAMS: Mapping[str, str] = {
     "memory_per_chip": "bytes",
     **dict.fromkeys(("flops_per_chip", "ops_per_chip"), TABLE["flops_per_chip"].unit),
     "bytes_per_chip": TABLE["bytes_per_chip"].unit,
+    "bubble": "1",
 }
 # What the bytes that are moved belong to; each is said of programs where sizes are given, as what they make in a second is.
 MOVED = ("weights", "caches", "gradients", "activations")

@@ -16,9 +16,10 @@ from sympy import Add, Expr
 from symroof.formula import Call, Formula, Frozen, Name, Number, Quotient, number, total
 from symroof.model.cost import Counting
 from symroof.model.hardware import Accelerator, Known, meant
-from symroof.model.mesh_axes import NETWORKS
+from symroof.model.mesh_axes import BACK, NETWORKS
 from symroof.model.program import NAMELESS, Program
 from symroof.model.quantities import PEAK
+from symroof.model.stages import pipeline_of, stages_in, stretched, waited
 from symroof.model.statement_costs import amounts, busy_links, of_statement, sent_over
 from symroof.symbols import symbol
 
@@ -89,9 +90,7 @@ def rates_of(
     }
     if len(set(peaks.values())) < 2:
         peaks = dict.fromkeys(program.owners if program.vector else products, "peak")
-    figures = {axis.name: str(axis.link) for axis in program.mesh} | {
-        str(axis.link): str(axis.link) for axis in program.mesh
-    }
+    figures = {name: str(a.link) for a in program.mesh for name in (a.name, a.name + BACK, str(a.link))}
     links = tuple((name, figures[name]) for name in busy_links(program))
     if program.idle:
         still = all(cost.loads == () == cost.stores for cost in program.owners.values())
@@ -184,7 +183,22 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
     if rates.called:
         found[time_name(rates.called)] = found["T_comms"]
     sums = tuple(Name(time_name(resource)) for resource in rates.resources)
-    return found | {"T_lower": Call("max", sums) if len(sums) > 1 else sums[0], "T_upper": total(*sums)}
+    wait = _wait(program, rates, found)
+    return found | {"T_lower": Call("max", sums) if len(sums) > 1 else sums[0], "T_upper": total(*sums, *wait)}
+
+
+def staged(program: Program) -> tuple[str, ...]:
+    """The statements with costs of their own that stand in the turns that the stages of a pipeline share out."""
+    if pipeline_of(program) is None:
+        return ()
+    inside = {line.statement.name for line in program.lines if stages_in(line.repeats)}
+    return tuple(name for name in program.owners if name in inside)
+
+
+def _wait(program: Program, rates: Rates, times: Mapping[str, Formula]) -> tuple[Formula, ...]:
+    """How long a chip waits for the first microbatch and after the last where nothing overlaps."""
+    every = [Name(name) for each in busy(times, rates, staged(program)).values() for name in each]
+    return (waited(total(*every)),) if every else ()
 
 
 def every_time(program: Program, rates: Rates) -> dict[str, Formula]:
@@ -229,7 +243,14 @@ def busy(times: Mapping[str, Formula], rates: Rates, names: Iterable[str]) -> Ma
 
 
 def times_of_groups(program: Program, rates: Rates) -> dict[tuple[str, ...], Formula]:
-    """For each group of statements that overlap as one the longest of what they keep busy."""
+    """For each group of statements that overlap as one the longest of what they keep busy; with their part of the wait where
+    they are of a stage."""
+    inside, found = staged(program), _longest_of_groups(program, rates)
+    return {names: stretched(time) if names[0] in inside else time for names, time in found.items()}
+
+
+def _longest_of_groups(program: Program, rates: Rates) -> dict[tuple[str, ...], Formula]:
+    """For each group the longest of what it keeps busy."""
     times, found = times_of(program, rates), {}
     for names in overlapping(program):
         parts = tuple(total(*map(Name, each)) for each in busy(times, rates, names).values())
@@ -239,5 +260,8 @@ def times_of_groups(program: Program, rates: Rates) -> dict[tuple[str, ...], For
 
 
 def steps_of(program: Program, rates: Rates) -> Formula:
-    """T_steps: the times of all groups of statements, one after the other."""
-    return total(*times_of_groups(program, rates).values())
+    """T_steps: the times of all groups of statements, one after the other; those of stages with the wait."""
+    inside, groups = staged(program), _longest_of_groups(program, rates)
+    beside = [time for names, time in groups.items() if names[0] not in inside]
+    stages = [time for names, time in groups.items() if names[0] in inside]
+    return total(*beside, *((stretched(total(*stages)),) if stages else ()))

@@ -11,11 +11,13 @@ from symroof.model.cost import Counting
 from symroof.model.dtype import Tensor
 from symroof.model.kernels import fetched, kernels_of, owners_of, stored
 from symroof.model.mesh import Split, split_of
+from symroof.model.mesh_axes import BACK
 from symroof.model.nodes import weights_of
 from symroof.model.operation import Operation
 from symroof.model.placing import kept_forms, summed_forms
 from symroof.model.program import NAMELESS, Line, Program, Repeat, turns_of
 from symroof.model.quantities import MOVED, STOCKS
+from symroof.model.stages import BUBBLE, pipeline_of, turns_on_a_chip
 from symroof.symbols import rational
 
 
@@ -130,6 +132,8 @@ def _on_a_chip(program: Program, count: Counting) -> dict[str, Expr]:
         found["flops_per_chip"] = found["ops_per_chip"] if program.vector else found["flops_per_chip"]
         found["bytes_per_chip"] = Add(*(cost.moved for cost in costs))
         found["chips"] = Mul(*(axis.size for axis in program.mesh))
+        if (pipeline := pipeline_of(program)) is not None:
+            found[BUBBLE.name] = pipeline.bubble
         found |= _held(program)
     for resource in busy_links(program):
         found[sent_over(resource)] = Add(*(cost.sent.get(resource, Integer(0)) for cost in costs))
@@ -141,12 +145,13 @@ def _held(program: Program) -> dict[str, Expr]:
     in the form in which it is kept, and of gradients in that in which microbatches add them up. Gathered copies of weights are
     beside that."""
     size = {axis.name: axis.size for axis in program.mesh}
-    stays: dict[str, Iterable[tuple[Tensor, Expr]]] = {
-        name: [(tensor, program.turns(tensor)) for tensor in program.declared_as(role)]
+    pipeline = pipeline_of(program)
+    stays: dict[str, Iterable[tuple[Tensor, tuple[Repeat, ...]]]] = {
+        name: [(tensor, program.copies(tensor)) for tensor in program.declared_as(role)]
         for name, role in (("weights_per_chip", "weight"), ("caches_per_chip", "cache"))
     }
     if program.training:
-        stays["gradients_per_chip"] = [(tensor, program.turns(tensor)) for tensor in program.trainable]
+        stays["gradients_per_chip"] = [(tensor, program.copies(tensor)) for tensor in program.trainable]
         stays["saved_per_chip"] = kept_for_backward(program)
     forms: dict[str, Mapping[str, Split]] = {}
     if program.backward is not None:
@@ -154,17 +159,19 @@ def _held(program: Program) -> dict[str, Expr]:
         forms["gradients_per_chip"] = {n: summed[str(g.name)] for n, g in of if str(g.name) in summed}
         forms["saved_per_chip"] = kept_forms(program)
 
-    def held(stock: str, tensor: Tensor) -> Expr:
+    def held(stock: str, tensor: Tensor, repeats: tuple[Repeat, ...]) -> Expr:
         split = forms.get(stock, {}).get(str(tensor.name))
-        return tensor.bytes / Mul(*(size[axis] for _, axis in (split_of(tensor) if split is None else split)))
+        each = tensor.bytes / Mul(*(size[axis] for _, axis in (split_of(tensor) if split is None else split)))
+        waiting = pipeline is not None and stock == "saved_per_chip" and pipeline.repeat in repeats
+        return each * turns_on_a_chip(repeats, size) * (pipeline.held if pipeline is not None and waiting else 1)
 
-    return {name: Add(*(n * held(name, t) for t, n in tensors)) for name, tensors in stays.items()}
+    return {name: Add(*(held(name, t, repeats) for t, repeats in tensors)) for name, tensors in stays.items()}
 
 
 def busy_links(program: Program) -> tuple[str, ...]:
     """The axes that something is sent over, in the order of the mesh; those on a switch under its name."""
     sent = dict.fromkeys(resource for cost in program.on_chip.values() for resource in cost.sent)
-    order = [axis.name for axis in program.mesh]
+    order = [axis.name + way for axis in program.mesh for way in ("", BACK)]
     return tuple(sorted(sent, key=lambda name: order.index(name) if name in order else len(order)))
 
 
@@ -174,14 +181,14 @@ def _of_training(program: Program, count: Counting) -> dict[str, Expr]:
     for cost in program.owners.values():
         rounded = cost.flops_exact if count == "exact" else cost.flops
         flops[cost.backward] += cost.ops if program.vector else rounded
-    kept = Add(*(turns * tensor.bytes for tensor, turns in kept_for_backward(program)))
+    kept = Add(*(turns_of(repeats) * tensor.bytes for tensor, repeats in kept_for_backward(program)))
     stored = Add(*(program.turns(tensor) * tensor.bytes for tensor in program.trainable))
     return {"flops_forward": flops[False], "flops_backward": flops[True], "saved": kept, "gradients": stored}
 
 
-def kept_for_backward(program: Program) -> tuple[tuple[Tensor, Expr], ...]:
-    """What the backward pass reads of the forward one, beside weights and caches: each tensor once, and in how many turns
-    of repeats it is another. Of microbatches one is kept at a time."""
+def kept_for_backward(program: Program) -> tuple[tuple[Tensor, tuple[Repeat, ...]], ...]:
+    """What the backward pass reads of the forward one, beside weights and caches: each tensor once, with the repeats in whose
+    turns it is another. Of microbatches one is kept at a time."""
     makers = {line.statement.name: line for line in program.forward}
     stocks = {t.name for role in ("weight", "cache") for t in program.declared_as(role)}
     inputs = {t.name for t in program.declared_as("input")}
@@ -210,7 +217,7 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, Expr], ...]:
         for name, (_, repeats) in kept.items()
         if not kept.keys() & {*memory.wholes(name)}  # with what it is a slice of
     }
-    return tuple((tensor, turns_of(handed_on[name])) for name, (tensor, _) in kept.items() if name in handed_on)
+    return tuple((tensor, handed_on[name]) for name, (tensor, _) in kept.items() if name in handed_on)
 
 
 def traffic_of_tensors(program: Program) -> dict[str, Expr]:

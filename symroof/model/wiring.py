@@ -8,7 +8,7 @@ from math import prod
 
 from symroof.errors import ModelError, suggestion
 from symroof.model.hardware import Accelerator
-from symroof.model.mesh_axes import NETWORKS, NODE, MeshAxis
+from symroof.model.mesh_axes import BACK, NETWORKS, NODE, MeshAxis
 from symroof.model.program import Program
 from symroof.model.statement_costs import busy_links
 
@@ -100,7 +100,8 @@ def link_over(program: Program, link: str) -> tuple[str, str]:
     """
     figures: dict[str, str] = {}
     for axis in program.mesh:
-        figures.setdefault(axis.name if axis.wiring != "switch" else str(axis.link), str(axis.link))
+        for name in (axis.name, axis.name + BACK) if axis.wiring != "switch" else (str(axis.link),):
+            figures.setdefault(name, str(axis.link))
     busy = busy_links(program)
     named = [name for name in busy if link in (name, figures[name])]
     if not is_network(link) and link not in (*figures, *figures.values()):

@@ -39,12 +39,14 @@ class Array(Frozen):
 
 class Turn(Frozen):
     """A repeat: ``place`` tells it from others, ``leaves`` is what the next turn takes as what ``enters``. Where nothing leaves
-    the turns are microbatches: each goes forward and back before the next."""
+    the turns are microbatches: each goes forward and back before the next. Where chips take turns ``over`` an axis, each has as
+    many that follow one another, and sends on what leaves the last of them."""
 
     place: int
     times: Formula
     leaves: str
     enters: str = ""
+    over: str = ""
 
     @property
     def batch(self) -> bool:

@@ -10,15 +10,17 @@ from functools import cached_property, reduce
 from operator import mul
 
 from symroof.errors import CheckError
-from symroof.formula import Formula, Frozen, Name, number
-from symroof.proof.acts import CONCAT, Act
+from symroof.formula import Frozen, Name, number
+from symroof.proof.acts import CONCAT, Act, Turn
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.collectives import MeshAxis, played
 from symroof.proof.conventions import require_conventions
 from symroof.proof.exact import Exact
-from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
+from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.masks import Masked
-from symroof.proof.plan import SIZES, Chips, Moved, Part, Planned
+from symroof.proof.microbatches import in_flight
+from symroof.proof.moves import Moved, Part, Planned
+from symroof.proof.plan import SIZES, Chips
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.running import STOCKS, ZERO, Run
 from symroof.proof.script import Script
@@ -40,6 +42,7 @@ class Meshed(Frozen):
     keep: tuple[str, ...] = ()
     regather: tuple[str, ...] = ()
     each: bool = False
+    schedule: str = ""
     seen: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
     @cached_property
@@ -67,7 +70,7 @@ class Meshed(Frozen):
         found: set[str | tuple[str, str]] = set()
         for act in self.script.acts:
             for moved in self.parts[act.result].moved:
-                if all(self.axis(axis).chips == 1 for axis in moved.axes) or moved.of == "rows":
+                if all(self.axis(axis).chips == 1 for axis in moved.axes) or moved.of in ("rows", "stage"):
                     continue
                 found.add((act.result, moved.array) if moved.of == "operand" and not act.exchanges else act.result)
         return frozenset(found)
@@ -83,8 +86,24 @@ class Meshed(Frozen):
     def axis(self, name: str) -> MeshAxis:
         return next(axis for axis in self.mesh if axis.name == name)
 
-    def resource(self, axis: MeshAxis) -> str:
-        return axis.link if axis.is_switch else axis.name
+    def resource(self, axis: MeshAxis, collective: str = "") -> str:
+        """What is busy: a chip has one port on a switch, and with each neighbour a link that has two directions."""
+        if axis.is_switch:
+            return axis.link
+        return f"{axis.name}_back" if collective == "send back" else axis.name
+
+    def stages(self, turns: Iterable[Turn], exact: Exact) -> Rat:
+        """The number of chips that share out turns."""
+        return self.chips((turn.over for turn in turns if turn.over and self.axis(turn.over).is_split), exact)
+
+    @cached_property
+    def pipeline(self) -> tuple[Turn, ...] | None:
+        """The turns that chips share out, then the microbatches around them."""
+        for act in self.script.acts:
+            for i, turn in enumerate(act.turns):
+                if turn.over and not act.back and self.axis(turn.over).is_split:
+                    return turn, *act.turns[:i]
+        return None
 
     def chips(self, axes: Iterable[str], exact: Exact) -> Rat:
         """The number of chips over some axes."""
@@ -99,7 +118,10 @@ class Meshed(Frozen):
         """
         axes = [axis for axis in map(self.axis, moved.axes) if axis.chips != 1]
         chips, collective = self.chips((axis.name for axis in axes), exact), moved.collective
-        if collective == "all-to-all" and axes and not axes[0].is_switch:
+        if collective in ("send", "send back") and axes:
+            _require_played(collective, axes[0], 1)
+            yield self.resource(axes[0], collective), Rat(ONE)
+        elif collective == "all-to-all" and axes and not axes[0].is_switch:
             for axis in axes:
                 own = self.chips((axis.name,), exact)
                 yield axis.name, self._across(axis) * own / chips
@@ -109,6 +131,12 @@ class Meshed(Frozen):
                 _require_played(collective, axes[0], ways)
             for resource in dict.fromkeys(map(self.resource, axes)):
                 yield resource, _taken(collective, chips, ways)
+
+    def counted(self, exact: Exact) -> tuple[Rat, Rat]:
+        """How many stages there are, and how many microbatches go through them."""
+        assert self.pipeline is not None
+        turn, *around = self.pipeline
+        return self.chips((turn.over,), exact), Run(self.script, "chips").turned(around, exact)
 
     def busiest(self, moved: Moved, exact: Exact) -> Rat:
         """What the resource carries that carries most of the message."""
@@ -142,6 +170,8 @@ class Meshed(Frozen):
 def _taken(collective: str, chips: Rat, ways: int) -> Rat:
     """What comes in through one of so many directions: the parts of all other chips, one part of each for an all-to-all."""
     others = (chips - Rat(ONE)) / chips
+    if collective in ("send", "send back"):
+        return Rat(ONE)
     if collective == "all-to-all":
         return others / chips
     return others * Rat(Poly.number(Fraction(2 if collective == "all-reduce" else 1, ways)))
@@ -189,7 +219,7 @@ class OnEach(Evidence):
         for act in script.acts:
             if self.name not in (None, script.run.payer[act.result]):
                 continue
-            turns, part = run.turned(act.turns, exact), parts[act.result]
+            turns, part = self._turned(act.turns, run, exact), parts[act.result]
             if self.what in ("flops", "flops_exact") and script.contracts(act):
                 total += run.work(act, exact, step) * turns / self.meshed.chips(part.work, exact)
             elif self.what == "ops" and not script.contracts(act):
@@ -198,7 +228,7 @@ class OnEach(Evidence):
                 for moved in part.moved:
                     shares = dict(self.meshed.shares(moved, exact))
                     if self.resource in shares:
-                        often = run.turned(moved.around(act), exact)
+                        often = self._turned(moved.around(act), run, exact)
                         total += shares[self.resource] * self.meshed.message(moved, exact) * often
         if self.what in STOCKS:
             return self._held(run, exact)
@@ -208,11 +238,26 @@ class OnEach(Evidence):
         """Of every array that stays the blocks that a chip has of its own; of what is kept those that it will take."""
         return sum(
             (
-                run.size(name, exact) * run.turned(turns, exact) / self.meshed.chips(self._axes(name), exact)
+                run.size(name, exact)
+                * self._turned(turns, run, exact)
+                * self._in_flight(turns, exact)
+                / self.meshed.chips(self._axes(name), exact)
                 for name, turns in run.stays()
             ),
             ZERO,
         )
+
+    def _turned(self, turns: Iterable[Turn], run: Run, exact: Exact) -> Rat:
+        """How often a chip runs something."""
+        turns = tuple(turns)
+        return run.turned(turns, exact) / self.meshed.stages(turns, exact)
+
+    def _in_flight(self, turns: Iterable[Turn], exact: Exact) -> Rat:
+        """Of how many microbatches a stage keeps what its turns have made for the backward pass, as the schedule is played."""
+        pipeline = self.meshed.pipeline
+        if self.what != "saved" or pipeline is None or pipeline[0] not in turns:
+            return Rat(ONE)
+        return in_flight(*self.meshed.counted(exact), self.meshed.schedule)
 
     def _axes(self, name: str) -> frozenset[str]:
         """The axes that an array of a stock is cut by: a gradient that microbatches add up as the chips add it up."""
@@ -269,113 +314,11 @@ class OnEach(Evidence):
             if self._counts(payer, name):  # of a table the rows are read that the result has
                 whole = rows is None or isinstance(rows, Masked)
                 for cut in self._read(name, users) if whole else (parts[users[0][0]].result,):
-                    turns = run.turned(act[payer].turns, exact)
+                    turns = self._turned(act[payer].turns, run, exact)
                     total += run.size(name, exact, rows) * turns / self.meshed.chips(cut, exact)
         for payer, name in trace.stores:
             if self._counts(payer, name):
                 cut = parts[name].result if name in parts else self.meshed.held(name)
-                total += run.size(name, exact) * run.turned(act[payer].turns, exact) / self.meshed.chips(cut, exact)
+                turns = self._turned(act[payer].turns, run, exact)
+                total += run.size(name, exact) * turns / self.meshed.chips(cut, exact)
         return total
-
-
-class Exchanged(Frozen):
-    """A collective as prose says it: what is moved over which axes and how large its message is; and why, as it is played:
-    of what it is, and which dimensions the axes split before and after it. It is carried out in each of the ``turns`` of the
-    repeats around it; ``once`` is for all microbatches."""
-
-    collective: str
-    axes: tuple[str, ...]
-    array: str
-    result: str
-    of: str
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-    rows: int
-    once: bool
-    turns: Formula | None
-    message: Formula
-    share: Formula
-
-
-class Wired(Frozen):
-    """An axis as prose says it: its chips, None for any number of them, a ring, a line or a switch, and its link; where its
-    wiring is known from, and of what a chip closes multiples to rings."""
-
-    name: str
-    chips: int | None
-    wiring: str
-    link: str
-    origin: str | None
-    closing: int | None
-
-
-class Axes(Facts):
-    """Facts of the chips of a mesh: its axes, in their order; every resource that something is sent over; and its links
-    from fast to slow, where a message goes over several of them."""
-
-    axes: tuple[Wired, ...]
-    busy: frozenset[str]
-
-    def agree(self, step: Step, ledger: Ledger) -> bool:
-        if not isinstance(step.evidence, OnEach):
-            return False
-        meshed, exact = step.evidence.meshed, ledger.exact(figures=False)
-        if any(
-            figure.value != axis.speed for axis in meshed.mesh if (figure := ledger.figures.get(axis.link)) is not None
-        ):
-            return False
-        busy = {
-            name for part in meshed.parts.values() for one in part.moved for name in dict(meshed.shares(one, exact))
-        }
-        return self.busy == busy and self.axes == tuple(
-            Wired(axis.name, axis.chips, axis.kind, axis.link, axis.origin, axis.wraparound) for axis in meshed.mesh
-        )
-
-
-class Divided(Facts):
-    """Facts of the work of a statement: how many chips share it out, and how many do the same of it."""
-
-    chips: Formula
-    repeated: Formula
-
-    def agree(self, step: Step, ledger: Ledger) -> bool:
-        evidence = step.evidence
-        if not isinstance(evidence, OnEach) or evidence.name is None:
-            return False
-        meshed, exact = evidence.meshed, ledger.exact(figures=False)
-        script = meshed.script
-        mine = [act for act in script.acts if script.run.payer[act.result] == evidence.name]
-        acts = [act for act in mine if script.contracts(act)] if evidence.what != "ops" else mine
-        shared, every = exact.rational(self.chips), meshed.chips((axis.name for axis in meshed.mesh), exact)
-        parts = [meshed.chips(meshed.parts[act.result].work, exact) for act in acts]
-        repeats = shared * exact.rational(self.repeated) - every
-        return bool(parts) and all((part - shared).is_zero() for part in parts) and repeats.is_zero()
-
-
-class Exchanges(Facts):
-    """Facts of what a link carries for a statement: the collectives over it, in their order."""
-
-    exchanges: tuple[Exchanged, ...]
-
-    def agree(self, step: Step, ledger: Ledger) -> bool:
-        evidence = step.evidence
-        if not isinstance(evidence, OnEach) or evidence.name is None:
-            return False
-        meshed, exact = evidence.meshed, ledger.exact(figures=False)
-        script = meshed.script
-        mine = [act for act in script.acts if script.run.payer[act.result] == evidence.name]
-        moved = [(act.result, one) for act in mine for one in meshed.parts[act.result].moved]
-        over = [(result, one) for result, one in moved if evidence.resource in dict(meshed.shares(one, exact))]
-        return len(self.exchanges) == len(over) and all(
-            said.result == result and self._same(said, one, evidence, exact)
-            for said, (result, one) in zip(self.exchanges, over, strict=True)
-        )
-
-    def _same(self, said: Exchanged, one: Moved, evidence: OnEach, exact: Exact) -> bool:
-        told = said.collective, said.axes, said.array, said.of, said.before, said.after, said.rows, said.once
-        message = exact.rational(said.message) - evidence.meshed.message(one, exact)
-        share = exact.rational(said.share) - dict(evidence.meshed.shares(one, exact))[evidence.resource]
-        played = one.collective, one.axes, one.array, one.of, one.before, one.after, one.rows, one.once
-        run, act = Run(evidence.meshed.script, "chips"), evidence.meshed.script.act[said.result]
-        often = run.runs(replace(act, turns=one.around(act)), said.turns, exact)
-        return told == played and message.is_zero() and share.is_zero() and often

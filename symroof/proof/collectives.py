@@ -106,6 +106,10 @@ def played(collective: str, chips: int, ring: bool, switch: bool = False) -> Fra
             return _spread(chips, ring, back=True) + _spread(chips, ring)
         case "all-to-all":
             return _exchanged(chips, ring)
+        case "send":
+            return _handed(chips, 1)
+        case "send back":
+            return _handed(chips, -1)
     raise CheckError(f"{collective} cannot be played out")
 
 
@@ -113,6 +117,8 @@ def _by_ports(collective: str, chips: int) -> Fraction:
     """What the busiest port of a switch sends or takes, message by message: each part straight to where it is wanted."""
     sent: Counter[int] = Counter()
     taken: Counter[int] = Counter()
+    if collective in ("send", "send back"):
+        return _handed(chips, 1)
     parts = {"all-gather": 1, "reduce-scatter": 1, "all-reduce": 2, "all-to-all": 1}
     if collective not in parts:
         raise CheckError(f"{collective} cannot be played out")
@@ -123,6 +129,12 @@ def _by_ports(collective: str, chips: int) -> Fraction:
                 taken[receiver] += parts[collective]
     each = chips**2 if collective == "all-to-all" else chips
     return Fraction(max([*sent.values(), *taken.values()], default=0), each)
+
+
+def _handed(chips: int, step: int) -> Fraction:
+    """Every chip of a line but the last sends what it has on: the busiest link, and the busiest port, carry one of them."""
+    load = Counter((chip, chip + step) for chip in range(chips) if 0 <= chip + step < chips)
+    return Fraction(max(load.values(), default=0))
 
 
 def _everywhere(chips: int, ring: bool) -> Iterator[Way]:

@@ -15,6 +15,7 @@ from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum
 from symroof.proof.ledger import Ledger
 from symroof.proof.running import Run
+from symroof.proof.scheduling import require_wait
 from symroof.proof.script import PARTS
 from symroof.proof.step import Step, against, number_of
 
@@ -28,7 +29,7 @@ NUMBERED = frozenset(
     name + each
     for name in ("flops", "ops", "bytes", "weights", "caches", "gradients", "saved", "memory")
     for each in ("", "_per_chip")
-) | {"reads", "writes", "intensity", "params", "trainable"}
+) | {"reads", "writes", "intensity", "params", "trainable", "bubble"}
 
 
 class Owed(Frozen):
@@ -69,15 +70,19 @@ class Owed(Frozen):
             found[f"ops{each}"] = self.vector
         return found
 
+    def resources(self, ledger: Ledger) -> tuple[str, ...]:
+        """All that the program can keep busy."""
+        return ("math", "vector", self.memory, *(name[5:-1] for name in self.sent(ledger)))
+
     def sent(self, ledger: Ledger) -> dict[str, str]:
         """What is sent over each resource of the played mesh, and the link that it is."""
         meshed = self.meshed
         if meshed is None:
             return {}
         exact = ledger.exact(figures=False)
-        moved = (one for part in meshed.parts.values() for one in part.moved)
-        busy = {name for one in moved for name, _ in meshed.shares(one, exact)}
-        return {f"sent({name})": axis.link for axis in meshed.mesh if (name := meshed.resource(axis)) in busy}
+        moved = [one for part in meshed.parts.values() for one in part.moved]
+        busy = ((name, meshed.axis(one.axes[0]).link) for one in moved for name, _ in meshed.shares(one, exact))
+        return {f"sent({name})": link for name, link in dict(busy).items()}
 
 
 def require_sealed(steps: Collection[Step], established: Collection[Step]) -> None:
@@ -142,6 +147,7 @@ def _is_of_one(name: str) -> bool:
 def require_complete(steps: Collection[Step], ledger: Ledger, owed: Owed) -> None:
     """Raises :class:`~symroof.errors.CheckError` where something that is kept busy is not spoken of."""
     wanted, known = owed.amounts(ledger), ledger.definitions
+    require_wait(owed.script, owed.resources(ledger), ledger)
     for bound, kind in (("T_lower", Call), ("T_upper", Sum)):
         parts, idle = list(_parts(known.get(bound), kind)), owed.script.idle
         moving = parts if idle else parts[1:]

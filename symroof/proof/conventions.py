@@ -13,11 +13,14 @@ from itertools import groupby, pairwise
 from symroof.errors import CheckError
 from symroof.proof.acts import SUM
 from symroof.proof.collectives import MeshAxis, fast_first
-from symroof.proof.plan import Move, Part, Planned
+from symroof.proof.moves import Move, Part, Planned
 from symroof.proof.script import Script
 
 # The exchanges of one tensor in their order, and whether each goes over its slow link first.
-SLOW_FIRST: Mapping[str, bool] = {"reduce-scatter": False, "all-reduce": False, "all-to-all": True, "all-gather": True}
+SLOW_FIRST: Mapping[str, bool] = {
+    **{"reduce-scatter": False, "all-reduce": False, "all-to-all": True, "all-gather": True},
+    **dict.fromkeys(("send", "send back"), False),  # what a stage hands on is done
+}
 
 
 def require_conventions(

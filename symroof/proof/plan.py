@@ -23,74 +23,15 @@ from itertools import combinations, product
 from math import prod
 
 from symroof.errors import CheckError
-from symroof.formula import Frozen
-from symroof.proof.acts import Act, Turn
+from symroof.proof.acts import Act
 from symroof.proof.boxes import Box, any_of, common, overlap, within
 from symroof.proof.collectives import MeshAxis
+from symroof.proof.moves import Held, Move, Moved, Part, Planned, Split
 from symroof.proof.rows import DEFINITIONS, exchanged
 from symroof.proof.script import Script
 
 # The chips on an axis that is played: as many as these where it has as many.
 SIZES = (2, 3)
-Split = frozenset[tuple[str, str]]
-
-
-class Move(Frozen):
-    """A collective of an array over axes of one link: of an ``operand``, of partial ``sums``, of a ``result``, or of the numbers
-    of ``rows``."""
-
-    collective: str
-    axes: tuple[str, ...]
-    array: str
-    of: str
-
-
-class Planned(Frozen):
-    """What a plan says of one act: the labels that cut its work, each with the axis, and what is moved, in order."""
-
-    result: str
-    work: Split
-    moves: tuple[Move, ...]
-
-
-class Moved(Frozen):
-    """A move as it was carried out; ``apart`` are the axes that cut its message, ``rows`` how many numbers of each row ``over``
-    a label it moves, 0 for the whole array. ``before`` and ``after`` are the labels that the axes cut there and then: those
-    of the work for partial sums, and for what an operand is brought to. What is moved ``once`` is not moved in every microbatch, what is ``alike`` not in every turn."""
-
-    collective: str
-    axes: tuple[str, ...]
-    array: str
-    apart: tuple[str, ...]
-    of: str
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    rows: int = 0
-    over: str | None = None
-    once: bool = False
-    alike: bool = False
-
-    def around(self, act: Act) -> tuple[Turn, ...]:
-        """The turns of an act in each of which it is carried out."""
-        return tuple(turn for turn in act.turns if not (self.alike or (self.once and turn.batch)))
-
-
-class Part(Frozen):
-    """What the chips do of one act: the axes that cut its work, its rows, its operands and its result; and what is moved."""
-
-    work: frozenset[str]
-    rows: frozenset[str]
-    operands: tuple[Split, ...]
-    result: frozenset[str]
-    moved: tuple[Moved, ...]
-
-
-class Held(Frozen):
-    """What one chip holds of an array: a box of blocks, and of the sum of each the parts that were added up; a part without
-    a limit is whole."""
-
-    blocks: Box
-    sums: tuple[Box, ...] = ({},)
 
 
 # What every chip holds, in the order of the chips.
@@ -179,12 +120,30 @@ class Chips:
         waited = not self._whole(form) and self.script.adds_batches(act)
         form, done = self._moved(act.result, form, after, self._boxes(goal), goal)
         moved += [replace(one, once=waited) for one in done]
+        moved += self._handed_on(act, planned.moves)
         if len(moved) != len(planned.moves):
             raise CheckError(f"{act.result} moves what it does not use")
         self._there(act.result, self._ended(act, form))
         operands = tuple(self._of(act, name, work) for name in act.operands)
         rows = work - self._over(act, work)
         return Part(_axes(work), _axes(rows), operands, _axes(p for p in work if p[0] in labels), tuple(moved))
+
+    def _handed_on(self, act: Act, moves: Iterable[Move]) -> list[Moved]:
+        """What leaves the turns of a chip goes to the next one as every chip has it; in the backward pass to the one before.
+        Nothing else goes from stage to stage: what turns of several chips give to one sum is refused."""
+        stages = [turn for turn in act.turns if turn.over in self.size]
+        own = {pair[1] for array in self.script.arrays for pair in array.split}
+        if any(turn.over in own for turn in stages):
+            raise CheckError(f"chips of {stages[0].over} have turns of their own and parts of tensors")
+        batches = self.script.adds_batches(act)
+        if stages and act.operands and self.script.array[act.operands[0]].role == "before" and not batches:
+            raise CheckError(f"{act.result} adds up what turns of several chips give")
+        way = "send back" if act.back else "send"
+        due = [Move(way, (turn.over,), act.result, "stage") for turn in stages if turn.leaves == act.result]
+        if due != [move for move in moves if move.of == "stage"]:
+            raise CheckError(f"{act.result} is not what a stage hands on")
+        apart = tuple(sorted(_axes(self._split(act.result))))
+        return [Moved(way, move.axes, act.result, apart, "stage") for move in due]
 
     def _worked(self, act: Act, planned: Planned) -> tuple[Form, list[Moved]]:
         """What every chip has once it has worked, and what was moved for that: its own part of the result, added up over what

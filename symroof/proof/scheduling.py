@@ -6,20 +6,37 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 
 from symroof.errors import CheckError
-from symroof.formula import Both, Call, Compare, Formula, Name, Number, Sum, Verdict, names, nodes, total
+from symroof.formula import (
+    Both,
+    Call,
+    Compare,
+    Formula,
+    Name,
+    Negative,
+    Number,
+    Quotient,
+    Sum,
+    Verdict,
+    names,
+    nodes,
+    number,
+    total,
+)
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.certificates import Dominated
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, Solved, refuted
+from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.script import Script
 from symroof.proof.settling import without_cases
 from symroof.proof.step import Check, Step
 from symroof.proof.wholes import Bounds
 
-STEPS = Name("T_steps")
+STEPS, BUBBLE = Name("T_steps"), Name("bubble")
 
 
 class Schedule(Evidence):
@@ -35,15 +52,19 @@ class Schedule(Evidence):
         """The statements of each kernel under the name of the one that pays; those of a block or a fuse as one."""
         require_adjoint(self.script)
         groups: dict[object, list[str]] = {}
+        inside: set[str] = set()
         block = dict(self.blocks)
         for act in self.script.acts:
             if self.script.run.payer[act.result] == act.result:
+                inside |= {act.result} if any(turn.over for turn in act.turns) else set()
                 own = ("fuse", act.fuse) if act.fuse is not None else ("statement", act.result)
                 key = ("block", block[act.result]) if act.result in block else own
                 groups.setdefault(key, []).append(act.result)
-        longest = (self._longest(group, ledger) for group in groups.values())
+        longest = [(group[0] in inside, self._longest(group, ledger)) for group in groups.values()]
+        beside, stages = ([part for here, part in longest if part and here is there] for there in (False, True))
         exact = ledger.exact(figures=False)
-        if not exact.difference(step.right, total(*filter(None, longest))).is_zero():
+        every = total(*beside, *((with_wait(total(*stages)),) if stages else ()))
+        if not exact.difference(step.right, every).is_zero():
             raise refuted(step, "these are not the statements that overlap, each with itself")
         return Check("proved", "the program run again")
 
@@ -56,32 +77,60 @@ class Schedule(Evidence):
         return Call("max", tuple(parts)) if len(parts) > 1 else parts[0] if parts else None
 
 
+def with_wait(time: Formula) -> Formula:
+    """A time of the turns that chips share out, with what they wait: a part of it is the bubble."""
+    return Quotient(time, Sum((number(1), Negative(BUBBLE))))
+
+
+def require_wait(script: Script, resources: Iterable[str], ledger: Ledger) -> None:
+    """T_upper has beside its names what chips wait for where nothing overlaps, and nothing else.
+
+    Raises :class:`~symroof.errors.CheckError` where it has not.
+    """
+    upper, exact = ledger.definitions.get("T_upper"), ledger.exact(figures=False)
+    beside = [term for term in upper.terms if not isinstance(term, Name)] if isinstance(upper, Sum) else []
+    staged = {act.result for act in script.acts if any(turn.over for turn in act.turns)}
+    each = [f"T_{r}({n})" for n in script.act if n in staged and script.run.payer[n] == n for r in resources]
+    times = [Name(name) for name in each if not isinstance(ledger.meanings.get(name, Number(Fraction(0))), Number)]
+    waits = exact.difference(with_wait(total(*times)), total(*times)) if times else Rat(Poly())
+    if not (sum(map(exact.rational, beside), Rat(Poly())) - waits).is_zero():
+        raise CheckError("T_upper is not over all that chips wait for, and nothing else")
+
+
 class Overlap(Evidence):
     """Evidence of T_lower <= T_steps <= T_upper.
 
     The sum of what one resource takes of each group is at most the sum of the longest of each; and no longest part is
-    more than all of its parts, since none of them is negative.
+    more than all of its parts, since none of them is negative. A wait makes what it is a part of longer, on both sides of what
+    overlaps.
     """
 
     relations = ("<=",)
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
-        exact, groups = ledger.exact(figures=False), list(_arguments(ledger.definitions["T_steps"]))
+        exact, both = ledger.exact(figures=False), list(_arguments(ledger.definitions["T_steps"]))
+        groups, waiting = [group for group, _ in both], [part for group, waits in both if waits for part in group]
         every = [part for group in groups for part in group]
         if not all(exact.is_positive(exact.rational(part)) for part in every):
             raise refuted(step, "a part may not be positive")
+        if waiting and not (
+            exact.is_positive(exact.rational(BUBBLE), strict=False)
+            and exact.is_positive(exact.rational(Sum((number(1), Negative(BUBBLE)))))
+        ):
+            raise refuted(step, "a wait may be less than none, or all of the time")
         if step.left == STEPS:
-            sums = [(step.right, every)]
+            wait = (Negative(total(*waiting)), with_wait(total(*waiting))) if waiting else ()
+            sums = [(step.right, every, wait)]
         elif step.right == STEPS and isinstance(step.left, Name):
             bound = ledger.definitions[step.left.name]
             whole = bound.arguments if isinstance(bound, Call) and bound.function == "max" else ()
             whole = (bound,) if isinstance(bound, Name) else whole  # the longest of one
-            sums = [(one, [part for part in every if _is_of(part, one)]) for one in whole]
+            sums = [(one, [part for part in every if _is_of(part, one)], ()) for one in whole]
         else:
             raise refuted(step, "this is no bound of T_steps")
         if not sums or not all(
-            parts and exact.difference(whole, total(*parts)).is_zero() and _one_of_each(parts, groups, step)
-            for whole, parts in sums
+            parts and exact.difference(whole, total(*parts, *wait)).is_zero() and _one_of_each(parts, groups, step)
+            for whole, parts, wait in sums
         ):
             raise refuted(step, "the parts do not add up")
         return Check("proved", "a maximum of sums is at most the sum of the maxima")
@@ -109,10 +158,13 @@ class Longest(Evidence):
         return Check("proved", "between its longest part and their sum, certificates of dominance multiplied out")
 
 
-def _arguments(steps: Formula) -> Iterator[tuple[Formula, ...]]:
-    """What the longest is taken of, for each group."""
+def _arguments(steps: Formula, waits: bool = False) -> Iterator[tuple[tuple[Formula, ...], bool]]:
+    """What the longest is taken of, for each group, and whether a wait makes it longer."""
     for term in steps.terms if isinstance(steps, Sum) else (steps,):
-        yield term.arguments if isinstance(term, Call) and term.function == "max" else (term,)
+        if isinstance(term, Quotient) and not waits and term == with_wait(term.above):
+            yield from _arguments(term.above, waits=True)
+        else:
+            yield (term.arguments if isinstance(term, Call) and term.function == "max" else (term,)), waits
 
 
 def _is_of(part: Formula, whole: Formula) -> bool:

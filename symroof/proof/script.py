@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from symroof.formula import Frozen
+from symroof.formula import Frozen, Name
 from symroof.proof.acts import SLICE, SUM, Act, Turn
 from symroof.proof.masks import Masked
 from symroof.proof.recounts import Loops
@@ -76,12 +76,15 @@ class Script(Stored):
 
     @cached_property
     def split(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
-        """The axes that split each size, array by array: every chip of theirs has as many, whichever array is split."""
+        """The axes that split each size, array by array, or the turns that there are so many of: every chip of theirs has as many."""
         found: dict[str, dict[tuple[str, ...], None]] = {}
         for array in self.arrays:
             for label in dict.fromkeys(label for label, _ in array.split):
                 group = tuple(axis for name, axis in array.split if name == label)
                 found.setdefault(label, {})[group] = None
+        for turn in (turn for act in self.acts for turn in act.turns if turn.over):
+            if isinstance(turn.times, Name):
+                found.setdefault(turn.times.name, {})[(turn.over,)] = None
         return {label: tuple(groups) for label, groups in found.items()}
 
     @cached_property

@@ -28,6 +28,7 @@ class Reason(Enum):
     WHERE = "where"
     PAIRS = "pairs"
     CHIPS = "chips"
+    BUBBLE = "bubble"
     ON_EACH = "on_each"
     HELD = "held"
     SENT = "sent"

@@ -139,7 +139,7 @@ def problem_on_each(
         changed = {
             "hardware",
             *said,
-            *(("operation",) if said.keys() & {"training", "keep", "regather", "reduce", "mesh"} else ()),
+            *(("operation",) if said.keys() & {"training", "keep", "regather", "reduce", "schedule", "mesh"} else ()),
             *(("joint",) if "link" in said else ()),
             *(("at", "unmodelled") if "config" in said else ()),
         } & Problem.__dataclass_fields__.keys()

@@ -15,6 +15,7 @@ from symroof.model.functions import Function, given
 from symroof.model.operation import CostFormula, Operation
 from symroof.model.program import Program
 from symroof.model.program_text import numbers, retyped
+from symroof.model.stages import SCHEDULES
 from symroof.model.training import in_training
 from symroof.reading.expressions import read_expression
 from symroof.reading.operations import read_operation
@@ -61,7 +62,17 @@ def operation_of(options: Mapping[str, Any]) -> Program:
             program = _gathered(program, key, options[key], of_weights=of_weights)
     if options.get("reduce") is not None:
         program = _reduced(program, text(options, "reduce") or "")
+    if options.get("schedule") is not None:
+        program = _scheduled(program, text(options, "schedule") or "")
     return program
+
+
+def _scheduled(program: Program, schedule: str) -> Program:
+    """In which order the stages of a pipeline go forward and back."""
+    require_one_of(schedule, SCHEDULES, f"schedule: {schedule!r} is no schedule")
+    if not program.stages:
+        raise ReadingError("schedule: the program has no stages", expected="repeat L over P as … in the operation")
+    return replace(program, schedule=schedule)
 
 
 def _reduced(program: Program, when: str) -> Program:

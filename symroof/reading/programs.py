@@ -12,7 +12,7 @@
               | NAME "=" "append" "(" NAME "," NAME "," DIM ")"        a cache with new entries, which its dimension counts
               | NAME "=" ("sum" | "mean" | "max") "(" NAME { "," DIM } ")" ["->" type]
               | ("fuse" | "recompute") "{" program "}"
-              | "repeat" size ["shared"] ["as" NAME "=" NAME] "{" program "}"
+              | "repeat" size ["shared" | "over" AXIS] ["as" NAME "=" NAME] "{" program "}"
               | "accumulate" size "{" program "}"                      microbatches: inputs of their own, the weights of all
               | "block" NAME "{" program "}"
               | "where" NAME "=" formula { "," NAME "=" formula }
@@ -30,23 +30,21 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from sympy import Expr
-
-from symroof.algebra.rational import sign_of
-from symroof.errors import ReadingError, suggestion
+from symroof.errors import ModelError, ReadingError, suggestion
 from symroof.formula import Formula, names
 from symroof.model.dtype import Dtype
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
 from symroof.model.mesh_axes import MeshAxis
-from symroof.model.nodes import Mask, sized, weights_of
+from symroof.model.nodes import weights_of
 from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, Recompute, Repeat, Statement, turns_of
 from symroof.model.quantities import QUANTITIES
+from symroof.model.stages import require_stages
 from symroof.reading.meshes import read_mesh
 from symroof.reading.scanner import Token
-from symroof.reading.statements import StatementReader
 from symroof.reading.tensors import END, WORDS
-from symroof.symbols import expression, symbol
+from symroof.reading.windows import MaskReader
+from symroof.symbols import expression
 
 # What may stand in what: a fuse holds statements, a block fuses and statements.
 NO_PLACE = {
@@ -74,13 +72,14 @@ def read_program(text: str, element: Dtype | None = None, functions: Mapping[str
     return program
 
 
-class ProgramReader(StatementReader):
+class ProgramReader(MaskReader):
     def __init__(self, source: str, element: Dtype | None, functions: Mapping[str, Function]) -> None:
         super().__init__(source, element, functions)
         self.declared: list[tuple[Declared, Token]] = []
         self.inside: list[str] = []
         self.mesh: tuple[MeshAxis, ...] = ()
         self.returned: list[Token] = []
+        self.stages: Token | None = None
 
     def program(self) -> Program:
         body = self._body()
@@ -104,55 +103,21 @@ class ProgramReader(StatementReader):
                 cure = f"a {declared.role} of its own for each: every turn has weights and caches of its own"
                 raise self.error(shown, cure, token=token)
         self._require_factors(program)
+        self._require_stages(program)
         self._require_sizes(program)
         self._require_whole(program)
         self._require_parts(program)
         self._require_masks(program)
         return program
 
-    def _require_masks(self, program: Program) -> None:
-        """A mask has at least as many columns as rows, whatever the sizes are: its last row meets all of them."""
-        least_one = frozenset(map(symbol, program.sizes))
-        for mask, token in self.masked:
-            columns, rows = (program.resolved(sized(label)) for label in (mask.columns, mask.rows))
-            more = (columns - rows).expand()
-            if more != 0 and sign_of(more, least_one, weak=True) not in (0, 1):
-                shown, ends = (
-                    f"nothing says that {mask.columns} is at least {mask.rows}",
-                    f"where {mask.columns} = {mask.rows}",
-                )
-                raise self.error(shown, f"{ends}, or {ends} + P with P entries before", token=token)
-
-    def _spanned(self, program: Program) -> Program:
-        """The program with what its windows leave of its masks: whether every row meets as many columns, whatever the sizes are, or
-        whether the first meet fewer."""
-        spans = {
-            mask: replace(mask, span=self._span(program, mask, token)) for mask, token in self.masked if mask.window
-        }
-
-        def spanned(node: Node) -> Node:
-            if isinstance(node, Statement):
-                return replace(node, mask=spans.get(node.mask, node.mask)) if node.mask is not None else node
-            return replace(node, body=tuple(map(spanned, node.body)))
-
-        return replace(program, body=tuple(map(spanned, program.body))) if spans else program
-
-    def _span(self, program: Program, mask: Mask, token: Token) -> str:
-        rows, columns, window = (program.resolved(sized(label)) for label in (mask.rows, mask.columns, mask.window))
-        least_one = frozenset(map(symbol, program.sizes))
-
-        def holds(more: Expr) -> bool:
-            return more.expand() == 0 or sign_of(more.expand(), least_one, weak=True) in (0, 1)
-
-        if holds(columns - rows + 1 - window):
-            return "even"
-        if holds(window - columns):
-            return "whole"
-        if holds(window - columns + rows) and holds(columns - window):
-            return "first"
-        shown = f"nothing says which rows meet fewer than {mask.window} of {mask.columns}"
-        told = f"sizes that tell: where {mask.columns} = {mask.rows} + P and P = {mask.window} + N, or {mask.columns} = {mask.rows}"
-        raise self.error(shown, f"{told} and {mask.rows} = {mask.window} + N", token=token)
+    def _require_stages(self, program: Program) -> None:
+        """The stages of a pipeline exchange nothing but what they hand on."""
+        if self.stages is None:
+            return
+        try:
+            require_stages(program)
+        except ModelError as error:
+            raise self.error(error.problem, str(error.expected), token=self.stages) from None
 
     def _require_factors(self, program: Program) -> None:
         """A factor is of sizes that there are."""
@@ -306,7 +271,7 @@ class ProgramReader(StatementReader):
 
     def _repeat(self, word: Token) -> Repeat:
         times, carried = self._times(word), None
-        alike = self.accept("shared")
+        alike, over = self.accept("shared"), self._shared_out(word)
         if self.accept("as"):
             enters = self.take("word", "a tensor")
             self.expect("=")
@@ -333,7 +298,7 @@ class ProgramReader(StatementReader):
             if (first.dtype, first.dims) != (last.dtype, last.dims):
                 shown = f"{leaves.text} is {last}, and {enters.text} is {first}"
                 raise self.error(shown, "what leaves a turn enters the next one: the same type", token=leaves)
-            return Repeat(times, enters.text, leaves.text, body)
+            return Repeat(times, enters.text, leaves.text, body, over=over)
         last = list(made.values())[-1]
         same = [name for name, t in outside.items() if (t.dtype, t.dims) == (last.dtype, last.dims)]
         same = [name for name in same if name in inside and name not in stocks]
@@ -342,7 +307,21 @@ class ProgramReader(StatementReader):
             have = "has" if len(same) < 2 else "have"
             expected = f"repeat … as x = {last.name} {{ … }}, where x of a turn is {last.name} of the one before"
             raise self.error(f"{shown} from outside {have} the type of {last.name}, {last}", expected, token=word)
-        return Repeat(times, same[0], str(last.name), body)
+        return Repeat(times, same[0], str(last.name), body, over=over)
+
+    def _shared_out(self, word: Token) -> str:
+        """The axis whose chips share out the turns, where there is one."""
+        if not self.accept("over"):
+            return ""
+        axis = self.take("word", "an axis of the mesh")
+        if around := next((outer for outer in self.inside if outer != "accumulate"), None):
+            raise self.error(
+                f"a pipeline has no place in {_one(around)}", "microbatches around it, or nothing", token=word
+            )
+        if self.stages is not None:
+            raise self.error("two repeats are shared out over an axis", "one pipeline in a program", token=word)
+        self.stages = axis
+        return axis.text
 
     def _accumulate(self, word: Token) -> Repeat:
         """Microbatches: what one of them makes is gone after it."""
@@ -352,7 +331,7 @@ class ProgramReader(StatementReader):
 
     def _times(self, word: Token) -> Formula:
         """How many turns there are."""
-        times = self._formula(lambda: self.at("as", "shared", "{", "=", END))
+        times = self._formula(lambda: self.at("as", "shared", "over", "{", "=", END))
         count = None if names(times) else expression(times)
         if count is not None and not (count.is_integer and count > 0):
             raise self.error(f"{count} is no number of turns", "a whole number, or a size", token=word)

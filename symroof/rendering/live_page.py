@@ -15,7 +15,6 @@ from typing import Any
 
 from sympy import Integer
 
-from symroof.derivation.figures_used import splits
 from symroof.derivation.pipeline import Derivation, derive
 from symroof.derivation.setting import Setting
 from symroof.errors import CheckError, SymroofError
@@ -23,7 +22,7 @@ from symroof.exploration.live import Fitted, Live, Way, data_of, live, require_s
 from symroof.formula import Frozen
 from symroof.model.dtype import dtype
 from symroof.model.hardware import Accelerator
-from symroof.model.mesh import open_axes
+from symroof.model.mesh import open_axes, splits
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.program_text import numbers, retyped

@@ -80,7 +80,7 @@ def exchanged(counted: Counted) -> Worlds:
             for group in (alike, *([s] for s in alike if len(alike) > 1)):
                 tensors = counted.names(dict.fromkeys(str(s.move.tensor.name) for s in group))
                 facts = {"names": tensors, "collective": collective}
-                for taken in TAKEN_FOR[collective]:
+                for taken in TAKEN_FOR.get(collective, ()):
                     other = ((s, _as(s, taken, program) - s.amount) for s in group)
                     yield {**facts, "how": "collective", "taken": taken}, _more(counted, other)
                 yield {**facts, "how": "missing"}, _more(counted, ((s, -s.amount) for s in group))
@@ -114,10 +114,11 @@ def on_chips(counted: Counted) -> Worlds:
 
 def _sent(program: Program) -> Iterator[_Sent]:
     around = {line.statement.name: line.repeats for line in program.lines}
+    size = {axis.name: axis.size for axis in program.mesh}
     for owner, cost in program.on_chip.items():
         for move in cost.moves:
             for resource, share in carried(move, program):
-                amount = program.resolved(move.turns(around[owner]) * share * message(move, program))
+                amount = program.resolved(move.turns(around[owner], size) * share * message(move, program))
                 yield _Sent(owner, resource, move, amount)
 
 

@@ -62,7 +62,7 @@ def _totals(counted: Counted) -> Iterator[tuple[str, dict[str, Expr]]]:
         parts[total] = {str(t.name): program.resolved(program.turns(t) * t.bytes) for t in tensors}
     if program.training:
         kept = kept_for_backward(program)
-        parts["saved"] = {str(t.name): program.resolved(turns * t.bytes) for t, turns in kept}
+        parts["saved"] = {str(t.name): program.resolved(turns_of(repeats) * t.bytes) for t, repeats in kept}
     yield from ((total, found) for total, found in parts.items() if total in known and len(found) > 1)
 
 

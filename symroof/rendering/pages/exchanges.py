@@ -17,7 +17,7 @@ ONE = number(1)
 OF_CHIPS = (Reason.ON_EACH, Reason.SENT)
 
 if TYPE_CHECKING:
-    from symroof.proof.chips import Exchanged
+    from symroof.proof.mesh_facts import Exchanged
 
 
 class Said(Frozen):

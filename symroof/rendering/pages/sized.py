@@ -13,6 +13,7 @@ from symroof.errors import CheckError
 from symroof.formula import Compare, Formula, Name, Sum, Verdict
 from symroof.model.quantities import MOVED, STOCKS, TOKENS, unit_of_amount
 from symroof.model.resources import overlapping, time_name
+from symroof.model.stages import BUBBLE
 from symroof.model.statement_costs import of_statement, sent_over
 from symroof.proof.settling import without_cases
 from symroof.proof.step import Step, amount_of, named_formula, number_of
@@ -51,7 +52,10 @@ class Sized:
         yield from ("params", "trainable", *(stock + each for stock in STOCKS), f"memory{each}")
         yield from (f"flops{each}", f"bytes{each}")
         yield from (sent_over(resource) for resource in (self.view.mesh.resources if self.view.mesh else ()))
-        yield from ("intensity", *dict.fromkeys((*map(time_name, rates.resources), "T_lower", T_STEPS.name)))
+        yield from (
+            "intensity",
+            *dict.fromkeys((*map(time_name, rates.resources), "T_lower", BUBBLE.name, T_STEPS.name)),
+        )
         yield from () if TOKENS in self.view.problem.let else (TOKENS,)
 
     def rows(self, point: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
@@ -163,6 +167,8 @@ class Sized:
 
     def number(self, value: Fraction, name: str) -> str:
         """A number with its unit, as people read it."""
+        if name == BUBBLE.name:
+            return self._share(value)
         return self.pen.amount(*readable(value, unit_of_amount(name) or "1"))
 
     def named(self, name: str, value: Fraction) -> str:

@@ -1,0 +1,70 @@
+"""What a plan of exchanges is made of, and what its chips hold and move."""
+
+from __future__ import annotations
+
+from symroof.formula import Frozen
+from symroof.proof.acts import Act, Turn
+from symroof.proof.boxes import Box
+
+Split = frozenset[tuple[str, str]]
+
+
+class Move(Frozen):
+    """A collective of an array over axes of one link: of an ``operand``, of partial ``sums``, of a ``result``, or of the numbers
+    of ``rows``; or what a ``stage`` hands on."""
+
+    collective: str
+    axes: tuple[str, ...]
+    array: str
+    of: str
+
+
+class Planned(Frozen):
+    """What a plan says of one act: the labels that cut its work, each with the axis, and what is moved, in order."""
+
+    result: str
+    work: Split
+    moves: tuple[Move, ...]
+
+
+class Moved(Frozen):
+    """A move as it was carried out; ``apart`` are the axes that cut its message, ``rows`` how many numbers of each row ``over``
+    a label it moves, 0 for the whole array. ``before`` and ``after`` are the labels that the axes cut there and then: those
+    of the work for partial sums, and for what an operand is brought to. What is moved ``once`` is not moved in every microbatch, what is ``alike`` not in every turn."""
+
+    collective: str
+    axes: tuple[str, ...]
+    array: str
+    apart: tuple[str, ...]
+    of: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    rows: int = 0
+    over: str | None = None
+    once: bool = False
+    alike: bool = False
+
+    def around(self, act: Act) -> tuple[Turn, ...]:
+        """The turns of an act in each of which it is carried out: what a stage hands on leaves the last of its own."""
+        turns = act.turns
+        if self.of == "stage":
+            turns = turns[: next(i for i, turn in enumerate(turns) if turn.over)]
+        return tuple(turn for turn in turns if not (self.alike or (self.once and turn.batch)))
+
+
+class Part(Frozen):
+    """What the chips do of one act: the axes that cut its work, its rows, its operands and its result; and what is moved."""
+
+    work: frozenset[str]
+    rows: frozenset[str]
+    operands: tuple[Split, ...]
+    result: frozenset[str]
+    moved: tuple[Moved, ...]
+
+
+class Held(Frozen):
+    """What one chip holds of an array: a box of blocks, and of the sum of each the parts that were added up; a part without
+    a limit is whole."""
+
+    blocks: Box
+    sums: tuple[Box, ...] = ({},)

@@ -1,0 +1,62 @@
+"""Masks and their windows: what the sizes of a program have to say of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sympy import Expr
+
+from symroof.algebra.rational import sign_of
+from symroof.model.nodes import Mask, sized
+from symroof.model.program import Node, Program, Statement
+from symroof.reading.scanner import Token
+from symroof.reading.statements import StatementReader
+from symroof.symbols import symbol
+
+
+class MaskReader(StatementReader):
+    """Reads statements, and holds the masks of products against the sizes of a program."""
+
+    def _require_masks(self, program: Program) -> None:
+        """A mask has at least as many columns as rows, whatever the sizes are: its last row meets all of them."""
+        least_one = frozenset(map(symbol, program.sizes))
+        for mask, token in self.masked:
+            columns, rows = (program.resolved(sized(label)) for label in (mask.columns, mask.rows))
+            more = (columns - rows).expand()
+            if more != 0 and sign_of(more, least_one, weak=True) not in (0, 1):
+                shown, ends = (
+                    f"nothing says that {mask.columns} is at least {mask.rows}",
+                    f"where {mask.columns} = {mask.rows}",
+                )
+                raise self.error(shown, f"{ends}, or {ends} + P with P entries before", token=token)
+
+    def _spanned(self, program: Program) -> Program:
+        """The program with what its windows leave of its masks: whether every row meets as many columns, whatever the sizes are, or
+        whether the first meet fewer."""
+        spans = {
+            mask: replace(mask, span=self._span(program, mask, token)) for mask, token in self.masked if mask.window
+        }
+
+        def spanned(node: Node) -> Node:
+            if isinstance(node, Statement):
+                return replace(node, mask=spans.get(node.mask, node.mask)) if node.mask is not None else node
+            return replace(node, body=tuple(map(spanned, node.body)))
+
+        return replace(program, body=tuple(map(spanned, program.body))) if spans else program
+
+    def _span(self, program: Program, mask: Mask, token: Token) -> str:
+        rows, columns, window = (program.resolved(sized(label)) for label in (mask.rows, mask.columns, mask.window))
+        least_one = frozenset(map(symbol, program.sizes))
+
+        def holds(more: Expr) -> bool:
+            return more.expand() == 0 or sign_of(more.expand(), least_one, weak=True) in (0, 1)
+
+        if holds(columns - rows + 1 - window):
+            return "even"
+        if holds(window - columns):
+            return "whole"
+        if holds(window - columns + rows) and holds(columns - window):
+            return "first"
+        shown = f"nothing says which rows meet fewer than {mask.window} of {mask.columns}"
+        told = f"sizes that tell: where {mask.columns} = {mask.rows} + P and P = {mask.window} + N, or {mask.columns} = {mask.rows}"
+        raise self.error(shown, f"{told} and {mask.rows} = {mask.window} + N", token=token)
