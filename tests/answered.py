@@ -28,6 +28,10 @@ ON_LINES = (
     "repeat 2 as P = Z { H = P * V -> bf16[B, F_X]; A = softmax(H, F); Z = A * W -> bf16[B, D_U] }; R = Z * Q -> bf16[B_Y, E]"
 )
 SHARED = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight W1: bf16[D_X, F_Y]; weight W2: bf16[F_Y, D_X]; h = x * W1 -> bf16[B_X, F_Y]; y = h * W2 -> bf16[B_X, D_Y]"
+STAGES = (
+    "mesh P on ICI; input X: bf16[B, D]; weight V: bf16[D, F]; weight W: bf16[F, D]; "
+    "accumulate M { repeat L over P as X = Y { H = X * V -> bf16[B, F]; A = relu(H); Y = A * W -> bf16[B, D] } }"
+)
 PROBLEMS = {
     "regime": {"operation": MATMUL, "hardware": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"},
     "symbolic": {"operation": MATMUL},
@@ -38,6 +42,7 @@ PROBLEMS = {
     "asked for another": {"operation": MATMUL, "hardware": "tpu-v5e", "assume": "B = D", "solve_for": "B"},
     "two chips": {"operation": SPLIT, "hardware": "tpu-v5e", "mesh": "X=2", "link": "ICI", "solve_for": "D"},
     "ring": {"operation": SPLIT, "hardware": "tpu-v5e", "mesh": "X=16", "link": "ICI", "at": "D=8192"},
+    "stages": {"operation": STAGES, "hardware": "tpu-v5e", "training": True},
     "held by a chip": {"operation": "mesh X; input A: bf16[B_X, D]; weight W: bf16[D, F_X]; Y = A * W -> bf16[B_X, F]", "hardware": "tpu-v5e"},
     "two chips, memory": {"operation": SPLIT, "hardware": "tpu-v5e", "mesh": "X=2"},
     "repeated": {"operation": "bf16[B, D] * bf16[D, F_X] -> bf16[B, F_X]", "hardware": "tpu-v5e", "mesh": "X=2"},

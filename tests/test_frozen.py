@@ -157,11 +157,11 @@ def test_nothing_to_train_is_refused():
 
 def test_a_gradient_of_what_is_frozen_is_refused(monkeypatch):
     """The producer takes everything for trained: the second engine does not."""
-    honest = backward._asked
+    honest = backward.with_gradients
 
     def everything(program):
         return honest(program) | {str(d.tensor.name) for d in program.declared} | {"h"}
 
-    monkeypatch.setattr(backward, "_asked", everything)
+    monkeypatch.setattr(backward, "with_gradients", everything)
     with pytest.raises(CheckError):
         counted(LORA)

@@ -288,6 +288,25 @@ def test_microbatches_read_their_weights_each():
     assert found["reads"] == M * bf16((B, D), (D, F), (B, F), (F, D))
 
 
+def test_a_pipeline_is_a_training_step_in_microbatches_and_stages():
+    M, L, V, P = 3, 4, 11, 2
+    step, stages = (in_training(read_operation(name), False) for name in ("training-step", "pipeline"))
+    found, one = counted(stages, L=L, V=V, M=M, **LAYER), counted(step, L=L, V=V, **LAYER)
+    assert [found[what] for what in ("flops", "reads", "writes")] == [
+        M * one[what] for what in ("flops", "reads", "writes")
+    ]
+    assert found["params"] == one["params"]
+    answer = sr.derive("pipeline", on="tpu-v5p", mesh=f"P={P}", at={**LAYER, "L": L, "V": V, "M": M})
+    whole = sr.derive("training-step", on="tpu-v5p", at={**LAYER, "L": L, "V": V})
+    ends = sr.derive("training-step", on="tpu-v5p", at={**LAYER, "L": 2 * L, "V": V}).value("flops") - whole.value(
+        "flops"
+    )
+    ends = whole.value("flops") - ends
+    assert answer.value("flops_per_chip") == M * (ends + (whole.value("flops") - ends) / P)
+    assert answer.value("sent(P)") == M * LAYER["B"] * LAYER["T"] * LAYER["D"] * 2
+    assert answer.value("bubble") == pytest.approx((P - 1) / (M + P - 1))
+
+
 def test_an_adapter_is_two_products_beside_one():
     B, D, F, r = 2, 5, 7, 3
     found = counted("lora", B=B, D=D, F=F, r=r)

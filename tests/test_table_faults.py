@@ -256,6 +256,7 @@ COUNTED = {
     "window-attention": test_library.test_a_window_reads_what_it_meets,
     "latent-attention-decode": test_library.test_latents_are_read_once_for_all_heads,
     "microbatches": test_library.test_microbatches_read_their_weights_each,
+    "pipeline": test_library.test_a_pipeline_is_a_training_step_in_microbatches_and_stages,
     "lora": test_library.test_an_adapter_is_two_products_beside_one,
     "moe": test_library.test_experts_do_the_work_of_the_tokens_that_come_to_them_and_read_all_weights,
     "decoder-layer": test_library.test_a_decoder_layer,
@@ -300,6 +301,9 @@ k = x * K -> bf16[N_X, D]; h = k * W -> bf16[N_X, F]; y = relu(h)"""
 SPELLED = {"1": "params", "bytes": "bytes", "FLOPs": "FLOPs", "1/s": "tokens/s"}
 MASKED = """weight q: bf16[N, D]; input k: bf16[S, D]; where S = N + F
 fuse { s = q * k -> bf16[N, S] masked S <= N; p = softmax(s, S); o = p * k -> bf16[N, D] }"""
+STAGED = """mesh P = 2
+input x: bf16[N, D]; weight W: bf16[D, F]; weight V: bf16[F, D]
+accumulate 4 { repeat 2 over P as x = y { h = x * W -> bf16[N, F]; y = h * V -> bf16[N, D] } }"""
 ON_ONE = TRAINED.replace("_X", "").partition("\n")[2]
 
 
@@ -352,7 +356,13 @@ FAULTS = {
                 name,
                 in_another_unit(table, name),
                 lambda of=of, name=name, unit=unit: in_its_unit(
-                    *(("pairs(s)", unit, MASKED) if name == "pairs" else (name + of, unit))
+                    *(
+                        ("pairs(s)", unit, MASKED)
+                        if name == "pairs"
+                        else (name, unit, STAGED)
+                        if name == "bubble"
+                        else (name + of, unit)
+                    )
                 ),
             )
             for name, unit in rows.items()
@@ -394,6 +404,7 @@ SAFE = {
     "given.GIVEN": "the list of what is given, which tests/test_given.py compares with this one",
     "hardware.SPELLINGS": "other names of networks",
     "library.AXPY": "a part of LIBRARY", "library.SOFTMAX_KINDS": "a part of LIBRARY", "library.RMS_NORM_KINDS": "a part of LIBRARY", "library.TILED": "a part of LIBRARY",
+    "mesh_axes.HANDED": "names of collectives, which the second engine plays", "stages.BUBBLE": "the name of a quantity", "stages.SCHEDULES": "words of a problem",
     "mesh_axes.WIRINGS": "words of a mesh", "nodes.ROLES": "words of a program",
     "operation.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.DERIVED": "names of TABLE", "quantities.MOVED": "names of AT_SIZES",
     "quantities.TIMES": "a part of UNITS", "quantities.DURATIONS": "a part of UNITS", "quantities.STORAGE": "a part of UNITS", "quantities.BIT_RATES": "a part of UNITS", "quantities.WORK": "a part of UNITS", "quantities.COUNTS": "a part of UNITS",

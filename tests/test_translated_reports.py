@@ -42,7 +42,7 @@ FACTS = {
     "other_size": {"written": B, "meant": D}, "part_missing": {"total": Name("bytes"), "names": (B, D), "all": False, "how": "missing"},
     "other_shape": {"names": (B,), "size": F, "more": True}, "other_pass": {"how": "training"}, "of_width": {"names": (B, D), "bits": 8},
     "one_resource": {"alone": Compare(Compare(B, ">", D), "<=>", Compare(B, ">", D)), "others": (Compare(B, ">", D), Compare(D, ">", B))},
-    "exchanged": {"how": "wiring", "names": (B,), "wiring": "ring"}, "on_chips": {"how": "kept", "names": (B, D)},
+    "exchanged": {"how": "wiring", "names": (B,), "wiring": "ring"}, "on_stages": {"how": "ideal"}, "on_chips": {"how": "kept", "names": (B, D)},
     "factor_of_size": {"size": B, "missing": True},
     "binary_prefix": {"binary": True, "power": 1}, "upside_down": {}, "defined": {"name": "S", "formula": B, "line": 3},
     "ended": {"line": 3}, "stated": {"words": "B ≪ D"}, "block": {"status": "edited", "moves": ["241 -> 244"]},
@@ -64,6 +64,7 @@ MORE = [
     *(("other_pass", {"how": how}) for how in ("forward", "backward")),
     *(("exchanged", {"how": "wiring", "names": (B,), "wiring": wiring}) for wiring in ("line", "switch")),
     *(("exchanged", {"how": how, "names": (B, D), "collective": "all-reduce", "taken": "reduce-scatter"}) for how in ("own", "part", "apart", "missing", "collective")),
+    *(("on_stages", {"how": how}) for how in ("gpipe", "1f1b", "one")),
     *(("on_chips", {"how": how, "names": (B,), "total": D}) for how in ("shared", "along", "twice", "forward", "again")),
     *(("working", {"by": by}) for by in ("telescopes", "added up", "highest powers", "one sign", "chain rule")),
     *(("block", {"status": status, "moves": []}) for status in ("new", "stale", "edited")),
@@ -84,6 +85,8 @@ KEPT = {
     "force",
     "all",
     "reduce",
+    "gpipe",
+    "bubble",
     "scatter",
 }
 PROBLEM = {

@@ -60,6 +60,10 @@ STATEMENTS = (
         "accumulate M { … }",
         "M microbatches: inputs of their own, the weights of all; each goes back before the next, gradients are added up",
     ),
+    (
+        "repeat L over P as x = z { … }",
+        "a pipeline: each chip of the axis P has L/P of the turns, a stage; microbatches around it go through, and stages wait",
+    ),
     ("block attention { … }", "statements that overlap as one in T_steps"),
     ("where c = B*k/E", "a size that others define"),
     ("output a", "what is returned although it is used"),

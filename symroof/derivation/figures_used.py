@@ -81,6 +81,9 @@ def require_own_wiring(problem: Problem, name: str, number: Fraction) -> None:
     before, after = _wired_with(problem, {}), _wired_with(problem, {name: int(number)})
     here = {symbol(name): int(number)}
     if any((before.sent(r).subs(here) - after.sent(r)).expand() != 0 for r in busy_links(before)):
+        if number == 1 and name in program.stages:
+            problem_there = f"{name} = 1 hands nothing on, and {name} without a number stands for several chips"
+            raise ModelError(problem_there, expected=f"{name} = 2 or more, or {name}=1 in the mesh")
         wiring = next(axis.wiring for axis in after.mesh if axis.name == name) if number > 2 else "line"
         closing = ring_steps(problem).get(name, 1)
         ring = f"a ring of a multiple of {closing}" if closing > 1 else "a ring"

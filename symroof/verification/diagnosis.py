@@ -42,6 +42,7 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
         mesh_miscounts.one_resource,
         misread.other_figure,
         mesh_miscounts.on_chips,
+        mesh_miscounts.on_stages,
         mesh_miscounts.exchanged,
         miscounts.other_amount,
         misprints.other_extreme,

@@ -1,7 +1,7 @@
 """Mistakes about what a program costs on a mesh: the worlds in which a wrong claim would be right.
 
 A ring is taken for a line, a reduce-scatter for an all-reduce, a message is not split, a chip's own part is sent too, weights
-stay gathered, the backward pass exchanges nothing, chips share work that they repeat: every world is made from the program
+stay gathered, the backward pass exchanges nothing, chips share work that they repeat, stages keep other microbatches: every world is made from the program
 and its splits. Or a condition against one resource stands for that against all.
 """
 
@@ -13,6 +13,7 @@ from typing import Any
 
 from sympy import Expr, Integer, Mul
 
+from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import T_COMMS, T_MATH
 from symroof.derivation.per_chip import HELD
 from symroof.formula import Compare, Frozen, Name, mapped, names
@@ -21,6 +22,7 @@ from symroof.model.mesh_axes import WIRINGS
 from symroof.model.placing import Move
 from symroof.model.program import Program
 from symroof.model.resources import time_name
+from symroof.model.stages import BUBBLE, SCHEDULES, pipeline_of
 from symroof.model.statement_costs import amounts, sent_over
 from symroof.verification.context import Context
 from symroof.verification.worlds import Amounts, Counted, Worlds, of_programs
@@ -110,6 +112,23 @@ def on_chips(counted: Counted) -> Worlds:
         yield {"how": "kept", "names": counted.names(weights)}, counted.of(replace(program, keep=weights))
         for name in (str(t.name) for t in program.declared_as("input")):
             yield {"how": "again", "names": (Name(name),)}, counted.of(replace(program, regather=(name,)))
+
+
+@of_programs
+def on_stages(counted: Counted) -> Worlds:
+    """The bubble as a part of the time without it, microbatches of the other schedule, or one of them alone."""
+    program, known = counted.program, counted.amounts
+    if (pipeline := pipeline_of(program)) is None:
+        return
+    bubble = known[BUBBLE.name]
+    yield {"how": "ideal"}, {BUBBLE.name: cancelled(bubble / (1 - bubble))}
+    if not program.training:
+        return
+    for schedule in SCHEDULES:
+        if schedule != program.schedule:
+            yield {"how": schedule}, counted.of(replace(program, schedule=schedule))
+    held = known["saved_per_chip"]
+    yield {"how": "one"}, {"saved_per_chip": cancelled(held / program.resolved(pipeline.held))}
 
 
 def _sent(program: Program) -> Iterator[_Sent]:

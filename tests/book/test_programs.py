@@ -1,4 +1,4 @@
-"""Worked answers on programs: MLPs, attention, experts, published models, decoding, training, times, judged as claims."""
+"""Worked answers on programs: MLPs, attention, experts, published models, decoding, training, times, pipelines, judged as claims."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from symroof.verification.judge import judge_exercise
 pytestmark = pytest.mark.part(8)
 
 HERE = Path(__file__).parent
-ANSWERS = ("mlps", "attention", "experts", "models", "decoding", "training", "times")
+ANSWERS = ("mlps", "attention", "experts", "models", "decoding", "training", "times", "pipelines")
 FILES = {name: HERE / f"answers_{name}.toml" for name in ANSWERS}
 PROBLEMS = [problem for path in FILES.values() for problem in read_problem_file(path)]
 
@@ -61,6 +61,12 @@ MISTAKES = {
     ("Question 41", "flops = 6*B*params"): "other_size",
     ("Question 42", "T_lower = T_math + T_HBM"): "other_extreme",
     ("Question 45", "T_vector > T_math at H = 128"): "turned",
+    ("Question 46", "bubble = (P - 1)/M"): "on_stages",
+    ("Question 46", "saved_per_chip = 2BDL/P + 2BFL/P"): "on_chips",
+    ("Question 46", "weights_per_chip = weights"): "on_chips",
+    ("Question 47", "bubble = 7/32"): "on_stages",
+    ("Question 47", "saved_per_chip = 32*12*(2BD + 2BF)"): "on_stages",
+    ("Question 48", "saved_per_chip = 2BDL + 2BFL"): "on_stages",
 }
 
 
