@@ -173,20 +173,20 @@ class Interpreter:
                 case Statement():
                     values[node.name] = self._done(node, values)
                     if node.name in {t.name for t in self.program.results}:
-                        carried = any(node.name == repeat.leaves for repeat in repeats(self.program.body))
+                        carried = any(node.name in repeat.leaves for repeat in repeats(self.program.body))
                         before = [] if carried else self.returned.get(node.name, [])
                         self.returned[node.name] = [*before, values[node.name]]
                 case Repeat(accumulates=True):
                     self._batches(node, values)
                 case Repeat():
-                    entering = values[node.enters]
+                    entering = {name: values[name] for name in node.enters}
                     for i in range(times(node, self.sizes)):
                         inner: Values = ChainMap({}, *values.maps)  # type: ignore[attr-defined]
-                        inner[node.enters] = entering
+                        inner.update(entering)
                         self._own(node.body, inner, (*turn, i))
                         self._run(node.body, inner, (*turn, i))
                         self.turns[id(node), (*turn, i)] = inner
-                        entering = inner[node.leaves]
+                        entering = {name: inner[left] for name, left in node.carried}
                     made = {s.name for s in statements(node.body)}
                     values.update({name: inner[name] for name in made})
                 case Fuse() | Block() | Recompute():
@@ -287,13 +287,13 @@ class Interpreter:
         if node.accumulates:
             self._batches_back(node, values)
             return
-        entering, gradients = self._at(node.enters, values), self.program.backward.gradients
+        entering, gradients = {n: self._at(n, values) for n in node.enters}, self.program.backward.gradients
         forward = next(n for n in repeats(self.program.body) if n == node.reverses)
         sums = {str(t.name): t for t in self.program.backward.incoming if str(t.name).endswith("_before")}
         before = {name: np.zeros([self._size(label) for label in t.labels]) for name, t in sums.items()}
         for i in reversed(range(times(node, self.sizes))):
             inner: Values = ChainMap(dict(before), self.turns[id(forward), (*turn, i)], values)
-            inner[node.enters] = entering
+            inner.update(entering)
             own = {
                 str(t.name)
                 for n, t in gradients.items()
@@ -304,14 +304,14 @@ class Interpreter:
                 inner[f"{name}_before"] = self.so_far.get((name, self._weights_of((*turn, i))), zero)
             self._back(node.body, inner, (*turn, i))
             self.so_far.update({(name, self._weights_of((*turn, i))): inner[name] for name in own if name in inner})
-            entering = inner[node.leaves]
+            entering = {name: inner[left] for name, left in node.carried}
             before = {name: inner.get(name.removesuffix("_before"), array) for name, array in before.items()}
             for name, tensor in gradients.items():
                 if (name, self._weights_of((*turn, i))) in self.declared and name not in self.inputs:
                     self.gradients[name, self._weights_of((*turn, i))] = inner[str(tensor.name)]
         made = {s.name for s in statements(node.body)}
         values.update({name: inner[name] for name in made if name in inner})
-        values[node.leaves] = entering
+        values.update({left: entering[name] for name, left in node.carried})
 
     def _at(self, name: str, values: Values) -> np.ndarray:
         """A value, or a gradient that comes from outside."""

@@ -30,7 +30,8 @@ from symroof.model.program import (
     Statement,
     Undone,
 )
-from symroof.model.recomputing import remade
+from symroof.model.recomputing import made_on_chip, remade, statements_in
+from symroof.model.training import with_gradients
 
 
 class Backward(Frozen):
@@ -58,39 +59,28 @@ def backward_of(program: Program) -> Backward:
     return reverse.whole()
 
 
-def with_gradients(program: Program) -> frozenset[str]:
-    """The tensors that have a gradient: all but integers, what is frozen, and what is made of these alone."""
-    asked = {str(d.tensor.name) for d in program.declared if not d.tensor.dtype.integer and not d.frozen}
-    before = -1
-    while before < len(asked):  # what enters a turn after the first is what left the one before
-        before = len(asked)
-        for line in program.forward:
-            statement, carried = line.statement, {r.enters for r in line.repeats if r.leaves in asked}
-            if not (asked | carried).isdisjoint(str(t.name) for t in statement.operands):
-                if statement.result.dtype.integer:
-                    problem = f"{statement.name} is {statement.result}, and integers have no gradient"
-                    raise ModelError(problem, expected="a floating-point type of what is trained")
-                asked.add(statement.name)
-    if asked.isdisjoint(line.statement.name for line in program.forward):
-        every = "frozen, or of integers" if program.frozen else "of integers"
-        raise ModelError(f"every tensor is {every}: there is nothing to train", expected="a floating-point type")
-    return frozenset(asked)
-
-
 @dataclass
 class _Scope:
-    """A list of statements that is gone through backwards: ``arrived`` are contributions to gradients, by tensor."""
+    """A list of statements that is gone through backwards: ``arrived`` are contributions to gradients, by tensor; what is
+    ``carried`` from turn to turn and has a gradient."""
 
     body: tuple[Node, ...]
     arrived: dict[str, list[Tensor]] = field(default_factory=dict)
     around: _Scope | None = None
-    enters: str = ""
-    leaves: str = ""
+    carried: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def enters(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.carried)
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        return tuple(name for _, name in self.carried)
 
     @property
     def accumulates(self) -> bool:
         """Whether it is one microbatch of several."""
-        return self.around is not None and not self.leaves
+        return self.around is not None and not self.carried
 
 
 @dataclass
@@ -129,7 +119,7 @@ class _Reverse:
                     self._repeat(node, scope, found)
                 case Fuse():
                     inner = self._nodes(node.body, scope)
-                    again = _again(node, inner) if node.contracts else ()
+                    again = made_on_chip(node, inner) if node.contracts else ()
                     found += [Fuse(tuple(inner), again, node)] if inner else []
                 case Recompute():
                     inner = self._nodes(node.body, scope)
@@ -158,12 +148,18 @@ class _Reverse:
         found.append(Statement(SUM, (gradient,), laid, undone=Undone(str(result.name))))
         return laid
 
+    def _called(self, name: str, gradient: Tensor, of: str, found: list[Node]) -> Tensor:
+        """A gradient under another name: it stays where it is."""
+        named = replace(gradient, name=self._new(name))
+        found.append(Statement(EXCHANGE, (gradient,), named, undone=Undone(of)))
+        return named
+
     def _is_asked(self, name: str, scope: _Scope | None) -> bool:
         """Whether a tensor has a gradient here: in the turns of a repeat also what enters them, of whatever that is made at first."""
         if name in self.asked:
             return True
         while scope is not None:
-            if scope.enters == name:
+            if name in scope.enters:
                 return True
             scope = scope.around
         return False
@@ -226,13 +222,27 @@ class _Reverse:
 
     def _repeat(self, repeat: Repeat, scope: _Scope, found: list[Node]) -> None:
         """Each turn backwards: what enters is the gradient of what left, and the other way round."""
-        inner = _Scope(repeat.body, {}, scope, repeat.enters, repeat.leaves)
-        if repeat.leaves not in self.asked:
-            raise ModelError(f"{repeat.leaves} leaves each turn and has no gradient", expected="a floating-point type")
-        entering = self._total(repeat.leaves, scope, found)
-        inner.arrived[repeat.leaves] = [entering]
+        pairs = tuple((enters, left) for enters, left in repeat.carried if left in self.asked)
+        inner = _Scope(repeat.body, {}, scope, pairs)
+        if not pairs:
+            shown = f"{', '.join(repeat.leaves)} leaves each turn and has no gradient"
+            raise ModelError(shown, expected="a floating-point type")
+        entering: list[Tensor] = []
+        for _, left in pairs:
+            arriving = self._total(left, scope, found)
+            apart = arriving.name in (one.name for one in entering)
+            entering.append(self._called(f"d{left}_turns", arriving, left, found) if apart else arriving)
+            inner.arrived[left] = [entering[-1]]
         body = self._nodes(repeat.body, inner)
-        leaving = self._total(repeat.enters, inner, body) if repeat.enters in inner.arrived else entering
+        leaving = [
+            self._total(enters, inner, body) if enters in inner.arrived else there
+            for (enters, _), there in zip(pairs, entering, strict=True)
+        ]
+        made = {one.name for one in statements_in(tuple(body))}
+        for i, (enters, _) in enumerate(pairs):  # what is no gradient of this turn alone leaves under a name of its own
+            name, before = leaving[i].name, [one.name for one in leaving[:i]]
+            if name in before or (name not in made and name != entering[i].name):
+                leaving[i] = self._called(f"d{enters}_turn", leaving[i], enters, body)
         for name in tuple(inner.arrived):
             if self._accumulated(name, inner):
                 self.gradients[name] = self._added_up(name, inner, body, accumulates=True)
@@ -240,11 +250,12 @@ class _Reverse:
                 self.gradients[name] = self._total(name, inner, body)
             else:
                 scope.arrived.setdefault(name, []).append(self._added_up(name, inner, body))
-        if self._is_asked(repeat.enters, scope):
-            scope.arrived.setdefault(repeat.enters, []).append(leaving)
+        for (enters, _), gradient in zip(pairs, leaving, strict=True):
+            if self._is_asked(enters, scope):
+                scope.arrived.setdefault(enters, []).append(gradient)
         if body:
-            backwards = replace(repeat, enters=str(entering.name), leaves=str(leaving.name), body=tuple(body))
-            found.append(replace(backwards, reverses=repeat))
+            carried = ((str(one.name), str(other.name)) for one, other in zip(entering, leaving, strict=True))
+            found.append(replace(repeat, carried=tuple(carried), body=tuple(body), reverses=repeat))
 
     def _accumulate(self, repeat: Repeat, scope: _Scope, found: list[Node]) -> None:
         """Each microbatch backwards, with gradients of its own inputs; what all of them use is added up."""
@@ -257,7 +268,7 @@ class _Reverse:
                 total = self._added_up(name, inner, body, accumulates=True)
                 scope.arrived.setdefault(name, []).append(total)
         if body:
-            found.append(Repeat(repeat.times, "", "", tuple(body), repeat))
+            found.append(Repeat(repeat.times, (), tuple(body), repeat))
 
     def _accumulated(self, name: str, scope: _Scope) -> bool:
         """Whether it is a weight of each turn that microbatches around it share."""
@@ -302,7 +313,7 @@ class _Reverse:
 
     def _contribution(self, name: str, user: str, scope: _Scope, given: int = 1) -> str:
         """``dx`` where one statement alone uses x, else ``dx_h`` for what comes through h."""
-        alone = self._uses(scope.body, name) == given and name != scope.leaves and not self._alike(name, scope)
+        alone = self._uses(scope.body, name) == given and name not in scope.leaves and not self._alike(name, scope)
         alone = alone and not self._returned(name, scope)
         return self._final(name, scope) if alone else f"d{name}_{user}"
 
@@ -310,22 +321,23 @@ class _Reverse:
         """The name of the gradient as it leaves these statements: of a turn it is a contribution to what is around."""
         declared = self.inputs if scope.accumulates else self.stocks
         if scope.around is not None and not self._own(name, scope.body) and name not in declared:
-            return self._contribution(name, scope.leaves or "turns", scope.around)
-        inside = (node for node in scope.body if isinstance(node, Repeat) and node.leaves == name)
+            through = dict(scope.carried).get(name, next(iter(scope.leaves), "turns"))
+            return self._contribution(name, through, scope.around)
+        inside = (node for node in scope.body if isinstance(node, Repeat) and name in node.leaves)
         return f"d{name}_next" if any(self._uses(node.body, name) for node in inside) else f"d{name}"
 
     def _returned(self, name: str, scope: _Scope) -> bool:
         """Whether a tensor is used and returned as well: its gradient comes from outside too, after the last turn."""
-        return name in self.program.returned and name != scope.leaves and self._own(name, scope.body)
+        return name in self.program.returned and name not in scope.leaves and self._own(name, scope.body)
 
     def _alike(self, name: str, scope: _Scope) -> bool:
         """Whether all turns around use the same tensor: what they give is added up."""
         declared = name in (self.inputs if scope.accumulates else self.stocks) and not self._accumulated(name, scope)
-        own = name == scope.enters or declared or self._own(name, scope.body)
+        own = name in scope.enters or declared or self._own(name, scope.body)
         return scope.around is not None and not own
 
     def _own(self, name: str, nodes: tuple[Node, ...]) -> bool:
-        return any(statement.name == name for statement in _statements(nodes))
+        return any(statement.name == name for statement in statements_in(nodes))
 
     def _uses(self, nodes: tuple[Node, ...], name: str) -> int:
         """How many contributions these statements make to a gradient: all turns of a repeat make one."""
@@ -334,7 +346,8 @@ class _Reverse:
             if isinstance(node, Statement):
                 found += sum(t.name == name for t in node.operands) if node.name in self.asked else 0
             elif isinstance(node, Repeat) and (node.accumulates or name not in self.stocks):
-                found += node.enters == name or self._uses(node.body, name) > 0
+                carried = any(enters == name and left in self.asked for enters, left in node.carried)
+                found += carried or self._uses(node.body, name) > 0
             elif not isinstance(node, Repeat):
                 found += self._uses(node.body, name)
         return found
@@ -360,9 +373,9 @@ class _Reverse:
         for line in self.program.forward:
             for name in (str(tensor.name) for tensor in line.statement.operands):
                 places.setdefault(name, set()).add(line.repeats)
-                gone = [r for r in makers.get(name, ()) if r not in line.repeats and r.leaves != name]
+                gone = [r for r in makers.get(name, ()) if r not in line.repeats and name not in r.leaves]
                 if gone and name in self.asked:
-                    problem = f"{name} of each turn is used after the repeat, and only {gone[0].leaves} leaves it"
+                    problem = f"{name} of each turn is used after the repeat, and only {' and '.join(gone[0].leaves)} leaves it"
                     raise ModelError(problem, expected="the use of it in the repeat")
         alike = {str(d.tensor.name) for d in self.program.declared if d.shared}
         for name in sorted(alike & self.asked):
@@ -373,23 +386,3 @@ class _Reverse:
             if len(places.get(name, ())) > 1:
                 problem = f"{name} is used in a repeat and outside of it, so its gradient is one and several"
                 raise ModelError(problem, expected="a tensor of its own for each place")
-
-
-def _again(fuse: Fuse, inner: list[Node]) -> tuple[Statement, ...]:
-    """What the backward pass of a fuse makes once more on the chip: what it reads of what was made there, and what that is
-    made of."""
-    needed = {str(t.name) for statement in _statements(tuple(inner)) for t in statement.operands}
-    found: list[Statement] = []
-    for statement in reversed(tuple(_statements(fuse.body))):
-        if statement.name in needed:
-            found.append(statement)
-            needed |= {str(t.name) for t in statement.operands}
-    return tuple(reversed(found))
-
-
-def _statements(nodes: tuple[Node, ...]) -> Iterator[Statement]:
-    for node in nodes:
-        if isinstance(node, Statement):
-            yield node
-        else:
-            yield from _statements(node.body)

@@ -157,7 +157,7 @@ def stored(program: Program, exchanged: Exchanged = frozenset()) -> frozenset[st
     are asked for; on a mesh what leaves the chip. Of a tensor of which slices alone are wanted these are."""
     kernels = kernels_of(program)
     kept = {str(one.tensor.name) for kernel in kernels for one in fetched(kernel, program, exchanged)}
-    kept |= {repeat.leaves for line in program.lines for repeat in line.repeats} | {*program.returned}
+    kept |= {name for line in program.lines for repeat in line.repeats for name in repeat.leaves} | {*program.returned}
     if program.backward is not None:
         kept |= {str(gradient.name) for gradient in program.backward.gradients.values()}
     late = {line.statement.name for line in program.lines if line.backward}

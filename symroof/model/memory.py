@@ -58,7 +58,7 @@ class Memory(Frozen):
 
     def seen_as(self, name: str, repeats: Iterable[Repeat] = ()) -> tuple[str, ...]:
         """A name, and those of which it is a view: in the turns of repeats what enters them is itself."""
-        entering = {r.enters for repeat in repeats for r in (repeat, repeat.reverses) if r is not None}
+        entering = {n for repeat in repeats for r in (repeat, repeat.reverses) if r is not None for n in r.enters}
         found = [name]
         while found[-1] in self._seen and found[-1] not in entering:
             found.append(self._seen[found[-1]])
@@ -152,7 +152,7 @@ class Memory(Frozen):
     def _leaves(self, name: str, fuse: Fuse) -> bool:
         """Whether what is joined in a fuse is used outside of it, or returned, under any of its names."""
         users = [line for line in self.lines if name in (str(t.name) for t in line.statement.operands)]
-        carried = {repeat.leaves for line in self.lines for repeat in line.repeats}
+        carried = {n for line in self.lines for repeat in line.repeats for n in repeat.leaves}
         if not users or name in self.returned or name in carried:
             return True
         if any(line.fuse is not fuse and (line.fuse is None or line.fuse.undoes is not fuse) for line in users):

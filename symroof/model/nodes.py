@@ -263,8 +263,8 @@ class Recompute(Frozen):
 
 
 class Repeat(Frozen):
-    """The body, several times: ``leaves`` of one turn is ``enters`` of the next. ``reverses`` is the repeat whose turns the
-    backward pass goes through from the last to the first.
+    """The body, several times. Of what is ``carried``, each a name of what enters a turn and one of what leaves it, what leaves one
+    turn enters the next. ``reverses`` is the repeat whose turns the backward pass goes through from the last to the first.
 
     Where nothing is carried it ``accumulates``: every turn has inputs of its own and the weights of all turns, the backward
     pass of a turn follows on it, and gradients are added up over the turns. The turns may be shared out ``over`` an axis of a
@@ -272,15 +272,22 @@ class Repeat(Frozen):
     """
 
     times: Formula
-    enters: str
-    leaves: str
+    carried: tuple[tuple[str, str], ...]
     body: tuple[Node, ...]
     reverses: Repeat | None = None
     over: str = ""
 
     @property
     def accumulates(self) -> bool:
-        return not self.leaves
+        return not self.carried
+
+    @property
+    def enters(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.carried)
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        return tuple(name for _, name in self.carried)
 
 
 Node = Statement | Fuse | Block | Repeat | Recompute

@@ -86,7 +86,8 @@ def _head(node: Fuse | Block | Repeat | Recompute) -> str:
             return f"accumulate {spelled_size(node.times)} {{"
         case Repeat():
             over = f" over {node.over}" if node.over else ""
-            return f"repeat {spelled_size(node.times)}{over} as {node.enters} = {node.leaves} {{"
+            carried = ", ".join(f"{enters} = {leaves}" for enters, leaves in node.carried)
+            return f"repeat {spelled_size(node.times)}{over} as {carried} {{"
 
 
 def retyped(program: Program, types: Mapping[str, Dtype]) -> Program:

@@ -12,12 +12,12 @@ from symroof.model.program import Fuse, Node, Recompute, Statement
 def remade(node: Recompute, inner: list[Node], called: Callable[[str], str]) -> list[Node]:
     """The backward pass ``inner`` of a recompute, behind the statements that it needs, which are made again under other names. Of
     a fuse only results that others need are: its own backward pass makes the rest on the chip."""
-    made = {statement.name for statement in _statements(node.body)}
+    made = {statement.name for statement in statements_in(node.body)}
     needed = {name for one in inner for name in _needs(one)} & made
     again: list[Node] = []
     for one in reversed(node.body):
         again[:0] = _again(one, needed, made)
-    names = {s.name: called(s.name) for s in _statements(tuple(again))}
+    names = {s.name: called(s.name) for s in statements_in(tuple(again))}
 
     def renamed(tensor: Tensor) -> Tensor:
         return replace(tensor, name=names.get(str(tensor.name), tensor.name))
@@ -74,9 +74,21 @@ def _reading(node: Node, names: dict[str, str]) -> Node:
     return replace(node, body=body)
 
 
-def _statements(nodes: tuple[Node, ...]) -> Iterator[Statement]:
+def made_on_chip(fuse: Fuse, inner: list[Node]) -> tuple[Statement, ...]:
+    """What the backward pass of a fuse makes once more on the chip: what it reads of what was made there, and what that is
+    made of."""
+    needed = {str(t.name) for statement in statements_in(tuple(inner)) for t in statement.operands}
+    found: list[Statement] = []
+    for statement in reversed(tuple(statements_in(fuse.body))):
+        if statement.name in needed:
+            found.append(statement)
+            needed |= {str(t.name) for t in statement.operands}
+    return tuple(reversed(found))
+
+
+def statements_in(nodes: tuple[Node, ...]) -> Iterator[Statement]:
     for node in nodes:
         if isinstance(node, Statement):
             yield node
         else:
-            yield from _statements(node.body)
+            yield from statements_in(node.body)

@@ -111,7 +111,7 @@ def with_axes(body: tuple[Node, ...], axes: Callable[[tuple[str, ...]], tuple[st
 
 def handed_on(line: Line) -> Repeat | None:
     """The repeat whose stage hands on what a statement makes."""
-    return next((r for r in line.repeats if r.over and r.leaves == line.statement.name), None)
+    return next((r for r in line.repeats if r.over and line.statement.name in r.leaves), None)
 
 
 def stretched(time: Formula) -> Formula:
@@ -182,7 +182,7 @@ def _uneven(turns: Expr, axis: str, chips: Expr | int) -> ModelError:
 
 def _require_no_gradients(program: Program, repeat: Repeat) -> None:
     """What the stages take from outside, beside what they are handed on, would have a gradient to be added over them."""
-    from symroof.model.backward import with_gradients
+    from symroof.model.training import with_gradients
 
     within = [line for line in program.forward if repeat in line.repeats]
     made = {line.statement.name for line in within}
@@ -191,10 +191,10 @@ def _require_no_gradients(program: Program, repeat: Repeat) -> None:
     for line in within:
         for tensor in line.statement.operands:
             name = str(tensor.name)
-            if name in asked - made - own and name != repeat.enters:
+            if name in asked - made - own and name not in repeat.enters:
                 raise ModelError(
                     f"{name} is used in all stages of {repeat.over}, and its gradient would be added over them",
-                    expected=f"what the turns hand on, {repeat.enters}, or something without a gradient: frozen input {name}",
+                    expected=f"what the turns hand on, {', '.join(repeat.enters)}, or something without a gradient: frozen input {name}",
                 )
 
 

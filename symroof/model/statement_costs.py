@@ -206,13 +206,15 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, tuple[Repeat, ...
             continue
         around = makers[name].repeats if name in makers else ()
         reversed_ = tuple(repeat.reverses for repeat in line.repeats if repeat.reverses is not None)
-        entering = memory.seen_as(str(seen.name), line.repeats)
-        another = tuple(r for r in weights_of(reversed_) if r in around or r.enters in entering)
+        entering = {*memory.seen_as(str(seen.name), line.repeats)}
+        another = tuple(r for r in weights_of(reversed_) if r in around or not entering.isdisjoint(r.enters))
         kept[name] = (tensor, max(kept.get(name, (tensor, ()))[1], another, key=len))
     none: tuple[None, tuple[Repeat, ...]] = (None, ())
     handed_on = {  # after its first turn what enters is what left before, which is kept as well
         name: tuple(
-            r for r in repeats if memory.root(r.enters) != name or r not in kept.get(memory.root(r.leaves), none)[1]
+            r
+            for r in repeats
+            if all(memory.root(e) != name or r not in kept.get(memory.root(x), none)[1] for e, x in r.carried)
         )
         for name, (_, repeats) in kept.items()
         if not kept.keys() & {*memory.wholes(name)}  # with what it is a slice of

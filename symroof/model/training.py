@@ -38,3 +38,22 @@ def _program(product: Einsum) -> Program:
     if len({*named, result.name}) <= len(declared):
         raise ModelError("two tensors of the product have one name", hint="give each tensor a name of its own")
     return Program(declared, (Statement(PRODUCT, inputs, result),))
+
+
+def with_gradients(program: Program) -> frozenset[str]:
+    """The tensors that have a gradient: all but integers, what is frozen, and what is made of these alone."""
+    asked = {str(d.tensor.name) for d in program.declared if not d.tensor.dtype.integer and not d.frozen}
+    before = -1
+    while before < len(asked):  # what enters a turn after the first is what left the one before
+        before = len(asked)
+        for line in program.forward:
+            statement, carried = line.statement, {e for r in line.repeats for e, left in r.carried if left in asked}
+            if not (asked | carried).isdisjoint(str(t.name) for t in statement.operands):
+                if statement.result.dtype.integer:
+                    problem = f"{statement.name} is {statement.result}, and integers have no gradient"
+                    raise ModelError(problem, expected="a floating-point type of what is trained")
+                asked.add(statement.name)
+    if asked.isdisjoint(line.statement.name for line in program.forward):
+        every = "frozen, or of integers" if program.frozen else "of integers"
+        raise ModelError(f"every tensor is {every}: there is nothing to train", expected="a floating-point type")
+    return frozenset(asked)

@@ -38,19 +38,26 @@ class Array(Frozen):
 
 
 class Turn(Frozen):
-    """A repeat: ``place`` tells it from others, ``leaves`` is what the next turn takes as what ``enters``. Where nothing leaves
-    the turns are microbatches: each goes forward and back before the next. Where chips take turns ``over`` an axis, each has as
+    """A repeat: ``place`` tells it from others; of each pair that is ``carried`` the next turn takes the second, which leaves, as the
+    first, which enters. Where nothing leaves the turns are microbatches: each goes forward and back before the next. Where chips take turns ``over`` an axis, each has as
     many that follow one another, and sends on what leaves the last of them."""
 
     place: int
     times: Formula
-    leaves: str
-    enters: str = ""
+    carried: tuple[tuple[str, str], ...]
     over: str = ""
 
     @property
+    def enters(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.carried)
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        return tuple(name for _, name in self.carried)
+
+    @property
     def batch(self) -> bool:
-        return not self.leaves
+        return not self.carried
 
 
 class Act(Frozen):

@@ -96,20 +96,22 @@ class _Machine:
         return one % PRIME, other % PRIME
 
     def _results(self) -> Iterator[str]:
-        """What the program returns that depends on something real: what nothing uses, and what it says."""
+        """What the program returns that depends on something real: what nothing uses after the turns that it leaves, and what it
+        says."""
         ahead = [act for act in self.script.acts if not act.back]
-        used = {name for act in ahead for name in act.operands} - {*self.script.kept}
+        uses = ((act, name) for act in ahead for name in act.operands)
+        used = {n for act, n in uses if all(n not in turn.leaves for turn in act.turns)} - {*self.script.kept}
         real = {a.name for a in self.script.arrays if a.role in DECLARED and not a.still}
         for _ in range(2 + DEEP):  # what enters a turn after the first is what left the one before
             for act in ahead:
-                if (real | {turn.enters for turn in act.turns if turn.leaves in real}) & {*act.operands}:
+                if (real | {e for turn in act.turns for e, left in turn.carried if left in real}) & {*act.operands}:
                     real.add(act.result)
         yield from (act.result for act in ahead if act.result in real and act.result not in used)
 
     def _around(self, name: str) -> tuple[Turn, ...]:
         """The turns in each of which a result is another: what leaves a repeat is one."""
         turns = self.script.act[name].turns
-        while turns and turns[-1].leaves == name:
+        while turns and name in turns[-1].leaves:
             turns = turns[:-1]
         return turns
 
@@ -125,8 +127,8 @@ class _Machine:
     def _read(self, name: str, turns: tuple[Turn, ...], at: Index) -> tuple[Numbers, Numbers]:
         """An array as an act in these turns finds it."""
         for deep in reversed(range(len(turns))):
-            if turns[deep].enters == name and at[deep]:
-                return self._read(turns[deep].leaves, turns[: deep + 1], (*at[:deep], at[deep] - 1))
+            if name in turns[deep].enters and at[deep]:
+                return self._read(dict(turns[deep].carried)[name], turns[: deep + 1], (*at[:deep], at[deep] - 1))
         role, maker = self.script.array[name].role, self.script.act.get(name)
         goes_back = bool(turns) and turns[0].place < 0
         if role == "before":

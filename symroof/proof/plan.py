@@ -139,7 +139,7 @@ class Chips:
         if stages and act.operands and self.script.array[act.operands[0]].role == "before" and not batches:
             raise CheckError(f"{act.result} adds up what turns of several chips give")
         way = "send back" if act.back else "send"
-        due = [Move(way, (turn.over,), act.result, "stage") for turn in stages if turn.leaves == act.result]
+        due = [Move(way, (turn.over,), act.result, "stage") for turn in stages if act.result in turn.leaves]
         if due != [move for move in moves if move.of == "stage"]:
             raise CheckError(f"{act.result} is not what a stage hands on")
         apart = tuple(sorted(_axes(self._split(act.result))))

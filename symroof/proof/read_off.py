@@ -27,6 +27,10 @@ def require_read_off(script: Script) -> None:
         else:
             maker = script.act.get(act.of)
             here = _mirror(maker.fuse) if maker is not None and _mirrors(act, maker) else None
+            if act.exchanges:  # a gradient under another name, for what it is carried as
+                if not _alike(script.array[act.operands[0]], made) or act.fuse is not None:
+                    raise CheckError(f"{act.result} is no other name of {act.operands[0]}")
+                continue
             if act.kind != SUM or act.fuse != here:
                 raise CheckError(f"{act.result} is not added up where {act.of} was made")
             if act.each != max(len(act.operands) - 1, 1) or act.row:
@@ -46,7 +50,7 @@ def require_read_off(script: Script) -> None:
     used = {name for act in script.acts if act.back for name in act.operands} | {
         gradient for _, gradient in script.gradients
     }
-    used |= {turn.leaves for act in script.acts if act.back for turn in act.turns}
+    used |= {n for act in script.acts if act.back for turn in act.turns for n in turn.leaves}
     used |= {name for act in script.acts for one in script.made_again(act) for name in one.operands}
     if idle := [act.result for act in script.acts if act.back and act.result not in used]:
         raise CheckError(f"{idle[0]} is no gradient that is asked for, and leads to none")

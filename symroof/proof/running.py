@@ -133,16 +133,18 @@ class Run(Evidence):
                 forward = {~turn.place for turn in acts[payer].turns}
                 around = () if made is None else made.turns
                 every = {turn.place: turn for act in script.acts for turn in act.turns if turn.place in forward}
-                entering = script.seen(seen, acts[payer].turns)
+                entering = {*script.seen(seen, acts[payer].turns)}
                 turns = tuple(
-                    turn for turn in every.values() if not turn.batch and (turn in around or turn.enters in entering)
+                    turn
+                    for turn in every.values()
+                    if not turn.batch and (turn in around or not entering.isdisjoint(turn.enters))
                 )
                 kept[name] = max(kept.get(name, ()), turns, key=len)
         return {
             name: tuple(
                 turn
                 for turn in turns
-                if script.root(turn.enters) != name or turn not in kept.get(script.root(turn.leaves), ())
+                if all(script.root(e) != name or turn not in kept.get(script.root(x), ()) for e, x in turn.carried)
             )
             for name, turns in kept.items()
             if kept.keys().isdisjoint(script.around(name))

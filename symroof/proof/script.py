@@ -212,7 +212,7 @@ class Script(Stored):
                 made.add(act.result)
         fetched, touched = {name for _, name in loads}, {n for act in self.acts if not act.back for n in act.operands}
         touched |= {n for act in self.acts if act.back for n in act.operands if self.acts[maker.get(n, 0)].back}
-        carried = {turn.leaves for act in self.acts for turn in act.turns}
+        carried = {name for act in self.acts for turn in act.turns for name in turn.leaves}
         asked = fetched | carried | {*self.kept} | (maker.keys() - touched)
         asked |= {name for name in away if isinstance(name, str)}
         stores = [(payer[act.result], name) for act in self.acts for name in self._stored(act, *self._wanted_of(asked))]

@@ -73,7 +73,7 @@ class Stored(Frozen):
     def _wanted(self, name: str, fuse: int) -> bool:
         """Whether what a fuse makes is wanted elsewhere, in whatever form: the acts that undo the fuse make it again."""
         users = [act for act in self.acts if name in act.operands]
-        carried = any(turn.leaves == name for act in self.acts for turn in act.turns)
+        carried = any(name in turn.leaves for act in self.acts for turn in act.turns)
         if not users or carried or name in self.kept or any(act.fuse not in (fuse, ~fuse) for act in users):
             return True
         return any(self._wanted(act.result, fuse) for act in users if act.lies)
@@ -85,7 +85,11 @@ class Stored(Frozen):
     def seen(self, name: str, turns: tuple[Turn, ...] = ()) -> list[str]:
         """A name and what it is a view of, as far as that is one array in these turns: what enters them is another in each."""
         ahead = {turn.place for turn in turns} | {~turn.place for turn in turns}
-        entering = {turn.enters for act in self.acts for turn in act.turns if turn.place in ahead} if turns else set()
+        entering = (
+            {n for act in self.acts for turn in act.turns if turn.place in ahead for n in turn.enters}
+            if turns
+            else set()
+        )
         act, found = self.act.get(name), [name]
         while act is not None and act.laid in (VIEW, APPEND) and found[-1] not in entering:
             found.append(act.operands[0])

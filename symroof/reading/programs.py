@@ -12,7 +12,7 @@
               | NAME "=" "append" "(" NAME "," NAME "," DIM ")"        a cache with new entries, which its dimension counts
               | NAME "=" ("sum" | "mean" | "max") "(" NAME { "," DIM } ")" ["->" type]
               | ("fuse" | "recompute") "{" program "}"
-              | "repeat" size ["shared" | "over" AXIS] ["as" NAME "=" NAME] "{" program "}"
+              | "repeat" size ["shared" | "over" AXIS] ["as" NAME "=" NAME { "," NAME "=" NAME }] "{" program "}"
               | "accumulate" size "{" program "}"                      microbatches: inputs of their own, the weights of all
               | "block" NAME "{" program "}"
               | "where" NAME "=" formula { "," NAME "=" formula }
@@ -32,7 +32,7 @@ from dataclasses import replace
 
 from symroof.errors import ModelError, ReadingError, suggestion
 from symroof.formula import Formula, names
-from symroof.model.dtype import Dtype
+from symroof.model.dtype import Dtype, Tensor
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
 from symroof.model.mesh_axes import MeshAxis
@@ -273,9 +273,7 @@ class ProgramReader(MaskReader):
         times, carried = self._times(word), None
         alike, over = self.accept("shared"), self._shared_out(word)
         if self.accept("as"):
-            enters = self.take("word", "a tensor")
-            self.expect("=")
-            carried = (enters, self.take("word", "a tensor of the body"))
+            carried, _ = self.separated(self._handed_over, ",")
         outside, stocks = dict(self.known), {d.tensor.name for d, _ in self.declared if d.role != "input"}
         body = self._braced(word)
         made = {name: t for name, t in self.known.items() if name not in outside}
@@ -283,22 +281,10 @@ class ProgramReader(MaskReader):
         if alike:
             self._share(inside, word)
         if carried is not None:
-            enters, leaves = carried
-            for token, among in ((enters, outside), (leaves, made)):
-                if token.text not in among:
-                    where = "outside of" if token is enters else "made inside of"
-                    hint = suggestion(token.text, among)
-                    expected = f"one of {', '.join(among)}"
-                    raise self.error(f"{token.text} is no tensor {where} the repeat", expected, hint, token=token)
-            if enters.text in stocks:
-                raise self.error(f"{enters.text} is no input, and each turn has its own", "an input", token=enters)
-            if enters.text not in inside:
-                raise self.error(f"nothing in the repeat uses {enters.text}", "a statement that does", token=enters)
-            first, last = outside[enters.text], made[leaves.text]
-            if (first.dtype, first.dims) != (last.dtype, last.dims):
-                shown = f"{leaves.text} is {last}, and {enters.text} is {first}"
-                raise self.error(shown, "what leaves a turn enters the next one: the same type", token=leaves)
-            return Repeat(times, enters.text, leaves.text, body, over=over)
+            for pair in carried:
+                self._require_carried(pair, carried, outside, made, inside, stocks)
+            names_of = tuple((enters.text, leaves.text) for enters, leaves in carried)
+            return Repeat(times, names_of, body, over=over)
         last = list(made.values())[-1]
         same = [name for name, t in outside.items() if (t.dtype, t.dims) == (last.dtype, last.dims)]
         same = [name for name in same if name in inside and name not in stocks]
@@ -307,7 +293,41 @@ class ProgramReader(MaskReader):
             have = "has" if len(same) < 2 else "have"
             expected = f"repeat … as x = {last.name} {{ … }}, where x of a turn is {last.name} of the one before"
             raise self.error(f"{shown} from outside {have} the type of {last.name}, {last}", expected, token=word)
-        return Repeat(times, same[0], str(last.name), body, over=over)
+        return Repeat(times, ((same[0], str(last.name)),), body, over=over)
+
+    def _handed_over(self) -> tuple[Token, Token]:
+        """What enters a turn, and what of the turn before it is."""
+        enters = self.take("word", "a tensor")
+        self.expect("=")
+        return enters, self.take("word", "a tensor of the body")
+
+    def _require_carried(
+        self,
+        pair: tuple[Token, Token],
+        carried: Sequence[tuple[Token, Token]],
+        outside: Mapping[str, Tensor],
+        made: Mapping[str, Tensor],
+        inside: Container[str],
+        stocks: Container[str | None],
+    ) -> None:
+        """What leaves a turn is made in it, what enters is used in it and no weight, and both have one type; each once."""
+        enters, leaves = pair
+        for token, among in ((enters, outside), (leaves, made)):
+            if token.text not in among:
+                where = "outside of" if token is enters else "made inside of"
+                hint = suggestion(token.text, among)
+                expected = f"one of {', '.join(among)}"
+                raise self.error(f"{token.text} is no tensor {where} the repeat", expected, hint, token=token)
+            if [one.text for both in carried for one in both].count(token.text) > 1:
+                raise self.error(f"{token.text} is carried twice", "each tensor once", token=token)
+        if enters.text in stocks:
+            raise self.error(f"{enters.text} is no input, and each turn has its own", "an input", token=enters)
+        if enters.text not in inside:
+            raise self.error(f"nothing in the repeat uses {enters.text}", "a statement that does", token=enters)
+        first, last = outside[enters.text], made[leaves.text]
+        if (first.dtype, first.dims) != (last.dtype, last.dims):
+            shown = f"{leaves.text} is {last}, and {enters.text} is {first}"
+            raise self.error(shown, "what leaves a turn enters the next one: the same type", token=leaves)
 
     def _shared_out(self, word: Token) -> str:
         """The axis whose chips share out the turns, where there is one."""
@@ -327,7 +347,7 @@ class ProgramReader(MaskReader):
         """Microbatches: what one of them makes is gone after it."""
         times, body = self._times(word), self._braced(word)
         self.gone |= {statement.name for statement in _statements(body)}
-        return Repeat(times, "", "", body)
+        return Repeat(times, (), body)
 
     def _times(self, word: Token) -> Formula:
         """How many turns there are."""

@@ -142,8 +142,8 @@ def _said(node: Node) -> Any:
             said = kind, function and function.name, node.over, _typed(result), tuple(map(_typed, operands))
             factor = () if node.factor is None else (spelled_factor(node.factor),)
             return (*said, *factor, *(() if node.mask is None else (str(node.mask),)))
-        case Repeat(times=times, enters=enters, leaves=leaves):
-            return spelled_size(times), enters, leaves, [*map(_said, node.body)]
+        case Repeat(times=times, carried=carried, over=over):
+            return spelled_size(times), carried, over, [*map(_said, node.body)]
         case Block(name=name):
             return name, [*map(_said, node.body)]
         case Recompute():
