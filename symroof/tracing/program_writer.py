@@ -156,17 +156,14 @@ class Writer(EquationWriter):
         return isinstance(start, Value) or (isinstance(end, Array) and end.key != loop.enters[place].key)
 
     def _loop(self, loop: Loop) -> None:
-        """Turns: what is carried is one tensor, and of what is scanned each turn has weights of its own."""
+        """Turns: what is carried, and of what is scanned each turn has weights of its own."""
         where = str(user_frame(loop.frames) or "the function")
         carried = [i for i, array in enumerate(loop.enters) if array.floating and self._is_carried(loop, i)]
         if any(self.uses[array.key] for array in loop.stacked):
             raise TracingError(f"{where}: what each turn makes is stacked", expected="one tensor that is carried")
-        if len(carried) != 1 or not isinstance(self._read(loop.carried[carried[0]]), Value):
-            shown = (
-                f"a loop carries {len(carried)} tensors" if len(carried) != 1 else "what is carried begins as a number"
-            )
-            raise TracingError(f"{where}: {shown}", expected="one tensor of the function's")
-        (place,) = carried
+        if not carried or not all(isinstance(self._read(loop.carried[place]), Value) for place in carried):
+            shown = "what is carried begins as a number" if carried else "a loop carries no tensor"
+            raise TracingError(f"{where}: {shown}", expected="tensors of the function's")
         for i, operand in enumerate(loop.carried):
             self.values[loop.enters[i].key] = self._read(operand)
             self.values[loop.results[i].key] = Constant()
@@ -185,22 +182,25 @@ class Writer(EquationWriter):
                     f"{where}: {name} is scanned, and an input is the same in all turns", expected=f"--weight {name}"
                 )
             self.values[part.key] = Value(value.tensor, value.labels[1:])
-        start = self.values[loop.enters[place].key]
-        assert isinstance(start, Value)
-        before, leaves = len(self.lines), loop.leaves[place]
+        starts = [self.values[loop.enters[place].key] for place in carried]
+        before = len(self.lines)
         turns = self.sizes.of(loop.times, where)
         self.lines.append(Written(self.depth, ""))
         self.depth += 1
         self._body(loop.body)
-        left = self._read(leaves)
-        if not isinstance(left, Value):
-            raise TracingError(f"{where}: the turns make nothing", expected="a tensor that is carried")
-        names = {b: a for a, b in zip(start.labels, left.labels, strict=True) if a and b and a != b}
-        left = self._renamed(left, names, loop.frames)  # what leaves a turn has the names of what enters it
+        pairs: list[tuple[Value, Value]] = []
+        for start, place in zip(starts, carried, strict=True):
+            left = self._read(loop.leaves[place])
+            if not isinstance(left, Value) or not isinstance(start, Value):
+                raise TracingError(f"{where}: the turns make nothing", expected="a tensor that is carried")
+            names = {b: a for a, b in zip(start.labels, left.labels, strict=True) if a and b and a != b}
+            pairs.append((start, self._renamed(left, names, loop.frames)))  # with the names of what enters it
         self.depth -= 1
-        self.lines[before] = Written(self.depth, f"repeat {turns} as {{}} = {{}} {{{{", (start.tensor, left.tensor))
+        head, uses = ", ".join("{} = {}" for _ in pairs), tuple(one.tensor for pair in pairs for one in pair)
+        self.lines[before] = Written(self.depth, f"repeat {turns} as {head} {{{{", uses)
         self.lines.append(Written(self.depth, "}}"))
         scanned = {value.tensor for operand, _ in loop.scanned if isinstance(value := self._read(operand), Value)}
         used = {t for line in self.lines[before:] for t in line.uses}
-        self.alike |= {t for t in used if t in self.arguments and t not in scanned and t != start.tensor}
-        self.values[loop.results[place].key] = left
+        self.alike |= {t for t in used if t in self.arguments and t not in scanned and t not in uses}
+        for (_, left), place in zip(pairs, carried, strict=True):
+            self.values[loop.results[place].key] = left
