@@ -210,6 +210,42 @@ def test_convolutions_count_a_product_for_each_tap_and_differ_in_where_windows_a
     assert found["writes"] == bf16((N, P, Q, K)) + windows
 
 
+def test_a_bottleneck_halves_its_pixels():
+    """Every second place alone has a window, and the places are counted one by one; the image is read whole for both ways."""
+    N, P, Q, C, K, R, S, E, J = 2, 4, 6, 2, 3, 3, 3, 5, 7
+    found = counted("resnet-block", N=N, P=P, Q=Q, C=C, K=K, R=R, S=S, E=E, J=J)
+    places = sum(1 for _ in range(0, P, 2) for _ in range(0, Q, 2))
+    assert found["flops"] == loops(N, P, Q, C, K) + places * (loops(N, R, S, K, J) + loops(N, J, E) + loops(N, C, E))
+    rows = bf16((N, places, J)), bf16((N, places, E))
+    assert found["reads"] == 2 * bf16((N, P, Q, C)) + bf16(
+        (C, K), (K,), (N, P, Q, K), (J, R, S, K), (J,), (J, E), (C, E), (E,)
+    ) + sum(rows)
+    assert found["params"] == C * K + J * R * S * K + J * E + C * E + K + J + E
+
+
+def test_a_vision_transformer_has_the_parameters_that_are_published():
+    """ViT-B/16 at 224 pixels: 86 567 656 parameters, of which 768 are the class token, an input here; 17.56e9 multiplications."""
+    sizes = {
+        "B": 1,
+        "P": 14,
+        "Q": 14,
+        "R": 16,
+        "S": 16,
+        "C": 3,
+        "D": 768,
+        "N": 12,
+        "H": 64,
+        "F": 3072,
+        "V": 1000,
+        "L": 12,
+    }
+    found = sr.derive("vit", on="h100", at=sizes)
+    assert found.value("params") == 86_567_656 - 768
+    T, D, F = 14 * 14 + 1, 768, 3072
+    layer = T * (4 * D * D + 2 * D * F) + 2 * T * T * D
+    assert found.value("flops") == 2 * (196 * 16 * 16 * 3 * D + 12 * layer + D * 1000)
+
+
 def test_weights_of_four_bits_with_a_scale_for_each_group():
     B, D, J, F = 2, 12, 4, 5
     found = counted("quantized-matmul", B=B, D=D, J=J, F=F)

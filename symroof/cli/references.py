@@ -45,7 +45,7 @@ STATEMENTS = (
     ("cn = append(C, x, S)", "a cache with x written into it: S counts it, and x alone is written"),
     (
         "w = windows(i) -> bf16[N, P, R, C]",
-        "the same elements in other dimensions; rearrange(x), lookup(table, ids) likewise",
+        "a place for each, or with where P = 2*Z for every second; rearrange(x), lookup(table, ids): other dimensions",
     ),
     ("fuse { … }", "what is made inside and used only there stays on the chip"),
     (
@@ -54,7 +54,7 @@ STATEMENTS = (
     ),
     (
         "repeat L as x = z { … }",
-        "L times, with weights and caches of their own; x of a turn is z of the one before; repeat L shared: one of each for all turns",
+        "L times, with weights and caches of their own; x of a turn is z of the one before; repeat L shared: one of each for all turns; x = z, m = n: several",
     ),
     (
         "accumulate M { … }",

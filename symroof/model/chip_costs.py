@@ -19,6 +19,7 @@ from symroof.model.mesh_axes import BACK, COLLECTIVES, HANDED, SWITCHED, MeshAxi
 from symroof.model.nodes import EXCHANGE, Line, Repeat
 from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Program
+from symroof.model.sliding import require_whole_places
 from symroof.model.stages import require_stages, turns_on_a_chip
 from symroof.model.statement_costs import contraction, elementwise
 from symroof.symbols import rational
@@ -48,6 +49,7 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
     require_stages(program)
     for line in program.lines:
         _require_whole_masks(line)
+        require_whole_places(line)
     places = {place.line.statement.name: place for place in placed(program)}
     exchanged = _exchanged(places.values(), program)
     kept = stored(program, exchanged)

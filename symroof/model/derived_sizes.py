@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sympy import ceiling
 
 from symroof.errors import ModelError
+from symroof.model.sliding import slid
 from symroof.symbols import rational, symbol
 
 if TYPE_CHECKING:
@@ -16,12 +17,19 @@ if TYPE_CHECKING:
 
 
 def require_dimensions(program: Program, values: Mapping[str, Fraction]) -> None:
-    """A dimension that other sizes define is at least 1, as all dimensions are: refused where these make it less."""
+    """A dimension that other sizes define is at least 1, as all dimensions are, and of places that windows slide over a whole number:
+    refused where these make it less, or none."""
     dimensions = {dim.label for tensor in program.written.values() for dim in tensor.dims}
+    slides = (slide for line in program.forward for slide in slid(line.statement))
+    places = {label for slide in slides for label in (slide.whole, slide.places)}
     put = {symbol(name): rational(value) for name, value in values.items()}
     for name in program.where.keys() & dimensions:
         value = program.definitions[symbol(name)]
         there = value.subs(put)
+        if there.is_Rational and there.q > 1 and name in places:
+            said = ", ".join(f"{n} = {v}" for n, v in values.items() if value.has(symbol(n)))
+            shown = f"at {said} there would be {there} places of {name} = {str(value).replace('**', '^')}"
+            raise ModelError(shown, expected="a whole number of them")
         if not there.is_Rational or there >= 1:
             continue
         larger = [(x, ceiling(given / there)) for x, given in put.items() if value.has(x)]

@@ -8,10 +8,10 @@ from sympy import Expr, Mul
 
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.program import Line, Program, Statement, turns_of
+from symroof.model.sliding import NAME
 from symroof.symbols import symbol
 
 # The function whose rows are the surroundings of pixels.
-WINDOWS = "windows"
 
 
 def tokens_of(program: Program) -> Expr | None:
@@ -44,7 +44,7 @@ def served_of(program: Program) -> Expr | None:
     rows = {frozenset(_own(program, one.operands)) - held for one in weighed}
     shared_out = any(set.intersection(*(set(t.labels) for t in (*one.operands, one.result))) for one in weighed)
     functions = (line.statement.function for line in program.forward)
-    pixels = any(function is not None and function.name == WINDOWS for function in functions)
+    pixels = any(function is not None and function.name == NAME for function in functions)
     return None if pixels or shared_out or len(rows) != 1 else tokens_of(program)
 
 

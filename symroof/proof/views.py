@@ -22,6 +22,8 @@ from symroof.proof.script import Script
 Seen = Mapping[str, tuple[tuple[str, str], ...]]
 # As many chips as are played; the sizes that are put in are multiples of them.
 CHIPS, MULTIPLES = (2, 3), (2, 1, 3)
+# The widest stride of a window.
+STRIDES = 64
 # More elements than these are not gone through.
 MOST = 200_000
 
@@ -55,6 +57,8 @@ def require_room(script: Script, exact: Exact) -> None:
         return
     cut: dict[tuple[str, str], list[str]] = {}
     for act in script.acts:
+        if act.function == "windows" and not act.back:
+            _require_places(script.array[act.operands[0]].labels, script.array[act.result].labels, exact)
         labels = script.array[act.result].labels
         if act.back or act.laid not in (SLICE, CONCAT):
             continue
@@ -72,6 +76,26 @@ def require_room(script: Script, exact: Exact) -> None:
         if not left.is_zero() and not exact.is_positive(left, strict=False):
             raise CheckError(f"nothing says that {name} has room for its slices along {whole}")
     vars(script)["room"] = True
+
+
+def _require_places(own: tuple[str, ...], made: tuple[str, ...], exact: Exact) -> None:
+    """Windows are at every so many places: with sizes put in there are as many as there are starts, or as fit within."""
+    new, lost = [x for x in made if x not in own], [x for x in own if x not in made]
+    taps = new[len(lost) :]
+    for place, whole in zip(new, lost, strict=False):
+        before = made[: made.index(taps[0])][-len(taps) :] if taps else ()
+        width = taps[before.index(place)] if place in before else "1"
+        labels = (whole, place, width)
+        there = [exact.rational(number(int(x)) if x.isdigit() else Name(x)) for x in labels]
+        names = sorted({name for value in there for name in value.names})
+        found: set[int] | None = None
+        for step in (5, 7, 11):
+            point = {name: Fraction(step + 2 * i) for i, name in enumerate(names)}
+            n, starts, wide = (value.above.at(point) / value.below.at(point) for value in there)
+            fits = {s for s in range(1, STRIDES + 1) if s * starts == n or (wide >= 1 and (n - wide) / s + 1 == starts)}
+            found = fits if found is None else found & fits
+        if not found:
+            raise CheckError(f"there are no {place} windows over {whole}")
 
 
 def _beyond(labels: tuple[str, ...], others: tuple[str, ...]) -> str:

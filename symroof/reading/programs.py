@@ -32,6 +32,7 @@ from dataclasses import replace
 
 from symroof.errors import ModelError, ReadingError, suggestion
 from symroof.formula import Formula, names
+from symroof.model import sliding
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
@@ -146,12 +147,10 @@ class ProgramReader(MaskReader):
     def _require_whole(self, program: Program) -> None:
         """What is rearranged keeps its elements; what slides over windows keeps its dimensions."""
         for function, tensor, stated, place in self.reshaped:
-            lost = [label for label in tensor.labels if label not in stated.labels]
             more = program.resolved(tensor.elements) - program.resolved(stated.elements)
-            if function.name == "windows" and lost:
-                shown = f"the windows of {tensor} have its {', '.join(lost)} too"
-                raise self.error(shown, "the dimensions of a place, then those of the filter", token=place)
-            if function.name != "windows" and more.expand() != 0:
+            if function.name == sliding.NAME:
+                self._require_places(program, tensor, stated, place)
+            elif more.expand() != 0:
                 shown = f"{tensor} and {stated} do not have as many elements"
                 hint = "say which sizes are equal: where S = T"
                 raise self.error(shown, "the same elements in other dimensions", hint, token=place)

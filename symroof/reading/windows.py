@@ -1,4 +1,4 @@
-"""Masks and their windows: what the sizes of a program have to say of them."""
+"""Masks and their windows, and windows that slide over places: what the sizes of a program have to say of them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,30 @@ from dataclasses import replace
 from sympy import Expr
 
 from symroof.algebra.rational import sign_of
+from symroof.model.dtype import Tensor
 from symroof.model.nodes import Mask, sized
 from symroof.model.program import Node, Program, Statement
+from symroof.model.sliding import slides_of, stride_of
 from symroof.reading.scanner import Token
 from symroof.reading.statements import StatementReader
 from symroof.symbols import symbol
 
 
 class MaskReader(StatementReader):
-    """Reads statements, and holds the masks of products against the sizes of a program."""
+    """Reads statements, and holds the masks of products, and windows that slide, against the sizes of a program."""
+
+    def _require_places(self, program: Program, tensor: Tensor, stated: Tensor, token: Token) -> None:
+        """What slides over windows keeps its dimensions, or has every few of their places."""
+        slides = slides_of(tensor.labels, stated.labels)
+        if slides is None:
+            lost = ", ".join(label for label in tensor.labels if label not in stated.labels)
+            shown = f"the windows of {tensor} have its {lost} too, or so many places of it"
+            raise self.error(shown, "the dimensions of a place, then those of the filter", token=token)
+        for slide in slides:
+            if slide.strided and stride_of(program, slide) is None:
+                whole, places = slide.whole, slide.places
+                shown = f"nothing says that there is a window at every few places of {whole}: {places} of them"
+                raise self.error(shown, f"where {whole} = 2*{places}, or another whole number", token=token)
 
     def _require_masks(self, program: Program) -> None:
         """A mask has at least as many columns as rows, whatever the sizes are: its last row meets all of them."""
