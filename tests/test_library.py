@@ -241,6 +241,7 @@ def test_a_vision_transformer_has_the_parameters_that_are_published():
     }
     found = sr.derive("vit", on="h100", at=sizes)
     assert found.value("params") == 86_567_656 - 768
+    assert found.value("size(i)") == 2 * 224 * 224 * 3
     T, D, F = 14 * 14 + 1, 768, 3072
     layer = T * (4 * D * D + 2 * D * F) + 2 * T * T * D
     assert found.value("flops") == 2 * (196 * 16 * 16 * 3 * D + 12 * layer + D * 1000)

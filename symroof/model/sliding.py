@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symroof.algebra.rational import cancelled
 from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.nodes import Statement, sized
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from symroof.model.program import Program
 
 NAME = "windows"
-# The widest stride that is looked for where no window lacks anything.
+# The widest stride that is looked for.
 WIDEST = 64
 
 
@@ -60,12 +59,9 @@ def slides_of(operand: tuple[str, ...], result: tuple[str, ...]) -> tuple[Slide,
 def stride_of(program: Program, slide: Slide) -> int | None:
     """Every how many places there is a window, as the sizes say; None where they do not."""
     whole, places = (program.resolved(sized(label)) for label in (slide.whole, slide.places))
-    ratio = cancelled(whole / places)
-    if ratio.is_Integer and ratio >= 1:
-        return int(ratio)
     taps = program.resolved(sized(slide.taps or "1"))
-    apart = (s for s in range(1, WIDEST + 1) if (whole - s * (places - 1) - taps).expand() == 0)
-    return next(apart, None)
+    each = ((s, left) for s in range(1, WIDEST + 1) for left in (whole - s * places, whole - s * (places - 1) - taps))
+    return next((s for s, left in each if left.expand() == 0), None)
 
 
 def slid(statement: Statement) -> tuple[Slide, ...]:
