@@ -48,6 +48,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
     "reciprocal": lambda x, axis: 1 / x,
     "rsqrt": lambda x, axis: x**-0.5,
     "gelu": _gelu,
+    "relu": lambda x, axis: np.maximum(x, 0),
     "silu": lambda x, axis: x / (1 + np.exp(-x)),
     "sigmoid": lambda x, axis: 1 / (1 + np.exp(-x)),
     "convert": lambda x, axis: x.copy(),
@@ -371,6 +372,9 @@ class Interpreter:
         if statement.function is not None and statement.function.name.rstrip("'") in ("slice", "concat", "append"):
             self.applied[statement.name] = 0
             return self._laid(statement, arrays, shape)
+        if statement.function is not None and statement.function.name.rstrip("'") == "windows":
+            self._take(statement, arrays[0], -1)
+            return self._slid(statement, arrays[-1], shape)
         if statement.function is not None and statement.function.name.rstrip("'") == "view":
             self.applied[statement.name] = 0
             return arrays[0].reshape([self._size(label) for label in statement.result.labels])
@@ -440,6 +444,43 @@ class Interpreter:
         new = self._spread(arrays[1], operands[1], target, grown)
         cache[tuple(slice(-new.shape[i], None) if x == grown else slice(None) for i, x in enumerate(target))] = new
         return cache
+
+    def _slid(self, statement: Statement, array: np.ndarray, shape: list[int]) -> np.ndarray:
+        """Windows place by place and tap by tap, zeros around; or the gradient of each, added to where it came from."""
+        every, undone = {s.name: s for s in statements(self.program.body)}, statement.undone
+        forward = every[undone.statement] if undone is not None else statement
+        own, made = forward.operands[0].labels, forward.result.labels
+        new, lost = [x for x in made if x not in own], [x for x in own if x not in made]
+        taps = new[len(lost) :]
+        before = made[: made.index(taps[0])][-len(taps) :] if taps else new
+        whole = dict(zip(new, lost, strict=False))
+        ways = []
+        for i, place in enumerate(before):
+            n, p, k = self._size(whole.get(place, place)), self._size(place), self._size(taps[i]) if taps else 1
+            s = next(s for s in range(1, n + 1) if n in (s * p, s * (p - 1) + k))
+            around = max(s * (p - 1) + k - n, 0) // 2 if s * p == n else 0
+            at = [(a, t, a * s - around + t) for a in range(p) for t in range(k)]
+            ways.append(
+                [(place, a, taps[i] if taps else "", t, whole.get(place, place), x) for a, t, x in at if 0 <= x < n]
+            )
+        back, done = undone is not None, np.zeros(shape)
+        target = statement.result.labels
+        image = own if not back else target
+        windows = statement.operands[-1].labels if back else target
+        for way in tuples(*ways):
+            there = {label: i for place, a, tap, t, *_ in way for label, i in ((place, a), (tap, t)) if label}
+            here = {label: x for *_, label, x in way}
+            seen = tuple(there.get(label, slice(None)) for label in windows)
+            pixel = tuple(here.get(label, slice(None)) for label in image)
+            rest = [
+                [label for label in labels if label not in places]
+                for labels, places in ((image, here), (windows, there))
+            ]
+            if back:
+                done[pixel] += _aligned(array[seen], tuple(rest[1]), tuple(rest[0]))
+            else:
+                done[seen] = _aligned(array[pixel], tuple(rest[0]), tuple(rest[1]))
+        return done
 
     def _beyond(self, labels: tuple[str, ...], others: tuple[str, ...]) -> int:
         """How long a part is: one place where it has no dimension of its own."""

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from test_gate import _nothing_is_remembered  # noqa: F401 (a fixture)
-from test_training import trained
+from test_training import counted, require_differences, trained
 
 import symroof as sr
 from symroof.errors import CheckError, ModelError, ReadingError
@@ -68,6 +68,28 @@ def test_a_convolution_in_loops(kind):
         assert put(forward["reads(w)"], **sizes) == 2 * 2 * P * Q * 3
     for training in (False, True):
         assert sr.derive(text, on="h100", training=training).counts()["sampled"] == 0
+
+
+NETWORKS = {
+    "a filter": TEXT.format("U = P/2, V = Q/2"),
+    "without zeros": TEXT.format("P = 2*U + R - 2, Q = 2*V + S - 2"),
+    "every place": TEXT.format("U = P, V = Q")
+    .replace("bf16[N, U, V", "bf16[N, P, Q")
+    .replace("where U = P, V = Q; ", ""),
+    "written out": TEXT.format("U = P/2, V = Q/2").replace("fuse { ", "").replace(" }", ""),
+    "one way": "input x: bf16[N, P, C]; weight f: bf16[K, R, C]; where U = P/3; fuse { w = windows(x) -> bf16[N, U, R, C]; y = w * f -> bf16[N, U, K] }",
+    "every second place": "input x: bf16[N, P, Q, C]; weight f: bf16[C, K]; where U = P/2, V = Q/2; w = windows(x) -> bf16[N, U, V, C]; y = w * f -> bf16[N, U, V, K]",
+    "two of them": "input x: bf16[N, P, C]; weight f: bf16[C, R, K]; weight g: bf16[K, S, J]; where U = P/2, V = U/2; "
+    "fuse { w = windows(x) -> bf16[N, U, R, C]; y = w * f -> bf16[N, U, K] }; a = gelu(y); fuse { v = windows(a) -> bf16[N, V, S, K]; z = v * g -> bf16[N, V, J] }",
+    "the mean of taps": "input x: bf16[N, P, C]; weight f: bf16[C, K]; where U = P/2; fuse { w = windows(x) -> bf16[N, U, R, C]; p = mean(w, R) }; y = p * f -> bf16[N, U, K]",
+    "each channel": "input x: bf16[N, P, Q, C]; weight f: bf16[R, S, C]; where U = P/2, V = Q/2; fuse { w = windows(x) -> bf16[N, U, V, R, S, C]; y = w * f -> bf16[N, U, V, C] }",
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_gradients_are_those_of_finite_differences(name):
+    require_differences(trained(NETWORKS[name]), sizes={"P": 12, "Q": 4, "R": 3, "S": 2})
+    assert {step.check.status for step in counted(NETWORKS[name])} == {"proved"}
 
 
 def test_pooling_compares_or_adds_up_the_taps():

@@ -104,9 +104,13 @@ def _called(path):
     return path.removesuffix(".weight").replace(".", "_")
 
 
-@pytest.mark.parametrize("name", [*MODULES, "Encoder", "Pixels"])
+@pytest.mark.parametrize("name", [*MODULES, "Encoder", "Pixels", "Stem"])
 def test_a_program_is_read_back_derived_and_trained(name):
-    more = {"Encoder": ({"x": "bf16[B, T, N*H]"}, "N*H, N, F"), "Pixels": ({"x": "bf16[N, C, P, Q]"}, "C, K")}
+    more = {
+        "Encoder": ({"x": "bf16[B, T, N*H]"}, "N*H, N, F"),
+        "Pixels": ({"x": "bf16[N, C, P, Q]"}, "C, K"),
+        "Stem": ({"x": "bf16[N, C, 4*P, 4*Q]"}, "C, K"),
+    }
     shapes, init = (MODULES | more)[name]
     text = written(getattr(ms, name), shapes, init=init)
     program = read_program(text)
@@ -173,6 +177,13 @@ def test_a_class_may_be_a_function_of_the_table():
     text = written(ms.Normed, *[MODULES["Normed"][0]], init="D, F", functions={"RMSNorm": "rms_norm"})
     assert "rms_norm(x, norm)" in text
     assert "rsqrt" in written(ms.Normed, MODULES["Normed"][0], init="D, F")
+
+
+def test_a_stride_that_does_not_divide_a_size_is_told():
+    shapes = {"input": "bf16[N, C, P, Q]"}
+    with pytest.raises(TracingError, match="every 5th place of a size that was"):
+        written(torch.nn.Conv2d, shapes, init="C, K, 5, 5")
+    assert "windows(x)" in written(torch.nn.Conv2d, {"input": "bf16[N, C, 5*P, 5*Q]"}, init="C, K, 5, 5")
 
 
 def test_a_module_with_numbers_gets_names():

@@ -157,9 +157,12 @@ def counted(text: str, **options):
     return traffic(work(begun(read_problem({"operation": text, "training": True} | options)))).steps
 
 
-def run(program: Program, seed: int = 0) -> tuple[Interpreter, dict[str, int], dict[str, list[np.ndarray]]]:
+def run(
+    program: Program, seed: int = 0, fixed: dict[str, int] | None = None
+) -> tuple[Interpreter, dict[str, int], dict[str, list[np.ndarray]]]:
     random = Random(seed)
     sizes = {name: random.choice((1, 2, 2, 3)) for name in program.dimensions}
+    sizes |= {name: size for name, size in (fixed or {}).items() if name in sizes}
     for name, formula in program.where.items():
         sizes[name] = int(at(expression(formula), sizes))
     found = interpreter(program, sizes, seed)
@@ -262,9 +265,9 @@ def random_program(seed: int) -> str:
     return "\n".join((*heads, *declared, *where, *body))
 
 
-def require_differences(program, seed=3, tolerance=1e-4):
+def require_differences(program, seed=3, tolerance=1e-4, sizes=None):
     """The gradients that a program makes are those of finite differences, and everything is counted in loops."""
-    found, sizes, given = run(program, seed)
+    found, sizes, given = run(program, seed, sizes)
     expected = differences(program, sizes, found.declared, given)
     assert expected.keys() == found.gradients.keys()
     for key, gradient in expected.items():

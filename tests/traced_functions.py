@@ -86,6 +86,26 @@ def convolved(x, k):
     return jax.nn.relu(y)
 
 
+def strided(x, k, m):
+    image = ("NHWC", "HWIO", "NHWC")
+    y = jax.lax.conv_general_dilated(x, k, (2, 2), "SAME", dimension_numbers=image)
+    return jax.lax.conv_general_dilated(jax.nn.relu(y), m, (2, 1), "SAME", dimension_numbers=image)
+
+
+def within(x, k):
+    return jax.lax.conv_general_dilated(x, k, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+def two_states(x, m, W, V):
+    def turn(states, weights):
+        x, m = states
+        m = m + jax.nn.gelu(x @ weights[0]) @ weights[1]
+        return (x * m, m), None
+
+    (x, m), _ = jax.lax.scan(turn, (x, m), (W, V))
+    return x, m
+
+
 def normed(x, g, b):
     m = x.mean(-1, keepdims=True)
     v = ((x - m) ** 2).mean(-1, keepdims=True)

@@ -153,6 +153,16 @@ class Pixels(nn.Module):
         return F.relu(self.filters(x))
 
 
+class Stem(nn.Module):
+    def __init__(self, c, k):
+        super().__init__()
+        self.first = nn.Conv2d(c, k, 3, stride=2, padding=1, bias=False)
+        self.second = nn.Conv2d(k, k, 2, stride=2)
+
+    def forward(self, x):
+        return self.second(torch.relu(self.first(x)))
+
+
 class Dropped(nn.Module):
     def __init__(self, d):
         super().__init__()

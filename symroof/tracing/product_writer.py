@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from symroof.tracing.jaxprs import user_frame
 from symroof.tracing.part_writer import PartWriter
 from symroof.tracing.program_lines import Label, Value, long_name
-from symroof.tracing.traced import Array, Constant, Equation
+from symroof.tracing.traced import Array, Constant, Equation, TracingError
 
 
 class ProductWriter(PartWriter):
@@ -68,7 +69,8 @@ class ProductWriter(PartWriter):
         return made
 
     def _convolved(self, equation: Equation, operands: Sequence[Value | Constant]) -> Value | None:
-        """A convolution with a place for each pixel: its windows stay on the chip."""
+        """A convolution with a place for every pixel, every few pixels, or where no window reaches over the border: its windows stay
+        on the chip."""
         image, filters = operands
         params, result = equation.params, equation.results[0]
         if not isinstance(image, Value) or not isinstance(filters, Value) or None in (*image.labels, *filters.labels):
@@ -77,13 +79,22 @@ class ProductWriter(PartWriter):
         pixels = [shapes[0][i] for i in numbers.lhs_spec[2:]]
         places = [result.shape[i] for i in numbers.out_spec[2:]]
         plain = {
-            *params["window_strides"],
             *params["lhs_dilation"],
             *params["rhs_dilation"],
             params["feature_group_count"],
             1,
         }
-        if pixels != places or len(plain) > 1 or params["batch_group_count"] != 1:
+        strides = params["window_strides"]
+        fit = all(
+            {a - s * b for a, b in zip(n, there, strict=True)} == {0} or s == 1
+            for n, there, s in zip(pixels, places, strides, strict=True)
+        )
+        rests = [(a, s) for n, s in zip(pixels, strides, strict=True) for a in n if s > 1 and a % s]
+        if rests and len(plain) == 1:
+            (drawn, step), where = rests[0], str(user_frame(equation.frames) or "the function")
+            shown = f"{where}: a convolution takes every {step}th place of a size that was {drawn}, which is no multiple"
+            raise TracingError(shown, expected=f"multiples in the shapes, as in x=bf16[N, {step}*P, {step}*Q, C]")
+        if not fit or len(plain) > 1 or params["batch_group_count"] != 1:
             return None
         batch, channels, *spatial = (str(image.labels[i]) for i in numbers.lhs_spec)
         own, inner, *size = (str(filters.labels[i]) for i in numbers.rhs_spec)
@@ -92,14 +103,19 @@ class ProductWriter(PartWriter):
             names[own] = self.sizes.another(self.sizes.root(own), (batch, channels, *spatial, own, inner, *size))
             own = names[own]
         filters = self._renamed(filters, names, equation.frames)
+        where, starts = str(user_frame(equation.frames) or "the function"), list[str]()
+        for pixel, n, there in zip(spatial, pixels, places, strict=True):
+            start = pixel if there == n else self.sizes.of(there, where)
+            taken = (batch, own, *spatial, *size, channels, *starts)
+            starts.append(start if start == pixel or start not in taken else self.sizes.another(start, taken))
         labels: list[Label] = [None] * len(result.shape)
-        for place, label in zip(numbers.out_spec, (batch, own, *spatial), strict=True):
+        for place, label in zip(numbers.out_spec, (batch, own, *starts), strict=True):
             labels[int(place)] = label
         windows = replace(result, dtype=long_name(self.tensors[image.tensor][0]))
         made: list[Value] = []
 
         def body() -> None:
-            seen = self._say("windows({})", (image,), windows, (batch, *spatial, *size, channels), equation.frames)
+            seen = self._say("windows({})", (image,), windows, (batch, *starts, *size, channels), equation.frames)
             made.append(self._say("{} * {}", (seen, filters), result, labels, equation.frames))
 
         self._braced("fuse", body)
