@@ -183,7 +183,7 @@ def test_a_stride_that_does_not_divide_a_size_is_told():
     shapes = {"input": "bf16[N, C, P, Q]"}
     with pytest.raises(TracingError, match="every 5th place of a size that was"):
         written(torch.nn.Conv2d, shapes, init="C, K, 5, 5")
-    assert "windows(x)" in written(torch.nn.Conv2d, {"input": "bf16[N, C, 5*P, 5*Q]"}, init="C, K, 5, 5")
+    assert "windows(input)" in written(torch.nn.Conv2d, {"input": "bf16[N, C, 5*P, 5*Q]"}, init="C, K, 5, 5")
 
 
 def test_a_module_with_numbers_gets_names():
