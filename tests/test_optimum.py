@@ -12,7 +12,7 @@ import symroof as sr
 from symroof.algebra.optima import least_maximum, least_sum
 from symroof.algebra.roots import root_near
 from symroof.derivation.meanings import ledger_of
-from symroof.errors import AlgebraError, CheckError, SymroofError
+from symroof.errors import AlgebraError, CheckError, ReadingError, SymroofError
 from symroof.formula import Compare, Name, Quotient, Verdict, number
 from symroof.proof.check import check
 from symroof.proof.ledger import Ledger
@@ -365,3 +365,18 @@ def test_claims_name_the_same_place(body):
     judged = json.loads(sr.verify({"let": let, "claims": claims}).to_json())["files"][0]["judgements"]
     assert [one["verdict"] for one in judged][:2] == ["holds", "holds"]
     assert judged[2]["good"] is False
+
+
+@pytest.mark.parametrize("name", ["sent", "flops_per_chip", "bytes_per_chip"])
+def test_what_a_problem_does_not_have_is_no_name_of_a_question(name):
+    """On a switch nothing is sent over an axis of its own, and one chip has no part of the work: neither is a free name."""
+    alone = {"operation": "matmul", "hardware": "tpu-v5p"}
+    switched = {"operation": "weight-stationary", "hardware": "tpu-v5p", "mesh": "X, Y on ICI switch"}
+    for problem, over in ((alone, "B"), (switched, "X")):
+        if problem is switched and name != "sent":
+            continue
+        for question in (f"{name} + {over}", f"{name}({over}) + {over}"):
+            with pytest.raises(ReadingError, match=f"unknown name '{name}'"):
+                sr.derive(problem, minimize=question, over=over)
+        with pytest.raises(ReadingError, match=f"unknown name '{name}'"):
+            sr.derive(problem, solve=f"{name} = 3", solve_for="D")

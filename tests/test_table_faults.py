@@ -408,7 +408,7 @@ SAFE = {
     "library.AXPY": "a part of LIBRARY", "library.SOFTMAX_KINDS": "a part of LIBRARY", "library.RMS_NORM_KINDS": "a part of LIBRARY", "library.TILED": "a part of LIBRARY",
     "mesh_axes.HANDED": "names of collectives, which the second engine plays", "stages.BUBBLE": "the name of a quantity", "stages.SCHEDULES": "words of a problem",
     "mesh_axes.WIRINGS": "words of a mesh", "nodes.ROLES": "words of a program",
-    "operation.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.DERIVED": "names of TABLE", "quantities.MOVED": "names of AT_SIZES",
+    "operation.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.SPOKEN": "names of TABLE", "quantities.DERIVED": "names of TABLE", "quantities.MOVED": "names of AT_SIZES",
     "quantities.TIMES": "a part of UNITS", "quantities.DURATIONS": "a part of UNITS", "quantities.STORAGE": "a part of UNITS", "quantities.BIT_RATES": "a part of UNITS", "quantities.WORK": "a part of UNITS", "quantities.COUNTS": "a part of UNITS",
 }  # fmt: skip
 EVERY = [(table, *row) for table, rows in FAULTS.items() for row in rows]

@@ -18,6 +18,8 @@ from symroof.derivation.layout import is_negative
 from symroof.derivation.solving import Optimum, lines, optimum_of
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Quotient, Sum, names, number, product
+from symroof.model.quantities import Exponents, exponents, unit_of_amount
+from symroof.model.units import Unlike, unit_of_formula
 from symroof.proof.minima import Optimal, Slope, parted
 from symroof.proof.radicals import Leads
 from symroof.proof.step import Reason, Step
@@ -256,10 +258,26 @@ def _value(ground: Ground, asked: Asked) -> Formula:
     return Call("max", parts) if asked.maximum else Sum(parts)
 
 
+def _may_be_time(ground: Ground, body: Formula) -> bool:
+    """Whether a formula is a number of seconds, as far as the units of its quantities tell."""
+
+    def of_name(name: str) -> Exponents | None:
+        if name in ground.let:
+            return unit_of_formula(ground.let[name], of_name, True, bare=False)
+        unit = ground.figures[name].unit if name in ground.figures else unit_of_amount(name)
+        return exponents(unit or "1") if unit or symbol(name) in ground.least_one else None
+
+    try:
+        unit = unit_of_formula(body, of_name, True, bare=False)
+    except Unlike:
+        return True  # what has no unit is no time either, and nobody is told so here
+    return unit is None or unit == exponents("s")
+
+
 def compute_bound(ground: Ground, asked: Asked) -> tuple[Ground, Asked]:
     """Where the arithmetic takes longer than the least value, solved for one size."""
     found, math = asked.found, ground.quantities.get(T_MATH.name)
-    if math is None or found.way or (found.constant and not asked.maximum):
+    if math is None or found.way or (found.constant and not asked.maximum) or not _may_be_time(ground, asked.body):
         return ground, asked
     equation = {} if asked.sharing is None else {symbol(asked.sharing.other): asked.sharing.end / asked.x}
     math = cancelled(ground.value(T_MATH).subs(equation))

@@ -57,6 +57,8 @@ TABLE: Mapping[str, Quantity] = {
 }
 # No dimension may take one of these names.
 QUANTITIES = tuple(name for name in TABLE if name != "flops_exact")
+# Those that any operation has: the others are of chips of a mesh, or of a network that is asked about.
+SPOKEN = tuple(name for name in QUANTITIES if name not in ("flops_per_chip", "bytes_per_chip", "sent"))
 # What only programs have, with its unit: stocks, work of the passes, what one chip of a mesh holds and does.
 OF_PROGRAMS: Mapping[str, str] = {
     "params": "1",

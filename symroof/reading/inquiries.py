@@ -11,7 +11,7 @@ from symroof.errors import ReadingError, about, require_one_of
 from symroof.formula import KEYWORDS, Compare, Formula, names
 from symroof.model.hardware import Accelerator
 from symroof.model.program import Program
-from symroof.model.quantities import QUANTITIES, TOKENS
+from symroof.model.quantities import SPOKEN, TOKENS
 from symroof.model.resources import time_names
 from symroof.model.tokens import served_of
 from symroof.proof.exact import ORDER
@@ -37,7 +37,7 @@ def names_of(
 ) -> tuple[str, ...]:
     """Every name that a question about an operation can speak of."""
     named = of_programs(operation, hardware, options)
-    return (*sizes, *named, *symbols, *QUANTITIES, *let, *figure_names(hardware))
+    return (*sizes, *named, *symbols, *SPOKEN, *let, *figure_names(hardware))
 
 
 def of_programs(operation: Program, hardware: Accelerator | None, options: Mapping[str, Any]) -> tuple[str, ...]:

@@ -78,12 +78,7 @@ class ProductWriter(PartWriter):
         numbers, shapes = params["dimension_numbers"], [o.shape for o in equation.operands if isinstance(o, Array)]
         pixels = [shapes[0][i] for i in numbers.lhs_spec[2:]]
         places = [result.shape[i] for i in numbers.out_spec[2:]]
-        plain = {
-            *params["lhs_dilation"],
-            *params["rhs_dilation"],
-            params["feature_group_count"],
-            1,
-        }
+        plain = {*params["lhs_dilation"], *params["rhs_dilation"], params["feature_group_count"], 1}
         strides = params["window_strides"]
         fit = all(
             {a - s * b for a, b in zip(n, there, strict=True)} == {0} or s == 1
@@ -92,7 +87,9 @@ class ProductWriter(PartWriter):
         rests = [(a, s) for n, s in zip(pixels, strides, strict=True) for a in n if s > 1 and a % s]
         if rests and len(plain) == 1:
             (drawn, step), where = rests[0], str(user_frame(equation.frames) or "the function")
-            shown = f"{where}: a convolution takes every {step}th place of a size that was {drawn}, which is no multiple"
+            shown = (
+                f"{where}: a convolution takes every {step}th place of a size that was {drawn}, which is no multiple"
+            )
             raise TracingError(shown, expected=f"multiples in the shapes, as in x=bf16[N, {step}*P, {step}*Q, C]")
         if not fit or len(plain) > 1 or params["batch_group_count"] != 1:
             return None

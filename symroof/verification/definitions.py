@@ -11,7 +11,7 @@ from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import CheckError, ModelError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
-from symroof.model.quantities import DERIVED, QUANTITIES, TABLE, TOKENS, meaning, unit_of_amount
+from symroof.model.quantities import DERIVED, SPOKEN, TABLE, TOKENS, meaning, unit_of_amount
 from symroof.model.resources import MATH, VECTOR, every_time
 from symroof.model.statement_costs import amounts as amounts_of_program
 from symroof.model.statement_costs import busy_links, sent_over
@@ -26,7 +26,6 @@ from symroof.verification.context import Context
 THEORY: Mapping[str, Formula] = {name: formula for name in DERIVED if (formula := meaning(name)) is not None}
 UNITS = {name: row.unit for name, row in TABLE.items() if name not in DERIVED}
 # The quantities that a claim can name; those of one chip are what a derivation calls them.
-SPOKEN = tuple(name for name in QUANTITIES if name not in ("flops_per_chip", "bytes_per_chip", "sent"))
 
 
 def context_of(exercise: Exercise) -> Context:

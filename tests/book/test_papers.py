@@ -1,12 +1,14 @@
 """Formulas that papers print, derived: activations, states of an optimizer, FLOPs for each token, exchanges of a layer."""
 
 import pytest
+import sympy
 from test_training import at
 
 import symroof as sr
 from symroof.model.statement_costs import amounts
 from symroof.model.training import in_training
 from symroof.reading.programs import read_program
+from symroof.symbols import expression
 
 # A layer of a GPT: attention with N heads of H that is not fused, an MLP of four times the width.
 BLOCK = """
@@ -117,6 +119,21 @@ def test_the_traffic_of_attention():
     assert (plain.cost().bytes - (8 * n * d + 4 * n**2)).expand() == 0
     assert (fused.cost().bytes - 8 * n * d).expand() == 0
     assert (plain.cost().flops - fused.cost().flops).expand() == 0
+
+
+def test_the_best_split_of_weights_that_stay_where_they_are():
+    """Pope et al., arXiv:2211.05102, section 3.2.2: of a feedforward layer of four times the width, split both ways over N chips, the
+    exchanges are least where X = sqrt(N)/2 chips split the width and Y = 2 sqrt(N) the inner one, and fall as 1/sqrt(N)."""
+    asked = {"minimize": "sent(X) + sent(Y)", "over": "X", "subject": "X*Y = N", "assume": "F = 4D"}
+    found = sr.derive("weight-stationary", on="tpu-v5p", mesh="X, Y on ICI", **asked)
+    best = expression(found.answer.formula("optimum"))
+    assert (best - sympy.sqrt(sr.symbols.symbol("N")) / 2).simplify() == 0
+    at64 = sr.derive("weight-stationary", on="tpu-v5p", mesh="X, Y on ICI", **asked, at="N=64,B=512,D=16384")
+    shown = at64.to_text()
+    assert "sqrt(N)/2" in shown
+    assert "compute-bound there" not in shown  # bytes are no time to compare the arithmetic with
+    timed = sr.derive("weight-stationary", on="tpu-v5p", mesh="X, Y on ICI", **{**asked, "minimize": "T_X + T_Y"})
+    assert "compute-bound there" in timed.to_text()
 
 
 @pytest.mark.parametrize("chips", [4, 16])
