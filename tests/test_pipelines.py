@@ -281,6 +281,7 @@ REFUSED = {
         HEAD + f"repeat L over P as x = y {{ {BODY} }}; repeat 2 over P as y = z {{ z = silu(y) }}",
         "two repeats are shared out",
     ),
+    "over nothing": (LAYERS.replace("over P as", "over as"), "an axis of the mesh"),
     "shared and dealt": (LAYERS.replace("over P", "shared over P"), "the same in all turns"),
 }
 

@@ -333,6 +333,8 @@ class ProgramReader(MaskReader):
         if not self.accept("over"):
             return ""
         axis = self.take("word", "an axis of the mesh")
+        if axis.text == "as":
+            raise self.error(expected=f"an axis of the mesh, as in {word.text} L over P as x = y {{", token=axis)
         if around := next((outer for outer in self.inside if outer != "accumulate"), None):
             raise self.error(
                 f"a pipeline has no place in {_one(around)}", "microbatches around it, or nothing", token=word
