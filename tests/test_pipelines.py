@@ -52,6 +52,7 @@ PROGRAMS = {
     "nested": (NESTED, "P on ICI"),
     "fused": (FUSED, "P on ICI"),
     "made again": (AGAIN, "P on ICI"),
+    "one microbatch": (LAYERS.replace("accumulate M", "accumulate 1"), "P on ICI"),
     "one batch": (LAYERS.replace("accumulate M { ", "").removesuffix(" }"), "P on ICI"),
 }
 PER_CHIP = ("flops_per_chip", "ops_per_chip", "bytes_per_chip", "weights_per_chip", "gradients_per_chip")
@@ -201,7 +202,7 @@ def test_every_line_of_a_pipeline_is_proved_and_its_times_wait(name, training):
     found = program_of(name, training, mesh=mesh, at=sizes)
     assert found.counts()["sampled"] == 0
     program, bubble = found.setting.problem.operation, found.value("bubble")
-    many = 1 if name == "one batch" else NUMBERS["M"]
+    many = 1 if name.startswith("one ") else NUMBERS["M"]
     assert bubble == pytest.approx(3 / (many + 3))
     inside = resources.staged(program)
     groups = resources.times_of_groups(program, found.setting.rates)

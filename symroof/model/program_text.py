@@ -31,6 +31,7 @@ def spelled_backward(program: Program) -> tuple[str, ...]:
         return ()
     tensors = (f"# {key}: {', '.join(names)}" for key in ("keep", "regather") if (names := getattr(program, key)))
     said = (*tensors, *(("# reduce: each",) if program.each else ()))
+    said += ("# schedule: gpipe",) if program.stages and program.schedule == "gpipe" else ()
     given = (f"input {tensor.name}: {tensor}" for tensor in program.backward.incoming)
     return (*said, *given, *_body(program.backward.body, ""))
 

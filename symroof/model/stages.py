@@ -18,7 +18,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sympy import Expr, Integer, Min, Mul
+from sympy import Expr, Min, Mul
 
 from symroof.errors import ModelError
 from symroof.formula import Formula, Frozen, Name, Negative, Product, Quotient, Sum, number
@@ -54,7 +54,7 @@ class Pipeline(Frozen):
     @property
     def waits(self) -> bool:
         """Whether nothing but that there are enough microbatches says how many a stage holds."""
-        return self.schedule == SCHEDULES[0] and bool(self.around) and not self._counted
+        return self.schedule == SCHEDULES[0] and self.microbatches != 1 and not self._counted
 
     @property
     def _counted(self) -> bool:
@@ -64,7 +64,7 @@ class Pipeline(Frozen):
     def held(self) -> Expr:
         """The microbatches that the first stage has sent on and not got back: of at least as many as there are stages as many
         as these."""
-        if not self.around or self.schedule != SCHEDULES[0]:
+        if self.microbatches == 1 or self.schedule != SCHEDULES[0]:
             return self.microbatches
         return Min(self.microbatches, self.axis.size) if self._counted else self.axis.size
 
@@ -196,9 +196,3 @@ def _require_no_gradients(program: Program, repeat: Repeat) -> None:
                     f"{name} is used in all stages of {repeat.over}, and its gradient would be added over them",
                     expected=f"what the turns hand on, {', '.join(repeat.enters)}, or something without a gradient: frozen input {name}",
                 )
-
-
-def bubble_of(program: Program) -> Expr:
-    """The part of the time of the turns that a chip waits for; 0 without a pipeline."""
-    pipeline = pipeline_of(program)
-    return Integer(0) if pipeline is None else pipeline.bubble

@@ -49,7 +49,7 @@ class Options(TypedDict, total=False):
     ``functions`` the operations for each element of functions in programs, ``solve`` a relation between quantities that is
     to be solved for ``solve_for``, ``training`` whether the backward pass is part of it, ``keep`` weights that stay gathered
     for it on a mesh and ``regather`` what does not, ``reduce`` whether the gradients of microbatches are added up over the chips
-    after the ``last`` or after ``each``, ``config`` a config.json that has the sizes of a model, ``lang`` the language of pages: en, ko or zh.
+    after the ``last`` or after ``each``, ``schedule`` what the stages of a pipeline do first (1f1b, gpipe), ``config`` a config.json that has the sizes of a model, ``lang`` the language of pages: en, ko or zh.
     """
 
     assume: str | Iterable[str] | None
@@ -72,6 +72,7 @@ class Options(TypedDict, total=False):
     keep: str | Sequence[str] | None
     regather: str | Sequence[str] | None
     reduce: str | None
+    schedule: str | None
     statement: str | None
     lang: str | None
     solve: str | None
