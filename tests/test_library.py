@@ -210,6 +210,22 @@ def test_convolutions_count_a_product_for_each_tap_and_differ_in_where_windows_a
     assert found["writes"] == bf16((N, P, Q, K)) + windows
 
 
+def test_rows_are_routed_once_each_way():
+    """Every row is read k times for its experts and k times on its way back, and each expert has as many."""
+    B, D, E, k, F, H = 6, 4, 3, 2, 5, 7
+    c = B * k // E
+    sent = [(row + i) % E for row in range(B) for i in range(k)]  # a router that shares out evenly
+    assert {sent.count(expert) for expert in range(E)} == {c}
+    found = counted("routed-experts", B=B, D=D, E=E, k=k, F=F, H=H)
+    assert found["flops"] == (loops(B, D, E) + 3 * sum(loops(D, F) for _ in sent) + loops(B, k, D) + 3 * loops(B, D, H))
+    assert found["params"] == D * E + 3 * E * D * F + 3 * D * H
+    routed = len(sent) * D * 2
+    program = sr.derive("routed-experts", on="h100", at={"B": B, "D": D, "E": E, "k": k, "F": F, "H": H})
+    assert program.value("reads(xe)") == routed + 4 * len(sent)
+    assert program.value("writes(xe)") == routed == program.value("writes(y)")
+    assert program.value("size(x)") == 2 * B * D
+
+
 def test_a_bottleneck_halves_its_pixels():
     """Every second place alone has a window, and the places are counted one by one; the image is read whole for both ways."""
     N, P, Q, C, K, R, S, E, J = 2, 4, 6, 2, 3, 3, 3, 5, 7

@@ -256,6 +256,7 @@ COUNTED = {
     "window-attention": test_library.test_a_window_reads_what_it_meets,
     "latent-attention-decode": test_library.test_latents_are_read_once_for_all_heads,
     "microbatches": test_library.test_microbatches_read_their_weights_each,
+    "routed-experts": test_library.test_rows_are_routed_once_each_way,
     "resnet-block": test_library.test_a_bottleneck_halves_its_pixels,
     "vit": test_library.test_a_vision_transformer_has_the_parameters_that_are_published,
     "pipeline": test_library.test_a_pipeline_is_a_training_step_in_microbatches_and_stages,
