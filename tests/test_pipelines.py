@@ -254,6 +254,22 @@ def test_random_turns_in_stages(seed):
         assert stages.pipeline_of(found.setting.problem.operation) is not None
 
 
+@pytest.mark.parametrize(("schedule", "before", "behind"), [("1f1b", 4, 1), ("gpipe", 6, 6)])
+def test_what_stands_before_the_stages_waits_with_them(schedule, before, behind):
+    """What comes before them is kept for all that the first stage holds, what comes behind for one, unless all go forward first."""
+    sizes = {"B": 8, "C": 64, "D": 16, "F": 32, "L": 12, "M": 6}
+    found = sr.derive(WITH_ENDS, on="tpu-v5p", mesh="P=4", training=True, schedule=schedule, at=sizes)
+    each = {"t": 8 * 64, "y": 8 * 16}  # the rows of the embedding, and what the head is of
+    turns = 12 // 4 * 8 * (16 + 2 * 32)
+    assert found.value("saved_per_chip") == 2 * (before * (turns + each["t"]) + behind * each["y"])
+
+
+def test_a_sum_that_is_made_again_in_a_stage():
+    body = "recompute { h = x * W -> bf16[B, F]; f = h * V -> bf16[B, D]; n = x + f; y = silu(n) }"
+    found = sr.derive(LAYERS.replace(BODY, body), on="tpu-v5p", mesh="P on ICI", training=True)
+    assert found.counts()["sampled"] == 0
+
+
 def test_an_axis_of_one_chip_shares_nothing_out():
     sizes = {"B": 8, "D": 16, "F": 32, "M": 4, "L": 6}
     one = sr.derive(LAYERS, on="tpu-v5p", mesh="P=1", training=True, at=sizes)

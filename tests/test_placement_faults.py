@@ -162,7 +162,7 @@ FAULTS = {
     "one number of a row": ("model.placing.placed", moved(lambda m: replace(m, rows=1)), rows),
     "whole rows": ("model.placing.placed", moved(lambda m: replace(m, rows=None)), rows),
     "rows over another dimension": ("model.placing.placed", moved(lambda m: replace(m, over="B")), rows),
-    "one turn": ("model.chip_costs.turns_of", lambda f: lambda repeats: 1, repeated),
+    "one turn": ("model.chip_costs.turns_on_a_chip", lambda f: lambda repeats, size: 1, repeated),
     "a slow network inside": ("model.placing._Chips._by_link", slow_inside, networks),
     "a chip that multiplies more": ("model.chip_costs.chip_costs", costs(flops=lambda x: 2 * x, flops_exact=lambda x: 2 * x), sharded),
     "a chip that reads less": ("model.chip_costs.chip_costs", costs(loads=lambda x: tuple((name, amount / 2) for name, amount in x)), sharded),

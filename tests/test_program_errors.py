@@ -65,7 +65,7 @@ ERRORS = [
     (HEAD + LINE + "\nz = divide(y, «x»)", "x is bf16[B, D], and y has no D", "fit into bf16[B, F]"),
     (HEAD + LINE + "\nz = rearrange(y)«»", "z has no type", "z = rearrange(y) -> bf16[B, F]"),
     (HEAD + LINE + "\nz = rearrange(y) -> «bf16»[B, S]", "do not have as many elements", "where S = T"),
-    (HEAD + LINE + "\nz = windows(y) -> «bf16»[B, S]", "have its F too", "the filter"),
+    (HEAD + LINE + "\nz = windows(y) -> «bf16»[B, S]", "every few places of F", "where F = 2*S"),
     (HEAD + LINE + "\nz = lookup(W, «x»)", "names no rows", "int32[B, T]"),
     ("input x: bf16[]\ny = softmax(«x»)", "x has no rows", "a tensor with a dimension"),
     (HEAD + LINE + "\nz = «2»", "2 is a number", "y = 0.5 * x"),

@@ -22,10 +22,11 @@ def derived():
     for name in entries():
         for options in ({}, {"training": True}):
             try:
-                names = sr.derive(name, on="tpu-v5p", **options).setting.problem.names
+                problem = sr.derive(name, on="tpu-v5p", **options).setting.problem
             except SymroofError:
                 continue
-            at = {size: SIZES.get(size, 4096) for size in names}
+            at = {size: SIZES.get(size, 4096) for size in problem.names}
+            at |= dict.fromkeys(problem.operation.stages, 16)
             yield f"{name} {options}", sr.derive(name, on="tpu-v5p", at=at, **options)
 
 

@@ -24,7 +24,6 @@ TEXT = (
 KINDS = {
     (2, 3, 7): ("U = P/2, V = Q/2", lambda places: 2 * places),
     (2, 1, 3): ("P = 2*U, Q = 2*V", lambda places: 2 * places),
-    (2, 0, 1): ("U = P/2, V = Q/2", lambda places: 2 * places),
     (2, 0, 2): ("U = P/2, V = Q/2", lambda places: 2 * places),
     (4, 0, 4): ("U = P/4, V = Q/4", lambda places: 4 * places),
     (1, 0, 3): ("P = U + R - 1, Q = V + S - 1", lambda places: places + 2),
@@ -126,6 +125,20 @@ def test_sizes_that_tell_of_no_stride_are_refused(text):
     with pytest.raises(ReadingError) as error:
         read_program(text)
     assert REFUSED[text] in str(error.value)
+
+
+def test_no_place_is_read_that_no_window_has():
+    text = "input x: bf16[N, P, Q, C]; weight f: bf16[C, K]; where U = P/2, V = Q/2; fuse { w = windows(x) -> bf16[N, U, V, C]; y = w * f -> bf16[N, U, V, K] }"
+    found = sr.derive(text, on="h100", training=True, at="N=2,P=8,Q=6,C=3,K=4")
+    assert found.value("reads(w)") == 2 * 2 * (4 * 3) * 3
+    assert found.counts()["sampled"] == 0
+    filtered = TEXT.format("U = P/2, V = Q/2")
+    with pytest.raises(ModelError, match="leave places out"):
+        sr.derive(filtered, on="h100", at="N=2,P=8,Q=6,C=3,K=4,R=1,S=1")
+    one = sr.derive(filtered.replace("R, S", "1, 1"), on="h100", at="N=2,P=8,Q=6,C=3,K=4")
+    assert one.value("reads(w)") == 2 * 2 * (4 * 3) * 3
+    with pytest.raises(ReadingError, match="2 taps at every 4th place of P leave places out"):
+        read_program(TEXT.format("U = P/4, V = Q/4").replace("R, S", "2, 3"))
 
 
 def test_places_are_whole():

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from sympy import ceiling
 
 from symroof.errors import ModelError
-from symroof.model.sliding import slid
+from symroof.model.nodes import sized
+from symroof.model.sliding import slid, stride_of
 from symroof.symbols import rational, symbol
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ def require_dimensions(program: Program, values: Mapping[str, Fraction]) -> None
     slides = (slide for line in program.forward for slide in slid(line.statement))
     places = {label for slide in slides for label in (slide.whole, slide.places)}
     put = {symbol(name): rational(value) for name, value in values.items()}
+    for slide in (slide for line in program.forward for slide in slid(line.statement) if slide.taps):
+        stride, taps = stride_of(program, slide), program.resolved(sized(slide.taps)).subs(put)
+        if stride is not None and taps.is_Rational and taps < stride:
+            shown = f"{slide.taps} = {taps} taps at every {stride}th place of {slide.whole} leave places out"
+            raise ModelError(shown, expected="a filter that reaches to the next window, or windows without taps")
     for name in program.where.keys() & dimensions:
         value = program.definitions[symbol(name)]
         there = value.subs(put)

@@ -2,10 +2,10 @@
 
     windows(x) -> bf16[N, P, Q, R, S, C]    R by S taps around each place of P by Q
     windows(x) -> bf16[N, U, V, R, S, C]    the same at every s-th place, where P = s*U and Q = s*V
-    windows(x) -> bf16[N, U, V, C]          every s-th place alone
+    windows(x) -> bf16[N, U, V, C]          every s-th place alone, of which no more are read
 
 The places before the taps are those that these slide over. Zeros around fill up what a window lacks, so that there are P/s places;
-where P = s*(U - 1) + R no window lacks anything. What stands in the zeros counts as work.
+where P = s*(U - 1) + R no window lacks anything. What stands in the zeros counts as work. A filter reaches at least to the next window, so that all of x is read.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from symroof.formula import Frozen
 from symroof.model.nodes import Statement, sized
 
 if TYPE_CHECKING:
+    from symroof.model.dtype import Tensor
+    from symroof.model.functions import Function
     from symroof.model.nodes import Line
     from symroof.model.program import Program
 
@@ -54,6 +56,12 @@ def slides_of(operand: tuple[str, ...], result: tuple[str, ...]) -> tuple[Slide,
     if len(before) < len(taps) or not {*places} <= {*before}:
         return None
     return tuple(Slide(whole.get(place, place), place, tap) for place, tap in zip(before, taps, strict=True))
+
+
+def takes_places(function: Function, operand: Tensor, result: Tensor) -> bool:
+    """Whether a function takes every few places of a tensor, without a filter: of it no others are read."""
+    slides = slides_of(operand.labels, result.labels) if function.name == NAME else None
+    return bool(slides) and not any(slide.taps for slide in slides or ())
 
 
 def stride_of(program: Program, slide: Slide) -> int | None:

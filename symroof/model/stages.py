@@ -69,6 +69,24 @@ class Pipeline(Frozen):
         return Min(self.microbatches, self.axis.size) if self._counted else self.axis.size
 
 
+def kept_of(program: Program, pipeline: Pipeline, name: str, repeats: tuple[Repeat, ...]) -> Expr:
+    """Of how many microbatches a tensor is kept for the backward pass: of those that a stage holds, and so of what stands before the
+    stages; what stands behind them goes back at once, unless all go forward first."""
+    behind = pipeline.repeat not in repeats and _is_behind(program, pipeline, name)
+    return turns_of(()) if behind and pipeline.schedule == SCHEDULES[0] else pipeline.held
+
+
+def _is_behind(program: Program, pipeline: Pipeline, name: str) -> bool:
+    """Whether a tensor is made, or used first, when the last stage is done; or is what that leaves."""
+    if name in pipeline.repeat.leaves:
+        return True
+    lines = program.forward
+    ends = max(i for i, line in enumerate(lines) if pipeline.repeat in line.repeats)
+    made = next((i for i, line in enumerate(lines) if line.statement.name == name), None)
+    used = (i for i, line in enumerate(lines) if name in (str(t.name) for t in line.statement.operands))
+    return (next(used, len(lines)) if made is None else made) > ends
+
+
 def pipeline_of(program: Program) -> Pipeline | None:
     """That of a program on its mesh, where it has one; none on one chip."""
     found = next(_pipelines(program), None)

@@ -17,7 +17,7 @@ from symroof.model.operation import Operation
 from symroof.model.placing import kept_forms, summed_forms
 from symroof.model.program import NAMELESS, Line, Program, Repeat, turns_of
 from symroof.model.quantities import MOVED, STOCKS
-from symroof.model.stages import BUBBLE, pipeline_of, turns_on_a_chip
+from symroof.model.stages import BUBBLE, kept_of, pipeline_of, turns_on_a_chip
 from symroof.symbols import rational
 
 
@@ -162,8 +162,9 @@ def _held(program: Program) -> dict[str, Expr]:
     def held(stock: str, tensor: Tensor, repeats: tuple[Repeat, ...]) -> Expr:
         split = forms.get(stock, {}).get(str(tensor.name))
         each = tensor.bytes / Mul(*(size[axis] for _, axis in (split_of(tensor) if split is None else split)))
-        waiting = pipeline is not None and stock == "saved_per_chip" and pipeline.repeat in repeats
-        return each * turns_on_a_chip(repeats, size) * (pipeline.held if pipeline is not None and waiting else 1)
+        if pipeline is not None and stock == "saved_per_chip":
+            each *= kept_of(program, pipeline, str(tensor.name), repeats)
+        return each * turns_on_a_chip(repeats, size)
 
     return {name: Add(*(held(name, t, repeats) for t, repeats in tensors)) for name, tensors in stays.items()}
 
@@ -201,7 +202,7 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, tuple[Repeat, ...
         line, seen = one.line, one.tensor
         name = memory.root(str(seen.name))
         name = remade.get(name, name)
-        tensor = program.arrays[name] if name != seen.name else seen
+        tensor = program.arrays[name]
         if not line.backward or memory.whole(name) in stocks or name not in (*makers, *inputs):
             continue
         around = makers[name].repeats if name in makers else ()

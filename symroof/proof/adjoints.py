@@ -172,7 +172,7 @@ class _Machine:
             else:
                 moved = linear(act.kind, changes, labels, target)
             return linear(act.kind, values, labels, target), moved
-        if act.gathers:
+        if act.gathers and not act.reshapes:
             rows = looked_up(labels[0], labels[1], target, values[1])
             return [values[0][i] for i in rows], [changes[0][i] for i in rows]
         if act.laid == APPEND:
@@ -228,7 +228,7 @@ class _Machine:
     ) -> Numbers:
         """The gradient of one operand of a function."""
         gradient, place = values[-1], act.place
-        if undone.gathers:
+        if undone.gathers and not undone.reshapes:
             rows = looked_up(target, labels[0], labels[-1], values[0])
             found = [0] * size(target)
             for i, value in zip(rows, gradient, strict=True):

@@ -240,7 +240,7 @@ class OnEach(Evidence):
             (
                 run.size(name, exact)
                 * self._turned(turns, run, exact)
-                * self._in_flight(turns, exact)
+                * self._in_flight(name, turns, exact)
                 / self.meshed.chips(self._axes(name), exact)
                 for name, turns in run.stays()
             ),
@@ -252,11 +252,23 @@ class OnEach(Evidence):
         turns = tuple(turns)
         return run.turned(turns, exact) / self.meshed.stages(turns, exact)
 
-    def _in_flight(self, turns: Iterable[Turn], exact: Exact) -> Rat:
-        """Of how many microbatches a stage keeps what its turns have made for the backward pass, as the schedule is played."""
-        pipeline = self.meshed.pipeline
-        if self.what != "saved" or pipeline is None or pipeline[0] not in turns:
+    def _in_flight(self, name: str, turns: Iterable[Turn], exact: Exact) -> Rat:
+        """Of how many microbatches an array is kept for the backward pass, as the schedule is played: what the first stage has waits
+        for all that it has sent on, and so does what came before it; what the last one has left goes back next where that is the
+        schedule."""
+        pipeline, script = self.meshed.pipeline, self.meshed.script
+        if self.what != "saved" or pipeline is None:
             return Rat(ONE)
+        if pipeline[0] not in turns and self.meshed.schedule != "gpipe":
+            ahead = [act for act in script.acts if not act.back]
+            staged = [i for i, act in enumerate(ahead) if pipeline[0] in act.turns]
+            seen = [
+                i
+                for i, act in enumerate(ahead)
+                if name == act.result or (name not in script.act and name in act.operands)
+            ]
+            if min(seen) > max(staged) or name in pipeline[0].leaves:
+                return Rat(ONE)
         return in_flight(*self.meshed.counted(exact), self.meshed.schedule)
 
     def _axes(self, name: str) -> frozenset[str]:

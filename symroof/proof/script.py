@@ -68,7 +68,7 @@ class Script(Stored):
     def adds_batches(self, act: Act) -> bool:
         """Whether an act adds up what all microbatches give: the turns around it are those that have an array of their own of
         which it makes the gradient, and microbatches."""
-        if not act.back or act.undoes or act.kind != SUM or not any(turn.batch for turn in act.turns):
+        if not act.back or not act.of or act.undoes or act.kind != SUM or not any(turn.batch for turn in act.turns):
             return False
         own = {turn.place for turn in self.own_turns(act.of) if not turn.batch}
         before = self.array[act.operands[0]].role == "before"

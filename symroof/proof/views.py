@@ -58,7 +58,10 @@ def require_room(script: Script, exact: Exact) -> None:
     cut: dict[tuple[str, str], list[str]] = {}
     for act in script.acts:
         if act.function == "windows" and not act.back:
-            _require_places(script.array[act.operands[0]].labels, script.array[act.result].labels, exact)
+            own, made = script.array[act.operands[0]].labels, script.array[act.result].labels
+            _require_places(own, made, exact)
+            if act.gathers is not ({*made} - {*own} != set() and len({*made} - {*own}) == len({*own} - {*made})):
+                raise CheckError(f"{act.result} reads other places than its windows have")
         labels = script.array[act.result].labels
         if act.back or act.laid not in (SLICE, CONCAT):
             continue

@@ -11,6 +11,7 @@ from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
 from symroof.model.nodes import Mask
 from symroof.model.program import DIFFERENCE, EXCHANGE, MAXIMUM, PRODUCT, SUM, Statement
+from symroof.model.sliding import takes_places
 from symroof.reading.einsums import TIMES
 from symroof.reading.joins import LYING, JoinReader
 from symroof.reading.scanner import Token
@@ -50,6 +51,7 @@ class CallReader(JoinReader):
         place = self.following
         stated = self._type(operands) if self.accept("->") else None
         shape = self._shape(known, operands, tokens, stated, name, place)
+        known = replace(known, gathers=True) if takes_places(known, operands[0], shape) else known
         dimension = (over.text if over is not None else first.labels[-1]) if known.rows else None
         return Statement("function", operands, replace(shape, name=name.text), known, dimension)
 

@@ -31,6 +31,12 @@ class MaskReader(StatementReader):
                 whole, places = slide.whole, slide.places
                 shown = f"nothing says that there is a window at every few places of {whole}: {places} of them"
                 raise self.error(shown, f"where {whole} = 2*{places}, or another whole number", token=token)
+            if slide.taps.isdigit() and int(slide.taps) < (stride_of(program, slide) or 1):
+                shown = (
+                    f"{slide.taps} taps at every {stride_of(program, slide)}th place of {slide.whole} leave places out"
+                )
+                cure = f"every few places first: {tensor.name}_few = windows({tensor.name}) -> …, without taps"
+                raise self.error(shown, cure, token=token)
 
     def _require_masks(self, program: Program) -> None:
         """A mask has at least as many columns as rows, whatever the sizes are: its last row meets all of them."""
