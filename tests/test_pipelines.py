@@ -393,3 +393,27 @@ def test_what_others_say_of_a_pipeline(claim):
     problem = {"operation": LAYERS, "mesh": "P on ICI", "hardware": "tpu-v5p", "training": True, "claims": [claim]}
     (found,) = sr.verify(problem).judgements
     assert found.verdict == CLAIMS[claim], found
+
+
+@pytest.mark.parametrize(
+    ("over", "told"),
+    [
+        ("P=1..8", "hands nothing on"),
+        ("P=2..16", "fewer than the 16 stages"),
+        ("P=2..7", "multiple of P = 7"),
+        ("P=2..8", ""),
+    ],
+)
+def test_figures_are_of_stages_that_there_are(over, told):
+    asked = {"operation": LAYERS, "mesh": "P on NVLink switch", "hardware": "h100", "training": True}
+    sizes = {"B": 64, "D": 512, "F": 2048, "L": 16, "M": 8}
+    if told:
+        with pytest.raises(ModelError, match=told):
+            sr.plot(asked, kind="times", over=over, at=sizes)
+        return
+    rows = sr.plot(asked, kind="times", over=over, at=sizes).rows
+    by_chips = {int(row["P"]): row for row in rows}
+    for chips in (2, 4, 8):
+        found = sr.derive({**asked, "mesh": f"P={chips} on NVLink switch"}, at=sizes)
+        for time in ("T_steps", "T_lower"):
+            assert by_chips[chips][time] == pytest.approx(found.value(time)), (chips, time)

@@ -39,6 +39,7 @@ from symroof.model.mesh_axes import MeshAxis
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.resources import time_name
+from symroof.model.stages import pipeline_of, require_filled
 from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step
 from symroof.proof.wholes import Multiples
@@ -158,6 +159,8 @@ def scaling(problem: Problem, kind: str, over: Axis) -> Scaling:
     if x in setting.problem.mesh:
         for values in points:
             require_joined(setting.problem, {**values, x: Fraction(over.ends[1])})
+    for values in points:
+        _require_stages(setting, over, values)
     ring, drawn = _from_the_least_ring(setting, over)
     few = [_measured(numbered(problem, x, n), kind) for n in _below(drawn, over) if kind == "throughput"]
     curves = []
@@ -169,6 +172,21 @@ def scaling(problem: Problem, kind: str, over: Axis) -> Scaling:
         dots = tuple(_few(own, x, values) for own in few)
         curves.append(ScalingCurve(values, xs, whole.lines(values, x, xs), found, dots))
     return Scaling(kind, setting, x, over.log, over.ends, ring, tuple(curves))
+
+
+def _require_stages(setting: Setting, over: Axis, values: Mapping[str, Fraction]) -> None:
+    """A pipeline is drawn from two stages on, and where there are as many microbatches as are taken for granted."""
+    program, x, (low, high) = setting.problem.operation, over.names[0], over.ends
+    pipeline = pipeline_of(program)
+    if pipeline is None:
+        return
+    if x == pipeline.axis.name:
+        if low < 2:
+            shown = f"{x} = 1 hands nothing on, and {x} without a number stands for several stages"
+            raise ModelError(shown, expected=f"an axis from two, as in {x}=2..{high}")
+        require_filled(program, {**values, x: Fraction(high)})
+    elif pipeline.microbatches.has(symbol(x)):
+        require_filled(program, {**values, x: Fraction(low)})
 
 
 def _measured(problem: Problem, kind: str) -> Measured:
