@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from effort import is_thorough
 from test_gate import _nothing_is_remembered  # noqa: F401 (a fixture)
 from test_training import random_program, trained
 
@@ -56,6 +57,9 @@ PROGRAMS = {
     "one batch": (LAYERS.replace("accumulate M { ", "").removesuffix(" }"), "P on ICI"),
 }
 PER_CHIP = ("flops_per_chip", "ops_per_chip", "bytes_per_chip", "weights_per_chip", "gradients_per_chip")
+# What every run goes through, the others only a thorough one.
+QUICK = ("layers", "with ends")
+EACH = [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in PROGRAMS]
 NUMBERS = {"B": 8, "D": 16, "F": 32, "C": 64, "T": 16, "S": 16, "N": 4, "H": 8, "K": 3, "M": 6, "L": 12, "P": 4, "X": 2}
 
 
@@ -142,7 +146,7 @@ def simulated(chips, microbatches, times, schedule, back):
 @pytest.mark.parametrize("back", [False, True])
 def test_the_bubble_and_what_is_kept_are_those_of_stages_that_wait_for_one_another(schedule, back):
     chosen = random.Random(f"{schedule} {back}")
-    for _ in range(30):
+    for _ in range(30 if is_thorough() else 2):
         chips, microbatches = chosen.randint(2, 8), chosen.randint(1, 20)
         times = Fraction(chosen.randint(1, 9)), Fraction(chosen.randint(1, 9))
         whole, busy, most, messages = simulated(chips, microbatches, times, schedule, back)
@@ -162,7 +166,7 @@ def test_the_bubble_and_what_is_kept_are_those_of_stages_that_wait_for_one_anoth
 
 
 @pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", EACH)
 def test_a_stage_does_its_part_of_what_all_turns_do(name, training):
     """Beside stages every chip does all; of what stands in the turns a chip does a P-th. What the other axes split is split."""
     text, mesh = PROGRAMS[name]
@@ -195,7 +199,7 @@ def test_a_stage_does_its_part_of_what_all_turns_do(name, training):
 
 
 @pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", EACH)
 def test_every_line_of_a_pipeline_is_proved_and_its_times_wait(name, training):
     sizes = {n: NUMBERS[n] for n in read_program(PROGRAMS[name][0]).dimensions}
     mesh = PROGRAMS[name][1].replace("P on", "P=4 on").replace("X on", "X=2 on")
@@ -238,7 +242,7 @@ def amount(found, resource, name):
     return float(at(known.get(f"sent_{resource}({name})", known["params"] * 0))) / figures[setting.rates.rate(resource)]
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(2, 16))])
 def test_random_turns_in_stages(seed):
     """What a random program makes of its first input goes through stages: every line is proved, in training where nothing else
     that its turns take from outside has a gradient."""
