@@ -72,9 +72,7 @@ def test_a_convolution_in_loops(kind):
 NETWORKS = {
     "a filter": TEXT.format("U = P/2, V = Q/2"),
     "without zeros": TEXT.format("P = 2*U + R - 2, Q = 2*V + S - 2"),
-    "every place": TEXT.format("U = P, V = Q")
-    .replace("bf16[N, U, V", "bf16[N, P, Q")
-    .replace("where U = P, V = Q; ", ""),
+    "every place": "input x: bf16[N, P, Q, C]; weight f: bf16[K, R, S, C]; fuse { w = windows(x) -> bf16[N, P, Q, R, S, C]; y = w * f -> bf16[N, P, Q, K] }",
     "written out": TEXT.format("U = P/2, V = Q/2").replace("fuse { ", "").replace(" }", ""),
     "one way": "input x: bf16[N, P, C]; weight f: bf16[K, R, C]; where U = P/3; fuse { w = windows(x) -> bf16[N, U, R, C]; y = w * f -> bf16[N, U, K] }",
     "every second place": "input x: bf16[N, P, Q, C]; weight f: bf16[C, K]; where U = P/2, V = Q/2; w = windows(x) -> bf16[N, U, V, C]; y = w * f -> bf16[N, U, V, K]",

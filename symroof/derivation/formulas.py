@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import field, replace
 from fractions import Fraction
 
@@ -131,7 +131,13 @@ def worked_out(draft: Draft, formula: Formula) -> Said:
 
 def unit_in(setting: Setting, formula: Formula) -> Exponents | None:
     """The unit of a formula of quantities, sizes and figures; None where nothing tells it: of what its author declared."""
-    let, sizes, known = setting.problem.let, setting.problem.names, setting.known
+    return unit_among(formula, setting.problem.let, setting.problem.names, setting.known)
+
+
+def unit_among(
+    formula: Formula, let: Mapping[str, Formula], sizes: Container[str], known: Mapping[str, Known]
+) -> Exponents | None:
+    """The unit of a formula, told by those of its quantities, of figures that are ``known``, and of what ``let`` names."""
 
     def of_name(name: str) -> Exponents | None:
         if name in let:

@@ -13,13 +13,13 @@ from symroof.algebra.dominance import leading, similar
 from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.draft import T_MATH, dominated, written
-from symroof.derivation.formulas import Ground
+from symroof.derivation.formulas import Ground, unit_among
 from symroof.derivation.layout import is_negative
 from symroof.derivation.solving import Optimum, lines, optimum_of
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Quotient, Sum, names, number, product
-from symroof.model.quantities import Exponents, exponents, unit_of_amount
-from symroof.model.units import Unlike, unit_of_formula
+from symroof.model.quantities import exponents
+from symroof.model.units import Unlike
 from symroof.proof.minima import Optimal, Slope, parted
 from symroof.proof.radicals import Leads
 from symroof.proof.step import Reason, Step
@@ -260,17 +260,10 @@ def _value(ground: Ground, asked: Asked) -> Formula:
 
 def _may_be_time(ground: Ground, body: Formula) -> bool:
     """Whether a formula is a number of seconds, as far as the units of its quantities tell."""
-
-    def of_name(name: str) -> Exponents | None:
-        if name in ground.let:
-            return unit_of_formula(ground.let[name], of_name, True, bare=False)
-        unit = ground.figures[name].unit if name in ground.figures else unit_of_amount(name)
-        return exponents(unit or "1") if unit or symbol(name) in ground.least_one else None
-
     try:
-        unit = unit_of_formula(body, of_name, True, bare=False)
+        unit = unit_among(body, ground.let, {size.name for size in ground.least_one}, ground.figures)
     except Unlike:
-        return True  # what has no unit is no time either, and nobody is told so here
+        return False
     return unit is None or unit == exponents("s")
 
 

@@ -83,11 +83,16 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
         found |= {of_statement(what, name): OnEach(meshed, own, name) for name in program.owners}
     found |= moved
     found |= {moved_of(part, program): OnEach(meshed, "moved", part=part) for part in MOVED}
-    for resource in dict.fromkeys(resource_of(axis, way) for axis in program.mesh for way in ("", HANDED[1])):
+    for resource in dict.fromkeys(resource_of(axis, way) for axis in program.mesh for way in _ways(axis, program)):
         found[sent_over(resource)] = OnEach(meshed, "sent", None, resource)
         for name in program.owners:
             found[sent_over(resource, name)] = OnEach(meshed, "sent", name, resource)
     return found
+
+
+def _ways(axis: mesh_axes.MeshAxis, program: Program) -> tuple[str, ...]:
+    """What goes over an axis in ways that have names of their own: stages send back in the other direction of their links."""
+    return ("", HANDED[1]) if axis.name in program.stages else ("",)
 
 
 def work_of_chips(draft: Draft, program: Program) -> Draft:
@@ -122,7 +127,7 @@ def _staged(draft: Draft, program: Program) -> Draft:
     turns, write = expression(pipeline.repeat.times), draft.layout.factored
     each, many = write(turns / pipeline.axis.size), write(pipeline.microbatches)
     kept = write(pipeline.held) if program.training else None
-    enough = pipeline.waits and program.training
+    enough = pipeline.presumes and program.training
     facts = Staged(pipeline.axis.name, write(turns), each, many, kept, enough)
     evidence = draft.ledger.meanings[BUBBLE.name]
     shown = write(program.resolved(pipeline.bubble))

@@ -62,20 +62,12 @@ def backward_of(program: Program) -> Backward:
 @dataclass
 class _Scope:
     """A list of statements that is gone through backwards: ``arrived`` are contributions to gradients, by tensor; what is
-    ``carried`` from turn to turn and has a gradient."""
+    ``carried`` from turn to turn and has a gradient: as what enters a turn, with what left the one before."""
 
     body: tuple[Node, ...]
     arrived: dict[str, list[Tensor]] = field(default_factory=dict)
     around: _Scope | None = None
-    carried: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def enters(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.carried)
-
-    @property
-    def leaves(self) -> tuple[str, ...]:
-        return tuple(name for _, name in self.carried)
+    carried: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def accumulates(self) -> bool:
@@ -159,7 +151,7 @@ class _Reverse:
         if name in self.asked:
             return True
         while scope is not None:
-            if name in scope.enters:
+            if name in scope.carried:
                 return True
             scope = scope.around
         return False
@@ -223,7 +215,7 @@ class _Reverse:
     def _repeat(self, repeat: Repeat, scope: _Scope, found: list[Node]) -> None:
         """Each turn backwards: what enters is the gradient of what left, and the other way round."""
         pairs = tuple((enters, left) for enters, left in repeat.carried if left in self.asked)
-        inner = _Scope(repeat.body, {}, scope, pairs)
+        inner = _Scope(repeat.body, {}, scope, dict(pairs))
         if not pairs:
             shown = f"{', '.join(repeat.leaves)} leaves each turn and has no gradient"
             raise ModelError(shown, expected="a floating-point type")
@@ -313,7 +305,7 @@ class _Reverse:
 
     def _contribution(self, name: str, user: str, scope: _Scope, given: int = 1) -> str:
         """``dx`` where one statement alone uses x, else ``dx_h`` for what comes through h."""
-        alone = self._uses(scope.body, name) == given and name not in scope.leaves and not self._alike(name, scope)
+        alone = self._uses(scope.body, name) == given and not self._leaves(name, scope) and not self._alike(name, scope)
         alone = alone and not self._returned(name, scope)
         return self._final(name, scope) if alone else f"d{name}_{user}"
 
@@ -321,20 +313,25 @@ class _Reverse:
         """The name of the gradient as it leaves these statements: of a turn it is a contribution to what is around."""
         declared = self.inputs if scope.accumulates else self.stocks
         if scope.around is not None and not self._own(name, scope.body) and name not in declared:
-            through = dict(scope.carried).get(name, next(iter(scope.leaves), "turns"))
+            through = scope.carried.get(name, next(iter(scope.carried.values()), "turns"))
             return self._contribution(name, through, scope.around)
         inside = (node for node in scope.body if isinstance(node, Repeat) and name in node.leaves)
         return f"d{name}_next" if any(self._uses(node.body, name) for node in inside) else f"d{name}"
 
     def _returned(self, name: str, scope: _Scope) -> bool:
         """Whether a tensor is used and returned as well: its gradient comes from outside too, after the last turn."""
-        return name in self.program.returned and name not in scope.leaves and self._own(name, scope.body)
+        return name in self.program.returned and not self._leaves(name, scope) and self._own(name, scope.body)
 
     def _alike(self, name: str, scope: _Scope) -> bool:
         """Whether all turns around use the same tensor: what they give is added up."""
         declared = name in (self.inputs if scope.accumulates else self.stocks) and not self._accumulated(name, scope)
-        own = name in scope.enters or declared or self._own(name, scope.body)
+        own = name in scope.carried or declared or self._own(name, scope.body)
         return scope.around is not None and not own
+
+    @staticmethod
+    def _leaves(name: str, scope: _Scope) -> bool:
+        """Whether a tensor is handed on to the next turn."""
+        return name in scope.carried.values()
 
     def _own(self, name: str, nodes: tuple[Node, ...]) -> bool:
         return any(statement.name == name for statement in statements_in(nodes))

@@ -290,12 +290,10 @@ class Program(Frozen):
     def split_over(self, axes: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Program:
         """The same program with other axes for those that its dimensions are split over."""
         from symroof.model.program_text import rewritten
-        from symroof.model.stages import with_axes
 
         if self.line is not None:
             return Program.of(self.line.split_over(axes), self.mesh)
-        program = rewritten(self, lambda t: replace(t, dims=tuple(replace(d, axes=axes(d.axes)) for d in t.dims)))
-        return program if not self.stages else replace(program, body=with_axes(program.body, axes))
+        return rewritten(self, lambda t: replace(t, dims=tuple(replace(d, axes=axes(d.axes)) for d in t.dims)), axes)
 
     def stored(self, types: Mapping[int, Dtype]) -> Program:
         """The program with other element types: tensors by their place, the declared ones first."""

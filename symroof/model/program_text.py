@@ -115,13 +115,20 @@ def retyped(program: Program, types: Mapping[str, Dtype]) -> Program:
     return rewritten(program, lambda old: replace(old, dtype=types.get(str(old.name), old.dtype)))
 
 
-def rewritten(program: Program, tensor: Callable[[Tensor], Tensor]) -> Program:
-    """The program with every tensor changed, wherever it is made and used."""
+def rewritten(
+    program: Program,
+    tensor: Callable[[Tensor], Tensor],
+    axes: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda over: over,
+) -> Program:
+    """The program with every tensor changed, wherever it is made and used, and with other ``axes`` for the turns of stages."""
 
     def node(old: Node) -> Node:
         if isinstance(old, Statement):
             return replace(old, operands=tuple(map(tensor, old.operands)), result=tensor(old.result))
-        return replace(old, body=tuple(map(node, old.body)))
+        inner = replace(old, body=tuple(map(node, old.body)))
+        if isinstance(inner, Repeat) and inner.over:
+            return replace(inner, over=next(iter(axes((inner.over,))), ""))
+        return inner
 
     declared = (replace(one, tensor=tensor(one.tensor)) for one in program.declared)
     changed = replace(program, declared=tuple(declared), body=tuple(map(node, program.body)))

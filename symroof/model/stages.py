@@ -13,16 +13,16 @@ Megatron-LM", 2021, who give the bubble as the part (P - 1)/M of the time withou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sympy import Expr, Min, Mul
+from sympy import Expr, Integer, Min, Mul
 
 from symroof.errors import ModelError
 from symroof.formula import Formula, Frozen, Name, Negative, Product, Quotient, Sum, number
-from symroof.model.nodes import Line, Node, Repeat, Statement, turns_of
+from symroof.model.nodes import Line, Repeat, turns_of
+from symroof.model.training import with_gradients
 from symroof.symbols import expression, rational, symbol
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Pipeline(Frozen):
         return (self.axis.size - 1) / (self.microbatches + self.axis.size - 1)
 
     @property
-    def waits(self) -> bool:
+    def presumes(self) -> bool:
         """Whether nothing but that there are enough microbatches says how many a stage holds."""
         return self.schedule == SCHEDULES[0] and self.microbatches != 1 and not self._counted
 
@@ -73,7 +73,7 @@ def kept_of(program: Program, pipeline: Pipeline, name: str, repeats: tuple[Repe
     """Of how many microbatches a tensor is kept for the backward pass: of those that a stage holds, and so of what stands before the
     stages; what stands behind them goes back at once, unless all go forward first."""
     behind = pipeline.repeat not in repeats and _is_behind(program, pipeline, name)
-    return turns_of(()) if behind and pipeline.schedule == SCHEDULES[0] else pipeline.held
+    return Integer(1) if behind and pipeline.schedule == SCHEDULES[0] else pipeline.held
 
 
 def _is_behind(program: Program, pipeline: Pipeline, name: str) -> bool:
@@ -111,20 +111,6 @@ def turns_on_a_chip(repeats: Iterable[Repeat], size: Mapping[str, Expr]) -> Expr
     """How often a chip runs what stands in these repeats."""
     repeats = tuple(repeats)
     return turns_of(repeats) / Mul(*(size[axis] for axis in stages_in(repeats)))
-
-
-def with_axes(body: tuple[Node, ...], axes: Callable[[tuple[str, ...]], tuple[str, ...]]) -> tuple[Node, ...]:
-    """The statements with another axis for each that turns are shared out over, or none."""
-
-    def changed(node: Node) -> Node:
-        if isinstance(node, Statement):
-            return node
-        inner = replace(node, body=with_axes(node.body, axes))
-        if isinstance(inner, Repeat) and inner.over:
-            return replace(inner, over=next(iter(axes((inner.over,))), ""))
-        return inner
-
-    return tuple(map(changed, body))
 
 
 def handed_on(line: Line) -> Repeat | None:
@@ -182,7 +168,7 @@ def require_filled(program: Program, values: Mapping[str, Fraction]) -> None:
     turns, many, stages = (program.resolved(x).subs(put) for x in parts)
     if turns.is_Rational and stages.is_Rational and turns % stages:
         raise _uneven(turns, pipeline.axis.name, stages)
-    if not program.training or not pipeline.waits:
+    if not program.training or not pipeline.presumes:
         return
     if many.is_Rational and stages.is_Rational and many < stages:
         raise ModelError(
@@ -200,8 +186,6 @@ def _uneven(turns: Expr, axis: str, chips: Expr | int) -> ModelError:
 
 def _require_no_gradients(program: Program, repeat: Repeat) -> None:
     """What the stages take from outside, beside what they are handed on, would have a gradient to be added over them."""
-    from symroof.model.training import with_gradients
-
     within = [line for line in program.forward if repeat in line.repeats]
     made = {line.statement.name for line in within}
     own = {str(d.tensor.name) for d in program.declared if d.role != "input"}

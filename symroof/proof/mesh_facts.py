@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from symroof.formula import Formula, Frozen
+from symroof.proof.acts import Act
 from symroof.proof.chips import Meshed, OnEach
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
@@ -116,6 +117,12 @@ class Axes(Facts):
         )
 
 
+def _paid(evidence: OnEach) -> list[Act]:
+    """The acts of the statement that an amount of one chip is about."""
+    script = evidence.meshed.script
+    return [act for act in script.acts if script.run.payer[act.result] == evidence.name]
+
+
 class Divided(Facts):
     """Facts of the work of a statement: how many chips share it out, and how many do the same of it."""
 
@@ -127,9 +134,8 @@ class Divided(Facts):
         if not isinstance(evidence, OnEach) or evidence.name is None:
             return False
         meshed, exact = evidence.meshed, ledger.exact(figures=False)
-        script = meshed.script
-        mine = [act for act in script.acts if script.run.payer[act.result] == evidence.name]
-        acts = [act for act in mine if script.contracts(act)] if evidence.what != "ops" else mine
+        mine = _paid(evidence)
+        acts = [act for act in mine if meshed.script.contracts(act)] if evidence.what != "ops" else mine
         shared, every = exact.rational(self.chips), meshed.chips((axis.name for axis in meshed.mesh), exact)
         parts = [meshed.chips(meshed.parts[a.result].work, exact) * meshed.stages(a.turns, exact) for a in acts]
         repeats = shared * exact.rational(self.repeated) - every
@@ -146,8 +152,7 @@ class Exchanges(Facts):
         if not isinstance(evidence, OnEach) or evidence.name is None:
             return False
         meshed, exact = evidence.meshed, ledger.exact(figures=False)
-        script = meshed.script
-        mine = [act for act in script.acts if script.run.payer[act.result] == evidence.name]
+        mine = _paid(evidence)
         moved = [(act.result, one) for act in mine for one in meshed.parts[act.result].moved]
         over = [(result, one) for result, one in moved if evidence.resource in dict(meshed.shares(one, exact))]
         return len(self.exchanges) == len(over) and all(

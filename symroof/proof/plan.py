@@ -132,11 +132,13 @@ class Chips:
         """What leaves the turns of a chip goes to the next one as every chip has it; in the backward pass to the one before.
         Nothing else goes from stage to stage: what turns of several chips give to one sum is refused."""
         stages = [turn for turn in act.turns if turn.over in self.size]
+        if not stages:
+            return []
         own = {pair[1] for array in self.script.arrays for pair in array.split}
         if any(turn.over in own for turn in stages):
             raise CheckError(f"chips of {stages[0].over} have turns of their own and parts of tensors")
         batches = self.script.adds_batches(act)
-        if stages and act.operands and self.script.array[act.operands[0]].role == "before" and not batches:
+        if act.operands and self.script.array[act.operands[0]].role == "before" and not batches:
             raise CheckError(f"{act.result} adds up what turns of several chips give")
         way = "send back" if act.back else "send"
         due = [Move(way, (turn.over,), act.result, "stage") for turn in stages if act.result in turn.leaves]

@@ -27,13 +27,12 @@ def require_read_off(script: Script) -> None:
         else:
             maker = script.act.get(act.of)
             here = _mirror(maker.fuse) if maker is not None and _mirrors(act, maker) else None
-            if act.exchanges:  # a gradient under another name, for what it is carried as
-                if not _alike(script.array[act.operands[0]], made) or act.fuse is not None:
-                    raise CheckError(f"{act.result} is no other name of {act.operands[0]}")
-                continue
-            if act.kind != SUM or act.fuse != here:
+            renames = act.exchanges and act.fuse is None  # a gradient under another name, for what it is carried as
+            if renames and (not _alike(script.array[act.operands[0]], made) or len(act.operands) > 1):
+                raise CheckError(f"{act.result} is no other name of {act.operands[0]}")
+            if not renames and (act.kind != SUM or act.fuse != here):
                 raise CheckError(f"{act.result} is not added up where {act.of} was made")
-            if act.each != max(len(act.operands) - 1, 1) or act.row:
+            if act.each != (0 if renames else max(len(act.operands) - 1, 1)) or act.row:
                 raise CheckError(f"{act.result} takes other operations than a sum")
         if act.of and not _alike(made, script.array[act.of]):
             raise CheckError(f"{act.result} is not laid out as {act.of}, of which it is a gradient")

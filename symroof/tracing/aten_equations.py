@@ -86,10 +86,14 @@ class AtenReader(ArrayReader):
 
     aten_to_copy = aten_type_as = aten_float = aten_to
 
-    def aten_dropout(self, call: Call) -> Any:
-        chance = call.at(1)
-        if call.at(2) and (chance.values or (1.0,))[0] > 0:
+    @staticmethod
+    def _require_nothing_dropped(call: Call, chance: Any) -> None:
+        """What a dropout of training leaves out is told by chance."""
+        if (chance.values or (1.0,))[0] > 0 if isinstance(chance, Constant) else chance > 0:
             raise TracingError(f"{call.where}: a dropout of training is no statement", expected="module.eval()")
+
+    def aten_dropout(self, call: Call) -> Any:
+        self._require_nothing_dropped(call, call.at(1) if call.at(2) else 0.0)
         return call.arguments[0]
 
     def aten_masked_fill(self, call: Call) -> Any:
@@ -278,8 +282,7 @@ class AtenReader(ArrayReader):
             call.at(4, "dropout_p", 0.0),
             bool(call.at(5, "is_causal", False)),
         )
-        if (dropped.values or (1.0,))[0] > 0 if isinstance(dropped, Constant) else dropped > 0:
-            raise TracingError(f"{call.where}: a dropout of training is no statement", expected="module.eval()")
+        self._require_nothing_dropped(call, dropped)
         rank, grouped = len(query.shape), query.shape[:-2] != key.shape[:-2]
         if grouped:
             heads = tuple(n // k for n, k in zip(query.shape[-3], key.shape[-3], strict=True))

@@ -25,8 +25,6 @@ from symroof.rendering.pages.terminal import GAP, display, fold, gutter, ledger,
 from symroof.rendering.told import Told
 
 BOLD = "\x1b[1m", "\x1b[0m"
-
-
 # What counts beside letters and digits.
 SIGNS = frozenset("<>=≤≥≈≪→⇔")
 # From how many sheets on formulas go over lines.
@@ -232,17 +230,19 @@ def _room(page: Page) -> float:
 
 
 def _columns(grid: Grid, room: float, breaks: bool) -> str:
-    """The columns of a table in LaTeX. Where the sheet is too small for all of them the broadest one goes over lines:
-    of those with words or, where formulas have ``breaks``, of all."""
+    """The columns of a table in LaTeX: the broadest go over lines on a small sheet, without ``breaks`` those with words."""
     columns = list(zip(grid.head, *grid.rows, strict=True))
     breadths = [max(map(_on_paper, cells)) + 3 for cells in columns]
     kinds = ["r" if place in grid.right else "l" for place in range(len(breadths))]
     folding = [place for place, (_, *cells) in enumerate(columns) if breaks or any(map(_wordy, cells))]
+    broken: list[int] = []
     for place in sorted(folding, key=breadths.__getitem__, reverse=True):
         if (excess := sum(breadths) - room) > 0 and breadths[place] > room * NARROW:
             breadths[place] = max(breadths[place] - excess, room * NARROW)
-            gap = 2 if any(kind.startswith("p") for kind in kinds) else 0  # what stands between two that go over lines
-            kinds[place] = rf"p{{{(breadths[place] - gap) / room:.2f}\linewidth}}"
+            broken.append(place)
+    less = max(sum(breadths) - room, 0) / max(len(broken), 1)  # where all of them are narrow already
+    for i, place in enumerate(broken):  # what stands between two that go over lines
+        kinds[place] = rf"p{{{(breadths[place] - less - (3 if i else 0)) / room:.2f}\linewidth}}"
     return "".join(kinds)
 
 

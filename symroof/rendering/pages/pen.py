@@ -6,18 +6,19 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
+from math import inf
 from typing import Any, TypeAlias
 
 from symroof.derivation.draft import INTENSITY
 from symroof.derivation.layout import Layout
 from symroof.errors import CheckError, RenderingError
-from symroof.formula import Compare, Formula, Frozen, Name, Number, Quotient, number
+from symroof.formula import Compare, Formula, Frozen, Name, Number, Quotient, Sum, nodes, number
 from symroof.model.problem import Problem
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.rendering.formulas.folding import FoldingPrinter, in_line
 from symroof.rendering.formulas.letters import GREEK, Letters
 from symroof.rendering.formulas.plain import Heard, PlainPrinter, Words
-from symroof.rendering.formulas.tex import LatexPrinter
+from symroof.rendering.formulas.tex import LatexPrinter, breadth
 from symroof.rendering.pages.amounts import to_digits
 from symroof.rendering.pages.characters import NBSP, closed_up
 from symroof.rendering.pages.dialects import FORMATS, Dialect, dialect_of
@@ -26,6 +27,8 @@ from symroof.rendering.pages.terminal import glued
 
 # The room of a fraction or a bracket in a line of prose.
 ROOM = 36
+# What stands above a bar in a column that goes over lines, at most; and the room of a term of a sum there.
+BAR, TERM = 17, 14
 TEX_SPECIAL = (
     {c: "\\" + c for c in "&%$#_{}"}
     | {
@@ -147,7 +150,7 @@ class Pen(Frozen):
     def _part(self, part: Any) -> str:
         match part:
             case Formula() if self.inner is not None:
-                return in_line(self.inner.print(part), r" \allowbreak " if self.form == "latex" else " ")
+                return self._broken(part, self.inner)
             case Formula():
                 return self.printer.print(part)
             case str():
@@ -157,6 +160,23 @@ class Pen(Frozen):
             case tuple() | list():
                 return ", ".join(self._part(item) for item in part)
         raise RenderingError(f"a template sets {type(part).__name__} as mathematics")
+
+    def _broken(self, part: Formula, inner: FoldingPrinter) -> str:
+        """A formula in a line that has less room than it takes. In LaTeX a fraction with a broad sum above is a sum over lines,
+        divided: what stands above a bar is not broken."""
+        joint = r" \allowbreak " if self.form == "latex" else " "
+        quiet = replace(inner, heard=None, room=TERM)
+        if (
+            self.form != "latex"
+            or not (isinstance(part, Quotient) and isinstance(part.above, Sum))
+            or any(isinstance(node, Sum) for node in nodes(part.below))
+            or breadth(replace(quiet, room=inf).print(part.above)) <= BAR
+        ):
+            return in_line(inner.print(part), joint)
+        above, below = quiet.print(part.above), quiet.print(part.below)
+        under = below if isinstance(part.below, Name | Number) else f"({below})"
+        inner.hear(part, f"({in_line(above)})/{under}")
+        return f"({in_line(above, joint)})/{under}"
 
     def code(self, text: str) -> str:
         text = text.replace("{{", "{ {").replace("{%", "{ %").replace("{#", "{ #")

@@ -208,6 +208,9 @@ class Audit(Told):
         each += [] if self.joint else [times["T_comms"]]  # which is one of those beside it, or a resource of its own
         if times["T_lower"] != max(each) or not self._is_sum(times["T_upper"], sum(each)):
             raise unlike("times", row)
+        steps = times.get("T_steps", times["T_lower"])  # sums of the same numbers in another order
+        if not times["T_lower"] * (1 - 1e-12) <= steps <= times["T_upper"] * (1 + 1e-12):
+            raise unlike("times", row)
         if (row["bound_by"] in ("compute", "both")) != (times["T_math"] == times["T_lower"]):
             raise unlike("bound_by", row["bound_by"])
 
