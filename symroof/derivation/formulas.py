@@ -137,7 +137,8 @@ def unit_in(setting: Setting, formula: Formula) -> Exponents | None:
 def unit_among(
     formula: Formula, let: Mapping[str, Formula], sizes: Container[str], known: Mapping[str, Known]
 ) -> Exponents | None:
-    """The unit of a formula, told by those of its quantities, of figures that are ``known``, and of what ``let`` names."""
+    """The unit of a formula, told by those of its quantities, of figures that are ``known``, and of what ``let``
+    names."""
 
     def of_name(name: str) -> Exponents | None:
         if name in let:

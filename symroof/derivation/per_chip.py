@@ -91,7 +91,8 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
 
 
 def _ways(axis: mesh_axes.MeshAxis, program: Program) -> tuple[str, ...]:
-    """What goes over an axis in ways that have names of their own: stages send back in the other direction of their links."""
+    """What goes over an axis in ways that have names of their own: stages send back in the other direction of their
+    links."""
     return ("", HANDED[1]) if axis.name in program.stages else ("",)
 
 

@@ -27,10 +27,10 @@ Parts = tuple[Part, ...]
 
 
 class Timetable(Frozen):
-    """What is kept busy, ``groups`` of statements that overlap as one after the other: by resource the amounts over their
-    rates. Arithmetic is the first of the resources, and what T_comms is the time of is the last; where they are ``joint``
-    it is the longest time of the others of them but the vector unit. The first groups are ``beside`` the stages of a pipeline, and
-    all others take ``wait`` times as long again, what stages wait for."""
+    """What is kept busy, ``groups`` of statements that overlap as one after the other: by resource the amounts over
+    their rates. Arithmetic is the first of the resources, and what T_comms is the time of is the last; where they are
+    ``joint`` it is the longest time of the others of them but the vector unit. The first groups are ``beside`` the
+    stages of a pipeline, and all others take ``wait`` times as long again, what stages wait for."""
 
     resources: tuple[str, ...]
     groups: tuple[Mapping[str, Parts], ...]

@@ -61,8 +61,8 @@ def backward_of(program: Program) -> Backward:
 
 @dataclass
 class _Scope:
-    """A list of statements that is gone through backwards: ``arrived`` are contributions to gradients, by tensor; what is
-    ``carried`` from turn to turn and has a gradient: as what enters a turn, with what left the one before."""
+    """A list of statements that is gone through backwards: ``arrived`` are contributions to gradients, by tensor; what
+    is ``carried`` from turn to turn and has a gradient: as what enters a turn, with what left the one before."""
 
     body: tuple[Node, ...]
     arrived: dict[str, list[Tensor]] = field(default_factory=dict)

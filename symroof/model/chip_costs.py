@@ -122,8 +122,8 @@ def _forms_read(program: Program, one: Fetched, places: Mapping[str, Placed]) ->
 
 
 def resource_of(axis: MeshAxis, collective: str = "") -> str:
-    """What a collective over an axis keeps busy: the axis, or the port of the chip on its switch. What is sent back between
-    neighbours has their link in its other direction for itself."""
+    """What a collective over an axis keeps busy: the axis, or the port of the chip on its switch. What is sent back
+    between neighbours has their link in its other direction for itself."""
     if axis.wiring == "switch":
         return str(axis.link)
     return f"{axis.name}{BACK}" if collective == HANDED[1] else axis.name

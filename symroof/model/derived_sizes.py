@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def require_dimensions(program: Program, values: Mapping[str, Fraction]) -> None:
-    """A dimension that other sizes define is at least 1, as all dimensions are, and of places that windows slide over a whole number:
-    refused where these make it less, or none."""
+    """A dimension that other sizes define is at least 1, as all dimensions are, and of places that windows slide over a
+    whole number: refused where these make it less, or none."""
     dimensions = {dim.label for tensor in program.written.values() for dim in tensor.dims}
     slides = (slide for line in program.forward for slide in slid(line.statement))
     places = {label for slide in slides for label in (slide.whole, slide.places)}

@@ -2,8 +2,8 @@
 joined of several lies where these lie.
 
 To read what is joined is to read its parts: what is made in the program is written into its place there, and what is
-declared is copied to it, but inside a fuse that alone uses it, and what has a place already is copied to the second. What
-entries are appended to is the cache that it was, with these written into it.
+declared is copied to it, but inside a fuse that alone uses it, and what has a place already is copied to the second.
+What entries are appended to is the cache that it was, with these written into it.
 """
 
 from __future__ import annotations

@@ -263,12 +263,13 @@ class Recompute(Frozen):
 
 
 class Repeat(Frozen):
-    """The body, several times. Of what is ``carried``, each a name of what enters a turn and one of what leaves it, what leaves one
-    turn enters the next. ``reverses`` is the repeat whose turns the backward pass goes through from the last to the first.
+    """The body, several times. Of what is ``carried``, each a name of what enters a turn and one of what leaves it,
+    what leaves one turn enters the next. ``reverses`` is the repeat whose turns the backward pass goes through from the
+    last to the first.
 
-    Where nothing is carried it ``accumulates``: every turn has inputs of its own and the weights of all turns, the backward
-    pass of a turn follows on it, and gradients are added up over the turns. The turns may be shared out ``over`` an axis of a
-    mesh, to each chip as many that follow one another.
+    Where nothing is carried it ``accumulates``: every turn has inputs of its own and the weights of all turns, the
+    backward pass of a turn follows on it, and gradients are added up over the turns. The turns may be shared out
+    ``over`` an axis of a mesh, to each chip as many that follow one another.
     """
 
     times: Formula

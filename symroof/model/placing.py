@@ -34,10 +34,11 @@ ROW_NUMBERS = {"softmax": 2, "softmax'": 1, "layer_norm": 2, "layer_norm'": 2, "
 class Move(Frozen):
     """A collective of a tensor over axes of one link; ``apart`` are the axes that split the message beside them.
 
-    ``rows`` is how many numbers of each row over the dimension ``over`` are moved; None for whole tensors. A move is of an
-    operand, of partial sums, of a result or of rows, or of what a stage hands on: ``before`` are the dimensions that the axes split there, those of the
-    product for partial sums, and ``after`` those that they split then: of what is made for an operand. ``result`` is the statement that needs it.
-    One that is done ``once`` is done in one microbatch alone, one that is ``alike`` in one turn of all repeats.
+    ``rows`` is how many numbers of each row over the dimension ``over`` are moved; None for whole tensors. A move is of
+    an operand, of partial sums, of a result or of rows, or of what a stage hands on: ``before`` are the dimensions that
+    the axes split there, those of the product for partial sums, and ``after`` those that they split then: of what is
+    made for an operand. ``result`` is the statement that needs it. One that is done ``once`` is done in one microbatch
+    alone, one that is ``alike`` in one turn of all repeats.
     """
 
     collective: str

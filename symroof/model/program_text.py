@@ -120,7 +120,8 @@ def rewritten(
     tensor: Callable[[Tensor], Tensor],
     axes: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda over: over,
 ) -> Program:
-    """The program with every tensor changed, wherever it is made and used, and with other ``axes`` for the turns of stages."""
+    """The program with every tensor changed, wherever it is made and used, and with other ``axes`` for the turns of
+    stages."""
 
     def node(old: Node) -> Node:
         if isinstance(old, Statement):

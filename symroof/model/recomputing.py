@@ -75,8 +75,8 @@ def _reading(node: Node, names: dict[str, str]) -> Node:
 
 
 def made_on_chip(fuse: Fuse, inner: list[Node]) -> tuple[Statement, ...]:
-    """What the backward pass of a fuse makes once more on the chip: what it reads of what was made there, and what that is
-    made of."""
+    """What the backward pass of a fuse makes once more on the chip: what it reads of what was made there, and what that
+    is made of."""
     needed = {str(t.name) for statement in statements_in(tuple(inner)) for t in statement.operands}
     found: list[Statement] = []
     for statement in reversed(tuple(statements_in(fuse.body))):

@@ -243,8 +243,8 @@ def busy(times: Mapping[str, Formula], rates: Rates, names: Iterable[str]) -> Ma
 
 
 def times_of_groups(program: Program, rates: Rates) -> dict[tuple[str, ...], Formula]:
-    """For each group of statements that overlap as one the longest of what they keep busy; with their part of the wait where
-    they are of a stage."""
+    """For each group of statements that overlap as one the longest of what they keep busy; with their part of the wait
+    where they are of a stage."""
     inside, found = staged(program), _longest_of_groups(program, rates)
     return {names: stretched(time) if names[0] in inside else time for names, time in found.items()}
 

@@ -1,11 +1,13 @@
-"""Windows that slide over dimensions: the dimensions of their places, then those of the filter, which slides over as many.
+"""Windows that slide over dimensions: the dimensions of their places, then those of the filter, which slides over as
+many.
 
     windows(x) -> bf16[N, P, Q, R, S, C]    R by S taps around each place of P by Q
     windows(x) -> bf16[N, U, V, R, S, C]    the same at every s-th place, where P = s*U and Q = s*V
     windows(x) -> bf16[N, U, V, C]          every s-th place alone, of which no more are read
 
-The places before the taps are those that these slide over. Zeros around fill up what a window lacks, so that there are P/s places;
-where P = s*(U - 1) + R no window lacks anything. What stands in the zeros counts as work. A filter reaches at least to the next window, so that all of x is read.
+The places before the taps are those that these slide over. Zeros around fill up what a window lacks, so that there are
+P/s places; where P = s*(U - 1) + R no window lacks anything. What stands in the zeros counts as work. A filter reaches
+at least to the next window, so that all of x is read.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ WIDEST = 64
 
 
 class Slide(Frozen):
-    """One dimension that windows slide over: what the operand has, what the result has of it, and the taps, if there are any."""
+    """One dimension that windows slide over: what the operand has, what the result has of it, and the taps, if there
+    are any."""
 
     whole: str
     places: str
@@ -40,7 +43,8 @@ class Slide(Frozen):
 
 
 def slides_of(operand: tuple[str, ...], result: tuple[str, ...]) -> tuple[Slide, ...] | None:
-    """The dimensions that windows slide over, told by the order of those of the result; None where it has too few of them.
+    """The dimensions that windows slide over, told by the order of those of the result; None where it has too few of
+    them.
 
     >>> [(s.whole, s.places, s.taps) for s in slides_of(("N", "P", "Q", "C"), ("N", "U", "Q", "R", "S", "C"))]
     [('P', 'U', 'R'), ('Q', 'Q', 'S')]
@@ -80,7 +84,8 @@ def slid(statement: Statement) -> tuple[Slide, ...]:
 
 
 def require_whole_places(line: Line) -> None:
-    """Raises :class:`~symroof.errors.ModelError` where chips share out places: windows at the border reach over to the next chip."""
+    """Raises :class:`~symroof.errors.ModelError` where chips share out places: windows at the border reach over to the
+    next chip."""
     slides = slid(line.statement)
     over = {label for slide in slides for label in (slide.whole, slide.places, slide.taps)}
     for tensor in (*line.statement.operands, line.statement.result):

@@ -1,11 +1,12 @@
-"""Pipelines: the turns of a repeat are shared out over an axis of a mesh, to each of its chips as many that follow one another.
+"""Pipelines: the turns of a repeat are shared out over an axis of a mesh, to each of its chips as many that follow one
+another.
 
     repeat L over P as x = y { … }      a chip of P runs L/P turns, a stage, and holds the weights of these
 
-Microbatches around it go through the stages one after the other. With M of them P - 1 of M + P - 1 steps fill the stages and
-empty them: the bubble is (P - 1)/(M + P - 1) of the time of the turns. What leaves a stage is sent on to the next chip, once for
-each microbatch, and its gradient back. A stage that goes back as soon as it can (1F1B) holds at most as many microbatches as there
-are stages. All else that the program does every chip of the axis does.
+Microbatches around it go through the stages one after the other. With M of them P - 1 of M + P - 1 steps fill the
+stages and empty them: the bubble is (P - 1)/(M + P - 1) of the time of the turns. What leaves a stage is sent on to the
+next chip, once for each microbatch, and its gradient back. A stage that goes back as soon as it can (1F1B) holds at
+most as many microbatches as there are stages. All else that the program does every chip of the axis does.
 
 (Huang et al., "GPipe", 2019; Narayanan et al., "Efficient large-scale language model training on GPU clusters using
 Megatron-LM", 2021, who give the bubble as the part (P - 1)/M of the time without it.)
@@ -62,16 +63,16 @@ class Pipeline(Frozen):
 
     @property
     def held(self) -> Expr:
-        """The microbatches that the first stage has sent on and not got back: of at least as many as there are stages as many
-        as these."""
+        """The microbatches that the first stage has sent on and not got back: of at least as many as there are stages
+        as many as these."""
         if self.microbatches == 1 or self.schedule != SCHEDULES[0]:
             return self.microbatches
         return Min(self.microbatches, self.axis.size) if self._counted else self.axis.size
 
 
 def kept_of(program: Program, pipeline: Pipeline, name: str, repeats: tuple[Repeat, ...]) -> Expr:
-    """Of how many microbatches a tensor is kept for the backward pass: of those that a stage holds, and so of what stands before the
-    stages; what stands behind them goes back at once, unless all go forward first."""
+    """Of how many microbatches a tensor is kept for the backward pass: of those that a stage holds, and so of what
+    stands before the stages; what stands behind them goes back at once, unless all go forward first."""
     behind = pipeline.repeat not in repeats and _is_behind(program, pipeline, name)
     return Integer(1) if behind and pipeline.schedule == SCHEDULES[0] else pipeline.held
 
@@ -129,8 +130,9 @@ def waited(time: Formula) -> Formula:
 
 
 def require_stages(program: Program) -> None:
-    """Raises :class:`~symroof.errors.ModelError` where the chips of a pipeline would have to exchange something else than what they
-    hand on: its axis splits no dimension, its stages share no weight, and nothing from outside has a gradient in them."""
+    """Raises :class:`~symroof.errors.ModelError` where the chips of a pipeline would have to exchange something else
+    than what they hand on: its axis splits no dimension, its stages share no weight, and nothing from outside has a
+    gradient in them."""
     every = tuple(_pipelines(program))
     if not every:
         return
@@ -158,8 +160,8 @@ def require_stages(program: Program) -> None:
 
 
 def require_filled(program: Program, values: Mapping[str, Fraction]) -> None:
-    """Stages share out the turns evenly, and there are at least as many microbatches where that is taken for granted. Raises
-    :class:`~symroof.errors.ModelError` where numbers say otherwise."""
+    """Stages share out the turns evenly, and there are at least as many microbatches where that is taken for granted.
+    Raises :class:`~symroof.errors.ModelError` where numbers say otherwise."""
     pipeline = pipeline_of(program)
     if pipeline is None:
         return
@@ -185,7 +187,8 @@ def _uneven(turns: Expr, axis: str, chips: Expr | int) -> ModelError:
 
 
 def _require_no_gradients(program: Program, repeat: Repeat) -> None:
-    """What the stages take from outside, beside what they are handed on, would have a gradient to be added over them."""
+    """What the stages take from outside, beside what they are handed on, would have a gradient to be added over
+    them."""
     within = [line for line in program.forward if repeat in line.repeats]
     made = {line.statement.name for line in within}
     own = {str(d.tensor.name) for d in program.declared if d.role != "input"}

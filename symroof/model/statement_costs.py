@@ -188,8 +188,8 @@ def _of_training(program: Program, count: Counting) -> dict[str, Expr]:
 
 
 def kept_for_backward(program: Program) -> tuple[tuple[Tensor, tuple[Repeat, ...]], ...]:
-    """What the backward pass reads of the forward one, beside weights and caches: each tensor once, with the repeats in whose
-    turns it is another. Of microbatches one is kept at a time."""
+    """What the backward pass reads of the forward one, beside weights and caches: each tensor once, with the repeats in
+    whose turns it is another. Of microbatches one is kept at a time."""
     makers = {line.statement.name: line for line in program.forward}
     stocks = {t.name for role in ("weight", "cache") for t in program.declared_as(role)}
     inputs = {t.name for t in program.declared_as("input")}

@@ -38,9 +38,10 @@ class Array(Frozen):
 
 
 class Turn(Frozen):
-    """A repeat: ``place`` tells it from others; of each pair that is ``carried`` the next turn takes the second, which leaves, as the
-    first, which enters. Where nothing leaves the turns are microbatches: each goes forward and back before the next. Where chips take turns ``over`` an axis, each has as
-    many that follow one another, and sends on what leaves the last of them."""
+    """A repeat: ``place`` tells it from others; of each pair that is ``carried`` the next turn takes the second, which
+    leaves, as the first, which enters. Where nothing leaves the turns are microbatches: each goes forward and back
+    before the next. Where chips take turns ``over`` an axis, each has as many that follow one another, and sends on
+    what leaves the last of them."""
 
     place: int
     times: Formula

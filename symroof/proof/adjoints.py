@@ -96,8 +96,8 @@ class _Machine:
         return one % PRIME, other % PRIME
 
     def _results(self) -> Iterator[str]:
-        """What the program returns that depends on something real: what nothing uses after the turns that it leaves, and what it
-        says."""
+        """What the program returns that depends on something real: what nothing uses after the turns that it leaves,
+        and what it says."""
         ahead = [act for act in self.script.acts if not act.back]
         uses = ((act, name) for act in ahead for name in act.operands)
         used = {n for act, n in uses if all(n not in turn.leaves for turn in act.turns)} - {*self.script.kept}

@@ -253,9 +253,9 @@ class OnEach(Evidence):
         return run.turned(turns, exact) / self.meshed.stages(turns, exact)
 
     def _in_flight(self, name: str, turns: Iterable[Turn], exact: Exact) -> Rat:
-        """Of how many microbatches an array is kept for the backward pass, as the schedule is played: what the first stage has waits
-        for all that it has sent on, and so does what came before it; what the last one has left goes back next where that is the
-        schedule."""
+        """Of how many microbatches an array is kept for the backward pass, as the schedule is played: what the first
+        stage has waits for all that it has sent on, and so does what came before it; what the last one has left goes
+        back next where that is the schedule."""
         pipeline, script = self.meshed.pipeline, self.meshed.script
         if self.what != "saved" or pipeline is None:
             return Rat(ONE)

@@ -132,7 +132,8 @@ def _by_ports(collective: str, chips: int) -> Fraction:
 
 
 def _handed(chips: int, step: int) -> Fraction:
-    """Every chip of a line but the last sends what it has on: the busiest link, and the busiest port, carry one of them."""
+    """Every chip of a line but the last sends what it has on: the busiest link, and the busiest port, carry one of
+    them."""
     load = Counter((chip, chip + step) for chip in range(chips) if 0 <= chip + step < chips)
     return Fraction(max(load.values(), default=0))
 

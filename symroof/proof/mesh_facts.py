@@ -32,9 +32,9 @@ class Bubble(Evidence):
 
 
 class Staged(Facts):
-    """Facts of a pipeline: the axis, the ``turns`` that its chips share out and how many ``each`` has; how many microbatches go
-    through, of how many the first stage keeps what the backward pass needs, None where there is none, and whether it is taken for
-    granted that there are ``enough``: as many as stages."""
+    """Facts of a pipeline: the axis, the ``turns`` that its chips share out and how many ``each`` has; how many
+    microbatches go through, of how many the first stage keeps what the backward pass needs, None where there is none,
+    and whether it is taken for granted that there are ``enough``: as many as stages."""
 
     axis: str
     turns: Formula
@@ -64,9 +64,9 @@ class Staged(Facts):
 
 
 class Exchanged(Frozen):
-    """A collective as prose says it: what is moved over which axes and how large its message is; and why, as it is played:
-    of what it is, and which dimensions the axes split before and after it. It is carried out in each of the ``turns`` of the
-    repeats around it; ``once`` is for all microbatches."""
+    """A collective as prose says it: what is moved over which axes and how large its message is; and why, as it is
+    played: of what it is, and which dimensions the axes split before and after it. It is carried out in each of the
+    ``turns`` of the repeats around it; ``once`` is for all microbatches."""
 
     collective: str
     axes: tuple[str, ...]
@@ -83,8 +83,8 @@ class Exchanged(Frozen):
 
 
 class Wired(Frozen):
-    """An axis as prose says it: its chips, None for any number of them, a ring, a line or a switch, and its link; where its
-    wiring is known from, and of what a chip closes multiples to rings."""
+    """An axis as prose says it: its chips, None for any number of them, a ring, a line or a switch, and its link; where
+    its wiring is known from, and of what a chip closes multiples to rings."""
 
     name: str
     chips: int | None

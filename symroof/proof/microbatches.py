@@ -1,8 +1,8 @@
 """Pipelines played out, stage by stage: when each microbatch goes forward and back, how long chips wait, and how many
 microbatches a stage keeps something of.
 
-A stage does one thing at a time, in the order of its schedule, as soon as what it needs is there: what the stage before made of a
-microbatch, or on the way back the stage behind.
+A stage does one thing at a time, in the order of its schedule, as soon as what it needs is there: what the stage before
+made of a microbatch, or on the way back the stage behind.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ LARGEST = 64
 
 
 class Played(Frozen):
-    """How long all of it takes, how long of it a stage works, and of how many microbatches a stage keeps something at most."""
+    """How long all of it takes, how long of it a stage works, and of how many microbatches a stage keeps something at
+    most."""
 
     whole: Fraction
     busy: Fraction
@@ -32,7 +33,8 @@ class Played(Frozen):
 
 
 def _order(schedule: str, stages: int, stage: int, microbatches: int, back: bool) -> Iterator[tuple[str, int]]:
-    """What a stage does, in order. It goes forward until the first microbatch can come back, then back and forward in turn."""
+    """What a stage does, in order. It goes forward until the first microbatch can come back, then back and forward in
+    turn."""
     if not back:
         yield from (("forward", i) for i in range(microbatches))
         return
@@ -94,8 +96,8 @@ def presumes(stages: Rat, microbatches: Rat, schedule: str) -> bool:
 
 
 def in_flight(stages: Rat, microbatches: Rat, schedule: str) -> Rat:
-    """Of how many microbatches the first stage keeps something: as many as are played, and where a number is open as many as
-    there are stages, of at least as many microbatches."""
+    """Of how many microbatches the first stage keeps something: as many as are played, and where a number is open as
+    many as there are stages, of at least as many microbatches."""
     p, m = stages.constant, microbatches.constant
     every = schedule == "gpipe" or m == 1
     for few, many in _points(stages, microbatches, at_least=not every):

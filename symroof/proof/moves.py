@@ -10,8 +10,8 @@ Split = frozenset[tuple[str, str]]
 
 
 class Move(Frozen):
-    """A collective of an array over axes of one link: of an ``operand``, of partial ``sums``, of a ``result``, or of the numbers
-    of ``rows``; or what a ``stage`` hands on."""
+    """A collective of an array over axes of one link: of an ``operand``, of partial ``sums``, of a ``result``, or of
+    the numbers of ``rows``; or what a ``stage`` hands on."""
 
     collective: str
     axes: tuple[str, ...]
@@ -28,9 +28,10 @@ class Planned(Frozen):
 
 
 class Moved(Frozen):
-    """A move as it was carried out; ``apart`` are the axes that cut its message, ``rows`` how many numbers of each row ``over``
-    a label it moves, 0 for the whole array. ``before`` and ``after`` are the labels that the axes cut there and then: those
-    of the work for partial sums, and for what an operand is brought to. What is moved ``once`` is not moved in every microbatch, what is ``alike`` not in every turn."""
+    """A move as it was carried out; ``apart`` are the axes that cut its message, ``rows`` how many numbers of each row
+    ``over`` a label it moves, 0 for the whole array. ``before`` and ``after`` are the labels that the axes cut there
+    and then: those of the work for partial sums, and for what an operand is brought to. What is moved ``once`` is not
+    moved in every microbatch, what is ``alike`` not in every turn."""
 
     collective: str
     axes: tuple[str, ...]
@@ -53,7 +54,8 @@ class Moved(Frozen):
 
 
 class Part(Frozen):
-    """What the chips do of one act: the axes that cut its work, its rows, its operands and its result; and what is moved."""
+    """What the chips do of one act: the axes that cut its work, its rows, its operands and its result; and what is
+    moved."""
 
     work: frozenset[str]
     rows: frozenset[str]
@@ -63,8 +65,8 @@ class Part(Frozen):
 
 
 class Held(Frozen):
-    """What one chip holds of an array: a box of blocks, and of the sum of each the parts that were added up; a part without
-    a limit is whole."""
+    """What one chip holds of an array: a box of blocks, and of the sum of each the parts that were added up; a part
+    without a limit is whole."""
 
     blocks: Box
     sums: tuple[Box, ...] = ({},)

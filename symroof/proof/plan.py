@@ -129,8 +129,8 @@ class Chips:
         return Part(_axes(work), _axes(rows), operands, _axes(p for p in work if p[0] in labels), tuple(moved))
 
     def _handed_on(self, act: Act, moves: Iterable[Move]) -> list[Moved]:
-        """What leaves the turns of a chip goes to the next one as every chip has it; in the backward pass to the one before.
-        Nothing else goes from stage to stage: what turns of several chips give to one sum is refused."""
+        """What leaves the turns of a chip goes to the next one as every chip has it; in the backward pass to the one
+        before. Nothing else goes from stage to stage: what turns of several chips give to one sum is refused."""
         stages = [turn for turn in act.turns if turn.over in self.size]
         if not stages:
             return []

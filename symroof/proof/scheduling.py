@@ -101,8 +101,8 @@ class Overlap(Evidence):
     """Evidence of T_lower <= T_steps <= T_upper.
 
     The sum of what one resource takes of each group is at most the sum of the longest of each; and no longest part is
-    more than all of its parts, since none of them is negative. A wait makes what it is a part of longer, on both sides of what
-    overlaps.
+    more than all of its parts, since none of them is negative. A wait makes what it is a part of longer, on both sides
+    of what overlaps.
     """
 
     relations = ("<=",)

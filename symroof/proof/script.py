@@ -76,7 +76,8 @@ class Script(Stored):
 
     @cached_property
     def split(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
-        """The axes that split each size, array by array, or the turns that there are so many of: every chip of theirs has as many."""
+        """The axes that split each size, array by array, or the turns that there are so many of: every chip of theirs
+        has as many."""
         found: dict[str, dict[tuple[str, ...], None]] = {}
         for array in self.arrays:
             for label in dict.fromkeys(label for label, _ in array.split):

@@ -82,7 +82,8 @@ def require_room(script: Script, exact: Exact) -> None:
 
 
 def _require_places(own: tuple[str, ...], made: tuple[str, ...], exact: Exact) -> None:
-    """Windows are at every so many places: with sizes put in there are as many as there are starts, or as fit within."""
+    """Windows are at every so many places: with sizes put in there are as many as there are starts, or as fit
+    within."""
     new, lost = [x for x in made if x not in own], [x for x in own if x not in made]
     taps = new[len(lost) :]
     for place, whole in zip(new, lost, strict=False):

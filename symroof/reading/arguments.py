@@ -44,12 +44,13 @@ class Options(TypedDict, total=False):
     """What is said of an operation beside its chip, under the keys of problem files; None says nothing.
 
     ``assume`` is a regime, ``at`` are sizes to put in, ``given`` figures that override those of the chip, ``mesh`` the
-    sizes of its axes, ``link`` what the arithmetic is compared with, ``count`` is fma or exact, ``compute`` the dtype of
-    the peak rate, ``dtype`` that of tensors without one, ``chips`` files of your own, ``let`` named formulas,
-    ``functions`` the operations for each element of functions in programs, ``solve`` a relation between quantities that is
-    to be solved for ``solve_for``, ``training`` whether the backward pass is part of it, ``keep`` weights that stay gathered
-    for it on a mesh and ``regather`` what does not, ``reduce`` whether the gradients of microbatches are added up over the chips
-    after the ``last`` or after ``each``, ``schedule`` what the stages of a pipeline do first (1f1b, gpipe), ``config`` a config.json that has the sizes of a model, ``lang`` the language of pages: en, ko or zh.
+    sizes of its axes, ``link`` what the arithmetic is compared with, ``count`` is fma or exact, ``compute`` the dtype
+    of the peak rate, ``dtype`` that of tensors without one, ``chips`` files of your own, ``let`` named formulas,
+    ``functions`` the operations for each element of functions in programs, ``solve`` a relation between quantities that
+    is to be solved for ``solve_for``, ``training`` whether the backward pass is part of it, ``keep`` weights that stay
+    gathered for it on a mesh and ``regather`` what does not, ``reduce`` whether the gradients of microbatches are added
+    up over the chips after the ``last`` or after ``each``, ``schedule`` what the stages of a pipeline do first (1f1b,
+    gpipe), ``config`` a config.json that has the sizes of a model, ``lang`` the language of pages: en, ko or zh.
     """
 
     assume: str | Iterable[str] | None

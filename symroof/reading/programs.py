@@ -309,7 +309,8 @@ class ProgramReader(MaskReader):
         inside: Container[str],
         stocks: Container[str | None],
     ) -> None:
-        """What leaves a turn is made in it, what enters is used in it and no weight, and both have one type; each once."""
+        """What leaves a turn is made in it, what enters is used in it and no weight, and both have one type; each
+        once."""
         enters, leaves = pair
         for token, among in ((enters, outside), (leaves, made)):
             if token.text not in among:

@@ -52,8 +52,8 @@ class MaskReader(StatementReader):
                 raise self.error(shown, f"{ends}, or {ends} + P with P entries before", token=token)
 
     def _spanned(self, program: Program) -> Program:
-        """The program with what its windows leave of its masks: whether every row meets as many columns, whatever the sizes are, or
-        whether the first meet fewer."""
+        """The program with what its windows leave of its masks: whether every row meets as many columns, whatever the
+        sizes are, or whether the first meet fewer."""
         spans = {
             mask: replace(mask, span=self._span(program, mask, token)) for mask, token in self.masked if mask.window
         }

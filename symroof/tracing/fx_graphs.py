@@ -47,8 +47,8 @@ def is_of_torch(function: Callable[..., Any]) -> bool:
 
 
 def exported(function: Callable[..., Any], asked: Arguments) -> Exported:
-    """The trace of a module of tensors, or of what makes a module of numbers. Raises :class:`TracingError` where PyTorch cannot be had, or
-    where the assignments differ in more than numbers."""
+    """The trace of a module of tensors, or of what makes a module of numbers. Raises :class:`TracingError` where
+    PyTorch cannot be had, or where the assignments differ in more than numbers."""
     programs = [_Run(function, asked, each).exported() for each in range(asked.assignments)]
     return _Graphs(programs, list(asked.shapes)).exported()
 

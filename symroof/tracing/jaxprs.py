@@ -46,8 +46,8 @@ TOLD = (
 
 
 def traced(function: Callable[..., Any], asked: Arguments) -> Trace:
-    """The trace of a function of arrays, at several assignments. Raises :class:`TracingError` where JAX cannot be had, or where the
-    assignments differ in more than numbers."""
+    """The trace of a function of arrays, at several assignments. Raises :class:`TracingError` where JAX cannot be had,
+    or where the assignments differ in more than numbers."""
     try:
         import jax
     except ImportError:

@@ -69,8 +69,8 @@ class ProductWriter(PartWriter):
         return made
 
     def _convolved(self, equation: Equation, operands: Sequence[Value | Constant]) -> Value | None:
-        """A convolution with a place for every pixel, every few pixels, or where no window reaches over the border: its windows stay
-        on the chip."""
+        """A convolution with a place for every pixel, every few pixels, or where no window reaches over the border: its
+        windows stay on the chip."""
         image, filters = operands
         params, result = equation.params, equation.results[0]
         if not isinstance(image, Value) or not isinstance(filters, Value) or None in (*image.labels, *filters.labels):

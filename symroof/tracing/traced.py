@@ -20,9 +20,9 @@ class TracingError(SymroofError):
 
 
 class Arguments(Frozen):
-    """What a function is traced with at several assignments: the shapes of arrays by name, each with one for every assignment, and
-    their types; the ``tree`` of arguments in their order, with the names at their places; those that are given by name; and the
-    numbers that what makes a module is called with."""
+    """What a function is traced with at several assignments: the shapes of arrays by name, each with one for every
+    assignment, and their types; the ``tree`` of arguments in their order, with the names at their places; those that
+    are given by name; and the numbers that what makes a module is called with."""
 
     shapes: Mapping[str, Sequence[Sequence[int]]]
     dtypes: Mapping[str, str]

@@ -1,5 +1,5 @@
-"""Functions of JAX, and modules of PyTorch, as programs: traced at three assignments of numbers to the names of their sizes, written, read, and checked at a
-fourth."""
+"""Functions of JAX, and modules of PyTorch, as programs: traced at three assignments of numbers to the names of their
+sizes, written, read, and checked at a fourth."""
 
 from __future__ import annotations
 
@@ -321,13 +321,14 @@ def trace(
     names: Mapping[str, str | int] | None = None,
     **shapes: Any,
 ) -> Program:
-    """The program that a function of JAX, or a module of PyTorch, computes: traced with numbers for the names in the shapes of its
-    arguments, and written with the names. ``x="bf16[B, D]"`` is an input, ``W="weight bf16[D, F]"`` a weight; trees of arguments are
-    trees of shapes. ``functions`` says what functions or classes of yours are, FILE:NAME or NAME with one of the table; ``fuse`` names
-    functions whose inside stays on the chip, ``opened`` known ones that are looked into. Over a ``mesh`` arguments are split by
-    subscripts, and results keep what their operands have. ``init="D, 4*D"`` are the sizes that a class, or a function that makes a
-    module, is called with; ``names={"D": 512, "H": "D/8"}`` what the numbers of a module are called that is there. Raises
-    :class:`~symroof.errors.SymroofError` for what no statement says, with its line; needs ``symroof[jax]`` or ``symroof[torch]``.
+    """The program that a function of JAX, or a module of PyTorch, computes: traced with numbers for the names in the
+    shapes of its arguments, and written with the names. ``x="bf16[B, D]"`` is an input, ``W="weight bf16[D, F]"`` a
+    weight; trees of arguments are trees of shapes. ``functions`` says what functions or classes of yours are, FILE:NAME
+    or NAME with one of the table; ``fuse`` names functions whose inside stays on the chip, ``opened`` known ones that
+    are looked into. Over a ``mesh`` arguments are split by subscripts, and results keep what their operands have.
+    ``init="D, 4*D"`` are the sizes that a class, or a function that makes a module, is called with; ``names={"D": 512,
+    "H": "D/8"}`` what the numbers of a module are called that is there. Raises :class:`~symroof.errors.SymroofError`
+    for what no statement says, with its line; needs ``symroof[jax]`` or ``symroof[torch]``.
     """
     text = written(function, shapes, functions=functions, fuse=fuse, opened=opened, mesh=mesh, init=init, names=names)
     return read_program(text)

@@ -1,8 +1,9 @@
 """Mistakes about what a program costs on a mesh: the worlds in which a wrong claim would be right.
 
-A ring is taken for a line, a reduce-scatter for an all-reduce, a message is not split, a chip's own part is sent too, weights
-stay gathered, the backward pass exchanges nothing, chips share work that they repeat, stages keep other microbatches: every world is made from the program
-and its splits. Or a condition against one resource stands for that against all.
+A ring is taken for a line, a reduce-scatter for an all-reduce, a message is not split, a chip's own part is sent too,
+weights stay gathered, the backward pass exchanges nothing, chips share work that they repeat, stages keep other
+microbatches: every world is made from the program and its splits. Or a condition against one resource stands for that
+against all.
 """
 
 from __future__ import annotations

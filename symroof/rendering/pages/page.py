@@ -230,7 +230,8 @@ def _room(page: Page) -> float:
 
 
 def _columns(grid: Grid, room: float, breaks: bool) -> str:
-    """The columns of a table in LaTeX: the broadest go over lines on a small sheet, without ``breaks`` those with words."""
+    """The columns of a table in LaTeX: the broadest go over lines on a small sheet, without ``breaks`` those with
+    words."""
     columns = list(zip(grid.head, *grid.rows, strict=True))
     breadths = [max(map(_on_paper, cells)) + 3 for cells in columns]
     kinds = ["r" if place in grid.right else "l" for place in range(len(breadths))]

@@ -162,8 +162,8 @@ class Pen(Frozen):
         raise RenderingError(f"a template sets {type(part).__name__} as mathematics")
 
     def _broken(self, part: Formula, inner: FoldingPrinter) -> str:
-        """A formula in a line that has less room than it takes. In LaTeX a fraction with a broad sum above is a sum over lines,
-        divided: what stands above a bar is not broken."""
+        """A formula in a line that has less room than it takes. In LaTeX a fraction with a broad sum above is a sum
+        over lines, divided: what stands above a bar is not broken."""
         joint = r" \allowbreak " if self.form == "latex" else " "
         quiet = replace(inner, heard=None, room=TERM)
         if (
