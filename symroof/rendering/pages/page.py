@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import count
 from math import inf
 from typing import ClassVar, TypeAlias
-from unicodedata import east_asian_width
 
 from symroof.errors import CheckError
 from symroof.formula import Frozen
@@ -20,6 +19,7 @@ from symroof.rendering.hearing import heard_nothing, require_heard
 from symroof.rendering.pages.blocks import Code, Display, Paragraph, Row
 from symroof.rendering.pages.dialects import FORMATS, Dialect
 from symroof.rendering.pages.environment import guarded, render
+from symroof.rendering.pages.paper import CAPITAL, ROWS, ROWS_OF_FRACTIONS, SHEET, breadths_of, columns, sheets
 from symroof.rendering.pages.pen import Pen
 from symroof.rendering.pages.terminal import GAP, display, fold, gutter, ledger, section, table, titled
 from symroof.rendering.told import Told
@@ -30,14 +30,6 @@ SIGNS = frozenset("<>=≤≥≈≪→⇔")
 # From how many sheets on formulas go over lines.
 FOLDED = 1.2
 Block: TypeAlias = "Paragraph | Lines | Code | Display | Grid"
-# A capital is broader than other letters.
-CAPITAL = re.compile("[A-Z]")
-# What fits beside one another on a sheet of paper, in letters.
-SHEET = 84
-# The least share of a sheet that a column which goes over lines has; how much broader than others a letter of code is.
-NARROW, CODE = 0.22, 0.28
-# How many rows of a table stand on a sheet.
-ROWS, ROWS_OF_FRACTIONS = 26, 16
 # What fits on paper in capitals, and on a phone; to how much of its room a broken formula is set, and the least of that.
 PAPER, PHONE, BROKEN, LEAST = 64, 60, 0.75, 20
 
@@ -66,13 +58,6 @@ class Grid(Frozen):
     def tall(self) -> bool:
         """Whether a cell has a fraction of the size of the text."""
         return any(r"\dfrac" in cell for row in self.rows for cell in row)
-
-    @property
-    def sheets(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
-        """The rows as they stand on sheets of paper, each with the head above them: about as many on each."""
-        parts = -(-len(self.rows) // (ROWS_OF_FRACTIONS if self.tall else ROWS))
-        each = -(-len(self.rows) // max(parts, 1))
-        return tuple(self.rows[i * each : (i + 1) * each] for i in range(max(parts, 1)))
 
     @property
     def filled(self) -> Grid:
@@ -137,7 +122,10 @@ def render_page(build: Callable[[Pen], Page], pen: Pen, told: Callable[[], Seque
             "titled": lambda: _strong(titled(page.title, page.aside, pen.style.width), pen),
             "display": lambda rows: aligned(rows, pen, SHEET),
             "displayed": _numbered(pen),
-            "columns": lambda grid: _columns(grid, _room(page), pen.inner is not None),
+            "sheets": lambda grid: sheets(
+                grid.head, grid.rows, ROWS_OF_FRACTIONS if grid.tall else ROWS, _room(page), pen.inner is not None
+            ),
+            "columns": lambda grid: columns(grid.head, grid.rows, grid.right, _room(page), pen.inner is not None),
         }
         style = pen.style
         text = render(FORMATS[pen.form].page, style.template, style.language, known | names).strip("\n") + "\n"
@@ -202,7 +190,7 @@ def _set(block: Block, pen: Pen) -> Block:
         case Grid():
             rows = tuple(tuple(map(pen.line, row)) for row in block.rows)
             grid = replace(block, head=tuple(map(pen.line, block.head)), rows=rows).filled
-            fits = sum(max(map(_on_paper, cells)) + 3 for cells in zip(grid.head, *grid.rows, strict=True)) <= SHEET
+            fits = sum(breadths_of(grid.head, grid.rows)) <= SHEET
             return replace(grid, rows=tuple(tuple(map(large, row)) for row in grid.rows)) if fits else grid
     return block
 
@@ -227,36 +215,6 @@ def _excess(page: Page, pen: Pen) -> float:
 def _room(page: Page) -> float:
     """What fits beside one another on the sheet that a page has."""
     return SHEET * 3 / 2 if page.landscape else SHEET
-
-
-def _columns(grid: Grid, room: float, breaks: bool) -> str:
-    """The columns of a table in LaTeX: the broadest go over lines on a small sheet, without ``breaks`` those with
-    words."""
-    columns = list(zip(grid.head, *grid.rows, strict=True))
-    breadths = [max(map(_on_paper, cells)) + 3 for cells in columns]
-    kinds = ["r" if place in grid.right else "l" for place in range(len(breadths))]
-    folding = [place for place, (_, *cells) in enumerate(columns) if breaks or any(map(_wordy, cells))]
-    broken: list[int] = []
-    for place in sorted(folding, key=breadths.__getitem__, reverse=True):
-        if (excess := sum(breadths) - room) > 0 and breadths[place] > room * NARROW:
-            breadths[place] = max(breadths[place] - excess, room * NARROW)
-            broken.append(place)
-    less = max(sum(breadths) - room, 0) / max(len(broken), 1)  # where all of them are narrow already
-    for i, place in enumerate(broken):  # what stands between two that go over lines
-        kinds[place] = rf"p{{{(breadths[place] - less - (3 if i else 0)) / room:.2f}\linewidth}}"
-    return "".join(kinds)
-
-
-def _on_paper(cell: str) -> float:
-    """The breadth of a cell in letters; code has broader ones, formulas in capitals have, and Korean and Chinese."""
-    code = sum(map(len, re.findall(r"\\texttt\{([^{}]*)\}", cell)))
-    capitals = sum(len(CAPITAL.findall(formula)) for formula in re.findall(r"\$(.*?)\$", cell))
-    return breadth(cell) + CODE * code + capitals / 3 + sum(east_asian_width(c) in "WF" for c in cell) / 2
-
-
-def _wordy(cell: str) -> bool:
-    """Whether a cell has enough words outside of its formulas to go over lines."""
-    return breadth(re.sub(r"\$.*?\$", "", cell)) > 20
 
 
 def _in_text(page: Page, pen: Pen) -> Iterator[list[str]]:
