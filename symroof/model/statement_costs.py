@@ -202,12 +202,11 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, tuple[Repeat, ...
         line, seen = one.line, one.tensor
         name = memory.root(str(seen.name))
         name = remade.get(name, name)
-        tensor = program.arrays[name]
         if not line.backward or memory.whole(name) in stocks or name not in (*makers, *inputs):
             continue
         around = makers[name].repeats if name in makers else ()
         reversed_ = tuple(repeat.reverses for repeat in line.repeats if repeat.reverses is not None)
-        entering = {*memory.seen_as(str(seen.name), line.repeats)}
+        tensor, entering = program.arrays[name], {*memory.seen_as(str(seen.name), line.repeats)}
         another = tuple(r for r in weights_of(reversed_) if r in around or not entering.isdisjoint(r.enters))
         kept[name] = (tensor, max(kept.get(name, (tensor, ()))[1], another, key=len))
     none: tuple[None, tuple[Repeat, ...]] = (None, ())
