@@ -149,6 +149,8 @@ class Interpreter:
     noted: dict[int, np.ndarray] = field(default_factory=dict)
     cut: dict[int, int] = field(default_factory=dict)  # what a slice is cut out of, by their numbers
     slices: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    stacks: dict[tuple[str, tuple[int, ...]], np.ndarray] = field(default_factory=dict)  # what turns have made together
+    places: dict[tuple[int, str, int], np.ndarray] = field(default_factory=dict)  # and what each has of a tensor
     batched: bool = False  # whether what is run is one microbatch
     so_far: dict[tuple[str, tuple[int, ...]], np.ndarray] = field(default_factory=dict)  # sums over microbatches
 
@@ -175,7 +177,8 @@ class Interpreter:
                     values[node.name] = self._done(node, values)
                     if node.name in {t.name for t in self.program.results}:
                         carried = any(node.name in repeat.leaves for repeat in repeats(self.program.body))
-                        before = [] if carried else self.returned.get(node.name, [])
+                        again = (carried or node.collects) and values["turn"][-1] > 0  # in the turns after the first
+                        before = self.returned.get(node.name, [])[: -1 if again else None]
                         self.returned[node.name] = [*before, values[node.name]]
                 case Repeat(accumulates=True):
                     self._batches(node, values)
@@ -184,7 +187,8 @@ class Interpreter:
                     for i in range(times(node, self.sizes)):
                         inner: Values = ChainMap({}, *values.maps)  # type: ignore[attr-defined]
                         inner.update(entering)
-                        self._own(node.body, inner, (*turn, i))
+                        inner["turn"] = np.array((*turn, i))
+                        self._own(node.body, inner, turn if node.scans else (*turn, i))
                         self._run(node.body, inner, (*turn, i))
                         self.turns[id(node), (*turn, i)] = inner
                         entering = {name: inner[left] for name, left in node.carried}
@@ -289,16 +293,23 @@ class Interpreter:
             self._batches_back(node, values)
             return
         entering, gradients = {n: self._at(n, values) for n in node.enters}, self.program.backward.gradients
+        for statement in statements(node.body, inside_repeats=False):
+            if statement.placed:  # the gradient of what all turns have made
+                self._at(str(statement.operands[0].name), values)
         forward = next(n for n in repeats(self.program.body) if n == node.reverses)
         sums = {str(t.name): t for t in self.program.backward.incoming if str(t.name).endswith("_before")}
         before = {name: np.zeros([self._size(label) for label in t.labels]) for name, t in sums.items()}
         for i in reversed(range(times(node, self.sizes))):
             inner: Values = ChainMap(dict(before), self.turns[id(forward), (*turn, i)], values)
             inner.update(entering)
+            inner["turn"] = np.array((*turn, i))
             own = {
                 str(t.name)
                 for n, t in gradients.items()
-                if self.batched and n not in self.inputs and (n, self._weights_of((*turn, i))) in self.declared
+                if self.batched
+                and not node.scans
+                and n not in self.inputs
+                and (n, self._weights_of((*turn, i))) in self.declared
             }
             for name in own & {name.removesuffix("_before") for name in sums}:
                 zero = np.zeros_like(before[f"{name}_before"])
@@ -307,7 +318,7 @@ class Interpreter:
             self.so_far.update({(name, self._weights_of((*turn, i))): inner[name] for name in own if name in inner})
             entering = {name: inner[left] for name, left in node.carried}
             before = {name: inner.get(name.removesuffix("_before"), array) for name, array in before.items()}
-            for name, tensor in gradients.items():
+            for name, tensor in gradients.items() if not node.scans else ():
                 if (name, self._weights_of((*turn, i))) in self.declared and name not in self.inputs:
                     self.gradients[name, self._weights_of((*turn, i))] = inner[str(tensor.name)]
         made = {s.name for s in statements(node.body)}
@@ -332,7 +343,11 @@ class Interpreter:
                 self._noted(part, values)
             return
         whole = root
-        while whole in lines and lines[whole].function is not None and lines[whole].function.name in ("slice", "view"):
+        while (
+            whole in lines
+            and lines[whole].function is not None
+            and lines[whole].function.name in ("slice", "view", "place")
+        ):
             whole = str(lines[whole].operands[0].name)
         if tensor.name in self.program.written and whole not in stocks:
             array = self._itself(values[str(tensor.name)])
@@ -369,6 +384,9 @@ class Interpreter:
             done = arrays[0].max(axis=tuple(i for i, label in enumerate(labels) if label not in kept))
             self.added[statement.name] = self.added.get(statement.name, 0) + arrays[0].size - done.size
             return _aligned(done, tuple(label for label in labels if label in kept), kept)
+        if statement.placed or statement.collects:
+            self.applied[statement.name] = 0
+            return self._of_turn(statement, arrays[0], shape, tuple(values["turn"].tolist()))
         if statement.function is not None and statement.function.name.rstrip("'") in ("slice", "concat", "append"):
             self.applied[statement.name] = 0
             return self._laid(statement, arrays, shape)
@@ -405,6 +423,26 @@ class Interpreter:
         for array in rest:
             first = first + array if statement.kind == SUM else first - array
         return first
+
+    def _of_turn(self, statement: Statement, array: np.ndarray, shape: list[int], turn: tuple[int, ...]) -> np.ndarray:
+        """What a tensor has at the place of this turn, or what the turns so far have made, each at its place."""
+        own, target = statement.operands[0].labels, statement.result.labels
+        whole, part = (own, target) if statement.placed else (target, own)
+        (along,) = {*whole} - {*part}
+        rest, axis = tuple(label for label in whole if label != along), whole.index(along)
+        if statement.placed:
+            key = (id(self._itself(array)), along, turn[-1])
+            if key not in self.places:
+                found = _aligned(np.take(array, turn[-1], axis), rest, target).copy()
+                self.places[key] = found
+                self.cut[id(found)] = id(self._itself(array))
+                self.slices.append((found, array))
+            return self.places[key]
+        stack = self.stacks.setdefault((statement.name, turn[:-1]), np.zeros(shape))
+        stack[tuple(turn[-1] if label == along else slice(None) for label in whole)] = _aligned(array, part, rest)
+        self.cut[id(self._itself(array))] = id(stack)
+        self.slices.append((array, stack))
+        return stack
 
     def _laid(self, statement: Statement, arrays: list[np.ndarray], shape: list[int]) -> np.ndarray:
         """Slices of one tensor along one dimension follow one another, in their order; so does what is joined."""
@@ -567,7 +605,7 @@ def interpreter(program: Program, sizes: dict[str, int], seed: int = 0) -> Inter
         shape = [int(label) if label.isdigit() else sizes[label] for label in entry.tensor.labels]
         line = next(line for line in program.forward if entry.tensor in line.statement.operands)
         batches = tuple(repeat for repeat in line.repeats if not repeat.leaves)
-        own = tuple(repeat for repeat in line.repeats if repeat.leaves)
+        own = tuple(repeat for repeat in line.repeats if repeat.leaves and not repeat.scans)
         around = batches if entry.role == "input" else () if entry.shared else own
         for turn in tuples(*(range(times(repeat, sizes)) for repeat in around)):
             drawn = random.integers(0, 1, size=shape) if entry.tensor.dtype.integer else random.normal(size=shape)

@@ -163,7 +163,7 @@ def test_turns_that_share_everything():
 def test_faults_are_refused(monkeypatch, fault):
     text, options = MLP, {}
     if fault == "kept for all":
-        monkeypatch.setattr("symroof.model.statement_costs.weights_of", lambda repeats: repeats)
+        monkeypatch.setattr("symroof.model.statement_costs.kept_apart", lambda repeats: repeats)
     if fault == "not added up":
         honest = backward._Reverse._added_up
 

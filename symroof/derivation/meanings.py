@@ -251,7 +251,7 @@ class _Acts:
 
     def turn(self, repeat: Repeat) -> Turn:
         place = self.repeats.index(repeat) if repeat.reverses is None else ~self.repeats.index(repeat.reverses)
-        return Turn(place, repeat.times, repeat.carried, repeat.over)
+        return Turn(place, repeat.times, repeat.carried, repeat.over, repeat.scans)
 
     def fuse(self, fuse: Fuse | None) -> int | None:
         if fuse is None:

@@ -30,7 +30,7 @@ from symroof.model.program import (
     Statement,
     Undone,
 )
-from symroof.model.recomputing import made_on_chip, remade, statements_in
+from symroof.model.recomputing import collected_in, made_on_chip, remade, statements_in
 from symroof.model.training import with_gradients
 
 
@@ -68,6 +68,7 @@ class _Scope:
     arrived: dict[str, list[Tensor]] = field(default_factory=dict)
     around: _Scope | None = None
     carried: Mapping[str, str] = field(default_factory=dict)
+    scans: bool = False
 
     @property
     def accumulates(self) -> bool:
@@ -122,7 +123,10 @@ class _Reverse:
         return found
 
     def _statement(self, statement: Statement, scope: _Scope, found: list[Node]) -> None:
-        gradient = self._total(statement.name, scope, found)
+        if statement.collects:  # its gradient is of all turns
+            gradient = scope.arrived.pop(statement.name)[0]
+        else:
+            gradient = self._total(statement.name, scope, found)
         if (
             statement.function is not None
             and statement.function.reshapes
@@ -132,7 +136,12 @@ class _Reverse:
         for place, operand in enumerate(statement.operands):
             if self._is_asked(str(operand.name), scope):
                 contribution = self._through(statement, place, gradient, scope, found)
-                scope.arrived.setdefault(str(operand.name), []).append(contribution)
+                self._around(statement, scope).arrived.setdefault(str(operand.name), []).append(contribution)
+
+    @staticmethod
+    def _around(statement: Statement, scope: _Scope) -> _Scope:
+        """Where the gradients of what a statement is of arrive: of what each turn has a place of, behind the turns."""
+        return scope.around if statement.placed and scope.around is not None else scope
 
     def _laid_as(self, result: Tensor, gradient: Tensor, found: list[Node]) -> Tensor:
         """The gradient of what is seen in other dimensions, in the order of these: elements go back to where they came from."""
@@ -168,7 +177,8 @@ class _Reverse:
             return gradient
         beside = self._beside(statement, scope) if statement.cuts else None
         given = 1 if beside is None else 1 + self.slices[str(beside.name)][1]
-        name = self._new(self._contribution(str(operand.name), statement.name, scope, given))
+        around = self._around(statement, scope)
+        name = self._new(self._contribution(str(operand.name), statement.name, around, given))
         result = replace(operand, name=name)
         if statement.function is not None:
             before = (self._is_asked(str(t.name), scope) for t in statement.operands[:place])
@@ -215,7 +225,7 @@ class _Reverse:
     def _repeat(self, repeat: Repeat, scope: _Scope, found: list[Node]) -> None:
         """Each turn backwards: what enters is the gradient of what left, and the other way round."""
         pairs = tuple((enters, left) for enters, left in repeat.carried if left in self.asked)
-        inner = _Scope(repeat.body, {}, scope, dict(pairs))
+        inner = _Scope(repeat.body, {}, scope, dict(pairs), repeat.scans)
         if not pairs:
             shown = f"{', '.join(repeat.leaves)} leaves each turn and has no gradient"
             raise ModelError(shown, expected="a floating-point type")
@@ -225,6 +235,8 @@ class _Reverse:
             apart = arriving.name in (one.name for one in entering)
             entering.append(self._called(f"d{left}_turns", arriving, left, found) if apart else arriving)
             inner.arrived[left] = [entering[-1]]
+        for whole in self.asked.intersection(collected_in(repeat.body)):
+            inner.arrived[whole] = [self._total(whole, scope, found)]
         body = self._nodes(repeat.body, inner)
         leaving = [
             self._total(enters, inner, body) if enters in inner.arrived else there
@@ -236,9 +248,9 @@ class _Reverse:
             if name in before or (name not in made and name != entering[i].name):
                 leaving[i] = self._called(f"d{enters}_turn", leaving[i], enters, body)
         for name in tuple(inner.arrived):
-            if self._accumulated(name, inner):
+            if not repeat.scans and self._accumulated(name, inner):
                 self.gradients[name] = self._added_up(name, inner, body, accumulates=True)
-            elif name in self.stocks:
+            elif name in self._own_of_turns(inner):
                 self.gradients[name] = self._total(name, inner, body)
             else:
                 scope.arrived.setdefault(name, []).append(self._added_up(name, inner, body))
@@ -261,6 +273,10 @@ class _Reverse:
                 scope.arrived.setdefault(name, []).append(total)
         if body:
             found.append(Repeat(repeat.times, (), tuple(body), repeat))
+
+    def _own_of_turns(self, scope: _Scope) -> set[str]:
+        """What is declared of which each turn has its own: microbatches have inputs, what scans nothing."""
+        return self.inputs if scope.accumulates else set() if scope.scans else self.stocks
 
     def _accumulated(self, name: str, scope: _Scope) -> bool:
         """Whether it is a weight of each turn that microbatches around it share."""
@@ -311,8 +327,7 @@ class _Reverse:
 
     def _final(self, name: str, scope: _Scope) -> str:
         """The name of the gradient as it leaves these statements: of a turn it is a contribution to what is around."""
-        declared = self.inputs if scope.accumulates else self.stocks
-        if scope.around is not None and not self._own(name, scope.body) and name not in declared:
+        if scope.around is not None and not self._own(name, scope.body) and name not in self._own_of_turns(scope):
             through = scope.carried.get(name, next(iter(scope.carried.values()), "turns"))
             return self._contribution(name, through, scope.around)
         inside = (node for node in scope.body if isinstance(node, Repeat) and name in node.leaves)
@@ -324,7 +339,7 @@ class _Reverse:
 
     def _alike(self, name: str, scope: _Scope) -> bool:
         """Whether all turns around use the same tensor: what they give is added up."""
-        declared = name in (self.inputs if scope.accumulates else self.stocks) and not self._accumulated(name, scope)
+        declared = name in self._own_of_turns(scope) and not self._accumulated(name, scope)
         own = name in scope.carried or declared or self._own(name, scope.body)
         return scope.around is not None and not own
 
@@ -342,7 +357,7 @@ class _Reverse:
         for node in nodes:
             if isinstance(node, Statement):
                 found += sum(t.name == name for t in node.operands) if node.name in self.asked else 0
-            elif isinstance(node, Repeat) and (node.accumulates or name not in self.stocks):
+            elif isinstance(node, Repeat) and (node.accumulates or node.scans or name not in self.stocks):
                 carried = any(enters == name and left in self.asked for enters, left in node.carried)
                 found += carried or self._uses(node.body, name) > 0
             elif not isinstance(node, Repeat):
@@ -367,10 +382,12 @@ class _Reverse:
         """A turn has weights of its own, and what it makes is gone after it, but for what leaves it."""
         makers = {line.statement.name: line.repeats for line in self.program.forward}
         places: dict[str, set[tuple[Repeat, ...]]] = {}
+        collected = {line.statement.name for line in self.program.forward if line.statement.collects}
         for line in self.program.forward:
             for name in (str(tensor.name) for tensor in line.statement.operands):
-                places.setdefault(name, set()).add(line.repeats)
-                gone = [r for r in makers.get(name, ()) if r not in line.repeats and name not in r.leaves]
+                places.setdefault(name, set()).add(tuple(r for r in line.repeats if not r.scans))
+                around = makers.get(name, ())[: -1 if name in collected else None]
+                gone = [r for r in around if r not in line.repeats and name not in r.leaves]
                 if gone and name in self.asked:
                     problem = f"{name} of each turn is used after the repeat, and only {' and '.join(gone[0].leaves)} leaves it"
                     raise ModelError(problem, expected="the use of it in the repeat")

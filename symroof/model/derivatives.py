@@ -8,11 +8,11 @@ from fractions import Fraction
 from symroof.errors import ModelError
 from symroof.model import functions
 from symroof.model.dtype import Tensor
-from symroof.model.functions import APPENDED, CUT, FUNCTIONS, JOINED, VIEWED, Function, Kind
+from symroof.model.functions import APPENDED, COLLECTED, CUT, FUNCTIONS, JOINED, PLACED, VIEWED, Function, Kind
 from symroof.model.program import SUM, Statement
 
 # How the gradient of a result lies where that of the operand does: of a part in its place of the whole, and the other way round.
-UNDONE = {VIEWED: VIEWED, CUT: JOINED, JOINED: CUT}
+UNDONE = {VIEWED: VIEWED, CUT: JOINED, JOINED: CUT, PLACED: COLLECTED, COLLECTED: PLACED}
 # The gradient of a gain: what it multiplied, times the gradient of the result, added over the rows.
 GAIN = tuple(Kind(name, Fraction(1), Fraction(0)) for name in ("multiplications", "additions"))
 

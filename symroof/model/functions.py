@@ -29,6 +29,7 @@ CHELLAPILLA = "Chellapilla, Puri, Simard, High performance convolutional neural 
 ROGOZHNIKOV = "Rogozhnikov, Einops, ICLR 2022"
 MIKOLOV = "Mikolov et al., Efficient estimation of word representations in vector space, arXiv:1301.3781"
 HARRIS = "Harris et al., Array programming with NumPy, Nature 585, 2020"
+BRADBURY = "Bradbury et al., JAX: composable transformations of Python+NumPy programs, 2018"
 IEEE = "IEEE Standard for Floating-Point Arithmetic, IEEE 754-2019"
 
 
@@ -36,8 +37,8 @@ IEEE = "IEEE Standard for Floating-Point Arithmetic, IEEE 754-2019"
 # a quotient what it was divided by, with the result where that has a gradient.
 OPERANDS, RESULT, NOTHING, DIVISOR = "operands", "result", "nothing", "divisor"
 # How a result may lie where its operands do: in other dimensions, as a part of one, of several behind one another, or as one
-# with entries written into it.
-VIEWED, CUT, JOINED, APPENDED = "view", "slice", "concat", "append"
+# with entries written into it; as the place of this turn along a dimension, or as what all turns have put there.
+VIEWED, CUT, JOINED, APPENDED, PLACED, COLLECTED = "view", "slice", "concat", "append", "place", "collect"
 
 
 class Kind(Frozen):
@@ -91,6 +92,9 @@ VIEW = Function("view", (), ROGOZHNIKOV, (), reshapes=True, lies=VIEWED)
 SLICE = Function(CUT, (), HARRIS, (), reshapes=True, lies=CUT)
 CONCAT = Function(JOINED, (), HARRIS, (), reshapes=True, lies=JOINED)
 APPEND = Function(APPENDED, (), HARRIS, operands=2, reshapes=True, lies=APPENDED)
+# The place of this turn along a dimension of which a repeat has as many turns; and what each turn puts at its place.
+PLACE = Function(PLACED, (), BRADBURY, (), reshapes=True, lies=PLACED)
+COLLECT = Function(COLLECTED, (), BRADBURY, (), reshapes=True, lies=COLLECTED)
 
 
 # What is the same along dimensions that it lacked: the gradient of a sum.

@@ -54,7 +54,15 @@ class Memory(Frozen):
 
     @cached_property
     def _cut(self) -> Mapping[str, str]:
-        return {x.statement.name: str(x.statement.operands[0].name) for x in self.lines if x.statement.cuts}
+        """Slices, and the places of turns, with what they are parts of."""
+        parts = (x.statement for x in self.lines if x.statement.cuts or x.statement.placed)
+        return {statement.name: str(statement.operands[0].name) for statement in parts}
+
+    @cached_property
+    def collected(self) -> Mapping[str, str]:
+        """What each turn makes, with what all turns have made of it."""
+        found = (x.statement for x in self.lines if x.statement.collects)
+        return {str(statement.operands[0].name): statement.name for statement in found}
 
     def seen_as(self, name: str, repeats: Iterable[Repeat] = ()) -> tuple[str, ...]:
         """A name, and those of which it is a view: in the turns of repeats what enters them is itself."""
@@ -92,13 +100,21 @@ class Memory(Frozen):
         """What a tensor is, or is a part of, at last."""
         return (self.root(name), *self.wholes(name))[-1]
 
+    def places_of(self, name: str) -> tuple[str, str]:
+        """Where something lies: for the place of a turn what it is a place of, and along what."""
+        maker = self._makers.get(name)
+        if maker is None or not maker.placed:
+            return name, ""
+        return self.root(str(maker.operands[0].name)), maker.along
+
     def written(self, wanted: Iterable[str]) -> frozenset[str]:
         """What has to be made in memory where these are wanted: what they lie in; of that of which slices alone are wanted, these."""
         parts: dict[str, set[str]] = {}  # the slices that are wanted, by what they are parts of
         entire: set[str] = set()
         for name in wanted:
             root = self.root(name)
-            if root in self._cut and self.origins(name) == (self.whole(name),):
+            turned = any(self._makers[part].placed for part in (root, *self.wholes(name)) if part in self._cut)
+            if root in self._cut and not turned and self.origins(name) == (self.whole(name),):
                 parts.setdefault(self.whole(name), set()).add(root)
             else:
                 entire |= {*self.origins(name)}

@@ -17,7 +17,7 @@ from sympy import Expr, Integer, Mul
 from symroof.formula import Formula, Frozen
 from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
-from symroof.model.functions import APPENDED, CUT, JOINED, VIEWED, Function
+from symroof.model.functions import APPENDED, COLLECTED, CUT, JOINED, PLACED, VIEWED, Function
 from symroof.model.spelling import spelled_factor
 from symroof.symbols import expression, symbol
 
@@ -172,6 +172,23 @@ class Statement(Frozen):
         return self.how == APPENDED
 
     @property
+    def placed(self) -> bool:
+        """Whether it is what its operand has at the place of this turn."""
+        return self.how == PLACED
+
+    @property
+    def collects(self) -> bool:
+        """Whether it is what all turns have made of its operand, each at its place."""
+        return self.how == COLLECTED
+
+    @property
+    def along(self) -> str:
+        """The dimension that has a place for each turn."""
+        whole, part = self.operands[0].labels, self.result.labels
+        whole, part = (part, whole) if self.collects else (whole, part)
+        return next(label for label in whole if label not in part)
+
+    @property
     def is_operand(self) -> bool:
         """Whether it is its first operand: in other dimensions, or with entries written into it."""
         return self.views or self.appends
@@ -204,6 +221,8 @@ class Statement(Frozen):
         elif self.cuts and self.undone is None:
             size = next((label for label in self.result.labels if label not in self.operands[0].labels), "1")
             right = f"slice({names[0]}, {self.cut}, {size})"
+        elif (self.placed or self.collects) and self.undone is None:
+            right = f"{self.how}({names[0]}, {self.along})"
         elif self.appends:
             right = f"append({', '.join(names)}, {self.grown})"
         elif self.factor is not None:
@@ -269,7 +288,8 @@ class Repeat(Frozen):
 
     Where nothing is carried it ``accumulates``: every turn has inputs of its own and the weights of all turns, the
     backward pass of a turn follows on it, and gradients are added up over the turns. The turns may be shared out
-    ``over`` an axis of a mesh, to each chip as many that follow one another.
+    ``over`` an axis of a mesh, to each chip as many that follow one another. One that ``scans`` has the same weights
+    in all turns.
     """
 
     times: Formula
@@ -277,6 +297,7 @@ class Repeat(Frozen):
     body: tuple[Node, ...]
     reverses: Repeat | None = None
     over: str = ""
+    scans: bool = False
 
     @property
     def accumulates(self) -> bool:
@@ -324,6 +345,11 @@ class Line(Frozen):
 
 def weights_of(repeats: tuple[Repeat, ...]) -> tuple[Repeat, ...]:
     """The repeats each turn of which has weights of its own."""
+    return tuple(repeat for repeat in repeats if not (repeat.accumulates or repeat.scans))
+
+
+def kept_apart(repeats: tuple[Repeat, ...]) -> tuple[Repeat, ...]:
+    """The repeats of which what each turn makes is kept beside that of the others."""
     return tuple(repeat for repeat in repeats if not repeat.accumulates)
 
 

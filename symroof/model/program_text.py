@@ -88,7 +88,8 @@ def _head(node: Fuse | Block | Repeat | Recompute) -> str:
         case Repeat():
             over = f" over {node.over}" if node.over else ""
             carried = ", ".join(f"{enters} = {leaves}" for enters, leaves in node.carried)
-            return f"repeat {spelled_size(node.times)}{over} as {carried} {{"
+            word = "scan" if node.scans else "repeat"
+            return f"{word} {spelled_size(node.times)}{over} as {carried} {{"
 
 
 def retyped(program: Program, types: Mapping[str, Dtype]) -> Program:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from symroof.model.dtype import Tensor
-from symroof.model.program import Fuse, Node, Recompute, Statement
+from symroof.model.program import Fuse, Node, Recompute, Repeat, Statement
 
 
 def remade(node: Recompute, inner: list[Node], called: Callable[[str], str]) -> list[Node]:
@@ -84,6 +84,15 @@ def made_on_chip(fuse: Fuse, inner: list[Node]) -> tuple[Statement, ...]:
             found.append(statement)
             needed |= {str(t.name) for t in statement.operands}
     return tuple(reversed(found))
+
+
+def collected_in(nodes: tuple[Node, ...]) -> Iterator[str]:
+    """What all of these turns have made together, by name: not what turns within them have."""
+    for node in nodes:
+        if isinstance(node, Statement):
+            yield from (node.name,) if node.collects else ()
+        elif not isinstance(node, Repeat):
+            yield from collected_in(node.body)
 
 
 def statements_in(nodes: tuple[Node, ...]) -> Iterator[Statement]:

@@ -12,7 +12,7 @@ from symroof.model.dtype import Tensor
 from symroof.model.kernels import fetched, kernels_of, owners_of, stored
 from symroof.model.mesh import Split, split_of
 from symroof.model.mesh_axes import BACK
-from symroof.model.nodes import weights_of
+from symroof.model.nodes import kept_apart
 from symroof.model.operation import Operation
 from symroof.model.placing import kept_forms, summed_forms
 from symroof.model.program import NAMELESS, Line, Program, Repeat, turns_of
@@ -207,19 +207,22 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, tuple[Repeat, ...
         around = makers[name].repeats if name in makers else ()
         reversed_ = tuple(repeat.reverses for repeat in line.repeats if repeat.reverses is not None)
         tensor, entering = program.arrays[name], {*memory.seen_as(str(seen.name), line.repeats)}
-        another = tuple(r for r in weights_of(reversed_) if r in around or not entering.isdisjoint(r.enters))
+        another = tuple(r for r in kept_apart(reversed_) if r in around or not entering.isdisjoint(r.enters))
         kept[name] = (tensor, max(kept.get(name, (tensor, ()))[1], another, key=len))
     none: tuple[None, tuple[Repeat, ...]] = (None, ())
+
+    def leaves(repeat: Repeat, name: str) -> bool:
+        return repeat in kept.get(name, none)[1] or memory.collected.get(name) in kept
+
     handed_on = {  # after its first turn what enters is what left before, which is kept as well
         name: tuple(
-            r
-            for r in repeats
-            if all(memory.root(e) != name or r not in kept.get(memory.root(x), none)[1] for e, x in r.carried)
+            r for r in repeats if all(memory.root(e) != name or not leaves(r, memory.root(x)) for e, x in r.carried)
         )
         for name, (_, repeats) in kept.items()
-        if not kept.keys() & {*memory.wholes(name)}  # with what it is a slice of
+        if not kept.keys() & {*memory.wholes(name), memory.collected.get(name)}  # with what it is a part of
     }
-    return tuple((tensor, handed_on[name]) for name, (tensor, _) in kept.items() if name in handed_on)
+    once = {memory.places_of(name): name for name in reversed(handed_on)}  # the places of one tensor are kept once
+    return tuple((kept[name][0], turns) for name, turns in handed_on.items() if once[memory.places_of(name)] == name)
 
 
 def traffic_of_tensors(program: Program) -> dict[str, Expr]:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from symroof.errors import CheckError
-from symroof.proof.acts import APPEND, CONCAT, FUNCTION, PRODUCT, SLICE, Act, Turn
+from symroof.proof.acts import APPEND, COLLECT, CONCAT, FUNCTION, PLACE, PRODUCT, SLICE, Act, Turn
 from symroof.proof.miniatures import (
     Index,
     Labels,
@@ -82,7 +82,10 @@ class _Machine:
         script, one, other = self.script, 0, 0
         for act, at in _unrolled(script.acts):
             operands = [self._read(name, act.turns, at) for name in act.operands]
-            made = self._undoing(act, operands) if act.back and not act.again else self._ahead(act, operands)
+            if act.laid == COLLECT:  # to what the turns before have put there
+                before = self.made[act.result, _earlier(at, len(at) - 1)] if at[-1] else None
+                operands += [before] if before else []
+            made = self._undoing(act, operands, at) if act.back and not act.again else self._ahead(act, operands, at)
             self.made[act.result, at] = (made[0], [0] * len(made[0])) if act.again else made
         arriving, gradients = dict(script.arriving), dict(script.gradients)
         for name in {*arriving, *self._results()}:
@@ -109,8 +112,9 @@ class _Machine:
         yield from (act.result for act in ahead if act.result in real and act.result not in used)
 
     def _around(self, name: str) -> tuple[Turn, ...]:
-        """The turns in each of which a result is another: what leaves a repeat is one."""
-        turns = self.script.act[name].turns
+        """The turns in each of which a result is another: what leaves a repeat, or is of all its turns, is one."""
+        act = self.script.act[name]
+        turns = act.turns[: -1 if act.laid == COLLECT else None]
         while turns and name in turns[-1].leaves:
             turns = turns[:-1]
         return turns
@@ -119,10 +123,11 @@ class _Machine:
         """The turns in which a declared array is used that is another one in some of them."""
         return self.script.own_turns(name)
 
-    def _own(self, name: str, at: Index) -> Index:
+    def _own(self, name: str, turns: tuple[Turn, ...], at: Index) -> Index:
         """Where an array that comes from outside is noted: all microbatches have the first one of it, but for inputs."""
-        alike, places = self.script.array[name].role != "input", enumerate(self._owned(name))
-        return tuple(0 if turn.batch and alike else at[place] for place, turn in places)
+        alike, owned = self.script.array[name].role != "input", self._owned(name)
+        here = [number for turn, number in zip(turns, at, strict=True) if turn in owned]
+        return tuple(0 if turn.batch and alike else number for turn, number in zip(owned, here, strict=True))
 
     def _read(self, name: str, turns: tuple[Turn, ...], at: Index) -> tuple[Numbers, Numbers]:
         """An array as an act in these turns finds it."""
@@ -141,7 +146,7 @@ class _Machine:
         if role == "gradient":
             return self._given(name, _mirrored(at)[: len(self._around(self.result[name]))])
         if maker is None:
-            return self._given(name, self._own(name, at))
+            return self._given(name, self._own(name, turns, at))
         shared = next(
             (i for i, (a, b) in enumerate(zip(maker.turns, turns, strict=False)) if a != b),
             min(len(turns), len(maker.turns)),
@@ -161,7 +166,7 @@ class _Machine:
     def _labels(self, names: Sequence[str]) -> tuple[Labels, ...]:
         return tuple(self.script.array[name].labels for name in names)
 
-    def _ahead(self, act: Act, operands: list[tuple[Numbers, Numbers]]) -> tuple[Numbers, Numbers]:
+    def _ahead(self, act: Act, operands: list[tuple[Numbers, Numbers]], at: Index) -> tuple[Numbers, Numbers]:
         """What an act of the program makes, and how fast that changes."""
         labels, target = self._labels(act.operands), self.script.array[act.result].labels
         values, changes = [value for value, _ in operands], [change for _, change in operands]
@@ -178,8 +183,10 @@ class _Machine:
         if act.laid == APPEND:
             return values[0], changes[0]
         if act.reshapes:
-            laid = [self._laid(act, place, target, own) for place, own in enumerate(labels)]
-            return added(*map(times, laid, values)), added(*map(times, laid, changes))
+            laid = [self._laid(act, place, target, own, at) for place, own in enumerate(labels)]
+            beside = operands[len(laid) :]
+            made, moved = (added(*map(times, laid, each[: len(laid)])) for each in (values, changes))
+            return added(made, *(value for value, _ in beside)), added(moved, *(change for _, change in beside))
         base = len(values) - act.gains
         if act.over is not None:
             return self._normed(act, values, changes, labels, target)
@@ -190,8 +197,11 @@ class _Machine:
         return made, added(*each)
 
     @staticmethod
-    def _laid(act: Act, place: int, target: Labels, own: Labels) -> list[Numbers]:
-        """What puts the elements of an operand where a result has them: another for each slice, and each place of what is joined."""
+    def _laid(act: Act, place: int, target: Labels, own: Labels, at: Index) -> list[Numbers]:
+        """What puts the elements of an operand where a result has them: another for each slice, each place of what is joined,
+        and each turn."""
+        if act.laid in (PLACE, COLLECT):
+            return matrix(f"{act.function} {act.result} {at[-1]}", size(target), size(own))
         each = f" {act.again or act.result} {place}" if act.laid in (SLICE, CONCAT) else ""
         return matrix(f"{act.function}{each}", size(target), size(own))
 
@@ -211,7 +221,7 @@ class _Machine:
             made, moved = added(made, aligned(shift, own, target)), added(moved, aligned(change, own, target))
         return made, moved
 
-    def _undoing(self, act: Act, operands: list[tuple[Numbers, Numbers]]) -> tuple[Numbers, Numbers]:
+    def _undoing(self, act: Act, operands: list[tuple[Numbers, Numbers]], at: Index) -> tuple[Numbers, Numbers]:
         """What an act of the backward pass makes."""
         labels, target = self._labels(act.operands), self.script.array[act.result].labels
         values, undone = [value for value, _ in operands], self.script.act.get(act.undoes)
@@ -220,13 +230,14 @@ class _Machine:
         elif undone is None or undone.kind != FUNCTION:
             made = aligned(values[0], labels[0], target)  # a change of type
         else:
-            made = self._derived(act, undone, values, labels, target)
+            made = self._derived(act, undone, values, labels, target, at)
         return made, [0] * len(made)
 
     def _derived(
-        self, act: Act, undone: Act, values: list[Numbers], labels: tuple[Labels, ...], target: Labels
+        self, act: Act, undone: Act, values: list[Numbers], labels: tuple[Labels, ...], target: Labels, at: Index
     ) -> Numbers:
         """The gradient of one operand of a function."""
+        beside, values = values[len(labels) :], values[: len(labels)]
         gradient, place = values[-1], act.place
         if undone.gathers and not undone.reshapes:
             rows = looked_up(target, labels[0], labels[-1], values[0])
@@ -235,9 +246,9 @@ class _Machine:
                 found[i] += value
             return found
         if undone.reshapes:
-            moved = self._laid(undone, place, labels[-1], target)
+            moved = self._laid(undone, place, labels[-1], target, _mirrored(at))
             back = times([list(column) for column in zip(*moved, strict=True)], gradient)
-            return added(back, *(aligned(x, own, target) for x, own in zip(values[:-1], labels, strict=False)))
+            return added(back, *beside, *(aligned(x, own, target) for x, own in zip(values[:-1], labels, strict=False)))
         if place >= len(undone.operands) - undone.gains:
             normed, _ = in_rows(undone.function, str(undone.over), labels[0], (values[0], [0] * len(values[0])))
             return linear(PRODUCT, [normed, gradient], (labels[0], labels[-1]), target)

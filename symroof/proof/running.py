@@ -9,7 +9,7 @@ from functools import reduce
 from operator import mul
 
 from symroof.formula import Formula, Name, Quotient, Sum, number, product
-from symroof.proof.acts import APPEND, FUNCTION, Act, Array, Turn
+from symroof.proof.acts import APPEND, FUNCTION, PLACE, Act, Array, Turn
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
@@ -140,15 +140,28 @@ class Run(Evidence):
                     if not turn.batch and (turn in around or not entering.isdisjoint(turn.enters))
                 )
                 kept[name] = max(kept.get(name, ()), turns, key=len)
-        return {
-            name: tuple(
-                turn
+        gathered, found = script.gathered, dict[str, tuple[Turn, ...]]()
+        lain: set[tuple[str, ...]] = set()
+        for name, turns in kept.items():
+            act = acts.get(name)
+            if not kept.keys().isdisjoint((*script.around(name), gathered.get(name, ""))):
+                continue
+            if act is not None and act.laid == PLACE:  # places of one array are there once, whichever turns take them
+                (along,) = {*arrays[act.operands[0]].labels} - {*arrays[name].labels}
+                place = (script.root(act.operands[0]), along)
+                if place in lain:
+                    continue
+                lain.add(place)
+            there = {
+                e: x
                 for turn in turns
-                if all(script.root(e) != name or turn not in kept.get(script.root(x), ()) for e, x in turn.carried)
+                for e, x in turn.carried
+                if turn in kept.get(script.root(x), ()) or gathered.get(script.root(x)) in kept
+            }
+            found[name] = tuple(
+                turn for turn in turns if all(script.root(e) != name or e not in there for e in turn.enters)
             )
-            for name, turns in kept.items()
-            if kept.keys().isdisjoint(script.around(name))
-        }
+        return found
 
     def _product(self, labels: Iterable[str], exact: Exact) -> Rat:
         sizes = (number(int(label)) if label.isdigit() else Name(label) for label in labels)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from symroof.formula import Frozen, Name
-from symroof.proof.acts import SLICE, SUM, Act, Turn
+from symroof.proof.acts import PLACE, SLICE, SUM, Act, Turn
 from symroof.proof.masks import Masked
 from symroof.proof.recounts import Loops
 from symroof.proof.stored import Stored
@@ -60,7 +60,8 @@ class Script(Stored):
         in each microbatch, what is shared the same in all turns, all else another in the turns that use it."""
         if name in self.act:
             return self.act[name].turns
-        turns = next((act.turns for act in self.acts if name in act.operands), ())
+        every = next((act.turns for act in self.acts if name in act.operands), ())
+        turns = tuple(turn for turn in every if not turn.alike)
         if self.array[name].role == "input":
             return tuple(turn for turn in turns if turn.batch)
         return () if self.array[name].shared else turns
@@ -227,7 +228,8 @@ class Script(Stored):
         entire: set[str] = set()
         for name in asked:
             around, origins = self.around(name), self.origins(name)
-            if around and origins == (around[-1],):
+            turned = any(n in self.act and self.act[n].laid == PLACE for n in (self.root(name), *around))
+            if around and not turned and origins == (around[-1],):
                 cut[self.root(name)] = around[-1]
             else:
                 entire |= {*origins}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from symroof.formula import Frozen
-from symroof.proof.acts import APPEND, CONCAT, SLICE, VIEW, Act, Array, Turn
+from symroof.proof.acts import APPEND, COLLECT, CONCAT, PLACE, SLICE, VIEW, Act, Array, Turn
 
 
 class Stored(Frozen):
@@ -45,10 +45,15 @@ class Stored(Frozen):
     def around(self, name: str, turns: tuple[Turn, ...] = ()) -> list[str]:
         """What an array is cut out of, and what that is cut out of."""
         act, found = self.act.get(self.root(name, turns)), list[str]()
-        while act is not None and act.laid == SLICE:
+        while act is not None and act.laid in (SLICE, PLACE):
             found.append(self.root(act.operands[0], turns))
             act = self.act.get(found[-1])
         return found
+
+    @cached_property
+    def gathered(self) -> Mapping[str, str]:
+        """What turns make, each with the array that all of them have made of it."""
+        return {act.operands[0]: act.result for act in self.acts if act.laid == COLLECT}
 
     def copied(self, act: Act) -> list[str]:
         """What is put where an act wants it and does not come from one that could have put it there."""

@@ -13,7 +13,7 @@ from operator import sub
 
 from symroof.errors import CheckError
 from symroof.formula import Name, number
-from symroof.proof.acts import CONCAT, SLICE
+from symroof.proof.acts import COLLECT, CONCAT, PLACE, SLICE, Act
 from symroof.proof.exact import Exact
 from symroof.proof.polynomials import Rat
 from symroof.proof.script import Script
@@ -63,6 +63,8 @@ def require_room(script: Script, exact: Exact) -> None:
             if act.gathers is not ({*made} - {*own} != set() and len({*made} - {*own}) == len({*own} - {*made})):
                 raise CheckError(f"{act.result} reads other places than its windows have")
         labels = script.array[act.result].labels
+        if act.laid in (PLACE, COLLECT):
+            _require_turns(act, script, exact)
         if act.back or act.laid not in (SLICE, CONCAT):
             continue
         if act.laid == SLICE:
@@ -79,6 +81,17 @@ def require_room(script: Script, exact: Exact) -> None:
         if not left.is_zero() and not exact.is_positive(left, strict=False):
             raise CheckError(f"nothing says that {name} has room for its slices along {whole}")
     vars(script)["room"] = True
+
+
+def _require_turns(act: Act, script: Script, exact: Exact) -> None:
+    """Each turn has a place of its own along one dimension that the other array lacks, and no place is left."""
+    shapes = [script.array[name].labels for name in (act.operands[0], act.result)]
+    whole, part = shapes if act.laid == PLACE else reversed(shapes)
+    beside = [label for label in whole if label not in part]
+    if not act.turns or act.turns[-1].batch or len(beside) != 1 or {*part} - {*whole}:
+        raise CheckError(f"{act.result} is of no turns along a dimension")
+    if not (exact.rational(act.turns[-1].times) - _left(beside[0], (), exact)).is_zero():
+        raise CheckError(f"there are not as many turns as places in {act.result}")
 
 
 def _require_places(own: tuple[str, ...], made: tuple[str, ...], exact: Exact) -> None:

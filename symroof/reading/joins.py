@@ -13,16 +13,18 @@ from symroof.model.functions import APPEND, APPENDED, CONCAT, CUT, JOINED, SLICE
 from symroof.model.nodes import sized
 from symroof.model.program import Program, Statement
 from symroof.reading.scanner import Token
-from symroof.reading.size_formulas import SizeReader
+from symroof.reading.scans import TURNED, ScanReader
 from symroof.symbols import symbol
 
-LYING = (CUT, JOINED, APPENDED)
+LYING = (CUT, JOINED, APPENDED, *TURNED)
 
 
-class JoinReader(SizeReader):
+class JoinReader(ScanReader):
     def _lying(self, name: Token, function: Token) -> Statement:
-        """slice(x, T, n), concat(a, b) -> type, or append(cache, x, S)."""
+        """slice(x, T, n), concat(a, b) -> type, append(cache, x, S), place(x, T), or collect(k, T)."""
         self.expect("(")
+        if function.text in TURNED:
+            return self._turned(name, function)
         read = {CUT: self._slice, JOINED: self._concat, APPENDED: self._append}[function.text]
         return read(name, function)
 
@@ -38,12 +40,6 @@ class JoinReader(SizeReader):
             expected, near = f"one of {', '.join(tensor.labels)}", suggestion(label.text, tensor.labels)
             raise self.error(f"{token.text} has no dimension {label.text}", expected, near, token=label)
         return next(dim for dim in tensor.dims if dim.label == label.text), label
-
-    def _require_unsplit(self, name: str, tensor: Tensor, dim: Dim, place: Token) -> None:
-        if dim.axes:
-            whole = replace(tensor, name=None, dims=tuple(replace(d, axes=()) if d == dim else d for d in tensor.dims))
-            cure = f"it whole on every chip: {name}_whole = {name} -> {whole}"
-            raise self.error(f"{name} is {tensor}, and is split along {dim.label}", cure, token=place)
 
     def _slice(self, name: Token, function: Token) -> Statement:
         """A part of a tensor along one dimension."""

@@ -12,7 +12,10 @@
               | NAME "=" "append" "(" NAME "," NAME "," DIM ")"        a cache with new entries, which its dimension counts
               | NAME "=" ("sum" | "mean" | "max") "(" NAME { "," DIM } ")" ["->" type]
               | ("fuse" | "recompute") "{" program "}"
+              | NAME "=" "place" "(" NAME "," DIM ")"                  what this turn of a repeat has along a dimension
+              | NAME "=" "collect" "(" NAME "," DIM ")"                what all turns have made, each at its place
               | "repeat" size ["shared" | "over" AXIS] ["as" NAME "=" NAME { "," NAME "=" NAME }] "{" program "}"
+              | "scan" DIM ["as" NAME "=" NAME { "," NAME "=" NAME }] "{" program "}"
               | "accumulate" size "{" program "}"                      microbatches: inputs of their own, the weights of all
               | "block" NAME "{" program "}"
               | "where" NAME "=" formula { "," NAME "=" formula }
@@ -21,13 +24,13 @@
     factor    = NUMBER | "(" formula of sizes ")"
     divisor   = factor | SIZE | FUNCTION "(" formula of sizes ")"
 
-The words frozen, shared, input, weight, cache, output, fuse, recompute, repeat, accumulate, block, where are words only where a statement starts that is not
+The words frozen, shared, input, weight, cache, output, fuse, recompute, repeat, scan, accumulate, block, where are words only where a statement starts that is not
 ``word = …``. Tensors have names of their own, beside those of sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from symroof.errors import ModelError, ReadingError, suggestion
@@ -40,19 +43,22 @@ from symroof.model.mesh_axes import MeshAxis
 from symroof.model.nodes import weights_of
 from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, Recompute, Repeat, Statement, turns_of
 from symroof.model.quantities import QUANTITIES
+from symroof.model.recomputing import collected_in, statements_in
+from symroof.model.spelling import spelled_size
 from symroof.model.stages import require_stages
 from symroof.reading.meshes import read_mesh
 from symroof.reading.scanner import Token
-from symroof.reading.tensors import END, WORDS
+from symroof.reading.tensors import END, WORDS, Turns
 from symroof.reading.windows import MaskReader
 from symroof.symbols import expression
 
 # What may stand in what: a fuse holds statements, a block fuses and statements.
 NO_PLACE = {
-    "fuse": ("fuse", "repeat", "block", "recompute", "accumulate"),
-    "block": ("block", "repeat", "recompute", "accumulate"),
-    "recompute": ("repeat", "recompute", "accumulate"),
+    "fuse": ("fuse", "repeat", "scan", "block", "recompute", "accumulate"),
+    "block": ("block", "repeat", "scan", "recompute", "accumulate"),
+    "recompute": ("repeat", "scan", "recompute", "accumulate"),
     "repeat": ("accumulate",),
+    "scan": ("repeat", "scan", "recompute", "accumulate"),
     "accumulate": ("accumulate",),
 }
 DEEPEST = 16
@@ -89,6 +95,7 @@ class ProgramReader(MaskReader):
         if not body:
             raise self.error("the program makes nothing", "a statement such as y = x * W -> bf16[B, F]")
         returned = tuple(token.text for token in self.returned)
+        body = self._all_collected(body, returned)
         program = Program(tuple(d for d, _ in self.declared), body, self._in_order(), returned, mesh=self.mesh)
         program = self._spanned(program)
         for declared, token in self.declared:
@@ -105,6 +112,7 @@ class ProgramReader(MaskReader):
                 raise self.error(shown, cure, token=token)
         self._require_factors(program)
         self._require_stages(program)
+        self._require_places_of_turns(program)
         self._require_sizes(program)
         self._require_whole(program)
         self._require_parts(program)
@@ -183,7 +191,7 @@ class ProgramReader(MaskReader):
         elif word.text == "block":
             name = self.take("word", "the name of the block").text
             return [Block(name, self._braced(word))]
-        elif word.text == "repeat":
+        elif word.text in ("repeat", "scan"):
             return [self._repeat(word)]
         elif word.text == "accumulate":
             return [self._accumulate(word)]
@@ -270,20 +278,28 @@ class ProgramReader(MaskReader):
 
     def _repeat(self, word: Token) -> Repeat:
         times, carried = self._times(word), None
-        alike, over = self.accept("shared"), self._shared_out(word)
+        scans = word.text == "scan"
+        along = self._scanned_along(times, word) if scans else ""
+        alike, over = (None, "") if scans else (self.accept("shared"), self._shared_out(word))
         if self.accept("as"):
             carried, _ = self.separated(self._handed_over, ",")
         outside, stocks = dict(self.known), {d.tensor.name for d, _ in self.declared if d.role != "input"}
+        self.turns.append(Turns(times, frozenset(outside), along))
         body = self._braced(word)
-        made = {name: t for name, t in self.known.items() if name not in outside}
-        inside = {str(t.name) for s in _statements(body) for t in s.operands}
+        self.turns.pop()
+        collected = {*collected_in(body)}
+        made = {name: t for name, t in self.known.items() if name not in (*outside, *collected)}
+        inside = {str(t.name) for s in statements_in(body) for t in s.operands}
+        if early := next(iter(sorted(inside & collected)), None):
+            shown = f"{early} is of all turns, and is used in one of them"
+            raise self.error(shown, "what the turn itself makes, or a statement behind the braces", token=word)
         if alike:
             self._share(inside, word)
         if carried is not None:
             for pair in carried:
                 self._require_carried(pair, carried, outside, made, inside, stocks)
             names_of = tuple((enters.text, leaves.text) for enters, leaves in carried)
-            return Repeat(times, names_of, body, over=over)
+            return self._turned_over(Repeat(times, names_of, body, over=over, scans=scans), made)
         last = list(made.values())[-1]
         same = [name for name, t in outside.items() if (t.dtype, t.dims) == (last.dtype, last.dims)]
         same = [name for name in same if name in inside and name not in stocks]
@@ -292,7 +308,14 @@ class ProgramReader(MaskReader):
             have = "has" if len(same) < 2 else "have"
             expected = f"repeat … as x = {last.name} {{ … }}, where x of a turn is {last.name} of the one before"
             raise self.error(f"{shown} from outside {have} the type of {last.name}, {last}", expected, token=word)
-        return Repeat(times, ((same[0], str(last.name)),), body, over=over)
+        carries = ((same[0], str(last.name)),)
+        return self._turned_over(Repeat(times, carries, body, over=over, scans=scans), made)
+
+    def _turned_over(self, repeat: Repeat, made: Iterable[str]) -> Repeat:
+        """A repeat that has been read: what a scan makes has, behind it, a place for each turn."""
+        if repeat.scans:
+            self._behind_turns(made, spelled_size(repeat.times))
+        return repeat
 
     def _handed_over(self) -> tuple[Token, Token]:
         """What enters a turn, and what of the turn before it is."""
@@ -348,7 +371,7 @@ class ProgramReader(MaskReader):
     def _accumulate(self, word: Token) -> Repeat:
         """Microbatches: what one of them makes is gone after it."""
         times, body = self._times(word), self._braced(word)
-        self.gone |= {statement.name for statement in _statements(body)}
+        self.gone |= {statement.name for statement in statements_in(body)}
         return Repeat(times, (), body)
 
     def _times(self, word: Token) -> Formula:
@@ -373,11 +396,3 @@ class ProgramReader(MaskReader):
 
 def _one(word: str) -> str:
     return f"an {word}" if word == "accumulate" else f"a {word}"
-
-
-def _statements(body: tuple[Node, ...]) -> Iterator[Statement]:
-    for node in body:
-        if isinstance(node, Statement):
-            yield node
-        else:
-            yield from _statements(node.body)

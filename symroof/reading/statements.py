@@ -232,14 +232,6 @@ class StatementReader(CallReader):
         self.used.add(str(total.name))
         return Statement("function", (total,), replace(result, name=name.text), TABLE["scale"])
 
-    def _free(self, name: str) -> str:
-        """A name that no tensor has yet."""
-        found, number = name, 1
-        while found in self.known:
-            number += 1
-            found = f"{name}{number}"
-        return found
-
     def _joined(self, name: Token, first: Token) -> Statement:
         """A product, a sum or a difference of tensors."""
         tokens, signs = [first], []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from symroof.errors import ReadingError, suggestion
 from symroof.formula import FUNCTIONS, KEYWORDS, Formula, Name
@@ -17,12 +17,34 @@ from symroof.reading.scanner import Token, scan_long
 
 COMMENT = re.compile(r"#[^\n]*")
 END = ";"
-WORDS = (*ROLES, "frozen", "shared", "output", "fuse", "recompute", "repeat", "accumulate", "block", "where", "mesh")
+WORDS = (
+    *ROLES,
+    "frozen",
+    "shared",
+    "output",
+    "fuse",
+    "recompute",
+    "repeat",
+    "scan",
+    "accumulate",
+    "block",
+    "where",
+    "mesh",
+)
 STATEMENT = re.compile(rf"(?:^|[;{{])\s*(?:({'|'.join(WORDS)})\b(?!\s*=)|[^\W\d]\w*\s*=(?![=>]))", re.MULTILINE)
 # A statement goes on in the next line behind one of these, and where that begins with one.
 OPEN = ("*", "+", "-", ",", "->", "=", ":", "(", "[", "@", ".", "{")
 JOINS = ("*", "+", "-", ",", "->", "@", ".", "]", ")", "{")
 LONGEST_PROGRAM = 65_536
+
+
+@dataclass(eq=False)
+class Turns:
+    """A repeat that is being read: what there was before it, and the dimension that it goes along, where it scans."""
+
+    times: Formula
+    before: frozenset[str]
+    along: str = ""
 
 
 def is_program(text: str) -> bool:
@@ -54,6 +76,10 @@ class TensorReader(EinsumReader):
         self.factors: list[tuple[Formula, Token]] = []
         self.gone: set[str] = set()  # what a microbatch made, once it is over
         self.sized: dict[str, Token] = {}
+        self.turns: list[Turns] = []  # the repeats that are being read
+        self.placed: dict[tuple[int, str], str] = {}  # what a scan and a tensor have at the place of a turn
+        self.turned: list[tuple[str, Formula, Token]] = []  # a dimension that turns go along, and how many they are
+        self.inside_alone: dict[str, str] = {}  # what is of one turn alone, having the dimension that turns go along
 
     def scanned(self) -> Sequence[Token]:
         if len(self.whole) > LONGEST_PROGRAM:
@@ -110,6 +136,14 @@ class TensorReader(EinsumReader):
             raise self.error(f"{token.text} is a word of the language", "the name of a tensor", token=token)
         return token.text
 
+    def _free(self, name: str) -> str:
+        """A name that no tensor has yet."""
+        found, number = name, 1
+        while found in self.known:
+            number += 1
+            found = f"{name}{number}"
+        return found
+
     def _type(self, operands: Sequence[Tensor] = ()) -> Tensor:
         """A type; one without a dtype has that of the operands, if it is one, or that of the problem."""
         start = self.token
@@ -139,6 +173,10 @@ class TensorReader(EinsumReader):
         if token.text in self.gone:
             shown = f"{token.text} is one of each microbatch, and gone after it"
             raise self.error(shown, "what uses it within the braces of accumulate", token=token)
+        if token.text in self.inside_alone:
+            label = self.inside_alone[token.text]
+            shown = f"{token.text} has {label} in each turn, and so no place for all of them"
+            raise self.error(shown, "what uses it within the braces of the scan", token=token)
         if token.text not in self.known:
             hint = suggestion(token.text, self.known) or f"declare it: input {token.text}: bf16[…]"
             if token.text in self.functions:

@@ -1,0 +1,181 @@
+"""Turns that go along a dimension: the place of a turn, what all turns have made together, and scans, which are said with these.
+
+scan T as h = g {
+  a = x * W -> bf16[B, H]           x_t = place(x, T), what x has at the place of this turn
+  …
+  g = tanh(s)                       what is used behind the turns is of all of them: g_t = tanh(s); g = collect(g_t, T)
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from symroof.errors import suggestion
+from symroof.formula import Formula, Name, Number
+from symroof.model.dtype import Dim, Tensor
+from symroof.model.functions import COLLECT, COLLECTED, PLACE, PLACED
+from symroof.model.nodes import sized
+from symroof.model.program import Node, Program, Repeat, Statement
+from symroof.model.recomputing import statements_in
+from symroof.model.spelling import spelled_size
+from symroof.reading.scanner import Token
+from symroof.reading.size_formulas import SizeReader
+from symroof.symbols import expression
+
+
+class ScanReader(SizeReader):
+    def _seen(self, token: Token, renamed: tuple[Tensor, Tensor] | None) -> Token:
+        """In a scan what comes from outside and has its dimension is seen at the place of the turn."""
+        turns = self.turns[-1] if self.turns else None
+        if renamed is not None or turns is None or not turns.along or token.text not in turns.before:
+            return super()._seen(token, renamed)
+        tensor = self._operand(token)
+        if turns.along not in tensor.labels:
+            return token
+        name = self.placed.get((id(turns), token.text))
+        if name is None:
+            name = self.placed[id(turns), token.text] = self._free(f"{token.text}_{_turn(turns.along)}")
+            self.seen.append(self._place_of(name, token, tensor, turns.along))
+            self.known[name] = self.seen[-1].result
+        self.used.add(name)
+        return token._replace(text=name)
+
+    def _place_of(self, name: str, token: Token, tensor: Tensor, label: str) -> Statement:
+        """A tensor at the place of the turn: not of several chips, of which each would have other turns."""
+        dim = next(dim for dim in tensor.dims if dim.label == label)
+        self._require_unsplit(token.text, tensor, dim, token)
+        result = replace(tensor, name=name, dims=tuple(one for one in tensor.dims if one != dim))
+        return Statement("function", (tensor,), result, PLACE)
+
+    def _require_unsplit(self, name: str, tensor: Tensor, dim: Dim, place: Token) -> None:
+        if dim.axes:
+            whole = replace(tensor, name=None, dims=tuple(replace(d, axes=()) if d == dim else d for d in tensor.dims))
+            cure = f"it whole on every chip: {name}_whole = {name} -> {whole}"
+            raise self.error(f"{name} is {tensor}, and is split along {dim.label}", cure, token=place)
+
+    def _turned(self, name: Token, function: Token) -> Statement:
+        """place(x, T), or collect(k, T): what x has at the place of this turn, and what all turns have made of k."""
+        if not self.turns:
+            cure = "a repeat or a scan around it"
+            raise self.error(f"{function.text} is of the turns of a repeat, and there is none", cure, token=function)
+        turns, token = self.turns[-1], self.take("word", "a tensor")
+        tensor = self._operand(token)
+        inside = token.text not in turns.before
+        if inside is not (function.text == COLLECTED):
+            shown = f"{token.text} is made in the turns" if inside else f"{token.text} is the same in all turns"
+            expected = "a tensor from outside of them" if inside else "a tensor that each of them makes"
+            raise self.error(shown, expected, token=token)
+        self.expect(",", f"',' and a dimension, as in {function.text}({token.text}, T)")
+        place = self.token
+        label = self.next() if self.token.kind == "number" else self.take("word", "a dimension")
+        if (label.text in tensor.labels) is inside:
+            has = "has" if inside else "has no"
+            near = None if inside else suggestion(label.text, tensor.labels)
+            expected = "a dimension that it lacks" if inside else f"one of {', '.join(tensor.labels)}"
+            raise self.error(f"{token.text} {has} dimension {label.text}", expected, near, token=place)
+        self.expect(")")
+        self.turned.append((label.text, turns.times, place))
+        if not inside:
+            statement = self._place_of(name.text, token, tensor, label.text)
+        else:
+            self.sized.setdefault(label.text, place)
+            result = replace(tensor, name=name.text, dims=(Dim(label.text), *tensor.dims))
+            statement = Statement("function", (tensor,), result, COLLECT)
+        place = self.following
+        if not self.accept("->"):
+            return statement
+        stated, made = self._type((tensor,)), replace(statement.result, name=None)
+        if (stated.dtype, {*stated.dims}) != (made.dtype, {*made.dims}):
+            shown = f"{function.text}({token.text}, {label.text}) is {made}, not {stated}"
+            raise self.error(shown, str(made), token=place)
+        return replace(statement, result=replace(stated, name=name.text))
+
+    def _require_places_of_turns(self, program: Program) -> None:
+        """There are as many turns as places."""
+        for label, times, token in self.turned:
+            if program.resolved(expression(times) - sized(label)).expand() != 0:
+                shown = f"nothing says that there are {label} turns"
+                raise self.error(shown, f"a repeat of as many turns as there are places: repeat {label}", token=token)
+
+    def _scanned_along(self, times: Formula, word: Token) -> str:
+        """The dimension that a scan goes along."""
+        if isinstance(times, Name):
+            return times.name
+        if isinstance(times, Number) and times.value.denominator == 1:
+            return str(times.value)
+        raise self.error("a scan goes along a dimension", "a name or a number, as in scan T as h = g {", token=word)
+
+    def _behind_turns(self, made: Iterable[str], label: str) -> None:
+        """What turns have made is, where it is used behind them, of all turns."""
+        for name in made:
+            tensor = self.known[name]
+            if label in tensor.labels:
+                self.inside_alone[name] = label
+            else:
+                self.known[name] = replace(tensor, dims=(Dim(label), *tensor.dims))
+
+    def _all_collected(self, body: tuple[Node, ...], returned: Iterable[str]) -> tuple[Node, ...]:
+        """The scans of a program with what is collected of what they make: what is used behind them, and what nothing uses."""
+        return tuple(self._collected_in(node, _users(body, {*returned})) for node in body)
+
+    def _collected_in(self, node: Node, users: dict[str, set[int]]) -> Node:
+        if isinstance(node, Statement):
+            return node
+        if not (isinstance(node, Repeat) and node.scans):
+            return replace(node, body=tuple(self._collected_in(one, users) for one in node.body))
+        own = {id(statement) for statement in statements_in(node.body)}
+        done = {str(s.operands[0].name) for s in statements_in(node.body) if s.collects}
+        made = [s.name for s in statements_in(node.body) if not s.collects and s.name not in done]
+        wanted = [n for n in made if (users[n] - own if n in users else n not in node.leaves)]
+        return self._collecting(node, wanted, spelled_size(node.times))
+
+    def _collecting(self, node: Repeat, wanted: Iterable[str], label: str) -> Repeat:
+        """Turns that put some of what they make, each at its place, into tensors that have the names that these had."""
+        names = {name: self._free(f"{name}_{_turn(label)}") for name in wanted}
+
+        def renamed(tensor: Tensor) -> Tensor:
+            return replace(tensor, name=names.get(str(tensor.name), tensor.name))
+
+        def rewritten(one: Node) -> Node:
+            if isinstance(one, Statement):
+                return replace(one, operands=tuple(map(renamed, one.operands)), result=renamed(one.result))
+            return replace(one, body=tuple(map(rewritten, one.body)))
+
+        body, collects = tuple(map(rewritten, node.body)), list[Statement]()
+        made = {statement.name: statement.result for statement in statements_in(body)}
+        for name, new in names.items():
+            whole = replace(made[new], name=name, dims=(Dim(label), *made[new].dims))
+            collects.append(Statement("function", (made[new],), whole, COLLECT))
+        self.known |= {new: made[new] for new in names.values()}
+        carried = tuple((enters, names.get(left, left)) for enters, left in node.carried)
+        return replace(node, body=(*body, *collects), carried=carried)
+
+
+def _users(body: tuple[Node, ...], returned: set[str]) -> dict[str, set[int]]:
+    """The statements that use each tensor; what is returned, or left by other turns, has a user that is none of them."""
+    found = {name: {0} for name in returned}
+    for statement in statements_in(body):
+        for tensor in statement.operands:
+            found.setdefault(str(tensor.name), set()).add(id(statement))
+    for node in _repeats(body):
+        for name in () if node.scans else node.leaves:
+            found.setdefault(name, set()).add(0)
+    return found
+
+
+def _repeats(body: Iterable[Node]) -> Iterator[Repeat]:
+    for node in body:
+        if isinstance(node, Repeat):
+            yield node
+        if not isinstance(node, Statement):
+            yield from _repeats(node.body)
+
+
+def _turn(label: str) -> str:
+    """What tells the place of a turn along a dimension: x_t is a place of x along T."""
+    return "turn" if label.isdigit() else label.lower()
+
+
+TURNED = (PLACED, COLLECTED)
