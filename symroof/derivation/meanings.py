@@ -243,6 +243,7 @@ class _Acts:
 
     def __init__(self, program: Program) -> None:
         self.repeats = list(dict.fromkeys(repeat for line in program.forward for repeat in line.repeats))
+        self.on_chip = {repeat for line in program.lines for repeat in line.on_chip}
         self.fuses = [line.fuse for line in program.forward]
         own = (
             line.fuse for line in program.lines if line.backward and line.fuse is not None and line.fuse.undoes is None
@@ -251,7 +252,7 @@ class _Acts:
 
     def turn(self, repeat: Repeat) -> Turn:
         place = self.repeats.index(repeat) if repeat.reverses is None else ~self.repeats.index(repeat.reverses)
-        return Turn(place, repeat.times, repeat.carried, repeat.over, repeat.scans)
+        return Turn(place, repeat.times, repeat.carried, repeat.over, repeat.scans, repeat in self.on_chip)
 
     def fuse(self, fuse: Fuse | None) -> int | None:
         if fuse is None:

@@ -15,6 +15,7 @@ from symroof.formula import Frozen
 from symroof.model.derivatives import passes_on, through_function
 from symroof.model.dtype import Tensor
 from symroof.model.functions import BROADCAST, FUNCTIONS
+from symroof.model.nodes import statements_in
 from symroof.model.program import (
     DIFFERENCE,
     EXCHANGE,
@@ -30,7 +31,7 @@ from symroof.model.program import (
     Statement,
     Undone,
 )
-from symroof.model.recomputing import collected_in, made_on_chip, remade, statements_in
+from symroof.model.recomputing import collected_in, made_on_chip, remade
 from symroof.model.training import with_gradients
 
 
@@ -112,6 +113,7 @@ class _Reverse:
                     self._repeat(node, scope, found)
                 case Fuse():
                     inner = self._nodes(node.body, scope)
+                    self._require_no_turns(node, inner)
                     again = made_on_chip(node, inner) if node.contracts else ()
                     found += [Fuse(tuple(inner), again, node)] if inner else []
                 case Recompute():
@@ -137,6 +139,13 @@ class _Reverse:
             if self._is_asked(str(operand.name), scope):
                 contribution = self._through(statement, place, gradient, scope, found)
                 self._around(statement, scope).arrived.setdefault(str(operand.name), []).append(contribution)
+
+    @staticmethod
+    def _require_no_turns(fuse: Fuse, inner: list[Node]) -> None:
+        """Turns that are gone through on the chip leave nothing to go back with."""
+        if inner and any(isinstance(node, Repeat) for node in fuse.body):
+            shown = "the states of turns that stay on the chip are not kept, so there is no way back through them"
+            raise ModelError(shown, expected="the scan outside of the fuse in training")
 
     @staticmethod
     def _around(statement: Statement, scope: _Scope) -> _Scope:

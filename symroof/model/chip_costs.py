@@ -13,7 +13,7 @@ from sympy import Add, Expr, Integer, Mul
 
 from symroof.errors import ModelError
 from symroof.formula import Frozen
-from symroof.model.kernels import Exchanged, Fetched, fetched, kernels_of, owners_of, stored
+from symroof.model.kernels import Exchanged, Fetched, fetched, kernels_of, owners_of, stored, written_in
 from symroof.model.mesh import Split, axes_in, needed_split, split_of, under_part
 from symroof.model.mesh_axes import BACK, COLLECTIVES, HANDED, SWITCHED, MeshAxis
 from symroof.model.nodes import EXCHANGE, Line, Repeat
@@ -58,27 +58,30 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
     def part(axes: Iterable[str]) -> Expr:
         return Mul(*(size[axis] for axis in axes))
 
+    def often(repeats: Iterable[Repeat]) -> Expr:
+        return turns_on_a_chip(repeats, size)
+
     for kernel in kernels_of(program):
-        owners, turns = owners_of(kernel, program), turns_on_a_chip(kernel[0].repeats, size)
+        owners = owners_of(kernel, program)
         for owner in dict.fromkeys(owners.values()):
             mine = [places[line.statement.name] for line in kernel if owners[line.statement.name] == owner]
             loads = tuple(
-                (str(one.tensor.name), turns * one.bytes / part(axes_in(form)))
+                (str(one.tensor.name), often(one.repeats) * one.bytes / part(axes_in(form)))
                 for one in fetched(kernel, program, exchanged)
                 if owners[one.line.statement.name] == owner
                 for form in sorted(_forms_read(program, one, places), key=sorted)
             )
             memory, own = program.memory, [(p, p.line.statement) for p in mine]
-            made = ((s.result, p.made) for p, s in own if s.name in kept and not s.cuts)
-            copied = ((t, split_of(t)) for p, _ in own for t in memory.copied(p.line))
-            cut = ((program.arrays[x], places[x].made) for _, s in own for x in memory.slices_of(s.name, kept))
-            each = (*made, *copied, *cut)
-            stores = tuple((str(t.name), turns * t.bytes / part(axes_in(form))) for t, form in each)
-            exact, flops = _contraction(mine, part)
-            ops = Add(*(_elementwise(place, part) for place in mine))
+            own = [(p, s) for p, s in own if not s.collects]
+            made = ((p, s.result, p.made) for p, s in own if s.name in kept and not s.cuts)
+            copied = ((p, t, split_of(t)) for p, _ in own for t in memory.copied(p.line))
+            cut = ((p, program.arrays[x], places[x].made) for p, s in own for x in memory.slices_of(s.name, kept))
+            each = ((often(written_in(p.line, program, kept)), t, form) for p, t, form in (*made, *copied, *cut))
+            stores = tuple((str(t.name), turns * t.bytes / part(axes_in(form))) for turns, t, form in each)
+            exact, flops = _contraction(mine, part, often)
+            ops = Add(*(often(place.line.repeats) * _elementwise(place, part) for place in mine))
             moves = tuple(move for place in mine for move in place.moves)
-            sent = _sent(moves, program, kernel[0].repeats)
-            exact, flops, ops = (turns * x for x in (exact, flops, ops))
+            sent = _sent(mine, program)
             found[owner] = ChipCost(exact, flops, ops, loads, stores, sent, moves)
     order = [line.statement.name for line in program.lines]
     return dict(sorted(found.items(), key=lambda item: order.index(item[0])))
@@ -164,21 +167,24 @@ def shares(collective: str, axes: Iterable[MeshAxis]) -> Iterator[tuple[str, Exp
             yield axis.name, COLLECTIVES[collective](chips, ways)
 
 
-def _sent(moves: Iterable[Move], program: Program, repeats: tuple[Repeat, ...]) -> Mapping[str, Expr]:
+def _sent(mine: Iterable[Placed], program: Program) -> Mapping[str, Expr]:
     """What each resource carries in all turns of repeats."""
     found: dict[str, Expr] = {}
     size = {axis.name: axis.size for axis in program.mesh}
-    for move in moves:
+    for line, move in ((place.line, move) for place in mine for move in place.moves):
         for resource, share in carried(move, program):
-            amount = move.turns(repeats, size) * share * message(move, program)
+            amount = move.turns(line.repeats, size) * share * message(move, program)
             found[resource] = found.get(resource, Integer(0)) + amount
     return found
 
 
-def _contraction(mine: Iterable[Placed], part: Callable[[Iterable[str]], Expr]) -> tuple[Expr, Expr]:
+def _contraction(
+    mine: Iterable[Placed], part: Callable[[Iterable[str]], Expr], often: Callable[[Iterable[Repeat]], Expr]
+) -> tuple[Expr, Expr]:
     for place in mine:
         if place.line.statement.contracts:
-            exact, flops = (flops / part(axes_in(place.division)) for flops in contraction(place.line))
+            each = often(place.line.repeats) / part(axes_in(place.division))
+            exact, flops = (each * flops for flops in contraction(place.line))
             return exact, flops
     return Integer(0), Integer(0)
 

@@ -23,7 +23,7 @@ from sympy import Expr
 from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
 from symroof.model.nodes import sized
-from symroof.model.program import Line, Program, Statement
+from symroof.model.program import Line, Program, Repeat, Statement
 
 
 @dataclass(eq=False)
@@ -71,11 +71,18 @@ def _same_turn(one: Line, other: Line) -> bool:
 
 class Fetched(Frozen):
     """What a kernel reads from memory: a tensor, the line that needs it first, and every statement that needs it, each with the
-    name that it has there."""
+    name that it has there. What each turn that is gone through on the chip has a place of is read in all of them, all else
+    once for them."""
 
     line: Line
     tensor: Tensor
     users: tuple[tuple[Statement, Tensor], ...]
+    turned: bool = False
+
+    @property
+    def repeats(self) -> tuple[Repeat, ...]:
+        """The repeats in each turn of which it is read."""
+        return self.line.repeats if self.turned else self.line.launched
 
     @property
     def bytes(self) -> Expr:
@@ -126,9 +133,9 @@ def fetched(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = fr
             continue  # what is a slice of it is there
         there = tensor if part == memory.root(str(tensor.name), line.repeats) else program.arrays[part]
         if part not in whole:
-            found.append(Fetched(line, there, ((user, tensor),)))
+            found.append(Fetched(line, there, ((user, tensor),), memory.turned(part)))
         elif entire and whole[part]:
-            found.append(Fetched(line, there, tuple(whole[part])))
+            found.append(Fetched(line, there, tuple(whole[part]), memory.turned(part)))
             whole[part] = []
     return tuple(found)
 
@@ -150,6 +157,12 @@ def owners_of(lines: tuple[Line, ...], program: Program) -> Mapping[str, str]:
 
 def _heads(lines: tuple[Line, ...], name: str) -> bool:
     return any(line.statement.name == name and line.statement.contracts for line in lines)
+
+
+def written_in(line: Line, program: Program, kept: frozenset[str]) -> tuple[Repeat, ...]:
+    """The repeats in each turn of which a kernel writes what a statement makes: of what turns on the chip make the last alone,
+    but where that of all of them is wanted."""
+    return line.repeats if program.memory.collected.get(line.statement.name) in kept else line.launched
 
 
 def stored(program: Program, exchanged: Exchanged = frozenset()) -> frozenset[str]:

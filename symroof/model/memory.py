@@ -100,6 +100,10 @@ class Memory(Frozen):
         """What a tensor is, or is a part of, at last."""
         return (self.root(name), *self.wholes(name))[-1]
 
+    def turned(self, name: str) -> bool:
+        """Whether something is, or is a part of, what a turn has of a tensor."""
+        return any(self._makers[part].placed for part in (self.root(name), *self.wholes(name)) if part in self._cut)
+
     def places_of(self, name: str) -> tuple[str, str]:
         """Where something lies: for the place of a turn what it is a place of, and along what."""
         maker = self._makers.get(name)
@@ -108,19 +112,22 @@ class Memory(Frozen):
         return self.root(str(maker.operands[0].name)), maker.along
 
     def written(self, wanted: Iterable[str]) -> frozenset[str]:
-        """What has to be made in memory where these are wanted: what they lie in; of that of which slices alone are wanted, these."""
+        """What has to be made in memory where these are wanted: what they lie in; of that of which slices alone are wanted, these.
+        With what each turn makes there is what is wanted of all of them."""
+        wanted = {*wanted}
+        asked = {part for name in wanted for part in (self.root(name), *self.wholes(name))}
         parts: dict[str, set[str]] = {}  # the slices that are wanted, by what they are parts of
         entire: set[str] = set()
         for name in wanted:
             root = self.root(name)
-            turned = any(self._makers[part].placed for part in (root, *self.wholes(name)) if part in self._cut)
-            if root in self._cut and not turned and self.origins(name) == (self.whole(name),):
+            if root in self._cut and not self.turned(name) and self.origins(name) == (self.whole(name),):
                 parts.setdefault(self.whole(name), set()).add(root)
             else:
                 entire |= {*self.origins(name)}
         entire |= {whole for whole, slices in parts.items() if len({self._along(s, whole) for s in slices}) > 1}
         alone = {s for whole, slices in parts.items() if whole not in entire for s in slices}
-        return frozenset(entire | {s for s in alone if alone.isdisjoint(self.wholes(s))})
+        together = {self.collected[name] for name in entire if name in self.collected}
+        return frozenset(entire | {s for s in alone if alone.isdisjoint(self.wholes(s))} | (together & asked))
 
     def _along(self, name: str, whole: str) -> frozenset[str]:
         """The dimension along which a slice is a part of a tensor; those along which it is, where it is a part of a part."""

@@ -257,16 +257,16 @@ class Fuse(Frozen):
 
     @property
     def contracts(self) -> bool:
-        """Whether it keeps on the chip what a contraction makes: one of elementwise statements alone changes nothing. The backward
-        pass of one that does is one kernel, whatever stands in it."""
+        """Whether it keeps on the chip what a contraction makes, or what turns hand on: one of elementwise statements alone changes
+        nothing. The backward pass of one that does is one kernel, whatever stands in it."""
         ahead = self.undoes is not None and self.undoes.contracts
-        return ahead or any(isinstance(s, Statement) and s.contracts for s in self.body)
+        return ahead or any(isinstance(s, Repeat) or (isinstance(s, Statement) and s.contracts) for s in self.body)
 
     @property
     def masks(self) -> tuple[Mask, ...]:
         """Those of its products: what they leave out no statement of it works on, and none of its backward pass."""
         ahead = () if self.undoes is None else self.undoes.masks
-        own = (s.mask for s in self.body if isinstance(s, Statement) and s.mask is not None)
+        own = (s.mask for s in statements_in(self.body) if s.mask is not None)
         return tuple(dict.fromkeys((*ahead, *own)))
 
 
@@ -317,13 +317,19 @@ Node = Statement | Fuse | Block | Repeat | Recompute
 
 class Line(Frozen):
     """A statement with what stands around it: the repeats from outside in, the fuse and the block, None outside of both;
-    and whether it belongs to the backward pass."""
+    and whether it belongs to the backward pass. Turns that stand in a fuse are gone through ``on_chip``."""
 
     statement: Statement
     repeats: tuple[Repeat, ...]
     fuse: Fuse | None
     block: str | None
     backward: bool = False
+    on_chip: tuple[Repeat, ...] = ()
+
+    @property
+    def launched(self) -> tuple[Repeat, ...]:
+        """The repeats in each turn of which its kernel is run."""
+        return self.repeats[: len(self.repeats) - len(self.on_chip)]
 
     @property
     def mask(self) -> Mask | None:
@@ -359,17 +365,30 @@ def turns_of(repeats: Iterable[Repeat]) -> Expr:
 
 
 def lines_of(
-    body: tuple[Node, ...], repeats: tuple[Repeat, ...] = (), fuse: Fuse | None = None, block: str | None = None
+    body: tuple[Node, ...],
+    repeats: tuple[Repeat, ...] = (),
+    fuse: Fuse | None = None,
+    block: str | None = None,
+    on_chip: tuple[Repeat, ...] = (),
 ) -> Iterator[Line]:
     for node in body:
         match node:
             case Statement():
-                yield Line(node, repeats, fuse, block)
+                yield Line(node, repeats, fuse, block, on_chip=on_chip)
             case Fuse():
                 yield from lines_of(node.body, repeats, node, block)
             case Repeat():
-                yield from lines_of(node.body, (*repeats, node), fuse, block)
+                inside = () if fuse is None else (*on_chip, node)
+                yield from lines_of(node.body, (*repeats, node), fuse, block, inside)
             case Block():
-                yield from lines_of(node.body, repeats, fuse, node.name)
+                yield from lines_of(node.body, repeats, fuse, node.name, on_chip)
             case Recompute():
-                yield from lines_of(node.body, repeats, fuse, block)
+                yield from lines_of(node.body, repeats, fuse, block, on_chip)
+
+
+def statements_in(nodes: tuple[Node, ...]) -> Iterator[Statement]:
+    for node in nodes:
+        if isinstance(node, Statement):
+            yield node
+        else:
+            yield from statements_in(node.body)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from symroof.model.dtype import Tensor
+from symroof.model.nodes import statements_in
 from symroof.model.program import Fuse, Node, Recompute, Repeat, Statement
 
 
@@ -93,11 +94,3 @@ def collected_in(nodes: tuple[Node, ...]) -> Iterator[str]:
             yield from (node.name,) if node.collects else ()
         elif not isinstance(node, Repeat):
             yield from collected_in(node.body)
-
-
-def statements_in(nodes: tuple[Node, ...]) -> Iterator[Statement]:
-    for node in nodes:
-        if isinstance(node, Statement):
-            yield node
-        else:
-            yield from statements_in(node.body)

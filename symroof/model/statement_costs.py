@@ -9,7 +9,7 @@ from sympy import Add, Expr, Integer, Mul
 from symroof.formula import Frozen
 from symroof.model.cost import Counting
 from symroof.model.dtype import Tensor
-from symroof.model.kernels import fetched, kernels_of, owners_of, stored
+from symroof.model.kernels import fetched, kernels_of, owners_of, stored, written_in
 from symroof.model.mesh import Split, split_of
 from symroof.model.mesh_axes import BACK
 from symroof.model.nodes import kept_apart
@@ -246,11 +246,11 @@ def costs_of_statements(program: Program) -> Mapping[str, StatementCost]:
     costs: dict[str, StatementCost] = {}
     kept = stored(program)
     for kernel in kernels_of(program):
-        owners, turns = owners_of(kernel, program), turns_of(kernel[0].repeats)
+        owners = owners_of(kernel, program)
         loads: dict[str, list[tuple[str, Expr]]] = {}
         stores: dict[str, list[tuple[str, Expr]]] = {}
         for one in fetched(kernel, program):
-            moved = (str(one.tensor.name), turns * one.bytes)
+            moved = (str(one.tensor.name), turns_of(one.repeats) * one.bytes)
             loads.setdefault(owners[one.line.statement.name], []).append(moved)
         for line in kernel:
             statement, name = line.statement, line.statement.name
@@ -258,14 +258,15 @@ def costs_of_statements(program: Program) -> Mapping[str, StatementCost]:
             made = (
                 (statement.result,) if name in kept and not statement.cuts else (*program.memory.copied(line), *parts)
             )
-            for tensor in made:
+            turns = turns_of(written_in(line, program, kept))
+            for tensor in made if not statement.collects else ():
                 stores.setdefault(owners[name], []).append((str(tensor.name), turns * tensor.bytes))
         for owner in dict.fromkeys(owners.values()):
             members = tuple(line for line in kernel if owners[line.statement.name] == owner)
             exact, flops = _contraction(members)
-            ops = sum((elementwise(line) for line in members), Integer(0))
+            ops = sum((turns_of(line.repeats) * elementwise(line) for line in members), Integer(0))
             both = (tuple(found.get(owner, ())) for found in (loads, stores))
-            costs[owner] = StatementCost(owner, members, turns * exact, turns * flops, turns * ops, *both)
+            costs[owner] = StatementCost(owner, members, exact, flops, ops, *both)
     order = [line.statement.name for line in program.lines]
     return dict(sorted(costs.items(), key=lambda item: order.index(item[0])))
 
@@ -278,8 +279,10 @@ def _of_functions(given: Operation) -> StatementCost:
 
 
 def _contraction(members: tuple[Line, ...]) -> tuple[Expr, Expr]:
-    """The FLOPs of the contraction among statements: exactly, and with an addition for every multiplication."""
-    return next((contraction(line) for line in members if line.statement.contracts), (Integer(0), Integer(0)))
+    """The FLOPs of the contraction among statements, in all turns: exactly, and with an addition for every multiplication."""
+    every = ((turns_of(line.repeats), *contraction(line)) for line in members if line.statement.contracts)
+    turns, exact, flops = next(every, (Integer(0), Integer(0), Integer(0)))
+    return turns * exact, turns * flops
 
 
 def contraction(line: Line) -> tuple[Expr, Expr]:

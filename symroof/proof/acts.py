@@ -40,7 +40,8 @@ class Array(Frozen):
 class Turn(Frozen):
     """A repeat: ``place`` tells it from others; of each pair that is ``carried`` the next turn takes the second, which
     leaves, as the first, which enters. Where nothing leaves the turns are microbatches: each goes forward and back
-    before the next; of turns that are ``alike`` all use the same weights. Where chips take turns ``over`` an axis, each has as many that follow one another, and sends on
+    before the next; of turns that are ``alike`` all use the same weights, and those ``inside`` of a fuse are
+    gone through on the chip. Where chips take turns ``over`` an axis, each has as many that follow one another, and sends on
     what leaves the last of them."""
 
     place: int
@@ -48,6 +49,7 @@ class Turn(Frozen):
     carried: tuple[tuple[str, str], ...]
     over: str = ""
     alike: bool = False
+    inside: bool = False
 
     @property
     def enters(self) -> tuple[str, ...]:

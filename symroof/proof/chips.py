@@ -321,16 +321,18 @@ class OnEach(Evidence):
     def _traffic(self, run: Run, exact: Exact) -> Rat:
         """Of what is loaded the part that an act works on; of what is stored the part that it makes."""
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
-        act, trace = script.act, script.run_apart(self.meshed.away)
-        for (payer, name), users, rows in zip(trace.loads, trace.users, trace.gathered, strict=True):
+        trace = script.run_apart(self.meshed.away)
+        for (payer, name), users, rows, often in zip(
+            trace.loads, trace.users, trace.gathered, trace.often, strict=True
+        ):
             if self._counts(payer, name):  # of a table the rows are read that the result has
                 whole = rows is None or isinstance(rows, Masked)
                 for cut in self._read(name, users) if whole else (parts[users[0][0]].result,):
-                    turns = self._turned(act[payer].turns, run, exact)
+                    turns = self._turned(often, run, exact)
                     total += run.size(name, exact, rows) * turns / self.meshed.chips(cut, exact)
-        for payer, name in trace.stores:
+        for (payer, name), often in zip(trace.stores, trace.kept, strict=True):
             if self._counts(payer, name):
                 cut = parts[name].result if name in parts else self.meshed.held(name)
-                turns = self._turned(act[payer].turns, run, exact)
+                turns = self._turned(often, run, exact)
                 total += run.size(name, exact) * turns / self.meshed.chips(cut, exact)
         return total

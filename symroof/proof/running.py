@@ -55,8 +55,8 @@ class Run(Evidence):
                 by = "counted in loops"
         if self.what in ("reads", "writes", "bytes"):
             by = "loads and stores counted"
-            for payer, name, rows in script.run.moves(self.what, self.name):
-                total += self.size(name, exact, rows) * self._paid(payer, exact)
+            for _, name, rows, turns in script.run.moves(self.what, self.name):
+                total += self.size(name, exact, rows) * self.turned(turns, exact)
         if self.what in STOCKS:
             by = STOCKS[self.what]
             for name, turns in self.stays():
@@ -186,10 +186,6 @@ class Run(Evidence):
             return turns is None and not act.turns
         return (exact.rational(turns) - self.turned(act.turns, exact)).is_zero()
 
-    def _paid(self, payer: str, exact: Exact) -> Rat:
-        """How often a statement is run."""
-        return self.turned(self.script.act[payer].turns, exact)
-
     def _copies(self, name: str) -> tuple[Turn, ...]:
         """In which turns a declared tensor is another: those of what uses it."""
         return tuple(turn for turn in self.script.own_turns(name) if not turn.batch)
@@ -211,9 +207,9 @@ class Transfers(Run):
     def moved(self, exact: Exact) -> Rat:
         """The bytes of the tensor, or of all tensors."""
         run, total = self.script.run, ZERO
-        for payer, name, rows in run.moves("bytes"):
+        for _, name, rows, turns in run.moves("bytes"):
             if self.name in (None, name) and self.part in (None, self.script.part(name)):
-                total += self.size(name, exact, rows) * self._paid(payer, exact)
+                total += self.size(name, exact, rows) * self.turned(turns, exact)
         return total
 
 
@@ -370,7 +366,7 @@ class Moves(Facts):
         trace = run.script.run
         acts = list(run.acts())
         made = tuple(act.result for act in acts)
-        loaded, stored = (tuple(name for _, name, _ in trace.moves(what, run.name)) for what in ("reads", "writes"))
+        loaded, stored = (tuple(name for _, name, *_ in trace.moves(what, run.name)) for what in ("reads", "writes"))
         used = dict.fromkeys(name for act in acts for name in act.operands[1 if act.laid == APPEND else 0 :])
         pieces = {name for name in used if not {*loaded}.isdisjoint(run.script.taken(name, act.turns))}
         return (

@@ -17,8 +17,9 @@ from symroof.proof.stored import Stored
 
 # What chips exchange: results by name, and operands with the act that they are brought to.
 Away = frozenset["str | tuple[str, str]"]
-# Who pays, what is moved, and how much of it: None where that is all, an array that has as many rows, or what a mask reaches.
-Moved = tuple[str, str, "str | Masked | None"]
+# Who pays, what is moved, how much of it: None where that is all, an array that has as many rows, or what a mask reaches;
+# and the turns in each of which it is.
+Moved = tuple[str, str, "str | Masked | None", tuple[Turn, ...]]
 
 
 # What the bytes of an array may belong to.
@@ -94,6 +95,19 @@ class Script(Stored):
         """The statements one after the other, on a chip that forgets what it holds when a kernel ends."""
         return self._noted(*self._kernels)
 
+    def _loaded_in(self, payer: str, name: str) -> tuple[Turn, ...]:
+        """The turns in each of which a load takes place: on the chip an array is loaded once for all turns, but for their places."""
+        parts = (self.act[n] for n in (self.root(name), *self.around(name)) if n in self.act)
+        inside = next((act.turns for act in parts if act.laid == PLACE), ())
+        launched = tuple(turn for turn in self.act[payer].turns if not turn.inside)
+        return (*launched, *(turn for turn in inside if turn.inside))
+
+    def _stored_in(self, payer: str, name: str, asked: set[str]) -> tuple[Turn, ...]:
+        """The turns in each of which a store takes place: of what turns on the chip make the last, where not all of it is asked for."""
+        inside = self.act[name].turns if self.gathered.get(name) in asked else ()
+        launched = tuple(turn for turn in self.act[payer].turns if not turn.inside)
+        return (*launched, *(turn for turn in inside if turn.inside))
+
     def run_apart(self, away: Away) -> Trace:
         """The same on a chip that others exchange something with: what goes ``away``, a result or an operand that an act is
         brought, comes back from memory."""
@@ -131,8 +145,9 @@ class Script(Stored):
 
     @cached_property
     def _busy(self) -> frozenset[int]:
-        """The fuses that something is contracted in, and those of the backward pass that make it again."""
-        busy = {act.fuse for act in self.acts if act.fuse is not None and self.contracts(act)}
+        """The fuses that something is contracted in, or that hand something on, and those of the backward pass that make it again."""
+        ways = ((act, any(turn.inside for turn in act.turns)) for act in self.acts if act.fuse is not None)
+        busy = {act.fuse for act, turned in ways if act.fuse is not None and (turned or self.contracts(act))}
         return frozenset(busy | {~fuse for fuse in busy if fuse >= 0})
 
     def made_again(self, act: Act) -> list[Act]:
@@ -219,7 +234,10 @@ class Script(Stored):
         asked |= {name for name in away if isinstance(name, str)}
         stores = [(payer[act.result], name) for act in self.acts for name in self._stored(act, *self._wanted_of(asked))]
         parts = (self._part(name, rows, each) for (_, name), rows, each in zip(loads, gathered, users, strict=True))
-        return Trace(payer, tuple(loads), tuple(stores), tuple(parts), tuple(map(tuple, users)))
+        together = {n for name in asked for n in (self.root(name), *self.around(name))}
+        often = tuple(self._loaded_in(*load) for load in loads)
+        kept = tuple(self._stored_in(*store, together) for store in stores)
+        return Trace(payer, tuple(loads), tuple(stores), tuple(parts), tuple(map(tuple, users)), often, kept)
 
     def _wanted_of(self, asked: Iterable[str]) -> tuple[set[str], dict[str, str]]:
         """The arrays that have to be in memory as a whole, and the slices of others of which nothing else is asked for, each with
@@ -272,13 +290,15 @@ class Script(Stored):
 class Trace(Frozen):
     """Who pays for each statement; what was loaded and stored, each by whom. Of what was ``gathered`` in a load as many
     rows were read as an array has, or what a mask reaches, None where it was read whole. ``users`` are the acts that use a load, each with the place
-    of the operand."""
+    of the operand. ``often`` and ``kept`` are the turns in each of which something is loaded, and stored."""
 
     payer: Mapping[str, str]
     loads: tuple[tuple[str, str], ...]
     stores: tuple[tuple[str, str], ...]
     gathered: tuple[str | Masked | None, ...]
     users: tuple[tuple[tuple[str, int], ...], ...]
+    often: tuple[tuple[Turn, ...], ...]
+    kept: tuple[tuple[Turn, ...], ...]
 
     def moves(self, what: str, payer: str | None = None) -> tuple[Moved, ...]:
         """Reads, writes, or the bytes of both: who pays, what is moved, and how much of it; all of them, or of one payer."""
@@ -288,8 +308,11 @@ class Trace(Frozen):
     @cached_property
     def _moves(self) -> Mapping[str | None, tuple[tuple[Moved, ...], tuple[Moved, ...]]]:
         """Loads and stores by who pays for them; under None all."""
-        loads = tuple((*load, rows) for load, rows in zip(self.loads, self.gathered, strict=True))
-        stores: tuple[Moved, ...] = tuple((*store, None) for store in self.stores)
+        every = zip(self.loads, self.gathered, self.often, strict=True)
+        loads = tuple((*load, rows, turns) for load, rows, turns in every)
+        stores: tuple[Moved, ...] = tuple(
+            (*store, None, turns) for store, turns in zip(self.stores, self.kept, strict=True)
+        )
         found: dict[str | None, tuple[list[Moved], list[Moved]]] = {}
         for place, moves in enumerate((loads, stores)):
             for one in moves:

@@ -40,10 +40,10 @@ from symroof.model.dtype import Dtype, Tensor
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
 from symroof.model.mesh_axes import MeshAxis
-from symroof.model.nodes import weights_of
+from symroof.model.nodes import statements_in, weights_of
 from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, Recompute, Repeat, Statement, turns_of
 from symroof.model.quantities import QUANTITIES
-from symroof.model.recomputing import collected_in, statements_in
+from symroof.model.recomputing import collected_in
 from symroof.model.spelling import spelled_size
 from symroof.model.stages import require_stages
 from symroof.reading.meshes import read_mesh
@@ -54,7 +54,7 @@ from symroof.symbols import expression
 
 # What may stand in what: a fuse holds statements, a block fuses and statements.
 NO_PLACE = {
-    "fuse": ("fuse", "repeat", "scan", "block", "recompute", "accumulate"),
+    "fuse": ("fuse", "repeat", "block", "recompute", "accumulate"),
     "block": ("block", "repeat", "scan", "recompute", "accumulate"),
     "recompute": ("repeat", "scan", "recompute", "accumulate"),
     "repeat": ("accumulate",),

@@ -16,9 +16,8 @@ from symroof.errors import suggestion
 from symroof.formula import Formula, Name, Number
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.functions import COLLECT, COLLECTED, PLACE, PLACED
-from symroof.model.nodes import sized
+from symroof.model.nodes import sized, statements_in
 from symroof.model.program import Node, Program, Repeat, Statement
-from symroof.model.recomputing import statements_in
 from symroof.model.spelling import spelled_size
 from symroof.reading.scanner import Token
 from symroof.reading.size_formulas import SizeReader
