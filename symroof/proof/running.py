@@ -261,7 +261,9 @@ class Tokens(Facts):
         held = own(label for array in script.arrays if array.role == "weight" for label in array.labels)
         acts = (act for act in script.acts if script.contracts(act) and not act.back)
         weighed = [act for act in acts if any(script.array[name].role == "weight" for name in act.operands)]
-        shared = [own(label for labels in script.labels(act.operands) for label in labels) for act in weighed]
+        along = [[t.times.name for t in act.turns if t.alike and isinstance(t.times, Name)] for act in weighed]
+        met = ((script.labels(act.operands), more) for act, more in zip(weighed, along, strict=True))
+        shared = [own((*(label for labels in every for label in labels), *more)) for every, more in met]
         if len({frozenset(labels - held) for labels in shared}) > 1:
             return False
         tokens = tuple(sorted(set.intersection(*shared) - held)) if shared else ()
