@@ -283,3 +283,52 @@ def split_otherwise(mesh, *spec):
 def constrained(x, W1, W2):
     h = jax.nn.relu(x @ W1)
     return h @ W2
+
+
+def recurrent(x, h, W, U, V):
+    def turn(h, x):
+        h = jnp.tanh(x @ W + h @ U)
+        return h, h
+
+    states = jax.lax.scan(turn, h, x)[1]
+    return states @ V
+
+
+def gated_cell(x, W, U):
+    """A long short-term memory, which begins with zeros."""
+    start = jnp.zeros((x.shape[1], U.shape[0]), x.dtype)
+
+    def turn(carry, x):
+        h, c = carry
+        i, f, g, o = jnp.split(x @ W + h @ U, 4, axis=-1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+
+    return jax.lax.scan(turn, (start, start), x)[1]
+
+
+def selective(x, d, b, c, A, h):
+    def turn(h, at):
+        x, d, b, c = at
+        h = jnp.exp(d[..., None] * A) * h + (d * x)[..., None] * b[:, None, :]
+        return h, jnp.einsum("bdn,bn->bd", h, c)
+
+    return jax.lax.scan(turn, h, (x, d, b, c))[1]
+
+
+def every_layer(x, W, V):
+    def turn(x, w):
+        h = jax.nn.silu(x @ w[0])
+        return x + h @ w[1], h
+
+    return jax.lax.scan(turn, x, (W, V))
+
+
+def made_and_scanned(x, W, U):
+    h = x @ W
+    return jax.lax.scan(lambda s, h: (jnp.tanh(s @ U + h), None), h[0], jax.nn.silu(h))[0]
+
+
+def last_first(x, h, U):
+    return jax.lax.scan(lambda h, x: (jnp.tanh(h @ U + x), h @ U), h, x, reverse=True)[1]

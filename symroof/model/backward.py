@@ -32,7 +32,7 @@ from symroof.model.program import (
     Undone,
 )
 from symroof.model.recomputing import collected_in, made_on_chip, remade
-from symroof.model.training import with_gradients
+from symroof.model.training import require_one_place, with_gradients
 
 
 class Backward(Frozen):
@@ -93,7 +93,7 @@ class _Reverse:
         self.inputs = {str(t.name) for t in self.program.declared_as("input")}
 
     def whole(self) -> Backward:
-        self._require_one_place()
+        require_one_place(self.program, self.asked, self.stocks)
         scope = _Scope(self.program.body)
         body = self._nodes(scope.body, scope)
         for name in tuple(scope.arrived):
@@ -386,26 +386,3 @@ class _Reverse:
 
     def _again(self, name: str) -> str:
         return self._new(f"{name}_again")
-
-    def _require_one_place(self) -> None:
-        """A turn has weights of its own, and what it makes is gone after it, but for what leaves it."""
-        makers = {line.statement.name: line.repeats for line in self.program.forward}
-        places: dict[str, set[tuple[Repeat, ...]]] = {}
-        collected = {line.statement.name for line in self.program.forward if line.statement.collects}
-        for line in self.program.forward:
-            for name in (str(tensor.name) for tensor in line.statement.operands):
-                places.setdefault(name, set()).add(tuple(r for r in line.repeats if not r.scans))
-                around = makers.get(name, ())[: -1 if name in collected else None]
-                gone = [r for r in around if r not in line.repeats and name not in r.leaves]
-                if gone and name in self.asked:
-                    problem = f"{name} of each turn is used after the repeat, and only {' and '.join(gone[0].leaves)} leaves it"
-                    raise ModelError(problem, expected="the use of it in the repeat")
-        alike = {str(d.tensor.name) for d in self.program.declared if d.shared}
-        for name in sorted(alike & self.asked):
-            if len({tuple(r for r in around if r.accumulates) for around in places.get(name, ())}) > 1:
-                problem = f"{name} is used in microbatches and outside of them, so its gradient is one and several"
-                raise ModelError(problem, expected="a tensor of its own for each place")
-        for name in sorted(self.stocks & self.asked):
-            if len(places.get(name, ())) > 1:
-                problem = f"{name} is used in a repeat and outside of it, so its gradient is one and several"
-                raise ModelError(problem, expected="a tensor of its own for each place")

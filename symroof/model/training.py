@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 
 from symroof.errors import ModelError
 from symroof.model.einsum import Einsum
-from symroof.model.program import PRODUCT, Declared, Program, Statement
+from symroof.model.program import PRODUCT, Declared, Program, Repeat, Statement
 
 LETTERS = "abcdefgh"
 
@@ -57,3 +58,31 @@ def with_gradients(program: Program) -> frozenset[str]:
         every = "frozen, or of integers" if program.frozen else "of integers"
         raise ModelError(f"every tensor is {every}: there is nothing to train", expected="a floating-point type")
     return frozenset(asked)
+
+
+def require_one_place(program: Program, asked: Set[str], stocks: Set[str]) -> None:
+    """A turn has weights of its own, and what it makes is gone after it, but for what leaves it or is of all turns. Raises
+    :class:`~symroof.errors.ModelError` where something that is ``asked`` for a gradient is elsewhere."""
+    makers = {line.statement.name: line.repeats for line in program.forward}
+    places: dict[str, set[tuple[Repeat, ...]]] = {}
+    collected = {line.statement.name for line in program.forward if line.statement.collects}
+    for line in program.forward:
+        for name in (str(tensor.name) for tensor in line.statement.operands):
+            places.setdefault(name, set()).add(tuple(r for r in line.repeats if not r.scans))
+            around = makers.get(name, ())[: -1 if name in collected else None]
+            gone = [r for r in around if r not in line.repeats and name not in r.leaves]
+            if gone and name in asked:
+                problem = (
+                    f"{name} of each turn is used after the repeat, and only {' and '.join(gone[0].leaves)} leaves it"
+                )
+                raise ModelError(
+                    problem, expected=f"the use of it in the repeat, or what all turns make: collect({name}, …)"
+                )
+    for name in sorted(asked & set(program.shared)):
+        if len({tuple(r for r in around if r.accumulates) for around in places.get(name, ())}) > 1:
+            problem = f"{name} is used in microbatches and outside of them, so its gradient is one and several"
+            raise ModelError(problem, expected="a tensor of its own for each place")
+    for name in sorted(asked & stocks):
+        if len(places.get(name, ())) > 1:
+            problem = f"{name} is used in a repeat and outside of it, so its gradient is one and several"
+            raise ModelError(problem, expected="a tensor of its own for each place")

@@ -35,14 +35,12 @@ from dataclasses import replace
 
 from symroof.errors import ModelError, ReadingError, suggestion
 from symroof.formula import Formula, names
-from symroof.model import sliding
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.nodes import statements_in, weights_of
 from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, Recompute, Repeat, Statement, turns_of
-from symroof.model.quantities import QUANTITIES
 from symroof.model.recomputing import collected_in
 from symroof.model.spelling import spelled_size
 from symroof.model.stages import require_stages
@@ -127,41 +125,6 @@ class ProgramReader(MaskReader):
             require_stages(program)
         except ModelError as error:
             raise self.error(error.problem, str(error.expected), token=self.stages) from None
-
-    def _require_factors(self, program: Program) -> None:
-        """A factor is of sizes that there are."""
-        known = (*program.dimensions, *program.where)
-        for factor, token in self.factors:
-            for name in names(factor):
-                if name not in known:
-                    raise self.error(
-                        f"{name} is no size", f"one of {', '.join(known)}", suggestion(name, known), token=token
-                    )
-
-    def _require_sizes(self, program: Program) -> None:
-        shaped = {dim.label for tensor in program.arrays.values() for dim in tensor.dims}
-        shaped |= {mask.window for mask, _ in self.masked}
-        taken = {*QUANTITIES, *program.named}
-        shaped |= {name for formula in self.where.values() for name in names(formula)}
-        for name in program.dimensions:
-            if name in taken:
-                place = self.sized.get(name, self.tokens[0])
-                raise self.error(f"{name} is the name of a quantity, not of a size", token=place)
-        for name in self.where:
-            if name not in shaped and not any(name in names(r.times) for line in program.lines for r in line.repeats):
-                near = suggestion(name, shaped)
-                raise self.error(f"nothing has the size {name}", "a tensor that has", near, token=self.defined[name])
-
-    def _require_whole(self, program: Program) -> None:
-        """What is rearranged keeps its elements; what slides over windows keeps its dimensions."""
-        for function, tensor, stated, place in self.reshaped:
-            more = program.resolved(tensor.elements) - program.resolved(stated.elements)
-            if function.name == sliding.NAME:
-                self._require_places(program, tensor, stated, place)
-            elif more.expand() != 0:
-                shown = f"{tensor} and {stated} do not have as many elements"
-                hint = "say which sizes are equal: where S = T"
-                raise self.error(shown, "the same elements in other dimensions", hint, token=place)
 
     def _body(self) -> tuple[Node, ...]:
         found: list[Node] = []
@@ -301,7 +264,7 @@ class ProgramReader(MaskReader):
             names_of = tuple((enters.text, leaves.text) for enters, leaves in carried)
             return self._turned_over(Repeat(times, names_of, body, over=over, scans=scans), made)
         last = list(made.values())[-1]
-        same = [name for name, t in outside.items() if (t.dtype, t.dims) == (last.dtype, last.dims)]
+        same = [name for name, t in outside.items() if _alike(t, last)]
         same = [name for name in same if name in inside and name not in stocks]
         if len(same) != 1:
             shown = "no tensor" if not same else " and ".join(same)
@@ -348,7 +311,7 @@ class ProgramReader(MaskReader):
         if enters.text not in inside:
             raise self.error(f"nothing in the repeat uses {enters.text}", "a statement that does", token=enters)
         first, last = outside[enters.text], made[leaves.text]
-        if (first.dtype, first.dims) != (last.dtype, last.dims):
+        if not _alike(first, last):
             shown = f"{leaves.text} is {last}, and {enters.text} is {first}"
             raise self.error(shown, "what leaves a turn enters the next one: the same type", token=leaves)
 
@@ -392,6 +355,12 @@ class ProgramReader(MaskReader):
         for i in stocks:
             declared, token = self.declared[i]
             self.declared[i] = replace(declared, shared=True), token
+
+
+def _alike(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one type, but for dimensions of one place."""
+    dims = (tuple(dim for dim in tensor.dims if dim.label != "1") for tensor in (one, other))
+    return one.dtype == other.dtype and next(dims) == next(dims)
 
 
 def _one(word: str) -> str:

@@ -1,4 +1,4 @@
-"""Masks and their windows, and windows that slide over places: what the sizes of a program have to say of them."""
+"""What the sizes of a program have to say: of masks and their windows, of windows that slide over places, of factors and views."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from dataclasses import replace
 from sympy import Expr
 
 from symroof.algebra.rational import sign_of
+from symroof.errors import suggestion
+from symroof.formula import names
+from symroof.model import sliding
 from symroof.model.dtype import Tensor
 from symroof.model.nodes import Mask, sized
 from symroof.model.program import Node, Program, Statement
+from symroof.model.quantities import QUANTITIES
 from symroof.model.sliding import slides_of, stride_of
 from symroof.reading.scanner import Token
 from symroof.reading.statements import StatementReader
@@ -17,7 +21,42 @@ from symroof.symbols import symbol
 
 
 class MaskReader(StatementReader):
-    """Reads statements, and holds the masks of products, and windows that slide, against the sizes of a program."""
+    """Reads statements, and holds what they say of sizes against those of a program."""
+
+    def _require_factors(self, program: Program) -> None:
+        """A factor is of sizes that there are."""
+        known = (*program.dimensions, *program.where)
+        for factor, token in self.factors:
+            for name in names(factor):
+                if name not in known:
+                    raise self.error(
+                        f"{name} is no size", f"one of {', '.join(known)}", suggestion(name, known), token=token
+                    )
+
+    def _require_sizes(self, program: Program) -> None:
+        shaped = {dim.label for tensor in program.arrays.values() for dim in tensor.dims}
+        shaped |= {mask.window for mask, _ in self.masked}
+        taken = {*QUANTITIES, *program.named}
+        shaped |= {name for formula in self.where.values() for name in names(formula)}
+        for name in program.dimensions:
+            if name in taken:
+                place = self.sized.get(name, self.tokens[0])
+                raise self.error(f"{name} is the name of a quantity, not of a size", token=place)
+        for name in self.where:
+            if name not in shaped and not any(name in names(r.times) for line in program.lines for r in line.repeats):
+                near = suggestion(name, shaped)
+                raise self.error(f"nothing has the size {name}", "a tensor that has", near, token=self.defined[name])
+
+    def _require_whole(self, program: Program) -> None:
+        """What is rearranged keeps its elements; what slides over windows keeps its dimensions."""
+        for function, tensor, stated, place in self.reshaped:
+            more = program.resolved(tensor.elements) - program.resolved(stated.elements)
+            if function.name == sliding.NAME:
+                self._require_places(program, tensor, stated, place)
+            elif more.expand() != 0:
+                shown = f"{tensor} and {stated} do not have as many elements"
+                hint = "say which sizes are equal: where S = T"
+                raise self.error(shown, "the same elements in other dimensions", hint, token=place)
 
     def _require_places(self, program: Program, tensor: Tensor, stated: Tensor, token: Token) -> None:
         """What slides over windows keeps its dimensions, or has every few of their places."""

@@ -185,9 +185,11 @@ class _Reader:
             tuple(leaving[:carries]),
             tuple(results[:carries]),
             tuple(scanned),
+            tuple(leaving[carries:]),
             tuple(results[carries:]),
             found,
             frames,
+            bool(first["reverse"]),
         )
 
     def _frames(self, equation: Any) -> tuple[Frame, ...]:

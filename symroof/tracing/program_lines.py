@@ -62,6 +62,7 @@ class Lines:
     arguments: dict[int, str] = field(default_factory=dict)
     values: dict[int, Value | Constant] = field(default_factory=dict)
     alike: set[int] = field(default_factory=set)  # arguments that all turns have
+    begun: set[int] = field(default_factory=set)  # what begins as a number and is carried
     depth: int = 0
     uses: Mapping[int, int] = field(default_factory=dict)  # how often each array is used
     splits: dict[int, Split] = field(default_factory=dict)  # the axes that split the sizes of a tensor
@@ -75,6 +76,9 @@ class Lines:
         for number, name in self.arguments.items():
             if number not in used:
                 found.append(f"# {name} is not used")
+                continue
+            if number in self.begun:
+                found.append(f"frozen input {name}: {self._type(number)}  # begins as numbers")
                 continue
             role = self.roles.get(name, "input")
             shared = "shared " if number in self.alike and role != "input" else ""

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain, count
 
 from symroof.model.dtype import dtype
 from symroof.model.functions import FUNCTIONS
@@ -156,37 +157,32 @@ class Writer(EquationWriter):
         return isinstance(start, Value) or (isinstance(end, Array) and end.key != loop.enters[place].key)
 
     def _loop(self, loop: Loop) -> None:
-        """Turns: what is carried, and of what is scanned each turn has weights of its own."""
+        """Turns: what is carried; of what is scanned each turn has weights of its own, or its place; what is stacked each puts at its
+        place."""
         where = str(user_frame(loop.frames) or "the function")
         carried = [i for i, array in enumerate(loop.enters) if array.floating and self._is_carried(loop, i)]
-        if any(self.uses[array.key] for array in loop.stacked):
-            raise TracingError(f"{where}: what each turn makes is stacked", expected="one tensor that is carried")
-        if not carried or not all(isinstance(self._read(loop.carried[place]), Value) for place in carried):
-            shown = "what is carried begins as a number" if carried else "a loop carries no tensor"
-            raise TracingError(f"{where}: {shown}", expected="tensors of the function's")
+        if not carried:
+            raise TracingError(f"{where}: a loop carries no tensor", expected="tensors of the function's")
         for i, operand in enumerate(loop.carried):
-            self.values[loop.enters[i].key] = self._read(operand)
+            value = self._read(operand)
+            begins = i in carried and not isinstance(value, Value)
+            self.values[loop.enters[i].key] = self._begun(loop.enters[i], where) if begins else value
             self.values[loop.results[i].key] = Constant()
+        placed = [both for both in loop.scanned if self._is_placed(both[0])]
+        stacked = [both for both in zip(loop.down, loop.stacked, strict=True) if self.uses[both[1].key]]
         for operand, part in loop.scanned:
             value = self._read(operand)
             if not isinstance(value, Value):
                 self.values[part.key] = Constant()
-                continue
-            if value.tensor not in self.arguments or value.labels[0] is None:
-                raise TracingError(f"{where}: what is scanned is made before", expected="an argument of the function")
-            kind, labels = self.tensors[value.tensor]
-            self.tensors[value.tensor] = kind, tuple(x for x in labels if x != value.labels[0])
-            name = self.arguments[value.tensor]
-            if self.roles.get(name, "input") == "input":
-                raise TracingError(
-                    f"{where}: {name} is scanned, and an input is the same in all turns", expected=f"--weight {name}"
-                )
-            self.values[part.key] = Value(value.tensor, value.labels[1:])
+            elif (operand, part) not in placed:
+                self._own_of_turns(value, part)
         starts = [self.values[loop.enters[place].key] for place in carried]
         before = len(self.lines)
         turns = self.sizes.of(loop.times, where)
         self.lines.append(Written(self.depth, ""))
         self.depth += 1
+        for operand, part in placed:
+            self._place(operand, part, loop, where)
         self._body(loop.body)
         pairs: list[tuple[Value, Value]] = []
         for start, place in zip(starts, carried, strict=True):
@@ -195,12 +191,59 @@ class Writer(EquationWriter):
                 raise TracingError(f"{where}: the turns make nothing", expected="a tensor that is carried")
             names = {b: a for a, b in zip(start.labels, left.labels, strict=True) if a and b and a != b}
             pairs.append((start, self._renamed(left, names, loop.frames)))  # with the names of what enters it
+        for put, whole in stacked:
+            self._collect(put, whole, loop, turns, where)
         self.depth -= 1
         head, uses = ", ".join("{} = {}" for _ in pairs), tuple(one.tensor for pair in pairs for one in pair)
-        self.lines[before] = Written(self.depth, f"repeat {turns} as {head} {{{{", uses)
+        own = {operand for operand, _ in loop.scanned if isinstance(self._read(operand), Value)}
+        scans = bool(placed or stacked) and own <= {operand for operand, _ in placed}
+        comment = f"{where}, from the last place to the first" if loop.reversed and (placed or stacked) else ""
+        word = "scan" if scans else "repeat"
+        self.lines[before] = Written(self.depth, f"{word} {turns} as {head} {{{{", uses, comment=comment)
         self.lines.append(Written(self.depth, "}}"))
         scanned = {value.tensor for operand, _ in loop.scanned if isinstance(value := self._read(operand), Value)}
-        used = {t for line in self.lines[before:] for t in line.uses}
+        used = {t for line in self.lines[before:] for t in line.uses} if not scans else set()
         self.alike |= {t for t in used if t in self.arguments and t not in scanned and t not in uses}
         for (_, left), place in zip(pairs, carried, strict=True):
             self.values[loop.results[place].key] = left
+
+    def _begun(self, array: Array, where: str) -> Value:
+        """What is carried and begins as a number, as zeros do: something that comes from outside and is not trained."""
+        labels = [None if {*n} == {1} else self.sizes.of(n, where) for n in array.shape]
+        tensor = self._tensor(dtype(array.dtype).name, [label for label in labels if label is not None])
+        taken, more = {*self.arguments.values()}, (f"start{i}" for i in count(2))
+        self.arguments[tensor] = next(name for name in chain(("start",), more) if name not in taken)
+        self.begun.add(tensor)
+        return Value(tensor, tuple(labels))
+
+    def _is_placed(self, operand: Array | Constant) -> bool:
+        """Whether a turn has a place of what is scanned: of weights each has its own."""
+        value = self._read(operand)
+        return isinstance(value, Value) and self.roles.get(self.arguments.get(value.tensor, ""), "input") == "input"
+
+    def _own_of_turns(self, value: Value, part: Array) -> None:
+        """A weight that is scanned is another one in each turn."""
+        kind, labels = self.tensors[value.tensor]
+        self.tensors[value.tensor] = kind, tuple(x for x in labels if x != value.labels[0])
+        self.values[part.key] = Value(value.tensor, value.labels[1:])
+
+    def _place(self, operand: Array | Constant, part: Array, loop: Loop, where: str) -> None:
+        """What a turn has of something that is scanned."""
+        value = self._read(operand)
+        assert isinstance(value, Value)
+        along = value.labels[0]
+        if along is None:
+            raise TracingError(
+                f"{where}: what is scanned has one place", expected="a dimension with a place for each turn"
+            )
+        self.values[part.key] = self._say(f"place({{}}, {along})", (value,), part, value.labels[1:], loop.frames)
+        if value.tensor in self.arguments:
+            self.lines[-1].called = f"{self.arguments[value.tensor]}_{along.lower()}"
+
+    def _collect(self, put: Array | Constant, whole: Array, loop: Loop, along: str, where: str) -> None:
+        """What all turns have made of something."""
+        value = self._read(put)
+        if not isinstance(value, Value) or put in loop.enters or value.tensor in self.arguments:
+            raise TracingError(f"{where}: what is stacked is not made in the turns", expected="what each turn makes")
+        labels = (along, *value.labels)
+        self.values[whole.key] = self._say(f"collect({{}}, {along})", (value,), whole, labels, loop.frames)

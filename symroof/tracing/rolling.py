@@ -12,6 +12,7 @@ from symroof.tracing.program_lines import Written
 
 # A turn has at most so many statements.
 LONGEST = 512
+LOOPS = ("repeat ", "scan ")
 Shape = tuple[str, tuple[str, ...]]
 
 
@@ -105,8 +106,11 @@ def _run(
     turns = [lines[start + i * length : start + (i + 1) * length] for i in range(times)]
     if min(line.depth for line in turns[0]) < turns[0][0].depth or _opened(turns[0]) != 0:
         return None
-    if not any(" * " in line.text for line in turns[0]) or any(line.text.startswith("repeat ") for line in turns[0]):
+    if not any(" * " in line.text for line in turns[0]) or any(line.text.startswith(LOOPS) for line in turns[0]):
         return None
+    around = next((line for line in reversed(lines[:start]) if line.depth < turns[0][0].depth), None)
+    if around is not None and around.text.startswith("scan "):
+        return None  # what each turn does is said in full
     if any(line.text.startswith("slice(") and not _made_in(turns[0], line.uses[0]) for line in turns[0]):
         return None  # each turn has another part of it
     made = [{line.result: at for at, line in enumerate(turn) if line.result is not None} for turn in turns]

@@ -102,7 +102,8 @@ class Equation(Frozen):
 
 class Loop(Frozen):
     """So many turns: ``carried`` enters the first one as ``enters``, and what ``leaves`` the last one is ``results``. Of each
-    of ``scanned`` a turn has one part, under the name that stands beside it."""
+    of ``scanned`` a turn has one part, under the name that stands beside it; what turns put ``down`` is ``stacked``. They may go
+    from the last part to the first, ``reversed``."""
 
     times: Numbers
     carried: tuple[Array | Constant, ...]
@@ -110,9 +111,11 @@ class Loop(Frozen):
     leaves: tuple[Array | Constant, ...]
     results: tuple[Array, ...]
     scanned: tuple[tuple[Array | Constant, Array], ...]
+    down: tuple[Array | Constant, ...]
     stacked: tuple[Array, ...]
     body: tuple[Made, ...]
     frames: tuple[Frame, ...]
+    reversed: bool = False
 
 
 class Again(Frozen):
@@ -143,7 +146,8 @@ def lived(body: Sequence[Made], asked: set[int]) -> tuple[Made, ...]:
         elif isinstance(made, Loop):
             if asked.isdisjoint(result.key for result in (*made.results, *made.stacked)):
                 continue
-            inside = {one.key for one in made.leaves if isinstance(one, Array)}
+            wanted = (one for one, whole in zip(made.down, made.stacked, strict=True) if whole.key in asked)
+            inside = {one.key for one in (*made.leaves, *wanted) if isinstance(one, Array)}
             made = replace(made, body=lived(made.body, inside))
             asked |= inside
             operands = (*made.carried, *(operand for operand, _ in made.scanned))
@@ -165,5 +169,6 @@ def operands_in(body: Iterable[Made]) -> Iterator[Array]:
         else:
             yield from operands_in(made.body)
             loop = made if isinstance(made, Loop) else None
-            operands = () if loop is None else (*loop.carried, *loop.leaves, *(o for o, _ in loop.scanned))
+            scanned = () if loop is None else tuple(operand for operand, _ in loop.scanned)
+            operands = () if loop is None else (*loop.carried, *loop.leaves, *loop.down, *scanned)
         yield from (operand for operand in operands if isinstance(operand, Array))

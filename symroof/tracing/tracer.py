@@ -265,6 +265,8 @@ def _require_same(
     if flops != counts[0]:
         raise TracingError(f"the program that was written has {flops} FLOPs at {sizes}, and the function {counts[0]}")
     made = {str(tensor.name): int(program.resolved(tensor.elements).subs(put)) for tensor in program.results}
+    left = {name for line in program.forward for repeat in line.repeats for name in repeat.leaves} - {*returned}
+    made = {name: n for name, n in made.items() if name not in left}  # what is carried and not returned
     named = program.line is not None or {*made} == {*returned}
     if not named or not {*made.values()} <= {*counts[1]}:
         shown = f"the program returns {', '.join(map(str, program.results))}, and the function something else"
