@@ -246,7 +246,8 @@ class ProgramReader(MaskReader):
         alike, over = (None, "") if scans else (self.accept("shared"), self._shared_out(word))
         if self.accept("as"):
             carried, _ = self.separated(self._handed_over, ",")
-        outside, stocks = dict(self.known), {d.tensor.name for d, _ in self.declared if d.role != "input"}
+        own = ("weight",) if scans else ("weight", "cache")  # of each turn: a scan may begin with what a cache has
+        outside, stocks = dict(self.known), {d.tensor.name for d, _ in self.declared if d.role in own}
         self.turns.append(Turns(times, frozenset(outside), along))
         body = self._braced(word)
         self.turns.pop()
