@@ -263,6 +263,24 @@ def test_a_vision_transformer_has_the_parameters_that_are_published():
     assert found.value("flops") == 2 * (196 * 16 * 16 * 3 * D + 12 * layer + D * 1000)
 
 
+def test_a_state_space_model_has_the_parameters_that_are_published():
+    """Mamba of 130 million: 129 135 360 parameters; its state is as large for a token as for many, and moves once."""
+    sizes = {"B": 2, "D": 768, "N": 16, "C": 4, "R": 48, "L": 24, "V": 50280}
+    many, one = (sr.derive("mamba", on="h100", at={**sizes, "T": T}) for T in (4096, 1))
+    assert many.value("params") == 129_135_360
+    state = 4 * 2 * 1536 * 16 * 24
+    assert many.value("caches") == one.value("caches") == state
+    assert many.value("caches_moved") == one.value("caches_moved") == state
+    E, D, rest = 1536, 768, 4 + 16 + 2 * 48 + 2 * 16  # taps, the sum over a state, and products with small sides
+    assert one.value("flops") == 2 * 2 * (24 * E * (3 * D + rest) + D * 50280)
+    assert many.value("flops") == 4096 * one.value("flops")
+    B, T, V, N, R = 2, 4096, 50280, 16, 48
+    layer = bf16((6, B, T, D), (D,), (11, B, T, E), (3, D, E), (4, E), (3, E), (E, R), (R, E), (2, E, N))
+    layer += bf16((2, B, T, R), (4, B, T, N)) + 4 * E * N + 2 * 4 * B * E * N
+    ends = 4 * B * T + bf16((2, B, T, D), (3, B, T, D), (D,), (V, D), (B, T, V))
+    assert many.value("bytes") == 24 * layer + ends
+
+
 def test_weights_of_four_bits_with_a_scale_for_each_group():
     B, D, J, F = 2, 12, 4, 5
     found = counted("quantized-matmul", B=B, D=D, J=J, F=F)

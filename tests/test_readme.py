@@ -115,6 +115,17 @@ accumulate M {
 repeat L over P as t = tt {
   tt = gelu(t)
 }
+input es: bf16[B]
+scan S as es = ss {
+  sh = s * es -> bf16[B]
+  ss = sh + es
+}
+input fe: bf16[B]
+repeat T as fe = to {
+  fo = place(f, T)
+  to = fo + fe
+  po = collect(to, T)
+}
 ee = slice(x, D, 8)
 cc = concat(a, m) -> bf16[B, G]
 where G = F + E
@@ -138,7 +149,7 @@ def test_a_statement_of_the_reference_is_read(text):
 
 
 def test_the_program_of_the_reference_is_read():
-    assert len(read_program(PROGRAM).lines) == 25
+    assert len(read_program(PROGRAM).lines) == 31
 
 
 @pytest.mark.parametrize("text", [text for text, _ in CLAIMS])

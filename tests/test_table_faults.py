@@ -259,6 +259,7 @@ COUNTED = {
     "routed-experts": test_library.test_rows_are_routed_once_each_way,
     "resnet-block": test_library.test_a_bottleneck_halves_its_pixels,
     "vit": test_library.test_a_vision_transformer_has_the_parameters_that_are_published,
+    "mamba": test_library.test_a_state_space_model_has_the_parameters_that_are_published,
     "pipeline": test_library.test_a_pipeline_is_a_training_step_in_microbatches_and_stages,
     "lora": test_library.test_an_adapter_is_two_products_beside_one,
     "moe": test_library.test_experts_do_the_work_of_the_tokens_that_come_to_them_and_read_all_weights,
@@ -402,7 +403,7 @@ FAULTS = {
 SAFE = {
     "cost.COUNTINGS": "words of the command line",
     "derivatives.GAIN": "its work is counted in test_a_gain_is_a_product_and_a_sum",
-    "dtype.BY_NAME": "made of DTYPES", "functions.VIEW": "that it does and moves nothing is counted in tests/test_views.py", "functions.SLICE": "that they do and move nothing is counted in tests/test_joins.py", "functions.CONCAT": "as SLICE", "functions.APPEND": "as SLICE",
+    "dtype.BY_NAME": "made of DTYPES", "functions.VIEW": "that it does and moves nothing is counted in tests/test_views.py", "functions.SLICE": "that they do and move nothing is counted in tests/test_joins.py", "functions.CONCAT": "as SLICE", "functions.PLACE": "counted in tests/test_scans.py", "functions.COLLECT": "as PLACE", "functions.APPEND": "as SLICE",
     "derivatives.UNDONE": "gradients are held against finite differences in tests/test_joins.py", "functions.BROADCAST": "what it does is counted in loops in tests/test_reductions.py",
     "given.GIVEN": "the list of what is given, which tests/test_given.py compares with this one",
     "hardware.SPELLINGS": "other names of networks",

@@ -64,6 +64,12 @@ STATEMENTS = (
         "repeat L over P as x = z { … }",
         "a pipeline: each chip of the axis P has L/P of the turns, a stage; microbatches around it go through, and stages wait",
     ),
+    (
+        "scan S as es = ss { … }",
+        "S turns that share all weights: what has S is seen at the place of the turn, and what is used behind has S; in a fuse es stays on the chip",
+    ),
+    ("fo = place(f, T)", "of a repeat of T turns: what f has at the place of this one"),
+    ("po = collect(to, T)", "and what all turns have made of to, each at its place"),
     ("block attention { … }", "statements that overlap as one in T_steps"),
     ("where c = B*k/E", "a size that others define"),
     ("output a", "what is returned although it is used"),
