@@ -33,6 +33,7 @@ PROGRAMS = {
     "written out": "input u: bf16[L, D]; weight W: bf16[D, E]; weight V: bf16[E, D]; weight R: bf16[E, T]; input m: bf16[B, D]; repeat L as m = n { b = place(u, L); a = m + b -> bf16[B, D]; h = a * W -> bf16[B, E]; n = h * V -> bf16[B, D]; k = collect(h, L) }; y = k * R -> bf16[L, B, T]",
     "places of slices": "input x: bf16[B, T, G]; input h: bf16[B, D]; where G = 2*D; a = slice(x, G, D); b = slice(x, G, D); scan T as h = g { i = sigmoid(a); f = h * i -> bf16[B, D]; g = f + b }; y = g * g -> bf16[B]",
     "slices of places": "input x: bf16[B, T, G]; input h: bf16[B, D]; where G = 2*D; q = square(x); scan T as h = g { a = slice(q, G, D); b = slice(q, G, D); i = sigmoid(a); f = h * i -> bf16[B, D]; g = f + b }; y = g * g -> bf16[B]",
+    "seen whole as well": "input x: bf16[B, T, D]; input h: bf16[B, D]; scan T as h = g { p = x[T -> S] * h -> bf16[B, S]; q = softmax(p); r = q * x[T -> S] -> bf16[B, D]; g = r + x }; y = g * g -> bf16[B]",
     "numbers": "input x: bf16[B, 3, D]; input h: bf16[B, D]; scan 3 as h = g { s = x * h -> bf16[B, D]; g = silu(s) }; y = g * x -> bf16[B, 3]",
 }
 

@@ -155,7 +155,9 @@ class ProgramReader(MaskReader):
             name = self.take("word", "the name of the block").text
             return [Block(name, self._braced(word))]
         elif word.text in ("repeat", "scan"):
-            return [self._repeat(word)]
+            turns = self._repeat(word)
+            ahead, self.ahead = self.ahead, []
+            return [*ahead, turns]
         elif word.text == "accumulate":
             return [self._accumulate(word)]
         elif word.text == "mesh":

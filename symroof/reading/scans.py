@@ -26,10 +26,17 @@ from symroof.symbols import expression
 
 class ScanReader(SizeReader):
     def _seen(self, token: Token, renamed: tuple[Tensor, Tensor] | None) -> Token:
-        """In a scan what comes from outside and has its dimension is seen at the place of the turn."""
+        """In a scan what comes from outside and has its dimension is seen at the place of the turn; under another name for that
+        dimension it is seen whole, as it is before the scan."""
         turns = self.turns[-1] if self.turns else None
-        if renamed is not None or turns is None or not turns.along or token.text not in turns.before:
+        if turns is None or not turns.along or token.text not in turns.before:
             return super()._seen(token, renamed)
+        if renamed is not None:
+            before = len(self.seen)
+            found = super()._seen(token, renamed)
+            self.ahead += self.seen[before:]
+            del self.seen[before:]
+            return found
         tensor = self._operand(token)
         if turns.along not in tensor.labels:
             return token

@@ -77,6 +77,7 @@ class TensorReader(EinsumReader):
         self.gone: set[str] = set()  # what a microbatch made, once it is over
         self.sized: dict[str, Token] = {}
         self.turns: list[Turns] = []  # the repeats that are being read
+        self.ahead: list[Statement] = []  # what a scan sees whole, before it
         self.placed: dict[tuple[int, str], str] = {}  # what a scan and a tensor have at the place of a turn
         self.turned: list[tuple[str, Formula, Token]] = []  # a dimension that turns go along, and how many they are
         self.inside_alone: dict[str, str] = {}  # what is of one turn alone, having the dimension that turns go along
