@@ -17,7 +17,7 @@ from symroof.formula import Call, Formula, Frozen, Name, Number, Quotient, numbe
 from symroof.model.cost import Counting
 from symroof.model.hardware import Accelerator, Known, meant
 from symroof.model.mesh_axes import BACK, NETWORKS
-from symroof.model.program import NAMELESS, Program
+from symroof.model.program import EXCHANGE, NAMELESS, Program
 from symroof.model.quantities import PEAK
 from symroof.model.stages import pipeline_of, stages_in, stretched, waited
 from symroof.model.statement_costs import amounts, busy_links, of_statement, sent_over
@@ -223,7 +223,7 @@ def _over(amount: str, rate: str, busy: bool) -> Formula:
 
 def overlapping(program: Program) -> tuple[tuple[str, ...], ...]:
     """The statements that overlap as one: those of a block or a fuse, any other by itself; each under the name that its
-    costs have."""
+    costs have. Of several those are left out that leave what they make where it is, and copy nothing."""
     if program.alone:
         return (tuple(program.owners),)
     around = {line.statement.name: line for line in program.lines}
@@ -232,7 +232,13 @@ def overlapping(program: Program) -> tuple[tuple[str, ...], ...]:
         line = around[name]
         key: object = ("block", line.block) if line.block is not None else id(line.fuse) if line.fuse else name
         groups.setdefault(key, []).append(name)
-    return tuple(map(tuple, groups.values()))
+
+    def idle(name: str) -> bool:
+        cost, statement = program.owners[name], around[name].statement
+        return statement.lies and statement.kind != EXCHANGE and not (cost.loads or cost.stores)
+
+    each = ((group, [name for name in group if not idle(name)]) for group in groups.values())
+    return tuple(tuple(busy or group) for group, busy in each)
 
 
 def busy(times: Mapping[str, Formula], rates: Rates, names: Iterable[str]) -> Mapping[str, tuple[str, ...]]:

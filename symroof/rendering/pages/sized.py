@@ -276,9 +276,7 @@ class Sized:
             costs = [said.number(number_of(of_statement(what, named))) for what in whats]
             amounts = (self.number(cost, what) if cost else "" for cost, what in zip(costs, whats, strict=True))
             share = said.number(number_of(f"share({named})"))
-            lying = self.program.memory.sources  # where others are: it is in no row but one of its own
-            shown = [name for name in group if name not in lying] or group
-            rows.append((" + ".join(map(self.pen.code, shown)), *amounts, self._share(share)))
+            rows.append((" + ".join(map(self.pen.code, group)), *amounts, self._share(share)))
         if rows:
             heads = tuple(self.say("head", part) for part in ("statement", "flops", "ops", "bytes"))
             table = grouped(rows, lambda names: self.say("each_of", names))
