@@ -9,10 +9,11 @@ from fractions import Fraction
 from graphlib import CycleError, TopologicalSorter
 
 from symroof.errors import AlgebraError, SymroofError
-from symroof.formula import FUNCTIONS, KEYWORDS, Formula, Group, Name, Number, Quotient, names, number
+from symroof.formula import FUNCTIONS, KEYWORDS, Call, Formula, Group, Name, Number, Quotient, names, number
 from symroof.model.dtype import Tensor
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.program import Statement
+from symroof.model.spelling import spelled_size
 from symroof.reading.expressions import read_expression
 from symroof.reading.scanner import Token
 from symroof.reading.scope import Scope
@@ -28,7 +29,9 @@ class SizeReader(ViewReader):
         token = self.take("word", "a size, as in c = B*k/E")
         before = self.where.get(token.text)
         self.expect("=")
+        start = self.token
         formula = self._formula(lambda: self.at(",", END, "}"))
+        self._require_rational(token.text, formula, start)
         other = formula.name if isinstance(formula, Name) else ""
         renamed = other in self.where and self.defined[other].text != other  # x[other -> …] or x[… -> other] said it
         if before == formula or (renamed and self.where[other] == Name(token.text)):
@@ -40,6 +43,17 @@ class SizeReader(ViewReader):
         if not names(formula) and not expression(formula).is_positive:
             raise self.error(f"{token.text} is not above 0", "a size", token=token)
         self.where[token.text], self.defined[token.text] = formula, token
+
+    def _require_rational(self, name: str, formula: Formula, start: Token) -> None:
+        """A size is made of others by +, -, *, / and whole powers: what costs are counted in. One that is the least, or the largest,
+        of several has a case for each."""
+        if expression(formula).is_rational_function():
+            return
+        shown = f"{name} = {spelled_size(formula)}"
+        if isinstance(formula, Call) and formula.function in ("min", "max"):
+            each = " or ".join(f"where {name} = {spelled_size(one)}" for one in formula.arguments)
+            raise self.error(f"{shown} has cases", f"a program for each: {each}", token=start)
+        raise self.error(f"{shown} is no fraction of sizes", "+, -, *, / and whole powers", token=start)
 
     def _in_order(self) -> dict[str, Formula]:
         """The sizes that others define, each behind those that its formula mentions."""
