@@ -105,7 +105,11 @@ ERRORS = [
     ),
     (HEAD + "where c =«»\n" + LINE, "the statement ends too early", "a formula of sizes"),
     (HEAD + "where «D» = D/2\n" + LINE, "D is defined by itself", "a formula of other sizes"),
-    (HEAD + "where D = «min»(E, B*k)\n" + LINE, "D = min(E, B*k) has cases", "a program for each: where D = E or where D = B*k"),
+    (
+        HEAD + "where D = «min»(E, B*k)\n" + LINE,
+        "D = min(E, B*k) has cases",
+        "a program for each: where D = E or where D = B*k",
+    ),
     (HEAD + "where D = «sqrt»(E)\n" + LINE, "D = sqrt(E) is no fraction of sizes", "whole powers"),
     (HEAD + "where «D» = F, F = D\n" + LINE, "D is defined by itself", "a formula of other sizes"),
     (HEAD + "where «c» = 3*k\n" + LINE, "nothing has the size c", "a tensor that has"),

@@ -178,6 +178,14 @@ def test_what_is_exchanged_in_turns_is_exchanged_in_each():
     assert late[1] == 5 * late[0] > 0  # what all turns have made goes at once
 
 
+def test_a_state_has_one_type_in_all_turns():
+    text = "input x: bf16[B, T, D]; cache h: fp32[B, D]; scan T as h = g { k = h * x -> fp32[B, D]; g = k + h; y = g * g -> bf16[B] }"
+    for dtype in ({"caches": "bf16"}, {"activations": "fp32"}, {"activations": "bf16", "caches": "fp32"}):
+        found = sr.derive(text, on="h100", dtype=dtype)
+        arrays = found.problem.operation.arrays
+        assert arrays["h"].dtype == arrays["g"].dtype
+
+
 def test_a_state_on_the_chip_is_read_and_written_once():
     cell = "k = h * A -> bf16[B, D]; g = k + x; y = g * g -> bf16[B]"
     heads = "input x: bf16[B, T, D]; input h: bf16[B, D]; weight A: bf16[D]; "

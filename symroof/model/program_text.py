@@ -106,6 +106,10 @@ def retyped(program: Program, types: Mapping[str, Dtype]) -> Program:
     """
 
     types = {**types}
+    carried = (pair for line in program.forward for repeat in line.repeats for pair in repeat.carried)
+    for enters, leaves in dict.fromkeys(carried):  # what leaves a turn enters the next
+        if {enters, leaves} & types.keys():
+            types[leaves] = types.get(enters, program.arrays[enters].dtype)
     for statement in (line.statement for line in program.forward if line.statement.lies):
         kinds = list(dict.fromkeys(types.get(str(t.name), t.dtype) for t in statement.operands))
         if len(kinds) > 1:  # what lies where others do has their type
