@@ -34,6 +34,7 @@ PROGRAMS = {
     "places of slices": "input x: bf16[B, T, G]; input h: bf16[B, D]; where G = 2*D; a = slice(x, G, D); b = slice(x, G, D); scan T as h = g { i = sigmoid(a); f = h * i -> bf16[B, D]; g = f + b }; y = g * g -> bf16[B]",
     "slices of places": "input x: bf16[B, T, G]; input h: bf16[B, D]; where G = 2*D; q = square(x); scan T as h = g { a = slice(q, G, D); b = slice(q, G, D); i = sigmoid(a); f = h * i -> bf16[B, D]; g = f + b }; y = g * g -> bf16[B]",
     "seen whole as well": "input x: bf16[B, T, D]; input h: bf16[B, D]; scan T as h = g { p = x[T -> S] * h -> bf16[B, S]; q = softmax(p); r = q * x[T -> S] -> bf16[B, D]; g = r + x }; y = g * g -> bf16[B]",
+    "collected as it is seen": "input x: bf16[B, T, D]; input h: bf16[B, D]; where D = K*N; scan T as h = g { s = x * h -> bf16[B, D]; v = s -> bf16[B, K, N]; g = silu(s) }; y = v * v -> bf16[B, K]",
     "numbers": "input x: bf16[B, 3, D]; input h: bf16[B, D]; scan 3 as h = g { s = x * h -> bf16[B, D]; g = silu(s) }; y = g * x -> bf16[B, 3]",
 }
 
@@ -142,7 +143,7 @@ def test_turns_on_the_chip_move_what_they_move_written_out(seed, turns):
 def test_chips_share_out_what_turns_do(name):
     """Split along its batch a program does on each of four chips a quarter of what it does on one."""
     text = PROGRAMS[name]
-    sizes = {"B": 8, "T": 4, "D": 16, "F": 32, "H": 8, "K": 8, "L": 3, "E": 8, "J": 4, "G": 32}
+    sizes = {"B": 8, "T": 4, "D": 16, "F": 32, "H": 8, "K": 8, "L": 3, "E": 8, "J": 4, "G": 32, "N": 4}
     sizes = {n: x for n, x in sizes.items() if re.search(rf"\b{n}\b", text) and f"where {n}" not in text}
     split = re.sub(r"\bB\b", "B_X", f"mesh X = 4 on ICI; {text}")
     for training in (False, True):
@@ -180,10 +181,9 @@ def test_what_is_exchanged_in_turns_is_exchanged_in_each():
 
 def test_a_state_has_one_type_in_all_turns():
     text = "input x: bf16[B, T, D]; cache h: fp32[B, D]; scan T as h = g { k = h * x -> fp32[B, D]; g = k + h; y = g * g -> bf16[B] }"
-    for dtype in ({"caches": "bf16"}, {"activations": "fp32"}, {"activations": "bf16", "caches": "fp32"}):
-        found = sr.derive(text, on="h100", dtype=dtype)
-        arrays = found.problem.operation.arrays
-        assert arrays["h"].dtype == arrays["g"].dtype
+    for dtype in ("caches=bf16", "activations=fp32", "activations=bf16,caches=fp32"):
+        found = sr.derive(text, on="h100", dtype=dtype, at="B=2,T=3,D=5")
+        assert found.value("size(h)") == found.value("size(g)") == 2 * 5 * (2 if dtype.endswith("=bf16") else 4)
 
 
 def test_a_state_on_the_chip_is_read_and_written_once():
@@ -195,6 +195,14 @@ def test_a_state_on_the_chip_is_read_and_written_once():
     assert (inside.value("reads"), inside.value("writes")) == (x + state + weight, state + y)
     assert outside.value("flops") == inside.value("flops")
     assert outside.value("reads") > x + 10 * (state + weight)
+
+
+def test_what_turns_collect_is_written_in_each_whatever_it_is_seen_as():
+    head = "input x: bf16[B, T, D]; input h: bf16[B, D]; where D = K*N; fuse { scan T as h = g { s = x * h -> bf16[B, D]; {} } }; y = {} * {} -> bf16[B]"
+    plain = head.replace("{}", "g = silu(s)", 1).replace("{}", "s")
+    seen = head.replace("{}", "v = s -> bf16[B, K, N]; g = silu(s)", 1).replace("{}", "v")
+    one, other = (sr.derive(text, on="h100", at="B=2,T=10,K=2,N=4") for text in (plain, seen))
+    assert one.value("writes") == other.value("writes") == 2 * (2 * 10 * 8 + 2 * 8 + 2)
 
 
 FAULTS = {
@@ -285,6 +293,7 @@ def test_places_that_are_turned_about_are_refused(monkeypatch):
         (RNN.replace("g = sigmoid(s)", "g = sigmoid(s); e = collect(s, H)"), "s has dimension H"),
         (RNN.replace("g = sigmoid(s)", "g = sigmoid(s); e = collect(x, T)"), "x is the same in all turns"),
         (RNN.replace("g = sigmoid(s)", "e = collect(s, T); r = square(e); g = sigmoid(s)"), "e is of all turns"),
+        (RNN.replace("g = sigmoid(s)", "g = sigmoid(s); e = collect(s, T); f = collect(s, T)"), "s is collected twice"),
         (RNN + "; p = place(x, T)", "is of the turns of a repeat, and there is none"),
         (RNN.replace("a = x * W", "repeat 2 as h = r { r = h + h }; a = x * W"), "a repeat has no place in a scan"),
         (RNN.replace("a = x * W", "e = place(x T); a = x * W"), "',' and a dimension"),

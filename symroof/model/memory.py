@@ -60,9 +60,9 @@ class Memory(Frozen):
 
     @cached_property
     def collected(self) -> Mapping[str, str]:
-        """What each turn makes, with what all turns have made of it."""
-        found = (x.statement for x in self.lines if x.statement.collects)
-        return {str(statement.operands[0].name): statement.name for statement in found}
+        """What each turn makes, whatever it is seen as, with what all turns have made of it."""
+        every = ((x.statement, str(x.statement.operands[0].name)) for x in self.lines if x.statement.collects)
+        return {part: made.name for made, name in every for part in (name, self.root(name), *self.origins(name))}
 
     def seen_as(self, name: str, repeats: Iterable[Repeat] = ()) -> tuple[str, ...]:
         """A name, and those of which it is a view: in the turns of repeats what enters them is itself."""

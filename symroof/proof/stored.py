@@ -53,7 +53,8 @@ class Stored(Frozen):
     @cached_property
     def gathered(self) -> Mapping[str, str]:
         """What turns make, each with the array that all of them have made of it."""
-        return {act.operands[0]: act.result for act in self.acts if act.laid == COLLECT}
+        every = [(act.operands[0], act.result) for act in self.acts if act.laid == COLLECT]
+        return {one: whole for name, whole in every for one in (*self.seen(name), *self.origins(name))}
 
     def copied(self, act: Act) -> list[str]:
         """What is put where an act wants it and does not come from one that could have put it there."""

@@ -73,6 +73,10 @@ class ScanReader(SizeReader):
             shown = f"{token.text} is made in the turns" if inside else f"{token.text} is the same in all turns"
             expected = "a tensor from outside of them" if inside else "a tensor that each of them makes"
             raise self.error(shown, expected, token=token)
+        if inside and token.text in self.put:
+            shown = f"{token.text} is collected twice"
+            raise self.error(shown, "what all turns make of it once, which may be seen otherwise", token=token)
+        self.put |= {token.text} if inside else set()
         self.expect(",", f"',' and a dimension, as in {function.text}({token.text}, T)")
         place = self.token
         label = self.next() if self.token.kind == "number" else self.take("word", "a dimension")

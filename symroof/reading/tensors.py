@@ -80,6 +80,7 @@ class TensorReader(EinsumReader):
         self.ahead: list[Statement] = []  # what a scan sees whole, before it
         self.placed: dict[tuple[int, str], str] = {}  # what a scan and a tensor have at the place of a turn
         self.turned: list[tuple[str, Formula, Token]] = []  # a dimension that turns go along, and how many they are
+        self.put: set[str] = set()  # what all turns collect
         self.inside_alone: dict[str, str] = {}  # what is of one turn alone, having the dimension that turns go along
 
     def scanned(self) -> Sequence[Token]:
