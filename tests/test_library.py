@@ -271,7 +271,7 @@ def test_a_state_space_model_has_the_parameters_that_are_published():
     state = 4 * 2 * 1536 * 16 * 24
     assert many.value("caches") == one.value("caches") == state
     assert many.value("caches_moved") == one.value("caches_moved") == state
-    E, D, rest = 1536, 768, 4 + 16 + 2 * 48 + 2 * 16  # taps, the sum over a state, and products with small sides
+    E, D, rest = 1536, 768, 4 + 2 * 48 + 2 * 16  # taps, and products with small sides
     assert one.value("flops") == 2 * 2 * (24 * E * (3 * D + rest) + D * 50280)
     assert many.value("flops") == 4096 * one.value("flops")
     B, T, V, N, R = 2, 4096, 50280, 16, 48

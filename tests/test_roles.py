@@ -26,6 +26,8 @@ def test_what_moves_of_a_tensor_moves_in_its_type(name, role):
         return
     after = operation_of(asked)
     held = {d.tensor.name: d.role for d in before.declared}
+    carried = {left: e for line in before.forward for repeat in line.repeats for e, left in repeat.carried}
+    held |= {left: held[e] for left, e in carried.items() if e in held}  # what leaves a turn enters the next
     for tensor in before.arrays.values():
         own = {"weight": "weights", "cache": "caches"}.get(held.get(tensor.name, ""), "activations") == role
         index = tensor.dtype.integer and tensor.dtype.bits > 8
