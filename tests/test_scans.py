@@ -1,5 +1,5 @@
 """Scans: turns that go along a dimension, each of which has a place of what comes from outside and puts what it makes at its
-own. Against finite differences and loops, against the same turns written out, and against the JAX of a recurrent network."""
+own. Against finite differences and loops, against the same turns written out, and against a repeat that says it in full."""
 
 import re
 from random import Random
@@ -9,8 +9,9 @@ from test_training import counted, require_differences, trained
 
 import symroof as sr
 from symroof.errors import CheckError, SymroofError
-from symroof.model import backward, kernels, memory, program, statement_costs
+from symroof.model import backward, chip_costs, kernels, memory, program, statement_costs
 from symroof.proof import adjoints
+from symroof.reading import programs
 from symroof.reading.programs import read_program
 
 HEAD = "input x: bf16[B, T, D]; input h: bf16[B, H]; weight W: bf16[D, H]; weight U: bf16[H, K]; weight V: bf16[H, F]; where K = H; "
@@ -162,11 +163,10 @@ SPLITS = {
 }
 
 
-@pytest.mark.parametrize("name", SPLITS)
-@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize(
+    ("name", "training"), [(name, training) for name in SPLITS for training in (False, True)][:-1]
+)  # but for the way back through what stays on the chip
 def test_what_turns_exchange_is_played(name, training):
-    if training and name == "on the chip":
-        return
     text = f"mesh X on ICI; {SPLITS[name]}"
     assert {step.check.status for step in sr.derive(text, on="tpu-v5p", training=training).steps} == {"proved"}
 
@@ -177,6 +177,13 @@ def test_what_is_exchanged_in_turns_is_exchanged_in_each():
     assert many == 5 * one > 0
     late = [sr.derive(text, on="tpu-v5p", at=f"B=4,T={turns},D=8,H=16").value("sent_X(z)") for turns in (1, 5)]
     assert late[1] == 5 * late[0] > 0  # what all turns have made goes at once
+
+
+@pytest.mark.parametrize("turns", ["T", "4"])
+def test_the_tokens_of_a_scan_are_those_of_all_turns(turns):
+    text = RNN.replace("scan T", f"scan {turns}").replace("T,", f"{turns},").replace(" T]", f" {turns}]")
+    found = sr.derive(text, on="h100", at="B=2,D=4,H=5,F=6" + (",T=4" if turns == "T" else ""))
+    assert found.value("tokens_per_second") * found.value("T_lower") == pytest.approx(2 * 4)
 
 
 def test_a_state_has_one_type_in_all_turns():
@@ -212,21 +219,16 @@ FAULTS = {
     "states are written in every turn": (statement_costs, "written_in", lambda line, program, kept: line.repeats),
     "a scan has weights for each turn": (program, "weights_of", lambda repeats: repeats),
 }
-IN_A_FUSE = "input x: bf16[B, T, D]; input h: bf16[B, D]; weight A: bf16[D, E]; where E = D; fuse { scan T as h = g { k = h * A -> bf16[B, E]; l = k -> bf16[B, D]; s = l + x; g = tanh(s) }; }; y = {used} * {used} -> bf16[{labels}]"
+IN_A_FUSE = "input x: bf16[B, T, D]; input h: bf16[B, D]; weight A: bf16[D, E]; where E = D; fuse { scan T as h = g { k = h * A -> bf16[B, E]; l = k -> bf16[B, D]; s = l + x; g = tanh(s) } }; "
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_faults_of_costs_are_refused(name, monkeypatch):
     owner, attribute, fault = FAULTS[name]
-    all_turns, last = (
-        IN_A_FUSE.replace("{used}", used).replace("{labels}", labels).replace("}; }", "} }")
-        for used, labels in (("g", "T, B"), ("x", "T, B"))
-    )
-    for text in (all_turns, last):
-        sr.derive(text, on="h100")
+    texts = [f"{IN_A_FUSE}y = {used} * {used} -> bf16[T, B]" for used in "gx"]  # all states, or the last one
+    assert not any(refused(lambda text=text: sr.derive(text, on="h100")) for text in texts)
     monkeypatch.setattr(owner, attribute, fault)
-    found = [refused(lambda text=text: sr.derive(text, on="h100")) for text in (all_turns, last)]
-    assert any(found)
+    assert any(refused(lambda text=text: sr.derive(text, on="h100")) for text in texts)
 
 
 def refused(done) -> bool:
@@ -258,26 +260,51 @@ BACK = {
 def test_faults_of_the_backward_pass_are_refused(name, monkeypatch):
     owner, attribute, fault = BACK[name]
     texts = [PROGRAMS["of one tensor twice"], PROGRAMS["several results"], RNN]
+    assert not any(refused(lambda text=text: counted(text)) for text in texts)
     monkeypatch.setattr(owner, attribute, fault)
     assert any(refused(lambda text=text: counted(text)) for text in texts)
 
 
 def test_places_that_are_turned_about_are_refused(monkeypatch):
     """The place of a gradient is that of the turn that it is undone of: the adjoint machine has another matrix for each."""
-    honest = adjoints._Machine._laid
-
-    def turned(act, place, target, own, at):
-        return honest(act, place, target, own, (*at[:-1], 1 - at[-1]) if act.back else at)
-
-    monkeypatch.setattr(
-        adjoints._Machine,
-        "_laid",
-        staticmethod(lambda act, place, target, own, at: honest(act, place, target, own, at)),
-    )
     counted(RNN)
     monkeypatch.setattr(adjoints, "_mirrored", lambda at: at)
     with pytest.raises(CheckError):
         counted(RNN)
+
+
+STAGED = "input x: bf16[B, D]; weight W: bf16[D, E]; weight V: bf16[E, D]; repeat L over P as x = y { h = x * W -> bf16[B, E]; y = h * V -> bf16[B, D]; k = collect(h, L) }; z = k * k -> bf16[B]"
+OF_ITS_OWN = "input x: bf16[B, D]; weight W: bf16[T, D]; repeat T as x = y { p = place(W, T); y = x * p -> bf16[B, D] }"
+
+
+def test_the_second_engine_refuses_what_turns_do_not_have(monkeypatch):
+    """What stages collect is on several chips, and a weight of each turn has no place for the others."""
+    with pytest.raises(SymroofError, match="k is of all turns, and these are on several chips of P"):
+        sr.derive(STAGED, on="tpu-v5p", mesh="P = 4 on ICI")
+    with pytest.raises(SymroofError, match="each turn has a weight W of its own"):
+        sr.derive(OF_ITS_OWN, on="h100")
+    monkeypatch.setattr(programs, "require_stages", lambda program: None)
+    monkeypatch.setattr(chip_costs, "require_stages", lambda program: None)
+    monkeypatch.setattr(programs.ProgramReader, "_require_places_of_turns", lambda self, program: None)
+    assert refused(lambda: sr.derive(STAGED, on="tpu-v5p", mesh="P = 4 on ICI"))
+    assert refused(lambda: sr.derive(OF_ITS_OWN, on="h100"))
+
+
+def test_a_scan_is_a_repeat_of_shared_turns_with_places():
+    """Said in full, in another order, with names that the text gives itself."""
+    full = HEAD + (
+        "repeat T shared as h = e { p = place(x, T); b = h * U -> bf16[B, K]; a = p * W -> bf16[B, H]; c = b -> bf16[B, H]; "
+        "s = c + a; e = sigmoid(s); g = collect(e, T) }; y = g * V -> bf16[B, T, F]"
+    )
+    named = RNN.replace("g = sigmoid(s)", "x_t = sigmoid(s); g_t = square(x_t); g = scale(g_t)")
+    longer = full.replace("e = sigmoid(s)", "i = sigmoid(s); j = square(i); e = scale(j)")
+    sizes = "B=2,T=3,D=4,H=5,F=6"
+    for one, other in ((RNN, full), (named, longer)):
+        for training in (False, True):
+            found, same = (sr.derive(text, on="h100", training=training, at=sizes) for text in (one, other))
+            kept = ("saved", "gradients") if training else ()
+            for what in ("flops", "ops", "reads", "writes", "params", "T_lower", "T_steps", "T_upper", *kept):
+                assert found.value(what) == same.value(what), what
 
 
 @pytest.mark.parametrize(
@@ -285,6 +312,8 @@ def test_places_that_are_turned_about_are_refused(monkeypatch):
     [
         (RNN.replace("bf16[B, T, D]", "bf16[B, T_X, D]").replace("input x", "mesh X on ICI; input x"), "is split along T"),
         (RNN.replace("scan T as", "scan T/2 as"), "a scan goes along a dimension"),
+        (RNN.replace("scan T as", "scan 1 as"), "a scan goes along a dimension"),
+        (RNN.replace("g = sigmoid(s)", "g = sigmoid(s); e = collect(s, 1)"), "one place is no dimension"),
         (RNN.replace("scan T as", "scan S as"), "T is summed out of a single operand"),
         (RNN.replace("scan T as h = g", "scan T as h = q"), "q is no tensor made inside"),
         (RNN.replace("a = x * W", "e = place(x, D); a = x * W"), "nothing says that there are D turns"),

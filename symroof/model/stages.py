@@ -155,6 +155,10 @@ def require_stages(program: Program) -> None:
         if one.tensor.name in inside and one.shared:
             shown = f"{one.tensor.name} is the same in all turns, and the turns are on several chips of {axis}"
             raise ModelError(shown, expected=f"a {one.role} of its own for each turn")
+    collects = (line for line in program.forward if line.statement.collects and line.repeats[-1] == repeat)
+    if spread := next((line.statement.name for line in collects), None):
+        shown = f"{spread} is of all turns, and these are on several chips of {axis}"
+        raise ModelError(shown, expected="what leaves the last stage, or a repeat that is not shared out")
     if program.training:
         _require_no_gradients(program, repeat)
 

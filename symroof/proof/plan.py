@@ -23,7 +23,7 @@ from itertools import combinations, product
 from math import prod
 
 from symroof.errors import CheckError
-from symroof.proof.acts import Act
+from symroof.proof.acts import COLLECT, Act
 from symroof.proof.boxes import Box, any_of, common, overlap, within
 from symroof.proof.collectives import MeshAxis
 from symroof.proof.moves import Held, Move, Moved, Part, Planned, Split
@@ -134,6 +134,8 @@ class Chips:
         stages = [turn for turn in act.turns if turn.over in self.size]
         if not stages:
             return []
+        if act.laid == COLLECT and act.turns[-1] in stages:
+            raise CheckError(f"{act.result} is on several chips of {act.turns[-1].over}, of each what its turns made")
         own = {pair[1] for array in self.script.arrays for pair in array.split}
         if any(turn.over in own for turn in stages):
             raise CheckError(f"chips of {stages[0].over} have turns of their own and parts of tensors")

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import reduce
 from operator import mul
 
-from symroof.formula import Formula, Name, Quotient, Sum, number, product
+from symroof.formula import Formula, Name, Number, Quotient, Sum, number, product
 from symroof.proof.acts import APPEND, FUNCTION, PLACE, Act, Array, Turn
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.exact import Exact
@@ -261,7 +261,7 @@ class Tokens(Facts):
         held = own(label for array in script.arrays if array.role == "weight" for label in array.labels)
         acts = (act for act in script.acts if script.contracts(act) and not act.back)
         weighed = [act for act in acts if any(script.array[name].role == "weight" for name in act.operands)]
-        along = [[t.times.name for t in act.turns if t.alike and isinstance(t.times, Name)] for act in weighed]
+        along = [[_label(turn.times) for turn in act.turns if turn.alike] for act in weighed]
         met = ((script.labels(act.operands), more) for act, more in zip(weighed, along, strict=True))
         shared = [own((*(label for labels in every for label in labels), *more)) for every, more in met]
         if len({frozenset(labels - held) for labels in shared}) > 1:
@@ -388,6 +388,11 @@ def _run_of(step: Step) -> tuple[Run | None, Act | None]:
     if not isinstance(run, Run):
         return None, None
     return run, run.script.act.get(str(run.name))
+
+
+def _label(times: Formula) -> str:
+    """The label of which there are as many places as turns."""
+    return times.name if isinstance(times, Name) else str(times.value) if isinstance(times, Number) else ""
 
 
 def _elements(labels: tuple[str, ...]) -> Formula:

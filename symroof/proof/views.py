@@ -90,6 +90,8 @@ def _require_turns(act: Act, script: Script, exact: Exact) -> None:
     beside = [label for label in whole if label not in part]
     if not act.turns or act.turns[-1].batch or len(beside) != 1 or {*part} - {*whole}:
         raise CheckError(f"{act.result} is of no turns along a dimension")
+    if act.laid == PLACE and not act.back and act.turns[-1] in script.own_turns(act.operands[0]):
+        raise CheckError(f"{act.operands[0]} is another array in each of the turns that have places of it")
     if not (exact.rational(act.turns[-1].times) - _left(beside[0], (), exact)).is_zero():
         raise CheckError(f"there are not as many turns as places in {act.result}")
 

@@ -1,9 +1,9 @@
 """Turns that go along a dimension: the place of a turn, what all turns have made together, and scans, which are said with these.
 
 scan T as h = g {
-  a = x * W -> bf16[B, H]           x_t = place(x, T), what x has at the place of this turn
+  a = x * W -> bf16[B, H]        x_t = place(x, T), what x has at the place of this turn
   …
-  g = tanh(s)                       what is used behind the turns is of all of them: g_t = tanh(s); g = collect(g_t, T)
+  g = tanh(s)                    what is used behind the turns is of all of them: g_t = tanh(s); g = collect(g_t, T)
 }
 """
 
@@ -22,6 +22,8 @@ from symroof.model.spelling import spelled_size
 from symroof.reading.scanner import Token
 from symroof.reading.size_formulas import SizeReader
 from symroof.symbols import expression
+
+TURNED = (PLACED, COLLECTED)
 
 
 class ScanReader(SizeReader):
@@ -80,13 +82,15 @@ class ScanReader(SizeReader):
         self.expect(",", f"',' and a dimension, as in {function.text}({token.text}, T)")
         place = self.token
         label = self.next() if self.token.kind == "number" else self.take("word", "a dimension")
+        if label.text == "1":
+            raise self.error("one place is no dimension", "a name, or a number above 1", token=label)
         if (label.text in tensor.labels) is inside:
             has = "has" if inside else "has no"
             near = None if inside else suggestion(label.text, tensor.labels)
             expected = "a dimension that it lacks" if inside else f"one of {', '.join(tensor.labels)}"
             raise self.error(f"{token.text} {has} dimension {label.text}", expected, near, token=place)
         self.expect(")")
-        self.turned.append((label.text, turns.times, place))
+        self.turned.append((label.text, turns, token))
         if not inside:
             statement = self._place_of(name.text, token, tensor, label.text)
         else:
@@ -103,19 +107,23 @@ class ScanReader(SizeReader):
         return replace(statement, result=replace(stated, name=name.text))
 
     def _require_places_of_turns(self, program: Program) -> None:
-        """There are as many turns as places."""
-        for label, times, token in self.turned:
-            if program.resolved(expression(times) - sized(label)).expand() != 0:
+        """There are as many turns as places, and what they are places of is the same in all turns."""
+        own = {str(d.tensor.name): d.role for d in program.declared if not d.alike}
+        for label, turns, token in self.turned:
+            if program.resolved(expression(turns.times) - sized(label)).expand() != 0:
                 shown = f"nothing says that there are {label} turns"
                 raise self.error(shown, f"a repeat of as many turns as there are places: repeat {label}", token=token)
+            if token.text in own and not turns.along:
+                shown = f"each turn has a {own[token.text]} {token.text} of its own"
+                raise self.error(shown, f"one for all: shared {own[token.text]} {token.text}, or a scan", token=token)
 
     def _scanned_along(self, times: Formula, word: Token) -> str:
         """The dimension that a scan goes along."""
         if isinstance(times, Name):
             return times.name
-        if isinstance(times, Number) and times.value.denominator == 1:
+        if isinstance(times, Number) and times.value != 1:
             return str(times.value)
-        raise self.error("a scan goes along a dimension", "a name or a number, as in scan T as h = g {", token=word)
+        raise self.error("a scan goes along a dimension", "a name, or a number above 1: scan T as h = g {", token=word)
 
     def _behind_turns(self, made: Iterable[str], label: str) -> None:
         """What turns have made is, where it is used behind them, of all turns."""
@@ -128,7 +136,8 @@ class ScanReader(SizeReader):
 
     def _all_collected(self, body: tuple[Node, ...], returned: Iterable[str]) -> tuple[Node, ...]:
         """The scans of a program with what is collected of what they make: what is used behind them, and what nothing uses."""
-        return tuple(self._collected_in(node, _users(body, {*returned})) for node in body)
+        users = _users(body, {*returned})
+        return tuple(self._collected_in(node, users) for node in body)
 
     def _collected_in(self, node: Node, users: dict[str, set[int]]) -> Node:
         if isinstance(node, Statement):
@@ -186,6 +195,3 @@ def _repeats(body: Iterable[Node]) -> Iterator[Repeat]:
 def _turn(label: str) -> str:
     """What tells the place of a turn along a dimension: x_t is a place of x along T."""
     return "turn" if label.isdigit() else label.lower()
-
-
-TURNED = (PLACED, COLLECTED)

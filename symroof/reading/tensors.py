@@ -76,10 +76,11 @@ class TensorReader(EinsumReader):
         self.factors: list[tuple[Formula, Token]] = []
         self.gone: set[str] = set()  # what a microbatch made, once it is over
         self.sized: dict[str, Token] = {}
+        self.words = {token.text for token in self.tokens}
         self.turns: list[Turns] = []  # the repeats that are being read
         self.ahead: list[Statement] = []  # what a scan sees whole, before it
         self.placed: dict[tuple[int, str], str] = {}  # what a scan and a tensor have at the place of a turn
-        self.turned: list[tuple[str, Formula, Token]] = []  # a dimension that turns go along, and how many they are
+        self.turned: list[tuple[str, Turns, Token]] = []  # a dimension, the turns that go along it, and what has it
         self.put: set[str] = set()  # what all turns collect
         self.inside_alone: dict[str, str] = {}  # what is of one turn alone, having the dimension that turns go along
 
@@ -139,9 +140,9 @@ class TensorReader(EinsumReader):
         return token.text
 
     def _free(self, name: str) -> str:
-        """A name that no tensor has yet."""
+        """A name that no tensor has, and that the text does not give to one later."""
         found, number = name, 1
-        while found in self.known:
+        while found in self.known or found in self.words:
             number += 1
             found = f"{name}{number}"
         return found
