@@ -237,6 +237,7 @@ def test_scans_have_places_and_what_is_stacked():
     assert "collect(" in text
     assert "scan" not in text
     types = {"x": "bf16[T, B, D]", "h": "bf16[B, D]", "U": "weight bf16[D, D]"}
+    assert written(fs.stacked_twice, types).count("collect(") == 1
     assert "from the last place to the first" in written(fs.last_first, types)
     assert "scan L as x = " in written(fs.made_before, {"x": "bf16[B, D]", "W": "weight bf16[L, D, D]"})
     inputs = {"x": "bf16[B, D]", "W": "bf16[L, D, F]", "V": "bf16[L, F, D]"}

@@ -191,8 +191,10 @@ class Writer(EquationWriter):
                 raise TracingError(f"{where}: the turns make nothing", expected="a tensor that is carried")
             names = {b: a for a, b in zip(start.labels, left.labels, strict=True) if a and b and a != b}
             pairs.append((start, self._renamed(left, names, loop.frames)))  # with the names of what enters it
-        for put, whole in stacked:
+        wholes = dict(reversed(stacked))
+        for put, whole in wholes.items():
             self._collect(put, whole, loop, turns, where)
+        self.values |= {whole.key: self.values[wholes[put].key] for put, whole in stacked}
         self.depth -= 1
         head, uses = ", ".join("{} = {}" for _ in pairs), tuple(one.tensor for pair in pairs for one in pair)
         own = {operand for operand, _ in loop.scanned if isinstance(self._read(operand), Value)}
