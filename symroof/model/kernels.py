@@ -70,9 +70,9 @@ def _same_turn(one: Line, other: Line) -> bool:
 
 
 class Fetched(Frozen):
-    """What a kernel reads from memory: a tensor, the line that needs it first, and every statement that needs it, each with the
-    name that it has there. What each turn that is gone through on the chip has a place of is read in all of them, all else
-    once for them."""
+    """What a kernel reads from memory: a tensor, the line that needs it first, and every statement that needs it, each
+    with the name that it has there. What each turn that is gone through on the chip has a place of is read in all of
+    them, all else once for them."""
 
     line: Line
     tensor: Tensor
@@ -160,8 +160,8 @@ def _heads(lines: tuple[Line, ...], name: str) -> bool:
 
 
 def written_in(line: Line, program: Program, kept: frozenset[str]) -> tuple[Repeat, ...]:
-    """The repeats in each turn of which a kernel writes what a statement makes: of what turns on the chip make the last alone,
-    but where that of all of them is wanted."""
+    """The repeats in each turn of which a kernel writes what a statement makes: of what turns on the chip make the last
+    alone, but where that of all of them is wanted."""
     return line.repeats if program.memory.collected.get(line.statement.name) in kept else line.launched
 
 

@@ -112,8 +112,8 @@ class Memory(Frozen):
         return self.root(str(maker.operands[0].name)), maker.along
 
     def written(self, wanted: Iterable[str]) -> frozenset[str]:
-        """What has to be made in memory where these are wanted: what they lie in; of that of which slices alone are wanted, these.
-        With what each turn makes there is what is wanted of all of them."""
+        """What has to be made in memory where these are wanted: what they lie in; of that of which slices alone are
+        wanted, these. With what each turn makes there is what is wanted of all of them."""
         wanted = {*wanted}
         asked = {part for name in wanted for part in (self.root(name), *self.wholes(name))}
         parts: dict[str, set[str]] = {}  # the slices that are wanted, by what they are parts of

@@ -257,8 +257,8 @@ class Fuse(Frozen):
 
     @property
     def contracts(self) -> bool:
-        """Whether it keeps on the chip what a contraction makes, or what turns hand on: one of elementwise statements alone changes
-        nothing. The backward pass of one that does is one kernel, whatever stands in it."""
+        """Whether it keeps on the chip what a contraction makes, or what turns hand on: one of elementwise statements
+        alone changes nothing. The backward pass of one that does is one kernel, whatever stands in it."""
         ahead = self.undoes is not None and self.undoes.contracts
         return ahead or any(isinstance(s, Repeat) or (isinstance(s, Statement) and s.contracts) for s in self.body)
 

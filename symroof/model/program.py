@@ -203,8 +203,8 @@ class Program(Frozen):
 
     @property
     def results(self) -> tuple[Tensor, ...]:
-        """What the program returns: what no statement uses, after its last turn what leaves a repeat and is not collected,
-        and what it says."""
+        """What the program returns: what no statement uses, after its last turn what leaves a repeat and is not
+        collected, and what it says."""
         every = ((line, str(t.name)) for line in self.forward for t in line.statement.operands)
         used = {name for line, name in every if not any(name in repeat.leaves for repeat in line.repeats)}
         used |= {str(line.statement.operands[0].name) for line in self.forward if line.statement.collects}

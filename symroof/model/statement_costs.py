@@ -279,7 +279,8 @@ def _of_functions(given: Operation) -> StatementCost:
 
 
 def _contraction(members: tuple[Line, ...]) -> tuple[Expr, Expr]:
-    """The FLOPs of the contraction among statements, in all turns: exactly, and with an addition for every multiplication."""
+    """The FLOPs of the contraction among statements, in all turns: exactly, and with an addition for every
+    multiplication."""
     every = ((turns_of(line.repeats), *contraction(line)) for line in members if line.statement.contracts)
     turns, exact, flops = next(every, (Integer(0), Integer(0), Integer(0)))
     return turns * exact, turns * flops

@@ -61,8 +61,8 @@ def with_gradients(program: Program) -> frozenset[str]:
 
 
 def require_one_place(program: Program, asked: Set[str], stocks: Set[str]) -> None:
-    """A turn has weights of its own, and what it makes is gone after it, but for what leaves it or is of all turns. Raises
-    :class:`~symroof.errors.ModelError` where something that is ``asked`` for a gradient is elsewhere."""
+    """A turn has weights of its own, and what it makes is gone after it, but for what leaves it or is of all turns.
+    Raises :class:`~symroof.errors.ModelError` where something that is ``asked`` for a gradient is elsewhere."""
     makers = {line.statement.name: line.repeats for line in program.forward}
     places: dict[str, set[tuple[Repeat, ...]]] = {}
     collected = {line.statement.name for line in program.forward if line.statement.collects}

@@ -40,8 +40,8 @@ class Array(Frozen):
 class Turn(Frozen):
     """A repeat: ``place`` tells it from others; of each pair that is ``carried`` the next turn takes the second, which
     leaves, as the first, which enters. Where nothing leaves the turns are microbatches: each goes forward and back
-    before the next; of turns that are ``alike`` all use the same weights, and those ``inside`` of a fuse are
-    gone through on the chip. Where chips take turns ``over`` an axis, each has as many that follow one another, and sends on
+    before the next; of turns that are ``alike`` all use the same weights, and those ``inside`` of a fuse are gone
+    through on the chip. Where chips take turns ``over`` an axis, each has as many that follow one another, and sends on
     what leaves the last of them."""
 
     place: int
@@ -67,11 +67,13 @@ class Turn(Frozen):
 class Act(Frozen):
     """A statement: a product, a sum, a difference, an exchange of layouts, or a function, by its ``kind``.
 
-    With nothing contracted, a row of N elements ``over`` a label takes ``each`` N + ``row`` operations; a function is counted by
-    its first operand. ``back_each`` and ``back_row`` are what the derivative of a function takes, and ``kept`` is what that reads
-    beside the gradient: operands, result, nothing, or divisor. The last operands of a function may be ``gains``; one that
-    ``reshapes`` makes other dimensions of the same elements. What it makes may be ``laid`` where its operands are: as a view, a
-    slice of one, several behind one another, one that entries were appended to, the place of a turn, or what all turns have made. What a fuse of the number ~n works on is made as in the fuse n.
+    With nothing contracted, a row of N elements ``over`` a label takes ``each`` N + ``row`` operations; a function is
+    counted by its first operand. ``back_each`` and ``back_row`` are what the derivative of a function takes, and
+    ``kept`` is what that reads beside the gradient: operands, result, nothing, or divisor. The last operands of a
+    function may be ``gains``; one that ``reshapes`` makes other dimensions of the same elements. What it makes may be
+    ``laid`` where its operands are: as a view, a slice of one, several behind one another, one that entries were
+    appended to, the place of a turn, or what all turns have made. What a fuse of the number ~n works on is made as in
+    the fuse n.
 
     One that goes ``back`` is of the backward pass: it makes a part of the gradient ``of`` an array, or all of it, and
     ``undoes`` an act for its operand at a ``place``, or adds up what several of them gave. What is ``masked`` is what its fuse

@@ -198,8 +198,8 @@ class _Machine:
 
     @staticmethod
     def _laid(act: Act, place: int, target: Labels, own: Labels, at: Index) -> list[Numbers]:
-        """What puts the elements of an operand where a result has them: another for each slice, each place of what is joined,
-        and each turn."""
+        """What puts the elements of an operand where a result has them: another for each slice, each place of what is
+        joined, and each turn."""
         if act.laid in (PLACE, COLLECT):
             return matrix(f"{act.function} {act.result} {at[-1]}", size(target), size(own))
         each = f" {act.again or act.result} {place}" if act.laid in (SLICE, CONCAT) else ""

@@ -96,14 +96,16 @@ class Script(Stored):
         return self._noted(*self._kernels)
 
     def _loaded_in(self, payer: str, name: str) -> tuple[Turn, ...]:
-        """The turns in each of which a load takes place: on the chip an array is loaded once for all turns, but for their places."""
+        """The turns in each of which a load takes place: on the chip an array is loaded once for all turns, but for
+        their places."""
         parts = (self.act[n] for n in (self.root(name), *self.around(name)) if n in self.act)
         inside = next((act.turns for act in parts if act.laid == PLACE), ())
         launched = tuple(turn for turn in self.act[payer].turns if not turn.inside)
         return (*launched, *(turn for turn in inside if turn.inside))
 
     def _stored_in(self, payer: str, name: str, asked: set[str]) -> tuple[Turn, ...]:
-        """The turns in each of which a store takes place: of what turns on the chip make the last, where not all of it is asked for."""
+        """The turns in each of which a store takes place: of what turns on the chip make the last, where not all of it
+        is asked for."""
         inside = self.act[name].turns if self.gathered.get(name) in asked else ()
         launched = tuple(turn for turn in self.act[payer].turns if not turn.inside)
         return (*launched, *(turn for turn in inside if turn.inside))
@@ -145,7 +147,8 @@ class Script(Stored):
 
     @cached_property
     def _busy(self) -> frozenset[int]:
-        """The fuses that something is contracted in, or that hand something on, and those of the backward pass that make it again."""
+        """The fuses that something is contracted in, or that hand something on, and those of the backward pass that
+        make it again."""
         ways = ((act, any(turn.inside for turn in act.turns)) for act in self.acts if act.fuse is not None)
         busy = {act.fuse for act, turned in ways if act.fuse is not None and (turned or self.contracts(act))}
         return frozenset(busy | {~fuse for fuse in busy if fuse >= 0})

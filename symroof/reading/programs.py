@@ -24,8 +24,8 @@
     factor    = NUMBER | "(" formula of sizes ")"
     divisor   = factor | SIZE | FUNCTION "(" formula of sizes ")"
 
-The words frozen, shared, input, weight, cache, output, fuse, recompute, repeat, scan, accumulate, block, where are words only where a statement starts that is not
-``word = …``. Tensors have names of their own, beside those of sizes.
+The words frozen, shared, input, weight, cache, output, fuse, recompute, repeat, scan, accumulate, block, where are
+words only where a statement starts that is not ``word = …``. Tensors have names of their own, beside those of sizes.
 """
 
 from __future__ import annotations

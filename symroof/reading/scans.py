@@ -1,4 +1,5 @@
-"""Turns that go along a dimension: the place of a turn, what all turns have made together, and scans, which are said with these.
+"""Turns that go along a dimension: the place of a turn, what all turns have made together, and scans, which are said
+with these.
 
 scan T as h = g {
   a = x * W -> bf16[B, H]        x_t = place(x, T), what x has at the place of this turn
@@ -28,8 +29,8 @@ TURNED = (PLACED, COLLECTED)
 
 class ScanReader(SizeReader):
     def _seen(self, token: Token, renamed: tuple[Tensor, Tensor] | None) -> Token:
-        """In a scan what comes from outside and has its dimension is seen at the place of the turn; under another name for that
-        dimension it is seen whole, as it is before the scan."""
+        """In a scan what comes from outside and has its dimension is seen at the place of the turn; under another name
+        for that dimension it is seen whole, as it is before the scan."""
         turns = self.turns[-1] if self.turns else None
         if turns is None or not turns.along or token.text not in turns.before:
             return super()._seen(token, renamed)
@@ -135,7 +136,8 @@ class ScanReader(SizeReader):
                 self.known[name] = replace(tensor, dims=(Dim(label), *tensor.dims))
 
     def _all_collected(self, body: tuple[Node, ...], returned: Iterable[str]) -> tuple[Node, ...]:
-        """The scans of a program with what is collected of what they make: what is used behind them, and what nothing uses."""
+        """The scans of a program with what is collected of what they make: what is used behind them, and what nothing
+        uses."""
         users = _users(body, {*returned})
         return tuple(self._collected_in(node, users) for node in body)
 
@@ -173,7 +175,8 @@ class ScanReader(SizeReader):
 
 
 def _users(body: tuple[Node, ...], returned: set[str]) -> dict[str, set[int]]:
-    """The statements that use each tensor; what is returned, or left by other turns, has a user that is none of them."""
+    """The statements that use each tensor; what is returned, or left by other turns, has a user that is none of
+    them."""
     found = {name: {0} for name in returned}
     for statement in statements_in(body):
         for tensor in statement.operands:

@@ -45,8 +45,8 @@ class SizeReader(ViewReader):
         self.where[token.text], self.defined[token.text] = formula, token
 
     def _require_rational(self, name: str, formula: Formula, start: Token) -> None:
-        """A size is made of others by +, -, *, / and whole powers: what costs are counted in. One that is the least, or the largest,
-        of several has a case for each."""
+        """A size is made of others by +, -, *, / and whole powers: what costs are counted in. One that is the least, or
+        the largest, of several has a case for each."""
         if expression(formula).is_rational_function():
             return
         shown = f"{name} = {spelled_size(formula)}"

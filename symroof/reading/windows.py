@@ -1,4 +1,5 @@
-"""What the sizes of a program have to say: of masks and their windows, of windows that slide over places, of factors and views."""
+"""What the sizes of a program have to say: of masks and their windows, of windows that slide over places, of factors
+and views."""
 
 from __future__ import annotations
 

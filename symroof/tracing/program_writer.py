@@ -157,8 +157,8 @@ class Writer(EquationWriter):
         return isinstance(start, Value) or (isinstance(end, Array) and end.key != loop.enters[place].key)
 
     def _loop(self, loop: Loop) -> None:
-        """Turns: what is carried; of what is scanned each turn has weights of its own, or its place; what is stacked each puts at its
-        place."""
+        """Turns: what is carried; of what is scanned each turn has weights of its own, or its place; what is stacked
+        each puts at its place."""
         where = str(user_frame(loop.frames) or "the function")
         carried = [i for i, array in enumerate(loop.enters) if array.floating and self._is_carried(loop, i)]
         if not carried:

@@ -101,9 +101,9 @@ class Equation(Frozen):
 
 
 class Loop(Frozen):
-    """So many turns: ``carried`` enters the first one as ``enters``, and what ``leaves`` the last one is ``results``. Of each
-    of ``scanned`` a turn has one part, under the name that stands beside it; what turns put ``down`` is ``stacked``. They may go
-    from the last part to the first, ``reversed``."""
+    """So many turns: ``carried`` enters the first one as ``enters``, and what ``leaves`` the last one is ``results``.
+    Of each of ``scanned`` a turn has one part, under the name that stands beside it; what turns put ``down`` is
+    ``stacked``. They may go from the last part to the first, ``reversed``."""
 
     times: Numbers
     carried: tuple[Array | Constant, ...]

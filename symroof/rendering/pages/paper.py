@@ -1,4 +1,5 @@
-"""Tables on a sheet of paper: how broad their columns are, which of them go over lines, and how many rows stand on one."""
+"""Tables on a sheet of paper: how broad their columns are, which of them go over lines, and how many rows stand on
+one."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def breadths_of(head: Cells, rows: Sequence[Cells]) -> list[float]:
 
 
 def columns(head: Cells, rows: Sequence[Cells], right: Container[int], room: float, breaks: bool) -> str:
-    """The columns of a table in LaTeX: the broadest go over lines on a small sheet, without ``breaks`` those of words."""
+    """The columns of a table in LaTeX: the broadest go over lines on a small sheet, without ``breaks`` those of
+    words."""
     kinds = ["r" if place in right else "l" for place in range(len(head))]
     for place, breadth_of in _broken(head, rows, room, breaks).items():
         kinds[place] = rf"p{{{breadth_of / room:.2f}\linewidth}}"
@@ -46,7 +48,8 @@ def _broken(head: Cells, rows: Sequence[Cells], room: float, breaks: bool) -> di
 
 
 def sheets(head: Cells, rows: tuple[Cells, ...], most: int, room: float, breaks: bool) -> tuple[tuple[Cells, ...], ...]:
-    """The rows as they stand on sheets of paper, ``most`` of one line each, with the head above them: about as many on each.
+    """The rows as they stand on sheets of paper, ``most`` of one line each, with the head above them: about as many on
+    each.
 
     >>> [len(part) for part in sheets(("a",), (("b",),) * 30, 26, SHEET, False)]
     [15, 15]
