@@ -130,7 +130,8 @@ def test_a_fault_in_any_function_says_nothing_false(part, tmp_path, monkeypatch)
             except SymroofError as error:
                 false.append((request, module, name, str(error)))
     assert false == []
-    assert told["refused"] > 5, told
+    assert sum(told.values()) > 10, told
+    assert told["refused"], told
 
 
 # What claims are read from, or judged against, is given: another problem stands on the page. The judge and
@@ -210,7 +211,8 @@ def test_a_fault_in_any_function_accepts_nothing_false(file, monkeypatch):
             if _is_false(one, honest[place(one)], asked)
         ]
     assert false == []
-    assert told["reported"] > 4, told
+    assert sum(told.values()) > 4, told
+    assert told["reported"], told
 
 
 def _is_false(said, honest, asked):
