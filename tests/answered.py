@@ -32,7 +32,12 @@ STAGES = (
     "mesh P on ICI; input X: bf16[B, D]; weight V: bf16[D, F]; weight W: bf16[F, D]; "
     "accumulate M { repeat L over P as X = Y { H = X * V -> bf16[B, F]; A = relu(H); Y = A * W -> bf16[B, D] } }"
 )
+TOUCHED = (
+    "input X: bf16[B, D]; weight R: bf16[D, E]; input Z: bf16[P, D]; weight W: bf16[P, D]; "
+    "where P = min(E, B*K); S = X * R -> bf16[B, E]; Y = Z * W -> bf16[P]"
+)
 PROBLEMS = {
+    "experts touched": {"operation": TOUCHED, "hardware": "h100", "assume": "E <= B*K"},
     "regime": {"operation": MATMUL, "hardware": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"},
     "symbolic": {"operation": MATMUL},
     "exact": {"operation": MATMUL, "hardware": "h100", "count": "exact", "at": "B=128,D=F=8192"},

@@ -77,6 +77,7 @@ weight U: bf16[B, F]
 cache C: bf16[B, S, D]
 input q: bf16[B, T, H]; input k: bf16[B, S, H]; input f: bf16[B, T]; input aa: bf16[B, D]
 where c = B*k/E
+where k <= E
 where S = T
 where D = K*H
 where H = 8

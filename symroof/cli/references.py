@@ -71,7 +71,8 @@ STATEMENTS = (
     ("fo = place(f, T)", "of a repeat of T turns: what f has at the place of this one"),
     ("po = collect(to, T)", "and what all turns have made of to, each at its place"),
     ("block attention { … }", "statements that overlap as one in T_steps"),
-    ("where c = B*k/E", "a size that others define"),
+    ("where c = B*k/E", "a size that others define; it may be the least of several, min(E, B*k)"),
+    ("where k <= E", "what is known of sizes: it decides which of them that is, as --assume and --at do"),
     ("output a", "what is returned although it is used"),
 )
 # The keys of a problem that no flag gives.

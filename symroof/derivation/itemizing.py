@@ -10,6 +10,7 @@ from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
 from symroof.formula import Formula, Name, Negative, Quotient, Sum, number, product, total
 from symroof.model.cost import Cost, Counting
+from symroof.model.derived_sizes import known_of_sizes
 from symroof.model.nodes import Mask, sized
 from symroof.model.program import Line, Program, turns_of
 from symroof.model.statement_costs import StatementCost, amounts, elementwise, of_statement
@@ -28,7 +29,11 @@ READS, WRITES, BYTES = map(Name, ("reads", "writes", "bytes"))
 def work_of_program(draft: Draft, program: Program) -> Draft:
     """FLOPs of each contraction and of all of them, elementwise operations, and the sizes that others define."""
     cost, count = draft.setting.cost, draft.setting.problem.count
-    draft = draft.add(*(Step("work", Reason.WHERE, Name(n), "=", f) for n, f in program.where.items()))
+    for name, formula in program.where.items():
+        if name in program.choices:
+            known = known_of_sizes(program)
+            draft = draft.add(Step("work", Reason.CASE, program.choices[name], "=", formula, known))
+        draft = draft.add(Step("work", Reason.WHERE, Name(name), "=", formula))
     if not program.vector and (params := amounts(program, count)["params"]) != 0:
         draft = _stock(draft, "work", "params", params)
         if "trainable" in draft.ledger.meanings:

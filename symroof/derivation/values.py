@@ -15,7 +15,7 @@ from sympy import Expr
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
-from symroof.derivation.draft import INTENSITY, T_LOWER, T_MATH, Draft
+from symroof.derivation.draft import INTENSITY, T_LOWER, T_MATH, Draft, numeric
 from symroof.derivation.meanings import costs, script_of
 from symroof.derivation.schedules import T_STEPS
 from symroof.derivation.sizes import put_in, valued
@@ -206,6 +206,15 @@ class _Numbers:
             above, part = Compare(T_MATH, ">", Name(time_name(link))), number_of(f"turn({self.point}, {link})")
             yield Step("summary", Reason.SOLVE, above, "<=>", Verdict(True), where, None, Solved(free), part)
 
+    def _known(self, x: Expr, bound: Expr | Root | None, others: Mapping[str, Fraction]) -> bool:
+        """Whether what is known of sizes leaves room for a bound of one of them, the others put in."""
+        edge = numeric(bound)
+        if edge is None:
+            return True
+        put = {symbol(name): rational(value) for name, value in (*others.items(), (x.name, edge))}
+        sides = ((left.subs(put), relation, right.subs(put)) for left, relation, right in self.setting.regime.facts)
+        return all(not (a - b).is_Rational or (a <= b if relation == "<=" else a >= b) for a, relation, b in sides)
+
     def _solved(self, role: str, said: Compare, value: Expr, level: Expr, x: Expr) -> Iterator[Step]:
         """A condition solved for one size, the others put in, where it depends on that alone; and in whole numbers."""
         setting, layout, sizes = self.setting, self.draft.layout, self.setting.problem.at[self.point]
@@ -216,6 +225,8 @@ class _Numbers:
         beside = (*setting.equalities, *(Compare(Name(n), "=", self.draft.write(size)) for n, size in others.items()))
         relation = said.relation
         found = relation_solved(value, level, relation, x, setting.least_one, layout=layout)
+        if role.startswith("room(") and not self._known(x, found.bound, others):
+            return
         where = (*beside, *found.bands)
         yield Step("summary", Reason.SOLVE, said, "<=>", found.formula, where, None, Solved(x.name), number_of(role))
         if found.formula == Verdict(False) and said.left == INTENSITY:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sympy import ceiling
 
 from symroof.errors import ModelError
+from symroof.formula import Compare, Formula, Name, mapped
 from symroof.model.nodes import sized
 from symroof.model.sliding import slid, stride_of
 from symroof.symbols import rational, symbol
@@ -44,3 +45,22 @@ def require_dimensions(program: Program, values: Mapping[str, Fraction]) -> None
         said = ", ".join(f"{n} = {v}" for n, v in values.items() if value.has(symbol(n)))
         shown = f"at {said} a tensor would have {there} of {name} = {str(value).replace('**', '^')}"
         raise ModelError(shown, expected=f"{name} of at least 1{cure}")
+
+
+def known_of_sizes(program: Program) -> tuple[Compare, ...]:
+    """What is known of the sizes of a program, in those that nothing defines.
+
+    >>> from symroof.model.spelling import spelled_fact
+    >>> from symroof.reading.programs import read_program
+    >>> text = "input x: bf16[B, D]; weight W: bf16[D, c]; where c = 2*k, c <= D; y = x * W -> bf16[B, c]"
+    >>> [spelled_fact(one) for one in known_of_sizes(read_program(text))]
+    ['2*k <= D']
+    """
+    where = dict[str, Formula]()
+
+    def put(node: Formula) -> Formula:
+        return where.get(node.name, node) if isinstance(node, Name) else node
+
+    for name, formula in program.where.items():
+        where[name] = mapped(formula, put)
+    return tuple(Compare(mapped(one.left, put), one.relation, mapped(one.right, put)) for one in program.facts)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sympy import Add, Expr, Integer
 
-from symroof.formula import Formula, Frozen, names
+from symroof.formula import Compare, Formula, Frozen, names
 from symroof.model.cost import Cost, Counting
 from symroof.model.derived_sizes import require_dimensions
 from symroof.model.dtype import Dtype, Tensor
@@ -75,7 +75,8 @@ __all__ = [
 class Program(Frozen):
     """Several operations, costed together; see :func:`symroof.model.statement_costs.kernels_of` for the traffic.
 
-    ``where`` are sizes that others define; ``parameters`` the positive names that only these formulas mention.
+    ``where`` are sizes that others define, ``choices`` those that are one of several, as written, ``facts`` what is known
+    of sizes; ``parameters`` the positive names that only these mention.
     ``returned`` is what is returned although a statement uses it. ``keep`` are weights that stay gathered for the backward
     pass, ``regather`` other tensors that do not; gradients that microbatches accumulate are added up over the chips once,
     after the last of them, or ``each`` time. ``line`` is the product that was written on one line instead: its one
@@ -86,6 +87,8 @@ class Program(Frozen):
     body: tuple[Node, ...]
     where: Mapping[str, Formula] = field(default_factory=dict, hash=False)
     returned: tuple[str, ...] = ()
+    facts: tuple[Compare, ...] = ()
+    choices: Mapping[str, Formula] = field(default_factory=dict, hash=False)
     training: bool = False
     mesh: tuple[MeshAxis, ...] = ()
     keep: tuple[str, ...] = ()
@@ -235,8 +238,8 @@ class Program(Frozen):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names that only the formulas of other sizes mention: above 0."""
-        found = (name for formula in self.where.values() for name in names(formula))
+        """The names that only the formulas of other sizes, and what is known of sizes, mention: above 0."""
+        found = (name for formula in (*self.where.values(), *self.facts) for name in names(formula))
         return tuple(n for n in dict.fromkeys(found) if n not in self.sizes and n not in self.where)
 
     @property

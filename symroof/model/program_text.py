@@ -9,7 +9,7 @@ from symroof.errors import ModelError
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.program import Block, Fuse, Node, Program, Recompute, Repeat, Statement
-from symroof.model.spelling import spelled_size
+from symroof.model.spelling import spelled_fact, spelled_size
 
 INDENT = "  "
 
@@ -57,7 +57,8 @@ def _mesh(program: Program) -> Iterator[str]:
 
 def _derived(program: Program) -> Iterator[str]:
     for name, formula in program.where.items():
-        yield f"where {name} = {spelled_size(formula)}"
+        yield f"where {name} = {spelled_size(program.choices.get(name, formula))}"
+    yield from (f"where {spelled_fact(fact)}" for fact in program.facts)
 
 
 def _returned(program: Program) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symroof.formula import Call, Formula, Group, Name, Negative, Number, Power, Product, Quotient, Sum, fold
+from symroof.formula import Call, Compare, Formula, Group, Name, Negative, Number, Power, Product, Quotient, Sum, fold
 
 
 def spelled_size(formula: Formula) -> str:
@@ -11,6 +11,15 @@ def spelled_size(formula: Formula) -> str:
     'B*k/E'
     """
     return fold(formula, Spelled())
+
+
+def spelled_fact(fact: Compare) -> str:
+    """What is known of sizes.
+
+    >>> spelled_fact(Compare(Product((Name("B"), Name("k"))), "<=", Name("E")))
+    'B*k <= E'
+    """
+    return f"{spelled_size(fact.left)} {fact.relation} {spelled_size(fact.right)}"
 
 
 def spelled_factor(formula: Formula) -> str:

@@ -25,6 +25,7 @@ class Reason(Enum):
     STATEMENTS = "statements"
     PASSES = "passes"
     TOKENS = "tokens"
+    CASE = "case"
     WHERE = "where"
     PAIRS = "pairs"
     CHIPS = "chips"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from symroof.errors import ReadingError, about, require_one_of
-from symroof.formula import FUNCTIONS, KEYWORDS, Formula, Number, mapped, number
+from symroof.errors import ReadingError, SymroofError, about, require_one_of
+from symroof.formula import FUNCTIONS, KEYWORDS, Compare, Formula, Number, mapped, number
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.functions import Function, given
 from symroof.model.operation import CostFormula, Operation
@@ -17,7 +18,10 @@ from symroof.model.program import Program
 from symroof.model.program_text import numbers, retyped
 from symroof.model.stages import SCHEDULES
 from symroof.model.training import in_training
+from symroof.reading.cases import Told
+from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression
+from symroof.reading.inquiries import points_of
 from symroof.reading.operations import read_operation
 from symroof.reading.scope import Scope
 from symroof.reading.toml import flag, table, text, texts, unfit
@@ -31,6 +35,8 @@ TYPED = ("weights", "caches", "activations", "frozen")
 # When chips add up the gradients of microbatches.
 REDUCED = ("last", "each")
 COSTS = ("flops", "reads", "writes")
+WORD = re.compile(r"[^\W\d]\w*")
+ORDERS = ("<=", ">=")
 SIZE = re.compile(r"[^\W\d]\w*\b(?!\s*\()")  # a word that is no function
 
 
@@ -47,7 +53,9 @@ def operation_of(options: Mapping[str, Any]) -> Program:
         operation = costs_of(options)
     elif isinstance(operation, str):
         element, roles = types_of(options)
-        operation = _in_roles(Program.read(read_operation(operation, element, functions_of(options))), roles)
+        operation = _in_roles(
+            Program.read(read_operation(operation, element, functions_of(options), told_of(options))), roles
+        )
     program = Program.read(operation)
     if program is None:
         raise unfit("operation", operation, "an operation", "text, or sr.Operation(…)")
@@ -65,6 +73,23 @@ def operation_of(options: Mapping[str, Any]) -> Program:
     if options.get("schedule") is not None:
         program = _scheduled(program, text(options, "schedule") or "")
     return program
+
+
+def told_of(options: Mapping[str, Any]) -> Told:
+    """What a problem says of sizes beside its operation: relations of its regime, and the sizes that are put in. What
+    cannot be read is refused where the names of the operation are known.
+
+    >>> told_of({"assume": "B*k <= E, B << D", "at": ["B=4, E=64", "B=8, E=64"]}).points[1]["B"]
+    Fraction(8, 1)
+    """
+    facts, points = list[Compare](), tuple[Mapping[str, Fraction], ...]()
+    words = (word for word in WORD.findall(str(options.get("operation"))) if word not in (*KEYWORDS, *FUNCTIONS))
+    scope = Scope(tuple(dict.fromkeys(words)), open=True)
+    with suppress(SymroofError):
+        facts = [one for said in texts(options, "assume") for one in read_regime(said, scope) if one.relation in ORDERS]
+    with suppress(SymroofError):
+        points = points_of(options, scope)
+    return Told(tuple(facts), points)
 
 
 def _scheduled(program: Program, schedule: str) -> Program:

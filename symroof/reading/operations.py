@@ -33,6 +33,7 @@ from symroof.model.functions import Function
 from symroof.model.library import LIBRARY, Entry
 from symroof.model.program import Program
 from symroof.model.training import in_training
+from symroof.reading.cases import Told
 from symroof.reading.einsums import TEXT, EinsumReader, einsum
 from symroof.reading.tensors import is_program
 from symroof.reading.toml import read_table
@@ -44,25 +45,27 @@ ASCII = {"\\cdot": "*", "\\times": "*", "\\rightarrow": "->", "\\to": "->"}
 USUAL = "bf16"
 
 
-def read_operation(text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None) -> Program:
-    """The operation that ``text`` writes; ``element`` is the dtype of tensors that do not state one, and ``functions`` are
-    those of programs beside the table.
+def read_operation(
+    text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None, told: Told | None = None
+) -> Program:
+    """The operation that ``text`` writes; ``element`` is the dtype of tensors that do not state one, ``functions`` are
+    those of programs beside the table, and what is ``told`` of sizes decides cases of a program.
 
     >>> str(read_operation(r"X[B, D] \\cdot_D Y[D, F] \\rightarrow Z[B, F]", dtype("int8")))
     'X * Y -> Z: int8[B, D], int8[D, F] -> int8[B, F]'
     """
     if LIBRARY_NAME.fullmatch(text):
-        return _named(text, element, functions)
+        return _named(text, element, functions, told)
     if is_program(text):
         from symroof.reading.programs import read_program
 
-        return read_program(text, element, functions)
+        return read_program(text, element, functions, told)
     if EINSUM.fullmatch(text):
         return Program.of(_letters(text, element))
     return Program.of(EinsumReader(text, element).operation())
 
 
-def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] | None) -> Program:
+def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] | None, told: Told | None) -> Program:
     name, start = text.strip(), text.index(text.strip())
     entry = entry_named(name)
     if entry is None:
@@ -77,7 +80,7 @@ def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] |
         return entry.build(element)
     from symroof.reading.programs import read_program
 
-    program = replace(read_program(entry.typed(element), element, functions), entry=name)
+    program = replace(read_program(entry.typed(element), element, functions, told), entry=name)
     return in_training(program) if entry.training else program
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from symroof.errors import ReadingError, about, require_one_of, suggestion
 from symroof.formula import Compare, Formula, Name, names
 from symroof.model.cost import COUNTINGS
+from symroof.model.derived_sizes import known_of_sizes
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.mesh import open_axes
 from symroof.model.problem import SECTIONS, Problem
@@ -139,6 +140,8 @@ def model_of(
     links = () if operation is None else (str(axis.link) for axis in getattr(operation, "mesh", ()) if axis.link)
     require_used(options, let, (*spoken, *links))
     assume, compute = regime_of(options, scope), dtype_of(options, "compute")
+    facts = () if operation is None else known_of_sizes(operation)
+    assume = tuple(dict.fromkeys((*facts, *assume)))
     return {"hardware": hardware, "symbols": symbols, "let": let, "assume": assume, "compute": compute}
 
 

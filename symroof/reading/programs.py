@@ -18,9 +18,10 @@
               | "scan" DIM ["as" NAME "=" NAME { "," NAME "=" NAME }] "{" program "}"
               | "accumulate" size "{" program "}"                      microbatches: inputs of their own, the weights of all
               | "block" NAME "{" program "}"
-              | "where" NAME "=" formula { "," NAME "=" formula }
+              | "where" size { "," size }
               | "output" NAME { "," NAME }                             what is returned although it is used
     role      = "input" | "weight" | "cache"
+    size      = NAME "=" formula | formula ("<=" | ">=") formula       what others define, or what is known of sizes
     factor    = NUMBER | "(" formula of sizes ")"
     divisor   = factor | SIZE | FUNCTION "(" formula of sizes ")"
 
@@ -44,6 +45,7 @@ from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, R
 from symroof.model.recomputing import collected_in
 from symroof.model.spelling import spelled_size
 from symroof.model.stages import require_stages
+from symroof.reading.cases import Told
 from symroof.reading.meshes import read_mesh
 from symroof.reading.scanner import Token
 from symroof.reading.tensors import END, WORDS, Turns
@@ -62,24 +64,30 @@ NO_PLACE = {
 DEEPEST = 16
 
 
-def read_program(text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None) -> Program:
-    """The program that ``text`` writes; one of inputs and a single product, without a mesh, is that product.
+def read_program(
+    text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None, told: Told | None = None
+) -> Program:
+    """The program that ``text`` writes; one of inputs and a single product, without a mesh, is that product. What is
+    ``told`` beside it decides which of several a size is that is the least, or the largest, of them.
 
     >>> print(read_program("input x: bf16[B, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, F]").title)
     x -> y
     """
-    program = ProgramReader(text, element, {**TABLE, **(functions or {})}).program()
+    program = ProgramReader(text, element, {**TABLE, **(functions or {})}, told).program()
     (first, *more), roles = program.lines, {d.role for d in program.declared}
     product = first.statement.product
-    alone = not more and roles == {"input"} and not program.mesh
+    alone = not more and roles == {"input"} and not (program.mesh or program.where or program.facts)
     if alone and product is not None and isinstance(program.body[0], Statement):
         return Program.of(product)
     return program
 
 
 class ProgramReader(MaskReader):
-    def __init__(self, source: str, element: Dtype | None, functions: Mapping[str, Function]) -> None:
+    def __init__(
+        self, source: str, element: Dtype | None, functions: Mapping[str, Function], told: Told | None = None
+    ) -> None:
         super().__init__(source, element, functions)
+        self.told = told or Told()
         self.declared: list[tuple[Declared, Token]] = []
         self.inside: list[str] = []
         self.mesh: tuple[MeshAxis, ...] = ()
@@ -95,7 +103,7 @@ class ProgramReader(MaskReader):
         returned = tuple(token.text for token in self.returned)
         body = self._all_collected(body, returned)
         program = Program(tuple(d for d, _ in self.declared), body, self._in_order(), returned, mesh=self.mesh)
-        program = self._spanned(program)
+        program = self._spanned(self._decided(program))
         for declared, token in self.declared:
             if declared.tensor.name not in self.used:
                 raise self.error(f"nothing uses {declared.tensor.name}", "a statement that does", token=token)
@@ -146,7 +154,7 @@ class ProgramReader(MaskReader):
         elif word.text in ("frozen", "shared"):
             self._qualified(word)
         elif word.text == "where":
-            self.separated(self._size_defined, ",")
+            self.separated(self._size_said, ",")
         elif word.text == "fuse":
             return [Fuse(self._braced(word))]
         elif word.text == "recompute":

@@ -9,11 +9,12 @@ from fractions import Fraction
 from graphlib import CycleError, TopologicalSorter
 
 from symroof.errors import AlgebraError, SymroofError
-from symroof.formula import FUNCTIONS, KEYWORDS, Call, Formula, Group, Name, Number, Quotient, names, number
+from symroof.formula import FUNCTIONS, KEYWORDS, Compare, Formula, Group, Name, Number, Quotient, mapped, names, number
 from symroof.model.dtype import Tensor
 from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.program import Statement
 from symroof.model.spelling import spelled_size
+from symroof.reading.cases import is_choice
 from symroof.reading.expressions import read_expression
 from symroof.reading.scanner import Token
 from symroof.reading.scope import Scope
@@ -22,9 +23,31 @@ from symroof.symbols import expression
 from symroof.weight import Terms, depth, terms
 
 WORD = re.compile(r"[^\W\d]\w*\b(?!\s*\()")
+ORDERS = ("<=", ">=")
 
 
 class SizeReader(ViewReader):
+    def _size_said(self) -> None:
+        """A size that others define, or what is known of sizes."""
+        if self.token.kind == "word" and self.following.text == "=":
+            self._size_defined()
+            return
+        start = self.token
+        left = self._formula(lambda: self.at(",", END, "}", "=", "<", ">", *ORDERS))
+        if not self.at(*ORDERS):
+            raise self.error(expected="a size, as in c = B*k/E, or what is known of sizes, as in B*k <= E")
+        sign = self.next()
+        right = self._formula(lambda: self.at(",", END, "}"))
+        fact = Compare(left, sign.text, right)
+        for side in (left, right):
+            if not expression(side).is_rational_function():
+                shown = f"{spelled_size(side)} is no fraction of sizes"
+                raise self.error(shown, "+, -, *, / and whole powers", token=start)
+        if not names(left) and not names(right):
+            raise self.error(f"{self.written(start)} says nothing of sizes", "a size, as in B*k <= E", token=start)
+        if fact not in (other for other, _ in self.facts):
+            self.facts.append((fact, start))
+
     def _size_defined(self) -> None:
         token = self.take("word", "a size, as in c = B*k/E")
         before = self.where.get(token.text)
@@ -45,15 +68,12 @@ class SizeReader(ViewReader):
         self.where[token.text], self.defined[token.text] = formula, token
 
     def _require_rational(self, name: str, formula: Formula, start: Token) -> None:
-        """A size is made of others by +, -, *, / and whole powers: what costs are counted in. One that is the least, or
-        the largest, of several has a case for each."""
-        if expression(formula).is_rational_function():
-            return
-        shown = f"{name} = {spelled_size(formula)}"
-        if isinstance(formula, Call) and formula.function in ("min", "max"):
-            each = " or ".join(f"where {name} = {spelled_size(one)}" for one in formula.arguments)
-            raise self.error(f"{shown} has cases", f"a program for each: {each}", token=start)
-        raise self.error(f"{shown} is no fraction of sizes", "+, -, *, / and whole powers", token=start)
+        """A size is made of others by +, -, *, / and whole powers: what costs are counted in; it may be the least, or the
+        largest, of several such."""
+        chosen = mapped(formula, lambda node: node.arguments[0] if is_choice(node) else node)
+        if not expression(chosen).is_rational_function():
+            shown = f"{name} = {spelled_size(formula)}"
+            raise self.error(f"{shown} is no fraction of sizes", "+, -, *, / and whole powers", token=start)
 
     def _in_order(self) -> dict[str, Formula]:
         """The sizes that others define, each behind those that its formula mentions."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from symroof.errors import ReadingError, suggestion
-from symroof.formula import FUNCTIONS, KEYWORDS, Formula, Name
+from symroof.formula import FUNCTIONS, KEYWORDS, Compare, Formula, Name
 from symroof.model.dtype import Dim, Dtype, Tensor
 from symroof.model.functions import VIEW, Function
 from symroof.model.nodes import ROLES, Mask
@@ -64,6 +64,7 @@ class TensorReader(EinsumReader):
         self.known: dict[str, Tensor] = {}
         self.where: dict[str, Formula] = {}
         self.defined: dict[str, Token] = {}
+        self.facts: list[tuple[Compare, Token]] = []  # what is known of sizes
         self.masked: list[tuple[Mask, Token]] = []
         self.seen: list[Statement] = []  # what operands are seen as, before the statement that has them
         self.reshaped: list[tuple[Function, Tensor, Tensor, Token]] = []

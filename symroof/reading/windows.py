@@ -3,19 +3,22 @@ and views."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 from sympy import Expr
 
 from symroof.algebra.rational import sign_of
 from symroof.errors import suggestion
-from symroof.formula import names
+from symroof.formula import Call, Compare, Formula, names
 from symroof.model import sliding
 from symroof.model.dtype import Tensor
 from symroof.model.nodes import Mask, sized
 from symroof.model.program import Node, Program, Statement
 from symroof.model.quantities import QUANTITIES
 from symroof.model.sliding import slides_of, stride_of
+from symroof.model.spelling import spelled_fact, spelled_size
+from symroof.reading.cases import Known, Told, UndecidedError, at_points, decided, made_by
 from symroof.reading.scanner import Token
 from symroof.reading.statements import StatementReader
 from symroof.symbols import symbol
@@ -23,6 +26,8 @@ from symroof.symbols import symbol
 
 class MaskReader(StatementReader):
     """Reads statements, and holds what they say of sizes against those of a program."""
+
+    told: Told
 
     def _require_factors(self, program: Program) -> None:
         """A factor is of sizes that there are."""
@@ -34,11 +39,47 @@ class MaskReader(StatementReader):
                         f"{name} is no size", f"one of {', '.join(known)}", suggestion(name, known), token=token
                     )
 
+    def _decided(self, program: Program) -> Program:
+        """The program with what is known of its sizes, and each size that is the least, or the largest, of several as
+        that one of them which it is."""
+        names_of_sizes = {name for fact, _ in self.facts for name in names(fact)} | {
+            *program.dimensions,
+            *program.where,
+        }
+        told = [fact for fact in self.told.facts if {*names(fact)} <= names_of_sizes]
+        facts, where = [fact for fact, _ in self.facts], dict[str, Formula]()
+        least_one = frozenset(map(symbol, program.sizes))
+        for name, formula in program.where.items():
+            before = replace(program, where=where).definitions
+            while True:
+                try:
+                    where[name] = decided(formula, Known(before, least_one, tuple(facts)))
+                    break
+                except UndecidedError as open_:
+                    more = self._deciding(open_.call, Known(before, least_one, (*facts, *told)))
+                    if more is None:
+                        shown = f"nothing says which {name} = {spelled_size(formula)} is"
+                        each = (", ".join(map(spelled_fact, case)) for case in open_.cases)
+                        cure = f"what is known: where {', or where '.join(each)}"
+                        raise self.error(shown, cure, token=self.defined[name]) from None
+                    facts += (fact for fact in more if fact not in facts)
+        choices = {name: formula for name, formula in program.where.items() if formula != where[name]}
+        return replace(program, where=where, facts=tuple(facts), choices=choices)
+
+    def _deciding(self, call: Call, known: Known) -> tuple[Compare, ...] | None:
+        """What has to be known of sizes, as what is told beside the program decides it."""
+        with suppress(UndecidedError):
+            chosen = decided(call, known)
+            return made_by(call, chosen)
+        return at_points(call, known.definitions, self.told.points)
+
     def _require_sizes(self, program: Program) -> None:
         shaped = {dim.label for tensor in program.arrays.values() for dim in tensor.dims}
         shaped |= {mask.window for mask, _ in self.masked}
         taken = {*QUANTITIES, *program.named}
-        shaped |= {name for formula in self.where.values() for name in names(formula)}
+        shaped |= {
+            name for formula in (*self.where.values(), *(fact for fact, _ in self.facts)) for name in names(formula)
+        }
         for name in program.dimensions:
             if name in taken:
                 place = self.sized.get(name, self.tokens[0])

@@ -22,6 +22,7 @@ IN_PROSE = frozenset(
             "excess",
             "total",
             "kinds",
+            "case",
             "where",
             "statement_reads",
             "statement_writes",

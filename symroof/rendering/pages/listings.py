@@ -13,7 +13,7 @@ from symroof.model.dtype import Tensor
 from symroof.model.functions import FUNCTIONS, Function
 from symroof.model.program import ROLES, Block, Fuse, Node, Program, Recompute, Repeat, Statement
 from symroof.model.program_text import INDENT, spelled_backward, spelled_parts
-from symroof.model.spelling import spelled_factor, spelled_size
+from symroof.model.spelling import spelled_fact, spelled_factor, spelled_size
 from symroof.model.statement_costs import of_statement
 from symroof.proof.step import Reason, Step
 from symroof.reading.programs import ProgramReader
@@ -133,6 +133,7 @@ def _shape(program: Program) -> Any:
         [(one.head, _typed(one.tensor)) for one in program.declared],
         [_said(node) for node in program.body],
         (program.returned, {name: spelled_size(size) for name, size in program.where.items()}),
+        [*map(spelled_fact, program.facts)],
     )
 
 

@@ -1,0 +1,141 @@
+"""Sizes that are the least, or the largest, of several: which of them, told by what is known, against numbers."""
+
+from fractions import Fraction
+from random import Random
+
+import pytest
+from effort import draws
+
+import symroof as sr
+from symroof.errors import CheckError, SymroofError
+from symroof.formula import Call, Compare
+from symroof.reading import cases
+from symroof.reading.cases import Known, UndecidedError, at_points, decided, is_choice
+from symroof.reading.expressions import read_expression
+from symroof.reading.programs import read_program
+from symroof.reading.scope import Scope
+from symroof.symbols import expression, rational, symbol
+
+TOUCHED = """input x: bf16[B, D]
+weight R: bf16[D, E]
+input z: bf16[e, c, D]
+weight W: bf16[e, D, F]
+where e = min(E, B*k){more}
+where c = B*k/e
+r = x * R -> bf16[B, E]
+y = z * W -> bf16[e, c, F]"""
+FEW, MANY = TOUCHED.format(more=", B*k <= E"), TOUCHED.format(more=", E <= B*k")
+
+
+def value(formula, point):
+    return expression(formula).subs({symbol(name): rational(Fraction(size)) for name, size in point.items()})
+
+
+@pytest.mark.parametrize(("text", "point"), [(FEW, "B=4,k=8,E=64,D=32,F=16"), (MANY, "B=40,k=8,E=64,D=32,F=16")])
+def test_what_is_counted_is_that_of_the_least(text, point):
+    sizes = dict(part.split("=") for part in point.split(","))
+    b, k, e, d, f = (int(sizes[name]) for name in ("B", "k", "E", "D", "F"))
+    touched = min(e, b * k)
+    rows = Fraction(b * k, touched)
+    found = sr.derive(text, on="h100", at=point)
+    program = found.setting.problem.operation
+    cost, put = program.cost(), {symbol(n): int(size) for n, size in sizes.items()}
+    amounts = {"flops": cost.flops, "bytes": cost.bytes, "params": program.stock("weight")}
+    counted = {name: program.resolved(amount).subs(put) for name, amount in amounts.items()}
+    assert counted["flops"] == 2 * b * d * e + 2 * b * k * d * f
+    assert counted["params"] == d * e + touched * d * f
+    moved = b * d + d * e + b * e + touched * rows * (d + f) + touched * d * f
+    assert counted["bytes"] == 2 * moved
+    assert found.counts()["sampled"] == 0
+    assert str(read_program(str(read_program(text)))) == str(read_program(text))
+
+
+def test_what_is_told_beside_a_program_decides_as_what_stands_in_it():
+    plain = TOUCHED.format(more="")
+    for text, assume, at in ((FEW, "B*k <= E", "B=4,k=8,E=64"), (MANY, "E <= B*k", ["B=16,k=8,E=64", "B=24,k=8,E=64"])):
+        written = sr.derive(text, on="h100")
+        assert "min" in str(written.setting.problem.operation)
+        assert sr.derive(plain, on="h100", assume=assume).to_text() == written.to_text()
+        assert sr.derive(plain, on="h100", at=at).to_text() == sr.derive(text, on="h100", at=at).to_text()
+
+
+def test_what_decides_differently_or_not_at_all_is_asked_for():
+    for options in ({}, {"at": "B=4"}, {"at": ["B=4,k=8,E=64", "B=400,k=8,E=64"]}, {"assume": "B << D"}):
+        with pytest.raises(SymroofError) as caught:
+            sr.derive(TOUCHED.format(more=""), on="h100", **options)
+        assert "nothing says which e = min(E, B*k) is" in str(caught.value)
+        assert "where E <= B*k, or where B*k <= E" in str(caught.value)
+    for text, at in ((FEW, "B=40,k=8,E=64"), (MANY.replace("c = B*k/e", "c = B*k*E/e"), "B=4,k=8,E=64")):
+        with pytest.raises(SymroofError, match="the sizes that are put in contradict"):
+            sr.derive(text, on="h100", at=at)
+
+
+def test_what_others_define_in_a_single_product_is_put_in():
+    """It is no product on one line, whose sizes are all free."""
+    text = "input x: bf16[e, D]; input w: bf16[D, F]; where e = B*k; y = x * w -> bf16[e, F]"
+    assert f"FLOPs          {2 * 15 * 7 * 11} " in sr.derive(text, on="h100", at="B=3,k=5,D=7,F=11").to_text()
+
+
+@pytest.mark.parametrize("seed", range(draws(8)))
+def test_of_random_formulas_what_is_decided_is_their_value(seed):
+    """Wherever the sizes are at least 1 and what is known holds."""
+    random, scope, told = Random(seed), Scope(("B", "D", "E", "c")), 0
+    least_one = frozenset(map(symbol, "BDE"))
+
+    def one():
+        parts = random.choices(("B", "D", "E", "c", "2", "3"), k=random.randint(1, 2))
+        return random.choice(("*", "+", "*", "/")).join(parts)
+
+    for _ in range(60):
+        formula = read_expression(
+            f"{random.choice(('min', 'max'))}({one()}, {one()})*{random.choice('BD')} + {one()}", scope
+        )
+        facts = tuple(
+            Compare(read_expression(one(), scope), random.choice(("<=", ">=")), read_expression(one(), scope))
+            for _ in range(random.randint(0, 2))
+        )
+        try:
+            chosen = decided(formula, Known({}, least_one, facts))
+        except UndecidedError:
+            continue
+        for _ in range(60):
+            point = {name: Fraction(random.randint(1, 9), 1) for name in "BDE"} | {
+                "c": Fraction(random.randint(1, 9), 4)
+            }
+            if all(
+                (value(f.left, point) <= value(f.right, point)) == (f.relation == "<=")
+                or value(f.left, point) == value(f.right, point)
+                for f in facts
+            ):
+                told += 1
+                assert value(chosen, point) == value(formula, point), (formula, facts, point)
+    assert told > 50
+
+
+def test_points_decide_what_is_the_same_at_all_of_them():
+    call = Call("max", tuple(read_expression(text, Scope(("B", "E"))) for text in ("E", "2*B", "3")))
+    at = [{"B": Fraction(2), "E": Fraction(5)}, {"B": Fraction(1), "E": Fraction(7)}]
+    assert [one.right for one in at_points(call, {}, at)] == [call.arguments[0]] * 2
+    assert at_points(call, {}, [*at, {"B": Fraction(4), "E": Fraction(5)}]) is None
+    assert at_points(call, {}, [{"B": Fraction(2)}]) is None
+    assert at_points(call, {}, []) is None
+
+
+def test_a_choice_that_nothing_decides_is_noticed(monkeypatch):
+    def first(formula, known):
+        return cases.mapped(formula, lambda node: node.arguments[0] if is_choice(node) else node)
+
+    monkeypatch.setattr("symroof.reading.windows.decided", first)
+    with pytest.raises(CheckError):
+        sr.derive(FEW, on="h100")
+
+
+def test_claims_are_judged_where_what_is_known_holds():
+    problem = {"operation": FEW, "hardware": "h100"}
+    claims = {
+        "flops = 2*B*D*E + 2*B*k*D*F": "holds",
+        "params = D*E + E*D*F": "wrong",
+        "params = D*E + B*k*D*F": "holds",
+    }
+    report = sr.verify({**problem, "claims": list(claims)})
+    assert [one.verdict for one in report.judgements] == list(claims.values())
