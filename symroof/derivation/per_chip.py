@@ -13,7 +13,7 @@ from symroof.derivation.draft import Draft
 from symroof.derivation.itemizing import memory
 from symroof.formula import Formula, Name, total
 from symroof.model import mesh_axes
-from symroof.model.chip_costs import carried, message, resource_of
+from symroof.model.chip_costs import carried, message, resources_of
 from symroof.model.cost import Counting
 from symroof.model.mesh import same_blocks
 from symroof.model.mesh_axes import HANDED
@@ -22,6 +22,7 @@ from symroof.model.program import Line, Program
 from symroof.model.quantities import MOVED
 from symroof.model.stages import BUBBLE, pipeline_of
 from symroof.model.statement_costs import amounts, busy_links, moved_of, of_statement, sent_over, traffic_of_tensors
+from symroof.model.trees import TREE
 from symroof.proof import moves
 from symroof.proof.chips import Meshed, OnEach
 from symroof.proof.collectives import MeshAxis
@@ -44,7 +45,15 @@ HELD = {
 def meshed_of(program: Program, script: Script) -> Meshed:
     """The script on the mesh as the user wrote it, and the plan of its exchanges, for the second engine to carry out."""
     axes = (
-        MeshAxis(a.name, a.chips, a.said if a.origin else a.wiring, a.closing, a.link or "", a.speed)
+        MeshAxis(
+            a.name,
+            a.chips,
+            a.said if a.origin else a.wiring,
+            a.closing,
+            a.link or "",
+            a.speed,
+            tuple((level.link, level.degree or 1, level.taper, level.sharp) for level in a.levels),
+        )
         for a in program.mesh
     )
     views = (line.statement for line in program.lines if line.statement.views)
@@ -83,7 +92,8 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
         found |= {of_statement(what, name): OnEach(meshed, own, name) for name in program.owners}
     found |= moved
     found |= {moved_of(part, program): OnEach(meshed, "moved", part=part) for part in MOVED}
-    for resource in dict.fromkeys(resource_of(axis, way) for axis in program.mesh for way in _ways(axis, program)):
+    busy = (name for a in program.mesh for way in _ways(a, program) for name in resources_of(a, way))
+    for resource in dict.fromkeys(busy):
         found[sent_over(resource)] = OnEach(meshed, "sent", None, resource)
         for name in program.owners:
             found[sent_over(resource, name)] = OnEach(meshed, "sent", name, resource)
@@ -181,7 +191,7 @@ def _exchanged(draft: Draft, program: Program, moves: tuple[Move, ...], resource
 
 def _wiring(axis: mesh_axes.MeshAxis) -> str:
     """Two chips of a ring are a line."""
-    return "switch" if axis.wiring == "switch" else "ring" if axis.ways == 2 else "line"
+    return str(axis.wiring) if axis.wiring in ("switch", TREE) else "ring" if axis.ways == 2 else "line"
 
 
 def _line(program: Program, name: str) -> Line:

@@ -22,6 +22,7 @@ from symroof.model.program import Program
 from symroof.model.sliding import require_whole_places
 from symroof.model.stages import require_stages, turns_on_a_chip
 from symroof.model.statement_costs import contraction, elementwise
+from symroof.model.trees import TREE, shares_on_tree
 from symroof.symbols import rational
 
 
@@ -124,12 +125,12 @@ def _forms_read(program: Program, one: Fetched, places: Mapping[str, Placed]) ->
     return frozenset(form for form in forms if not any(other < form for other in forms))
 
 
-def resource_of(axis: MeshAxis, collective: str = "") -> str:
-    """What a collective over an axis keeps busy: the axis, or the port of the chip on its switch. What is sent back
-    between neighbours has their link in its other direction for itself."""
-    if axis.wiring == "switch":
-        return str(axis.link)
-    return f"{axis.name}{BACK}" if collective == HANDED[1] else axis.name
+def resources_of(axis: MeshAxis, collective: str = "") -> tuple[str, ...]:
+    """What a collective over an axis keeps busy: the axis, the port of the chip on its switch, or the levels of its tree.
+    What is sent back between neighbours has their link in its other direction for itself."""
+    if axis.wiring in ("switch", TREE):
+        return axis.links
+    return (f"{axis.name}{BACK}" if collective == HANDED[1] else axis.name,)
 
 
 def message(move: Move, program: Program) -> Expr:
@@ -154,11 +155,13 @@ def shares(collective: str, axes: Iterable[MeshAxis]) -> Iterator[tuple[str, Exp
     if not axes:
         return
     chips, ways = Mul(*(axis.size for axis in axes)), sum(axis.ways for axis in axes)
-    if collective in HANDED:
-        yield resource_of(axes[0], collective), Integer(1)
+    if axes[0].levels:
+        yield from ((link, rational(share)) for link, share in shares_on_tree(collective, axes[0].levels))
+    elif collective in HANDED:
+        yield resources_of(axes[0], collective)[0], Integer(1)
     elif axes[0].wiring == "switch":
         share = SWITCHED[collective](chips) if collective in SWITCHED else COLLECTIVES[collective](chips, 1)
-        yield resource_of(axes[0]), share
+        yield str(axes[0].link), share
     elif collective == "all-to-all":
         for axis in axes:
             yield axis.name, COLLECTIVES[collective](axis.size, axis.ways) * axis.size / chips

@@ -21,6 +21,7 @@ from fractions import Fraction
 from sympy import Expr, Integer, Rational, floor
 
 from symroof.formula import Frozen
+from symroof.model.trees import Level
 from symroof.symbols import symbol
 
 COLLECTIVES: Mapping[str, Callable[[Expr, int], Expr]] = {
@@ -48,7 +49,8 @@ class MeshAxis(Frozen):
 
     ``origin`` is where its wiring is known from, once it has one: ``said``, a switched ``network``, an ``open`` axis, a
     ``pair`` of chips, or the ``chip``, where multiples of ``closing`` close to a ring. ``said`` stays what the user wrote.
-    ``speed`` is the bandwidth of its link, in bytes/s, where a figure says it.
+    ``speed`` is the bandwidth of its link, in bytes/s, where a figure says it. An axis over a tree of switches has
+    ``levels``, whose text its link is.
     """
 
     name: str
@@ -59,6 +61,12 @@ class MeshAxis(Frozen):
     closing: int | None = None
     said: str | None = None
     speed: Fraction | None = None
+    levels: tuple[Level, ...] = ()
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """The figures of its links: of each level of a tree."""
+        return tuple(level.link for level in self.levels) or (str(self.link),)
 
     @property
     def size(self) -> Expr:

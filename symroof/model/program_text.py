@@ -10,6 +10,7 @@ from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.program import Block, Fuse, Node, Program, Recompute, Repeat, Statement
 from symroof.model.spelling import spelled_fact, spelled_size
+from symroof.model.trees import TREE
 
 INDENT = "  "
 
@@ -49,7 +50,9 @@ def _mesh(program: Program) -> Iterator[str]:
         chips = "" if axis.chips is None else f" = {axis.chips}"
         lines.setdefault((axis.link, axis.wiring), []).append(f"{axis.name}{chips}")
     for (link, wiring), axes in lines.items():
-        if link is None and wiring is not None:
+        if wiring == TREE:
+            yield from (f"mesh {axis} on {link}" for axis in axes)
+        elif link is None and wiring is not None:
             yield from (f"mesh {axis} {wiring}" for axis in axes)
         else:
             yield f"mesh {', '.join(axes)}" + (f" on {link}" if link else "") + (f" {wiring}" if wiring else "")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from math import prod
 
 from symroof.errors import ModelError, suggestion
-from symroof.model.hardware import Accelerator
+from symroof.model.hardware import Accelerator, Known
 from symroof.model.mesh_axes import BACK, NETWORKS, NODE, MeshAxis
 from symroof.model.program import Program
 from symroof.model.statement_costs import busy_links
+from symroof.model.trees import TREE
 
 
 def is_network(link: str) -> bool:
@@ -48,16 +50,31 @@ def wired_axes(axes: Iterable[MeshAxis], link: str, chip: Accelerator | None) ->
     where one link is a switch and something else."""
     known = tuple(axis.wired(link, chip.closing if chip else None) for axis in axes)
     figures = {} if chip is None else chip.figures
-    known = tuple(replace(a, speed=f.value if (f := figures.get(str(a.link))) is not None else None) for a in known)
+    known = tuple(replace(a, speed=_speed(a, figures)) for a in known)
     _require_one_wiring(known)
+    _require_node(known, chip)
     joined = [axis for axis in known if (axis.link, axis.origin) == (NODE, "network") and axis.chips]
     if chip is not None and chip.domain is not None and prod(axis.chips or 1 for axis in joined) > chip.domain.value:
         raise _beyond_a_node(chip, int(chip.domain.value), joined, {axis.name for axis in known})
     return known
 
 
+def _speed(axis: MeshAxis, figures: Mapping[str, Known]) -> Fraction | None:
+    """The bandwidth of the link of an axis; of a tree that of its slowest level."""
+    known = [figures[link].value for link in axis.links if link in figures]
+    return min(known) if len(known) == len(axis.links) else None
+
+
 def _require_one_wiring(axes: tuple[MeshAxis, ...]) -> None:
-    """A link joins its chips by a switch, or by cables between neighbours."""
+    """A link joins its chips by a switch, or by cables between neighbours; the levels of a tree are those of one axis."""
+    for tree in (axis for axis in axes if axis.levels):
+        for axis in axes:
+            shared = next((link for link in axis.links if link in tree.links), None)
+            if axis is not tree and axis.chips != 1 and shared is not None:
+                raise ModelError(
+                    f"{axis.name} is on {shared}, which is a level of the tree of {tree.name}",
+                    expected=f"one axis for the tree, or another link for {axis.name}",
+                )
     for link in dict.fromkeys(axis.link for axis in axes):
         switched = [axis for axis in axes if axis.link == link and axis.wiring == "switch"]
         others = [axis for axis in axes if axis.link == link and axis.wiring != "switch" and axis.chips != 1]
@@ -67,6 +84,16 @@ def _require_one_wiring(axes: tuple[MeshAxis, ...]) -> None:
                 f"the mesh has {one.name} as a switch and {other.name} as a {other.wiring} on {link}",
                 expected=f"one wiring for {link}, or a network of its own for each: {one.name} on DCN switch",
             )
+
+
+def _require_node(axes: Iterable[MeshAxis], chip: Accelerator | None) -> None:
+    """A level of a tree joins no more chips than a node has. Raises :class:`ModelError` where it does."""
+    levels = (level for axis in axes for level in axis.levels if level.link == NODE)
+    most = chip.domain.value if chip is not None and chip.domain is not None else None
+    for level in levels:
+        if chip is not None and most is not None and (level.degree or 1) > most:
+            shown = f"{NODE} joins {most} {chip.title}, and in the tree it joins {level.degree}"
+            raise ModelError(shown, expected=f"at most {NODE}({most})")
 
 
 def _beyond_a_node(chip: Accelerator, most: int, joined: list[MeshAxis], taken: Container[str]) -> ModelError:
@@ -100,7 +127,10 @@ def link_over(program: Program, link: str) -> tuple[str, str]:
     """
     figures: dict[str, str] = {}
     for axis in program.mesh:
-        for name in (axis.name, axis.name + BACK) if axis.wiring != "switch" else (str(axis.link),):
+        if axis.wiring in ("switch", TREE):
+            figures |= {link: link for link in axis.links}
+            continue
+        for name in (axis.name, axis.name + BACK):
             figures.setdefault(name, str(axis.link))
     busy = busy_links(program)
     named = [name for name in busy if link in (name, figures[name])]

@@ -27,7 +27,8 @@ FAST = ("NVLink", "ICI", "InfiniBand", "DCN")
 
 class MeshAxis(Frozen):
     """An axis of a mesh: how it is wired as the user says, and the chip's multiple that closes to a ring. Without a number
-    of ``chips`` it stands for every even one from four. ``speed`` is the bandwidth of its link, where that is known."""
+    of ``chips`` it stands for every even one from four. ``speed`` is the bandwidth of its link, where that is known. A tree
+    has ``levels``: a link, how many children a switch joins, how much narrower its ports are, whether it adds up."""
 
     name: str
     chips: int | None
@@ -35,6 +36,7 @@ class MeshAxis(Frozen):
     wraparound: int | None = None
     link: str = ""
     speed: Fraction | None = None
+    levels: tuple[tuple[str, int, Fraction, bool], ...] = ()
 
     @property
     def is_ring(self) -> bool:
@@ -54,7 +56,7 @@ class MeshAxis(Frozen):
     @property
     def kind(self) -> str:
         """What the axis is: two chips of a ring are a line."""
-        return "switch" if self.is_switch else "ring" if self.is_ring else "line"
+        return "tree" if self.levels else "switch" if self.is_switch else "ring" if self.is_ring else "line"
 
     @property
     def origin(self) -> str:
@@ -65,6 +67,10 @@ class MeshAxis(Frozen):
         if self.is_switch:
             return "network"
         return "open" if self.chips is None else "pair" if self.chips <= 2 else "chip"
+
+    def figure(self, resource: str) -> str:
+        """The figure of what is busy: that of a level of a tree, else of the link."""
+        return resource if any(link == resource for link, *_ in self.levels) else self.link
 
     @property
     def is_split(self) -> bool:

@@ -81,7 +81,7 @@ class Owed(Frozen):
             return {}
         exact = ledger.exact(figures=False)
         moved = [one for part in meshed.parts.values() for one in part.moved]
-        busy = ((name, meshed.axis(one.axes[0]).link) for one in moved for name, _ in meshed.shares(one, exact))
+        busy = ((name, meshed.axis(one.axes[0]).figure(name)) for one in moved for name, _ in meshed.shares(one, exact))
         return {f"sent({name})": link for name, link in dict(busy).items()}
 
 

@@ -2,8 +2,10 @@
 
     mesh  = group { ";" group }                    X, Y=4 on ICI; M on DCN switch
     group = axis { "," axis } [ "on" LINK [ wiring ] ]
+          | axis "on" level { "/" level }           X=1024 on NVLink(8)/leaf(32)/spine taper 2
     axis  = NAME [ "=" CHIPS ] [ wiring ]           an axis without a number stands for any
     wiring = "ring" | "line" | "switch"
+    level = LINK [ "(" DEGREE ")" ] [ "taper" NUMBER ] [ "sharp" ]
 
 A table says the same of each axis: ``{ X = "16 ring", M = "on DCN" }``.
 """
@@ -13,17 +15,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from fractions import Fraction
+from math import prod
 from typing import Any
 
-from symroof.errors import ReadingError, suggestion
+from symroof.errors import ReadingError, about, suggestion
 from symroof.model.mesh import require_axes
-from symroof.model.mesh_axes import WIRINGS, Mesh, MeshAxis
+from symroof.model.mesh_axes import NETWORKS, WIRINGS, Mesh, MeshAxis
 from symroof.model.program import Program
+from symroof.model.trees import TREE, Level, filled, require_levels, spelled
 from symroof.reading.catalogue import shipped
 from symroof.reading.scope import split_word
 
 LARGEST_MESH_AXIS = 10**9
 AXIS = re.compile(r"[A-Z][A-Za-z0-9]*")
+ON_TREE = re.compile(r"(?:^|\s)on\s+([^,;]*[/(][^,;]*?)\s*$")
+LEVEL = re.compile(r"([A-Za-z]\w*)(?:\((\d{1,9})\))?(?:\s+taper\s+(\d{1,6}(?:\.\d{1,6})?))?(\s+sharp)?")
 ON_LINK = re.compile(r"(?:^|\s)on\s+([^\s,;]+)(?:\s+([a-z]+))?\s*$")
 
 
@@ -37,7 +44,7 @@ def axes_of(mesh: Any) -> Any:
         return mesh
     table: dict[str, str] = {}
     for group in mesh.split(";"):
-        shared = ON_LINK.search(group)
+        shared = ON_TREE.search(group) or ON_LINK.search(group)
         behind = " ".join(filter(None, ("on", *shared.groups()))) if shared else ""
         for part in (group[: shared.start()] if shared else group).split(","):
             name, sign, said = (piece.strip() for piece in part.partition("="))
@@ -133,7 +140,8 @@ def _axis(name: str, value: Any) -> MeshAxis:
         raise ReadingError(
             f"mesh: {name} is a memory or a link", expected="another name for the axis", hint=f"X on {name}"
         )
-    words, chips, wiring, link = str(value).split(), None, None, None
+    tree = ON_TREE.search(str(value))
+    words, chips, wiring, link = str(value)[: tree.start() if tree else None].split(), None, None, None
     if words and words[0] not in (*WIRINGS, "on"):
         digits = words.pop(0)
         if not (digits.isascii() and digits.isdigit()) or not 1 <= int(digits[:12]) <= LARGEST_MESH_AXIS:
@@ -149,6 +157,43 @@ def _axis(name: str, value: Any) -> MeshAxis:
             shown = f"mesh: {name} = {str(value)[:20]!r}: {word[:20]!r} is no wiring"
             raise ReadingError(shown, expected=", ".join(WIRINGS), hint=suggestion(word, WIRINGS))
         wiring = word
+    if tree:
+        if wiring is not None or link is not None:
+            raise ReadingError(
+                f"mesh: {name} = {str(value)[:40]!r} is wired twice", expected="on a tree, and that is all"
+            )
+        return _on_tree(name, chips, tree[1])
     if wiring == "ring" and chips is not None and chips <= 2:
         raise ReadingError(f"mesh: {name} = {chips} is no ring", expected="at least three chips")
     return MeshAxis(name, chips, wiring, link)
+
+
+def _on_tree(name: str, chips: int | None, written: str) -> MeshAxis:
+    """An axis over the levels of a tree.
+
+    >>> axis = _on_tree("X", 64, "NVLink(8)/leaf(32)/spine taper 2")
+    >>> axis.chips, axis.link, [level.degree for level in axis.levels]
+    (64, 'NVLink(8)/leaf(32)/spine taper 2', [8, 8])
+    """
+    levels = tuple(_level(name, part.strip()) for part in written.split("/"))
+    with about(f"mesh: {name}: "):
+        require_levels(levels)
+        known = filled(levels, chips)
+    return MeshAxis(name, prod(level.degree or 1 for level in known), TREE, spelled(levels), levels=known)
+
+
+def _level(name: str, written: str) -> Level:
+    found = LEVEL.fullmatch(written)
+    if not found:
+        expected = "levels from the chips up, as in NVLink(8)/leaf(32)/spine taper 2"
+        raise ReadingError(f"mesh: {name}: {written[:40]!r} is no level of a tree", expected=expected)
+    link, degree, taper, sharp = found.groups()
+    memories = {figure for chip in shipped().values() for figure in chip.figures} - {*NETWORKS}
+    if link in memories or NETWORKS.get(link) is False:
+        raise ReadingError(f"mesh: {name}: {link} is no switch", expected="a network of switches, as NVLink or leaf")
+    if degree is not None and int(degree) < 1:
+        raise ReadingError(f"mesh: {name}: {link}({degree}) joins nothing", expected="how many it joins, from 1")
+    width = Fraction(taper or 1)
+    if width < 1:
+        raise ReadingError(f"mesh: {name}: a taper of {taper} is below 1", expected="by what factor ports are narrower")
+    return Level(link, None if degree is None else int(degree), width, bool(sharp))

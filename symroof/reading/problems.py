@@ -137,7 +137,8 @@ def model_of(
         scope = Scope(symbols, open=True, give_way=() if "bytes" in symbols else GIVE_WAY)
         let = formulas_of(options, scope, (*free, *figures), redefined=free)
         scope = Scope((*symbols, *let, *free), open=True)
-    links = () if operation is None else (str(axis.link) for axis in getattr(operation, "mesh", ()) if axis.link)
+    mesh = () if operation is None else operation.mesh
+    links = tuple(word for axis in mesh if axis.link for word in (axis.link, *WORD.findall(axis.link)))
     require_used(options, let, (*spoken, *links))
     assume, compute = regime_of(options, scope), dtype_of(options, "compute")
     facts = () if operation is None else known_of_sizes(operation)

@@ -18,7 +18,7 @@ from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import T_COMMS, T_MATH
 from symroof.derivation.per_chip import HELD
 from symroof.formula import Compare, Frozen, Name, mapped, names
-from symroof.model.chip_costs import carried, message, resource_of
+from symroof.model.chip_costs import carried, message, resources_of
 from symroof.model.mesh_axes import WIRINGS
 from symroof.model.placing import Move
 from symroof.model.program import Program
@@ -154,15 +154,17 @@ def _more(counted: Counted, changes: Iterable[tuple[_Sent, Expr]]) -> Amounts:
 def _rewired(counted: Counted) -> Worlds:
     """The axes with other wirings, each alone on what it keeps busy."""
     program = counted.program
-    resources = [resource_of(axis) for axis in program.mesh]
+    resources = [resources_of(axis)[0] for axis in program.mesh]
     for axis, own in zip(program.mesh, resources, strict=True):
+        if axis.levels:
+            continue
         for wiring in WIRINGS:
             other = replace(axis, wiring=wiring, origin=None)
             if wiring == axis.wiring or resources.count(own) > 1 or (other.ways == axis.ways and wiring != "switch"):
                 continue
             mesh = tuple(other if a is axis else a for a in program.mesh)
             found = amounts(replace(program, mesh=mesh), counted.count)
-            pairs = [(name, _renamed(name, own, resource_of(other))) for name in counted.amounts if "sent" in name]
+            pairs = [(name, _renamed(name, own, resources_of(other)[0])) for name in counted.amounts if "sent" in name]
             changes = {n: found[there] for n, there in pairs if there in found and found[there] != counted.amounts[n]}
             yield {"how": "wiring", "names": (Name(axis.name),), "wiring": wiring}, changes
 

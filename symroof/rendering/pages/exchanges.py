@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 
 class Said(Frozen):
-    """An exchange, the statement that pays for it, and whether that is in the backward pass."""
+    """An exchange, the statement that pays for it, whether that is in the backward pass, and the level of a tree that this
+    part of it goes through."""
 
     exchange: Exchanged
     statement: str
     backward: bool
+    level: str
 
 
 class Wiring(Frozen):
@@ -105,19 +107,24 @@ class Mesh:
     @cached_property
     def exchanges(self) -> tuple[Said, ...]:
         """Every exchange, in the order of the statements; one over several axes is on a step for each."""
-        found: dict[tuple[Exchanged, str], Said] = {}
+        found: dict[tuple[Exchanged, str, str], Said] = {}
         for step in self.steps[Reason.SENT]:
-            name = about(step)
+            name, level = about(step), self.level(step)
             for exchange in step.facts.exchanges:
                 back = self.program.owners[name].backward
-                found.setdefault((exchange, name), Said(exchange, name, back))
+                found.setdefault((exchange, name, level), Said(exchange, name, back, level))
         return tuple(found.values())
+
+    def level(self, step: Step) -> str:
+        """The level of a tree through which goes what a step says."""
+        levels = (link for axis in self.program.mesh if axis.levels for link in axis.links)
+        return next((link for link in levels if step.left == Name(sent_over(link, about(step)))), "")
 
     def over(self, resource: str) -> tuple[Said, ...]:
         """The exchanges that keep a link busy."""
         named = {Name(sent_over(resource, name)) for name in self.program.owners}
         mine = [each for step in self.steps[Reason.SENT] if step.left in named for each in step.facts.exchanges]
-        return tuple(said for said in self.exchanges if said.exchange in mine)
+        return tuple(said for said in self.exchanges if said.exchange in mine and said.level in ("", resource))
 
     def first(self, step: Step) -> tuple[Said, ...]:
         """The exchanges of a step that none before it says."""
@@ -126,7 +133,11 @@ class Mesh:
 
     def _place(self, said: Said) -> Step:
         steps = self.steps[Reason.SENT]
-        return next(s for s in steps if about(s) == said.statement and said.exchange in s.facts.exchanges)
+        return next(
+            s
+            for s in steps
+            if about(s) == said.statement and said.exchange in s.facts.exchanges and self.level(s) == said.level
+        )
 
     def opens_pass(self, step: Step) -> bool:
         """Whether a step is the first one on exchanges of its pass, in a training step."""

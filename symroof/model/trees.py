@@ -1,0 +1,142 @@
+"""Axes over the levels of a tree of switches: what leaves one child of a level.
+
+The levels stand from the chips up, each with its degree: how many children it joins. A child of a level has n chips, what
+the levels of its network join has m, the whole tree N; a message V is that of the full result (of the whole tensor for an
+all-to-all). Through the port of a child goes, in one direction, of V
+
+    all-gather, reduce-scatter   1 - n/m       what the others of its network have: 1 - 1/p, p children under its top
+    all-reduce                   2 (1 - n/m)   a reduce-scatter, then an all-gather; 1 where switches add up (``sharp``)
+    all-to-all                   n (m - n)/N²  from each chip below to each chip beside
+
+and the port is as wide as the links of its n chips, divided by the taper of its level. So each of these chips has a n-th
+of it, and takes the taper times as long. Levels whose ports are the same cables, as leaves and spines are, are one network:
+what goes on to the top of it passes all of them. NVLink lies beside the adapter of a chip, and is a network of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import groupby
+from math import prod
+
+from symroof.errors import ModelError
+from symroof.formula import Frozen
+
+TREE = "tree"
+# The switch that chips have beside the adapter to all other levels.
+BESIDE = "NVLink"
+
+
+class Level(Frozen):
+    """A level of a tree: the figure of a chip's link there, how many children it joins (None: as many as there are), by
+    what factor its ports are narrower than the links below them, and whether its switches add up."""
+
+    link: str
+    degree: int | None = None
+    taper: Fraction = Fraction(1)
+    sharp: bool = False
+
+    def __str__(self) -> str:
+        degree = "" if self.degree is None else f"({self.degree})"
+        width = (Decimal(self.taper.numerator) / self.taper.denominator).normalize()
+        taper = "" if self.taper == 1 else f" taper {width:f}"
+        return f"{self.link}{degree}{taper}{' sharp' if self.sharp else ''}"
+
+
+class Port(Frozen):
+    """A level, the chips below one of its children, and those below the top of its network."""
+
+    level: Level
+    below: int
+    top: int
+
+
+def spelled(levels: Iterable[Level]) -> str:
+    """
+    >>> spelled((Level("NVLink", 8), Level("leaf", 32, Fraction(2))))
+    'NVLink(8)/leaf(32) taper 2'
+    """
+    return "/".join(map(str, levels))
+
+
+def filled(levels: Sequence[Level], chips: int | None) -> tuple[Level, ...]:
+    """The levels that so many chips take, from below, each with its degree; those above are empty.
+
+    >>> filled((Level("NVLink", 8), Level("leaf", 32), Level("spine")), 64)
+    (Level(link='NVLink', degree=8, taper=Fraction(1, 1), sharp=False), Level(link='leaf', degree=8, taper=Fraction(1, 1), sharp=False))
+    """
+    found, left, shown = list[Level](), chips, spelled(levels)
+    if chips is None and any(level.degree is None for level in levels):
+        raise ModelError(f"{shown} has any number of chips", expected="a number of them, as in X=1024, or all degrees")
+    for level in levels:
+        if left == 1:
+            break
+        degree = level.degree if left is None else min(level.degree or left, left)
+        assert degree is not None, "without a number of chips all degrees are known"
+        if left is not None and left % degree:
+            cure = f"a multiple of {prod(one.degree or 1 for one in (*found, replace(level, degree=degree)))} chips"
+            raise ModelError(
+                f"{level.link} of {shown} joins {degree}, and {left} are to be joined there", expected=cure
+            )
+        found.append(replace(level, degree=degree))
+        left = None if left is None else left // degree
+    if left not in (None, 1):
+        raise ModelError(
+            f"{shown} joins {(chips or 0) // (left or 1)} chips, and there are {chips}",
+            expected="fewer chips, or a last level without a number",
+        )
+    return tuple(found)
+
+
+def ports(levels: Sequence[Level]) -> Iterator[Port]:
+    """The port of a child of each level."""
+    below = 1
+    for _, network in groupby(levels, lambda level: level.link.partition(".")[0] == BESIDE):
+        mine = tuple(network)
+        top = below * prod(level.degree or 1 for level in mine)
+        for level in mine:
+            yield Port(level, below, top)
+            below *= level.degree or 1
+
+
+def shares_on_tree(collective: str, levels: Sequence[Level]) -> Iterator[tuple[str, Fraction]]:
+    """What each level carries of the message of a collective: of the port of a child what one of its chips has.
+
+    >>> dict(shares_on_tree("all-gather", (Level("NVLink", 8), Level("leaf", 4))))
+    {'NVLink': Fraction(7, 8), 'leaf': Fraction(3, 32)}
+    """
+    whole = prod(level.degree or 1 for level in levels)
+    for port in ports(levels):
+        outside = 1 - Fraction(port.below, port.top)
+        match collective:
+            case "all-gather" | "reduce-scatter":
+                share = outside / port.below
+            case "all-reduce":
+                share = (1 if port.level.sharp else 2 * outside) / Fraction(port.below)
+            case "all-to-all":
+                share = Fraction(port.top - port.below, whole**2)
+            case _:
+                raise ModelError(
+                    f"what goes from chip to chip of {spelled(levels)} goes through other ports for each",
+                    expected="an axis of its own for the stages of a pipeline, as in mesh P on InfiniBand",
+                )
+        yield port.level.link, share * port.level.taper
+
+
+def require_levels(levels: Sequence[Level]) -> None:
+    """Levels have figures of their own, those of one network stand together, and all of its switches add up or none."""
+    links = [level.link for level in levels]
+    twice = next((link for link in links if links.count(link) > 1), None)
+    if twice is not None:
+        raise ModelError(f"{spelled(levels)} has {twice} twice", expected="a name for each level")
+    if any(level.degree is None for level in levels[:-1]):
+        inner = next(level.link for level in levels[:-1] if level.degree is None)
+        raise ModelError(f"{inner} of {spelled(levels)} has no degree", expected=f"how many it joins, as in {inner}(8)")
+    for _, network in groupby(levels, lambda level: level.link.partition(".")[0] == BESIDE):
+        mine = tuple(network)
+        if len({level.sharp for level in mine}) > 1:
+            shown = " and ".join(level.link for level in mine)
+            raise ModelError(f"only some of {shown} add up in their switches", expected=f"sharp for each of {shown}")
