@@ -261,13 +261,18 @@ def sweep(
 @click.command()
 @click.argument("name", required=False)
 @click.option("--chips", multiple=True, metavar="FILE", help=PROBLEM["chips"][-1])
+@click.option("--check", is_flag=True, help="Read the table for what cannot be; exit status 1 where something is.")
 @lang_option
 @form_option("text", "json")
-def hardware(name: str | None, chips: tuple[str, ...], lang: str | None, form: str) -> None:
-    """List the chips, or the figures of one with their sources."""
+def hardware(name: str | None, chips: tuple[str, ...], check: bool, lang: str | None, form: str) -> None:
+    """List the chips, or the figures of one with their sources and its parts."""
     from symroof.reading.catalogue import catalogue, chip
-    from symroof.rendering.pages.catalogues import chip_record, chip_table, chips_table
+    from symroof.rendering.pages.catalogues import chip_record, chip_table, chips_table, findings_table
 
+    if check:
+        text, found = findings_table(catalogue(*chips).values(), chip(name, *chips).name if name else None, lang)
+        write(text)
+        raise SystemExit(1 if found else 0)
     shown = chip(name, *chips) if name else list(catalogue(*chips).values())
     _show(form, lang, shown, chip_record, chip_table if name else chips_table)
 

@@ -20,7 +20,10 @@ STATEMENTS = (
         "what is not trained and has no gradient; so frozen input x (a repeat carries one in each turn)",
     ),
     ("shared weight V: bf16[D, E]", "one for all turns of a repeat; its gradients are added up"),
-    ("mesh X, Y=4 on ICI", "axes of chips; D_X is a dimension D that is split over X; Z=64 on NVLink(8)/leaf is one over a tree"),
+    (
+        "mesh X, Y=4 on ICI",
+        "axes of chips; D_X is a dimension D that is split over X; Z=64 on NVLink(8)/leaf is one over a tree",
+    ),
     ("h = x * W -> bf16[B, F]", "a product, contracted over what the result lacks; of two or more tensors"),
     ("y = x + v", "a sum, or a difference, of tensors of one shape; y = a * b elementwise likewise"),
     ("a = gelu(h)", "a function of each element, from the table below"),

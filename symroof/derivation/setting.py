@@ -132,7 +132,7 @@ class Rated(Work):
     def known(self) -> dict[str, Known]:
         """The known figures by name: peak, bandwidth, and the links of the chip."""
         chip = self.problem.hardware
-        return (dict(chip.figures) if chip else {}) | self.figures
+        return (dict(chip.spoken) if chip else {}) | self.figures
 
     @property
     def bandwidth_name(self) -> str:

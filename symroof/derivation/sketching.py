@@ -82,7 +82,7 @@ def figures_of_sketch(sketch: Sketch) -> dict[str, Known]:
     chip, own = sketch.hardware, {*sketch.let, *sketch.symbols, sketch.solve_for}
     if chip is None:
         return {}
-    found = dict(chip.figures)
+    found = dict(chip.spoken)
     if sketch.compute is not None and "peak" not in found:
         found["peak"] = chip.peak(sketch.compute)[1]
     if "HBM" in found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from fractions import Fraction
 
 from symroof.errors import ModelError, suggestion
@@ -12,6 +12,8 @@ from symroof.model.dtype import BY_NAME, Dtype
 
 # What errors call a chip that has no title.
 UNNAMED = "the given chip"
+# The parts that have a name in formulas, beside figures: cycles in a second, cores of a chip, chips of a host and of a pod.
+SPOKEN_PARTS = ("clock", "cores", "host.chips", "pod.chips")
 # What people call links too.
 SPELLINGS = {"IB": "InfiniBand", "NDR": "InfiniBand", "HDR": "InfiniBand", "NVSWITCH": "NVLink"}
 
@@ -28,7 +30,8 @@ class Known(Frozen):
 
 class Accelerator(Frozen):
     """A chip. A mesh axis closes to a ring where its size is a multiple of ``wraparound``; None: every axis is a line.
-    A switch of NVLink joins ``domain`` chips; None: nobody says how many."""
+    A switch of NVLink joins ``domain`` chips; None: nobody says how many. ``parts`` are what it is made of, and how many
+    chips a host and a pod have; what follows of them is a figure. ``after`` is the chip that it followed."""
 
     name: str
     title: str
@@ -36,6 +39,8 @@ class Accelerator(Frozen):
     aliases: tuple[str, ...] = ()
     wraparound: Known | None = None
     domain: Known | None = None
+    parts: Mapping[str, Known] = field(default_factory=dict)
+    after: str = ""
 
     def __repr__(self) -> str:
         return f"<{self.title}: {len(self.figures)} figures>"
@@ -49,15 +54,20 @@ class Accelerator(Frozen):
         """The same chip with other figures, or more of them."""
         return replace(self, figures={**self.figures, **overrides})
 
+    @property
+    def spoken(self) -> Mapping[str, Known]:
+        """The figures, and those parts that formulas and claims can speak of by a name of their own."""
+        return {**{name: self.parts[name] for name in SPOKEN_PARTS if name in self.parts}, **self.figures}
+
     def figure(self, name: str, hint: str | None = None) -> Known:
-        if name not in self.figures:
+        if name not in self.spoken:
             known = ", ".join(self.figures) or "nothing"
             raise ModelError(
                 f"{self.title} has no figure {name}",
                 expected=f"one of {known}",
                 hint=hint or meant(name, self.figures) or f"say --given {name}=…",
             )
-        return self.figures[name]
+        return self.spoken[name]
 
     def peak(self, compute: Dtype | None, *, vector: bool = False) -> tuple[str, Known]:
         """The peak that the arithmetic runs at, and the name of that figure; ``peak`` itself overrides it.

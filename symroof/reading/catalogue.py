@@ -12,11 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import ModelError, ReadingError, about, nearest, require_one_of, suggestion
+from symroof.formula import Formula, Name, Number, mapped
 from symroof.model.dtype import BY_NAME
 from symroof.model.hardware import UNNAMED, Accelerator, Known
 from symroof.model.mesh_axes import NETWORKS
-from symroof.reading.numbers import quantity
+from symroof.model.spelling import spelled_size
+from symroof.reading.expressions import read_expression
+from symroof.reading.numbers import quantity, scientific
+from symroof.reading.scope import Scope
 from symroof.reading.toml import flatten, read_table, read_table_file
+from symroof.symbols import expression, fraction, rational, symbol
 
 # The keys of a chip, with what fits there.
 CHIP_KEYS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
@@ -31,7 +36,11 @@ CHIP_KEYS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "domain": (lambda value: _is_count(value), "how many chips a switch of NVLink joins, or [number, source]"),
     "figures": (lambda value: isinstance(value, Mapping), "a table"),
+    "parts": (lambda value: isinstance(value, Mapping), "a table"),
+    "after": (lambda value: isinstance(value, str), "the name of a chip of this file"),
 }
+# The source of a figure that follows of the parts of a chip: a formula stands there instead of a number.
+OF_PARTS = "parts"
 LINKS = ("HBM", "VMEM", "L2", *NETWORKS, "PCIe")
 CHIPS_VARIABLE = "SYMROOF_CHIPS"
 
@@ -43,7 +52,7 @@ def unit_of(figure: str) -> str | None:
     ('FLOPs/s', 'bytes/s', 'bytes', None)
     """
     family = figure.partition(".")[0]
-    return {"peak": "FLOPs/s", "capacity": "bytes"}.get(family, "bytes/s" if family in LINKS else None)
+    return {"peak": "FLOPs/s", "capacity": "bytes", "clock": "1/s"}.get(family, "bytes/s" if family in LINKS else None)
 
 
 @lru_cache(maxsize=1)
@@ -137,11 +146,16 @@ def _chips(table: Mapping[str, Any], where: str) -> dict[str, Accelerator]:
             fits, expected = CHIP_KEYS[key]
             if not fits(value):
                 raise ReadingError(f"{where}: {key} of {name} is {str(value)[:40]!r}", expected=expected)
-        figures = {
-            key: _sourced(key, value, sources, f"{where}: {name}") for key, value in flatten(entry["figures"]).items()
-        }
-        counts = (_counted(key, entry.get(key), sources, f"{where}: {name}") for key in ("wraparound", "domain"))
-        chips[name] = Accelerator(name, entry.get("title", name), figures, tuple(entry.get("aliases", ())), *counts)
+        here = f"{where}: {name}"
+        written = flatten(entry.get("parts", {})).items()
+        parts = {key: _sourced(key, value, sources, here, otherwise="") for key, value in written}
+        figures = {key: _sourced(key, value, sources, here, parts) for key, value in flatten(entry["figures"]).items()}
+        rings, node = (_counted(key, entry.get(key), sources, here) for key in ("wraparound", "domain"))
+        after = str(entry.get("after", ""))
+        if after:
+            require_one_of(after, table, f"{here} follows {after!r}, and there is no such chip")
+        aliases = tuple(entry.get("aliases", ()))
+        chips[name] = Accelerator(name, entry.get("title", name), figures, aliases, rings, node, parts, after)
     return chips
 
 
@@ -159,13 +173,24 @@ def _counted(name: str, value: Any, sources: Mapping[str, Any], where: str) -> K
     return Known(Fraction(number), str(number), "chips", source)
 
 
-def _sourced(name: str, value: Any, sources: Mapping[str, Any], where: str) -> Known:
+def _sourced(
+    name: str,
+    value: Any,
+    sources: Mapping[str, Any],
+    where: str,
+    parts: Mapping[str, Known] | None = None,
+    otherwise: str = "bytes/s",
+) -> Known:
     pairs = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
     known = []
     for pair in pairs:
         if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
             raise ReadingError(f"{where}: {name} has no source", expected='["8.2e11 bytes/s", "source"]')
-        known.append(figure(name, pair[0], _source(name, pair[1], sources, where)))
+        if parts is not None and pair[1] == OF_PARTS:
+            with about(f"{where}: {name}: "):
+                known.append(_of_parts(name, pair[0], parts))
+            continue
+        known.append(figure(name, pair[0], _source(name, pair[1], sources, where), otherwise=otherwise))
     return replace(known[0], alternatives=tuple(known[1:]))
 
 
@@ -176,3 +201,26 @@ def _source(name: str, said: str, sources: Mapping[str, Any], where: str) -> str
     entry = sources[key]
     title = f"{entry.get('title', key)} ({entry.get('url', 'no address')}, {entry.get('date', 'no date')})"
     return title + (f": {remark.strip()}" if remark else "")
+
+
+def _of_parts(name: str, written: str, parts: Mapping[str, Known]) -> Known:
+    """What follows of the parts of a chip by a formula, with the arithmetic for its source.
+
+    >>> parts = {"cores": Known(Fraction(2), "2", ""), "clock": Known(Fraction(1750000000), "1.75e9", "")}
+    >>> known = _of_parts("peak.vector", "2*cores*1024*clock", parts)
+    >>> known.digits, known.source
+    ('7.168e12', '2*cores*1024*clock = 2*2*1024*1.75e9')
+    """
+    formula = read_expression(written, Scope(tuple(parts)))
+    value = expression(formula).subs({symbol(part): rational(known.value) for part, known in parts.items()})
+    if not value.is_Rational or value <= 0:
+        raise ReadingError(f"{written} is no number above 0", expected="a formula of parts, as in cores*lanes*clock")
+    numbers = mapped(formula, lambda node: _in_digits(node, parts))
+    exact_value = fraction(value)
+    digits = scientific(str(int(exact_value)) if exact_value.denominator == 1 else str(float(exact_value)), exact_value)
+    return Known(exact_value, digits, unit_of(name) or "", f"{spelled_size(formula)} = {spelled_size(numbers)}")
+
+
+def _in_digits(node: Formula, parts: Mapping[str, Known]) -> Formula:
+    """A part with its digits; anything else as it is."""
+    return Number(parts[node.name].value, parts[node.name].digits) if isinstance(node, Name) else node

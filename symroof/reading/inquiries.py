@@ -23,8 +23,8 @@ from symroof.reading.toml import table, text, texts, unfit
 
 
 def figure_names(hardware: Accelerator | None) -> tuple[str, ...]:
-    """The figures that a formula can speak of: HBM, capacity.HBM."""
-    return tuple(hardware.figures) if hardware else ()
+    """The figures that a formula can speak of: HBM, capacity.HBM, clock."""
+    return tuple(hardware.spoken) if hardware else ()
 
 
 def names_of(

@@ -53,7 +53,7 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
     known |= {name: formula for name, formula in _over_axes(setting).items() if name not in dimensions}
     chosen = {"peak": setting.peak, "bandwidth": setting.bandwidth}
     known |= {name: printed(figure) for name, figure in chosen.items() if figure is not None}
-    figures = chip.figures if chip else {}
+    figures = chip.spoken if chip else {}
     known |= {name: printed(figure) for name, figure in figures.items()} | dict(exercise.let)
     unknown = {name: unit for name, unit in _rates(setting).items() if name not in (*dimensions, *known)}
     return Context(
@@ -128,7 +128,7 @@ def _of_model(exercise: Exercise) -> Context:
     several = chip is not None and "peak" not in chip.figures  # which of its peaks is meant has to be said
     rate = chip.peak(exercise.compute)[1] if chip is not None and several and exercise.compute is not None else None
     spoken = (name for name in SPOKEN if name != "peak" or not several or rate is not None)
-    figures = {**(chip.figures if chip else {}), **({} if rate is None else {"peak": rate})}
+    figures = {**(chip.spoken if chip else {}), **({} if rate is None else {"peak": rate})}
     meant = {**THEORY, **{name: printed(figure) for name, figure in figures.items()}}
     known = {name: formula for name, formula in meant.items() if name not in own}
     known = {**({"bandwidth": known["HBM"]} if "HBM" in known else {}), **known, **exercise.let}

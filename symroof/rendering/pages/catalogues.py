@@ -3,11 +3,12 @@ in English."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from symroof.derivation.pipeline import counted
 from symroof.model.hardware import Accelerator, Known
+from symroof.model.plausible import findings
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.reading.operations import AnyEntry, ProgramEntry, other_names
 from symroof.reading.problems import read_problem
@@ -35,6 +36,13 @@ def chip_table(chip: Accelerator, lang: str | None) -> str:
     return _say(lang, "chip", chip)
 
 
+def findings_table(chips: Iterable[Accelerator], name: str | None, lang: str | None) -> tuple[str, int]:
+    """What cannot be in a table of chips, or in one of them, a line for each; and how many there are."""
+    every = list(chips)
+    found = [one for one in findings(every) if name in (None, one.chip)]
+    return _say(lang, "checked", found, len(every) if name is None else 1), len(found)
+
+
 def chip_record(chip: Accelerator) -> dict[str, Any]:
     return {
         "name": chip.name,
@@ -42,7 +50,9 @@ def chip_record(chip: Accelerator) -> dict[str, Any]:
         "aliases": list(chip.aliases),
         "wraparound": chip.closing,
         "domain": int(chip.domain.value) if chip.domain else None,
+        "after": chip.after or None,
         "figures": {name: _figure(known) for name, known in chip.figures.items()},
+        "parts": {name: _figure(known) for name, known in chip.parts.items()},
     }
 
 
