@@ -36,9 +36,9 @@ TOUCHED = (
     "input X: bf16[B, D]; weight R: bf16[D, E]; input Z: bf16[P, D]; weight W: bf16[P, D]; "
     "where P = min(E, B*K); S = X * R -> bf16[B, E]; Y = Z * W -> bf16[P]"
 )
-ON_TREE = "mesh X = 64 on NVLink(8)/leaf(4)/spine taper 2; input P: bf16[B, D_X]; weight W: bf16[D_X, F]; Y = P * W -> bf16[B, F]"
+ON_TREE = "mesh X = 64 on NVLink(8)/DCN; input P: bf16[B, D_X]; weight W: bf16[D_X, F]; Y = P * W -> bf16[B, F]"
 PROBLEMS = {
-    "tree": {"operation": ON_TREE, "hardware": "h100", "given": {"leaf": "5e10 bytes/s", "spine": "5e10 bytes/s"}, "at": "B=4096,D=F=8192"},
+    "tree": {"operation": ON_TREE, "hardware": "h100", "given": {"DCN": "2.5e10 bytes/s"}, "at": "B=4096,D=F=8192"},
     "experts touched": {"operation": TOUCHED, "hardware": "h100", "assume": "E <= B*K"},
     "regime": {"operation": MATMUL, "hardware": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"},
     "symbolic": {"operation": MATMUL},
