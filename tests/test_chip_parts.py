@@ -68,10 +68,16 @@ def test_a_chip_shows_its_parts_with_their_sources(name, run):
 
 
 def test_parts_are_names_in_formulas_and_claims():
-    found = sr.derive("matmul", on="tpu-v5p", at="B=1024,D=F=8192", let={"cycles": "T_lower*clock", "hosts": "pod.chips/host.chips"})
+    found = sr.derive(
+        "matmul", on="tpu-v5p", at="B=1024,D=F=8192", let={"cycles": "T_lower*clock", "hosts": "pod.chips/host.chips"}
+    )
     assert found.value("hosts") == 8960 / 4
     assert found.value("cycles") == pytest.approx(found.value("T_lower") * 1.75e9)
-    claims = {"pod.chips/host.chips = 2240": "holds", "pod.chips*capacity.HBM = 860 TB": "rounded", "cores = 4": "wrong"}
+    claims = {
+        "pod.chips/host.chips = 2240": "holds",
+        "pod.chips*capacity.HBM = 860 TB": "rounded",
+        "cores = 4": "wrong",
+    }
     report = sr.verify({"hardware": "tpu-v5p", "claims": list(claims)})
     assert [one.verdict for one in report.judgements] == list(claims.values())
     with pytest.raises(SymroofError, match="pod"):
@@ -79,7 +85,7 @@ def test_parts_are_names_in_formulas_and_claims():
 
 
 def test_a_chip_of_ones_own_is_made_of_parts(tmp_path):
-    text = '''[sources]
+    text = """[sources]
 sheet = {{ title = "A sheet", url = "https://a.example", date = "2026" }}
 [mine]
 title = "Mine"
@@ -89,7 +95,7 @@ lanes = ["512", "sheet"]
 [mine.figures]
 "peak.bf16" = ["{formula}", "parts"]
 HBM = ["1e12 bytes/s", "sheet"]
-'''
+"""
     path = tmp_path / "chips.toml"
     path.write_text(text.format(formula="2*lanes*clock"))
     assert chip("mine", str(path)).figures["peak.bf16"].value == 1024 * 10**9
@@ -102,7 +108,9 @@ HBM = ["1e12 bytes/s", "sheet"]
 
 
 def made(name="one", after="", parts=None, **figures):
-    known = {key.replace("_", "."): value if isinstance(value, Known) else stated(value) for key, value in figures.items()}
+    known = {
+        key.replace("_", "."): value if isinstance(value, Known) else stated(value) for key, value in figures.items()
+    }
     return Accelerator(name, name, known, parts=parts or {}, after=after)
 
 
@@ -144,7 +152,9 @@ def test_nothing_in_the_catalogue_is_impossible_and_slips_of_a_prefix_are(run):
     for one in catalogue().values():
         if "HBM" not in one.figures:
             continue
-        faulty = replace(one, figures={**one.figures, "HBM": replace(one.figures["HBM"], value=one.figures["HBM"].value * 1000)})
+        faulty = replace(
+            one, figures={**one.figures, "HBM": replace(one.figures["HBM"], value=one.figures["HBM"].value * 1000)}
+        )
         found += bool(findings([faulty]))
     assert found > 15
 

@@ -134,7 +134,11 @@ def test_what_people_call_the_network(said):
 
 def test_nodes_of_the_catalogue():
     """A node of eight sends 4e11 bytes/s, and a rack of seventy-two 3.6e12."""
-    out = {name: one.domain.value * one.figures["InfiniBand"].value for name, one in catalogue().items() if one.domain and "InfiniBand" in one.figures}
+    out = {
+        name: one.domain.value * one.figures["InfiniBand"].value
+        for name, one in catalogue().items()
+        if one.domain and "InfiniBand" in one.figures
+    }
     assert out == {
         "a100": 2 * 10**11,
         "h100-sxm": 4 * 10**11,

@@ -5,8 +5,9 @@ Numbers of indices are not counted: what they are made of is what they are."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from symroof.model.dtype import dtype
 from symroof.tracing.array_parts import folded_constant, grouped
@@ -62,6 +63,8 @@ class EquationWriter(ProductWriter):
                 hint=f"say what the function that it stands in is: --function {_function(equation)}=NAME, one of the table",
             )
         self.values[result.key] = made
+        if "split" in equation.params and made.tensor not in {value.tensor for value in live}:
+            self.told[made.tensor] = self._split_by(made.labels, equation.params["split"])
 
     def _moved(self, equation: Equation, live: Sequence[Value]) -> Value | None:
         """What lies where its operand does."""
@@ -93,15 +96,19 @@ class EquationWriter(ProductWriter):
                 return value
         return None
 
+    def _split_by(self, labels: Sequence[Label], spec: Iterable[Any]) -> dict[str, str]:
+        """The axes that split the sizes of a tensor, as a PartitionSpec says of its dimensions."""
+        parts = (part if isinstance(part, tuple) else (part,) for part in spec)
+        axes = ("".join(self.axes.get(name, str(name)) for name in part if name) for part in parts)
+        return {label: axis for label, axis in zip(labels, axes, strict=False) if label is not None and axis}
+
     def _constrained(self, equation: Equation, value: Value) -> Value:
         """The same tensor, split as its author says."""
-        spec = getattr(equation.params.get("sharding"), "spec", None)
-        if spec is None or not self.splits:
+        spec = equation.params.get("axes", getattr(equation.params.get("sharding"), "spec", None))
+        if spec is None or not self.mesh:
             return value
         said = self._say("{}", (value,), equation.results[0], self.tensors[value.tensor][1], equation.frames)
-        axes = (("".join(part) if isinstance(part, tuple) else part) for part in spec)
-        pairs = zip(value.labels, axes, strict=False)
-        self.asked[said.tensor] = {label: str(axis) for label, axis in pairs if label is not None and axis is not None}
+        self.asked[said.tensor] = self._split_by(value.labels, spec)
         return replace(said, labels=value.labels)
 
     def _reshaped(self, equation: Equation, value: Value) -> Value:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from symroof.tracing.sharded import Part, Sharded
 from symroof.tracing.traced import (
     Again,
     Arguments,
@@ -88,6 +89,10 @@ class _Reader:
 
     def __init__(self, assignments: int, function: Callable[..., Any]) -> None:
         self.assignments, self.keys = assignments, count()
+        self.mesh: dict[str, int] = {}
+        self.taken: dict[int, tuple[tuple[str, ...], ...]] = {}
+        self.arguments: set[int] = set()
+        self.kept: dict[int, Part] = {}  # what chips hand on to the way back
         self.code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
 
     def trace(self, jaxprs: Sequence[Any], names: Sequence[str], dtypes: Mapping[str, str]) -> Trace:
@@ -95,12 +100,13 @@ class _Reader:
         arguments = {}
         for name, each in zip(names, zip(*(jaxpr.invars for jaxpr in jaxprs), strict=True), strict=True):
             arguments[name] = self._new(each, known)
+            self.arguments.add(arguments[name].key)
         for each in zip(*(jaxpr.constvars for jaxpr in jaxprs), strict=True):
             known[id(each[0])] = Constant()
         body = tuple(self._equations(jaxprs, known, ()))
         results = tuple(self._value(each, known) for each in zip(*(jaxpr.outvars for jaxpr in jaxprs), strict=True))
         made = tuple(one for one in results if isinstance(one, Array))
-        return Trace(arguments, lived(body, {one.key for one in made}), made)
+        return Trace(arguments, lived(body, {one.key for one in made}), made, self.mesh, self.taken)
 
     def _new(self, each: Sequence[Any], known: dict[int, Array | Constant]) -> Array:
         if len({len(var.aval.shape) for var in each}) > 1:
@@ -138,6 +144,8 @@ class _Reader:
                 yield from ((Again(found),) if name in REMADE else found)
                 for var, vs in zip(first.outvars, zip(*(body.outvars for body in bodies), strict=True), strict=True):
                     known[id(var)] = self._value(vs, own)
+            elif name == "shard_map":
+                yield from self._sharded(each, operands, known, frames)
             elif name == "scan":
                 yield self._scan(each, operands, known, frames)
             elif name in ("while", "cond"):
@@ -148,11 +156,84 @@ class _Reader:
                 told = [{key: str(one.params[key]) for key in TOLD if key in one.params} for one in each]
                 if name not in ("reshape", "broadcast_in_dim") and any(one != told[0] for one in told):
                     raise self._differs(first, around)
-                back = "transpose(" in str(first.source_info.name_stack)
                 params = dict(first.params)
                 if name == "slice":
                     params["starts"] = tuple(tuple(map(int, one.params["start_indices"])) for one in each)
-                yield Equation(name, operands, results, params, frames, back)
+                yield Equation(name, operands, results, params, frames, _goes_back(first))
+
+    def _sharded(
+        self,
+        each: Sequence[Any],
+        operands: Sequence[Array | Constant],
+        known: dict[int, Array | Constant],
+        frames: tuple[Frame, ...],
+    ) -> Iterator[Made]:
+        """What every chip computes of its part, as what is computed of the whole."""
+        first, where = each[0].params, _at(frames)
+        mesh = {str(name): int(n) for name, n in dict(first["mesh"].shape).items()}
+        if any(self.mesh.get(name, n) != n for name, n in mesh.items()):
+            raise TracingError(f"{where}: an axis has another number of chips here", expected="one mesh")
+        self.mesh |= mesh
+        back = _goes_back(each[0])
+        chips = Sharded(mesh, lambda shape, kind: Array(next(self.keys), shape, kind), back=back)
+        bodies = [getattr(one.params["jaxpr"], "jaxpr", one.params["jaxpr"]) for one in each]
+        own: dict[int, Part | Constant] = {id(var): Constant() for var in bodies[0].constvars}
+        for var, operand, spec in zip(bodies[0].invars, operands, first["in_specs"], strict=True):
+            if isinstance(operand, Constant):
+                own[id(var)] = operand
+                continue
+            if operand.key in self.kept and chips.is_kept(spec):
+                own[id(var)] = self.kept[operand.key]
+                continue
+            part, split = chips.entering(operand, spec, frames)
+            own[id(var)] = part
+            if operand.key in self.arguments:
+                self.taken.setdefault(operand.key, tuple(axes or () for axes in part.axes))
+            yield split
+        yield from self._on_chips(bodies, own, frames, chips)
+        for var, inner, spec in zip(each[0].outvars, bodies[0].outvars, first["out_specs"], strict=True):
+            left = self._part(inner, own)
+            known[id(var)] = result = chips.leaving(left, spec, where)
+            if isinstance(left, Part) and isinstance(result, Array):
+                self.kept[result.key] = left
+
+    def _part(self, var: Any, own: Mapping[int, Part | Constant]) -> Part | Constant:
+        return Constant() if hasattr(var, "val") else own[id(var)]
+
+    def _on_chips(
+        self, jaxprs: Sequence[Any], own: dict[int, Part | Constant], around: tuple[Frame, ...], chips: Sharded
+    ) -> Iterator[Made]:
+        for each in zip(*(jaxpr.eqns for jaxpr in jaxprs), strict=True):
+            first = each[0]
+            name, frames = first.primitive.name, (*self._frames(first), *around)
+            operands = [self._part(var, own) for var in first.invars]
+            inner = next((key for key in CALLS if key in first.params), None)
+            if inner is not None and name in CALLED:
+                bodies = [getattr(one.params[inner], "jaxpr", one.params[inner]) for one in each]
+                there: dict[int, Part | Constant] = {id(var): Constant() for var in bodies[0].constvars}
+                there |= {id(var): value for var, value in zip(bodies[0].invars, operands, strict=True)}
+                yield from self._on_chips(bodies, there, frames, chips)
+                own |= {id(v): self._part(w, there) for v, w in zip(first.outvars, bodies[0].outvars, strict=True)}
+                continue
+            if name in ("scan", "while", "cond", *REMADE, "axis_index", "ppermute"):
+                raise TracingError(f"{_at(frames)}: {name} on chips is no statement", expected="shard_map inside of it")
+            scratch: dict[int, Array | Constant] = {}
+            results = tuple(self._new(vs, scratch) for vs in zip(*(one.outvars for one in each), strict=True))
+            local = tuple(self._local(vs) for vs in zip(*(one.invars for one in each), strict=True))
+            values = [one if isinstance(one, Constant) else there for one, there in zip(local, operands, strict=True)]
+            params = dict(first.params)
+            if name == "slice":
+                params["starts"] = tuple(tuple(map(int, one.params["start_indices"])) for one in each)
+            equation = Equation(name, local, results, params, frames, chips.back or _goes_back(first))
+            for made in chips.read(equation, values, [array.shape for array in results], _at(frames)):
+                if isinstance(made, Equation):
+                    yield made
+                else:
+                    own |= {id(var): part for var, part in zip(first.outvars, made, strict=True)}
+
+    def _local(self, each: Sequence[Any]) -> Array | Constant:
+        """An operand as every chip has it."""
+        return self._value(each, {}) if hasattr(each[0], "val") else self._new(each, {})
 
     def _bound(self, bodies: Sequence[Any], operands: Sequence[Array | Constant]) -> dict[int, Array | Constant]:
         own: dict[int, Array | Constant] = {id(var): Constant() for var in bodies[0].constvars}
@@ -210,6 +291,11 @@ class _Reader:
         return TracingError(
             problem, expected="the same operations whatever the sizes are", hint="fix one: --shape x=bf16[B, T=1]"
         )
+
+
+def _goes_back(equation: Any) -> bool:
+    """Whether an equation is the transpose of what stands in its line."""
+    return "transpose(" in str(equation.source_info.name_stack)
 
 
 @lru_cache(maxsize=65536)

@@ -15,12 +15,13 @@ def split_lines(
     tensors: Sequence[tuple[str, tuple[str, ...]]],
     splits: dict[int, Split],
     asked: Mapping[int, Split],
+    told: Mapping[int, Split],
     stocks: frozenset[int],
 ) -> list[Written]:
     """The lines with what their results are split by, which is noted in ``splits``. A constraint that changes nothing is left out.
-    ``stocks`` are weights and caches.
+    ``told`` are the splits that need no guess, ``stocks`` weights and caches.
     Raises :class:`TracingError` where two operands are split otherwise, or one axis would split two sizes."""
-    if not splits:
+    if not splits and not asked:
         return list(lines)
     found: list[Written] = []
     same: dict[int, int] = {}
@@ -32,7 +33,7 @@ def split_lines(
         if line.result is None:
             found.append(line)
             continue
-        guess: Split = _kept(line, tensors, splits, stocks)
+        guess = told[line.result] if line.result in told else _kept(line, tensors, splits, stocks)
         if line.result in asked:
             if asked[line.result] == guess:
                 same[line.result] = line.uses[0]
