@@ -177,11 +177,17 @@ def test_the_page_and_the_record(run):
 
 @pytest.mark.thorough
 def test_a_number_of_chips_that_is_wired_otherwise_is_refused():
-    """On a TPU v5e eight chips are a line, which takes twice as long as the ring that an open axis is."""
+    """On a TPU v5e eight chips are a line, which takes twice as long as the ring that an open axis is. Put in alone they are
+    the mesh of that number."""
     for of in (None, "T_lower", "T_upper"):
-        with pytest.raises(ModelError, match="X = 8 is a line"):
-            sr.regimes(GATHERED, on="tpu-v5e", of=of, at="X=8")
+        put, own = (
+            sr.regimes(GATHERED, on="tpu-v5e", of=of, at="X=8"),
+            sr.regimes(GATHERED, on="tpu-v5e", of=of, mesh="X=8"),
+        )
+        assert put.to_text() == own.to_text()
         assert sr.regimes(GATHERED, on="tpu-v5e", of=of, at="X=16").map.rows
+    with pytest.raises(ModelError, match="X = 8 is a line"):
+        sr.derive(GATHERED, on="tpu-v5e", at=["X=8,B=D=F=64", "X=16,B=D=F=64"])
     with pytest.raises(ModelError, match="X = 8 is a line"):
         sr.derive(GATHERED, on="tpu-v5e", assume="X = 8")
 

@@ -220,7 +220,7 @@ ERRORS = {
         "X has 2 in the program and 4 beside it",
         None,
     ),
-    "a number that is wired otherwise": (FSDP, {"hardware": "tpu-v5e", "at": "X=8"}, "X = 8 is a line", None),
+    "numbers that are wired otherwise": (FSDP, {"hardware": "tpu-v5e", "at": ["X=8", "X=16"]}, "X = 8 is a line", None),
     "a part of a chip": (FSDP, {"at": "X=1.5"}, "X = 3/2 is no number of chips", None),
     "no weight": (FSDP, {"training": True, "keep": ["h"]}, "keep: 'h' is no weight", None),
     "a weight": (FSDP, {"training": True, "regather": ["W1"]}, "regather: 'W1' is no input or result", None),

@@ -138,3 +138,22 @@ def test_a_dimension_over_two_axes():
 def test_the_smallest_batch_splits_over_both_axes():
     d = sr.derive("bf16[B_XY, D] * bf16[D_X, F] -> bf16[B_XY, F]", mesh="X=4, Y=6", solve_for="B", **LINK)
     assert d.answer.smallest_integer % 24 == 0
+
+
+@pytest.mark.parametrize("text", [SUMMED, GATHERED, SCATTERED, MOVED, FETCHED, WEIGHTS])
+@pytest.mark.parametrize("chips", [1, 2, 3, 8, 12])
+def test_a_number_that_all_sets_of_sizes_give_is_that_of_the_mesh(text, chips):
+    """However so many chips are wired: on a TPU v5e only multiples of sixteen close to a ring."""
+    program = sr.derive(text, mesh="X", on="tpu-v5e").setting.problem.operation
+    sizes = ",".join(f"{name}={chips * 16}" for name in program.sizes if name != "X")
+    put, own = (
+        sr.derive(text, mesh=m, on="tpu-v5e", at=a) for m, a in (("X", f"X={chips},{sizes}"), (f"X={chips}", sizes))
+    )
+    assert put.to_text() == own.to_text()
+    assert put.setting.problem.mesh == own.setting.problem.mesh
+
+
+def test_numbers_that_differ_from_set_to_set_are_put_into_one_formula():
+    program = sr.derive(GATHERED, mesh="X", on="tpu-v5e", at=["X=16,B=D=F=64", "X=32,B=D=F=64"])
+    assert program.setting.problem.mesh["X"].chips is None
+    assert sr.derive(GATHERED, mesh="X", on="tpu-v5e", at="X=16").setting.problem.mesh["X"].chips is None

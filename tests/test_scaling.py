@@ -255,7 +255,8 @@ def test_a_roof_for_the_memory_and_for_each_axis():
 @pytest.mark.parametrize(("over", "points", "options", "says"), [
     ("X=1..3", [{"Y": 4, **SMALL}], {}, r"X without a number of chips is a ring of at least 4.*\n.*as in X=4\.\.16"),
     ("X=1..64", [SMALL], {}, "the number of chips of Y"),
-    ("X=1..64", [{"Y": 2, **SMALL}], {}, "Y = 2 is a line"),
+    ("X=1..64", [{"Y": 2, **SMALL}, {"Y": 4, **SMALL}], {}, "Y = 2 is a line"),
+    ("X=4..60", [{"Y": 4, **SMALL}], {}, "B = 4096 is not a multiple of X = 60"),
     ("X=1..64", [{"Y": 4, "B": 8, "D": 8}], {}, "F has no size"),
     ("X=1..64", [{"Y": 4, **SMALL}, {"Y": 8, **SMALL}], {"kind": "times"}, "--kind throughput shows several"),
     ("X=1..64", [{"Y": 4, **SMALL}], {"mesh": "X=8"}, "unknown name 'X'"),

@@ -48,10 +48,12 @@ CHIPS_VARIABLE = "SYMROOF_CHIPS"
 def unit_of(figure: str) -> str | None:
     """The base unit of a figure, told by its name; None where the name is not that of a figure.
 
-    >>> unit_of("peak.int8"), unit_of("HBM"), unit_of("capacity.HBM"), unit_of("mfu")
-    ('FLOPs/s', 'bytes/s', 'bytes', None)
+    >>> unit_of("peak.int8"), unit_of("HBM"), unit_of("capacity.HBM"), unit_of("ICI.latency"), unit_of("mfu")
+    ('FLOPs/s', 'bytes/s', 'bytes', 's', None)
     """
-    family = figure.partition(".")[0]
+    family, _, kind = figure.partition(".")
+    if kind == "latency":
+        return "s"
     return {"peak": "FLOPs/s", "capacity": "bytes", "clock": "1/s"}.get(family, "bytes/s" if family in LINKS else None)
 
 

@@ -122,6 +122,20 @@ def meshed(operation: Program, mesh: Mesh) -> tuple[Program, Mesh]:
     return replace(operation, mesh=tuple(own.values())), own
 
 
+def wired_otherwise(operation: Program, points: Iterable[Mapping[str, Fraction]]) -> dict[str, int]:
+    """The axes without a number to which every set of sizes gives one and the same, of chips that are wired otherwise than
+    any number of them is, as eight that close to no ring: they have that number."""
+    sets, found = tuple(points), dict[str, int]()
+    for axis in (axis for axis in operation.mesh if axis.chips is None):
+        numbers = {point.get(axis.name) for point in sets}
+        number = numbers.pop() if len(numbers) == 1 else None
+        if number is None or number.denominator != 1 or not 1 <= number <= LARGEST_MESH_AXIS:
+            continue
+        if number % 2 or axis.numbered(int(number)).wiring != axis.wiring:
+            found[axis.name] = int(number)
+    return found
+
+
 def _require_distinct(operation: Program, mesh: Mesh) -> None:
     """No axis reads as several others, and none without a number is called as a size is."""
     for name, axis in mesh.items():

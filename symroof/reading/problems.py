@@ -34,8 +34,8 @@ from symroof.reading.inquiries import (
     shared,
 )
 from symroof.reading.languages import language_of
-from symroof.reading.meshes import axes_of, meshed, read_mesh
-from symroof.reading.operation_keys import dtype_of, operation_of
+from symroof.reading.meshes import axes_of, meshed, read_mesh, wired_otherwise
+from symroof.reading.operation_keys import dtype_of, operation_of, told_of
 from symroof.reading.scope import Scope
 from symroof.reading.tensors import COMMENT
 from symroof.reading.toml import contents, flatten, read_table, table, text, texts, unfit
@@ -68,6 +68,13 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
     named = operation  # what questions can speak of: the times of axes, or of the switch that they are on
     if operation.axes:
         named = wired(operation, hardware, text(options, "link") or "")
+        points = told_of(options).points
+        numbers = wired_otherwise(named, points)
+        if numbered := {name: replace(mesh[name], chips=n) for name, n in numbers.items()}:
+            operation, mesh = meshed(operation_of(options), {**said, **numbered})
+            left = ({n: v for n, v in own.items() if n not in numbered} for own in points)
+            options = {**options, "at": [own for own in left if own]}
+            named = wired(operation, hardware, text(options, "link") or "") if operation.axes else operation
     axes = open_axes(mesh)
     sizes = (*operation.dimensions, *axes)
     if options.get("missing"):
