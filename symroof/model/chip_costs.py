@@ -22,7 +22,7 @@ from symroof.model.program import Program
 from symroof.model.sliding import require_whole_places
 from symroof.model.stages import require_stages, turns_on_a_chip
 from symroof.model.statement_costs import contraction, elementwise
-from symroof.model.trees import TREE, shares_on_tree
+from symroof.model.trees import TREE, shares_on_tree, together
 from symroof.symbols import rational
 
 
@@ -156,7 +156,8 @@ def shares(collective: str, axes: Iterable[MeshAxis]) -> Iterator[tuple[str, Exp
         return
     chips, ways = Mul(*(axis.size for axis in axes)), sum(axis.ways for axis in axes)
     if axes[0].levels:
-        yield from ((link, rational(share)) for link, share in shares_on_tree(collective, axes[0].levels))
+        levels = together(axis.levels for axis in reversed(axes))  # the axis named last is innermost
+        yield from ((link, rational(share)) for link, share in shares_on_tree(collective, levels))
     elif collective in HANDED:
         yield resources_of(axes[0], collective)[0], Integer(1)
     elif axes[0].wiring == "switch":

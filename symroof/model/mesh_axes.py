@@ -49,8 +49,8 @@ class MeshAxis(Frozen):
 
     ``origin`` is where its wiring is known from, once it has one: ``said``, a switched ``network``, an ``open`` axis, a
     ``pair`` of chips, or the ``chip``, where multiples of ``closing`` close to a ring. ``said`` stays what the user wrote.
-    ``speed`` is the bandwidth of its link, in bytes/s, where a figure says it. An axis over a tree of switches has
-    ``levels``, whose text its link is.
+    ``speed`` is the bandwidth of its link, in bytes/s, where a figure says it. An axis over a ``tree`` of switches,
+    whose text its link is, has its ``levels`` there once the mesh is wired.
     """
 
     name: str
@@ -61,12 +61,13 @@ class MeshAxis(Frozen):
     closing: int | None = None
     said: str | None = None
     speed: Fraction | None = None
+    tree: tuple[Level, ...] = ()
     levels: tuple[Level, ...] = ()
 
     @property
     def links(self) -> tuple[str, ...]:
         """The figures of its links: of each level of a tree."""
-        return tuple(level.link for level in self.levels) or (str(self.link),)
+        return tuple(level.link for level in self.levels or self.tree) or (str(self.link),)
 
     @property
     def size(self) -> Expr:

@@ -91,7 +91,7 @@ def rates_of(
     if len(set(peaks.values())) < 2:
         peaks = dict.fromkeys(program.owners if program.vector else products, "peak")
     figures = {name: str(a.link) for a in program.mesh for name in (a.name, a.name + BACK, str(a.link))}
-    figures |= {name: name for a in program.mesh if a.levels for name in a.links}
+    figures |= {name: name for a in program.mesh if a.tree for name in a.links}
     links = tuple((name, figures[name]) for name in busy_links(program))
     if program.idle:
         still = all(cost.loads == () == cost.stores for cost in program.owners.values())

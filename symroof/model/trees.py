@@ -62,33 +62,51 @@ def spelled(levels: Iterable[Level]) -> str:
     return "/".join(map(str, levels))
 
 
-def filled(levels: Sequence[Level], chips: int | None) -> tuple[Level, ...]:
-    """The levels that so many chips take, from below, each with its degree; those above are empty.
+def filled(levels: Sequence[Level], chips: Sequence[int]) -> tuple[tuple[Level, ...], ...]:
+    """The levels that axes of so many chips take, the innermost first, each from below what the one before has left, with
+    their degrees there: 1 for those that others have, which what goes further up passes as well. Those above are empty.
 
-    >>> filled((Level("NVLink", 8), Level("leaf", 32), Level("spine")), 64)
-    (Level(link='NVLink', degree=8, taper=Fraction(1, 1), sharp=False), Level(link='leaf', degree=8, taper=Fraction(1, 1), sharp=False))
+    >>> tree = (Level("NVLink", 8), Level("leaf", 32), Level("spine"))
+    >>> [spelled(one) for one in filled(tree, (64, 8))]
+    ['NVLink(8)/leaf(8)', 'NVLink(1)/leaf(4)/spine(2)']
     """
-    found, left, shown = list[Level](), chips, spelled(levels)
-    if chips is None and any(level.degree is None for level in levels):
-        raise ModelError(f"{shown} has any number of chips", expected="a number of them, as in X=1024, or all degrees")
-    for level in levels:
-        if left == 1:
-            break
-        degree = level.degree if left is None else min(level.degree or left, left)
-        assert degree is not None, "without a number of chips all degrees are known"
-        if left is not None and left % degree:
-            cure = f"a multiple of {prod(one.degree or 1 for one in (*found, replace(level, degree=degree)))} chips"
+    found, rest, shown = list[tuple[Level, ...]](), list(levels), spelled(levels)
+    for number in chips:
+        own, left = [replace(level, degree=1) for level in levels[: len(levels) - len(rest)]], number
+        while left > 1 and rest:
+            degree = min(rest[0].degree or left, left)
+            if left % degree or (rest[0].degree or degree) % degree:
+                cure = f"a multiple of {prod(one.degree or 1 for one in own) * degree} chips"
+                joins = f"{rest[0].link} of {shown} joins {rest[0].degree}"
+                raise ModelError(f"{joins}, and {left} are to be joined there", expected=cure)
+            own.append(replace(rest[0], degree=degree))
+            left, over = left // degree, None if rest[0].degree is None else rest[0].degree // degree
+            rest[0] = replace(rest[0], degree=over)
+            rest = rest[1:] if over == 1 else rest
+        if left > 1:
             raise ModelError(
-                f"{level.link} of {shown} joins {degree}, and {left} are to be joined there", expected=cure
+                f"{shown} joins {prod(chips) // left} chips, and there are {prod(chips)}",
+                expected="fewer chips, or a last level without a number",
             )
-        found.append(replace(level, degree=degree))
-        left = None if left is None else left // degree
-    if left not in (None, 1):
-        raise ModelError(
-            f"{shown} joins {(chips or 0) // (left or 1)} chips, and there are {chips}",
-            expected="fewer chips, or a last level without a number",
-        )
+        found.append(tuple(own))
     return tuple(found)
+
+
+def chips_of(levels: Sequence[Level]) -> int:
+    """The chips of a full tree. Raises :class:`ModelError` where a level has no degree."""
+    if any(level.degree is None for level in levels):
+        shown = f"{spelled(levels)} has any number of chips"
+        raise ModelError(shown, expected="a number of them, as in X=1024, or all degrees")
+    return prod(level.degree or 1 for level in levels)
+
+
+def together(parts: Iterable[Sequence[Level]]) -> tuple[Level, ...]:
+    """The levels of axes on one tree, the innermost first, as those of one axis: what they have of one level is joined."""
+    found: dict[str, Level] = {}
+    for level in (level for part in parts for level in part):
+        before = found.get(level.link)
+        found[level.link] = replace(level, degree=(before.degree or 1 if before else 1) * (level.degree or 1))
+    return tuple(found.values())
 
 
 def ports(levels: Sequence[Level]) -> Iterator[Port]:
@@ -111,6 +129,8 @@ def shares_on_tree(collective: str, levels: Sequence[Level]) -> Iterator[tuple[s
     whole = prod(level.degree or 1 for level in levels)
     for port in ports(levels):
         outside = 1 - Fraction(port.below, port.top)
+        if outside == 0:  # all of a network are below one child
+            continue
         match collective:
             case "all-gather" | "reduce-scatter":
                 share = outside / port.below

@@ -12,7 +12,7 @@ from symroof.model.hardware import Accelerator, Known
 from symroof.model.mesh_axes import BACK, NETWORKS, NODE, MeshAxis
 from symroof.model.program import Program
 from symroof.model.statement_costs import busy_links
-from symroof.model.trees import TREE
+from symroof.model.trees import TREE, filled
 
 
 def is_network(link: str) -> bool:
@@ -50,6 +50,7 @@ def wired_axes(axes: Iterable[MeshAxis], link: str, chip: Accelerator | None) ->
     where one link is a switch and something else."""
     known = tuple(axis.wired(link, chip.closing if chip else None) for axis in axes)
     figures = {} if chip is None else chip.figures
+    known = _on_trees(known)
     known = tuple(replace(a, speed=_speed(a, figures)) for a in known)
     _require_one_wiring(known)
     _require_node(known, chip)
@@ -59,6 +60,16 @@ def wired_axes(axes: Iterable[MeshAxis], link: str, chip: Accelerator | None) ->
     return known
 
 
+def _on_trees(axes: tuple[MeshAxis, ...]) -> tuple[MeshAxis, ...]:
+    """The axes with the levels that they have: of one tree the axis that is named last fills it from below."""
+    found = {axis.name: axis for axis in axes}
+    for link in dict.fromkeys(axis.link for axis in axes if axis.tree):
+        mine = [axis for axis in axes if axis.link == link][::-1]
+        taken = filled(mine[0].tree, [axis.chips or 1 for axis in mine])
+        found |= {axis.name: replace(axis, levels=levels) for axis, levels in zip(mine, taken, strict=True)}
+    return tuple(found.values())
+
+
 def _speed(axis: MeshAxis, figures: Mapping[str, Known]) -> Fraction | None:
     """The bandwidth of the link of an axis; of a tree that of its slowest level."""
     known = [figures[link].value for link in axis.links if link in figures]
@@ -66,14 +77,15 @@ def _speed(axis: MeshAxis, figures: Mapping[str, Known]) -> Fraction | None:
 
 
 def _require_one_wiring(axes: tuple[MeshAxis, ...]) -> None:
-    """A link joins its chips by a switch, or by cables between neighbours; the levels of a tree are those of one axis."""
-    for tree in (axis for axis in axes if axis.levels):
+    """A link joins its chips by a switch, or by cables between neighbours; the levels of a tree are those of no other."""
+    for tree in (axis for axis in axes if axis.tree):
+        every = [level.link for level in tree.tree]
         for axis in axes:
-            shared = next((link for link in axis.links if link in tree.links), None)
-            if axis is not tree and axis.chips != 1 and shared is not None:
+            shared = next((link for link in axis.links if link in every), None)
+            if axis.link != tree.link and axis.chips != 1 and shared is not None:
                 raise ModelError(
                     f"{axis.name} is on {shared}, which is a level of the tree of {tree.name}",
-                    expected=f"one axis for the tree, or another link for {axis.name}",
+                    expected=f"{axis.name} on that tree, or on another link",
                 )
     for link in dict.fromkeys(axis.link for axis in axes):
         switched = [axis for axis in axes if axis.link == link and axis.wiring == "switch"]
@@ -88,7 +100,7 @@ def _require_one_wiring(axes: tuple[MeshAxis, ...]) -> None:
 
 def _require_node(axes: Iterable[MeshAxis], chip: Accelerator | None) -> None:
     """A level of a tree joins no more chips than a node has. Raises :class:`ModelError` where it does."""
-    levels = (level for axis in axes for level in axis.levels if level.link == NODE)
+    levels = (level for axis in axes for level in axis.tree if level.link == NODE)
     most = chip.domain.value if chip is not None and chip.domain is not None else None
     for level in levels:
         if chip is not None and most is not None and (level.degree or 1) > most:

@@ -22,7 +22,7 @@ from symroof.proof.microbatches import in_flight
 from symroof.proof.moves import Moved, Part, Planned
 from symroof.proof.plan import SIZES, Chips
 from symroof.proof.polynomials import ONE, Poly, Rat
-from symroof.proof.routes import shares_of_levels
+from symroof.proof.routes import merged, shares_of_levels
 from symroof.proof.running import STOCKS, ZERO, Run
 from symroof.proof.script import Script
 from symroof.proof.step import Check, Step
@@ -120,7 +120,7 @@ class Meshed(Frozen):
         axes = [axis for axis in map(self.axis, moved.axes) if axis.chips != 1]
         chips, collective = self.chips((axis.name for axis in axes), exact), moved.collective
         if axes and axes[0].levels:
-            yield from shares_of_levels(collective, axes[0].levels)
+            yield from shares_of_levels(collective, merged([a.levels for a in self.mesh if a in axes]))
         elif collective in ("send", "send back") and axes:
             _require_played(collective, axes[0], 1)
             yield self.resource(axes[0], collective), Rat(ONE)

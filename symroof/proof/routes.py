@@ -60,7 +60,8 @@ class Wires:
         found = {}
         for i, (link, _, taper, _) in enumerate(self.levels):
             most = max((load for (level, *_), load in self.load.items() if level == i), default=0)
-            found[link] = Fraction(most, parts) * taper / self.below[i]
+            if most:
+                found[link] = Fraction(most, parts) * taper / self.below[i]
         return found
 
 
@@ -121,12 +122,23 @@ def _added_up(wires: Wires) -> None:
         if not wires.levels[start][3]:
             continue
         each = wires.chips // wires.below[start]  # chips below this network share out the message
-        for i in range(start, end):
+        for i in (i for i in range(start, end) if wires.below[i] < wires.below[end]):
             for child in range(wires.chips // wires.below[i]):
                 inside = range(child * wires.below[i], (child + 1) * wires.below[i])
                 sums = {chip % wires.below[start] for chip in inside}  # chips of one place have one sum
                 for way in ("out", "in"):
                     wires.load[i, child, way] += each * len(sums)
+
+
+def merged(parts: Sequence[Sequence[Level]]) -> tuple[Level, ...]:
+    """What axes have of a tree, the outermost first, from the chips up: one level where both have some of it."""
+    every = [level for levels in reversed(parts) for level in levels]
+    names = list(dict.fromkeys(link for link, *_ in every))
+    return tuple(
+        (name, prod(degree for link, degree, *_ in every if link == name), taper, adds)
+        for name in names
+        for taper, adds in {(taper, adds) for link, _, taper, adds in every if link == name}
+    )
 
 
 def shares_of_levels(collective: str, levels: tuple[Level, ...]) -> Iterator[tuple[str, Rat]]:
@@ -147,6 +159,8 @@ def _by_shape(collective: str, levels: tuple[Level, ...]) -> dict[str, Fraction]
         for i in range(start, end):
             link, _, taper, adds = levels[i]
             n, m = wires.below[i], wires.below[end]
+            if n == m:
+                continue
             way = Fraction(m - n, m * n)
             if collective == "all-reduce":
                 way = Fraction(1, n) if adds else 2 * way

@@ -16,14 +16,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from math import prod
 from typing import Any
 
 from symroof.errors import ReadingError, about, suggestion
 from symroof.model.mesh import require_axes
 from symroof.model.mesh_axes import NETWORKS, WIRINGS, Mesh, MeshAxis
 from symroof.model.program import Program
-from symroof.model.trees import TREE, Level, filled, require_levels, spelled
+from symroof.model.trees import TREE, Level, chips_of, require_levels, spelled
 from symroof.reading.catalogue import shipped
 from symroof.reading.scope import split_word
 
@@ -186,14 +185,14 @@ def _on_tree(name: str, chips: int | None, written: str) -> MeshAxis:
     """An axis over the levels of a tree.
 
     >>> axis = _on_tree("X", 64, "NVLink(8)/leaf(32)/spine taper 2")
-    >>> axis.chips, axis.link, [level.degree for level in axis.levels]
-    (64, 'NVLink(8)/leaf(32)/spine taper 2', [8, 8])
+    >>> axis.chips, axis.link, [level.degree for level in axis.tree]
+    (64, 'NVLink(8)/leaf(32)/spine taper 2', [8, 32, None])
     """
     levels = tuple(_level(name, part.strip()) for part in written.split("/"))
     with about(f"mesh: {name}: "):
         require_levels(levels)
-        known = filled(levels, chips)
-    return MeshAxis(name, prod(level.degree or 1 for level in known), TREE, spelled(levels), levels=known)
+        number = chips_of(levels) if chips is None else chips
+    return MeshAxis(name, number, TREE, spelled(levels), tree=levels)
 
 
 def _level(name: str, written: str) -> Level:

@@ -156,7 +156,7 @@ def _rewired(counted: Counted) -> Worlds:
     program = counted.program
     resources = [resources_of(axis)[0] for axis in program.mesh]
     for axis, own in zip(program.mesh, resources, strict=True):
-        if axis.levels:
+        if axis.tree:
             continue
         for wiring in WIRINGS:
             other = replace(axis, wiring=wiring, origin=None)

@@ -117,7 +117,7 @@ class Mesh:
 
     def level(self, step: Step) -> str:
         """The level of a tree through which goes what a step says."""
-        levels = (link for axis in self.program.mesh if axis.levels for link in axis.links)
+        levels = (link for axis in self.program.mesh if axis.tree for link in axis.links)
         return next((link for link in levels if step.left == Name(sent_over(link, about(step)))), "")
 
     def over(self, resource: str) -> tuple[Said, ...]:
