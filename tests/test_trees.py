@@ -348,5 +348,8 @@ def test_a_level_that_drops_what_goes_on_is_a_wrong_claim():
         "sent(leaf) = 2*2*B*F*7/8": "wrong",
         "sent(spine) = 2*2*B*F*3/4/8": "holds",
     }
-    assert [one.verdict for one in sr.verify({**problem, "claims": [*claims]}).judgements] == [*claims.values()]
-    assert trees.TREE == "tree"
+    report = sr.verify({**problem, "claims": [*claims]})
+    assert [one.verdict for one in report.judgements] == [*claims.values()]
+    assert "right if nothing went on through leaf to the levels above" in report.to_text()
+    own = sr.verify({**problem, "claims": ["sent(leaf) = 2*2*B*F"]})
+    assert "a chip sends what the others lack" in own.to_text()

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sympy import Expr, Integer, Mul
+from sympy import Expr, Integer, Mul, Rational
 
 from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import T_COMMS, T_MATH
@@ -25,6 +25,7 @@ from symroof.model.program import Program
 from symroof.model.resources import time_name
 from symroof.model.stages import BUBBLE, SCHEDULES, pipeline_of
 from symroof.model.statement_costs import amounts, sent_over
+from symroof.model.trees import Port, ports, together
 from symroof.verification.context import Context
 from symroof.verification.worlds import Amounts, Counted, Worlds, of_programs
 
@@ -75,6 +76,9 @@ def exchanged(counted: Counted) -> Worlds:
         yield {"how": "own"}, _more(counted, ((s, _with_own(s, program) - s.amount) for s in here))
         parts = ((s, s.amount / _chips(program, s.move.axes) - s.amount) for s in here)
         yield {"how": "part"}, _more(counted, parts)
+        levels = [(s, port) for s in here if (port := _port(s, program)) is not None]
+        if levels and not all(port.level.sharp for _, port in levels):
+            yield {"how": "level", "names": (Name(resource),)}, _more(counted, ((s, _alone(s, p)) for s, p in levels))
         apart = dict.fromkeys(axis for s in here for axis in s.move.apart)
         whole = ((s, s.amount * (_chips(program, s.move.apart) - 1)) for s in here)
         yield {"how": "apart", "names": tuple(map(Name, apart))}, _more(counted, whole)
@@ -180,9 +184,24 @@ def _chips(program: Program, axes: Iterable[str]) -> Expr:
 
 def _with_own(sent: _Sent, program: Program) -> Expr:
     """What is sent if a chip's own part is sent as well: N for N - 1."""
+    if (port := _port(sent, program)) is not None:
+        return sent.amount * Rational(port.top, port.top - port.below)
     chips = _chips(program, sent.move.axes)
     ring = sent.move.collective == "all-to-all" and sent.resource in sent.move.axes
     return sent.amount if ring else sent.amount * chips / (chips - 1)
+
+
+def _port(sent: _Sent, program: Program) -> Port | None:
+    """The port of a level of a tree that an exchange goes through."""
+    axes = [axis for axis in program.mesh if axis.name in sent.move.axes and axis.levels]
+    every = ports(together(axis.levels for axis in reversed(axes)))
+    return next((port for port in every if port.level.link == sent.resource), None)
+
+
+def _alone(sent: _Sent, port: Port) -> Expr:
+    """How much more a level would send if nothing went on to those above it: (d - 1)/d of a level of d."""
+    degree = port.level.degree or 1
+    return sent.amount * (Rational(degree - 1, degree) / (1 - Rational(port.below, port.top)) - 1)
 
 
 def _as(sent: _Sent, collective: str, program: Program) -> Expr:
