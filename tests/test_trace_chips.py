@@ -279,6 +279,141 @@ def test_the_layer_that_the_documentation_shows():
     assert f"```text\n{written(module.mlp, types).rstrip()}\n```" in (place / "docs" / "trace.md").read_text("utf-8")
 
 
+ONE = {"x": 4}
+
+
+def test_what_one_step_leaves_another_takes_as_it_says():
+    """Between two steps on chips stands the exchange that their specs ask for, on a mesh of one axis as well."""
+
+    def experts_of(x, W):
+        a = on_chips(P(None, "x", None), out_specs=P(None, "x", None), sizes=ONE)(jnp.tanh)(x)
+        product = on_chips(P("x", None, None), P("x", None, None), out_specs=P("x", None, None), sizes=ONE)
+        return product(lambda x, W: jnp.einsum("ecd,edf->ecf", x, W))(a, W)
+
+    program = read_program(written(experts_of, {"x": "fp32[E, C, D]", "W": "weight fp32[E, D, F]"}))
+    assert exchanges(program, {"E": 16, "C": 24, "D": 32, "F": 40}) == [("all-to-all", ("X",), 16 * 24 * 32 * 4)]
+
+    def rows(x, W):
+        h = on_chips(P(), P(None, "x"), out_specs=P(None, "x"), sizes=ONE)(lambda x, W: x @ W)(x, W)
+        return on_chips(P("x", None), out_specs=P("x", None), sizes=ONE)(lambda h: h * h)(h)
+
+    program = read_program(written(rows, {"x": "fp32[B, D]", "W": "weight fp32[D, F]"}))
+    assert exchanges(program, {"B": 8, "D": 4, "F": 12}) == [("all-to-all", ("X",), 8 * 12 * 4)]
+
+
+def test_what_leaves_chips_otherwise_than_it_says_is_refused():
+    for spec in (P(None, "x"), P()):
+        run = on_chips(P(), spec, out_specs=P("x", None), sizes=ONE)(lambda x, W: x @ W)
+        assert "a result is split otherwise than out_specs says" in refused_quietly(run)
+        behind = lambda x, W, run=run: run(x, W) * 2  # noqa: E731
+        assert "a result is split otherwise than out_specs says" in refused_quietly(behind)
+
+
+def refused_quietly(function, types=None):
+    with pytest.raises(TracingError) as caught:
+        written(function, types or {"x": "fp32[B, D]", "W": "fp32[D, F]"})
+    return str(caught.value)
+
+
+def test_maxima_of_partial_sums_groups_and_untiled_scatters_are_refused():
+    assert "pmax of partial sums" in refused_quietly(
+        on_chips(P("x", "y"), P("y", None), out_specs=P("x"))(lambda x, W: jax.lax.pmax(x @ W, "y"))
+    )
+    groups = partial(jax.lax.psum, axis_name="y", axis_index_groups=[[0, 1], [2, 3]])
+    mesh = jax.sharding.AbstractMesh(tuple(MESH.values()), tuple(MESH))
+    run = jax.shard_map(
+        lambda x, W: groups(x @ W),
+        mesh=mesh,
+        in_specs=(P(None, "y"), P("y", None)),
+        out_specs=P(None, None),
+        check_vma=False,
+    )
+    assert "psum in groups of chips" in refused_quietly(run)
+    untiled = on_chips(P(None, "y"), P("y", None, None), out_specs=P(None, "y"))(
+        lambda x, W: jax.lax.psum_scatter(jnp.einsum("bd,dnf->bnf", x, W), "y", scatter_dimension=1)
+    )
+    assert "tiled=True" in refused_quietly(untiled, {"x": "fp32[B, D]", "W": "weight fp32[D, 4, F]"})
+    one = on_chips(P("y", None, None), P("y", None, None), out_specs=P("y", None, None))(
+        lambda x, W: (x[0] @ W[0])[None]
+    )
+    assert "one place of what is split" in refused_quietly(one, {"x": "fp32[4, B, D]", "W": "weight fp32[4, D, F]"})
+
+
+COMMON = {
+    "data parallel": (on_chips, (P("x", None), P(), P()), P("x", None), lambda x, W, V: jax.nn.relu(x @ W) @ V, {"x": "fp32[B, D]", "W": "weight fp32[D, F]", "V": "weight fp32[F, D]"}),
+    "a bias": (on_chips, (P("x", None), P(None, "y"), P("y")), P("x", "y"), lambda x, W, V: jnp.tanh(x @ W + V), {"x": "fp32[B, D]", "W": "weight fp32[D, F]", "V": "weight fp32[F]"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMMON)
+def test_gradients_of_all_arguments(name):
+    """Where a function varies over some axes of the mesh alone, and where JAX sees partial sums otherwise before it adds them."""
+    make, ins, out, body, types = COMMON[name]
+    run = make(*ins, out_specs=out)(body)
+
+    def step(x, W, V):
+        return jax.grad(lambda *all: (run(*all) ** 2).sum(), argnums=(0, 1, 2))(x, W, V)
+
+    program = read_program(written(step, types))
+    made = sorted(
+        kind[0]
+        for kind, _ in own.collectives(
+            jax.make_jaxpr(step)(
+                *(jax.ShapeDtypeStruct((24,) * (t.count(",") + 1), "float32") for t in types.values())
+            ).jaxpr
+        )
+    )
+    assert sorted(kind for kind, *_ in exchanges(program, dict.fromkeys(program.sizes, 24))) == made
+
+
+LINEAR = {
+    "a mean": (lambda x, t: jax.lax.pmean(jnp.mean((x - t) ** 2), ("x", "y")), P("x", "y"), P(), 4),
+    "rows that stay": (
+        lambda x, t: x - jax.lax.pmax(x.max(-1, keepdims=True), "y") + t,
+        P("x", "y"),
+        P("x", "y"),
+        4 * 12,
+    ),
+    "half of it": (lambda x, t: jax.lax.psum(0.5 * jnp.sum(x * t, 1), "y"), P("x", "y"), P("x"), 4 * 12),
+    "the norm of all": (
+        lambda x, t: x * t * jax.lax.rsqrt(jax.lax.psum(jnp.sum(x * x), ("x", "y"))),
+        P("x", "y"),
+        P("x", "y"),
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_what_is_linear_may_stand_between_partial_sums_and_their_sum(name):
+    body, ins, out, message_ = LINEAR[name]
+    program = read_program(written(on_chips(ins, ins, out_specs=out)(body), {"x": "fp32[B, D]", "t": "fp32[B, D]"}))
+    assert [size for *_, size in exchanges(program, {"B": 24, "D": 48})] == [message_]
+
+
+def test_heads_and_tokens_of_what_is_split():
+    heads = on_chips(P("x"), P(None, "y"), out_specs=P("x", None, "y", None))(
+        lambda x, W: (x @ W).reshape(*x.shape[:2], -1, 16) * 2
+    )
+    text = written(heads, {"x": "bf16[B, T, D]", "W": "weight bf16[D, N*16]"})
+    assert "where S = N*16" in text
+    assert "-> bf16[B_X, T, N_Y, 16]" in text
+    tokens = on_chips(P("x"), P(None, "y"), out_specs=P("x", "y"))(lambda x, W: x.reshape(-1, x.shape[-1]) @ W)
+    assert "where S = B*T" in written(tokens, {"x": "fp32[B, T, D]", "W": "weight fp32[D, F]"})
+
+
+def test_axes_that_share_a_capital_have_others():
+    run = on_chips(P("xy", None), P(None, "x"), out_specs=P("xy", "x"), sizes={"xy": 2, "x": 4})(lambda x, W: x @ W)
+    assert read_program(written(run, {"x": "fp32[B, D]", "W": "fp32[D, F]"})).axes == ("X", "Z")
+
+
+def test_partial_sums_that_are_used_twice_are_added_up_once():
+    run = on_chips(P(None, "y"), P("y", None), out_specs=(P(None, None),) * 2)(
+        lambda x, W: (lambda t: (jax.lax.psum(t, "y"), jax.lax.psum(t, "y") * 2))(x @ W)
+    )
+    assert written(run, {"x": "fp32[B, D]", "W": "fp32[D, F]"}).count("x * W") == 1
+
+
 def test_subscripts_and_specs_agree_or_are_told():
     split = {"x": "fp64[B_X, D]", "W1": "weight fp64[D, F_Y]", "W2": "weight fp64[F_Y, D]"}
     said = written(tensor_parallel(), split, mesh="X = 2, Y = 4 on ICI")

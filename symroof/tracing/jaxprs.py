@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from symroof.tracing.sharded import Part, Sharded
+from symroof.tracing.sharded import Left, Part, Sharded, placed
 from symroof.tracing.traced import (
     Again,
     Arguments,
@@ -92,7 +92,7 @@ class _Reader:
         self.mesh: dict[str, int] = {}
         self.taken: dict[int, tuple[tuple[str, ...], ...]] = {}
         self.arguments: set[int] = set()
-        self.kept: dict[int, Part] = {}  # what chips hand on to the way back
+        self.left: dict[int, Left] = {}  # what chips hand on to those that take it just so
         self.code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
 
     def trace(self, jaxprs: Sequence[Any], names: Sequence[str], dtypes: Mapping[str, str]) -> Trace:
@@ -105,8 +105,15 @@ class _Reader:
             known[id(each[0])] = Constant()
         body = tuple(self._equations(jaxprs, known, ()))
         results = tuple(self._value(each, known) for each in zip(*(jaxpr.outvars for jaxpr in jaxprs), strict=True))
+        self._require_known(results)
         made = tuple(one for one in results if isinstance(one, Array))
         return Trace(arguments, lived(body, {one.key for one in made}), made, self.mesh, self.taken)
+
+    def _require_known(self, values: Sequence[Array | Constant]) -> None:
+        """What left chips otherwise than it says is taken by chips alone, just so."""
+        for one in values:
+            if isinstance(one, Array) and (left := self.left.get(one.key)) is not None:
+                raise TracingError(left.problem, expected=left.expected)
 
     def _new(self, each: Sequence[Any], known: dict[int, Array | Constant]) -> Array:
         if len({len(var.aval.shape) for var in each}) > 1:
@@ -137,6 +144,8 @@ class _Reader:
                 raise self._differs(first, around)
             operands = tuple(self._value(vs, known) for vs in zip(*(one.invars for one in each), strict=True))
             inner = next((key for key in CALLS if key in first.params), None)
+            if not (inner is not None and name in CALLED | REMADE) and name != "shard_map":
+                self._require_known(operands)
             if inner is not None and name in CALLED | REMADE:
                 bodies = [getattr(one.params[inner], "jaxpr", one.params[inner]) for one in each]
                 own = self._bound(bodies, operands)
@@ -182,8 +191,10 @@ class _Reader:
             if isinstance(operand, Constant):
                 own[id(var)] = operand
                 continue
-            if operand.key in self.kept and chips.is_kept(spec):
-                own[id(var)] = self.kept[operand.key]
+            if (left := self.left.get(operand.key)) is not None:
+                if left.spec != placed(spec, len(operand.shape)):
+                    raise TracingError(left.problem, expected=left.expected)
+                own[id(var)] = left.part
                 continue
             part, split = chips.entering(operand, spec, frames)
             own[id(var)] = part
@@ -192,10 +203,12 @@ class _Reader:
             yield split
         yield from self._on_chips(bodies, own, frames, chips)
         for var, inner, spec in zip(each[0].outvars, bodies[0].outvars, first["out_specs"], strict=True):
-            left = self._part(inner, own)
-            known[id(var)] = result = chips.leaving(left, spec, where)
-            if isinstance(left, Part) and isinstance(result, Array):
-                self.kept[result.key] = left
+            result = chips.leaving(self._part(inner, own), spec, where)
+            if isinstance(result, Left):
+                array = Array(next(self.keys), result.part.array.shape, result.part.array.dtype)
+                self.left[array.key] = result
+                result = array
+            known[id(var)] = result
 
     def _part(self, var: Any, own: Mapping[int, Part | Constant]) -> Part | Constant:
         return Constant() if hasattr(var, "val") else own[id(var)]

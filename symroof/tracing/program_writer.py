@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, count
+from string import ascii_uppercase
 
 from symroof.model.dtype import dtype
 from symroof.model.functions import FUNCTIONS
@@ -65,7 +66,8 @@ class Writer(EquationWriter):
         sizes = set(chain(self.sizes.given[0], *(labels for _, labels in self.declared.values())))
         for name in trace.mesh:
             taken, own = {*self.axes.values()}, name.upper()
-            letters = (own,) if len(own) == 1 else [x for x in f"{own}XYZUVWMNPQR" if x.isalpha() and x not in sizes]
+            others = [x for x in f"{own}{ascii_uppercase[::-1]}" if x.isalpha() and x not in sizes]
+            letters = [*([own] if len(own) == 1 else []), *others, *ascii_uppercase]
             self.axes[name] = next(letter for letter in letters if letter not in taken)
         if trace.mesh and not self.mesh:
             long = [name for name in trace.mesh if len(name) > 1]
@@ -103,7 +105,7 @@ class Writer(EquationWriter):
         """The sizes that others define, as far as something has them."""
         found: list[str] = []
         for name, formula in reversed(self.sizes.where.items()):
-            if re.search(rf"\b{name}\b", "\n".join((text, *found))):
+            if re.search(rf"(?<![^\W_]){name}(?![^\W_])", "\n".join((text, *found))):
                 found.insert(0, f"where {name} = {spelled_size(formula)}")
         return found
 

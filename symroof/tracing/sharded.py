@@ -23,18 +23,31 @@ Places = tuple[Axes | None, ...]
 ADDED = ("psum", "psum2", "psum_invariant", "pmax", "pmin")
 SCATTERED = ("reduce_scatter", "psum_scatter")
 GATHERED = ("all_gather", "all_gather_invariant")
-UNTOUCHED = ("pvary", "pbroadcast")
+UNTOUCHED = ("pvary", "pbroadcast", "stop_gradient", "copy", "optimization_barrier", "name")
+# What may be done to partial sums before they are added up: the sum of what comes out is the same of their sum.
+VIEWS = ("transpose", "reshape", "broadcast_in_dim", "squeeze", "expand_dims")
+MULTIPLES = ("mul", "div", "neg")
 REDUCTIONS = {"reduce_sum": "psum", "reduce_max": "pmax", "reduce_min": "pmin"}
 
 
 class Part(Frozen):
     """The whole of what every chip has a part of, and the axes that split it. What is ``partial`` over axes is not there yet:
-    ``waiting`` is what makes it, and how that is turned, which is said where it is added up."""
+    ``waiting`` is what makes it, and what is done to it since, which is said where it is added up."""
 
     array: Array
     axes: Places
     partial: frozenset[str] = frozenset()
     waiting: tuple[Equation, ...] = ()
+
+
+class Left(Frozen):
+    """What leaves the chips and stands otherwise outside: each chip's part behind those of the others. Chips that take it
+    just so have their parts again, as JAX hands on what the way back needs; all else is refused with the ``error``."""
+
+    part: Part
+    spec: tuple[Axes, ...]
+    problem: str
+    expected: str
 
 
 Known = Part | Constant
@@ -47,6 +60,8 @@ class Sharded:
         self, sizes: Mapping[str, int], new: Callable[[tuple[Numbers, ...], str], Array], *, back: bool = False
     ) -> None:
         self.sizes, self.new, self.back = sizes, new, back
+        self.said: dict[int, tuple[Axes, ...]] = {}  # partial sums that are added up already, and how they are split
+        self.yielded: set[int] = set()
 
     def entering(self, array: Array, spec: Any, frames: tuple[Frame, ...]) -> tuple[Part, Equation]:
         """An operand as the chips take it, and the equation that splits it so."""
@@ -54,25 +69,16 @@ class Sharded:
         part = Part(self.new(array.shape, array.dtype), axes)
         return part, Equation("sharding_constraint", (array,), (part.array,), {"axes": axes}, frames)
 
-    def is_kept(self, spec: Any) -> bool:
-        """Whether a result has one part for each chip, behind one another: so JAX hands on what the way back needs."""
-        parts = placed(spec, 1)
-        return parts[0] == tuple(self.sizes) and not any(parts[1:])
-
-    def leaving(self, part: Known, spec: Any, where: str) -> Array | Constant:
-        """What a result is outside; what is kept for the way back is what it is on the chips."""
+    def leaving(self, part: Known, spec: Any, where: str) -> Array | Constant | Left:
+        """What a result is outside."""
         if isinstance(part, Constant):
             return part
-        if self.is_kept(spec) and not part.partial:
-            return part.array
-        wanted = placed(spec, len(part.array.shape))
         if part.partial:
             raise TracingError(f"{where}: a result is a partial sum over {_said(part.partial)}", expected="a psum")
-        if tuple(axes or () for axes in part.axes) != wanted:
-            raise TracingError(
-                f"{where}: a result is split otherwise than out_specs says", expected=f"P{_spec(part.axes)}"
-            )
-        return part.array
+        wanted = placed(spec, len(part.array.shape))
+        if tuple(axes or () for axes in part.axes) == wanted:
+            return part.array
+        return Left(part, wanted, f"{where}: a result is split otherwise than out_specs says", f"P{_spec(part.axes)}")
 
     def read(
         self, equation: Equation, operands: Sequence[Known], shapes: Sequence[tuple[Numbers, ...]], where: str
@@ -86,30 +92,29 @@ class Sharded:
             yield tuple(operands)
             return
         self.made: list[Known] = []
+        if equation.params.get("axis_index_groups") is not None:
+            self._refuse(f"{name} in groups of chips", "axes of a mesh for them", where)
         if name in (*ADDED, *SCATTERED):
             split = {int(equation.params["scatter_dimension"]): _axes(equation)} if name in SCATTERED else {}
+            if name in SCATTERED and not equation.params.get("tiled"):
+                self._refuse("a psum_scatter of one place for each chip", "tiled=True", where)
             for operand in operands:
                 yield from self._added(equation, operand, split, where)
             yield tuple(self.made)
             return
-        if name == "transpose" and isinstance(first, Part) and first.partial:
-            turned = tuple(first.axes[i] for i in equation.params["permutation"])
-            array = self.new(tuple(first.array.shape[i] for i in equation.params["permutation"]), first.array.dtype)
-            then = replace(equation, operands=(first.array,), results=(array,))
-            yield (Part(array, turned, first.partial, (*first.waiting, then)),)
+        if (part := self._linear(equation, operands)) is not None:
+            yield (self._then(equation, part, operands, shapes[0], where),)
             return
         self._require_whole(operands, name, where)
         if isinstance(first, Part) and name in GATHERED:
             place, axes = int(equation.params["all_gather_dimension"]), _axes(equation)
             kept = tuple(x for x in first.axes[place] or () if x not in axes)
-            if not equation.params.get("tiled") or (first.axes[place] or ())[-len(axes) :] != axes:
-                self._refuse(f"{_said(axes)} does not split what is gathered", "tiled=True along what it splits", where)
+            self._require_tiled(equation, first, place, "gathered", where)
             yield from self._otherwise(equation, first, {place: kept})
         elif isinstance(first, Part) and name == "all_to_all":
             axes = _axes(equation)
             cut, joined = int(equation.params["split_axis"]), int(equation.params["concat_axis"])
-            if not equation.params.get("tiled") or (first.axes[joined] or ())[-len(axes) :] != axes:
-                self._refuse(f"{_said(axes)} does not split what is joined", "tiled=True along what it splits", where)
+            self._require_tiled(equation, first, joined, "joined", where)
             kept = tuple(x for x in first.axes[joined] or () if x not in axes)
             yield from self._otherwise(equation, first, {joined: kept, cut: (*(first.axes[cut] or ()), *axes)})
         else:
@@ -128,18 +133,56 @@ class Sharded:
                 "a sum, over all axes that split what is contracted",
                 where,
             )
-        made, *turned = part.waiting
+        made, *then = part.waiting
         wanted = REDUCTIONS.get(made.primitive, "psum")
-        if wanted != "psum" and wanted != equation.primitive:
-            self._refuse(f"{equation.primitive} of partial maxima", wanted, where)
+        added = "psum" if equation.primitive not in ("pmax", "pmin") else equation.primitive
+        if wanted != added:
+            self._refuse(f"{equation.primitive} of partial {'sums' if wanted == 'psum' else 'maxima'}", wanted, where)
         told = tuple((*(own or ()), *split.get(i, ())) for i, own in enumerate(part.axes))
-        before = told
-        for one in reversed(turned):
-            places = dict(zip(one.params["permutation"], before, strict=True))
-            before = tuple(places[i] for i in range(len(before)))
-        yield replace(made, params={**made.params, "split": before})
-        yield from turned
+        each = [told]
+        for one in reversed(then):
+            if split and one.primitive != "transpose":
+                self._refuse(f"{equation.primitive} of what is seen otherwise", "a psum_scatter before", where)
+            places = dict(zip(one.params.get("permutation", ()), each[-1], strict=bool(split)))
+            each.append(tuple(places[i] for i in range(len(places))) if split else tuple(one.params["before"]))
+        if self.said.setdefault(part.array.key, told) != told:
+            self._refuse("partial sums are added up in two ways", "one of them", where)
+        for one, own in zip(part.waiting, reversed(each), strict=True):
+            if one.results[0].key not in self.yielded:
+                self.yielded.add(one.results[0].key)
+                yield replace(one, params={**one.params, "split": own})
         self.made.append(Part(part.array, told))
+
+    def _linear(self, equation: Equation, operands: Sequence[Known]) -> Part | None:
+        """The partial sums, where the sum of what this makes of them is what it makes of their sum."""
+        parts = [operand for operand in operands if isinstance(operand, Part)]
+        if len(parts) != 1 or not parts[0].partial:
+            return None
+        maxima = parts[0].waiting[0].primitive in ("reduce_max", "reduce_min")
+        multiple = equation.primitive in MULTIPLES and not maxima
+        above = equation.primitive != "div" or operands[0] is parts[0]
+        return parts[0] if equation.primitive in VIEWS or (multiple and above) else None
+
+    def _then(
+        self, equation: Equation, part: Part, operands: Sequence[Known], shape: tuple[Numbers, ...], where: str
+    ) -> Part:
+        """Partial sums, once something linear was done to them."""
+        axes, _ = self._placed(equation, operands, [shape], where)
+        array = self.new(self._whole(shape, axes), equation.results[0].dtype)
+        whole = tuple(part.array if isinstance(operand, Part) else operand for operand in operands)
+        before = tuple(own or () for own in part.axes)
+        told = {**equation.params, "before": before}
+        return Part(
+            array, axes, part.partial, (*part.waiting, replace(equation, operands=whole, results=(array,), params=told))
+        )
+
+    def _require_tiled(self, equation: Equation, part: Part, place: int, done: str, where: str) -> None:
+        """What is gathered, or joined, is split by the axes that do it, and innermost by them."""
+        axes = _axes(equation)
+        if not equation.params.get("tiled"):
+            self._refuse(f"an {equation.primitive} makes a dimension of the chips", "tiled=True", where)
+        if (part.axes[place] or ())[-len(axes) :] != axes:
+            self._refuse(f"{_said(axes)} does not split what is {done}", "along what it splits", where)
 
     def _otherwise(self, equation: Equation, part: Part, changed: Mapping[int, Axes]) -> Iterator[Equation]:
         """The same tensor, split otherwise."""
@@ -152,8 +195,7 @@ class Sharded:
     def _computed(
         self, equation: Equation, operands: Sequence[Known], shapes: Sequence[tuple[Numbers, ...]], where: str
     ) -> Iterator[Equation]:
-        parts = [operand for operand in operands if isinstance(operand, Part)]
-        axes, partial = self._placed(equation, parts, shapes, where)
+        axes, partial = self._placed(equation, operands, shapes, where)
         used = [x for own in axes for x in own or ()]
         if len({*used}) < len(used):
             self._refuse(f"{_said(used)} would split two dimensions of a result", "an all_gather before", where)
@@ -168,9 +210,10 @@ class Sharded:
         self.made = [Part(array, axes, partial, (made,) if partial else ()) for array in results]
 
     def _placed(
-        self, equation: Equation, parts: Sequence[Part], shapes: Sequence[tuple[Numbers, ...]], where: str
+        self, equation: Equation, operands: Sequence[Known], shapes: Sequence[tuple[Numbers, ...]], where: str
     ) -> tuple[Places, frozenset[str]]:
         """The axes that split the results, and those over which they are partial."""
+        parts = [operand for operand in operands if isinstance(operand, Part)]
         name, first, params = equation.primitive, parts[0], equation.params
         match name:
             case "dot_general":
@@ -188,6 +231,8 @@ class Sharded:
             case "transpose":
                 return tuple(first.axes[i] for i in params["permutation"]), frozenset()
             case "squeeze":
+                if any(first.axes[i] for i in params["dimensions"]):
+                    self._refuse("one place of what is split", "more than one for each chip, or what is whole", where)
                 return tuple(x for i, x in enumerate(first.axes) if i not in params["dimensions"]), frozenset()
             case "expand_dims":
                 kept_axes = iter(first.axes)
@@ -195,8 +240,10 @@ class Sharded:
                 return tuple(() if i in params["dimensions"] else next(kept_axes) for i in range(rank)), frozenset()
             case "broadcast_in_dim":
                 found: list[Axes | None] = [None] * len(shapes[0])
+                own = equation.operands[0]
+                assert isinstance(own, Array)
                 for i, place in enumerate(params["broadcast_dimensions"]):
-                    found[int(place)] = first.axes[i]
+                    found[int(place)] = first.axes[i] if own.shape[i] == shapes[0][int(place)] else None
                 return tuple(found), frozenset()
             case "reshape":
                 return self._reshaped(equation, first, shapes[0], where), frozenset()
@@ -208,6 +255,12 @@ class Sharded:
                 along = int(params["dimension"])
                 if any(part.axes[along] for part in parts):
                     self._refuse("what is joined is split along it", "parts that are whole there", where)
+        arrays = [o for o, there in zip(equation.operands, operands, strict=True) if isinstance(there, Part)]
+        local = [o.shape for o in arrays if isinstance(o, Array)]
+        if any(part.axes for part in parts):  # a number goes with whatever is split
+            local = [shape for shape, part in zip(local, parts, strict=True) if part.axes]
+            parts = [part for part in parts if part.axes]
+        first = parts[0]
         if any(len(part.axes) != len(shape) for part in parts for shape in shapes):
             self._refuse(f"{name} on parts of arrays", "products, sums, functions, reductions and views", where)
         if name == "slice" or name == "split":
@@ -217,8 +270,9 @@ class Sharded:
             if cut:
                 self._refuse("a slice of what is split", "slices of what is whole", where)
         places: list[Axes | None] = []
-        for i in range(len(shapes[0])):
-            told = list(dict.fromkeys(part.axes[i] for part in parts if part.axes[i] is not None))
+        for i, size in enumerate(shapes[0]):
+            own_axes = (part.axes[i] for part, there in zip(parts, local, strict=True) if there[i] == size)
+            told = list(dict.fromkeys(axes for axes in own_axes if axes is not None))
             if len(told) > 1:
                 self._refuse("operands are split otherwise", "operands that are split alike", where)
             places.append(told[0] if told else None)
