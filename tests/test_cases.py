@@ -139,3 +139,57 @@ def test_claims_are_judged_where_what_is_known_holds():
     }
     report = sr.verify({**problem, "claims": list(claims)})
     assert [one.verdict for one in report.judgements] == list(claims.values())
+
+
+OUTSIDE = "input z: bf16[e, D]; weight W: bf16[D, F]; where e = min(B, G), B <= G; y = z * W -> bf16[e, F]"
+
+
+def test_no_number_is_put_in_outside_of_what_is_known(tmp_path):
+    """By whatever command: it would be the formula of the other case."""
+    said = "contradict B <= G"
+    at = "G=64,D=F=8192"
+    for refused in (
+        lambda: sr.derive(OUTSIDE, on="h100", at=f"B=640,{at}"),
+        lambda: sr.sweep(OUTSIDE, "B=32|64|640,G=64,D=F=8192", tmp_path / "s.csv", on="h100"),
+        lambda: sr.plot(OUTSIDE, on="h100", at=at, over="B=60..640"),
+        lambda: sr.plot(OUTSIDE, on="h100", at=at, over="B=60..640", kind="times"),
+        lambda: sr.compare(OUTSIDE, on="h100,a100", at=f"B=640,{at}").to_text(),
+    ):
+        with pytest.raises(SymroofError, match=said):
+            refused()
+    assert sr.sweep(OUTSIDE, "B=32|64,G=64,D=F=8192", tmp_path / "s.csv", on="h100") == 2
+    claims = {
+        "flops = 800 at B=100,G=10,D=2,F=2": "undecided",
+        "compute-bound at B=1000,G=64,D=F=8192": "undecided",
+        "flops = 80 at B=10,G=10,D=2,F=2": "holds",
+    }
+    report = sr.verify({"operation": OUTSIDE, "hardware": "h100", "claims": list(claims)})
+    assert [one.verdict for one in report.judgements] == list(claims.values())
+
+
+def test_no_bound_is_told_that_lies_outside_of_what_is_known():
+    inside = sr.derive(OUTSIDE, on="h100", at="B=32,G=64,D=F=8192").to_text()
+    assert "B > 318" not in inside
+    assert "on one" not in inside
+    assert "B > 318" in sr.derive(OUTSIDE, on="h100", at="B=32,G=640,D=F=8192").to_text()
+
+
+def test_a_case_may_be_told_by_sums():
+    text = "input z: bf16[e, D]; weight W: bf16[D, F]; where e = min(B, G + 1); y = z * W -> bf16[e, F]"
+    for b, least in ((4, 4), (8, 5)):
+        page = sr.derive(text, on="h100", at=f"B={b},G=4,D=F=16").to_text()
+        assert f"FLOPs          {2 * least * 256} " in page.replace("2.56e3", "2560")
+
+
+def test_what_cannot_be_read_beside_a_program_is_what_is_told():
+    text = OUTSIDE.replace(", B <= G", "")
+    with pytest.raises(SymroofError, match="unexpected 'five'"):
+        sr.derive(text, on="h100", at="B=3,G=five")
+
+
+def test_sizes_go_before_parts_of_a_chip_that_have_their_names():
+    text = "input x: bf16[cores, D]; weight W: bf16[D, F]; y = x * W -> bf16[cores, F]"
+    assert "132" not in sr.derive(text, on="h100", at="D=F=8192").to_text()
+    claims = {"flops = 264*D*F": "wrong", "cores = 132": "wrong", "flops = 2*cores*D*F": "holds"}
+    report = sr.verify({"operation": text, "hardware": "h100", "claims": list(claims)})
+    assert [one.verdict for one in report.judgements] == list(claims.values())

@@ -247,6 +247,40 @@ def test_all_reduces_of_a_training_step_go_through_a_tree():
     assert found.counts()["sampled"] == 0
 
 
+def test_a_taper_is_said_where_it_is_counted():
+    text = TEXT.format(chips=" = 16", tree="NVLink(8)/leaf taper 2")
+    for lang, words in (("en", "its taper of 2 counted"), ("ko", "taper 2 포함"), ("zh", "已计入 taper 2")):
+        page = sr.derive(text, on="h100", given={"leaf": "50 GB/s"}, lang=lang).to_text()
+        assert "".join(page.split()).count("".join(words.split())) == 1
+        assert (
+            words
+            not in sr.derive(
+                text.replace(" taper 2", ""), on="h100", given={"leaf": "50 GB/s"}, lang=lang
+            ).to_markdown()
+        )
+
+
+def test_a_tree_may_be_told_beside_the_text():
+    """The number of its chips, or all of it."""
+    plain, given = TEXT.format(chips="", tree="NVLink(8)/leaf"), {"leaf": "50 GB/s"}
+    whole = sr.derive(plain.replace("mesh X on", "mesh X = 16 on"), on="h100", given=given).to_text()
+    assert sr.derive(plain, on="h100", given=given, mesh="X=16").to_text() == whole
+    bare = plain.replace("mesh X on NVLink(8)/leaf", "mesh X")
+    assert sr.derive(bare, on="h100", given=given, mesh="X=16 on NVLink(8)/leaf").to_text() == whole
+    assert "sent" not in sr.derive(plain.replace("X on", "X = 1 on"), on="h100", given=given).to_text()
+
+
+@pytest.mark.parametrize(
+    "tree", ["math(2)/lower(4)", "vector(2)/comms(4)", "upper(2)/steps(4)", "peak(2)/bandwidth(4)", "leaf(2)/D(4)"]
+)
+def test_a_level_has_a_name_of_its_own(tree):
+    given = dict.fromkeys(("leaf", "spine"), "1e9")
+    with pytest.raises(SymroofError, match="another name for the level"):
+        sr.derive(TEXT.format(chips="", tree=tree), on="h100", given={} if "leaf" not in tree else given)
+    with pytest.raises(SymroofError, match="Y is a level of the tree of X, and an axis"):
+        sr.derive("mesh Y = 2 on ICI; " + TEXT.format(chips="", tree="Y(2)/leaf(4)").replace("B,", "B_Y,"), on="h100")
+
+
 def test_beside_a_tree_there_may_be_another_network():
     text = (
         TEXT.format(chips=" = 8", tree="leaf(4)/spine")

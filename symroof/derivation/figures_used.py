@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from math import gcd, lcm, prod
 
 from symroof.errors import ModelError
-from symroof.formula import Compare, Name, Number
+from symroof.formula import Compare, Name, Number, names
+from symroof.model.derived_sizes import known_of_sizes, require_known
 from symroof.model.hardware import Accelerator, Known, meant
 from symroof.model.mesh import open_axes, splits
 from symroof.model.mesh_axes import MeshAxis
@@ -18,6 +20,9 @@ from symroof.model.stages import require_filled
 from symroof.model.statement_costs import busy_links
 from symroof.model.wiring import wired
 from symroof.symbols import symbol
+
+# So many sizes that run through values are held against what is known of them, each at both ends.
+MOST_SIZES = 12
 
 
 def require_on_mesh(problem: Problem) -> None:
@@ -104,6 +109,7 @@ def require_shared_out(problem: Problem, runs: Mapping[str, Sequence[int]]) -> N
     program = problem.operation
     if program.where:
         program.require_sizes({name: Fraction(min(values)) for name, values in runs.items()})
+    require_known_over(program, runs)
     if not program.axes:
         return
     for label, axes in splits(program):
@@ -114,6 +120,14 @@ def require_shared_out(problem: Problem, runs: Mapping[str, Sequence[int]]) -> N
         )
         if sizes and gcd(*_all(sizes)) % parts:
             raise _no_multiple(label, next((n for n in sizes if n % parts), sizes[0]), axes, parts)
+
+
+def require_known_over(program: Program, runs: Mapping[str, Sequence[int]]) -> None:
+    """What is known of sizes holds at all ends of what they run through: its sides grow with each size, or fall with it."""
+    free = {name for fact in known_of_sizes(program) for name in names(fact)}
+    used = [name for name in runs if name in free][:MOST_SIZES]
+    for ends in product(*({min(runs[name]), max(runs[name])} for name in used)) if free else ():
+        require_known(program, {name: Fraction(end) for name, end in zip(used, ends, strict=True)})
 
 
 def _all(values: Sequence[int]) -> Sequence[int]:

@@ -131,8 +131,9 @@ class Rated(Work):
     @property
     def known(self) -> dict[str, Known]:
         """The known figures by name: peak, bandwidth, and the links of the chip."""
-        chip = self.problem.hardware
-        return (dict(chip.spoken) if chip else {}) | self.figures
+        chip, sizes = self.problem.hardware, {*self.problem.names, *self.problem.symbols}
+        figures = chip.spoken if chip else {}
+        return {name: known for name, known in figures.items() if name not in sizes} | self.figures
 
     @property
     def bandwidth_name(self) -> str:

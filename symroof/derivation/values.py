@@ -225,8 +225,8 @@ class _Numbers:
         beside = (*setting.equalities, *(Compare(Name(n), "=", self.draft.write(size)) for n, size in others.items()))
         relation = said.relation
         found = relation_solved(value, level, relation, x, setting.least_one, layout=layout)
-        if role.startswith("room(") and not self._known(x, found.bound, others):
-            return
+        if not self._known(x, found.bound, others):
+            return  # what is known of sizes ends before it, and with it the formulas
         where = (*beside, *found.bands)
         yield Step("summary", Reason.SOLVE, said, "<=>", found.formula, where, None, Solved(x.name), number_of(role))
         if found.formula == Verdict(False) and said.left == INTENSITY:

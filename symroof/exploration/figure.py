@@ -9,7 +9,7 @@ from math import inf
 from typing import TypeAlias
 
 from symroof.derivation.evaluation import function_of
-from symroof.derivation.figures_used import require_there
+from symroof.derivation.figures_used import require_known_over, require_there
 from symroof.derivation.setting import require_arithmetic, require_sizes_agree, setting_of
 from symroof.errors import ModelError, require_one_of
 from symroof.exploration.best_split import BestSplit, best_split
@@ -108,6 +108,8 @@ def figure(
         require_sizes_agree(setting, values)
         require_there(setting.problem, values)
         setting.problem.operation.require_sizes({**values, **{axis.names[0]: Fraction(axis.ends[0]) for axis in over}})
+        fixed = {name: (int(value),) for name, value in values.items() if value.denominator == 1}
+        require_known_over(setting.problem.operation, fixed | {axis.names[0]: axis.ends for axis in over})
     if kind == "regimes":
         return plane(problem, *over)
     if kind == "resources":

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from sympy import ceiling
 
 from symroof.errors import ModelError
-from symroof.formula import Compare, Formula, Name, mapped
+from symroof.formula import Compare, Formula, Name, mapped, names
 from symroof.model.nodes import sized
 from symroof.model.sliding import slid, stride_of
-from symroof.symbols import rational, symbol
+from symroof.model.spelling import spelled_fact
+from symroof.symbols import expression, rational, symbol
 
 if TYPE_CHECKING:
     from symroof.model.program import Program
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 def require_dimensions(program: Program, values: Mapping[str, Fraction]) -> None:
     """A dimension that other sizes define is at least 1, as all dimensions are, and of places that windows slide over a
     whole number: refused where these make it less, or none."""
+    require_known(program, values)
     dimensions = {dim.label for tensor in program.written.values() for dim in tensor.dims}
     slides = (slide for line in program.forward for slide in slid(line.statement))
     places = {label for slide in slides for label in (slide.whole, slide.places)}
@@ -45,6 +47,18 @@ def require_dimensions(program: Program, values: Mapping[str, Fraction]) -> None
         said = ", ".join(f"{n} = {v}" for n, v in values.items() if value.has(symbol(n)))
         shown = f"at {said} a tensor would have {there} of {name} = {str(value).replace('**', '^')}"
         raise ModelError(shown, expected=f"{name} of at least 1{cure}")
+
+
+def require_known(program: Program, values: Mapping[str, Fraction]) -> None:
+    """What is known of sizes holds at these, as far as they say it: else another case would be theirs."""
+    put = {symbol(name): rational(value) for name, value in values.items()}
+    for fact in known_of_sizes(program):
+        left, right = (expression(side).subs(put) for side in (fact.left, fact.right))
+        holds = left <= right if fact.relation == "<=" else left >= right
+        if left.is_Rational and right.is_Rational and not holds:
+            said = ", ".join(f"{n} = {v}" for n, v in values.items() if n in names(fact))
+            shown = f"the sizes that are put in contradict {spelled_fact(fact)}: {said}"
+            raise ModelError(shown, expected="sizes of this case, or a program of the other")
 
 
 def known_of_sizes(program: Program) -> tuple[Compare, ...]:

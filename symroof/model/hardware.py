@@ -57,7 +57,12 @@ class Accelerator(Frozen):
     @property
     def spoken(self) -> Mapping[str, Known]:
         """The figures, and those parts that formulas and claims can speak of by a name of their own."""
-        return {**{name: self.parts[name] for name in SPOKEN_PARTS if name in self.parts}, **self.figures}
+        return {**{name: self.parts[name] for name in self.spoken_parts}, **self.figures}
+
+    @property
+    def spoken_parts(self) -> list[str]:
+        """The parts that have a name of their own in formulas."""
+        return [name for name in SPOKEN_PARTS if name in self.parts and name not in self.figures]
 
     def figure(self, name: str, hint: str | None = None) -> Known:
         if name not in self.spoken:

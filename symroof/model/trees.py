@@ -41,8 +41,7 @@ class Level(Frozen):
 
     def __str__(self) -> str:
         degree = "" if self.degree is None else f"({self.degree})"
-        width = (Decimal(self.taper.numerator) / self.taper.denominator).normalize()
-        taper = "" if self.taper == 1 else f" taper {width:f}"
+        taper = "" if self.taper == 1 else f" taper {tapered(self.taper)}"
         return f"{self.link}{degree}{taper}{' sharp' if self.sharp else ''}"
 
 
@@ -52,6 +51,11 @@ class Port(Frozen):
     level: Level
     below: int
     top: int
+
+
+def tapered(taper: Fraction) -> str:
+    """A taper in decimals."""
+    return f"{(Decimal(taper.numerator) / taper.denominator).normalize():f}"
 
 
 def spelled(levels: Iterable[Level]) -> str:
@@ -90,14 +94,6 @@ def filled(levels: Sequence[Level], chips: Sequence[int]) -> tuple[tuple[Level, 
             )
         found.append(tuple(own))
     return tuple(found)
-
-
-def chips_of(levels: Sequence[Level]) -> int:
-    """The chips of a full tree. Raises :class:`ModelError` where a level has no degree."""
-    if any(level.degree is None for level in levels):
-        shown = f"{spelled(levels)} has any number of chips"
-        raise ModelError(shown, expected="a number of them, as in X=1024, or all degrees")
-    return prod(level.degree or 1 for level in levels)
 
 
 def together(parts: Iterable[Sequence[Level]]) -> tuple[Level, ...]:

@@ -65,6 +65,10 @@ def _on_trees(axes: tuple[MeshAxis, ...]) -> tuple[MeshAxis, ...]:
     found = {axis.name: axis for axis in axes}
     for link in dict.fromkeys(axis.link for axis in axes if axis.tree):
         mine = [axis for axis in axes if axis.link == link][::-1]
+        open_ = next((axis for axis in mine if axis.chips is None), None)
+        if open_ is not None:
+            shown = f"{open_.name} on {link} has any number of chips"
+            raise ModelError(shown, expected=f"a number of them, as in {open_.name}=1024, or all degrees")
         taken = filled(mine[0].tree, [axis.chips or 1 for axis in mine])
         found |= {axis.name: replace(axis, levels=levels) for axis, levels in zip(mine, taken, strict=True)}
     return tuple(found.values())

@@ -14,6 +14,7 @@ from typing import TypeGuard
 from sympy import Expr
 
 from symroof.algebra.rational import cancelled, sign_of
+from symroof.errors import SymroofError
 from symroof.formula import Call, Compare, Formula, Frozen, mapped
 from symroof.model.spelling import spelled_size
 from symroof.symbols import expression, fraction, rational, symbol
@@ -23,10 +24,11 @@ Point = Mapping[str, Fraction]
 
 class Told(Frozen):
     """What is said beside the text of a program: relations ``<=`` and ``>=`` of sizes, and the sets of sizes that are
-    put in, which decide where each of them decides the same."""
+    put in, which decide where each of them decides the same; and why something of it is ``unread``."""
 
     facts: tuple[Compare, ...] = ()
     points: tuple[Point, ...] = ()
+    unread: SymroofError | None = None
 
 
 class Known(Frozen):

@@ -137,6 +137,10 @@ def _chips(table: Mapping[str, Any], where: str) -> dict[str, Accelerator]:
             f"{where}: there is no table [sources]",
             expected='[sources] with sheet = { title = "…", url = "…", date = "…" }, and figures as ["8.2e11 bytes/s", "sheet"]',
         )
+    if OF_PARTS in sources:
+        raise ReadingError(
+            f"{where}: a source is called {OF_PARTS}", expected="another key: it stands for what follows of parts"
+        )
     chips = {}
     for name, entry in table.items():
         if name == "sources":
@@ -155,7 +159,11 @@ def _chips(table: Mapping[str, Any], where: str) -> dict[str, Accelerator]:
         rings, node = (_counted(key, entry.get(key), sources, here) for key in ("wraparound", "domain"))
         after = str(entry.get("after", ""))
         if after:
-            require_one_of(after, table, f"{here} follows {after!r}, and there is no such chip")
+            require_one_of(
+                after,
+                [other for other in table if other != "sources"],
+                f"{here} follows {after!r}, and there is no such chip",
+            )
         aliases = tuple(entry.get("aliases", ()))
         chips[name] = Accelerator(name, entry.get("title", name), figures, aliases, rings, node, parts, after)
     return chips

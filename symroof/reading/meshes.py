@@ -16,18 +16,23 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 from symroof.errors import ReadingError, about, suggestion
 from symroof.model.mesh import require_axes
 from symroof.model.mesh_axes import NETWORKS, WIRINGS, Mesh, MeshAxis
 from symroof.model.program import Program
-from symroof.model.trees import TREE, Level, chips_of, require_levels, spelled
+from symroof.model.quantities import QUANTITIES
+from symroof.model.resources import time_name
+from symroof.model.trees import TREE, Level, require_levels, spelled
 from symroof.reading.catalogue import shipped
 from symroof.reading.scope import split_word
 
 LARGEST_MESH_AXIS = 10**9
 AXIS = re.compile(r"[A-Z][A-Za-z0-9]*")
+# Names that the figure of a level, or the time that it takes, would share with something else.
+TAKEN = ("math", "vector", "comms", "lower", "upper", "steps", "peak", "bandwidth", "ridge", "latency")
 ON_TREE = re.compile(r"(?:^|\s)on\s+([^,;]*[/(][^,;]*?)\s*$")
 LEVEL = re.compile(r"([A-Za-z]\w*)(?:\((\d{1,9})\))?(?:\s+taper\s+(\d{1,6}(?:\.\d{1,6})?))?(\s+sharp)?")
 ON_LINK = re.compile(r"(?:^|\s)on\s+([^\s,;]+)(?:\s+([a-z]+))?\s*$")
@@ -111,6 +116,8 @@ def meshed(operation: Program, mesh: Mesh) -> tuple[Program, Mesh]:
             if said:
                 own[name] = replace(own.get(name, axis), **{what: said[0]})
         own.setdefault(name, axis)
+        if tree := next((one.tree for one in (own[name], axis) if one.tree), ()):
+            own[name] = replace(own[name], tree=tree)
     _require_distinct(operation, own)
     operation = laid_out(operation, own)
     require_axes(operation.written.values(), own)
@@ -137,6 +144,13 @@ def wired_otherwise(operation: Program, points: Iterable[Mapping[str, Fraction]]
 
 def _require_distinct(operation: Program, mesh: Mesh) -> None:
     """No axis reads as several others, and none without a number is called as a size is."""
+    levels = {level.link: axis.name for axis in mesh.values() for level in axis.tree}
+    for name in (*mesh, *operation.dimensions):
+        if name in levels:
+            shown = (
+                f"mesh: {name} is a level of the tree of {levels[name]}, and {'an axis' if name in mesh else 'a size'}"
+            )
+            raise ReadingError(shown, expected="another name for the level")
     for name, axis in mesh.items():
         others = tuple(other for other in mesh if other != name)
         if ways := split_word(name, others):
@@ -191,8 +205,8 @@ def _on_tree(name: str, chips: int | None, written: str) -> MeshAxis:
     levels = tuple(_level(name, part.strip()) for part in written.split("/"))
     with about(f"mesh: {name}: "):
         require_levels(levels)
-        number = chips_of(levels) if chips is None else chips
-    return MeshAxis(name, number, TREE, spelled(levels), tree=levels)
+        number = prod(level.degree or 1 for level in levels) if all(level.degree for level in levels) else None
+    return MeshAxis(name, chips or number, TREE, spelled(levels), tree=levels)
 
 
 def _level(name: str, written: str) -> Level:
@@ -204,6 +218,9 @@ def _level(name: str, written: str) -> Level:
     memories = {figure for chip in shipped().values() for figure in chip.figures} - {*NETWORKS}
     if link in memories or NETWORKS.get(link) is False:
         raise ReadingError(f"mesh: {name}: {link} is no switch", expected="a network of switches, as NVLink or leaf")
+    if link in TAKEN or time_name(link) in QUANTITIES:
+        shown = f"mesh: {name}: {link} is the name of a quantity, and T_{link} of a time"
+        raise ReadingError(shown, expected="another name for the level, as leaf")
     if degree is not None and int(degree) < 1:
         raise ReadingError(f"mesh: {name}: {link}({degree}) joins nothing", expected="how many it joins, from 1")
     width = Fraction(taper or 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -85,11 +84,13 @@ def told_of(options: Mapping[str, Any]) -> Told:
     facts, points = list[Compare](), tuple[Mapping[str, Fraction], ...]()
     words = (word for word in WORD.findall(str(options.get("operation"))) if word not in (*KEYWORDS, *FUNCTIONS))
     scope = Scope(tuple(dict.fromkeys(words)), open=True)
-    with suppress(SymroofError):
+    unread: SymroofError | None = None
+    try:
         facts = [one for said in texts(options, "assume") for one in read_regime(said, scope) if one.relation in ORDERS]
-    with suppress(SymroofError):
         points = points_of(options, scope)
-    return Told(tuple(facts), points)
+    except SymroofError as error:
+        unread = error
+    return Told(tuple(facts), points, unread)
 
 
 def _scheduled(program: Program, schedule: str) -> Program:

@@ -40,6 +40,7 @@ from symroof.reading.scope import Scope
 from symroof.reading.tensors import COMMENT
 from symroof.reading.toml import contents, flatten, read_table, table, text, texts, unfit
 from symroof.reading.vocabulary import WORDS
+from symroof.symbols import expression
 from symroof.weight import depth
 
 WORD = re.compile(r"[^\W\d]\w*")
@@ -48,6 +49,8 @@ KEYS: list[str] = WORDS["problem"]["keys"]
 # Quantities whose names are units after a number: 2 bytes. A problem that defines them takes the names back.
 GIVE_WAY = ("bytes",)
 MOST_FORMULAS = 1000
+# The keys of what is asked, in whose formulas a number of chips may have the name of its axis.
+ASKING = ("solve", "minimize", "subject", "claims")
 # How a program begins, and no table of TOML does.
 BEGINNING = re.compile(rf"[\s;]*(?:{'|'.join((*ROLES, 'mesh', 'where'))})[ \t]+[^\W\d]")
 
@@ -74,6 +77,9 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
             operation, mesh = meshed(operation_of(options), {**said, **numbered})
             left = ({n: v for n, v in own.items() if n not in numbered} for own in points)
             options = {**options, "at": [own for own in left if own]}
+            spoken_of = {*WORD.findall(" ".join(str(options.get(key) or "") for key in ("let", *ASKING)))}
+            told = {name: str(n) for name, n in numbers.items() if name in spoken_of}
+            options |= {"let": {**told, **(options.get("let") or {})}} if told else {}
             named = wired(operation, hardware, text(options, "link") or "") if operation.axes else operation
     axes = open_axes(mesh)
     sizes = (*operation.dimensions, *axes)
@@ -146,11 +152,18 @@ def model_of(
         scope = Scope((*symbols, *let, *free), open=True)
     mesh = () if operation is None else operation.mesh
     links = tuple(word for axis in mesh if axis.link for word in (axis.link, *WORD.findall(axis.link)))
+    links += tuple(WORD.findall(f"{options.get('mesh') or ''} {options.get('operation') or ''}"))
     require_used(options, let, (*spoken, *links))
     assume, compute = regime_of(options, scope), dtype_of(options, "compute")
-    facts = () if operation is None else known_of_sizes(operation)
+    facts = [fact for fact in (() if operation is None else known_of_sizes(operation)) if _relates_products(fact)]
     assume = tuple(dict.fromkeys((*facts, *assume)))
     return {"hardware": hardware, "symbols": symbols, "let": let, "assume": assume, "compute": compute}
+
+
+def _relates_products(fact: Compare) -> bool:
+    """Whether a regime has room for what is known of sizes: relations of products. What has sums stands in the program alone."""
+    parts = (part for side in (fact.left, fact.right) for part in expression(side).as_numer_denom())
+    return not any(part.is_Add for part in parts)
 
 
 def claims_of(options: Mapping[str, Any]) -> list[Any]:

@@ -57,6 +57,8 @@ class MaskReader(StatementReader):
                     break
                 except UndecidedError as open_:
                     more = self._deciding(open_.call, Known(before, least_one, (*facts, *told)))
+                    if more is None and self.told.unread is not None:
+                        raise self.told.unread from None
                     if more is None:
                         shown = f"nothing says which {name} = {spelled_size(formula)} is"
                         each = (", ".join(map(spelled_fact, case)) for case in open_.cases)

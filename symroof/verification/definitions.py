@@ -53,7 +53,8 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
     known |= {name: formula for name, formula in _over_axes(setting).items() if name not in dimensions}
     chosen = {"peak": setting.peak, "bandwidth": setting.bandwidth}
     known |= {name: printed(figure) for name, figure in chosen.items() if figure is not None}
-    figures = chip.spoken if chip else {}
+    sizes = {*dimensions, *exercise.symbols}
+    figures = {name: figure for name, figure in (chip.spoken if chip else {}).items() if name not in sizes}
     known |= {name: printed(figure) for name, figure in figures.items()} | dict(exercise.let)
     unknown = {name: unit for name, unit in _rates(setting).items() if name not in (*dimensions, *known)}
     return Context(

@@ -10,6 +10,7 @@ from symroof.formula import Compare, Formula, Frozen, Name, Verdict, number
 from symroof.model.mesh_axes import fast_first, presumed_order
 from symroof.model.program import EXCHANGE, MAXIMUM, NAMELESS, Program
 from symroof.model.statement_costs import busy_links, of_statement, sent_over
+from symroof.model.trees import tapered
 from symroof.proof.step import Reason, Step, against
 
 ONE = number(1)
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
 
 class Said(Frozen):
     """An exchange, the statement that pays for it, whether that is in the backward pass, and the level of a tree that this
-    part of it goes through."""
+    part of it goes through, with its taper where it has one."""
 
     exchange: Exchanged
     statement: str
     backward: bool
     level: str
+    taper: str
 
 
 class Wiring(Frozen):
@@ -112,13 +114,18 @@ class Mesh:
             name, level = about(step), self.level(step)
             for exchange in step.facts.exchanges:
                 back = self.program.owners[name].backward
-                found.setdefault((exchange, name, level), Said(exchange, name, back, level))
+                found.setdefault((exchange, name, level), Said(exchange, name, back, level, self.taper(level)))
         return tuple(found.values())
 
     def level(self, step: Step) -> str:
         """The level of a tree through which goes what a step says."""
         levels = (link for axis in self.program.mesh if axis.tree for link in axis.links)
         return next((link for link in levels if step.left == Name(sent_over(link, about(step)))), "")
+
+    def taper(self, level: str) -> str:
+        """By what factor the ports of a level are narrower than the links below; nothing where they are not."""
+        tapers = (one.taper for axis in self.program.mesh for one in axis.tree if one.link == level)
+        return next((tapered(taper) for taper in tapers if taper != 1), "")
 
     def over(self, resource: str) -> tuple[Said, ...]:
         """The exchanges that keep a link busy."""
