@@ -245,7 +245,7 @@ def page(operation: Asked, *, on: Chips = None, **options: Unpack[Options]) -> S
 
     >>> answer = page("matmul", on="tpu-v5e", at="B=64,D=F=8192")
     >>> answer
-    <page of bf16[B, D] * bf16[D, F] -> bf16[B, F] on 14 chips>
+    <page of bf16[B, D] * bf16[D, F] -> bf16[B, F] on 20 chips>
     >>> "<script" in answer.html
     True
     """

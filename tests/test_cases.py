@@ -157,6 +157,8 @@ def test_no_number_is_put_in_outside_of_what_is_known(tmp_path):
     ):
         with pytest.raises(SymroofError, match=said):
             refused()
+    with pytest.raises(SymroofError, match="a page moves sizes"):
+        assert not sr.page(OUTSIDE, on="h100", at=f"B=32,{at}").html
     assert sr.sweep(OUTSIDE, "B=32|64,G=64,D=F=8192", tmp_path / "s.csv", on="h100") == 2
     claims = {
         "flops = 800 at B=100,G=10,D=2,F=2": "undecided",

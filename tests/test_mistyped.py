@@ -55,7 +55,7 @@ TYPED = [
     (("compare", "matmul"), "--on tpu-v5e,h100"),
     (("sweep", "matmul", "--grid", "B=1:8", "--of", "T_lowr", "-o", "out.csv"), "T_lower"),
     (("derive", "matmul", "--on", "h1000"), "did you mean h100-sxm?"),
-    (("derive", "matmul", "--on", "b100"), "did you mean b200?"),
+    (("derive", "matmul", "--on", "b201"), "did you mean b200?"),
     (("derive", "decode-step", "--at", "B=64", "S=8192"), "joined by commas, without spaces: --at …,S=8192"),
     (("derive", "bf16[B, D] * bf16[E, F] -> bf16[B, F]"), "is E the same size as D?"),
     (("derive", MATMUL, "--brief", "--section", "solution"), "one of work, traffic"),

@@ -123,7 +123,8 @@ def require_shared_out(problem: Problem, runs: Mapping[str, Sequence[int]]) -> N
 
 
 def require_known_over(program: Program, runs: Mapping[str, Sequence[int]]) -> None:
-    """What is known of sizes holds at all ends of what they run through: its sides grow with each size, or fall with it."""
+    """What is known of sizes holds at all ends of what they run through: its sides grow with each size, or fall with
+    it."""
     free = {name for fact in known_of_sizes(program) for name in names(fact)}
     used = [name for name in runs if name in free][:MOST_SIZES]
     for ends in product(*({min(runs[name]), max(runs[name])} for name in used)) if free else ():

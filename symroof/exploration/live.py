@@ -27,6 +27,7 @@ from symroof.model.mesh_axes import MeshAxis
 from symroof.model.problem import Problem
 from symroof.model.quantities import TOKENS
 from symroof.model.resources import overlapping, time_name
+from symroof.model.spelling import spelled_fact
 from symroof.proof.ledger import UndecidedError
 from symroof.symbols import symbol
 
@@ -112,6 +113,9 @@ def live(problem: Problem, chips: Sequence[Accelerator], solved: int = SOLVED) -
     >>> found.names, found.figures, len(found.ways), [fitted.error[:14] for fitted in found.chips]
     (('B', 'D', 'F'), ('peak', 'bandwidth'), 1, ['', '', 'TPU v2 core ha'])
     """
+    if facts := problem.operation.facts:
+        shown = f"a page moves sizes, and this program is what it is where {spelled_fact(facts[0])}"
+        raise ModelError(shown, expected="symroof derive, sweep or plot, which hold sizes against that")
     problem = replace(problem, at=(), solve=None, minimize=None)
     settings: dict[object, Setting] = {}
     fitted = [_fitted(problem, chip, settings) for chip in chips]

@@ -126,8 +126,8 @@ def _forms_read(program: Program, one: Fetched, places: Mapping[str, Placed]) ->
 
 
 def resources_of(axis: MeshAxis, collective: str = "") -> tuple[str, ...]:
-    """What a collective over an axis keeps busy: the axis, the port of the chip on its switch, or the levels of its tree.
-    What is sent back between neighbours has their link in its other direction for itself."""
+    """What a collective over an axis keeps busy: the axis, the port of the chip on its switch, or the levels of its
+    tree. What is sent back between neighbours has their link in its other direction for itself."""
     if axis.wiring in ("switch", TREE):
         return axis.links
     return (f"{axis.name}{BACK}" if collective == HANDED[1] else axis.name,)

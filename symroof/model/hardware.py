@@ -30,8 +30,8 @@ class Known(Frozen):
 
 class Accelerator(Frozen):
     """A chip. A mesh axis closes to a ring where its size is a multiple of ``wraparound``; None: every axis is a line.
-    A switch of NVLink joins ``domain`` chips; None: nobody says how many. ``parts`` are what it is made of, and how many
-    chips a host and a pod have; what follows of them is a figure. ``after`` is the chip that it followed."""
+    A switch of NVLink joins ``domain`` chips; None: nobody says how many. ``parts`` are what it is made of, and how
+    many chips a host and a pod have; what follows of them is a figure. ``after`` is the chip that it followed."""
 
     name: str
     title: str

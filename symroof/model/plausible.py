@@ -23,9 +23,9 @@ class Finding(Frozen):
 
 
 def findings(chips: Iterable[Accelerator]) -> list[Finding]:
-    """What cannot be: a ridge below 1, a peak below half of that of the chip before, a link that is faster than the memory,
-    two directions that are not faster than one, sources that differ without a remark, parts that say something else, and
-    sources without an address or a date.
+    """What cannot be: a ridge below 1, a peak below half of that of the chip before, a link that is faster than the
+    memory, two directions that are not faster than one, sources that differ without a remark, parts that say something
+    else, and sources without an address or a date.
 
     >>> from symroof.model.hardware import Known
     >>> sheet = "a sheet (https://a.example, 2026)"

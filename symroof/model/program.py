@@ -75,12 +75,12 @@ __all__ = [
 class Program(Frozen):
     """Several operations, costed together; see :func:`symroof.model.statement_costs.kernels_of` for the traffic.
 
-    ``where`` are sizes that others define, ``choices`` those that are one of several, as written, ``facts`` what is known
-    of sizes; ``parameters`` the positive names that only these mention.
-    ``returned`` is what is returned although a statement uses it. ``keep`` are weights that stay gathered for the backward
-    pass, ``regather`` other tensors that do not; gradients that microbatches accumulate are added up over the chips once,
-    after the last of them, or ``each`` time. ``line`` is the product that was written on one line instead: its one
-    statement has no name, and what that costs is what the program costs. ``entry`` is its name in the library.
+    ``where`` are sizes that others define, ``choices`` those that are one of several, as written, ``facts`` what is
+    known of sizes; ``parameters`` the positive names that only these mention. ``returned`` is what is returned although
+    a statement uses it. ``keep`` are weights that stay gathered for the backward pass, ``regather`` other tensors that
+    do not; gradients that microbatches accumulate are added up over the chips once, after the last of them, or ``each``
+    time. ``line`` is the product that was written on one line instead: its one statement has no name, and what that
+    costs is what the program costs. ``entry`` is its name in the library.
     """
 
     declared: tuple[Declared, ...]

@@ -1,16 +1,17 @@
 """Axes over the levels of a tree of switches: what leaves one child of a level.
 
-The levels stand from the chips up, each with its degree: how many children it joins. A child of a level has n chips, what
-the levels of its network join has m, the whole tree N; a message V is that of the full result (of the whole tensor for an
-all-to-all). Through the port of a child goes, in one direction, of V
+The levels stand from the chips up, each with its degree: how many children it joins. A child of a level has n chips,
+what the levels of its network join has m, the whole tree N; a message V is that of the full result (of the whole tensor
+for an all-to-all). Through the port of a child goes, in one direction, of V
 
     all-gather, reduce-scatter   1 - n/m       what the others of its network have: 1 - 1/p, p children under its top
     all-reduce                   2 (1 - n/m)   a reduce-scatter, then an all-gather; 1 where switches add up (``sharp``)
     all-to-all                   n (m - n)/N²  from each chip below to each chip beside
 
-and the port is as wide as the links of its n chips, divided by the taper of its level. So each of these chips has a n-th
-of it, and takes the taper times as long. Levels whose ports are the same cables, as leaves and spines are, are one network:
-what goes on to the top of it passes all of them. NVLink lies beside the adapter of a chip, and is a network of its own.
+and the port is as wide as the links of its n chips, divided by the taper of its level. So each of these chips has a
+n-th of it, and takes the taper times as long. Levels whose ports are the same cables, as leaves and spines are, are one
+network: what goes on to the top of it passes all of them. NVLink lies beside the adapter of a chip, and is a network of
+its own.
 """
 
 from __future__ import annotations
@@ -67,8 +68,9 @@ def spelled(levels: Iterable[Level]) -> str:
 
 
 def filled(levels: Sequence[Level], chips: Sequence[int]) -> tuple[tuple[Level, ...], ...]:
-    """The levels that axes of so many chips take, the innermost first, each from below what the one before has left, with
-    their degrees there: 1 for those that others have, which what goes further up passes as well. Those above are empty.
+    """The levels that axes of so many chips take, the innermost first, each from below what the one before has left,
+    with their degrees there: 1 for those that others have, which what goes further up passes as well. Those above are
+    empty.
 
     >>> tree = (Level("NVLink", 8), Level("leaf", 32), Level("spine"))
     >>> [spelled(one) for one in filled(tree, (64, 8))]
@@ -97,7 +99,8 @@ def filled(levels: Sequence[Level], chips: Sequence[int]) -> tuple[tuple[Level, 
 
 
 def together(parts: Iterable[Sequence[Level]]) -> tuple[Level, ...]:
-    """The levels of axes on one tree, the innermost first, as those of one axis: what they have of one level is joined."""
+    """The levels of axes on one tree, the innermost first, as those of one axis: what they have of one level is
+    joined."""
     found: dict[str, Level] = {}
     for level in (level for part in parts for level in part):
         before = found.get(level.link)

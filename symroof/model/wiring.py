@@ -81,7 +81,8 @@ def _speed(axis: MeshAxis, figures: Mapping[str, Known]) -> Fraction | None:
 
 
 def _require_one_wiring(axes: tuple[MeshAxis, ...]) -> None:
-    """A link joins its chips by a switch, or by cables between neighbours; the levels of a tree are those of no other."""
+    """A link joins its chips by a switch, or by cables between neighbours; the levels of a tree are those of no
+    other."""
     for tree in (axis for axis in axes if axis.tree):
         every = [level.link for level in tree.tree]
         for axis in axes:

@@ -26,9 +26,10 @@ FAST = ("NVLink", "ICI", "InfiniBand", "DCN")
 
 
 class MeshAxis(Frozen):
-    """An axis of a mesh: how it is wired as the user says, and the chip's multiple that closes to a ring. Without a number
-    of ``chips`` it stands for every even one from four. ``speed`` is the bandwidth of its link, where that is known. A tree
-    has ``levels``: a link, how many children a switch joins, how much narrower its ports are, whether it adds up."""
+    """An axis of a mesh: how it is wired as the user says, and the chip's multiple that closes to a ring. Without a
+    number of ``chips`` it stands for every even one from four. ``speed`` is the bandwidth of its link, where that is
+    known. A tree has ``levels``: a link, how many children a switch joins, how much narrower its ports are, whether it
+    adds up."""
 
     name: str
     chips: int | None

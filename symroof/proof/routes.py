@@ -1,8 +1,8 @@
 """Collectives carried out on a tree of switches, message by message: what goes through the ports of its levels.
 
-A chip has a link to the lowest switch, and another one, its adapter, to the switches of all other levels where the lowest
-is NVLink. Chips of one place in their parts speak with one another: first those that are farthest apart, then nearer ones,
-each with all that it has by then. Every message is counted at each port that it goes out of and into.
+A chip has a link to the lowest switch, and another one, its adapter, to the switches of all other levels where the
+lowest is NVLink. Chips of one place in their parts speak with one another: first those that are farthest apart, then
+nearer ones, each with all that it has by then. Every message is counted at each port that it goes out of and into.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Wires:
                 self.load[i, other // self.below[i], "in"] += pieces
 
     def carried(self, parts: int) -> dict[str, Fraction]:
-        """Of a message in so many parts what the busiest port of each level has, in the time that a chip's link takes."""
+        """Of a message in so many parts what the busiest port of each level has, in the time that a chip's link
+        takes."""
         found = {}
         for i, (link, _, taper, _) in enumerate(self.levels):
             most = max((load for (level, *_), load in self.load.items() if level == i), default=0)
@@ -92,8 +93,9 @@ def routed(collective: str, levels: tuple[Level, ...]) -> dict[str, Fraction]:
 
 
 def _spread(wires: Wires, *, back: bool, added: bool = False) -> None:
-    """From the top down the chips of one place in the children of a switch give one another what they have; ``back``: from
-    below up each takes the sums of its part. In the end every chip has met all parts. What switches add up is not sent."""
+    """From the top down the chips of one place in the children of a switch give one another what they have; ``back``:
+    from below up each takes the sums of its part. In the end every chip has met all parts. What switches add up is not
+    sent."""
     has: dict[int, set[int]] = {chip: {chip} for chip in range(wires.chips)}
     for i in reversed(range(len(wires.levels))):
         below, degree = wires.below[i], wires.levels[i][1]
@@ -116,8 +118,8 @@ def _spread(wires: Wires, *, back: bool, added: bool = False) -> None:
 
 
 def _added_up(wires: Wires) -> None:
-    """Where switches add up every chip sends its numbers up once, and takes the sums once: what a child hands on is one sum
-    of those below."""
+    """Where switches add up every chip sends its numbers up once, and takes the sums once: what a child hands on is one
+    sum of those below."""
     for start, end in wires.networks():
         if not wires.levels[start][3]:
             continue

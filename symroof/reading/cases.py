@@ -1,4 +1,5 @@
-"""Sizes that are the least, or the largest, of several: which of them, as far as sizes and what is known of them decide.
+"""Sizes that are the least, or the largest, of several: which of them, as far as sizes and what is known of them
+decide.
 
 A size of a shape is at least 1, every other name above 0, and what is known are relations ``a <= b``. Of two rational
 functions a and b that suffices for a <= b where b - a is a positive multiple of what such a relation leaves, or never

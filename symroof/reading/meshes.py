@@ -129,8 +129,8 @@ def meshed(operation: Program, mesh: Mesh) -> tuple[Program, Mesh]:
 
 
 def wired_otherwise(operation: Program, points: Iterable[Mapping[str, Fraction]]) -> dict[str, int]:
-    """The axes without a number to which every set of sizes gives one and the same, of chips that are wired otherwise than
-    any number of them is, as eight that close to no ring: they have that number."""
+    """The axes without a number to which every set of sizes gives one and the same, of chips that are wired otherwise
+    than any number of them is, as eight that close to no ring: they have that number."""
     sets, found = tuple(points), dict[str, int]()
     for axis in (axis for axis in operation.mesh if axis.chips is None):
         numbers = {point.get(axis.name) for point in sets}

@@ -161,7 +161,8 @@ def model_of(
 
 
 def _relates_products(fact: Compare) -> bool:
-    """Whether a regime has room for what is known of sizes: relations of products. What has sums stands in the program alone."""
+    """Whether a regime has room for what is known of sizes: relations of products. What has sums stands in the program
+    alone."""
     parts = (part for side in (fact.left, fact.right) for part in expression(side).as_numer_denom())
     return not any(part.is_Add for part in parts)
 

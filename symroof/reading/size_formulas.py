@@ -68,8 +68,8 @@ class SizeReader(ViewReader):
         self.where[token.text], self.defined[token.text] = formula, token
 
     def _require_rational(self, name: str, formula: Formula, start: Token) -> None:
-        """A size is made of others by +, -, *, / and whole powers: what costs are counted in; it may be the least, or the
-        largest, of several such."""
+        """A size is made of others by +, -, *, / and whole powers: what costs are counted in; it may be the least, or
+        the largest, of several such."""
         chosen = mapped(formula, lambda node: node.arguments[0] if is_choice(node) else node)
         if not expression(chosen).is_rational_function():
             shown = f"{name} = {spelled_size(formula)}"

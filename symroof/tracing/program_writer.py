@@ -61,8 +61,8 @@ class Writer(EquationWriter):
         return "\n".join([*mesh, *body[:place], *where, *body[place:], *output]) + "\n"
 
     def _name_axes(self, trace: Trace) -> None:
-        """The axes that a trace names, each with a capital of its own: its name where that is one, else one of its letters, or
-        another, that no size has."""
+        """The axes that a trace names, each with a capital of its own: its name where that is one, else one of its
+        letters, or another, that no size has."""
         sizes = set(chain(self.sizes.given[0], *(labels for _, labels in self.declared.values())))
         for name in trace.mesh:
             taken, own = {*self.axes.values()}, name.upper()

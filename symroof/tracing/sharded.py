@@ -1,9 +1,9 @@
-"""What every chip computes of its own part, ``shard_map``, as what all of them compute of the whole: a dimension of a part that
-axes split is as many times longer, and what is exchanged is the same tensor split otherwise.
+"""What every chip computes of its own part, ``shard_map``, as what all of them compute of the whole: a dimension of a
+part that axes split is as many times longer, and what is exchanged is the same tensor split otherwise.
 
-A contraction over what axes split makes partial sums. They are one product with the sum behind it, so that it is said there
-where they are added up. Decided for products, sums, functions of each element, reductions and views of parts whose
-operands are split alike; all else is refused with its line.
+A contraction over what axes split makes partial sums. They are one product with the sum behind it, so that it is said
+there where they are added up. Decided for products, sums, functions of each element, reductions and views of parts
+whose operands are split alike; all else is refused with its line.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ REDUCTIONS = {"reduce_sum": "psum", "reduce_max": "pmax", "reduce_min": "pmin"}
 
 
 class Part(Frozen):
-    """The whole of what every chip has a part of, and the axes that split it. What is ``partial`` over axes is not there yet:
-    ``waiting`` is what makes it, and what is done to it since, which is said where it is added up."""
+    """The whole of what every chip has a part of, and the axes that split it. What is ``partial`` over axes is not
+    there yet: ``waiting`` is what makes it, and what is done to it since, which is said where it is added up."""
 
     array: Array
     axes: Places
@@ -41,8 +41,9 @@ class Part(Frozen):
 
 
 class Left(Frozen):
-    """What leaves the chips and stands otherwise outside: each chip's part behind those of the others. Chips that take it
-    just so have their parts again, as JAX hands on what the way back needs; all else is refused with the ``error``."""
+    """What leaves the chips and stands otherwise outside: each chip's part behind those of the others. Chips that take
+    it just so have their parts again, as JAX hands on what the way back needs; all else is refused with the
+    ``error``."""
 
     part: Part
     spec: tuple[Axes, ...]

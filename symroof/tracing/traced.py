@@ -128,8 +128,8 @@ Made = Equation | Loop | Again
 
 
 class Trace(Frozen):
-    """The arguments by name, what is made of them, and what is returned; the axes of a mesh that it says itself, with the
-    numbers of their chips, and how it takes arguments, by their keys: the axes that split each dimension."""
+    """The arguments by name, what is made of them, and what is returned; the axes of a mesh that it says itself, with
+    the numbers of their chips, and how it takes arguments, by their keys: the axes that split each dimension."""
 
     arguments: Mapping[str, Array]
     body: tuple[Made, ...]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class Said(Frozen):
-    """An exchange, the statement that pays for it, whether that is in the backward pass, and the level of a tree that this
-    part of it goes through, with its taper where it has one."""
+    """An exchange, the statement that pays for it, whether that is in the backward pass, and the level of a tree that
+    this part of it goes through, with its taper where it has one."""
 
     exchange: Exchanged
     statement: str
