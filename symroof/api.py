@@ -252,7 +252,7 @@ def page(operation: Asked, *, on: Chips = None, **options: Unpack[Options]) -> S
     from symroof.reading.catalogue import catalogue
     from symroof.rendering.live_page import ShownPage
 
-    problem, named = problem_on_each(operation, listed(on), options)
+    problem, named = problem_on_each(operation, listed(on), options, moving=True)
     others = catalogue(*listed(options.get("chips"))).values() if len(named) < 2 else ()
     known = {chip.name for chip in named}
     return ShownPage(problem, (*named, *(chip for chip in others if chip.name not in known)))

@@ -2,6 +2,7 @@
 
 import random
 from fractions import Fraction
+from itertools import permutations
 
 import pytest
 from exchanging import exchanges
@@ -141,7 +142,7 @@ def test_the_smallest_batch_splits_over_both_axes():
 
 
 @pytest.mark.parametrize("text", [SUMMED, GATHERED, SCATTERED, MOVED, FETCHED, WEIGHTS])
-@pytest.mark.parametrize("chips", [1, 2, 3, 8, 12])
+@pytest.mark.parametrize("chips", [2, 3, 8, 12])
 def test_a_number_that_all_sets_of_sizes_give_is_that_of_the_mesh(text, chips):
     """However so many chips are wired: on a TPU v5e only multiples of sixteen close to a ring."""
     program = sr.derive(text, mesh="X", on="tpu-v5e").setting.problem.operation
@@ -157,3 +158,32 @@ def test_numbers_that_differ_from_set_to_set_are_put_into_one_formula():
     program = sr.derive(GATHERED, mesh="X", on="tpu-v5e", at=["X=16,B=D=F=64", "X=32,B=D=F=64"])
     assert program.setting.problem.mesh["X"].chips is None
     assert sr.derive(GATHERED, mesh="X", on="tpu-v5e", at="X=16").setting.problem.mesh["X"].chips is None
+
+
+@pytest.mark.parametrize("chips", [1, 2, 3, 8, 16])
+def test_the_order_of_chips_tells_nothing(chips):
+    """Eight of a TPU v5p are a ring, eight of a TPU v5e a line, and a switch joins those of a node of H100."""
+    rows = [
+        {
+            row["chip"]: row
+            for row in sr.compare(GATHERED, mesh="X", on=order, at=f"X={chips},B=D=F=96").to_dict()["rows"]
+        }
+        for order in permutations(("tpu-v5p", "tpu-v5e", "h100"))
+    ]
+    assert all(each == rows[0] for each in rows)
+    assert [rows[0][name]["error"] for name in ("tpu-v5p", "tpu-v5e")] == [None, None]
+    alone = sr.compare(GATHERED, mesh=f"X={chips}", on="tpu-v5e", at="B=D=F=96").to_dict()["rows"][0]
+    assert rows[0]["tpu-v5e"]["at"] == alone["at"]
+
+
+@pytest.mark.parametrize("chip", ["tpu-v5p", "tpu-v5e", "h100"])
+def test_a_page_moves_numbers_of_chips_wherever_it_begins(chip):
+    for sizes in ({}, {"X": 3}, {"X": 8}, {"X": 12, "B": 36}):
+        page = sr.page(GATHERED, mesh="X", on=chip, at=",".join(f"{n}={v}" for n, v in sizes.items()) or None)
+        begins = {name: int(size) for name, size in page.data()["start"].items()}
+        assert begins | sizes == begins
+        split = {label for label, *_ in page.data()["splits"]}
+        assert split
+        assert all(begins[label] % begins["X"] == 0 for label in split)
+    with pytest.raises(ModelError, match="is not a multiple of X = 5"):
+        sr.page(GATHERED, mesh="X", on=chip, at="X=5,B=D=F=96").data()

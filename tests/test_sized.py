@@ -834,12 +834,12 @@ def test_a_size_that_chips_share_out_comes_in_multiples_whoever_says_it(chips):
 
 @pytest.mark.parametrize("chips", [1, 2, 3, 4, 6, 8, 12])
 def test_numbers_of_chips_are_refused_by_every_command_or_none(chips):
-    """What is put in, what a function is called with, what an array holds, what a sweep goes through and what a claim puts in."""
+    """What a function is called with, what an array holds, what a sweep goes through and what a claim puts in; what is put in
+    is the mesh of so many, which a pair is as well."""
     sizes = {"B": 64, "D": 64, "F": 96}
     numpy = pytest.importorskip("numpy")
     open_ = sr.derive("fsdp", on="tpu-v5p", at={**sizes, "X": 4}).function("T_X")
     ways = [
-        lambda: sr.derive("fsdp", on="tpu-v5p", at={**sizes, "X": chips}),
         lambda: open_(X=chips),
         lambda: open_(X=numpy.array([4, chips])),
         lambda: open_(D=float(sizes["D"]), X=float(chips)),
@@ -855,6 +855,14 @@ def test_numbers_of_chips_are_refused_by_every_command_or_none(chips):
     claim = f"T_X >= 0 at B = 64, D = 64, F = 96, X = {chips}"
     (found,) = judge_exercise(read_exercise({"operation": "fsdp", "hardware": "tpu-v5p", "claims": [claim]}))
     assert {*taken, found.verdict == "holds"} == {chips in (1, 4, 8)}
+    try:
+        put = sr.derive("fsdp", on="tpu-v5p", at={**sizes, "X": chips})
+    except SymroofError:
+        assert chips not in (1, 2, 4, 8)
+    else:
+        assert chips in (1, 2, 4, 8)
+        own = sr.derive("fsdp", on="tpu-v5p", mesh=f"X={chips}", at=sizes)
+        assert put.answer.at[0].times[0].lower == own.answer.at[0].times[0].lower
 
 
 @pytest.mark.parametrize("order", [1, -1])

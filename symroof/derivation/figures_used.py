@@ -57,6 +57,11 @@ def require_there(problem: Problem, values: Mapping[str, Fraction]) -> None:
             require_own_wiring(problem, name, values[name])
     require_joined(problem, values)
     require_filled(program, values)
+    require_shared(program, values)
+
+
+def require_shared(program: Program, values: Mapping[str, Fraction]) -> None:
+    """Every chip has as much as another of what is split over it. Raises :class:`ModelError` where a size is no multiple."""
     chips = {a.name: a.chips or int(values.get(a.name, 1)) for a in program.mesh}
     for label, axes in splits(program):
         size, parts = int(label) if label.isdigit() else values.get(label), prod(chips[axis] for axis in axes)

@@ -118,13 +118,13 @@ def _of_file(asked: object, axes: str = "") -> dict[str, Any] | None:
 
 
 def problem_on_each(
-    asked: Asked, on: list[Any], options: Options, spoken: Iterable[str] = (), axes: str = ""
+    asked: Asked, on: list[Any], options: Options, spoken: Iterable[str] = (), axes: str = "", moving: bool = False
 ) -> tuple[Problem, list[Accelerator]]:
     """The problem on the first of several chips, and each of these with the figures that the options give.
 
     ``spoken`` are figures that something beside the problem uses. What is said of a problem goes before what it says; figures,
     axes, formulas and sizes add to its own, as they do on the command line. A size that runs over one of the ``axes`` is not
-    the one of a file.
+    the one of a file. Where sizes are ``moving``, theirs are where they begin.
     """
     said = {key: value for key, value in options.items() if value is not None}
     if isinstance(asked, Problem):
@@ -136,7 +136,7 @@ def problem_on_each(
     if table.get("hardware") is not None:
         on = on or [table["hardware"]]
     chips = list(filter(None, (hardware_of(table | {"hardware": chip}) for chip in on)))
-    problem = read_problem(table | {"hardware": on[0]} if on else table, frozenset(spoken))
+    problem = read_problem(table | {"hardware": on[0]} if on else table, frozenset(spoken), chips[1:], moving)
     if isinstance(asked, Problem):
         changed = {
             "hardware",

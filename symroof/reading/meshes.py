@@ -135,8 +135,8 @@ def wired_otherwise(operation: Program, points: Iterable[Mapping[str, Fraction]]
     for axis in (axis for axis in operation.mesh if axis.chips is None):
         numbers = {point.get(axis.name) for point in sets}
         number = numbers.pop() if len(numbers) == 1 else None
-        if number is None or number.denominator != 1 or not 1 <= number <= LARGEST_MESH_AXIS:
-            continue
+        if number is None or number.denominator != 1 or not 1 < number <= LARGEST_MESH_AXIS:
+            continue  # one chip sends nothing, whatever the wiring
         if number % 2 or axis.numbered(int(number)).wiring != axis.wiring:
             found[axis.name] = int(number)
     return found

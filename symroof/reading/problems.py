@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from symroof.errors import ReadingError, about, require_one_of, suggestion
+from symroof.errors import ReadingError, SymroofError, about, require_one_of, suggestion
 from symroof.formula import Compare, Formula, Name, names
 from symroof.model.cost import COUNTINGS
 from symroof.model.derived_sizes import known_of_sizes
@@ -55,8 +56,14 @@ ASKING = ("solve", "minimize", "subject", "claims")
 BEGINNING = re.compile(rf"[\s;]*(?:{'|'.join((*ROLES, 'mesh', 'where'))})[ \t]+[^\W\d]")
 
 
-def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset()) -> Problem:
-    """The problem that a table of options describes. Every key is optional but ``operation``.
+def read_problem(
+    options: Mapping[str, Any],
+    spoken: frozenset[str] = frozenset(),
+    beside: Iterable[Accelerator] = (),
+    moving: bool = False,
+) -> Problem:
+    """The problem that a table of options describes. Every key is optional but ``operation``. ``beside`` are other chips that
+    it is held against; an axis has a number where one of them wires so many chips otherwise, unless sizes are ``moving``.
 
     >>> problem = read_problem({"operation": "matmul", "hardware": "tpu-v5e", "assume": "B << D, F"})
     >>> problem.hardware.title, len(problem.assume)
@@ -71,8 +78,11 @@ def read_problem(options: Mapping[str, Any], spoken: frozenset[str] = frozenset(
     named = operation  # what questions can speak of: the times of axes, or of the switch that they are on
     if operation.axes:
         named = wired(operation, hardware, text(options, "link") or "")
-        points = told_of(options).points
+        points = () if moving else told_of(options).points
         numbers = wired_otherwise(named, points)
+        for other in beside if open_axes(mesh) and points else ():
+            with suppress(SymroofError):  # what it lacks is said where its figures are asked for
+                numbers |= wired_otherwise(wired(operation, other, text(options, "link") or ""), points)
         if numbered := {name: replace(mesh[name], chips=n) for name, n in numbers.items()}:
             operation, mesh = meshed(operation_of(options), {**said, **numbered})
             left = ({n: v for n, v in own.items() if n not in numbered} for own in points)

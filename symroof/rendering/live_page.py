@@ -22,7 +22,7 @@ from symroof.exploration.live import Fitted, Live, Way, data_of, live, require_s
 from symroof.formula import Frozen
 from symroof.model.dtype import dtype
 from symroof.model.hardware import Accelerator
-from symroof.model.mesh import open_axes, splits
+from symroof.model.mesh import open_axes, splits, stride
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.program_text import numbers, retyped
@@ -278,10 +278,14 @@ class LivePage:
         return [[one.figures.get(name, "") for name in (*figures, "capacity")], one.peak, ways]
 
     def _start(self, program: Program) -> dict[str, int]:
-        """The sizes at which the page begins: those that are put in, else usual ones."""
+        """The sizes at which the page begins: those that are put in, else usual ones that the chips share out."""
         axes = {axis.name for axis in self.live.axes}
         usual = {n: USUAL_CHIPS if n in axes else USUAL.get(n, USUAL_SIZE) for n in self.live.names}
-        return {name: int(self.put.get(name, usual[name])) for name in self.live.names}
+        start = {name: int(self.put.get(name, usual[name])) for name in self.live.names}
+        for name in {*start} - {*self.put} - axes:
+            each = stride(program, self.problem.mesh, name, {n: Fraction(size) for n, size in start.items()})
+            start[name] = -(-start[name] // each) * each
+        return start
 
     def _splits(self, program: Program) -> Iterable[list[Any]]:
         """Each size that chips share out: by how many that are known, and by which axes of any number."""
