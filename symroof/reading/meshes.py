@@ -14,18 +14,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from math import prod
 from typing import Any
 
-from symroof.errors import ReadingError, about, suggestion
+from symroof.errors import ReadingError, SymroofError, about, suggestion
+from symroof.model.hardware import Accelerator
 from symroof.model.mesh import require_axes
 from symroof.model.mesh_axes import NETWORKS, WIRINGS, Mesh, MeshAxis
 from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES
 from symroof.model.resources import time_name
 from symroof.model.trees import TREE, Level, require_levels, spelled
+from symroof.model.wiring import wired
 from symroof.reading.catalogue import shipped
 from symroof.reading.scope import split_word
 
@@ -128,17 +131,24 @@ def meshed(operation: Program, mesh: Mesh) -> tuple[Program, Mesh]:
     return replace(operation, mesh=tuple(own.values())), own
 
 
-def wired_otherwise(operation: Program, points: Iterable[Mapping[str, Fraction]]) -> dict[str, int]:
-    """The axes without a number to which every set of sizes gives one and the same, of chips that are wired otherwise
-    than any number of them is, as eight that close to no ring: they have that number."""
+def wired_otherwise(
+    operation: Program, chips: Iterable[Accelerator | None], link: str, points: Iterable[Mapping[str, Fraction]]
+) -> dict[str, int]:
+    """The axes without a number to which every set of sizes gives one and the same, of chips that on one of these are wired
+    otherwise than any number of them is, as eight that close to no ring: they have that number."""
     sets, found = tuple(points), dict[str, int]()
-    for axis in (axis for axis in operation.mesh if axis.chips is None):
-        numbers = {point.get(axis.name) for point in sets}
-        number = numbers.pop() if len(numbers) == 1 else None
-        if number is None or number.denominator != 1 or not 1 < number <= LARGEST_MESH_AXIS:
-            continue  # one chip sends nothing, whatever the wiring
-        if number % 2 or axis.numbered(int(number)).wiring != axis.wiring:
-            found[axis.name] = int(number)
+    given = {axis.name: {point.get(axis.name) for point in sets} for axis in operation.mesh if axis.chips is None}
+    same = (
+        {name: number for name, (number, *others) in given.items() if number is not None and not others} if sets else {}
+    )
+    for chip in chips if same else ():
+        with suppress(SymroofError):  # what a chip lacks is said where its figures are asked for
+            for axis in wired(operation, chip, link).mesh:
+                number = same.get(axis.name, Fraction(1))
+                if number.denominator != 1 or not 1 < number <= LARGEST_MESH_AXIS:
+                    continue  # one chip sends nothing, whatever the wiring
+                if number % 2 or axis.numbered(int(number)).wiring != axis.wiring:
+                    found[axis.name] = int(number)
     return found
 
 

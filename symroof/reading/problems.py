@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from symroof.errors import ReadingError, SymroofError, about, require_one_of, suggestion
+from symroof.errors import ReadingError, about, require_one_of, suggestion
 from symroof.formula import Compare, Formula, Name, names
 from symroof.model.cost import COUNTINGS
 from symroof.model.derived_sizes import known_of_sizes
@@ -79,10 +78,7 @@ def read_problem(
     if operation.axes:
         named = wired(operation, hardware, text(options, "link") or "")
         points = () if moving else told_of(options).points
-        numbers = wired_otherwise(named, points)
-        for other in beside if open_axes(mesh) and points else ():
-            with suppress(SymroofError):  # what it lacks is said where its figures are asked for
-                numbers |= wired_otherwise(wired(operation, other, text(options, "link") or ""), points)
+        numbers = wired_otherwise(operation, (hardware, *beside), text(options, "link") or "", points)
         if numbered := {name: replace(mesh[name], chips=n) for name, n in numbers.items()}:
             operation, mesh = meshed(operation_of(options), {**said, **numbered})
             left = ({n: v for n, v in own.items() if n not in numbered} for own in points)
