@@ -171,4 +171,7 @@ def test_the_check_has_an_exit_status_and_speaks_three_languages(tmp_path, run):
         assert words in told.out
         alone = run("hardware", "slow", "--check", "--chips", str(path), "--lang", lang)
         assert (alone.code, alone.out.startswith("slow: ")) == (1, True)
+    read = run("hardware", "--check", "--chips", str(path), "--format", "json")
+    assert (read.code, {one["chip"] for one in json.loads(read.out)}) == (1, {"slow"})
+    assert json.loads(run("hardware", "--check", "--format", "json").out) == []
     assert run("hardware", "h100", "--check", "--chips", str(path)).code == 0

@@ -267,11 +267,15 @@ def sweep(
 def hardware(name: str | None, chips: tuple[str, ...], check: bool, lang: str | None, form: str) -> None:
     """List the chips, or the figures of one with their sources and its parts."""
     from symroof.reading.catalogue import catalogue, chip
-    from symroof.rendering.pages.catalogues import chip_record, chip_table, chips_table, findings_table
+    from symroof.rendering.pages.catalogues import chip_record, chip_table, chips_table, finding_record, findings_table
 
     if check:
-        text, found = findings_table(catalogue(*chips).values(), chip(name, *chips).name if name else None, lang)
-        write(text)
+        from symroof.model.plausible import findings
+
+        every = catalogue(*chips)
+        names = (chip(name, *chips).name,) if name else tuple(every)
+        found = [one for one in findings(every.values()) if one.chip in names]
+        _show(form, lang, found, finding_record, lambda found, lang: findings_table(found, len(names), lang))
         raise SystemExit(1 if found else 0)
     shown = chip(name, *chips) if name else list(catalogue(*chips).values())
     _show(form, lang, shown, chip_record, chip_table if name else chips_table)

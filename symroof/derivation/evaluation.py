@@ -81,8 +81,8 @@ class QuantityFunction(Frozen):
         if missing:
             raise ModelError(f"{self.name} needs {', '.join(missing)} as well")
         floats = {name: floating(value) for name, value in given.items()}
-        if self.problem is not None and self.problem.operation.axes:
-            for point in _points(self.problem, given):
+        if self.problem is not None:
+            for point in _points(self.problem, {**self.sizes, **given}):
                 require_there(self.problem, point)
         return evaluated(self.expression, floats)
 
@@ -97,8 +97,12 @@ class QuantityFunction(Frozen):
 
 
 def _points(problem: Problem, given: Mapping[str, Any]) -> Iterator[dict[str, Fraction]]:
-    """The sizes and numbers of chips of a call: one set, or those of the elements of arrays."""
-    known = {name: value for name, value in given.items() if name in (*problem.operation.dimensions, *problem.mesh)}
+    """The sizes and numbers of chips of a call: one set, or those of the elements of arrays; none where they are not bound to
+    anything."""
+    program = problem.operation
+    if not (program.axes or program.where or program.facts):
+        return
+    known = {name: value for name, value in given.items() if name in (*program.dimensions, *problem.mesh)}
     if not any(hasattr(value, "shape") for value in known.values()):
         yield {name: Fraction(value) for name, value in known.items()}
         return

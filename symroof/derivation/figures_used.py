@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 from math import gcd, lcm, prod
 
+from symroof.derivation.size_ranges import require_over
 from symroof.errors import ModelError
-from symroof.formula import Compare, Name, Number, names
-from symroof.model.derived_sizes import known_of_sizes, require_known
+from symroof.formula import Compare, Name, Number
 from symroof.model.hardware import Accelerator, Known, meant
 from symroof.model.mesh import open_axes, splits
 from symroof.model.mesh_axes import MeshAxis
@@ -20,9 +19,6 @@ from symroof.model.stages import require_filled
 from symroof.model.statement_costs import busy_links
 from symroof.model.wiring import wired
 from symroof.symbols import symbol
-
-# So many sizes that run through values are held against what is known of them, each at both ends.
-MOST_SIZES = 12
 
 
 def require_on_mesh(problem: Problem) -> None:
@@ -112,9 +108,7 @@ def require_joined(problem: Problem, values: Mapping[str, Fraction]) -> None:
 def require_shared_out(problem: Problem, runs: Mapping[str, Sequence[int]]) -> None:
     """Whatever values sizes and axes run through together, chips share out what they split."""
     program = problem.operation
-    if program.where:
-        program.require_sizes({name: Fraction(min(values)) for name, values in runs.items()})
-    require_known_over(program, runs)
+    require_over(program, runs)
     if not program.axes:
         return
     for label, axes in splits(program):
@@ -127,13 +121,9 @@ def require_shared_out(problem: Problem, runs: Mapping[str, Sequence[int]]) -> N
             raise _no_multiple(label, next((n for n in sizes if n % parts), sizes[0]), axes, parts)
 
 
-def require_known_over(program: Program, runs: Mapping[str, Sequence[int]]) -> None:
-    """What is known of sizes holds at all ends of what they run through: its sides grow with each size, or fall with
-    it."""
-    free = {name for fact in known_of_sizes(program) for name in names(fact)}
-    used = [name for name in runs if name in free][:MOST_SIZES]
-    for ends in product(*({min(runs[name]), max(runs[name])} for name in used)) if free else ():
-        require_known(program, {name: Fraction(end) for name, end in zip(used, ends, strict=True)})
+def whole_sizes(values: Mapping[str, Fraction]) -> dict[str, tuple[int, ...]]:
+    """Those sizes that are whole numbers, each as all values that it runs through."""
+    return {name: (int(value),) for name, value in values.items() if value.denominator == 1}
 
 
 def _all(values: Sequence[int]) -> Sequence[int]:

@@ -23,6 +23,7 @@ from symroof.derivation.solving import relation_solved, stays_below, supremum
 from symroof.derivation.whole_sizes import whole_step, wholes
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, names, number, product, total
+from symroof.model.derived_sizes import known_of_sizes
 from symroof.model.quantities import AT_SIZES, MOVED, OF_PROGRAMS, TABLE, TOKENS
 from symroof.model.resources import steps_of, time_name, times_of_groups
 from symroof.model.statement_costs import amounts, busy_links, moved_of, of_statement, sent_over
@@ -212,7 +213,9 @@ class _Numbers:
         if edge is None:
             return True
         put = {symbol(name): rational(value) for name, value in (*others.items(), (x.name, edge))}
-        sides = ((left.subs(put), relation, right.subs(put)) for left, relation, right in self.setting.regime.facts)
+        every = [(expression(one.left), one.relation, expression(one.right)) for one in known_of_sizes(self.program)]
+        every += self.setting.regime.facts
+        sides = ((left.subs(put), relation, right.subs(put)) for left, relation, right in every)
         return all(not (a - b).is_Rational or (a <= b if relation == "<=" else a >= b) for a, relation, b in sides)
 
     def _solved(self, role: str, said: Compare, value: Expr, level: Expr, x: Expr) -> Iterator[Step]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from math import inf
 from typing import TypeAlias
 
 from symroof.derivation.evaluation import function_of
-from symroof.derivation.figures_used import require_known_over, require_there
+from symroof.derivation.figures_used import require_there, whole_sizes
 from symroof.derivation.setting import require_arithmetic, require_sizes_agree, setting_of
+from symroof.derivation.size_ranges import require_over
 from symroof.errors import ModelError, require_one_of
 from symroof.exploration.best_split import BestSplit, best_split
 from symroof.exploration.breakdowns import Breakdown, breakdown
@@ -107,9 +107,9 @@ def figure(
     for values in problem.at:
         require_sizes_agree(setting, values)
         require_there(setting.problem, values)
-        setting.problem.operation.require_sizes({**values, **{axis.names[0]: Fraction(axis.ends[0]) for axis in over}})
-        fixed = {name: (int(value),) for name, value in values.items() if value.denominator == 1}
-        require_known_over(setting.problem.operation, fixed | {axis.names[0]: axis.ends for axis in over})
+    for values in problem.at or ({},):
+        ranges = {axis.names[0]: range(axis.ends[0], axis.ends[1] + 1) for axis in over}
+        require_over(setting.problem.operation, {**whole_sizes(values), **ranges}, drawn=True)
     if kind == "regimes":
         return plane(problem, *over)
     if kind == "resources":

@@ -24,7 +24,7 @@ from symroof.algebra.roots import Root, whole_number
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import Draft
 from symroof.derivation.evaluation import QuantityFunction, functions_of
-from symroof.derivation.figures_used import require_joined, require_own_wiring, require_shared_out
+from symroof.derivation.figures_used import require_joined, require_own_wiring, require_shared_out, whole_sizes
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.schedules import times_defined
 from symroof.derivation.setting import Setting
@@ -163,7 +163,7 @@ def scaling(problem: Problem, kind: str, over: Axis) -> Scaling:
         _require_stages(setting, over, values)
     ring, drawn = _from_the_least_ring(setting, over)
     for values in points if x in setting.problem.mesh else ():
-        require_shared_out(setting.problem, {**_runs(values), x: (over.ends[1],)})
+        require_shared_out(setting.problem, {**whole_sizes(values), x: (over.ends[1],)})
     few = [_measured(numbered(problem, x, n), kind) for n in _below(drawn, over) if kind == "throughput"]
     curves = []
     for values in points:
@@ -174,11 +174,6 @@ def scaling(problem: Problem, kind: str, over: Axis) -> Scaling:
         dots = tuple(_few(own, x, values) for own in few)
         curves.append(ScalingCurve(values, xs, whole.lines(values, x, xs), found, dots))
     return Scaling(kind, setting, x, over.log, over.ends, ring, tuple(curves))
-
-
-def _runs(values: Mapping[str, Fraction]) -> dict[str, tuple[int, ...]]:
-    """Whole sizes, each as all values that it runs through."""
-    return {name: (int(value),) for name, value in values.items() if value.denominator == 1}
 
 
 def _require_stages(setting: Setting, over: Axis, values: Mapping[str, Fraction]) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sympy import ceiling
+from sympy import Expr, ceiling
 
 from symroof.errors import ModelError
 from symroof.formula import Compare, Formula, Name, mapped, names
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 def require_dimensions(program: Program, values: Mapping[str, Fraction]) -> None:
     """A dimension that other sizes define is at least 1, as all dimensions are, and of places that windows slide over a
     whole number: refused where these make it less, or none."""
-    require_known(program, values)
-    dimensions = {dim.label for tensor in program.written.values() for dim in tensor.dims}
-    slides = (slide for line in program.forward for slide in slid(line.statement))
-    places = {label for slide in slides for label in (slide.whole, slide.places)}
+    _require_facts(program, values)
+    dimensions, places = _dimensions(program), _places(program)
     put = {symbol(name): rational(value) for name, value in values.items()}
     for slide in (slide for line in program.forward for slide in slid(line.statement) if slide.taps):
         stride, taps = stride_of(program, slide), program.resolved(sized(slide.taps)).subs(put)
@@ -49,7 +47,33 @@ def require_dimensions(program: Program, values: Mapping[str, Fraction]) -> None
         raise ModelError(shown, expected=f"{name} of at least 1{cure}")
 
 
-def require_known(program: Program, values: Mapping[str, Fraction]) -> None:
+def never_below_zero(program: Program) -> Iterator[Expr]:
+    """What is not below zero at sizes that :func:`require_dimensions` takes: what facts leave between their sides, what
+    a dimension has beyond 1, and taps beyond the stride of their window."""
+    for fact in known_of_sizes(program):
+        more = expression(fact.right) - expression(fact.left)
+        yield more if fact.relation == "<=" else -more
+    yield from (program.definitions[symbol(name)] - 1 for name in program.where.keys() & _dimensions(program))
+    for slide in (slide for line in program.forward for slide in slid(line.statement) if slide.taps):
+        if (stride := stride_of(program, slide)) is not None:
+            yield program.resolved(sized(slide.taps)) - stride
+
+
+def always_whole(program: Program) -> Iterator[Expr]:
+    """What is a whole number there: places that windows slide over."""
+    yield from (program.definitions[symbol(name)] for name in program.where.keys() & _places(program))
+
+
+def _dimensions(program: Program) -> set[str]:
+    return {dim.label for tensor in program.written.values() for dim in tensor.dims}
+
+
+def _places(program: Program) -> set[str]:
+    slides = (slide for line in program.forward for slide in slid(line.statement))
+    return {label for slide in slides for label in (slide.whole, slide.places)}
+
+
+def _require_facts(program: Program, values: Mapping[str, Fraction]) -> None:
     """What is known of sizes holds at these, as far as they say it: else another case would be theirs."""
     put = {symbol(name): rational(value) for name, value in values.items()}
     for fact in known_of_sizes(program):

@@ -40,8 +40,6 @@ SWITCHED: Mapping[str, Callable[[Expr], Expr]] = {"all-to-all": lambda chips: (c
 WIRINGS = ("ring", "line", "switch")
 # The networks between chips from fast to slow, and whether an axis on one is a switch where nobody says otherwise.
 NETWORKS: Mapping[str, bool] = {"NVLink": True, "ICI": False, "InfiniBand": True, "DCN": True}
-# The switch that joins no more than the chips of one node, or of one rack.
-NODE = "NVLink"
 
 
 class MeshAxis(Frozen):

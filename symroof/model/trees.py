@@ -27,8 +27,8 @@ from symroof.errors import ModelError
 from symroof.formula import Frozen
 
 TREE = "tree"
-# The switch that chips have beside the adapter to all other levels.
-BESIDE = "NVLink"
+# The switch that joins no more than the chips of one node, or of one rack, beside the adapter to all other switches.
+NODE = "NVLink"
 
 
 class Level(Frozen):
@@ -111,7 +111,7 @@ def together(parts: Iterable[Sequence[Level]]) -> tuple[Level, ...]:
 def ports(levels: Sequence[Level]) -> Iterator[Port]:
     """The port of a child of each level."""
     below = 1
-    for _, network in groupby(levels, lambda level: level.link.partition(".")[0] == BESIDE):
+    for _, network in groupby(levels, lambda level: level.link.partition(".")[0] == NODE):
         mine = tuple(network)
         top = below * prod(level.degree or 1 for level in mine)
         for level in mine:
@@ -154,7 +154,7 @@ def require_levels(levels: Sequence[Level]) -> None:
     if any(level.degree is None for level in levels[:-1]):
         inner = next(level.link for level in levels[:-1] if level.degree is None)
         raise ModelError(f"{inner} of {spelled(levels)} has no degree", expected=f"how many it joins, as in {inner}(8)")
-    for _, network in groupby(levels, lambda level: level.link.partition(".")[0] == BESIDE):
+    for _, network in groupby(levels, lambda level: level.link.partition(".")[0] == NODE):
         mine = tuple(network)
         if len({level.sharp for level in mine}) > 1:
             shown = " and ".join(level.link for level in mine)

@@ -9,10 +9,10 @@ from math import prod
 
 from symroof.errors import ModelError, suggestion
 from symroof.model.hardware import Accelerator, Known
-from symroof.model.mesh_axes import BACK, NETWORKS, NODE, MeshAxis
+from symroof.model.mesh_axes import BACK, NETWORKS, MeshAxis
 from symroof.model.program import Program
 from symroof.model.statement_costs import busy_links
-from symroof.model.trees import TREE, filled
+from symroof.model.trees import NODE, TREE, filled
 
 
 def is_network(link: str) -> bool:

@@ -35,7 +35,7 @@ from symroof.reading.scope import split_word
 LARGEST_MESH_AXIS = 10**9
 AXIS = re.compile(r"[A-Z][A-Za-z0-9]*")
 # Names that the figure of a level, or the time that it takes, would share with something else.
-TAKEN = ("math", "vector", "comms", "lower", "upper", "steps", "peak", "bandwidth", "ridge", "latency")
+TAKEN = ("vector", "steps", "latency")
 ON_TREE = re.compile(r"(?:^|\s)on\s+([^,;]*[/(][^,;]*?)\s*$")
 LEVEL = re.compile(r"([A-Za-z]\w*)(?:\((\d{1,9})\))?(?:\s+taper\s+(\d{1,6}(?:\.\d{1,6})?))?(\s+sharp)?")
 ON_LINK = re.compile(r"(?:^|\s)on\s+([^\s,;]+)(?:\s+([a-z]+))?\s*$")
@@ -228,7 +228,7 @@ def _level(name: str, written: str) -> Level:
     memories = {figure for chip in shipped().values() for figure in chip.figures} - {*NETWORKS}
     if link in memories or NETWORKS.get(link) is False:
         raise ReadingError(f"mesh: {name}: {link} is no switch", expected="a network of switches, as NVLink or leaf")
-    if link in TAKEN or time_name(link) in QUANTITIES:
+    if link in (*TAKEN, *QUANTITIES) or time_name(link) in QUANTITIES:
         shown = f"mesh: {name}: {link} is the name of a quantity, and T_{link} of a time"
         raise ReadingError(shown, expected="another name for the level, as leaf")
     if degree is not None and int(degree) < 1:

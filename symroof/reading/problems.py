@@ -170,7 +170,7 @@ def _relates_products(fact: Compare) -> bool:
     """Whether a regime has room for what is known of sizes: relations of products. What has sums stands in the program
     alone."""
     parts = (part for side in (fact.left, fact.right) for part in expression(side).as_numer_denom())
-    return not any(part.is_Add for part in parts)
+    return not any(part.expand().is_Add for part in parts)
 
 
 def claims_of(options: Mapping[str, Any]) -> list[Any]:

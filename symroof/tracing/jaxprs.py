@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar
 
 from symroof.tracing.sharded import Left, Part, Sharded, placed
 from symroof.tracing.traced import (
@@ -84,6 +84,9 @@ def _by_place(function: Callable[..., Any], names: Sequence[str], keywords: froz
     return called
 
 
+Value = TypeVar("Value")
+
+
 class _Reader:
     """Several jaxprs read side by side."""
 
@@ -148,7 +151,7 @@ class _Reader:
                 self._require_known(operands)
             if inner is not None and name in CALLED | REMADE:
                 bodies = [getattr(one.params[inner], "jaxpr", one.params[inner]) for one in each]
-                own = self._bound(bodies, operands)
+                own = _bound(bodies, operands)
                 found = tuple(self._equations(bodies, own, frames))
                 yield from ((Again(found),) if name in REMADE else found)
                 for var, vs in zip(first.outvars, zip(*(body.outvars for body in bodies), strict=True), strict=True):
@@ -165,10 +168,7 @@ class _Reader:
                 told = [{key: str(one.params[key]) for key in TOLD if key in one.params} for one in each]
                 if name not in ("reshape", "broadcast_in_dim") and any(one != told[0] for one in told):
                     raise self._differs(first, around)
-                params = dict(first.params)
-                if name == "slice":
-                    params["starts"] = tuple(tuple(map(int, one.params["start_indices"])) for one in each)
-                yield Equation(name, operands, results, params, frames, _goes_back(first))
+                yield Equation(name, operands, results, _params(each), frames, _goes_back(first))
 
     def _sharded(
         self,
@@ -223,8 +223,7 @@ class _Reader:
             inner = next((key for key in CALLS if key in first.params), None)
             if inner is not None and name in CALLED:
                 bodies = [getattr(one.params[inner], "jaxpr", one.params[inner]) for one in each]
-                there: dict[int, Part | Constant] = {id(var): Constant() for var in bodies[0].constvars}
-                there |= {id(var): value for var, value in zip(bodies[0].invars, operands, strict=True)}
+                there = _bound(bodies, operands)
                 yield from self._on_chips(bodies, there, frames, chips)
                 own |= {id(v): self._part(w, there) for v, w in zip(first.outvars, bodies[0].outvars, strict=True)}
                 continue
@@ -234,10 +233,7 @@ class _Reader:
             results = tuple(self._new(vs, scratch) for vs in zip(*(one.outvars for one in each), strict=True))
             local = tuple(self._local(vs) for vs in zip(*(one.invars for one in each), strict=True))
             values = [one if isinstance(one, Constant) else there for one, there in zip(local, operands, strict=True)]
-            params = dict(first.params)
-            if name == "slice":
-                params["starts"] = tuple(tuple(map(int, one.params["start_indices"])) for one in each)
-            equation = Equation(name, local, results, params, frames, chips.back or _goes_back(first))
+            equation = Equation(name, local, results, _params(each), frames, chips.back or _goes_back(first))
             for made in chips.read(equation, values, [array.shape for array in results], _at(frames)):
                 if isinstance(made, Equation):
                     yield made
@@ -247,10 +243,6 @@ class _Reader:
     def _local(self, each: Sequence[Any]) -> Array | Constant:
         """An operand as every chip has it."""
         return self._value(each, {}) if hasattr(each[0], "val") else self._new(each, {})
-
-    def _bound(self, bodies: Sequence[Any], operands: Sequence[Array | Constant]) -> dict[int, Array | Constant]:
-        own: dict[int, Array | Constant] = {id(var): Constant() for var in bodies[0].constvars}
-        return own | {id(var): value for var, value in zip(bodies[0].invars, operands, strict=True)}
 
     def _scan(
         self,
@@ -262,7 +254,7 @@ class _Reader:
         first = each[0].params
         constants, carries = first["num_consts"], first["num_carry"]
         bodies = [one.params["jaxpr"].jaxpr for one in each]
-        own = self._bound(bodies, operands)
+        own = _bound(bodies, operands)
         entering, scanned = [], []
         for i, vs in enumerate(zip(*(body.invars for body in bodies), strict=True)):
             if constants <= i < constants + carries:
@@ -304,6 +296,20 @@ class _Reader:
         return TracingError(
             problem, expected="the same operations whatever the sizes are", hint="fix one: --shape x=bf16[B, T=1]"
         )
+
+
+def _bound(bodies: Sequence[Any], operands: Sequence[Value]) -> dict[int, Value | Constant]:
+    """What the arguments and constants of a body are inside of it."""
+    own: dict[int, Value | Constant] = {id(var): Constant() for var in bodies[0].constvars}
+    return own | {id(var): value for var, value in zip(bodies[0].invars, operands, strict=True)}
+
+
+def _params(each: Sequence[Any]) -> dict[str, Any]:
+    """The parameters of an equation; where a slice starts at each assignment of sizes."""
+    params = dict(each[0].params)
+    if each[0].primitive.name == "slice":
+        params["starts"] = tuple(tuple(map(int, one.params["start_indices"])) for one in each)
+    return params
 
 
 def _goes_back(equation: Any) -> bool:

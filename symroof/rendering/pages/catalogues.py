@@ -3,12 +3,12 @@ in English."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from symroof.derivation.pipeline import counted
 from symroof.model.hardware import Accelerator, Known
-from symroof.model.plausible import findings
+from symroof.model.plausible import Finding
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.reading.operations import AnyEntry, ProgramEntry, other_names
 from symroof.reading.problems import read_problem
@@ -36,11 +36,13 @@ def chip_table(chip: Accelerator, lang: str | None) -> str:
     return _say(lang, "chip", chip)
 
 
-def findings_table(chips: Iterable[Accelerator], name: str | None, lang: str | None) -> tuple[str, int]:
-    """What cannot be in a table of chips, or in one of them, a line for each; and how many there are."""
-    every = list(chips)
-    found = [one for one in findings(every) if name in (None, one.chip)]
-    return _say(lang, "checked", found, len(every) if name is None else 1), len(found)
+def findings_table(found: Sequence[Finding], count: int, lang: str | None) -> str:
+    """What cannot be in a table of so many chips, a line for each."""
+    return _say(lang, "checked", found, count)
+
+
+def finding_record(found: Finding) -> dict[str, str]:
+    return {"chip": found.chip, "kind": found.kind, "shown": found.shown}
 
 
 def chip_record(chip: Accelerator) -> dict[str, Any]:
