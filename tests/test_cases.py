@@ -7,8 +7,10 @@ import pytest
 from effort import draws
 
 import symroof as sr
+from symroof.derivation.draft import Draft
 from symroof.errors import CheckError, SymroofError
 from symroof.formula import Call, Compare
+from symroof.proof.step import Reason
 from symroof.reading import cases
 from symroof.reading.cases import Known, UndecidedError, at_points, decided, is_choice
 from symroof.reading.expressions import read_expression
@@ -195,3 +197,14 @@ def test_sizes_go_before_parts_of_a_chip_that_have_their_names():
     claims = {"flops = 264*D*F": "wrong", "cores = 132": "wrong", "flops = 2*cores*D*F": "holds"}
     report = sr.verify({"operation": text, "hardware": "h100", "claims": list(claims)})
     assert [one.verdict for one in report.judgements] == list(claims.values())
+
+
+def test_a_case_of_which_nothing_is_said_is_missed(monkeypatch):
+    point = "B=4,k=8,E=64,D=32,F=16"
+    assert "with min(E, Bk) = Bk" in sr.derive(FEW, on="h100", at=point).to_text()
+    add = Draft.add
+    monkeypatch.setattr(
+        Draft, "add", lambda draft, *steps: add(draft, *(s for s in steps if s.reason is not Reason.CASE))
+    )
+    with pytest.raises(CheckError, match="which of several a size is"):
+        sr.derive(FEW, on="h100", at=point)

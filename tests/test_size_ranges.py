@@ -5,7 +5,6 @@ from itertools import product
 from random import Random
 
 import pytest
-from effort import draws
 
 import symroof as sr
 from symroof.derivation import size_ranges
@@ -39,7 +38,7 @@ def there(program, names, values):
 def test_of_ranges_is_said_what_is_said_of_every_set_of_sizes(seed):
     """The sets one by one, as a derivation asks for them, against what decides them all."""
     random, seen = Random(seed), set()
-    for place in range(draws(60)):
+    for place in range(60):
         c, where = WHERE[(place + seed) % len(WHERE)]
         program = read_program(PROGRAM.format(c=c, where=where))
         runs = {}
@@ -58,7 +57,7 @@ def test_of_ranges_is_said_what_is_said_of_every_set_of_sizes(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_of_places_is_said_what_is_said_of_every_set_of_sizes(seed):
     random, seen = Random(seed), set()
-    for _ in range(draws(40)):
+    for _ in range(40):
         program = read_program(POOLED.format(places=random.choice(("P/2", "P/3", "P/6"))))
         runs = {"P": range(low := random.randint(1, 30), low + random.randint(1, 30), random.randint(1, 6))}
         runs |= {"R": [random.choice((2, 3, 6, 9))], "N": [1, 2]}

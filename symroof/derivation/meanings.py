@@ -296,7 +296,8 @@ def require_spoken(draft: Draft, program: Program) -> None:
         "HBM" if setting.over_network else setting.problem.link,
         OF_VECTOR if OF_VECTOR in figures else None,
     )
-    require_complete(draft.steps, draft.ledger, Owed(script, meshed, memory, setting.bandwidth_name, vector))
+    choices = tuple(program.choices.values())
+    require_complete(draft.steps, draft.ledger, Owed(script, meshed, memory, setting.bandwidth_name, vector, choices))
 
 
 def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:

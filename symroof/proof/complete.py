@@ -17,7 +17,7 @@ from symroof.proof.ledger import Ledger
 from symroof.proof.running import Run
 from symroof.proof.scheduling import require_wait
 from symroof.proof.script import PARTS
-from symroof.proof.step import Step, against, number_of
+from symroof.proof.step import Reason, Step, against, number_of
 
 if TYPE_CHECKING:
     from symroof.proof.chips import Meshed
@@ -34,13 +34,15 @@ NUMBERED = frozenset(
 
 class Owed(Frozen):
     """What an answer about a program has to speak of: ``memory`` is the one that is read and written, ``bandwidth`` the
-    figure that is printed beside that word, ``vector`` that of the vector unit, where the chip has one."""
+    figure that is printed beside that word, ``vector`` that of the vector unit, where the chip has one; ``choices`` the
+    sizes that are the least, or the largest, of several."""
 
     script: Script
     meshed: Meshed | None
     memory: str
     bandwidth: str
     vector: str | None
+    choices: tuple[Formula, ...] = ()
 
     @property
     def counted(self) -> Iterator[str]:
@@ -162,6 +164,9 @@ def require_complete(steps: Collection[Step], ledger: Ledger, owed: Owed) -> Non
     for amount in (*wanted, *owed.counted):
         if Name(amount) not in said:
             raise CheckError(f"{amount} is not said")
+    cases = {step.left for step in steps if step.reason is Reason.CASE}
+    if not cases.issuperset(owed.choices):
+        raise CheckError("which of several a size is, is not said")
     if any(said.isdisjoint(pairs) for pairs in owed.masked):
         raise CheckError("how many pairs a mask leaves is not said")
     if owed.script.idle or len(list(_parts(known.get(T_MATH.name), Sum))) > 1:
