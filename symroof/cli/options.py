@@ -62,6 +62,7 @@ PROBLEM = {
         "1f1b|gpipe",
         "Whether the stages of a pipeline go back as soon as they can, or forward with all microbatches first.",
     ),
+    "latency": ("--latency", None, "An exchange takes at least the time of its hops."),
     "training": ("--training", None, "The backward pass as well: a training step."),
 }
 
@@ -119,7 +120,7 @@ GROUPS = {
         "training", "functions", "dtype", "compute", "count", "assume", "solve_for", "solve", "minimize", "over", "subject",
         "let", "symbols", "keep", "regather", "reduce", "schedule",
     ),
-    "Where": ("hardware", "given", "mesh", "link", "chips"),
+    "Where": ("hardware", "given", "mesh", "link", "latency", "chips"),
     "How much": ("at", "config", "values", "unit", "formulas", "brief", "program", "sections", "statement"),
     "Output": ("form", "output", "lang", "color", "help"),
     "Document": ("heading", "dialect", "template"),

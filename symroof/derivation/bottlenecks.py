@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from sympy import Add, Expr
+from sympy import Add, Expr, Integer, Mul
 
 from symroof.algebra.rational import cancelled, is_rational
 from symroof.algebra.roots import Root
@@ -20,13 +20,15 @@ from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
 from symroof.derivation.spans import spans_of, written
 from symroof.derivation.whole_sizes import whole_step, wholes
-from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, names
+from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, names, number
+from symroof.model.chip_costs import message
+from symroof.model.hops import is_latency
 from symroof.model.program import Program
-from symroof.model.resources import time_name
+from symroof.model.resources import HOPS, LATENCY, slowest, time_name
 from symroof.model.statement_costs import amounts, sent_over
 from symroof.proof.ledger import Solved
 from symroof.proof.step import Reason, Step, against
-from symroof.symbols import rational, symbol
+from symroof.symbols import expression, fraction, rational, symbol
 
 PEAK = symbol("peak")
 
@@ -36,15 +38,90 @@ def resources(draft: Draft) -> Draft:
     rates, setting, program = draft.setting.rates, draft.setting, draft.setting.problem.operation
     if rates.mixed or not program.axes:
         return draft
-    for resource, figure in rates.links:
+    for resource, figure in (*rates.links, *_latency(draft)):
         if resource != rates.comms or program.line is None:  # that of a product is what the threshold says
             draft = _against(draft, program, resource, figure, setting.equalities, {}, None)
+    draft = _take_over(draft) if rates.latencies else draft
     whole = draft.answer.step("threshold")
     if rates.joint and whole is not None:
         draft = _jointly(draft, whole, None)
         for point, values in enumerate(setting.problem.at):
             draft = _against_at(draft, program, point, values)
+    for point in range(len(setting.problem.at)) if rates.latencies else ():
+        draft = _take_over(draft, point)
     return draft
+
+
+def _latency(draft: Draft) -> tuple[tuple[str, str], ...]:
+    """The hops, where it is known which of them take longest."""
+    return ((LATENCY, LATENCY),) if draft.setting.rates.latencies and _slowest(draft) is not None else ()
+
+
+def _slowest(draft: Draft) -> Formula | None:
+    """What the hops take that take longest; None where that is open."""
+    figures = {name: rational(value) for name, value in draft.setting.values.items()}
+    every = slowest(draft.setting.rates, figures).latencies
+    return every[0] if len(every) == 1 else None
+
+
+def _compared(draft: Draft, resource: str, values: Mapping[str, Fraction]) -> tuple[Expr, Expr, Formula] | None:
+    """What is above what where arithmetic takes longer than a link or than hops, and the time of that; None where
+    nothing is sent."""
+    setting, known = draft.setting, amounts(draft.setting.problem.operation, draft.setting.problem.count)
+    flops = valued(draft, known["flops_per_chip"], values)
+    if resource == LATENCY:
+        slowest = _slowest(draft)
+        assert slowest is not None
+        taken = valued(draft, expression(slowest), values)
+        figures = Mul(*(x for x in taken.free_symbols if is_latency(x.name))) if not taken.is_Add else Integer(1)
+        hops = cancelled(taken / figures) if figures != 1 else Integer(1)
+        return cancelled(flops / hops), PEAK * cancelled(taken / hops), slowest
+    sent, rate = sent_over(resource), setting.rates.rate(resource)
+    carried = valued(draft, known[sent], values)
+    if carried == 0:  # an axis of one chip sends nothing
+        return None
+    return cancelled(flops / carried), PEAK / symbol(rate), Quotient(Name(sent), Name(rate))
+
+
+def _take_over(draft: Draft, point: int | None = None) -> Draft:
+    """From which message on the bytes of each exchange take longer than its hops; and from which size."""
+    from symroof.proof.distances import TakesOver
+
+    setting, program = draft.setting, draft.setting.problem.operation
+    values = {} if point is None else setting.problem.at[point]
+    where = setting.equalities if point is None else put_in(draft, point)
+    for name, cost in program.on_chip.items():
+        for one, resource in ((one, r) for one in cost.exchanges for r in one.sent):
+            whole = message(one.move, program)
+            hops = Add(*(n * symbol(latency) for latency, n in one.hops.items()))
+            level = hops * symbol(setting.rates.rate(resource)) * whole * one.turns / one.sent[resource]
+            whole, level = (valued(draft, program.resolved(value), values) for value in (whole, cancelled(level)))
+            moved = time_name(resource, one.label if len(cost.over(resource)) > 1 else name)
+            longer = Compare(Name(moved), ">", Name(time_name(HOPS, one.label)))
+            put = cancelled(level.subs({symbol(n): rational(known.value) for n, known in setting.known.items()}))
+            if point is None:
+                least = number(fraction(put)) if put.is_Rational else draft.layout.factored(level)
+                told = one.label, one.move.collective, one.move.axes, str(one.move.tensor.name)
+                facts, above = TakesOver(*told, resource, least), Compare(draft.write(whole), ">", draft.layout.factored(level))
+                draft = draft.add(Step("resources", Reason.TAKES_OVER, longer, "<=>", above, where, facts=facts))
+            draft = _taken_over(draft, longer, whole, put if put.is_Rational else level, where, point)
+    return draft
+
+
+def _taken_over(
+    draft: Draft, longer: Compare, whole: Expr, level: Expr, where: tuple[Formula, ...], point: int | None
+) -> Draft:
+    """The same solved for a size."""
+    setting, x = draft.setting, _asked(draft, whole, "")
+    if x is None and whole.is_Rational and level.is_Rational:
+        settled = Verdict(bool(whole > level))
+        return draft.add(Step("resources", Reason.SIDE, longer, "<=>", settled, where, point=point))
+    if x is None:
+        return draft
+    solution = solution_of(whole, level, x, setting.least_one, layout=draft.layout, values=setting.values)
+    facts, conditions = Solved(x.name), (*where, *solution.bands)
+    said = _solved(draft, solution)
+    return draft.add(Step("resources", Reason.SOLVE, longer, "<=>", said, conditions, None, facts, point=point))
 
 
 def _against(
@@ -57,22 +134,21 @@ def _against(
     point: int | None,
 ) -> Draft:
     """Where arithmetic takes longer than one link."""
-    setting, rates, known = draft.setting, draft.setting.rates, amounts(program, draft.setting.problem.count)
-    sent, rate = sent_over(resource), rates.rate(resource)
-    carried = valued(draft, known[sent], values)
-    if carried == 0:  # an axis of one chip sends nothing
+    setting, found = draft.setting, _compared(draft, resource, values)
+    if found is None:
         role, waits = against("threshold", resource), Compare(T_MATH, ">", Name(f"T_{resource}"))
         nothing = Step(
             "resources", Reason.SOLVE, waits, "<=>", Verdict(True), where, None, Solved(resource), role, point
         )
         return draft.add(nothing)
-    ratio = cancelled(valued(draft, known["flops_per_chip"], values) / carried)
-    x, level, name = _asked(draft, ratio, resource), PEAK / symbol(rate), Name(f"T_{resource}")
-    numbers = {symbol(n): rational(known_.value) for n, known_ in setting.known.items() if n in ("peak", rate)}
+    ratio, level, taken = found
+    x, name = _asked(draft, ratio, resource), Name(f"T_{resource}")
+    used = {s.name for s in level.free_symbols}
+    numbers = {symbol(n): rational(known_.value) for n, known_ in setting.known.items() if n in used}
     in_numbers = level.subs(numbers) if point is not None or x is None else level
     same, role = Compare(T_MATH, ">", name), against("threshold", resource)
     if point is None:
-        over = (Quotient(Name("flops_per_chip"), PEAK_NAME), Quotient(Name(sent), Name(rate)))
+        over = (Quotient(Name("flops_per_chip"), PEAK_NAME), taken)
         draft = draft.add(Step("resources", Reason.COMPARE_TIMES, same, "<=>", Compare(over[0], ">", over[1])))
     if x is None:
         if not (ratio.is_Rational and in_numbers.is_Rational):
@@ -111,7 +187,8 @@ def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:
         replace(memory, section="resources", left=same, role=against("threshold", rates.memory), check=None)
     )
     said = {step.left: step for step in draft.steps if isinstance(step.facts, Solved) and step.point == point}
-    times = (rates.compared, *(time_name(link) for link, _ in rates.links))
+    hops = (time_name(LATENCY),) if rates.latencies else ()
+    times = (rates.compared, *(time_name(link) for link, _ in rates.links), *hops)
     known = [said.get(Compare(T_MATH, ">", Name(time))) for time in times]
     if None in known:
         return draft
@@ -129,13 +206,13 @@ def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:
 def _against_at(draft: Draft, program: Program, point: int, values: Mapping[str, Fraction]) -> Draft:
     """The same at a set of sizes."""
     rates, where, memory = draft.setting.rates, put_in(draft, point), draft.answer.at[point].step("threshold")
-    for resource, figure in rates.links:
+    for resource, figure in (*rates.links, *_latency(draft)):
         draft = _against(draft, program, resource, figure, where, values, point)
     if memory is not None:
         return _jointly(draft, memory, point)
     side = draft.answer.at[point].step("side")
     links = [step.right for step in draft.steps if step.point == point and isinstance(step.right, Verdict)]
-    if side is None or len(links) < len(rates.links):
+    if side is None or len(links) < len(rates.links) + bool(rates.latencies):
         return draft
     relation = ">" if side.relation == ">" and Verdict(False) not in links else "<="
     return draft.add(Step("resources", Reason.SIDE, T_MATH, relation, T_COMMS, where, role="joint", point=point))
@@ -171,9 +248,13 @@ def _apart(draft: Draft, value: Expr) -> Formula:
 def _in_figures(draft: Draft, solution: Solution, resource: str, figure: str) -> Draft:
     """The bound with the figures put in, where they are known; and the condition with it, where that has no guard."""
     bound, known, end = solution.bound, draft.setting.known, solution.end
-    if end is None or not isinstance(bound, Expr) or not is_rational(bound) or not {"peak", figure} <= known.keys():
+    if end is None or not isinstance(bound, Expr) or not is_rational(bound):
         return draft  # a root has them in too many places to be read
-    values = {symbol(name): rational(known[name].value) for name in ("peak", figure, "bandwidth") if name in known}
+    latencies = {s.name for s in bound.free_symbols if is_latency(s.name)}
+    wanted = {"peak", *(latencies if figure == LATENCY else (figure,))}
+    if not wanted <= known.keys():
+        return draft
+    values = {symbol(name): rational(known[name].value) for name in (*wanted, "bandwidth") if name in known}
     put, where = cancelled(bound.subs(values)), () if solution.guard is None else (solution.guard,)
     shown = _apart(draft, put)
     draft = draft.add(Step("resources", Reason.FIGURES, end.right, "=", shown, where, role=against("bound", resource)))

@@ -19,7 +19,7 @@ from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import Draft
 from symroof.derivation.figures_used import ring_steps
 from symroof.derivation.itemizing import PASSES
-from symroof.derivation.per_chip import costs_of_chips
+from symroof.derivation.per_chip import costs_of_chips, meshed_of
 from symroof.derivation.setting import Setting
 from symroof.formula import Formula, Name, Number, Quotient, names, total
 from symroof.model.cost import Counting
@@ -27,7 +27,7 @@ from symroof.model.einsum import Einsum
 from symroof.model.mesh import split_of
 from symroof.model.program import DIFFERENCE, MAXIMUM, SUM, Fuse, Line, Program, Repeat, Undone
 from symroof.model.quantities import DERIVED, MOVED, STOCKS, T_LOWER, TABLE, TOKENS, meaning
-from symroof.model.resources import OF_VECTOR, Rates, every_time, time_name, times_of
+from symroof.model.resources import LATENCY, OF_VECTOR, Rates, every_time, time_name, times_of
 from symroof.model.statement_costs import amounts, moved_of, of_statement, traffic_of_tensors
 from symroof.model.tokens import served_of
 from symroof.proof.acts import FUNCTION, Act, Array, Turn
@@ -87,12 +87,17 @@ def meanings(setting: Setting) -> Mapping[str, Any]:
 
 def _times(program: Program, rates: Rates) -> dict[str, Any]:
     """The times of a program, and who overlaps with whom in T_steps."""
+    from symroof.proof.distances import Farthest
     from symroof.proof.scheduling import Schedule
 
     if program.alone:
         return dict(times_of(program, rates))
     blocks = tuple((line.statement.name, line.block) for line in program.lines if line.block is not None)
-    return {**times_of(program, rates), "T_steps": Schedule(script_of(program), blocks, rates.resources)}
+    script, found = script_of(program), times_of(program, rates)
+    meshed = meshed_of(program, script) if rates.latencies else None
+    if meshed is not None:
+        found |= {time_name(LATENCY): Farthest(meshed)}
+    return {**found, "T_steps": Schedule(script, blocks, rates.resources, meshed)}
 
 
 def _counts(program: Program, count: Counting) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Line, Program
 from symroof.model.quantities import MOVED
 from symroof.model.stages import BUBBLE, pipeline_of
-from symroof.model.statement_costs import amounts, busy_links, moved_of, of_statement, sent_over, traffic_of_tensors
+from symroof.model.statement_costs import amounts, busy_links, hops_over, moved_of, of_statement, sent_over, traffic_of_tensors
 from symroof.model.trees import TREE
 from symroof.proof import moves
 from symroof.proof.chips import Meshed, OnEach
@@ -67,6 +67,7 @@ def meshed_of(program: Program, script: Script) -> Meshed:
         program.each,
         program.schedule,
         seen,
+        program.latency,
     )
 
 
@@ -97,6 +98,19 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
         found[sent_over(resource)] = OnEach(meshed, "sent", None, resource)
         for name in program.owners:
             found[sent_over(resource, name)] = OnEach(meshed, "sent", name, resource)
+    return found | (_costs_of_exchanges(program, meshed) if program.latency else {})
+
+
+def _costs_of_exchanges(program: Program, meshed: Meshed) -> dict[str, Any]:
+    """The evidence of the hops of each exchange, and of several over one resource of what each sends."""
+    from symroof.proof.distances import OfExchange
+
+    found: dict[str, Any] = {}
+    for cost in program.on_chip.values():
+        for one in cost.exchanges:
+            found |= {hops_over(f, one.label): OfExchange(meshed, "hops", one.label, f) for f in one.hops}
+            several = [r for r in one.sent if len(cost.over(r)) > 1]
+            found |= {sent_over(r, one.label): OfExchange(meshed, "sent", one.label, r) for r in several}
     return found
 
 
@@ -174,6 +188,23 @@ def exchanges_of_chips(draft: Draft, program: Program) -> Draft:
     for resource in busy_links(program):
         names = [sent_over(resource, name) for name in program.owners]
         draft = _sum(draft, "exchanges", sent_over(resource), known, names)
+    return _hops(draft, program, known) if program.latency else draft
+
+
+def _hops(draft: Draft, program: Program, known: dict[str, Expr]) -> Draft:
+    """By how many hops the last bytes of each exchange come; and of several over one link what each sends."""
+    from symroof.proof.distances import Hopped
+
+    for name, cost in program.on_chip.items():
+        for one in cost.exchanges:
+            often = one.move.around(_line(program, one.move.result).repeats)
+            turns = draft.layout.factored(one.turns) if often else None
+            told = one.move.collective, one.move.axes, str(one.move.tensor.name), name
+            for figure, number_of_hops in one.hops.items():
+                facts = Hopped(*told, draft.write(number_of_hops), turns)
+                draft = _add(draft, "exchanges", hops_over(figure, one.label), known, Reason.HOPS, facts)
+            for resource in (r for r in one.sent if len(cost.over(r)) > 1):
+                draft = _add(draft, "exchanges", sent_over(resource, one.label), known, Reason.APART)
     return draft
 
 

@@ -11,73 +11,94 @@ from sympy import Add, Expr, Integer
 from symroof.algebra.rational import cancelled, sign_of
 from symroof.algebra.rounding import short
 from symroof.derivation.draft import T_COMMS, T_LOWER, T_MATH, T_UPPER, Draft, numeric, rounded
-from symroof.derivation.meanings import costs
+from symroof.derivation.meanings import costs, put
 from symroof.derivation.per_chip import each_written
 from symroof.formula import Call, Formula, Frozen, Name, Product, Quotient, Sum, number, product, total
 from symroof.model.program import Program
-from symroof.model.resources import MATH, VECTOR, busy, overlapping, staged, steps_of, time_name, times_of
+from symroof.model.hops import is_latency
+from symroof.model.resources import LATENCY, MATH, VECTOR, busy, overlapping, staged, steps_of, time_name, times_of
 from symroof.model.stages import pipeline_of
+from symroof.proof.ledger import Evidence
 from symroof.proof.step import Reason, Step, amount_of
-from symroof.symbols import fraction
+from symroof.symbols import expression, fraction
 
 T_STEPS = Name("T_steps")
-# What is done, and the name of the figure that it is done at.
+# What is done, and the name of the figure that it is done at: a bandwidth, or the latency of a hop.
 Part = tuple[Expr, str]
 Parts = tuple[Part, ...]
+# What takes the longest of several sums: one, but where the latency of an exchange counts.
+Pieces = tuple[tuple[Parts, ...], ...]
 
 
 class Timetable(Frozen):
     """What is kept busy, ``groups`` of statements that overlap as one after the other: by resource the amounts over
-    their rates. Arithmetic is the first of the resources, and what T_comms is the time of is the last; where they are
+    their rates; the hops that take longest one time are beside them. Arithmetic is the first of the resources, and what T_comms is the time of is the last; where they are
     ``joint`` it is the longest time of the others of them but the vector unit. The first groups are ``beside`` the
     stages of a pipeline, and all others take ``wait`` times as long again, what stages wait for."""
 
     resources: tuple[str, ...]
-    groups: tuple[Mapping[str, Parts], ...]
+    groups: tuple[Mapping[str, Pieces], ...]
     joint: bool = False
     beside: int | None = None
     wait: Expr = Integer(0)
+    hops: tuple[Parts, ...] = ()
 
     @property
     def moving(self) -> tuple[str, ...]:
-        """The memory and the links."""
+        """The memory and the links, and the hops."""
         return tuple(resource for resource in self.resources if resource not in (MATH, VECTOR))
 
-    def of(self, resource: str) -> Parts:
-        return tuple(part for group in self.groups for part in group.get(resource, ()))
+    def pieces(self, resource: str) -> Pieces:
+        """All that keeps a resource busy."""
+        return tuple(piece for group in self.groups for piece in group.get(resource, ()))
+
+    def of(self, resource: str) -> tuple[Parts, ...]:
+        """The sums whose longest is the time of a resource: what it works on; or of hops each one time."""
+        if resource == LATENCY:
+            return self.hops
+        return (tuple(part for first, *_ in self.pieces(resource) for part in first),)
 
     @property
-    def apart(self) -> tuple[tuple[Mapping[str, Parts], ...], tuple[Mapping[str, Parts], ...]]:
+    def apart(self) -> tuple[tuple[Mapping[str, Pieces], ...], tuple[Mapping[str, Pieces], ...]]:
         """The groups beside stages, and those of stages."""
         return self.groups[: self.beside], () if self.beside is None else self.groups[self.beside :]
 
     def put(self, change: Callable[[Expr], Expr]) -> Timetable:
         """The same with another amount for each."""
-        groups = ({r: tuple((change(x), rate) for x, rate in each) for r, each in g.items()} for g in self.groups)
-        return replace(self, groups=tuple(groups), wait=change(self.wait))
+
+        def put(sums: tuple[Parts, ...]) -> tuple[Parts, ...]:
+            return tuple(tuple((change(x), rate) for x, rate in parts) for parts in sums)
+
+        groups = tuple({r: tuple(map(put, each)) for r, each in group.items()} for group in self.groups)
+        return replace(self, groups=groups, wait=change(self.wait), hops=put(self.hops))
 
     @property
     def free(self) -> frozenset[str]:
         """The names of the sizes that are left open."""
-        amounts = (amount for resource in self.resources for amount, _ in self.of(resource))
+        pieces = (piece for resource in self.resources for piece in (*self.pieces(resource), self.of(resource)))
+        amounts = (amount for sums in pieces for parts in sums for amount, _ in parts)
         return frozenset(s.name for amount in (*amounts, self.wait) for s in amount.free_symbols)
 
     def seconds(self, rates: Mapping[str, Fraction]) -> dict[Name, Fraction]:
         """Every time in numbers, where no size is left open."""
 
-        def taken(parts: Parts) -> Fraction:
-            return sum((fraction(amount) / rates[rate] for amount, rate in parts), Fraction(0))
+        def longest(sums: tuple[Parts, ...]) -> Fraction:
+            return max(sum((spent(fraction(amount), rates[rate], rate) for amount, rate in each), Fraction(0)) for each in sums)
 
-        each = {resource: taken(self.of(resource)) for resource in self.resources}
+        def taken(pieces: Pieces) -> Fraction:
+            return sum(map(longest, pieces), Fraction(0))
+
+        each = {resource: longest(self.of(resource)) for resource in self.resources}
         comms = max(each[r] for r in self.moving) if self.joint else each[self.resources[-1]]
         known = {T_MATH: each[MATH]} if MATH in each else {}
         beside, stages = self.apart
-        wait = fraction(self.wait) * sum((taken(parts) for one in stages for parts in one.values()), Fraction(0))
-        known |= {T_COMMS: comms, T_LOWER: max(each.values()), T_UPPER: sum(each.values(), Fraction(0)) + wait}
-        longest = [sum((max(map(taken, one.values())) for one in part), Fraction(0)) for part in (beside, stages)]
-        steps = longest[0] + longest[1] * (1 + fraction(self.wait))
+        wait = fraction(self.wait) * sum((taken(pieces) for one in stages for pieces in one.values()), Fraction(0))
+        upper = sum((taken(self.pieces(resource)) for resource in self.resources), Fraction(0))
+        known |= {T_COMMS: comms, T_LOWER: max(each.values()), T_UPPER: upper + wait}
+        steps = [sum((max(map(taken, one.values())) for one in part), Fraction(0)) for part in (beside, stages)]
+        every = steps[0] + steps[1] * (1 + fraction(self.wait))
         between = [r for r in self.resources if r != MATH and (self.joint or r != self.resources[-1])]
-        return known | {Name(time_name(resource)): each[resource] for resource in between} | {T_STEPS: steps}
+        return known | {Name(time_name(resource)): each[resource] for resource in between} | {T_STEPS: every}
 
 
 def timetable(draft: Draft, program: Program) -> Timetable:
@@ -85,21 +106,35 @@ def timetable(draft: Draft, program: Program) -> Timetable:
     rates, known = draft.setting.rates, costs(draft.setting)
     times = times_of(program, rates)
 
-    def part(name: str) -> Part:
-        time = times[name]
-        assert isinstance(time, Quotient) and isinstance(time.above, Name) and isinstance(time.below, Name)  # noqa: PT018
-        return known[time.above.name], time.below.name
+    def parts(time: Formula) -> Parts:
+        match time:
+            case Name() if is_latency(time.name):
+                return ((Integer(1), time.name),)
+            case Name():
+                return parts(times[time.name])
+            case Sum():
+                return tuple(part for term in time.terms for part in parts(term))
+            case Quotient(above=Name() as done, below=Name() as rate):
+                return ((known[done.name], rate.name),)
+            case Product(factors=(*many, Name() as hop)):
+                return ((put(expression(product(*many)), known), hop.name),)
+        raise TypeError(f"{time} is no amount at a rate")
 
-    def parts(names: tuple[str, ...]) -> Mapping[str, Parts]:
-        return {resource: tuple(map(part, each)) for resource, each in busy(times, rates, names).items()}
+    def longest(time: Formula) -> tuple[Parts, ...]:
+        return tuple(map(parts, time.arguments)) if isinstance(time, Call) else (parts(time),)
+
+    def pieces(names: tuple[str, ...]) -> Mapping[str, Pieces]:
+        return {resource: tuple(map(longest, each)) for resource, each in busy(times, rates, names).items()}
+
+    hops = longest(times[time_name(LATENCY)]) if rates.latencies else ()
 
     inside, pipeline = staged(program), pipeline_of(program)
-    every = [(names[0] in inside, found) for names in overlapping(program) if (found := parts(names))]
+    every = [(names[0] in inside, found) for names in overlapping(program) if (found := pieces(names))]
     if pipeline is None:
-        return Timetable(rates.resources, tuple(found for _, found in every), rates.joint)
+        return Timetable(rates.resources, tuple(found for _, found in every), rates.joint, hops=hops)
     beside, stages = ([found for here, found in every if here is there] for there in (False, True))
     wait = program.resolved(cancelled(pipeline.bubble / (1 - pipeline.bubble)))
-    return Timetable(rates.resources, (*beside, *stages), rates.joint, len(beside), wait)
+    return Timetable(rates.resources, (*beside, *stages), rates.joint, len(beside), wait, hops)
 
 
 def times_defined(draft: Draft, program: Program) -> Draft:
@@ -107,7 +142,13 @@ def times_defined(draft: Draft, program: Program) -> Draft:
     times, defined = times_of(program, draft.setting.rates), draft.ledger.definitions
     said = ("T_lower", "T_upper", time_name(draft.setting.rates.called), *defined)
     missing = {name: time for name, time in times.items() if name not in said}
-    return draft.add(*(Step("time", Reason.DEFINE_TIMES, Name(name), "=", time) for name, time in missing.items()))
+    rests = {name: e for name in missing if isinstance(e := draft.ledger.meanings.get(name), Evidence)}
+    return draft.add(
+        *(
+            Step("time", Reason.DEFINE_TIMES, Name(name), "=", time, evidence=rests.get(name))
+            for name, time in missing.items()
+        )
+    )
 
 
 def steps_defined(draft: Draft, program: Program) -> Draft:
@@ -132,12 +173,13 @@ def time_of_program(draft: Draft, program: Program) -> Draft:
     shown = each
     draft = draft.add(*shown, Step("time", Reason.LOWER, T_LOWER, "=", meanings["T_lower"]))
     if program.line is not None:  # one statement overlaps with itself alone
-        twice = product(number(len(table.resources)), T_LOWER)
+        twice = product(number(sum(len(table.pieces(resource)) for resource in table.resources)), T_LOWER)
         upper = Step("time", Reason.UPPER, T_UPPER, "=", meanings["T_upper"])
         return draft.add(upper, Step("time", Reason.TWICE, T_UPPER, "<=", twice), *bounds)
     draft = steps_defined(draft, program)
     draft = draft.add(Step("time", Reason.UPPER, T_UPPER, "=", meanings["T_upper"]), *bounds)
-    amounts = (amount for group in table.groups for parts in group.values() for amount, _ in parts)
+    sums = (sums for group in table.groups for pieces in group.values() for sums in pieces)
+    amounts = (amount for each_sum in sums for parts in each_sum for amount, _ in parts)
     if any(sign_of(amount, draft.setting.least_one) != 1 for amount in amounts):
         return draft  # 2c - 1 FLOPs are fewer than none where c, that other sizes define, may be small
     return draft.add(
@@ -154,7 +196,7 @@ def each_time(
     def said(name: Name, reason: Reason, value: Formula) -> Step:
         return Step("time", reason, name, "=", draft.in_digits(value), where, role=amount_of(name.name), point=point)
 
-    values = {Name(time_name(resource)): _written(draft, table.of(resource)) for resource in table.resources}
+    values = {Name(time_name(resource)): _longest_of(draft, table.of(resource)) for resource in table.resources}
     *others, memory = values
     each = (
         *(said(name, Reason.TIME, values[name]) for name in others),
@@ -164,7 +206,8 @@ def each_time(
     every = total(*(_written(draft, parts) for group in table.apart[1] for parts in group.values()))
     wait = (product(draft.layout.factored(table.wait), every),) if stages and table.wait != 0 else ()
     longest = total(*beside, *((product(draft.layout.factored(1 + table.wait), total(*stages)),) if stages else ()))
-    sums = tuple(values.values())
+    sums, pieces = tuple(values.values()), (table.pieces(resource) for resource in table.resources)
+    taken = (_written(draft, each) for each in pieces if each)
     longest_of = tuple(values[Name(time_name(resource))] for resource in table.moving)
     steps = said(T_STEPS, Reason.STEPS, longest)
     lower = Call("max", sums) if len(sums) > 1 else sums[0]
@@ -173,14 +216,20 @@ def each_time(
         *(() if memory == T_COMMS else (comms,)),
         said(T_LOWER, Reason.LOWER, lower),
         *((steps,) if draft.setting.problem.operation.line is None else ()),
-        said(T_UPPER, Reason.UPPER, total(*sums, *wait)),
+        said(T_UPPER, Reason.UPPER, total(*(taken if table.hops else sums), *wait)),
     )
     return each, bounds
 
 
-def _longest(draft: Draft, group: Mapping[str, Parts]) -> Formula:
+def _longest(draft: Draft, group: Mapping[str, Pieces]) -> Formula:
     """The longest of what statements keep busy that overlap as one."""
-    parts = tuple(_written(draft, amounts) for amounts in group.values())
+    parts = tuple(_written(draft, pieces) for pieces in group.values())
+    return Call("max", parts) if len(parts) > 1 else parts[0]
+
+
+def _longest_of(draft: Draft, sums: tuple[Parts, ...]) -> Formula:
+    """The longest of several sums."""
+    parts = tuple(dict.fromkeys(_summed(draft, each) for each in sums))
     return Call("max", parts) if len(parts) > 1 else parts[0]
 
 
@@ -188,19 +237,35 @@ def _in_seconds(draft: Draft, table: Timetable, step: Step) -> tuple[Step, ...]:
     """A time as a decimal, where no size is left open."""
     resource = next(resource for resource in table.resources if Name(time_name(resource)) == step.left)
     rates = {name: figure.value for name, figure in draft.setting.figures.items()}
-    values = [(numeric(amount), rate) for amount, rate in table.of(resource)]
+    values = [(numeric(amount), rate) for parts in table.of(resource) for amount, rate in parts]
     if any(amount is None or rate not in rates for amount, rate in values):
         return ()
     seconds = sum((amount / rates[rate] for amount, rate in values if amount is not None), Fraction(0))
     return rounded("time", step.left, seconds, short(seconds, 3))
 
 
-def _written(draft: Draft, parts: Parts) -> Formula:
-    """Amounts over their rates, one fraction for each rate."""
+def _written(draft: Draft, pieces: Pieces) -> Formula:
+    """What pieces come to: amounts over their rates, one fraction for each rate, and the longest of several."""
+    plain = tuple(part for piece in pieces if len(piece) == 1 for part in piece[0])
+    longest = (_longest_of(draft, piece) for piece in pieces if len(piece) > 1)
+    return total(*((_summed(draft, plain),) if plain else ()), *longest)
+
+
+def _summed(draft: Draft, parts: Parts) -> Formula:
+    """Amounts over their rates, one fraction for each rate; hops by their latency."""
     by_rate: dict[str, list[Expr]] = {}
     for amount, rate in parts:
         by_rate.setdefault(rate, []).append(amount)
-    return total(*(over(_on_one_bar(draft, Add(*each)), Name(rate)) for rate, each in by_rate.items()))
+    return total(*(_at_rate(_on_one_bar(draft, Add(*each)), rate) for rate, each in by_rate.items()))
+
+
+def _at_rate(amount: Formula, rate: str) -> Formula:
+    return product(amount, Name(rate)) if is_latency(rate) else over(amount, Name(rate))
+
+
+def spent(amount: Fraction, figure: Fraction, rate: str) -> Fraction:
+    """The time of an amount: over a rate, or so many hops."""
+    return amount * figure if is_latency(rate) else amount / figure
 
 
 def _on_one_bar(draft: Draft, amount: Expr) -> Formula:

@@ -18,7 +18,7 @@ from symroof.model.cost import Cost
 from symroof.model.hardware import Known
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
-from symroof.model.resources import COMMS, MATH, VECTOR, Rates, figures_of, rates_of, time_over_rates
+from symroof.model.resources import COMMS, LATENCY, MATH, VECTOR, Rates, figures_of, rates_of, time_over_rates
 from symroof.model.statement_costs import amounts, busy_links, sent_over
 from symroof.model.wiring import is_network, link_over, uncrossed, wired
 from symroof.symbols import expression, rational, symbol
@@ -101,10 +101,11 @@ class Rated(Work):
         return self.rates.compared
 
     def waits_for(self, longest: tuple[str, ...]) -> str:
-        """What all else waits for, in a word: compute, vector, memory, a link; both, where arithmetic and another are as long."""
+        """What all else waits for, in a word: compute, vector, memory, a link, latency; both, where arithmetic and another
+        are as long."""
         name = self.busiest(longest)
         links = {link for link, _ in self.rates.links}
-        return name if name in ("both", "compute", VECTOR) else "link" if name in links else "memory"
+        return name if name in ("both", "compute", VECTOR, LATENCY) else "link" if name in links else "memory"
 
     def busiest(self, longest: tuple[str, ...]) -> str:
         """What all else waits for, by its name: compute, vector, HBM, an axis; both, where arithmetic and another are as long."""

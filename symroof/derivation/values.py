@@ -25,8 +25,8 @@ from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, names, number, product, total
 from symroof.model.derived_sizes import known_of_sizes
 from symroof.model.quantities import AT_SIZES, MOVED, OF_PROGRAMS, TABLE, TOKENS
-from symroof.model.resources import steps_of, time_name, times_of_groups
-from symroof.model.statement_costs import amounts, busy_links, moved_of, of_statement, sent_over
+from symroof.model.resources import HOPS, LATENCY, steps_of, time_name, times_of, times_of_groups
+from symroof.model.statement_costs import amounts, busy_links, hops_over, moved_of, of_statement, sent_over
 from symroof.proof.ledger import Solved, UndecidedError
 from symroof.proof.limits import Highest
 from symroof.proof.running import Tokens
@@ -75,6 +75,8 @@ class _Numbers:
         self.formulas = {name: meaning for name, meaning in formulas if isinstance(meaning, Formula)}
         if T_STEPS.name in draft.ledger.definitions:
             self.formulas[T_STEPS.name] = steps_of(self.program, self.setting.rates)
+        if self.setting.rates.latencies:
+            self.formulas[time_name(LATENCY)] = times_of(self.program, self.setting.rates)[time_name(LATENCY)]
         figures = {**self.setting.known, **self.setting.figures}
         self.sizes = {name: known.value for name, known in figures.items()} | dict(draft.setting.problem.at[point])
         self.found: dict[str, Fraction | None] = {}
@@ -129,7 +131,13 @@ class _Numbers:
         statements = self.program.owners if self.program.line is None else ()
         each = (of_statement(what, name) for name in statements for what in OF_STATEMENTS)
         sent = (sent_over(link, name) for name in statements for link in links)
-        yield from dict.fromkeys((*own, *OF_PROGRAMS, *AT_SIZES, *of_links, *each, *sent))
+        yield from dict.fromkeys((*own, *OF_PROGRAMS, *AT_SIZES, *of_links, *each, *sent, *self._hops()))
+
+    def _hops(self) -> Iterator[str]:
+        """How far exchanges go, and how long that takes, where latency counts."""
+        for one in (one for cost in self.program.on_chip.values() for one in cost.exchanges if self.program.latency):
+            yield from (hops_over(figure, one.label) for figure in one.hops)
+            yield time_name(HOPS, one.label)
 
     def _held(self) -> Iterator[Step]:
         """How much of the memory of a chip is needed; and on one chip, how many of these hold it."""

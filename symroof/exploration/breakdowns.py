@@ -16,17 +16,17 @@ from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import ModelError
 from symroof.exploration.curves import require_sizes
 from symroof.exploration.regime_map import equality
-from symroof.formula import Call, Formula, Frozen, Group, Name, total
+from symroof.formula import Call, Formula, Frozen, Group, Name, Number, names
 from symroof.model.problem import Problem
 from symroof.model.program import Program
-from symroof.model.resources import busy, staged, time_name, times_of, times_of_groups
+from symroof.model.resources import LATENCY, busy, staged, time_name, times_of, times_of_groups
 from symroof.model.stages import BUBBLE
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 
 # Who takes a part of a time, what the part is, and the times of resources that are added up in it: the longest counts, with the
 # wait of a stage where it has one.
-Part = tuple[str, Formula, tuple[tuple[str, ...], ...], bool]
+Part = tuple[str, Formula, tuple[tuple[Formula, ...], ...], bool]
 
 
 class Bar(Said):
@@ -85,6 +85,11 @@ def breakdown(problem: Problem) -> Breakdown:
     known = {name: setting.in_numbers(value) for name, value in found.items() if name.startswith("T_")}
     stretch = 1 / (1 - found.get(BUBBLE.name, Integer(0)))
     needed = {s.name for name in times for s in known[name].free_symbols}
+
+    def at(time: Formula, point: Mapping[Expr, Expr]) -> Expr:
+        """The longest of several times, or one."""
+        return max(known[name].subs(point) for name in names(time))
+
     bars = []
     for values in problem.at or ({},):
         require_sizes(needed, values)
@@ -92,7 +97,7 @@ def breakdown(problem: Problem) -> Breakdown:
         where = (*setting.equalities, *(equality(name, value) for name, value in values.items()))
         for time, parts in times.items():
             taken = [
-                _longest([Add(*(known[name].subs(point) for name in each)) for each in some])
+                _longest([Add(*(at(one, point) for one in each)) for each in some])
                 * (fraction(stretch.subs(point)) if waits else 1)
                 for *_, some, waits in parts
             ]
@@ -115,9 +120,11 @@ def _times(setting: Setting, program: Program) -> Iterator[tuple[str, Iterator[P
     rates = setting.rates
     times = times_of(program, rates)
     for resource in rates.resources:
-        each = ((name, busy(times, rates, (name,))) for name in program.owners)
-        found = ((name, kept[resource]) for name, kept in each if resource in kept)
-        yield time_name(resource), ((name, Group(total(*map(Name, parts))), (parts,), False) for name, parts in found)
+        if resource == LATENCY:
+            continue  # the longest of all statements, no sum over them
+        each = ((name, Name(time_name(resource, name))) for name in program.owners)
+        found = ((name, time) for name, time in each if not isinstance(times[time.name], Number))
+        yield time_name(resource), ((name, Group(time), ((time,),), False) for name, time in found)
     groups, inside = times_of_groups(program, rates).items(), staged(program)
     kept = ((names, formula, tuple(busy(times, rates, names).values())) for names, formula in groups)
     yield "T_steps", ((", ".join(names), _apart(formula), parts, names[0] in inside) for names, formula, parts in kept)

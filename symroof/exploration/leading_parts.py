@@ -144,7 +144,7 @@ def dominant(draft: Draft, regime: Regime) -> tuple[Step, ...]:
     return (carried(draft, regime, Name(draft.setting.moved_name), found, "moves"),) if found else ()
 
 
-def carried(draft: Draft, regime: Regime, left: Name, everything: tuple[Traffic, ...], role: Role | Part) -> Step:
+def carried(draft: Draft, regime: Regime, left: Formula, everything: tuple[Traffic, ...], role: Role | Part) -> Step:
     """That a whole is, in a regime, the sum of those of its parts that are not negligible."""
     whole = Add(*(t.amount for t in everything))
     kept = tuple(t for t in everything if not vanishes(t.amount / whole, regime)) or everything

@@ -26,7 +26,7 @@ from symroof.model.mesh import open_axes
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.problem import Problem
 from symroof.model.quantities import TOKENS
-from symroof.model.resources import overlapping, time_name
+from symroof.model.resources import HOPS, LATENCY, overlapping, time_name
 from symroof.model.spelling import spelled_fact
 from symroof.proof.ledger import UndecidedError
 from symroof.symbols import symbol
@@ -56,7 +56,8 @@ class Way(Frozen):
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """The statements that overlap as one, each with times."""
         program = self.setting.problem.operation
-        return () if program.alone or len(program.owners) > STATEMENTS else overlapping(program)
+        several = program.latency and any(len(cost.exchanges) > 1 for cost in program.on_chip.values())
+        return () if program.alone or several or len(program.owners) > STATEMENTS else overlapping(program)
 
 
 class Fitted(Frozen):
@@ -183,7 +184,7 @@ def _way(setting: Setting, solved: int) -> Way:
     found = quantities(setting)
     times = [time_name(resource) for resource in setting.rates.resources]
     of_groups = [
-        time_name(resource, name)
+        time_name(HOPS if resource == LATENCY else resource, name)
         for names in (() if setting.problem.operation.alone else overlapping(setting.problem.operation))
         for name in names
         for resource in setting.rates.resources

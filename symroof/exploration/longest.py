@@ -21,18 +21,18 @@ from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import T_LOWER, T_UPPER, Draft, dominated, written
 from symroof.derivation.meanings import PEAK, times_in_figures
-from symroof.derivation.pipeline import begun, compared
+from symroof.derivation.pipeline import begun, compared, drafted
 from symroof.derivation.setting import Setting
-from symroof.errors import ContradictionError
+from symroof.errors import ContradictionError, ModelError
 from symroof.exploration.leading_parts import Traffic, carried, partition
 from symroof.exploration.regime_map import at_least_two, defined, require_scalings
 from symroof.formula import Compare, Formula, Frozen, Name, names, several_of, total
 from symroof.model.problem import Problem
-from symroof.model.resources import COMMS, time_name
+from symroof.model.resources import COMMS, slowest, time_name
 from symroof.proof.certificates import partitioned
 from symroof.proof.scheduling import Longest
 from symroof.proof.step import Check, Reason, Step
-from symroof.symbols import symbol
+from symroof.symbols import expression, rational, symbol
 
 
 class LongestRow(Said):
@@ -117,7 +117,13 @@ def longest_map(problem: Problem) -> LongestMap:
     ([(('HBM',), True), (('math',), True)], 'proved')
     """
     require_scalings(problem)
-    draft = compared(begun(problem))
+    setting = begun(problem).setting
+    figures = {name: rational(value) for name, value in setting.values.items()}
+    setting = replace(setting, rates=slowest(setting.rates, figures))
+    if len(several := setting.rates.latencies) > 1:
+        shown = " and ".join(str(expression(one)).replace("*", " ") for one in several)
+        raise ModelError(f"which hops take longest is open: {shown}", expected="--on CHIP, or --given for each latency")
+    draft = compared(drafted(setting))
     draft, setting = defined(draft, ("T_lower", "T_upper")), draft.setting
     times = _times(setting)
     value = cancelled(Add(*(time.amount for time in times)))
@@ -209,7 +215,8 @@ def _sizes(fan: Fan, mask: int, setting: Setting) -> Exponents:
 def _said(draft: Draft, times: tuple[Traffic, ...], form: Expr, regime: Regime) -> tuple[Step, ...]:
     """Which times lead in a regime; and what T_lower tends to, where one of them does."""
     whole, assumed = Add(*(time.amount for time in times)), written(regime.relations, draft.write)
-    lead = carried(draft, regime, T_UPPER, times, "longest")
+    every = total(*(time.name for time in times)) if draft.setting.rates.latencies else T_UPPER
+    lead = carried(draft, regime, every, times, "longest")
     one = next((time for time in times if time.name == lead.right), None)
     if one is None:
         return draft.add(lead).since(draft)

@@ -8,11 +8,13 @@ in all and k directions together, (N - 1)/(N k) of the message for an all-gather
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, count
 
 from sympy import Add, Expr, Integer, Mul
 
 from symroof.errors import ModelError
 from symroof.formula import Frozen
+from symroof.model.hops import hops
 from symroof.model.kernels import Exchanged, Fetched, fetched, kernels_of, owners_of, stored, written_in
 from symroof.model.mesh import Split, axes_in, needed_split, split_of, under_part
 from symroof.model.mesh_axes import BACK, COLLECTIVES, HANDED, SWITCHED, MeshAxis
@@ -26,17 +28,41 @@ from symroof.model.trees import TREE, shares_on_tree, together
 from symroof.symbols import rational
 
 
+class Exchange(Frozen):
+    """A collective of a statement in all turns of its repeats: what each resource carries of it, and by how many hops of
+    each link its last bytes come, one after the other, in each turn. ``label`` is what its costs are called after: its
+    statement, and of several its tensor."""
+
+    label: str
+    move: Move
+    turns: Expr
+    sent: Mapping[str, Expr]
+    hops: Mapping[str, Expr]
+
+
 class ChipCost(Frozen):
     """What a chip does of a statement and of those that join it, in all turns; ``loads`` and ``stores`` are bytes by tensor,
-    ``sent`` is by resource."""
+    ``exchanges`` what goes over its links."""
 
     flops_exact: Expr
     flops: Expr
     ops: Expr
     loads: tuple[tuple[str, Expr], ...]
     stores: tuple[tuple[str, Expr], ...]
-    sent: Mapping[str, Expr]
+    exchanges: tuple[Exchange, ...]
     moves: tuple[Move, ...]
+
+    @property
+    def sent(self) -> Mapping[str, Expr]:
+        """What each resource carries."""
+        found: dict[str, Expr] = {}
+        for resource, amount in (pair for one in self.exchanges for pair in one.sent.items()):
+            found[resource] = found.get(resource, Integer(0)) + amount
+        return found
+
+    def over(self, resource: str) -> tuple[Exchange, ...]:
+        """The exchanges that go over a resource."""
+        return tuple(one for one in self.exchanges if resource in one.sent)
 
     @property
     def moved(self) -> Expr:
@@ -82,7 +108,7 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
             exact, flops = _contraction(mine, part, often)
             ops = Add(*(often(place.line.repeats) * _elementwise(place, part) for place in mine))
             moves = tuple(move for place in mine for move in place.moves)
-            sent = _sent(mine, program)
+            sent = tuple(_exchanges(owner, mine, program))
             found[owner] = ChipCost(exact, flops, ops, loads, stores, sent, moves)
     order = [line.statement.name for line in program.lines]
     return dict(sorted(found.items(), key=lambda item: order.index(item[0])))
@@ -171,15 +197,21 @@ def shares(collective: str, axes: Iterable[MeshAxis]) -> Iterator[tuple[str, Exp
             yield axis.name, COLLECTIVES[collective](chips, ways)
 
 
-def _sent(mine: Iterable[Placed], program: Program) -> Mapping[str, Expr]:
-    """What each resource carries in all turns of repeats."""
-    found: dict[str, Expr] = {}
+def _exchanges(owner: str, mine: Iterable[Placed], program: Program) -> Iterator[Exchange]:
+    """What the collectives of statements send in all turns of repeats, each with its hops."""
     size = {axis.name: axis.size for axis in program.mesh}
-    for line, move in ((place.line, move) for place in mine for move in place.moves):
-        for resource, share in carried(move, program):
-            amount = move.turns(line.repeats, size) * share * message(move, program)
-            found[resource] = found.get(resource, Integer(0)) + amount
-    return found
+    every = [(place.line, move) for place in mine for move in place.moves]
+    every = [(line, move) for line, move in every if any(True for _ in carried(move, program))]
+    labels = list[str]()
+    for line, move in every:
+        turns, whole = move.turns(line.repeats, size), message(move, program)
+        sent = {resource: turns * share * whole for resource, share in carried(move, program)}
+        tensor = (str(move.tensor.name) or "result").replace(" ", "_")
+        ways = (f"{owner},{name}" if owner else name for name in chain([tensor], (f"{tensor}_{n}" for n in count(2))))
+        labels.append(next(label for label in ways if label not in labels))
+        label = owner if len(every) == 1 else labels[-1]
+        axes = (axis for axis in program.mesh if axis.name in move.axes)
+        yield Exchange(label, move, turns, sent, hops(move.collective, axes))
 
 
 def _contraction(

@@ -79,7 +79,7 @@ class Program(Frozen):
     known of sizes; ``parameters`` the positive names that only these mention. ``returned`` is what is returned although
     a statement uses it. ``keep`` are weights that stay gathered for the backward pass, ``regather`` other tensors that
     do not; gradients that microbatches accumulate are added up over the chips once, after the last of them, or ``each``
-    time. ``line`` is the product that was written on one line instead: its one statement has no name, and what that
+    time; with ``latency`` an exchange takes at least its hops. ``line`` is the product that was written on one line instead: its one statement has no name, and what that
     costs is what the program costs. ``entry`` is its name in the library.
     """
 
@@ -95,6 +95,7 @@ class Program(Frozen):
     regather: tuple[str, ...] = ()
     each: bool = False
     schedule: str = "1f1b"
+    latency: bool = False
     line: Einsum | Operation | None = None
     entry: str = field(default="", compare=False)
 
@@ -297,7 +298,7 @@ class Program(Frozen):
         from symroof.model.program_text import rewritten
 
         if self.line is not None:
-            return Program.of(self.line.split_over(axes), self.mesh)
+            return replace(Program.of(self.line.split_over(axes), self.mesh), latency=self.latency)
         return rewritten(self, lambda t: replace(t, dims=tuple(replace(d, axes=axes(d.axes)) for d in t.dims)), axes)
 
     def stored(self, types: Mapping[int, Dtype]) -> Program:
@@ -305,7 +306,7 @@ class Program(Frozen):
         from symroof.model.program_text import retyped
 
         if self.line is not None:
-            return Program.of(self.line.stored(types), self.mesh)
+            return replace(Program.of(self.line.stored(types), self.mesh), latency=self.latency)
         return retyped(self, {name: types[place] for place, name in enumerate(self.arrays) if place in types})
 
     def resolved(self, value: Expr) -> Expr:

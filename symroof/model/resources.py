@@ -5,25 +5,34 @@
     T_HBM(h)    = bytes(h)/bandwidth     T_upper = the sum of everything: nothing overlaps
 
 Each contraction runs at the peak of its own widest input type. A statement is one with those that join it.
+
+Where latency counts, an exchange takes the longer of its bytes and its hops, T_X(h) and T_hops(h): T_steps and T_upper are
+over these, and T_lower has beside the bytes of each link T_latency, the longest that hops take one time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from itertools import chain
 
-from sympy import Add, Expr
+from sympy import Add, Expr, Integer
 
-from symroof.formula import Call, Formula, Frozen, Name, Number, Quotient, number, total
+from symroof.formula import Call, Formula, Frozen, Name, Number, Quotient, number, product, total
 from symroof.model.cost import Counting
 from symroof.model.hardware import Accelerator, Known, meant
+from symroof.model.hops import is_latency
 from symroof.model.mesh_axes import BACK, NETWORKS
 from symroof.model.program import EXCHANGE, NAMELESS, Program
 from symroof.model.quantities import PEAK
 from symroof.model.stages import pipeline_of, stages_in, stretched, waited
-from symroof.model.statement_costs import amounts, busy_links, of_statement, sent_over
-from symroof.symbols import symbol
+from symroof.model.statement_costs import amounts, busy_links, hops_over, of_statement, sent_over
+from symroof.symbols import expression, symbol
 
-MATH, VECTOR, COMMS = "math", "vector", "comms"
+MATH, VECTOR, COMMS, LATENCY = "math", "vector", "comms", "latency"
+# The hops of an exchange, in all turns.
+HOPS = "hops"
 # The peak of the vector unit, where a chip has it.
 OF_VECTOR = "peak.vector"
 
@@ -34,7 +43,10 @@ class Rates(Frozen):
     sent over on a mesh, each with its figure. ``comms`` is the one of them that T_comms is the time of; where they are
     ``joint``, no link is named, and T_comms is the longest time of the memory and all links. The memory of a statement
     without a name, on one chip, is all that there is beside the arithmetic: its time is T_comms, ``called`` by its name too.
-    ``idle`` are the arithmetic and the memory of a program that gives them nothing to do."""
+    ``idle`` are the arithmetic and the memory of a program that gives them nothing to do. Where latency counts,
+    ``waits`` are the exchanges with what they take in all turns: their link, their statement, the names of the times of
+    their bytes and of their hops; ``latencies`` what hops take one time that may take longest, and ``hops`` the figures
+    of all of them."""
 
     peaks: tuple[tuple[str, str], ...]
     vector: str | None = None
@@ -44,6 +56,9 @@ class Rates(Frozen):
     joint: bool = False
     called: str = ""
     idle: tuple[str, ...] = ()
+    waits: tuple[tuple[str, str, str, str], ...] = ()
+    latencies: tuple[Formula, ...] = ()
+    hops: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,13 +79,21 @@ class Rates(Frozen):
     def resources(self) -> tuple[str, ...]:
         """What can be busy, in the order of reading."""
         others = (name for name in (self.memory, *(name for name, _ in self.links)) if name != self.comms)
-        found = (MATH, *((VECTOR,) if self.vector else ()), *others, self.comms)
+        waits = (LATENCY,) if self.latencies else ()
+        found = (MATH, *((VECTOR,) if self.vector else ()), *waits, *others, self.comms)
         return tuple(name for name in found if name not in self.idle)
 
     @property
     def moving(self) -> tuple[str, ...]:
-        """The memory and the links, as far as they can be busy."""
-        return tuple(name for name in (self.memory, *(link for link, _ in self.links)) if name not in self.idle)
+        """The memory and the links, as far as they can be busy, and the hops."""
+        waits = (LATENCY,) if self.latencies else ()
+        every = (self.memory, *(link for link, _ in self.links), *waits)
+        return tuple(name for name in every if name not in self.idle)
+
+    def waiting(self, resource: str, name: str | None = None) -> tuple[Formula, ...]:
+        """What the exchanges over a link take, of one statement or of all: each the longer of its bytes and its hops."""
+        rows = (row for row in self.waits if row[0] == resource and name in (None, row[1]))
+        return tuple(Call("max", (Name(moved), Name(hops))) for _, _, moved, hops in rows)
 
     def rate(self, resource: str) -> str:
         """The figure of a memory or a link."""
@@ -93,12 +116,55 @@ def rates_of(
     figures = {name: str(a.link) for a in program.mesh for name in (a.name, a.name + BACK, str(a.link))}
     figures |= {name: name for a in program.mesh if a.tree for name in a.links}
     links = tuple((name, figures[name]) for name in busy_links(program))
+    found = Rates(tuple(peaks.items()), vector_peak(program, chip), memory, links, comms or memory)
+    found = _waiting(program, found) if program.latency else found
+    joint = joint and bool(found.moving[1:])
     if program.idle:
         still = all(cost.loads == () == cost.stores for cost in program.owners.values())
         idle = (MATH, memory) if still else (MATH,)
-        return Rates((), None, memory, links, comms or memory, joint and bool(links) and not still, idle=idle)
-    joint = joint and bool(links) and len(set(peaks.values())) == 1
-    return Rates(tuple(peaks.items()), vector_peak(program, chip), memory, links, comms or memory, joint)
+        return replace(found, peaks=(), vector=None, joint=joint and not still, idle=idle)
+    return replace(found, joint=joint and len(set(peaks.values())) == 1)
+
+
+def _waiting(program: Program, rates: Rates) -> Rates:
+    """The rates with the exchanges, each of which takes its bytes or its hops."""
+    waits, longest = list[tuple[str, str, str, str]](), dict[frozenset[tuple[str, Expr]], Formula]()
+    for name, cost in program.on_chip.items():
+        for one in cost.exchanges:
+            hops = tuple(product(_written(n), Name(figure)) for figure, n in one.hops.items())
+            longest.setdefault(frozenset(one.hops.items()), total(*hops))
+            for resource in one.sent:
+                moved = time_name(resource, one.label if len(cost.over(resource)) > 1 else name)
+                waits.append((resource, name, moved, time_name(HOPS, one.label)))
+    most = [kind for kind in longest if not any(_more(dict(other), dict(kind)) for other in longest)]
+    figures = tuple(dict.fromkeys(figure for kind in longest for figure, _ in sorted(kind, key=str)))
+    return replace(rates, waits=tuple(waits), latencies=tuple(longest[kind] for kind in most), hops=figures)
+
+
+def _more(one: Mapping[str, Expr], other: Mapping[str, Expr]) -> bool:
+    """Whether hops are more than others of the same links, whatever their latency."""
+    gaps = [one.get(figure, Integer(0)) - other.get(figure, Integer(0)) for figure in {*one, *other}]
+    return one != other and all(gap.is_Rational and gap >= 0 for gap in gaps)
+
+
+def slowest(rates: Rates, figures: Mapping[Expr, Expr]) -> Rates:
+    """The rates with what hops take that take longest as the figures are, where these are known of all."""
+    values = {one: expression(one).subs(figures) for one in rates.latencies}
+    if len(values) < 2 or not all(value.is_Rational for value in values.values()):
+        return rates
+    return replace(rates, latencies=(max(values, key=lambda one: values[one]),))
+
+
+def _written(hops: Expr) -> Formula:
+    """A number of hops: half of axes whose numbers are open, and a number."""
+    number_, rest = hops.as_coeff_Add()
+    terms = [] if number_ == 0 else [number(Fraction(str(number_)))]
+    for term in Add.make_args(rest) if rest != 0 else ():
+        by, axis = term.as_coeff_Mul()
+        times = by.p if by.p != 1 else None
+        one: Formula = Name(str(axis)) if times is None else product(number(times), Name(str(axis)))
+        terms.append(one if by.q == 1 else Quotient(one, number(by.q)))
+    return total(*terms)
 
 
 def vector_peak(program: Program, chip: Accelerator | None) -> str | None:
@@ -115,8 +181,8 @@ def _peak(chip: Accelerator | None, compute: object) -> str:
 
 def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Known]:
     """The known figures that only the times of programs need, by name."""
-    moving = (rates.rate(name) for name in rates.resources if name not in (MATH, VECTOR, rates.comms))
-    wanted = (*(rates.names if rates.mixed else ()), *((rates.vector,) if rates.vector else ()), *moving)
+    moving = (rates.rate(name) for name in rates.resources if name not in (MATH, VECTOR, LATENCY, rates.comms))
+    wanted = (*(rates.names if rates.mixed else ()), *((rates.vector,) if rates.vector else ()), *moving, *rates.hops)
     open_ = chip is None or (chip.name == "given" and not any(name.startswith("peak") for name in chip.figures))
     if chip is None or open_:
         return {}
@@ -125,6 +191,8 @@ def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Known]:
     other = f"write the mesh on {' or '.join(networks)}, or " if networks else ""
 
     def hint(name: str) -> str | None:
+        if is_latency(name):
+            return f"say --given {name}=1us"
         return (meant(name, chip.figures) or f"{other}say --given {name}=…") if name in links else None
 
     return {name: chip.figure(name, hint(name)) for name in wanted}
@@ -144,7 +212,12 @@ def time_names(program: Program, memory: str, chip: Accelerator | None) -> tuple
         return (time_name(memory),)
     vector = (VECTOR,) if vector_peak(program, chip) else ()
     resources = (*(() if program.idle else (MATH,)), *vector, memory, *busy_links(program))
-    each = (time_name(r, name) for name in program.owners for r in resources)
+    each = [time_name(r, name) for name in program.owners for r in resources]
+    if program.latency and any(cost.exchanges for cost in program.on_chip.values()):
+        resources = (*resources, LATENCY)
+        for cost in program.on_chip.values():
+            each += [time_name(r, one.label) for one in cost.exchanges for r in one.sent if len(cost.over(r)) > 1]
+            each += [time_name(HOPS, one.label) for one in cost.exchanges]
     return (*dict.fromkeys(each), *(time_name(r) for r in resources if r != MATH), "T_steps")
 
 
@@ -170,6 +243,11 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
         for link, _ in rates.links:
             sends = program.on_chip[name].sent.get(link, 0) != 0
             found[time_name(link, name)] = _over(sent_over(link, name), rates.rate(link), sends)
+        for one in program.on_chip[name].exchanges if rates.latencies else ():
+            several = [link for link in one.sent if len(program.on_chip[name].over(link)) > 1]
+            found |= {time_name(r, one.label): Quotient(Name(sent_over(r, one.label)), Name(rates.rate(r))) for r in several}
+            hops = (product(Name(hops_over(figure, one.label)), Name(figure)) for figure in one.hops)
+            found[time_name(HOPS, one.label)] = total(*hops)
     parts = tuple(Name(time_name(MATH, name)) for name, _ in rates.peaks)
     if MATH not in rates.idle:
         found["T_math"] = total(*parts) if rates.mixed else Quotient(Name(f"flops{each}"), PEAK)
@@ -177,6 +255,9 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
         found[time_name(rates.memory)] = Quotient(Name(f"bytes{each}"), Name(rates.rate(rates.memory)))
     for link, _ in rates.links:
         found[time_name(link)] = Quotient(Name(sent_over(link)), Name(rates.rate(link)))
+    if rates.latencies:
+        longest = rates.latencies
+        found[time_name(LATENCY)] = Call("max", longest) if len(longest) > 1 else longest[0]
     moving = tuple(Name(time_name(name)) for name in rates.moving)
     found["T_comms"] = Call("max", moving) if rates.joint else found[time_name(rates.comms)]
     if rates.vector is not None:
@@ -184,8 +265,9 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
     if rates.called:
         found[time_name(rates.called)] = found["T_comms"]
     sums = tuple(Name(time_name(resource)) for resource in rates.resources)
-    wait = _wait(program, rates, found)
-    return found | {"T_lower": Call("max", sums) if len(sums) > 1 else sums[0], "T_upper": total(*sums, *wait)}
+    each = (rates.waiting(r) or ((Name(time_name(r)),) if r != LATENCY else ()) for r in rates.resources)
+    upper = total(*chain(*each), *_wait(program, rates, found))
+    return found | {"T_lower": Call("max", sums) if len(sums) > 1 else sums[0], "T_upper": upper}
 
 
 def staged(program: Program) -> tuple[str, ...]:
@@ -198,7 +280,7 @@ def staged(program: Program) -> tuple[str, ...]:
 
 def _wait(program: Program, rates: Rates, times: Mapping[str, Formula]) -> tuple[Formula, ...]:
     """How long a chip waits for the first microbatch and after the last where nothing overlaps."""
-    every = [Name(name) for each in busy(times, rates, staged(program)).values() for name in each]
+    every = [time for each in busy(times, rates, staged(program)).values() for time in each]
     return (waited(total(*every)),) if every else ()
 
 
@@ -242,10 +324,14 @@ def overlapping(program: Program) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(busy or group) for group, busy in each)
 
 
-def busy(times: Mapping[str, Formula], rates: Rates, names: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
-    """For each resource that some of these statements keep busy, the names of their times."""
-    every = {r: tuple(time_name(r, name) for name in names) for r in rates.resources}
-    found = {r: tuple(name for name in each if not isinstance(times[name], Number)) for r, each in every.items()}
+def busy(times: Mapping[str, Formula], rates: Rates, names: Iterable[str]) -> Mapping[str, tuple[Formula, ...]]:
+    """For each resource that some of these statements keep busy, their times: of exchanges whose latency counts the
+    longer of their bytes and their hops."""
+    names, found = tuple(names), dict[str, tuple[Formula, ...]]()
+    for resource in rates.resources:
+        own = [Name(time_name(resource, name)) for name in names if resource != LATENCY]
+        waits = tuple(time for name in names for time in rates.waiting(resource, name))
+        found[resource] = waits or tuple(time for time in own if not isinstance(times[time.name], Number))
     return {resource: each for resource, each in found.items() if each}
 
 
@@ -260,7 +346,7 @@ def _longest_of_groups(program: Program, rates: Rates) -> dict[tuple[str, ...], 
     """For each group the longest of what it keeps busy."""
     times, found = times_of(program, rates), {}
     for names in overlapping(program):
-        parts = tuple(total(*map(Name, each)) for each in busy(times, rates, names).values())
+        parts = tuple(total(*each) for each in busy(times, rates, names).values())
         if parts:
             found[names] = Call("max", parts) if len(parts) > 1 else parts[0]
     return found

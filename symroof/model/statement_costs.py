@@ -39,6 +39,16 @@ def sent_over(resource: str, name: str = NAMELESS) -> str:
     return f"sent({resource})" if name == NAMELESS else f"sent_{resource}({name})"
 
 
+def hops_over(figure: str, label: str) -> str:
+    """The name of the hops that an exchange takes one after the other, by the figure of their latency.
+
+    >>> hops_over("ICI.latency", "h"), hops_over("ICI.latency", NAMELESS)
+    ('hops_ICI(h)', 'hops(ICI)')
+    """
+    link = figure.partition(".")[0]
+    return f"hops({link})" if label == NAMELESS else f"hops_{link}({label})"
+
+
 class StatementCost(Frozen):
     """What a statement costs with those that join it, ``members`` in their order, itself first; in all turns of its repeats.
 
@@ -126,6 +136,9 @@ def _on_a_chip(program: Program, count: Counting) -> dict[str, Expr]:
         found |= {of_statement(what, name): getattr(cost, kind) for what, kind in kinds.items()}
         found[of_statement("bytes_per_chip", name)] = cost.moved
         found |= {sent_over(r, name): cost.sent.get(r, Integer(0)) for r in busy_links(program)}
+        for one in cost.exchanges if program.latency else ():
+            found |= {hops_over(figure, one.label): one.turns * number for figure, number in one.hops.items()}
+            found |= {sent_over(r, one.label): sent for r, sent in one.sent.items() if len(cost.over(r)) > 1}
     costs = program.on_chip.values()
     if costs:
         found |= {what: Add(*(getattr(cost, kind) for cost in costs)) for what, kind in kinds.items()}

@@ -35,7 +35,8 @@ LARGEST = 64
 class Meshed(Frozen):
     """A script on a mesh with the plan of its exchanges; ``keep`` are weights that stay gathered for the backward pass,
     ``regather`` what else does not; gradients that microbatches add up are added over the chips after the last, or ``each``
-    time; of views that are ``seen`` on chips the dimensions that are cut into the same blocks."""
+    time; of views that are ``seen`` on chips the dimensions that are cut into the same blocks. With ``latency`` hops take
+    time."""
 
     script: Script
     mesh: tuple[MeshAxis, ...]
@@ -45,6 +46,7 @@ class Meshed(Frozen):
     each: bool = False
     schedule: str = ""
     seen: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    latency: bool = False
 
     @cached_property
     def _played(self) -> tuple[Mapping[str, Part], Mapping[str, frozenset[str]]]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from symroof.proof.chips import Meshed
     from symroof.proof.script import Script
 
-T_MATH = Name("T_math")
+T_MATH, T_LATENCY = Name("T_math"), Name("T_latency")
 # What is said as a number wherever it is one, beside times and what is sent.
 NUMBERED = frozenset(
     name + each
@@ -54,6 +54,11 @@ class Owed(Frozen):
             yield "params"
             if any(array.frozen for array in self.script.arrays):
                 yield "trainable"
+
+    @property
+    def latency(self) -> bool:
+        """Whether the hops of exchanges take time."""
+        return self.meshed is not None and self.meshed.latency
 
     @property
     def masked(self) -> Iterator[set[Name]]:
@@ -149,17 +154,29 @@ def _is_of_one(name: str) -> bool:
 def require_complete(steps: Collection[Step], ledger: Ledger, owed: Owed) -> None:
     """Raises :class:`~symroof.errors.CheckError` where something that is kept busy is not spoken of."""
     wanted, known = owed.amounts(ledger), ledger.definitions
-    require_wait(owed.script, owed.resources(ledger), ledger)
+    require_wait(owed.script, owed.resources(ledger), ledger, owed.meshed)
+    waits = {*owed.sent(ledger)} if owed.latency else set[str]()
     for bound, kind in (("T_lower", Call), ("T_upper", Sum)):
         parts, idle = list(_parts(known.get(bound), kind)), owed.script.idle
         moving = parts if idle else parts[1:]
+        hops = [name for name in moving if name == T_LATENCY.name]
+        moving = [name for name in moving if name not in hops]
         told = {amount.name: rate.name for amount, rate in map(_taken, (known.get(name) for name in moving))}
         rates = {amount: owed.bandwidth if rate == "bandwidth" else rate for amount, rate in told.items()}
-        if (not idle and parts[:1] != [T_MATH.name]) or len(told) < len(moving) or rates != wanted:
+        lower = bound == "T_lower"  # of exchanges that wait for hops T_upper has the longer of both
+        here = wanted if lower else {amount: rate for amount, rate in wanted.items() if amount not in waits}
+        if (
+            (not idle and parts[:1] != [T_MATH.name])
+            or len(told) < len(moving)
+            or rates != here
+            or len(hops) != (1 if lower and waits else 0)
+        ):
             raise CheckError(
-                f"{bound} is not over all that the program keeps busy, and nothing else: {', '.join(wanted)}"
+                f"{bound} is not over all that the program keeps busy, and nothing else: {', '.join(here)}"
             )
     said = {step.left for step in steps if step.relation == "="}
+    if waits and T_LATENCY not in said:
+        raise CheckError("how long hops take is not said")
     roles = {(step.role, step.point) for step in steps}
     for amount in (*wanted, *owed.counted):
         if Name(amount) not in said:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -29,6 +29,8 @@ from symroof.formula import (
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.certificates import Dominated
 from symroof.proof.exact import Exact
+from symroof.proof.chips import Meshed
+from symroof.proof.distances import over
 from symroof.proof.ledger import Evidence, Ledger, Solved, refuted
 from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.script import Script
@@ -36,17 +38,20 @@ from symroof.proof.settling import without_cases
 from symroof.proof.step import Check, Step
 from symroof.proof.wholes import Bounds
 
-STEPS, BUBBLE = Name("T_steps"), Name("bubble")
+Waits = Mapping[tuple[str, str], tuple[Formula, ...]]
+STEPS, BUBBLE, LATENCY = map(Name, ("T_steps", "bubble", "T_latency"))
 
 
 class Schedule(Evidence):
-    """Evidence of T_steps: the program, the block around each statement that has one, and what can be busy."""
+    """Evidence of T_steps: the program, the block around each statement that has one, and what can be busy; ``meshed``
+    is its mesh, where the latency of its exchanges counts."""
 
     counts = True
 
     script: Script
     blocks: tuple[tuple[str, str], ...]
     resources: tuple[str, ...]
+    meshed: Meshed | None = None
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         """The statements of each kernel under the name of the one that pays; those of a block or a fuse as one."""
@@ -60,7 +65,8 @@ class Schedule(Evidence):
                 own = ("fuse", act.fuse) if act.fuse is not None else ("statement", act.result)
                 key = ("block", block[act.result]) if act.result in block else own
                 groups.setdefault(key, []).append(act.result)
-        longest = [(group[0] in inside, self._longest(group, ledger)) for group in groups.values()]
+        waits = over(self.meshed, ledger.exact(figures=False)) if self.meshed is not None else {}
+        longest = [(group[0] in inside, self._longest(group, ledger, waits)) for group in groups.values()]
         beside, stages = ([part for here, part in longest if part and here is there] for there in (False, True))
         exact = ledger.exact(figures=False)
         every = total(*beside, *((with_wait(total(*stages)),) if stages else ()))
@@ -68,13 +74,20 @@ class Schedule(Evidence):
             raise refuted(step, "these are not the statements that overlap, each with itself")
         return Check("proved", "the program run again")
 
-    def _longest(self, group: list[str], ledger: Ledger) -> Formula | None:
+    def _longest(self, group: list[str], ledger: Ledger, waits: Waits) -> Formula | None:
         parts: list[Formula] = []
         for resource in self.resources:
-            every = (f"T_{resource}({name})" if name else f"T_{resource}" for name in group)
-            used = [Name(name) for name in every if not isinstance(ledger.meanings[name], Number)]
+            used = [time for name in group for time in _busy(resource, name, waits, ledger)]
             parts += [total(*used)] if used else []
         return Call("max", tuple(parts)) if len(parts) > 1 else parts[0] if parts else None
+
+
+def _busy(resource: str, name: str, waits: Waits, ledger: Ledger) -> tuple[Formula, ...]:
+    """The times of a statement on a resource: where the latency of exchanges counts those of each of them."""
+    time = Name(f"T_{resource}({name})" if name else f"T_{resource}")
+    if resource == "latency" or isinstance(ledger.meanings.get(time.name, Number(Fraction(0))), Number):
+        return ()
+    return waits.get((resource, name), (time,))
 
 
 def with_wait(time: Formula) -> Formula:
@@ -82,17 +95,21 @@ def with_wait(time: Formula) -> Formula:
     return Quotient(time, Sum((number(1), Negative(BUBBLE))))
 
 
-def require_wait(script: Script, resources: Iterable[str], ledger: Ledger) -> None:
-    """T_upper has beside its names what chips wait for where nothing overlaps, and nothing else.
+def require_wait(script: Script, resources: Iterable[str], ledger: Ledger, meshed: Meshed | None) -> None:
+    """T_upper has beside its names what exchanges take whose latency counts, and what chips wait for where nothing
+    overlaps, and nothing else.
 
     Raises :class:`~symroof.errors.CheckError` where it has not.
     """
     upper, exact = ledger.definitions.get("T_upper"), ledger.exact(figures=False)
-    beside = [term for term in upper.terms if not isinstance(term, Name)] if isinstance(upper, Sum) else []
+    terms = upper.terms if isinstance(upper, Sum) else () if upper is None else (upper,)
+    beside = [term for term in terms if not isinstance(term, Name)]
     staged = {act.result for act in script.acts if any(turn.over for turn in act.turns)}
-    each = [f"T_{r}({n})" for n in script.act if n in staged and script.run.payer[n] == n for r in resources]
-    times = [Name(name) for name in each if not isinstance(ledger.meanings.get(name, Number(Fraction(0))), Number)]
+    known = over(meshed, exact) if meshed is not None and meshed.latency else {}
+    each = [(r, n) for n in script.act if n in staged and script.run.payer[n] == n for r in resources]
+    times = [time for resource, name in each for time in _busy(resource, name, known, ledger)]
     waits = exact.difference(with_wait(total(*times)), total(*times)) if times else Rat(Poly())
+    waits = sum((exact.rational(time) for taken in known.values() for time in taken), waits)
     if not (sum(map(exact.rational, beside), Rat(Poly())) - waits).is_zero():
         raise CheckError("T_upper is not over all that chips wait for, and nothing else")
 
@@ -125,7 +142,12 @@ class Overlap(Evidence):
             bound = ledger.definitions[step.left.name]
             whole = bound.arguments if isinstance(bound, Call) and bound.function == "max" else ()
             whole = (bound,) if isinstance(bound, Name) else whole  # the longest of one
-            sums = [(one, [part for part in every if _is_of(part, one)], ()) for one in whole]
+            hops = [one for one in whole if one == LATENCY]
+            if hops and not _taken_in(ledger.definitions[LATENCY.name], every, exact):
+                raise refuted(step, "the hops that take longest are not among these")
+            whole = tuple(one for one in whole if one not in hops)
+            groups = [tuple(part for each in group for part in _sides(each)) for group in groups]
+            sums = [(one, [part for group in groups for part in {*group} if _is_of(part, one)], ()) for one in whole]
         else:
             raise refuted(step, "this is no bound of T_steps")
         if not sums or not all(
@@ -164,7 +186,35 @@ def _arguments(steps: Formula, waits: bool = False) -> Iterator[tuple[tuple[Form
         if isinstance(term, Quotient) and not waits and term == with_wait(term.above):
             yield from _arguments(term.above, waits=True)
         else:
-            yield (term.arguments if isinstance(term, Call) and term.function == "max" else (term,)), waits
+            several = isinstance(term, Call) and term.function == "max" and not _waits(term)
+            yield (term.arguments if isinstance(term, Call) and several else (term,)), waits
+
+
+def _waits(time: Call) -> bool:
+    """Whether this is the longer of the bytes and the hops of an exchange."""
+    return isinstance(time.arguments[-1], Name) and time.arguments[-1].name.startswith("T_hops")
+
+
+def _sides(part: Formula) -> Iterator[Formula]:
+    """A part of a sum; of one in which exchanges take the longer of two what it is at least: all of the first, or the
+    second."""
+    terms = part.terms if isinstance(part, Sum) else (part,)
+    longest = [term for term in terms if isinstance(term, Call) and term.function == "max"]
+    if not longest:
+        yield part
+        return
+    for place in range(len(longest[0].arguments)):
+        yield total(*(term.arguments[place] if term in longest else term for term in terms))
+
+
+def _taken_in(longest: Formula, parts: Iterable[Formula], exact: Exact) -> bool:
+    """Whether each of what hops take one time is at most what those of an exchange take in all turns."""
+    terms = (term for part in parts for term in (part.terms if isinstance(part, Sum) else (part,)))
+    hops = [side for term in terms if isinstance(term, Call) for side in term.arguments]
+    each = longest.arguments if isinstance(longest, Call) and longest.function == "max" else (longest,)
+    return all(
+        any(exact.is_positive(exact.rational(Sum((side, Negative(one)))), strict=False) for side in hops) for one in each
+    )
 
 
 def _is_of(part: Formula, whole: Formula) -> bool:

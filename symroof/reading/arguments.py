@@ -50,7 +50,7 @@ class Options(TypedDict, total=False):
     is to be solved for ``solve_for``, ``training`` whether the backward pass is part of it, ``keep`` weights that stay
     gathered for it on a mesh and ``regather`` what does not, ``reduce`` whether the gradients of microbatches are added
     up over the chips after the ``last`` or after ``each``, ``schedule`` what the stages of a pipeline do first (1f1b,
-    gpipe), ``config`` a config.json that has the sizes of a model, ``lang`` the language of pages: en, ko or zh.
+    gpipe), ``latency`` whether an exchange takes at least the time of its hops, ``config`` a config.json that has the sizes of a model, ``lang`` the language of pages: en, ko or zh.
     """
 
     assume: str | Iterable[str] | None
@@ -74,6 +74,7 @@ class Options(TypedDict, total=False):
     regather: str | Sequence[str] | None
     reduce: str | None
     schedule: str | None
+    latency: bool | None
     statement: str | None
     lang: str | None
     solve: str | None
@@ -141,7 +142,7 @@ def problem_on_each(
         changed = {
             "hardware",
             *said,
-            *(("operation",) if said.keys() & {"training", "keep", "regather", "reduce", "schedule", "mesh"} else ()),
+            *(("operation",) if said.keys() & {"training", "keep", "regather", "reduce", "schedule", "latency", "mesh"} else ()),
             *(("joint",) if "link" in said else ()),
             *(("at", "unmodelled") if "config" in said else ()),
         } & Problem.__dataclass_fields__.keys()

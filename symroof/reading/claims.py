@@ -2,7 +2,7 @@
 
 claim  = ( sugar | prop { ( "<=>" | "=>" ) prop } ) { clause }
 sugar  = side "when" prop | prop how | how prop | prop "<=>" how        how = "never" | "always"
-side   = ( "compute" | "memory" | "comms" ) "-bound"
+side   = ( "compute" | "memory" | "comms" | "latency" ) "-bound"
 prop   = conj { "or" conj }
 conj   = term { "and" term }
 term   = side | chain | "not" term | "(" prop ")"
@@ -19,11 +19,12 @@ size   = "<<" | ">>" | "->" | "=" | "~" | "~~" | "<=" | ">="
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from symroof.errors import ReadingError
-from symroof.formula import KEYWORDS, Compare, Formula, Gap, Group, Infinity, Name, Number, Sum, product
+from symroof.formula import KEYWORDS, Call, Compare, Formula, Gap, Group, Infinity, Name, Number, Sum, product
 from symroof.model.quantities import UNITS
 from symroof.reading.expressions import ExpressionReader
 from symroof.reading.numbers import measured
@@ -75,6 +76,19 @@ BOUND = {
         "comms": ("T_comms", "T_math"),
     }.items()
 }
+
+
+def bound_by_latency(names: Iterable[str]) -> Chain | None:
+    """That the hops of exchanges take longer than their bytes over any link; None where hops take no time.
+
+    >>> bound_by_latency(("B", "T_latency", "sent(X)", "T_X")).sides
+    (Name(name='T_latency'), Name(name='T_X'))
+    """
+    names = tuple(names)
+    times = tuple(Name(f"T_{name[5:-1]}") for name in names if name.startswith("sent("))
+    if "T_latency" not in names or not times:
+        return None
+    return Chain((Name("T_latency"), Call("max", times) if len(times) > 1 else times[0]), (">",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +149,7 @@ class ClaimReader(ExpressionReader):
         if (holds := self._always()) is not None:
             return Claim(self.source, (self.proposition(),), always=holds)
         first = self.proposition()
-        if len(first) == 1 and first[0] in BOUND.values() and self.accept("when"):
+        if len(first) == 1 and first[0] in self.bounds.values() and self.accept("when"):
             return Claim(self.source, (first, self.proposition()), ("<=>",))
         if (holds := self._always()) is not None:
             return Claim(self.source, (first,), always=holds)
@@ -192,14 +206,20 @@ class ClaimReader(ExpressionReader):
                 return index
         return None
 
+    @property
+    def bounds(self) -> Mapping[str, Chain]:
+        """What may be said of what an operation is bound by."""
+        by_latency = bound_by_latency(self.scope.names)
+        return BOUND if by_latency is None else {**BOUND, "latency": by_latency}
+
     def _bound(self) -> Chain | None:
-        """``compute-bound`` is ``T_math > T_comms``."""
+        """``compute-bound`` is ``T_math > T_comms``, ``latency-bound`` that hops take longer than bytes over any link."""
         start, kind = self.index, self.token.text
-        if kind not in BOUND or kind in self.scope.names or self.following.text != "-":
+        if kind not in self.bounds or kind in self.scope.names or self.following.text != "-":
             return None
         self.go_to(start + 2)
         if self.accept("bound"):
-            return BOUND[kind]
+            return self.bounds[kind]
         self.go_to(start)
         return None
 

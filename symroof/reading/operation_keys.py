@@ -71,6 +71,9 @@ def operation_of(options: Mapping[str, Any]) -> Program:
         program = _reduced(program, text(options, "reduce") or "")
     if options.get("schedule") is not None:
         program = _scheduled(program, text(options, "schedule") or "")
+    if options.get("latency") is not None:
+        counts = flag(options, "latency", "true where an exchange takes at least its hops")
+        program = replace(program, latency=counts)
     return program
 
 

@@ -26,7 +26,7 @@ from symroof.model.mesh import open_axes, splits, stride
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.program_text import numbers, retyped
-from symroof.model.resources import time_name
+from symroof.model.resources import LATENCY, MATH, VECTOR, time_name
 from symroof.reading.markup import html_of
 from symroof.rendering.formulas.mathml import mathml
 from symroof.rendering.pages.amounts import sizes, to_digits
@@ -218,6 +218,7 @@ class LivePage:
             return None
         else:
             said = ["; ".join(line.strip() for line in str(operation).split("\n") if line.strip())]
+        said += ["--latency"] if operation.latency else []
         if problem.assume:
             said += ["--assume", claims_pen(setting.layout).condition(problem.assume)]
         for flag, value in (
@@ -233,8 +234,9 @@ class LivePage:
         resources = []
         for resource in rates.resources:
             shown = (rates.called or setting.link) if resource == rates.comms else resource
-            rate = {"math": "peak", "vector": rates.vector or ""}.get(resource) or rates.rate(resource)
-            kind = resource if resource in ("math", "vector") else "link" if resource in dict(rates.links) else "memory"
+            figures = {MATH: "peak", VECTOR: rates.vector or "", LATENCY: next(iter(rates.hops), "")}
+            rate = figures.get(resource) or rates.rate(resource)
+            kind = "link" if resource in dict(rates.links) else resource if resource in figures else "memory"
             resources.append([resource, shown, rate, kind])
         solved: dict[str, dict[str, int]] = {}
         for (size, resource), found in way.solved.items():
@@ -358,7 +360,8 @@ class LivePage:
         if times["math"] == most:
             return w["by_math"]
         link = name in dict(setting.rates.links)
-        said = w["by_vector" if name == "vector" else "by_link" if link else "by_memory"].replace("{name}", name)
+        own = {VECTOR: "by_vector", LATENCY: "by_latency"}
+        said = w[own.get(name, "by_link" if link else "by_memory")].replace("{name}", name)
         return said + w["comma"] + w["of_peak"].replace("{share}", f"{to_digits(times['math'] / most * 100, 3)} %")
 
 

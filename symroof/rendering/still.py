@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 
 from symroof.derivation.setting import Setting
 from symroof.formula import Frozen
-from symroof.model.resources import MATH, VECTOR
+from symroof.model.resources import LATENCY, MATH, VECTOR
 from symroof.rendering.pages.amounts import quantity, to_digits
 from symroof.symbols import fraction, symbol
 
@@ -55,7 +55,7 @@ def still(setting: Setting, times: Mapping[str, Fraction], flops: Fraction) -> S
     rates, top = setting.rates, 0.0
     if times[MATH] > 0:
         top = float(flops / times[MATH])
-    moved = {name: time for name, time in times.items() if name not in (MATH, VECTOR) and time > 0}
+    moved = {name: time for name, time in times.items() if name not in (MATH, VECTOR, LATENCY) and time > 0}
     if not top or not moved:
         return None
     got = float(flops / max(times.values()))

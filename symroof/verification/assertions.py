@@ -13,7 +13,7 @@ from itertools import groupby
 from symroof.formula import Call, Compare, Formula, Gap, Name, Quotient, names, nodes
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
-from symroof.reading.claims import BOUND, Chain, Claim, Proposition
+from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
@@ -147,8 +147,11 @@ def _bound(passage: Passage) -> Iterator[Reading]:
     kind = around.answers or around.bound_by
     if kind is None or context.setting is None or context.hardware is None or len(claim.links) != 1:
         return
-    stated = replace(claim, text="", propositions=((BOUND[kind],), *claim.propositions), connectives=("<=>",))
-    enough = replace(stated, propositions=(*claim.propositions, (BOUND[kind],)), connectives=("=>",))
+    bound = bound_by_latency(context.scope.names) if kind == "latency" else BOUND[kind]
+    if bound is None:
+        return  # hops take no time there
+    stated = replace(claim, text="", propositions=((bound,), *claim.propositions), connectives=("<=>",))
+    enough = replace(stated, propositions=(*claim.propositions, (bound,)), connectives=("=>",))
     plain = Reading(stated, context)
     yield plain
     yield from in_regimes(plain, around)

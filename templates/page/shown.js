@@ -15,7 +15,7 @@ const shown = (doc, page) => {
   for (const name of page.names) state.sizes[name] = BigInt(page.start[name]);
   const chips = () => page.kinds[state.kind].chips;
   const axes = new Map(page.axes.map((axis, i) => [axis.n, i]));
-  const label = (row) => (row[3] === "math" ? w.compute : row[3] === "vector" ? w.vector : row[1]);
+  const label = (row) => (row[3] === "math" ? w.compute : row[3] === "vector" ? w.vector : row[3] === "latency" ? w.latency : row[1]);
 
   // The numbers of chips that a slider of an axis stops at.
   const known = new Map();
@@ -196,7 +196,7 @@ const shown = (doc, page) => {
     $("ofstatements").hidden = !m.way.g.length;
     if (!$("ofstatements").open) return;
     const groups = m.way.g.map(([name, each]) => {
-      const times = m.way.r.map(([resource]) => each.map((one) => of(`T_${resource}(${one})`)).filter(Boolean).reduce(add, [0n, 1n]));
+      const times = m.way.r.map(([resource]) => each.map((one) => of(`T_${resource === "latency" ? "hops" : resource}(${one})`)).filter(Boolean).reduce(add, [0n, 1n]));
       const longest = times.reduce((a, b, i) => (float(b) > float(times[a]) ? i : a), 0);
       return { name, t: times[longest], by: label(m.way.r[longest]) };
     });

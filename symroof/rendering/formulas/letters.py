@@ -18,7 +18,7 @@ YIELDING = frozenset(row.letter for row in TABLE.values() if row.instead is not 
 PASSES = {"flops_forward": r"\text{FLOPs}_{\text{fwd}}", "flops_backward": r"\text{FLOPs}_{\text{bwd}}"}
 LONG = 3
 # A quantity of one tensor or statement of a program.
-OF_TENSOR = re.compile(r"(\w+)\((\w+)\)")
+OF_TENSOR = re.compile(r"(\w+)\((\w+(?:,\w+)?)\)")
 
 
 def _greek(letter: str) -> str:

@@ -19,7 +19,7 @@ from symroof.rendering.formulas.folding import FoldingPrinter, in_line
 from symroof.rendering.formulas.letters import GREEK, Letters
 from symroof.rendering.formulas.plain import Heard, PlainPrinter, Words
 from symroof.rendering.formulas.tex import LatexPrinter, breadth
-from symroof.rendering.pages.amounts import to_digits
+from symroof.rendering.pages.amounts import readable, to_digits
 from symroof.rendering.pages.characters import NBSP, closed_up
 from symroof.rendering.pages.dialects import FORMATS, Dialect, dialect_of
 from symroof.rendering.pages.environment import load, words
@@ -232,6 +232,7 @@ class Pen(Frozen):
         """The macros of a template, which set their formulas with this pen."""
         own = {
             "m": self.inline,
+            "bytes_of": lambda number: self.amount(*readable(number.value, "bytes")),
             "formulas": lambda formulas: [self.inline(formula) for formula in formulas],
             "plain": self.printer.print,
             "code": self.code,

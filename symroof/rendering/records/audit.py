@@ -206,7 +206,9 @@ class Audit(Told):
             raise unlike("times", row)
         each = [value for name, value in times.items() if name not in ("T_lower", "T_upper", "T_steps", "T_comms")]
         each += [] if self.joint else [times["T_comms"]]  # which is one of those beside it, or a resource of its own
-        if times["T_lower"] != max(each) or not self._is_sum(times["T_upper"], sum(each)):
+        parts = sum(each) - times.get("T_latency", 0)  # of exchanges the longer of bytes and hops are in T_upper
+        waits = self.waits or "T_latency" in times
+        if times["T_lower"] != max(each) or not _is_sum(times["T_upper"], parts, waits=waits):
             raise unlike("times", row)
         steps = times.get("T_steps", times["T_lower"])  # sums of the same numbers in another order
         if not times["T_lower"] * (1 - 1e-12) <= steps <= times["T_upper"] * (1 + 1e-12):
@@ -214,9 +216,10 @@ class Audit(Told):
         if (row["bound_by"] in ("compute", "both")) != (times["T_math"] == times["T_lower"]):
             raise unlike("bound_by", row["bound_by"])
 
-    def _is_sum(self, upper: float, parts: float) -> bool:
-        """Whether nothing overlaps; the stages of a pipeline wait beside that."""
-        return upper >= parts if self.waits else abs(upper - parts) <= 1e-12 * upper
+
+def _is_sum(upper: float, parts: float, *, waits: bool) -> bool:
+    """Whether nothing overlaps; the stages of a pipeline, and hops, wait beside that."""
+    return upper >= parts * (1 - 1e-12) if waits else abs(upper - parts) <= 1e-12 * upper
 
 
 def _written(point: Mapping[str, Fraction]) -> dict[str, str]:

@@ -1,0 +1,298 @@
+"""Exchanges whose hops take time: how far messages go, measured from chip to chip, and what takes longer, that or their
+bytes.
+
+Of an axis the chips are joined as they are wired, of a tree by its switches, and every way is walked: the farthest chip
+is as many hops away as the walk that finds the last one has rounds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
+from functools import lru_cache
+
+from symroof.errors import CheckError
+from symroof.formula import Call, Compare, Formula, Frozen, Name
+from symroof.proof.acts import Act
+from symroof.proof.chips import Meshed
+from symroof.proof.collectives import MeshAxis
+from symroof.proof.exact import Exact
+from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
+from symroof.proof.moves import Moved
+from symroof.proof.polynomials import ONE, Poly, Rat
+from symroof.proof.routes import APART, Level, merged
+from symroof.proof.running import ZERO, Run
+from symroof.proof.step import Check, Step
+
+# An axis without a number stands for any even one: these are walked.
+EVEN = (4, 6, 8)
+# The most children of a switch that are walked: all of them are alike.
+CHILDREN = 3
+HANDED = ("send", "send back")
+Graph = Mapping[object, Iterable[object]]
+
+
+class Exchange(Frozen):
+    """A collective as it was carried out: who pays for it, and what its costs are called after."""
+
+    payer: str
+    label: str
+    act: Act
+    moved: Moved
+
+
+def exchanges(meshed: Meshed, exact: Exact) -> tuple[Exchange, ...]:
+    """All that chips send one another, in order. Of several of one statement the tensor is named, and which one of them."""
+    found: dict[str, list[tuple[Act, Moved]]] = defaultdict(list)
+    for act in meshed.script.acts:
+        for moved in meshed.parts[act.result].moved:
+            if any(True for _ in meshed.shares(moved, exact)):
+                found[meshed.script.run.payer[act.result]].append((act, moved))
+    every = list[Exchange]()
+    for payer, mine in found.items():
+        taken: set[str] = set()
+        for act, moved in mine:
+            before, own = f"{payer}," if payer else "", (moved.array or "result").replace(" ", "_")
+            label, n = before + own, 1
+            while label in taken:
+                n += 1
+                label = f"{before}{own}_{n}"
+            taken.add(label)
+            every.append(Exchange(payer, label if mine[1:] else payer, act, moved))
+    return tuple(every)
+
+
+def over(meshed: Meshed, exact: Exact) -> Mapping[tuple[str, str], tuple[Formula, ...]]:
+    """By resource and payer what exchanges take there: each the longer of its bytes and its hops."""
+    busy: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for one in exchanges(meshed, exact):
+        for resource, _ in meshed.shares(one.moved, exact):
+            busy[resource, one.payer].append(one.label)
+
+    def called(what: str, label: str) -> Name:
+        return Name(f"T_{what}({label})" if label else f"T_{what}")
+
+    return {
+        (resource, payer): tuple(
+            Call("max", (called(resource, label if labels[1:] else payer), called("hops", label))) for label in labels
+        )
+        for (resource, payer), labels in busy.items()
+    }
+
+
+def walked(meshed: Meshed, moved: Moved) -> dict[str, Rat]:
+    """The hops of a collective, by the figure of their latency."""
+    axes = [axis for axis in meshed.mesh if axis.name in moved.axes and axis.is_split]
+    twice = Rat(Poly.number(Fraction(2 if moved.collective == "all-reduce" else 1)))
+    found: dict[str, Rat] = {}
+    if axes and axes[0].levels:
+        ways = list(up_and_down(merged([axis.levels for axis in axes])))
+        each = [(link, Rat(Poly.number(Fraction(n)))) for link, n in ways]
+    elif axes and axes[0].is_switch:
+        each = [(axes[0].link, Rat(ONE))]
+    elif moved.collective in HANDED:
+        each = [(axis.link, Rat(ONE)) for axis in axes]
+    else:
+        each = [(axis.link, _along(axis)) for axis in axes]
+    if moved.collective == "all-to-all" and axes and axes[0].levels:
+        outer = {link for link, *_ in _networks(merged([axis.levels for axis in axes]))[-1]}
+        each = [(link, hops) for link, hops in each if link in outer]
+    for link, hops in each:
+        figure = f"{link.split('.')[0]}.latency"
+        found[figure] = found.get(figure, ZERO) + twice * hops
+    return found
+
+
+def _along(axis: MeshAxis) -> Rat:
+    """The hops to the farthest chip of an axis."""
+    if axis.chips is not None:
+        return Rat(Poly.number(Fraction(_round(axis.chips, axis.is_ring))))
+    measured = {n: Fraction(_round(n, axis.is_ring)) for n in EVEN}
+    chips = Rat(Poly.name(axis.name))
+    for guess, of in ((chips / Rat(Poly.number(Fraction(2))), lambda n: Fraction(n, 2)), (chips - Rat(ONE), lambda n: n - 1)):
+        if all(of(n) == hops for n, hops in measured.items()):
+            return guess
+    raise CheckError(f"how far it is along {axis.name} is open")
+
+
+@lru_cache(maxsize=256)
+def _round(chips: int, ring: bool) -> int:
+    """The longest of all shortest ways between chips of a ring or a line: of a ring all chips are alike."""
+    ways = {chip: [n % chips if ring else n for n in (chip - 1, chip + 1) if ring or 0 <= n < chips] for chip in range(chips)}
+    return max(distances(ways, start)[1] for start in ((0,) if ring else {0, chips - 1}))
+
+
+def distances(ways: Graph, start: object) -> tuple[Mapping[object, int], int]:
+    """How far all is from where one starts, and how far the farthest."""
+    found, edge, rounds = {start: 0}, [start], 0
+    while edge:
+        edge = [other for one in edge for other in ways[one] if found.setdefault(other, rounds + 1) == rounds + 1]
+        edge = list(dict.fromkeys(edge))
+        rounds += 1 if edge else 0
+    return found, rounds
+
+
+def _networks(levels: tuple[Level, ...]) -> list[tuple[Level, ...]]:
+    """The levels of each network that joins several chips: NVLink lies beside the adapter."""
+    found: list[list[Level]] = []
+    for level in levels:
+        apart = level[0].split(".")[0] == APART
+        if not found or apart or found[-1][0][0].split(".")[0] == APART:
+            found.append([])
+        found[-1].append(level)
+    return [tuple(network) for network in found if any(degree > 1 for _, degree, *_ in network)]
+
+
+def up_and_down(levels: tuple[Level, ...]) -> Iterator[tuple[str, int]]:
+    """The switches of each level on the way to the farthest chip, through one network after the other.
+
+    >>> leaf, spine = ("leaf", 4, Fraction(1), False), ("spine", 2, Fraction(1), False)
+    >>> list(up_and_down((("NVLink", 8, Fraction(1), False), leaf, spine)))
+    [('NVLink', 1), ('leaf', 2), ('spine', 1)]
+    """
+    for network in _networks(levels):
+        small = [(link, min(degree, CHILDREN)) for link, degree, *_ in network]
+        ways: dict[object, list[object]] = defaultdict(list)
+        below: list[object] = []
+        count = 1
+        for _, degree in small:
+            count *= degree
+        below = [("chip", i) for i in range(count)]
+        for link, degree in small:
+            above = [(link, i) for i in range(len(below) // degree)]
+            for i, child in enumerate(below):
+                ways[child].append(above[i // degree])
+                ways[above[i // degree]].append(child)
+            below = list(above)
+        far, _ = distances(ways, ("chip", 0))
+        last = max((node for node in far if node[0] == "chip"), key=lambda node: far[node])  # type: ignore[index]
+        passed: Counter[str] = Counter()
+        while last != ("chip", 0):
+            last = next(node for node in ways[last] if far[node] == far[last] - 1)
+            passed[last[0]] += 1  # type: ignore[index]
+        yield from ((link, passed[link]) for link, _ in small if passed[link])
+
+
+class Hopped(Facts):
+    """Facts of the hops of an exchange: which one it is, and how many of a link it takes each time, of ``turns`` times;
+    where these are several."""
+
+    collective: str
+    axes: tuple[str, ...]
+    array: str
+    statement: str
+    each: Formula
+    turns: Formula | None
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        evidence, exact = step.evidence, ledger.exact(figures=False)
+        if not isinstance(evidence, OfExchange):
+            return False
+        one = evidence.exchange(exact)
+        turns = one.moved.around(one.act) if one is not None else ()
+        if one is None or (self.turns is None) != (not turns):
+            return False
+        each = exact.rational(self.each) - walked(evidence.meshed, one.moved).get(evidence.resource, ZERO)
+        often = exact.rational(self.turns) - evidence.often(one, exact) if self.turns is not None else ZERO
+        told = self.collective, self.axes, self.array, self.statement
+        return told == (one.moved.collective, one.moved.axes, one.moved.array, one.payer) and (
+            each.is_zero() and often.is_zero()
+        )
+
+
+class TakesOver(Facts):
+    """Facts of the message from which on the bytes of an exchange take longer than its hops: which one it is, over what
+    it goes, and its bytes there, with the figures put in as far as these are known."""
+
+    label: str
+    collective: str
+    axes: tuple[str, ...]
+    array: str
+    resource: str
+    least: Formula
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        evidence, exact = ledger.meanings.get("T_latency"), ledger.exact(figures=False, assumptions=step.assumptions)
+        if not isinstance(evidence, Farthest) or not isinstance(step.right, Compare):
+            return False
+        every = exchanges(evidence.meshed, exact)
+        one = next((one for one in every if one.label == self.label), None)
+        if one is None or (one.moved.collective, one.moved.axes, one.moved.array) != (
+            self.collective,
+            self.axes,
+            self.array,
+        ):
+            return False
+        taken = over(evidence.meshed, exact).get((self.resource, one.payer), ())
+        sides = [Compare(call.arguments[0], ">", call.arguments[1]) for call in taken if isinstance(call, Call)]
+        sent = exact.rational(step.right.left) - evidence.meshed.message(one.moved, exact)
+        known = ledger.exact(figures=True, assumptions=step.assumptions)
+        return step.left in sides and sent.is_zero() and known.difference(step.right.right, self.least).is_zero()
+
+
+class OfExchange(Evidence):
+    """Evidence of what one exchange does in all turns: of the hops of a link, by the figure of their latency, or of what
+    is sent over a resource."""
+
+    counts = True
+
+    meshed: Meshed
+    what: str
+    label: str
+    resource: str
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        exact, meshed = ledger.exact(figures=False), self.meshed
+        one = self.exchange(exact)
+        if one is None:
+            raise refuted(step, "there is no such exchange")
+        often = self.often(one, exact)
+        if self.what == "hops":
+            done = walked(meshed, one.moved).get(self.resource, ZERO)
+        else:
+            done = dict(meshed.shares(one.moved, exact)).get(self.resource, ZERO) * meshed.message(one.moved, exact)
+        if not (exact.rational(step.right) - often * done).is_zero():
+            raise refuted(step, "the exchange does something else when it is carried out")
+        return Check("proved", "walked from chip to chip" if self.what == "hops" else "carried out")
+
+    def exchange(self, exact: Exact) -> Exchange | None:
+        """The one that it speaks of."""
+        return next((one for one in exchanges(self.meshed, exact) if one.label == self.label), None)
+
+    def often(self, one: Exchange, exact: Exact) -> Rat:
+        """In how many turns it is carried out."""
+        turns = one.moved.around(one.act)
+        return Run(self.meshed.script, "chips").turned(turns, exact) / self.meshed.stages(turns, exact)
+
+
+class Farthest(Evidence):
+    """Evidence of T_latency: the longest of what the hops of each exchange take, one time."""
+
+    counts = True
+
+    meshed: Meshed
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        exact, known = ledger.exact(figures=False), ledger.exact(figures=True)
+        hops = [walked(self.meshed, one.moved).items() for one in exchanges(self.meshed, exact)]
+        said = step.right.arguments if isinstance(step.right, Call) and step.right.function == "max" else (step.right,)
+
+        def both(terms: Callable[[Exact], Rat]) -> tuple[Rat, Rat]:
+            return terms(exact), terms(known)
+
+        def summed(each: Iterable[tuple[str, Rat]]) -> tuple[Rat, Rat]:
+            return both(lambda a: sum((n * a.rational(Name(figure)) for figure, n in each), ZERO))
+
+        wanted = [summed(each) for each in hops]
+        told = [both(lambda a, part=part: a.rational(part)) for part in said]  # type: ignore[misc]
+
+        def covered(one: tuple[Rat, Rat]) -> bool:
+            """Whether something is told that is at least as long, whatever the figures are, or as they are."""
+            gaps = [(other - mine, a) for pair in told for other, mine, a in zip(pair, one, (exact, known), strict=True)]
+            return any(gap.is_zero() or a.is_positive(gap, strict=False) for gap, a in gaps)
+
+        taken = all(any((one - other).is_zero() for other, _ in wanted) for one, _ in told)
+        if not taken or not all(map(covered, wanted)):
+            raise refuted(step, "these are not the hops of all exchanges")
+        return Check("proved", "walked from chip to chip")
