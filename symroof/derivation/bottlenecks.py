@@ -102,7 +102,10 @@ def _take_over(draft: Draft, point: int | None = None) -> Draft:
             if point is None:
                 least = number(fraction(put)) if put.is_Rational else draft.layout.factored(level)
                 told = one.label, one.move.collective, one.move.axes, str(one.move.tensor.name)
-                facts, above = TakesOver(*told, resource, least), Compare(draft.write(whole), ">", draft.layout.factored(level))
+                facts, above = (
+                    TakesOver(*told, resource, least),
+                    Compare(draft.write(whole), ">", draft.layout.factored(level)),
+                )
                 draft = draft.add(Step("resources", Reason.TAKES_OVER, longer, "<=>", above, where, facts=facts))
             draft = _taken_over(draft, longer, whole, put if put.is_Rational else level, where, point)
     return draft

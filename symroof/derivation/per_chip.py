@@ -21,7 +21,15 @@ from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Line, Program
 from symroof.model.quantities import MOVED
 from symroof.model.stages import BUBBLE, pipeline_of
-from symroof.model.statement_costs import amounts, busy_links, hops_over, moved_of, of_statement, sent_over, traffic_of_tensors
+from symroof.model.statement_costs import (
+    amounts,
+    busy_links,
+    hops_over,
+    moved_of,
+    of_statement,
+    sent_over,
+    traffic_of_tensors,
+)
 from symroof.model.trees import TREE
 from symroof.proof import moves
 from symroof.proof.chips import Meshed, OnEach

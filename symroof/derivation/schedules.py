@@ -14,8 +14,8 @@ from symroof.derivation.draft import T_COMMS, T_LOWER, T_MATH, T_UPPER, Draft, n
 from symroof.derivation.meanings import costs, put
 from symroof.derivation.per_chip import each_written
 from symroof.formula import Call, Formula, Frozen, Name, Product, Quotient, Sum, number, product, total
-from symroof.model.program import Program
 from symroof.model.hops import is_latency
+from symroof.model.program import Program
 from symroof.model.resources import LATENCY, MATH, VECTOR, busy, overlapping, staged, steps_of, time_name, times_of
 from symroof.model.stages import pipeline_of
 from symroof.proof.ledger import Evidence
@@ -83,7 +83,9 @@ class Timetable(Frozen):
         """Every time in numbers, where no size is left open."""
 
         def longest(sums: tuple[Parts, ...]) -> Fraction:
-            return max(sum((spent(fraction(amount), rates[rate], rate) for amount, rate in each), Fraction(0)) for each in sums)
+            return max(
+                sum((spent(fraction(amount), rates[rate], rate) for amount, rate in each), Fraction(0)) for each in sums
+            )
 
         def taken(pieces: Pieces) -> Fraction:
             return sum(map(longest, pieces), Fraction(0))

@@ -245,7 +245,9 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
             found[time_name(link, name)] = _over(sent_over(link, name), rates.rate(link), sends)
         for one in program.on_chip[name].exchanges if rates.latencies else ():
             several = [link for link in one.sent if len(program.on_chip[name].over(link)) > 1]
-            found |= {time_name(r, one.label): Quotient(Name(sent_over(r, one.label)), Name(rates.rate(r))) for r in several}
+            found |= {
+                time_name(r, one.label): Quotient(Name(sent_over(r, one.label)), Name(rates.rate(r))) for r in several
+            }
             hops = (product(Name(hops_over(figure, one.label)), Name(figure)) for figure in one.hops)
             found[time_name(HOPS, one.label)] = total(*hops)
     parts = tuple(Name(time_name(MATH, name)) for name, _ in rates.peaks)

@@ -110,7 +110,10 @@ def _along(axis: MeshAxis) -> Rat:
         return Rat(Poly.number(Fraction(_round(axis.chips, axis.is_ring))))
     measured = {n: Fraction(_round(n, axis.is_ring)) for n in EVEN}
     chips = Rat(Poly.name(axis.name))
-    for guess, of in ((chips / Rat(Poly.number(Fraction(2))), lambda n: Fraction(n, 2)), (chips - Rat(ONE), lambda n: n - 1)):
+    for guess, of in (
+        (chips / Rat(Poly.number(Fraction(2))), lambda n: Fraction(n, 2)),
+        (chips - Rat(ONE), lambda n: n - 1),
+    ):
         if all(of(n) == hops for n, hops in measured.items()):
             return guess
     raise CheckError(f"how far it is along {axis.name} is open")
@@ -119,7 +122,10 @@ def _along(axis: MeshAxis) -> Rat:
 @lru_cache(maxsize=256)
 def _round(chips: int, ring: bool) -> int:
     """The longest of all shortest ways between chips of a ring or a line: of a ring all chips are alike."""
-    ways = {chip: [n % chips if ring else n for n in (chip - 1, chip + 1) if ring or 0 <= n < chips] for chip in range(chips)}
+    ways = {
+        chip: [n % chips if ring else n for n in (chip - 1, chip + 1) if ring or 0 <= n < chips]
+        for chip in range(chips)
+    }
     return max(distances(ways, start)[1] for start in ((0,) if ring else {0, chips - 1}))
 
 
@@ -289,7 +295,9 @@ class Farthest(Evidence):
 
         def covered(one: tuple[Rat, Rat]) -> bool:
             """Whether something is told that is at least as long, whatever the figures are, or as they are."""
-            gaps = [(other - mine, a) for pair in told for other, mine, a in zip(pair, one, (exact, known), strict=True)]
+            gaps = [
+                (other - mine, a) for pair in told for other, mine, a in zip(pair, one, (exact, known), strict=True)
+            ]
             return any(gap.is_zero() or a.is_positive(gap, strict=False) for gap, a in gaps)
 
         taken = all(any((one - other).is_zero() for other, _ in wanted) for one, _ in told)

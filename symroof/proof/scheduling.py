@@ -28,9 +28,9 @@ from symroof.formula import (
 )
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.certificates import Dominated
-from symroof.proof.exact import Exact
 from symroof.proof.chips import Meshed
 from symroof.proof.distances import over
+from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, Solved, refuted
 from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.script import Script
@@ -213,7 +213,8 @@ def _taken_in(longest: Formula, parts: Iterable[Formula], exact: Exact) -> bool:
     hops = [side for term in terms if isinstance(term, Call) for side in term.arguments]
     each = longest.arguments if isinstance(longest, Call) and longest.function == "max" else (longest,)
     return all(
-        any(exact.is_positive(exact.rational(Sum((side, Negative(one)))), strict=False) for side in hops) for one in each
+        any(exact.is_positive(exact.rational(Sum((side, Negative(one)))), strict=False) for side in hops)
+        for one in each
     )
 
 

@@ -142,7 +142,11 @@ def problem_on_each(
         changed = {
             "hardware",
             *said,
-            *(("operation",) if said.keys() & {"training", "keep", "regather", "reduce", "schedule", "latency", "mesh"} else ()),
+            *(
+                ("operation",)
+                if said.keys() & {"training", "keep", "regather", "reduce", "schedule", "latency", "mesh"}
+                else ()
+            ),
             *(("joint",) if "link" in said else ()),
             *(("at", "unmodelled") if "config" in said else ()),
         } & Problem.__dataclass_fields__.keys()

@@ -12,7 +12,7 @@ from symroof.errors import CheckError, ModelError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import Known
 from symroof.model.quantities import DERIVED, SPOKEN, TABLE, TOKENS, meaning, unit_of_amount
-from symroof.model.resources import MATH, VECTOR, every_time
+from symroof.model.resources import LATENCY, MATH, VECTOR, every_time
 from symroof.model.statement_costs import amounts as amounts_of_program
 from symroof.model.statement_costs import busy_links, sent_over
 from symroof.model.wiring import is_network
@@ -90,8 +90,10 @@ def _theory(setting: Setting) -> dict[str, Formula]:
 
 def _rates(setting: Setting) -> dict[str, str]:
     """The figures that the times are made of, each with its unit, also where no chip says how large they are."""
-    links = {setting.rates.rate(name): "bytes/s" for name in setting.rates.resources if name not in (MATH, VECTOR)}
-    return dict.fromkeys(setting.rates.names, "FLOPs/s") | links
+    links = {
+        setting.rates.rate(name): "bytes/s" for name in setting.rates.resources if name not in (MATH, VECTOR, LATENCY)
+    }
+    return dict.fromkeys(setting.rates.names, "FLOPs/s") | links | dict.fromkeys(setting.rates.hops, "s")
 
 
 def _over(setting: Setting, link: str) -> Setting | None:
