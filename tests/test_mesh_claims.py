@@ -215,7 +215,7 @@ def places(change):
 
 
 FAULTS = [
-    ("model.chip_costs.chip_costs", costs(lambda c: replace(c, sent={n: 2 * x for n, x in c.sent.items()})), "sent(X) = 4DF(X - 1)/(XY)"),
+    ("model.chip_costs.chip_costs", costs(lambda c: replace(c, exchanges=tuple(replace(e, sent={n: 2 * x for n, x in e.sent.items()}) for e in c.exchanges))), "sent(X) = 4DF(X - 1)/(XY)"),
     ("model.chip_costs.chip_costs", costs(lambda c: replace(c, flops=2 * c.flops, flops_exact=2 * c.flops_exact)), "flops_per_chip = 8BDF/(XY)"),
     ("model.chip_costs.chip_costs", costs(lambda c: replace(c, loads=())), "bytes_per_chip = 2BF/(XY) + 2BD/X"),
     ("model.chip_costs.message", lambda f: lambda *a: f(*a) / 2, "sent(X) = DF(X - 1)/(XY)"),

@@ -168,7 +168,7 @@ FAULTS = {
     "a chip that reads less": ("model.chip_costs.chip_costs", costs(loads=lambda x: tuple((name, amount / 2) for name, amount in x)), sharded),
     "a chip that writes more": ("model.chip_costs.chip_costs", costs(stores=lambda x: tuple((name, 2 * amount) for name, amount in x)), sharded),
     "elementwise work": ("model.chip_costs.chip_costs", costs(ops=lambda x: 2 * x), sharded),
-    "what links carry": ("model.chip_costs.chip_costs", costs(sent=lambda sent: {name: 2 * x for name, x in sent.items()}), sharded),
+    "what links carry": ("model.chip_costs.chip_costs", costs(exchanges=lambda every: tuple(replace(e, sent={n: 2 * x for n, x in e.sent.items()}) for e in every)), sharded),
     "exchanges that are not said": ("derivation.per_chip._exchanged", lambda f: lambda *a: list(f(*a))[1:], sharded),
     "exchanges said in another order": ("derivation.per_chip._exchanged", lambda f: lambda *a: [replace(e, axes=("Z",)) for e in f(*a)], sharded),
     "a bound against a link": ("derivation.bottlenecks.solution_of", lambda f: lambda ratio, *a, **k: f(2 * ratio, *a, **k), sharded),

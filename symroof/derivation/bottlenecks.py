@@ -91,7 +91,7 @@ def _take_over(draft: Draft, point: int | None = None) -> Draft:
     values = {} if point is None else setting.problem.at[point]
     where = setting.equalities if point is None else put_in(draft, point)
     for name, cost in program.on_chip.items():
-        for one, resource in ((one, r) for one in cost.exchanges for r in one.sent):
+        for one, resource in ((each, r) for each in cost.exchanges for r in each.sent):
             whole = message(one.move, program)
             hops = Add(*(n * symbol(latency) for latency, n in one.hops.items()))
             level = hops * symbol(setting.rates.rate(resource)) * whole * one.turns / one.sent[resource]

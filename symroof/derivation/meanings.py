@@ -93,7 +93,7 @@ def _times(program: Program, rates: Rates) -> dict[str, Any]:
     if program.alone:
         return dict(times_of(program, rates))
     blocks = tuple((line.statement.name, line.block) for line in program.lines if line.block is not None)
-    script, found = script_of(program), times_of(program, rates)
+    script, found = script_of(program), dict[str, Any](times_of(program, rates))
     meshed = meshed_of(program, script) if rates.latencies else None
     if meshed is not None:
         found |= {time_name(LATENCY): Farthest(meshed)}

@@ -79,8 +79,8 @@ class Program(Frozen):
     known of sizes; ``parameters`` the positive names that only these mention. ``returned`` is what is returned although
     a statement uses it. ``keep`` are weights that stay gathered for the backward pass, ``regather`` other tensors that
     do not; gradients that microbatches accumulate are added up over the chips once, after the last of them, or ``each``
-    time; with ``latency`` an exchange takes at least its hops. ``line`` is the product that was written on one line instead: its one statement has no name, and what that
-    costs is what the program costs. ``entry`` is its name in the library.
+    time; with ``latency`` an exchange takes at least its hops. ``line`` is what was written on one line instead: its one
+    statement has no name, and costs what the program costs. ``entry`` is its name in the library.
     """
 
     declared: tuple[Declared, ...]
@@ -147,7 +147,7 @@ class Program(Frozen):
         return self.line if isinstance(self.line, Operation) else None
 
     def called(self, name: str) -> str:
-        """What prose calls a tensor: its name, or what it is to a product on one line."""
+        """What prose calls a tensor."""
         return name if self.product is None or name != NAMELESS else self.product.operand_name(len(self.product.inputs))
 
     @cached_property
@@ -256,9 +256,8 @@ class Program(Frozen):
     @property
     def vector(self) -> bool:
         """Whether the vector unit does all of the work: there is nothing to contract."""
-        if self.given is not None:
-            return self.given.vector
-        return not any(line.statement.contracts for line in self.lines)
+        given = self.given
+        return not any(line.statement.contracts for line in self.lines) if given is None else given.vector
 
     @property
     def idle(self) -> bool:
@@ -294,7 +293,7 @@ class Program(Frozen):
         return tuple(dict.fromkeys(repeat.over for line in self.forward for repeat in line.repeats if repeat.over))
 
     def split_over(self, axes: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Program:
-        """The same program with other axes for those that its dimensions are split over."""
+        """The same with other axes for those that its dimensions are split over."""
         from symroof.model.program_text import rewritten
 
         if self.line is not None:
@@ -389,8 +388,8 @@ class Program(Frozen):
             return self.entry
         if self.line is not None:
             return str(self.line)
-        first = self.declared_as("input") or tuple(d.tensor for d in self.declared[:1])
-        return f"{', '.join(str(t.name) for t in first)} -> {', '.join(str(t.name) for t in self.results)}"
+        first, last = self.declared_as("input") or tuple(d.tensor for d in self.declared[:1]), self.results
+        return f"{', '.join(str(t.name) for t in first)} -> {', '.join(str(t.name) for t in last)}"
 
     def __repr__(self) -> str:
         return f"<Program {self.title}>"

@@ -158,7 +158,7 @@ def slowest(rates: Rates, figures: Mapping[Expr, Expr]) -> Rates:
 def _written(hops: Expr) -> Formula:
     """A number of hops: half of axes whose numbers are open, and a number."""
     number_, rest = hops.as_coeff_Add()
-    terms = [] if number_ == 0 else [number(Fraction(str(number_)))]
+    terms: list[Formula] = [] if number_ == 0 else [number(Fraction(str(number_)))]
     for term in Add.make_args(rest) if rest != 0 else ():
         by, axis = term.as_coeff_Mul()
         times = by.p if by.p != 1 else None
@@ -267,8 +267,8 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
     if rates.called:
         found[time_name(rates.called)] = found["T_comms"]
     sums = tuple(Name(time_name(resource)) for resource in rates.resources)
-    each = (rates.waiting(r) or ((Name(time_name(r)),) if r != LATENCY else ()) for r in rates.resources)
-    upper = total(*chain(*each), *_wait(program, rates, found))
+    taken = (rates.waiting(r) or ((Name(time_name(r)),) if r != LATENCY else ()) for r in rates.resources)
+    upper = total(*chain(*taken), *_wait(program, rates, found))
     return found | {"T_lower": Call("max", sums) if len(sums) > 1 else sums[0], "T_upper": upper}
 
 

@@ -122,7 +122,7 @@ def _along(axis: MeshAxis) -> Rat:
 @lru_cache(maxsize=256)
 def _round(chips: int, ring: bool) -> int:
     """The longest of all shortest ways between chips of a ring or a line: of a ring all chips are alike."""
-    ways = {
+    ways: Graph = {
         chip: [n % chips if ring else n for n in (chip - 1, chip + 1) if ring or 0 <= n < chips]
         for chip in range(chips)
     }

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from typing import TypeGuard
 
 from symroof.errors import CheckError
 from symroof.formula import (
@@ -199,12 +200,15 @@ def _sides(part: Formula) -> Iterator[Formula]:
     """A part of a sum; of one in which exchanges take the longer of two what it is at least: all of the first, or the
     second."""
     terms = part.terms if isinstance(part, Sum) else (part,)
-    longest = [term for term in terms if isinstance(term, Call) and term.function == "max"]
-    if not longest:
+    if not any(_is_longest(term) for term in terms):
         yield part
         return
-    for place in range(len(longest[0].arguments)):
-        yield total(*(term.arguments[place] if term in longest else term for term in terms))
+    for place in (0, 1):
+        yield total(*(term.arguments[place] if _is_longest(term) else term for term in terms))
+
+
+def _is_longest(term: Formula) -> TypeGuard[Call]:
+    return isinstance(term, Call) and term.function == "max"
 
 
 def _taken_in(longest: Formula, parts: Iterable[Formula], exact: Exact) -> bool:

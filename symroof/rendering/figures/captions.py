@@ -14,7 +14,7 @@ from symroof.exploration.sensitivity import Change
 from symroof.formula import Number
 from symroof.model.hardware import Accelerator
 from symroof.model.resources import time_name
-from symroof.rendering.figures.strokes import rate, share, shares
+from symroof.rendering.figures.strokes import moment, rate, share, shares
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.amounts import sizes
@@ -122,7 +122,8 @@ def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = (), fixed: Se
             if chip is not None and (given or not several):
                 figure = {"peak": one.peak_name, "bandwidth": one.bandwidth_name}.get(name, name)
                 unit = known.unit.replace("bytes", "B")
-                figures[figure, several and chip.title] = (f"{figure} {rate(float(known.value), unit, 6)}", given)
+                shown = moment(float(known.value)) if unit == "s" else rate(float(known.value), unit, 6)
+                figures[figure, several and chip.title] = (f"{figure} {shown}", given)
     named = [(f"{chip} {text}" if chip else text, given) for (_, chip), (text, given) in figures.items()]
     printer = PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
     sized = [r for r in setting.problem.assume if r.relation == "=" and isinstance(r.right, Number)]  # of the title
