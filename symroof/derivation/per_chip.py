@@ -125,7 +125,8 @@ def _costs_of_exchanges(program: Program, meshed: Meshed) -> dict[str, Any]:
 def _ways(axis: mesh_axes.MeshAxis, program: Program) -> tuple[str, ...]:
     """What goes over an axis in ways that have names of their own: stages send back in the other direction of their
     links."""
-    return ("", HANDED[1]) if axis.name in program.stages else ("",)
+    sent = {line.statement.sends for line in program.lines}
+    return ("", HANDED[1]) if axis.name in program.stages or (HANDED[1], axis.name) in sent else ("",)
 
 
 def work_of_chips(draft: Draft, program: Program) -> Draft:

@@ -15,6 +15,7 @@ from symroof.formula import Frozen
 from symroof.model.derivatives import passes_on, through_function
 from symroof.model.dtype import Tensor
 from symroof.model.functions import BROADCAST, FUNCTIONS
+from symroof.model.mesh_axes import HANDED
 from symroof.model.nodes import statements_in
 from symroof.model.program import (
     DIFFERENCE,
@@ -52,6 +53,13 @@ class Backward(Frozen):
     incoming: tuple[Tensor, ...]
     gradients: Mapping[str, Tensor]
     arriving: Mapping[str, Tensor]
+
+
+def _returned(sends: tuple[str, str] | None) -> tuple[str, str] | None:
+    """What goes back the way that something came."""
+    way, axis = sends or ("", "")
+    other = dict(zip(HANDED, HANDED[::-1], strict=True)).get(way, way)
+    return None if sends is None else (other, axis)
 
 
 def backward_of(program: Program) -> Backward:
@@ -196,7 +204,7 @@ class _Reverse:
                 made = replace(made, operands=(*((beside,) if beside else ()), gradient))
                 self.slices[name] = (statement.cut, given)
         elif statement.kind == EXCHANGE:
-            made = Statement(EXCHANGE, (gradient,), result)
+            made = Statement(EXCHANGE, (gradient,), result, sends=_returned(statement.sends))
         elif statement.kind == PRODUCT:
             *rest, made = self._factors(statement, place, gradient, result)
             found += (replace(one, undone=Undone("", statement.name, place)) for one in rest)

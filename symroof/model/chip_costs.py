@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, count
 
-from sympy import Add, Expr, Integer, Mul
+from sympy import Add, Expr, Integer, Mul, Rational
 
 from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.hops import hops
 from symroof.model.kernels import Exchanged, Fetched, fetched, kernels_of, owners_of, stored, written_in
 from symroof.model.mesh import Split, axes_in, needed_split, split_of, under_part
-from symroof.model.mesh_axes import BACK, COLLECTIVES, HANDED, SWITCHED, MeshAxis
+from symroof.model.mesh_axes import BACK, COLLECTIVES, FAR, HANDED, SWITCHED, MeshAxis
 from symroof.model.nodes import EXCHANGE, Line, Repeat
 from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Program
@@ -184,8 +184,10 @@ def shares(collective: str, axes: Iterable[MeshAxis]) -> Iterator[tuple[str, Exp
     if axes[0].levels:
         levels = together(axis.levels for axis in reversed(axes))  # the axis named last is innermost
         yield from ((link, rational(share)) for link, share in shares_on_tree(collective, levels))
-    elif collective in HANDED:
+    elif collective in HANDED or (collective == FAR and axes[0].wiring == "switch"):
         yield resources_of(axes[0], collective)[0], Integer(1)
+    elif collective == FAR:  # by one port of each axis
+        yield from ((axis.name, Rational(1, len(axes))) for axis in axes)
     elif axes[0].wiring == "switch":
         share = SWITCHED[collective](chips) if collective in SWITCHED else COLLECTIVES[collective](chips, 1)
         yield str(axes[0].link), share

@@ -33,6 +33,8 @@ COLLECTIVES: Mapping[str, Callable[[Expr, int], Expr]] = {
 
 # What goes from one chip of an axis to the next, and to the one before: over the link between them, each in one direction of it.
 HANDED = ("send", "send back")
+# What goes from each chip to the one that is farthest from it, along all axes at once.
+FAR = "send far"
 BACK = "_back"
 
 # On a switch every chip has one port, and all others are one hop away.

@@ -23,6 +23,10 @@ from symroof.symbols import expression, symbol
 
 ROLES = ("input", "weight", "cache")
 PRODUCT, SUM, DIFFERENCE, MAXIMUM, EXCHANGE = "*", "+", "-", "max", "->"
+# What stands for the farthest chip.
+CORNER = "corner"
+# What stands for an axis of one chip, along which nothing goes.
+ONE_CHIP = "1"
 # What a product on one line is called: what it costs is what the whole costs.
 NAMELESS = ""
 
@@ -114,7 +118,8 @@ class Statement(Frozen):
 
     Of one operand a sum, or a maximum, is taken over what the result lacks; a difference is that with its sign turned; an
     exchange is the operand, split as the result is. A function may be the product with a ``factor``, numbers and sizes. One of
-    the backward pass may make what another made ``again``.
+    the backward pass may make what another made ``again``. One that ``sends`` gives what each chip has to another chip,
+    as it is: by the name of the collective, along an axis, or to the farthest chip where none is said.
     """
 
     kind: str
@@ -126,6 +131,7 @@ class Statement(Frozen):
     mask: Mask | None = None
     again: str = ""
     factor: Formula | None = None
+    sends: tuple[str, str] | None = None
 
     @property
     def name(self) -> str:
@@ -231,14 +237,14 @@ class Statement(Frozen):
             over = (self.over,) if self.over is not None and self.over != self.operands[0].labels[-1] else ()
             right = f"{self.function.name}({', '.join((*names, *over))})"
         elif self.kind == EXCHANGE:
-            right = names[0]
+            right = names[0] if self.sends is None else f"send({names[0]}, {self.sends[1] or CORNER})"
         elif len(names) == 1:
             called = {SUM: "sum", MAXIMUM: "max"}.get(self.kind)
             right = f"{called}({names[0]})" if called else f"-{names[0]}"
         else:
             right = f" {self.kind} ".join(names)
         typed = (
-            self.kind in (PRODUCT, EXCHANGE)
+            (self.kind in (PRODUCT, EXCHANGE) and self.sends is None)
             or self.views
             or self.result.dims != self.operands[0].dims
             or self.result.dtype != self.operands[0].dtype

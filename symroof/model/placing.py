@@ -23,7 +23,7 @@ from symroof.model.dtype import Tensor
 from symroof.model.functions import BROADCAST, FUNCTIONS
 from symroof.model.mesh import Split, axes_in, divided_by, needed_split, shared_split, split_of
 from symroof.model.mesh_axes import HANDED, MeshAxis, fast_first
-from symroof.model.nodes import EXCHANGE, PRODUCT, SUM, Line, Repeat
+from symroof.model.nodes import EXCHANGE, PRODUCT, SUM, Line, Repeat, Statement
 from symroof.model.program import Program
 from symroof.model.stages import handed_on, turns_on_a_chip
 
@@ -256,7 +256,21 @@ class _Chips:
             way, there = HANDED[stage.reverses is not None], split_of(statement.result)
             beside = tuple(sorted(axes_in(there)))
             moves.append(Move(way, (stage.over,), statement.result, beside, statement.name, "stage"))
+        if statement.sends is not None:
+            moves += self._sent_on(statement, *statement.sends)
         return Placed(line, division, made, tuple(moves))
+
+    def _sent_on(self, statement: Statement, collective: str, along: str) -> Iterator[Move]:
+        """What a chip has goes to the next one along an axis, or by all axes of the mesh to the farthest."""
+        axes = tuple(axis for axis in self.mesh if axis.name == along or (not along and axis.chips != 1))
+        if len({axis.link for axis in axes}) > 1:
+            shown = " and ".join(f"{axis.name} on {axis.link}" for axis in axes)
+            raise ModelError(
+                f"the farthest chip is over several links: {shown}", expected="send(x, X) along each of them"
+            )
+        beside = tuple(sorted(axes_in(split_of(statement.result))))
+        if axes:
+            yield Move(collective, tuple(a.name for a in axes), statement.result, beside, statement.name, "sent")
 
     def _brought(self, tensor: Tensor, division: Split, line: Line) -> Iterator[Move]:
         """The exchanges that bring an operand to the chips that need it: all-to-all first, then gathered. What a chip holds

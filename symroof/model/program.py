@@ -268,9 +268,8 @@ class Program(Frozen):
     def computes(self) -> tuple[Dtype, ...]:
         """The types at whose rates the contractions run; those of the first operands where nothing is contracted."""
         products = [line.statement.product for line in self.lines if line.statement.contracts]
-        if products:
-            return tuple(dict.fromkeys(product.compute for product in products if product is not None))
-        return (self.lines[0].statement.operands[0].dtype,)
+        found = dict.fromkeys(product.compute for product in products if product is not None)
+        return tuple(found) or (self.lines[0].statement.operands[0].dtype,)
 
     @property
     def compute(self) -> Dtype | None:
@@ -282,10 +281,11 @@ class Program(Frozen):
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The mesh axes that some dimension is split over, or the turns of a repeat."""
-        tensors = self.written.values()
-        of_dimensions = (axis for t in tensors for dim in t.dims for axis in dim.axes)
-        return tuple(dict.fromkeys((*of_dimensions, *self.stages)))
+        """The mesh axes that some dimension is split over, or the turns of a repeat, or that something is sent along."""
+        from symroof.model.stages import sent_along
+
+        of_dimensions = (axis for t in self.written.values() for dim in t.dims for axis in dim.axes)
+        return tuple(dict.fromkeys((*of_dimensions, *self.stages, *sent_along(self))))
 
     @property
     def stages(self) -> tuple[str, ...]:

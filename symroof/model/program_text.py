@@ -8,6 +8,7 @@ from dataclasses import replace
 from symroof.errors import ModelError
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum
+from symroof.model.nodes import ONE_CHIP
 from symroof.model.program import Block, Fuse, Node, Program, Recompute, Repeat, Statement
 from symroof.model.spelling import spelled_fact, spelled_size
 from symroof.model.trees import TREE
@@ -134,7 +135,9 @@ def rewritten(
 
     def node(old: Node) -> Node:
         if isinstance(old, Statement):
-            return replace(old, operands=tuple(map(tensor, old.operands)), result=tensor(old.result))
+            there = old.sends is None or not old.sends[1] or axes(old.sends[1:])
+            sends = old.sends if old.sends is None or there else (old.sends[0], ONE_CHIP)
+            return replace(old, operands=tuple(map(tensor, old.operands)), result=tensor(old.result), sends=sends)
         inner = replace(old, body=tuple(map(node, old.body)))
         if isinstance(inner, Repeat) and inner.over:
             return replace(inner, over=next(iter(axes((inner.over,))), ""))

@@ -102,6 +102,7 @@ class Act(Frozen):
     place: int = 0
     masked: Masked | None = None
     again: str = ""
+    sends: tuple[str, str] | None = None  # the collective, and along which axis; "" for all of them
 
     @property
     def multiplies(self) -> bool:

@@ -126,6 +126,9 @@ class Meshed(Frozen):
         elif collective in ("send", "send back") and axes:
             _require_played(collective, axes[0], 1)
             yield self.resource(axes[0], collective), Rat(ONE)
+        elif collective == "send far" and axes:  # a part of it by one port for each axis, or all of it by the only one
+            ports = dict.fromkeys(map(self.resource, axes))
+            yield from ((port, Rat(ONE, Poly.number(Fraction(len(ports))))) for port in ports)
         elif collective == "all-to-all" and axes and not axes[0].is_switch:
             for axis in axes:
                 own = self.chips((axis.name,), exact)

@@ -20,6 +20,8 @@ from symroof.formula import Frozen
 Way = tuple[tuple[int, int], list[int]]
 
 
+# What goes from chip to chip, and how its gradient goes back.
+RETURNED = {"send": "send back", "send back": "send", "send far": "send far"}
 SWITCHES = ("NVLink", "InfiniBand", "DCN")
 # Where no figure says which link is faster: the fast one is inside.
 FAST = ("NVLink", "ICI", "InfiniBand", "DCN")

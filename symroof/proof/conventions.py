@@ -12,14 +12,14 @@ from itertools import groupby, pairwise
 
 from symroof.errors import CheckError
 from symroof.proof.acts import SUM
-from symroof.proof.collectives import MeshAxis, fast_first
+from symroof.proof.collectives import RETURNED, MeshAxis, fast_first
 from symroof.proof.moves import Move, Part, Planned
 from symroof.proof.script import Script
 
 # The exchanges of one tensor in their order, and whether each goes over its slow link first.
 SLOW_FIRST: Mapping[str, bool] = {
     **{"reduce-scatter": False, "all-reduce": False, "all-to-all": True, "all-gather": True},
-    **dict.fromkeys(("send", "send back"), False),  # what a stage hands on is done
+    **dict.fromkeys(("send", "send back", "send far"), False),  # what is handed on is done
 }
 
 
@@ -31,6 +31,7 @@ def require_conventions(
         for _, moves in groupby(planned.moves, lambda move: (move.array, move.of == "operand")):
             _require_order(tuple(moves), tuple(mesh))
     _require_transposed(script, plan)
+    _require_returned(script)
     _require_reduced_once(script, parts, each)
 
 
@@ -63,6 +64,19 @@ def _require_transposed(script: Script, plan: Sequence[Planned]) -> None:
         own = frozenset(pair for pair in script.array[act.result].split if pair[1] not in axes)
         if work[act.result] != frozenset(pair for pair in ahead if pair[0] in labels) | own:
             raise CheckError(f"{act.result} is not shared out as {act.undoes} is, which it undoes")
+
+
+def _require_returned(script: Script) -> None:
+    """The gradient of what was sent goes back the way that it came."""
+    for act in script.acts:
+        if act.sends is None or act.back:
+            continue
+        back = [one for one in script.acts if one.undoes == act.result]
+        way, axis = act.sends
+        if any(one.sends != (RETURNED[way], axis) for one in back):
+            raise CheckError(f"the gradient of {act.result} does not go back the way that it came")
+        if not back and any(one.back and one.of in (act.result, act.operands[0]) for one in script.acts):
+            raise CheckError(f"nothing sends the gradient of {act.result} back")
 
 
 def _require_reduced_once(script: Script, parts: Mapping[str, Part], each: bool) -> None:

@@ -25,7 +25,7 @@ from math import prod
 from symroof.errors import CheckError
 from symroof.proof.acts import COLLECT, Act
 from symroof.proof.boxes import Box, any_of, common, overlap, within
-from symroof.proof.collectives import MeshAxis
+from symroof.proof.collectives import RETURNED, MeshAxis
 from symroof.proof.moves import Held, Move, Moved, Part, Planned, Split
 from symroof.proof.rows import DEFINITIONS, exchanged
 from symroof.proof.script import Script
@@ -121,6 +121,7 @@ class Chips:
         form, done = self._moved(act.result, form, after, self._boxes(goal), goal)
         moved += [replace(one, once=waited) for one in done]
         moved += self._handed_on(act, planned.moves)
+        moved += self._sent_on(act, planned.moves)
         if len(moved) != len(planned.moves):
             raise CheckError(f"{act.result} moves what it does not use")
         self._there(act.result, self._ended(act, form))
@@ -148,6 +149,18 @@ class Chips:
             raise CheckError(f"{act.result} is not what a stage hands on")
         apart = tuple(sorted(_axes(self._split(act.result))))
         return [Moved(way, move.axes, act.result, apart, "stage") for move in due]
+
+    def _sent_on(self, act: Act, moves: Iterable[Move]) -> list[Moved]:
+        """What every chip has goes to another one: to a neighbour along an axis, or as far as all axes go."""
+        mine = [move for move in moves if move.of == "sent"]
+        way, along = act.sends or ("", "")
+        axes = tuple(axis for axis in self.size if along in ("", axis)) if act.sends is not None else ()
+        if mine != ([Move(way, axes, act.result, "sent")] if axes else []) or way not in ("", *RETURNED):
+            raise CheckError(f"{act.result} is not what is sent")
+        if act.sends is not None and self._split(act.result) != self._split(act.operands[0]):
+            raise CheckError(f"{act.result} comes in other parts than it was sent in")
+        apart = tuple(sorted(_axes(self._split(act.result))))
+        return [Moved(way, move.axes, act.result, apart, "sent") for move in mine]
 
     def _worked(self, act: Act, planned: Planned) -> tuple[Form, list[Moved]]:
         """What every chip has once it has worked, and what was moved for that: its own part of the result, added up over what

@@ -10,23 +10,43 @@ from symroof.algebra.rational import sign_of
 from symroof.errors import suggestion
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.functions import APPEND, APPENDED, CONCAT, CUT, JOINED, SLICE
-from symroof.model.nodes import sized
+from symroof.model.mesh_axes import FAR, HANDED
+from symroof.model.nodes import CORNER, EXCHANGE, ONE_CHIP, sized
 from symroof.model.program import Program, Statement
+from symroof.reading.einsums import AXIS
 from symroof.reading.scanner import Token
 from symroof.reading.scans import TURNED, ScanReader
 from symroof.symbols import symbol
 
-LYING = (CUT, JOINED, APPENDED, *TURNED)
+SEND = "send"
+LYING = (CUT, JOINED, APPENDED, SEND, *TURNED)
 
 
 class JoinReader(ScanReader):
     def _lying(self, name: Token, function: Token) -> Statement:
-        """slice(x, T, n), concat(a, b) -> type, append(cache, x, S), place(x, T), or collect(k, T)."""
+        """slice(x, T, n), concat(a, b) -> type, append(cache, x, S), send(x, X), place(x, T), or collect(k, T)."""
         self.expect("(")
         if function.text in TURNED:
             return self._turned(name, function)
-        read = {CUT: self._slice, JOINED: self._concat, APPENDED: self._append}[function.text]
+        read = {CUT: self._slice, JOINED: self._concat, APPENDED: self._append, SEND: self._sent}[function.text]
         return read(name, function)
+
+    def _sent(self, name: Token, function: Token) -> Statement:
+        """What every chip has of a tensor, given to the next one along an axis, or to the farthest."""
+        _, tensor = self._read_operand()
+        self.expect(",", "',' and an axis of the mesh or corner, as in send(x, X)")
+        where = self.next() if self.at(ONE_CHIP) else self.take("word", "an axis of the mesh, or corner")
+        if not AXIS.fullmatch(where.text) and where.text not in (CORNER, ONE_CHIP):
+            cure = "one capital letter, as in send(x, X); or send(x, corner)"
+            raise self.error(f"{where.text} is no axis of a mesh", cure, suggestion(where.text, (CORNER,)), token=where)
+        self.expect(")")
+        result = replace(tensor, name=name.text)
+        if (place := self.token) and self.accept("->") and replace(self._type((tensor,)), name=name.text) != result:
+            raise self.error(
+                f"send({tensor.name}, {where.text}) is {tensor}", "the type of what is sent, or none", token=place
+            )
+        sends = (FAR, "") if where.text == CORNER else (HANDED[0], where.text)
+        return Statement(EXCHANGE, (tensor,), result, sends=sends)
 
     def _read_operand(self) -> tuple[Token, Tensor]:
         token = self.take("word", "a tensor")
