@@ -24,7 +24,7 @@ from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, name
 from symroof.model.chip_costs import message
 from symroof.model.hops import is_latency
 from symroof.model.program import Program
-from symroof.model.resources import HOPS, LATENCY, slowest, time_name
+from symroof.model.resources import HOPS, LATENCY, slowest, time_name, time_over_rates, times_of
 from symroof.model.statement_costs import amounts, sent_over
 from symroof.proof.ledger import Solved
 from symroof.proof.step import Reason, Step, against
@@ -36,7 +36,7 @@ PEAK = symbol("peak")
 def resources(draft: Draft) -> Draft:
     """Where arithmetic takes longer than each link, solved for a size or an axis; and than all of them and the memory."""
     rates, setting, program = draft.setting.rates, draft.setting, draft.setting.problem.operation
-    if rates.mixed or not program.axes:
+    if not program.axes:
         return draft
     for resource, figure in (*rates.links, *_latency(draft)):
         if resource != rates.comms or program.line is None:  # that of a product is what the threshold says
@@ -47,6 +47,10 @@ def resources(draft: Draft) -> Draft:
         draft = _jointly(draft, whole, None)
         for point, values in enumerate(setting.problem.at):
             draft = _against_at(draft, program, point, values)
+    elif rates.mixed:
+        for point, values in enumerate(setting.problem.at):
+            for resource, figure in (*rates.links, *_latency(draft)):
+                draft = _against(draft, program, resource, figure, put_in(draft, point), values, point)
     for point in range(len(setting.problem.at)) if rates.latencies else ():
         draft = _take_over(draft, point)
     return draft
@@ -68,19 +72,24 @@ def _compared(draft: Draft, resource: str, values: Mapping[str, Fraction]) -> tu
     """What is above what where arithmetic takes longer than a link or than hops, and the time of that; None where
     nothing is sent."""
     setting, known = draft.setting, amounts(draft.setting.problem.operation, draft.setting.problem.count)
-    flops = valued(draft, known["flops_per_chip"], values)
+    flops, peak = valued(draft, known["flops_per_chip"], values), PEAK
+    if setting.mixed:  # at several peaks it is the time that is compared, and the figures are put in
+        math = time_over_rates(setting.problem.operation, setting.rates, setting.problem.count)
+        flops, peak = valued(draft, setting.in_numbers(math), values), Integer(1)
     if resource == LATENCY:
-        slowest = _slowest(draft)
-        assert slowest is not None
-        taken = valued(draft, expression(slowest), values)
+        longest = _slowest(draft)
+        assert longest is not None
+        taken = valued(draft, expression(longest), values)
         figures = Mul(*(x for x in taken.free_symbols if is_latency(x.name))) if not taken.is_Add else Integer(1)
         hops = cancelled(taken / figures) if figures != 1 else Integer(1)
-        return cancelled(flops / hops), PEAK * cancelled(taken / hops), slowest
+        level = peak * cancelled(taken / hops)
+        return cancelled(flops / hops), setting.in_numbers(level) if setting.mixed else level, longest
     sent, rate = sent_over(resource), setting.rates.rate(resource)
     carried = valued(draft, known[sent], values)
     if carried == 0:  # an axis of one chip sends nothing
         return None
-    return cancelled(flops / carried), PEAK / symbol(rate), Quotient(Name(sent), Name(rate))
+    level = setting.in_numbers(peak / symbol(rate)) if setting.mixed else peak / symbol(rate)
+    return cancelled(flops / carried), level, Quotient(Name(sent), Name(rate))
 
 
 def _take_over(draft: Draft, point: int | None = None) -> Draft:
@@ -151,7 +160,8 @@ def _against(
     in_numbers = level.subs(numbers) if point is not None or x is None else level
     same, role = Compare(T_MATH, ">", name), against("threshold", resource)
     if point is None:
-        over = (Quotient(Name("flops_per_chip"), PEAK_NAME), taken)
+        math = times_of(program, setting.rates)["T_math"]
+        over = (math if setting.mixed else Quotient(Name("flops_per_chip"), PEAK_NAME), taken)
         draft = draft.add(Step("resources", Reason.COMPARE_TIMES, same, "<=>", Compare(over[0], ">", over[1])))
     if x is None:
         if not (ratio.is_Rational and in_numbers.is_Rational):

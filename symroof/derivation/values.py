@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
-from sympy import Expr
+from sympy import Expr, Integer
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
@@ -25,7 +25,7 @@ from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, names, number, product, total
 from symroof.model.derived_sizes import known_of_sizes
 from symroof.model.quantities import AT_SIZES, MOVED, OF_PROGRAMS, TABLE, TOKENS
-from symroof.model.resources import HOPS, LATENCY, steps_of, time_name, times_of, times_of_groups
+from symroof.model.resources import HOPS, LATENCY, steps_of, time_name, time_over_rates, times_of, times_of_groups
 from symroof.model.statement_costs import amounts, busy_links, hops_over, moved_of, of_statement, sent_over
 from symroof.proof.ledger import Solved, UndecidedError
 from symroof.proof.limits import Highest
@@ -186,11 +186,18 @@ class _Numbers:
         if self.value("T_lower") is None:
             return
         yield f"turn({point})", self.draft.above, setting.compared, setting.level, setting.variable
-        links = () if setting.rates.mixed or not self.program.axes else setting.rates.links
+        links, work, peak = (
+            setting.rates.links if self.program.axes else (),
+            self.counted["flops_per_chip"],
+            symbol("peak"),
+        )
+        if setting.mixed:
+            math = time_over_rates(self.program, setting.rates, setting.problem.count)
+            work, peak = setting.in_numbers(setting.regime.apply(math)), Integer(1)
         for link, rate in links:
             sent = self.counted[sent_over(link)]
             if self.value(sent_over(link)) and (link != setting.rates.comms or self.program.line is None):
-                ratio, level = cancelled(self.counted["flops_per_chip"] / sent), symbol("peak") / symbol(rate)
+                ratio, level = cancelled(work / sent), peak / symbol(rate)
                 order = (name for name in setting.turned(link) if symbol(name) in ratio.free_symbols)
                 above = Compare(T_MATH, ">", Name(time_name(link)))
                 yield f"turn({point}, {link})", above, ratio, level, symbol(next(order, link))
@@ -203,8 +210,7 @@ class _Numbers:
     def _idle(self) -> Iterator[Step]:
         """That the arithmetic takes longer than a link over which nothing is sent, as of an axis of one chip."""
         setting, sizes = self.setting, self.setting.problem.at[self.point]
-        links = () if setting.rates.mixed or not self.program.axes else setting.rates.links
-        for link, _ in links:
+        for link, _ in setting.rates.links if self.program.axes else ():
             free = next(
                 (name for name in setting.turned(link) if name in sizes and name not in self.program.axes), None
             )

@@ -186,8 +186,8 @@ def require_complete(steps: Collection[Step], ledger: Ledger, owed: Owed) -> Non
         raise CheckError("which of several a size is, is not said")
     if any(said.isdisjoint(pairs) for pairs in owed.masked):
         raise CheckError("how many pairs a mask leaves is not said")
-    if owed.script.idle or len(list(_parts(known.get(T_MATH.name), Sum))) > 1:
-        return  # there is no arithmetic to compare with; at several peaks no resource is compared by itself
+    if owed.script.idle:
+        return  # there is no arithmetic to compare with
     joint = isinstance(known.get("T_comms"), Call)
     for amount, link in owed.sent(ledger).items():
         if _is(known.get("T_comms"), amount) or (link not in ledger.figures and _is_level(amount, ledger)):

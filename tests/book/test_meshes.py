@@ -22,7 +22,7 @@ from symroof.verification.judge import judge_exercise
 pytestmark = pytest.mark.part(8)
 
 HERE = Path(__file__).parent
-ANSWERS = ("collectives", "sharding", "strategies", "networks", "steps", "memory", "nodes")
+ANSWERS = ("collectives", "sharding", "strategies", "networks", "steps", "memory", "nodes", "hops")
 FILES = {name: HERE / f"answers_{name}.toml" for name in ANSWERS}
 PROBLEMS = [problem for path in FILES.values() for problem in read_problem_file(path)]
 NUMBERED = {int(problem["title"].split()[1].rstrip(":")): problem for problem in PROBLEMS}
@@ -237,6 +237,15 @@ EXCHANGES = """
 98  InfiniBand  all-to-all  M    switch  2*2*k*B*D
 99  NVLink  reduce-scatter  8    switch  2*B*F
 99  InfiniBand  reduce-scatter  4    switch  2*B*F/8
+102 Y       all-gather      4    line    2*B*8192
+103 Y       all-gather      4    line    2*B*256
+104 X       all-gather      16   ring    2*N
+105 X       all-reduce      16   ring    2*B*F
+106 X       all-gather      64   torus   2*N
+106 Y       all-gather      64   torus   2*N
+107 NVLink  all-reduce      8    switch  2*B*F
+109 NVLink  all-gather      8    switch  2*N
+109 InfiniBand  all-gather  4    switch  2*N/8
 """
 ROWS = [row.split() for row in EXCHANGES.strip().splitlines()]
 LETTERS = "BDEFGHKLMNSTVXYZk"
@@ -278,7 +287,7 @@ def test_exercises_count_on():
         if not isinstance(claim, str)
     }
     assert set(MISTAKES) <= said
-    assert {int(row[0]) for row in ROWS} | {28, 29, 40, 44, 84, 85} == set(NUMBERED)
+    assert {int(row[0]) for row in ROWS} | {28, 29, 40, 44, 84, 85, 100, 101, 108} == set(NUMBERED)
 
 
 # What the busiest direction of a link carries, counted piece by piece.
