@@ -194,6 +194,30 @@ def test_what_has_no_closed_form_is_refused():
         sr.derive(PROGRAM, **{**ASKED, "minimize": "T_lower"})
 
 
+@pytest.mark.parametrize("latency", [False, True])
+@pytest.mark.parametrize("minimize", ["T_lower", "max(T_HBM, T_X)", "T_HBM + T_X + T_Y", "T_steps"])
+def test_where_no_form_says_the_place_whole_splits_are_compared(minimize, latency):
+    """T_lower with the memory, against every split by itself: the chips of a mesh of these numbers, derived anew."""
+    text = "input x: bf16[B_X, D_Y]; weight W: bf16[D_X, F_Y]; h = x * W -> bf16[B_X, F_Y]"
+    chip = {"peak": "1e13", "HBM": "1e11", "ICI": "1e10", "ICI.latency": "1e-6"}
+    seen = set()
+    for B, D, F in ((64, 4096, 1024), (4096, 1024, 4096), (1024, 64, 8192), (8192, 8192, 64)):
+        sizes = {"B": B, "D": D, "F": F}
+        asked = {"minimize": minimize, "over": "X", "subject": "X*Y = 64"}
+        found = sr.derive(text, on=chip, mesh="X ring; Y ring", latency=latency, at=sizes, **asked)
+        step = found.answer.at[0].step("optimum_split")
+        value = {}
+        for d in (4, 8, 16):  # a ring of an open axis is one of four chips or more
+            mesh = f"X={d} ring; Y={64 // d} ring"
+            let = {"total": minimize}
+            here = sr.derive(text, on=chip, mesh=mesh, latency=latency, at=sizes, let=let)
+            value[d] = here.to_dict()["answer"]["at"][0]["let"]["total"]["float"]
+        best = min(value.values())
+        assert value[int(step.right.value)] == pytest.approx(best, rel=1e-12), (value, step.right)
+        seen.add(int(step.right.value))
+    assert len(seen) > 1 or minimize == "T_HBM + T_X + T_Y"
+
+
 # z3: the value is at most what every other place has.
 
 

@@ -36,7 +36,8 @@ class Sharing(Frozen):
 class Asked(Frozen):
     """What is to be least over x: its parts as they are and in the ``forms`` of the regime, with their powers of x.
     ``where`` is the equation that is put in, ``regime`` what is assumed beside it, ``bound`` the condition of being
-    compute-bound there, with its right side as a root."""
+    compute-bound there, with its right side as a root. Where no form says the place it is ``open_because`` of something,
+    and whole splits are compared alone."""
 
     body: Formula
     x: Expr
@@ -44,8 +45,9 @@ class Asked(Frozen):
     where: tuple[Compare, ...]
     regime: tuple[Compare, ...]
     parts: tuple[Formula, ...]
-    forms: tuple[Expr, ...]
-    found: Optimum
+    forms: tuple[Expr, ...] = ()
+    found: Optimum | None = None
+    open_because: AlgebraError | None = None
     bound: tuple[Compare, Expr, int] | None = None
 
     @property
@@ -73,11 +75,21 @@ def optimum(ground: Ground, minimize: Formula, over: str, subject: Compare | Non
         where = (Compare(Name(sharing.other), "=", Quotient(end, Name(over))),)
         if where[0] != subject:
             ground = ground.add(Step("optimum", Reason.SUBJECT, subject, "<=>", where[0], facts=None))
-    regime = _regime(values, x, sharing, ground, 1 if parted(body)[0] else 3)
-    relations = tuple(r for r in regime.relations if r[1] != "=")
-    assumed = (*written(relations, ground.layout.write), *ground.equalities)
-    ground, forms = _in_the_regime(ground, tuple(parts), values, regime, (x, sharing), (*assumed, *where))
-    found = optimum_of(forms, x, ground.least_one, maximum=parted(body)[0])
+    try:
+        regime = _regime(values, x, sharing, ground, 1 if parted(body)[0] else 3)
+        relations = tuple(r for r in regime.relations if r[1] != "=")
+        assumed = (*written(relations, ground.layout.write), *ground.equalities)
+        both = [_form(value, regime) for value in values]
+        forms = tuple(form for _, form in both)
+        found = optimum_of(forms, x, ground.least_one, maximum=parted(body)[0])
+    except AlgebraError as error:
+        if sharing is None:
+            raise
+        if not ground.points:
+            error.hint = error.hint or f"put in sizes: what {x} shares is then split as it is best in whole numbers"
+            raise
+        return ground, Asked(body, x, sharing, where, ground.equalities, tuple(parts), open_because=error)
+    ground = _in_the_regime(ground, tuple(parts), both, regime, (x, sharing), (*assumed, *where))
     asked = Asked(body, x, sharing, where, assumed, tuple(parts), forms, found)
     return _at_the_place(ground, asked), asked
 
@@ -89,7 +101,18 @@ def _unfolded(formula: Formula, ground: Ground) -> Formula:
         if not isinstance(meaning, Sum) and not (isinstance(meaning, Call) and meaning.function == "max"):
             return formula
         formula = meaning
+    if isinstance(formula, Call) and formula.function == "max":  # the longest of the longest
+        each = (_longest(part, ground) for part in formula.arguments)
+        return replace(formula, arguments=tuple(dict.fromkeys(part for parts in each for part in parts)))
     return formula
+
+
+def _longest(part: Formula, ground: Ground) -> tuple[Formula, ...]:
+    """What a part of a maximum is the maximum of, where it is one."""
+    meaning = ground.ledger.definitions.get(part.name) if isinstance(part, Name) else part
+    if not isinstance(meaning, Call) or meaning.function != "max":
+        return (part,)
+    return tuple(one for each in meaning.arguments for one in _longest(each, ground))
 
 
 def _sharing(subject: Compare, x: Expr, values: list[Expr], ground: Ground) -> Sharing:
@@ -142,18 +165,15 @@ def is_product(value: Expr) -> bool:
 def _in_the_regime(
     ground: Ground,
     parts: tuple[Formula, ...],
-    values: list[Expr],
+    both: list[tuple[Expr, Expr]],
     regime: Regime,
     shared: tuple[Expr, Sharing | None],
     where: tuple[Compare, ...],
-) -> tuple[Ground, tuple[Expr, ...]]:
+) -> Ground:
     """Every part with the equation put in, as its form in the regime times a factor that tends to 1."""
-    x, write, forms = shared[0], ground.layout.write, []
+    x, write = shared[0], ground.layout.write
     equal = tuple(a for a in where if a.relation == "=")
-    for part, value in zip(parts, values, strict=True):
-        exact = cancelled(regime.apply(value))
-        form = leading(exact, regime) if regime.scaling else exact
-        forms.append(form)
+    for part, (exact, form) in zip(parts, both, strict=True):
         ways = {(e > 0) - (e < 0) for e in lines(form, x)}
         facts = Slope(x.name, ways.pop()) if len(ways) == 1 else None
         if form == exact:
@@ -166,7 +186,13 @@ def _in_the_regime(
             Step("optimum", Reason.PART, part, "=", spread, equal),
             Step("optimum", Reason.PART, part, "~", write(form), where, near, facts),
         )
-    return ground, tuple(forms)
+    return ground
+
+
+def _form(value: Expr, regime: Regime) -> tuple[Expr, Expr]:
+    """A part with the equation put in, and its form in the regime."""
+    exact = cancelled(regime.apply(value))
+    return exact, leading(exact, regime) if regime.scaling else exact
 
 
 def _in_the_sizes(value: Expr, x: Expr, sharing: Sharing | None) -> Expr:
@@ -178,7 +204,7 @@ def _in_the_sizes(value: Expr, x: Expr, sharing: Sharing | None) -> Expr:
 
 def _at_the_place(ground: Ground, asked: Asked) -> Ground:
     """The least place and the least value; then the ends, as the forms say."""
-    found, over = asked.found, Name(asked.x.name)
+    found, over = asked.found or Optimum(asked.x), Name(asked.x.name)
     forms = tuple(map(ground.layout.write, asked.forms))
     near = "=" if all(map(_same(ground, asked), asked.parts, forms)) else "~"
     where, evidence = (*asked.regime, *asked.where), Optimal(forms)
@@ -250,7 +276,7 @@ def _order(ground: Ground, large: Expr | int, small: Expr | int) -> Compare:
 
 
 def _value(ground: Ground, asked: Asked) -> Formula:
-    found, write = asked.found, ground.layout.write
+    found, write = asked.found or Optimum(asked.x), ground.layout.write
     value = ground.layout.root(found.value, found.degree)
     if not found.constant:
         return value
@@ -270,7 +296,13 @@ def _may_be_time(ground: Ground, body: Formula) -> bool:
 def compute_bound(ground: Ground, asked: Asked) -> tuple[Ground, Asked]:
     """Where the arithmetic takes longer than the least value, solved for one size."""
     found, math = asked.found, ground.quantities.get(T_MATH.name)
-    if math is None or found.way or (found.constant and not asked.maximum) or not _may_be_time(ground, asked.body):
+    if (
+        found is None
+        or math is None
+        or found.way
+        or (found.constant and not asked.maximum)
+        or not _may_be_time(ground, asked.body)
+    ):
         return ground, asked
     equation = {} if asked.sharing is None else {symbol(asked.sharing.other): asked.sharing.end / asked.x}
     math = cancelled(ground.value(T_MATH).subs(equation))

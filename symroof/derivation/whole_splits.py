@@ -12,6 +12,7 @@ from symroof.algebra.roots import root_near
 from symroof.algebra.rounding import decimal, to_digits
 from symroof.derivation.formulas import DIGITS, Ground
 from symroof.derivation.optimum import Asked, of_forms
+from symroof.derivation.solving import Optimum
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, number
 from symroof.proof.minima import Multiples, Optimal, Splits
@@ -24,15 +25,18 @@ from symroof.symbols import fraction, rational, symbol
 def at_sizes(ground: Ground, asked: Asked, least: Mapping[str, int], steps: Mapping[str, int]) -> Ground:
     """The best place at each set of sizes. No axis of a whole split has less chips than ``least`` says, and those of
     ``steps`` come in multiples of them."""
+    before = ground
     for point in range(len(ground.points)):
-        if not asked.found.way:
-            ground = _in_numbers(ground, asked, point)
+        if asked.found is not None and not asked.found.way:
+            ground = _in_numbers(ground, asked, asked.found, point)
         ground = _whole(ground, asked, point, least, steps)
+    if asked.open_because is not None and len(ground.steps) == len(before.steps):
+        raise asked.open_because
     return ground
 
 
-def _in_numbers(ground: Ground, asked: Asked, point: int) -> Ground:
-    found, where = asked.found, ground.where(point)
+def _in_numbers(ground: Ground, asked: Asked, found: Optimum, point: int) -> Ground:
+    where = ground.where(point)
     power = ground.in_numbers(found.power, point)
     if not power.is_Rational:
         return _bound(ground, asked, point)
