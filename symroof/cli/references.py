@@ -35,6 +35,7 @@ STATEMENTS = (
     ("ff = f / sqrt(H)", "times a number or sizes: 0.5 * x, x * (1/H), x / 8; one operation for each element"),
     ("n = sum(f, T)", "over a dimension, or several; mean(x, D) and max(x, D) likewise"),
     ("v = t -> bf16[B, D]", "the same tensor, split otherwise: an exchange; alone it is a program too"),
+    ("so = send(v, Y)", "what each chip has goes to the next one along Y; send(v, corner): to the farthest chip"),
     (
         "u = v -> bf16[B, K, H]",
         "the same tensor in other dimensions, where D = K*H: nothing moves, nor from D_Y to K_Y",

@@ -194,10 +194,11 @@ def exchanges_of_chips(draft: Draft, program: Program) -> Draft:
             if amount != 0:
                 facts = Exchanges(tuple(_exchanged(draft, program, cost.moves, resource)))
                 draft = _add(draft, "exchanges", sent_over(resource, name), known, Reason.SENT, facts)
+    draft = _hops(draft, program, known) if program.latency else draft
     for resource in busy_links(program):
         names = [sent_over(resource, name) for name in program.owners]
         draft = _sum(draft, "exchanges", sent_over(resource), known, names)
-    return _hops(draft, program, known) if program.latency else draft
+    return draft
 
 
 def _hops(draft: Draft, program: Program, known: dict[str, Expr]) -> Draft:

@@ -186,11 +186,8 @@ class _Numbers:
         if self.value("T_lower") is None:
             return
         yield f"turn({point})", self.draft.above, setting.compared, setting.level, setting.variable
-        links, work, peak = (
-            setting.rates.links if self.program.axes else (),
-            self.counted["flops_per_chip"],
-            symbol("peak"),
-        )
+        links = setting.rates.links if self.program.axes else ()
+        work, peak = self.counted.get("flops_per_chip", Integer(0)), symbol("peak")
         if setting.mixed:
             math = time_over_rates(self.program, setting.rates, setting.problem.count)
             work, peak = setting.in_numbers(setting.regime.apply(math)), Integer(1)

@@ -10,6 +10,7 @@
               | NAME "=" "slice" "(" NAME "," DIM "," SIZE ")"         so many places of a dimension
               | NAME "=" "concat" "(" NAME { "," NAME } ")" "->" type  behind one another along the dimension in which they differ
               | NAME "=" "append" "(" NAME "," NAME "," DIM ")"        a cache with new entries, which its dimension counts
+              | NAME "=" "send" "(" NAME "," (AXIS | "corner") ")"     what a chip has, given to the next one or to the farthest
               | NAME "=" ("sum" | "mean" | "max") "(" NAME { "," DIM } ")" ["->" type]
               | ("fuse" | "recompute") "{" program "}"
               | NAME "=" "place" "(" NAME "," DIM ")"                  what this turn of a repeat has along a dimension
