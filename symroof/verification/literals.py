@@ -132,8 +132,9 @@ def in_print(question: Question, other: Formula, side: Formula, check: Check) ->
 
 
 def _rounded(other: Formula, side: Formula, context: Context) -> Remark | None:
-    """How a number printed in a side comes from the one that would make the side equal to ``other``."""
-    for literal in precise(side):
+    """How a number printed in a side comes from the one that would make the side equal to ``other``; those of a fraction
+    of whole numbers, 31/32, are what they are."""
+    for literal in () if has_fraction(side) else precise(side):
         needed = _needed(other, side, literal, context)
         found = None if needed is None else rounding(Enclosure(needed, needed), literal)
         if found is not None and found.kind != "exact":
@@ -144,6 +145,19 @@ def _rounded(other: Formula, side: Formula, context: Context) -> Remark | None:
 def precise(side: Formula) -> tuple[Number, ...]:
     """The numbers printed in a side that have several digits."""
     return tuple(literal for literal in literals(side) if last_place(literal)[0] > 1)
+
+
+def has_fraction(side: Formula) -> bool:
+    """Whether the numbers printed in a side are a fraction of whole numbers below 10^4.
+
+    >>> B, (one, other) = Name("B"), (Number(Fraction(n), str(n)) for n in (31, 32))
+    >>> has_fraction(Quotient(Product((one, B)), other)), has_fraction(Quotient(B, other))
+    (True, False)
+    """
+    printed = list(literals(side))
+    whole = (n.value.denominator == 1 and abs(n.value) < COUNTED and n.unit is None for n in printed)
+    plain = all(whole) and all((n.digits or "0").isdigit() for n in printed)
+    return plain and {1, -1} <= {_power(literal, side) for literal in printed}
 
 
 def literals(side: Formula) -> Iterator[Number]:

@@ -287,7 +287,7 @@ def test_exercises_count_on():
         if not isinstance(claim, str)
     }
     assert set(MISTAKES) <= said
-    assert {int(row[0]) for row in ROWS} | {28, 29, 40, 44, 84, 85, 100, 101, 108} == set(NUMBERED)
+    assert {int(row[0]) for row in ROWS} | {28, 29, 40, 44, 84, 85, 100, 101, 108} | {*range(110, 117)} == set(NUMBERED)
 
 
 # What the busiest direction of a link carries, counted piece by piece.
