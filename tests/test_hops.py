@@ -277,6 +277,26 @@ def test_a_link_without_a_latency_is_refused_with_what_to_say():
     assert sr.derive(MLP, on=chip, mesh="X=4", latency=True, given={"ICI.latency": "2 us"}, at="B=1,D=F=8").answer.at
 
 
+@pytest.mark.part(4)
+@pytest.mark.parametrize("chips", [1, 2, 3, 4, 5, 8, 16])
+@pytest.mark.parametrize("wiring", ["", " on NVLink switch", " line"])
+def test_a_number_put_in_for_an_open_axis_is_that_number_in_the_mesh(chips, wiring):
+    """Half of an odd ring is no whole number of hops, and one chip waits for none."""
+    sizes = {"B": 4, "D": 240, "F": 16}
+    there = derived(MLP, mesh=f"X={chips}{wiring}", at=sizes).answer.at[0]
+    open_ = derived(MLP, mesh=f"X{wiring}" if wiring else "X", at={**sizes, "X": chips}).answer.at[0]
+    names = ("T_math", "T_HBM", "T_lower", "T_steps", "T_upper", *(("T_latency",) if chips > 1 else ()))
+    assert {name: said(there, name) for name in names} == {name: said(open_, name) for name in names}
+
+
+def test_runs_over_chips_begin_where_hops_are_and_leave_odd_rings_out(tmp_path):
+    options = {"on": CHIP, "mesh": "X ring", "latency": True}
+    for chips, message in ((1, "waits for no hops"), (5, "even rings")):
+        with pytest.raises(SymroofError, match=message):
+            sr.sweep(MLP, f"X={chips}, B=1:2, D=60, F=16", tmp_path / "x.csv", **options)
+    assert sr.sweep(MLP, "X=4, B=1:2, D=60, F=16", tmp_path / "x.csv", **options) == 2
+
+
 def test_names_of_axes_change_nothing_but_names():
     one = derived(MLP, mesh="X=4 line").to_text()
     other = derived(MLP.replace("D_X", "D_Z"), mesh="Z=4 line").to_text()

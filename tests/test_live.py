@@ -33,12 +33,21 @@ STAGES = (
     "input x: bf16[B, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; "
     "accumulate M { repeat L over P as x = y { h = x * W -> bf16[B, F]; a = relu(h); y = a * V -> bf16[B, D] } }"
 )
+HOPS = (
+    "input x: bf16[B, D_X]; weight W: bf16[D_X, F]; weight V: bf16[F, D]; "
+    "h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D_X]"
+)
+NODES = (
+    "mesh X=2 on NVLink; mesh Y on InfiniBand; input x: bf16[B, D_X]; weight W: bf16[D_X, F_Y]; "
+    "y = x * W -> bf16[B, F_Y]; z = y -> bf16[B, F]"
+)
 # Problems: products, given costs, programs, training, meshes of rings, lines and switches.
 PROBLEMS = {
     "matmul": ("tpu-v5e", {}), MIXED: ("h100", {}), "attention-decode": ("h100", {}), "axpy": ("a100", {}),
     "mlp": ("h100", {}), "gated-mlp": ("tpu-v5e", {}), "moe": ("tpu-v5e", {}), "decode-step": ("h100", {}), "window-attention": ("h100", {}), "microbatches": ("h100", {"training": True}),
     "fsdp-megatron": ("tpu-v5p", {}), "data-parallel": ("h100", {}), "expert-parallel": ("tpu-v5e", {}),
     TWO: ("tpu-v5p", {"mesh": "X on ICI"}), STAGES: ("tpu-v5p", {"mesh": "P on ICI"}),
+    HOPS: ("tpu-v5e", {"mesh": "X on ICI", "latency": True}), NODES: ("h100", {"latency": True}),
 }  # fmt: skip
 
 
@@ -120,8 +129,9 @@ def test_a_page_computes_what_a_derivation_says(name):
         if (
             found.get("refused", {}).get("why") == "unwired"
         ):  # an all-to-all over any number of chips is one over an even number; one stage hands nothing on
-            assert name in ("expert-parallel", STAGES), state
-            assert sizes["P"] == 1 if name == STAGES else sizes["Z"] % 2
+            assert name in ("expert-parallel", STAGES, HOPS, NODES), state
+            alone = {STAGES: "P", HOPS: "X", NODES: "Y"}  # one chip waits for no hops
+            assert sizes[alone[name]] == 1 if name in alone else sizes["Z"] % 2
             continue
         assert "refused" not in found, (state, found)
         for quantity, value in found["floats"].items():

@@ -7,6 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from math import gcd, lcm, prod
 
+from sympy import Expr
+
 from symroof.derivation.size_ranges import require_over
 from symroof.errors import ModelError
 from symroof.formula import Compare, Name, Number
@@ -86,6 +88,15 @@ def require_own_wiring(problem: Problem, name: str, number: Fraction) -> None:
         raise ModelError(f"{name} = {number} is no number of chips", expected="a whole number from 1")
     before, after = _wired_with(problem, {}), _wired_with(problem, {name: int(number)})
     here = {symbol(name): int(number)}
+    if program.latency and _hops(before, here) != _hops(after, here):
+        alone = f"{name} = 1 waits for no hops, and {name} without a number stands for several chips"
+        odd = f"{name} = {number} is another way round, and {name} without a number stands for even rings"
+        expected = (
+            f"{name} = 2 or more"
+            if number == 1
+            else f"an even number of chips on a ring, or {name}={number} in the mesh"
+        )
+        raise ModelError(alone if number == 1 else odd, expected=expected)
     if any((before.sent(r).subs(here) - after.sent(r)).expand() != 0 for r in busy_links(before)):
         if number == 1 and name in program.stages:
             problem_there = f"{name} = 1 hands nothing on, and {name} without a number stands for several chips"
@@ -97,6 +108,12 @@ def require_own_wiring(problem: Problem, name: str, number: Fraction) -> None:
             f"{name} = {number} is a {wiring}, and {name} without a number stands for {ring}",
             expected=f"chips that are wired so, or {name}={number} in the mesh, or a mesh that says {name} is a ring",
         )
+
+
+def _hops(program: Program, here: Mapping[Expr, int]) -> dict[tuple[str, str], Expr]:
+    """The hops of every exchange at a number of chips."""
+    every = (one for cost in program.on_chip.values() for one in cost.exchanges)
+    return {(one.label, figure): hops.subs(here) for one in every for figure, hops in one.hops.items()}
 
 
 def require_joined(problem: Problem, values: Mapping[str, Fraction]) -> None:

@@ -144,9 +144,11 @@ def wired_otherwise(
     for chip in chips if same else ():
         with suppress(SymroofError):  # what a chip lacks is said where its figures are asked for
             for axis in wired(operation, chip, link).mesh:
-                number = same.get(axis.name, Fraction(1))
-                if number.denominator != 1 or not 1 < number <= LARGEST_MESH_AXIS:
-                    continue  # one chip sends nothing, whatever the wiring
+                number = same.get(axis.name)
+                if number is None or number.denominator != 1 or not 0 < number <= LARGEST_MESH_AXIS:
+                    continue
+                if number == 1 and not operation.latency:
+                    continue  # one chip sends nothing, whatever the wiring; but where hops count, none are left
                 if number % 2 or axis.numbered(int(number)).wiring != axis.wiring:
                     found[axis.name] = int(number)
     return found
