@@ -496,6 +496,7 @@ def test_verify_in_other_formats(run, tmp_path):
         "expect",
         "source",
         "good",
+        "accepted",
         "links",
     }
     assert (first["verdict"], first["line"], first["column"], first["value"], first["good"]) == (

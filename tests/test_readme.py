@@ -82,6 +82,7 @@ where S = T
 where D = K*H
 where H = 8
 v = t -> bf16[B, D]
+so = send(v, Y)
 u = v -> bf16[B, K, H]
 d = q * q[T -> Z] -> bf16[B, T, Z]
 ff = f / sqrt(H)
@@ -150,7 +151,7 @@ def test_a_statement_of_the_reference_is_read(text):
 
 
 def test_the_program_of_the_reference_is_read():
-    assert len(read_program(PROGRAM).lines) == 31
+    assert len(read_program(PROGRAM).lines) == 32
 
 
 @pytest.mark.parametrize("text", [text for text, _ in CLAIMS])

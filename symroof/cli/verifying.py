@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,8 @@ from symroof.cli.output import progress_bar, terminal, write, write_json
 from symroof.errors import ReadingError
 
 if TYPE_CHECKING:
-    pass
+    from symroof.verification.baseline import Accepted
+    from symroof.verification.judgement import FileReport, Standard
 
 
 @click.command()
@@ -39,6 +41,10 @@ if TYPE_CHECKING:
     help="Less than this share judged is a finding: of the formulas with a relation that claim something, which leaves out "
     "definitions, conditions, assumptions, sizes, operations, code and what a comment ignores.",
 )
+@click.option("--baseline", metavar="FILE", help="Findings that are accepted, by their text: new ones alone fail.")
+@click.option(
+    "--write-baseline", "new", metavar="FILE", help="Accept all findings that there are: reasons that stand there stay."
+)
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, metavar="N", help="Files judged at once.")
 @output_options("text", "markdown", "json", "github", without=("heading", "dialect"))
 def verify(
@@ -47,6 +53,8 @@ def verify(
     strict: bool,
     require: bool,
     coverage: float | None,
+    baseline: str | None,
+    new: str | None,
     jobs: int,
     form: str,
     template: str | None,
@@ -87,19 +95,37 @@ def verify(
         reports = judged(overrides=overrides)
         moves = None if plain == overrides else moved(judged(overrides=plain), reports)
     standard = Standard(strict, require, Fraction(str(coverage or 0)) / 100)
+    reports, gone = _compared(reports, baseline, new, standard)
     errors = [report.error for report in reports if report.error is not None]
     for error in errors:
         click.echo(f"symroof: {error}", err=True)
     if form == "json":
         from symroof.rendering.records.judgements import report_record
 
-        write_json(report_record(reports, moves), output)
+        write_json(report_record(reports, moves, gone), output)
     else:
         from symroof.rendering.pages.reports import render_report
 
         style = replace(style, **terminal(output, color if form == "text" else "never"))
-        write(render_report(reports, form, style, standard, moves), output)
+        write(render_report(reports, form, style, standard, moves, gone or ()), output)
     if errors:
         sys.exit(2)
     if any(report.findings(standard) for report in reports):
         sys.exit(1)
+
+
+def _compared(
+    reports: tuple[FileReport, ...], baseline: str | None, new: str | None, standard: Standard
+) -> tuple[tuple[FileReport, ...], tuple[Accepted, ...] | None]:
+    """The reports beside a baseline, and what of it is gone; one that is asked for is written."""
+    from symroof.verification.baseline import baseline_of, passed_over, read_baseline, written
+
+    accepted, path = (read_baseline(Path(baseline)) if baseline else ()), Path(baseline or "")
+    if new is not None:
+        path = Path(new)
+        before = (*accepted, *(read_baseline(path) if path.exists() else ()))
+        accepted = baseline_of(reports, before, path, standard)
+        write(written(accepted), new)
+    if baseline is None and new is None:
+        return reports, None
+    return passed_over(reports, accepted, path, standard)

@@ -107,7 +107,8 @@ class Judgement:
     """The judgement of a claim. ``line`` and ``column`` count from 1 and are None where the claim has no place.
 
     ``statement`` is the claim as it was read, ``reason`` why there is no finding; ``error`` is that of a reader,
-    ``sentence`` the words of a document around it, ``assumed`` the regime that the problem states for it.
+    ``sentence`` the words of a document around it, ``assumed`` the regime that the problem states for it. Where a baseline
+    accepts it, ``accepted`` is the reason that stands there.
     """
 
     claim: str
@@ -123,6 +124,7 @@ class Judgement:
     reason: Remark | None = None
     sentence: str | None = None
     assumed: tuple[Compare, ...] = ()
+    accepted: str | None = None
 
     @property
     def worst(self) -> Finding | None:
@@ -202,13 +204,16 @@ class Standard:
     coverage: Fraction = Fraction(0)
 
     def met_by(self, judgement: Judgement) -> bool:
+        if judgement.accepted is not None:
+            return True
         return judgement.good and not (self.strict and judgement.expect is None and judgement.doubtful)
 
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
     """The judgements on one file. ``error`` is why it could not be read; ``notes`` counts its comments or problems;
-    ``lang`` is the language that all of its problems ask for, that of a document the one that its comments or settings say."""
+    ``lang`` is the language that all of its problems ask for, that of a document the one that its comments or settings say.
+    That nothing of it is judged may be ``accepted``."""
 
     file: str
     judgements: tuple[Judgement, ...]
@@ -218,6 +223,7 @@ class FileReport:
     coverage: Coverage = Coverage()
     error: str | None = None
     lang: str | None = None
+    accepted: bool = False
 
     @property
     def counts(self) -> dict[str, int]:
@@ -233,7 +239,7 @@ class FileReport:
     def lacking(self, standard: Standard) -> bool:
         """Whether nothing was judged where something should have been: in a file of claims, in a document with comments."""
         wanted = self.kind == "problems" or self.notes > 0 or standard.require
-        return self.error is None and not self.judgements and wanted
+        return self.error is None and not self.judgements and wanted and not self.accepted
 
     def short(self, standard: Standard) -> bool:
         """Whether less of a document is judged than its author asks for."""

@@ -20,6 +20,7 @@ from symroof.rendering.pages.characters import padded
 from symroof.rendering.pages.environment import guarded, load, render, words
 from symroof.rendering.pages.pen import Sentences, Style
 from symroof.rendering.pages.terminal import fold
+from symroof.verification.baseline import Accepted
 from symroof.verification.enclosures import enclosed, is_numeric
 from symroof.verification.files import Moved
 from symroof.verification.judgement import (
@@ -74,7 +75,15 @@ class Explainer:
             said.append(self.say.lines("last_read", sum(file.notes for file in documents), skipped))
         if len(files) > 1:
             said.append(self.say.lines("last_files", len(files)))
+        accepted = sum(judgement.accepted is not None for judgement in judgements) + sum(f.accepted for f in files)
+        if accepted:
+            said.append(self.say.lines("last_accepted", accepted))
         return "".join(said)
+
+    def gone(self, one: Accepted) -> str:
+        """A finding of a baseline that is there no more."""
+        verdict = self.words.verdicts.get(one.verdict, "")
+        return printable(self.say("gone", one.file, one.claim, verdict, one.count))
 
     def files(self, file: FileReport, standard: Standard, verbose: bool) -> list[str]:
         """What there is to say of a file as a whole."""
@@ -227,6 +236,7 @@ class Explainer:
         """What there is to say of a good claim, in a few words."""
         found = judgement.findings if judgement.verdict in ACCEPTED else ()
         parts = [self.words.as_expected] if judgement.expect == judgement.verdict else []
+        parts += [] if judgement.accepted is None else [self.say("accepted", printable(judgement.accepted))]
         parts += [self.say("links", len(found))] if len(found) > 1 else []
         parts += [self.remark(r) for finding in found for r in finding.remarks if r.kind != "at_equal"]
         return str(self.words.semicolon.join(dict.fromkeys(parts)))
@@ -264,6 +274,7 @@ def render_report(
     style: Style,
     standard: Standard | None = None,
     moves: tuple[Moved, ...] | None = None,
+    gone: tuple[Accepted, ...] = (),
 ) -> str:
     """The report on some files, what is a finding under the standard first; one that is not brief shows good claims and
     skipped formulas as well, and how much of each document was judged."""
@@ -272,7 +283,7 @@ def render_report(
         raise RenderingError(f"unknown format {form!r}", expected=f"one of {', '.join(REPORTS)}, json")
 
     def shown(judgement: Judgement) -> bool:
-        doubtful = judgement.verdict == "conditional" and judgement.expect is None
+        doubtful = judgement.verdict == "conditional" and judgement.expect is None and judgement.accepted is None
         return not style.brief or form == "markdown" or doubtful or not standard.met_by(judgement)
 
     def paint(verdict: str) -> str:
@@ -291,6 +302,7 @@ def render_report(
             "explain": explainer,
             "last": explainer.last(files),
             "moves": moves,
+            "gone": gone,
             "titled": style.heading > 0,
             "paint": paint,
             "place": lambda file, at: _place(file or explainer.words.unnamed, at),

@@ -10,11 +10,14 @@ from symroof.reading.exercises import VERDICTS
 from symroof.rendering.pages.environment import guarded
 from symroof.rendering.pages.reports import Explainer
 from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
+from symroof.verification.baseline import Accepted
 from symroof.verification.files import Moved
 from symroof.verification.judgement import Counterexample, Coverage, FileReport, Judgement, Skipped
 
 
-def report_record(files: Iterable[FileReport], moves: Iterable[Moved] | None = None) -> dict[str, Any]:
+def report_record(
+    files: Iterable[FileReport], moves: Iterable[Moved] | None = None, gone: Iterable[Accepted] | None = None
+) -> dict[str, Any]:
     """The JSON object of a report on some files."""
     files = tuple(files)
     with guarded(None):
@@ -43,6 +46,8 @@ def report_record(files: Iterable[FileReport], moves: Iterable[Moved] | None = N
                 }
                 for move in moves
             ]
+        if gone is not None:
+            record["gone"] = [fields(one, "file", "claim", "verdict", "reason", "count") for one in gone]
     return spelled(record)
 
 
@@ -75,7 +80,7 @@ def judgement_record(judgement: Judgement, explainer: Explainer) -> dict[str, An
         "needs": [", ".join(str(text(r)) for r in relations) for relations in worst.needs] or None if worst else None,
         "counterexample": worst and worst.counterexample and _counterexample(worst.counterexample),
         "diagnosis": worst and worst.diagnosis and explainer.remark(worst.diagnosis),
-        **fields(judgement, "expect", "source", "good"),
+        **fields(judgement, "expect", "source", "good", "accepted"),
         "links": [
             {
                 **fields(finding, "link", "verdict"),

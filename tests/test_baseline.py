@@ -1,0 +1,143 @@
+"""A baseline accepts findings by their text: new ones alone fail, what has gone is said, reasons stay."""
+
+import json
+import random
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from symroof.verification.baseline import Accepted, read_baseline, written
+
+HEAD = '# Notes\n\n<!-- symroof\noperation = "matmul"\nhardware = "tpu-v5e"\n-->\n\n'
+WRONG = "One has $\\text{intensity} = BDF/(BD + DF) = 3B$.\n"
+OTHER = "And $ridge = 250.5 = 12$ as well.\n"
+
+
+@pytest.fixture
+def document(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "notes.toml"
+
+    def write(*claims):
+        rows = ", ".join(f'"{claim}"' for claim in claims)
+        path.write_text(f'operation = "matmul"\nhardware = "tpu-v5e"\nclaims = [{rows}]\n', "utf-8")
+
+    write("bytes = 2BD", "flops = 3BDF", "ridge = 240")
+    return write
+
+
+def test_what_is_accepted_does_not_fail_and_what_is_new_does(document, run):
+    assert run("verify", "notes.toml").code == 1
+    first = run("verify", "notes.toml", "--write-baseline", "b.toml")
+    assert first.code == 0
+    assert "2 accepted by the baseline" in first.out
+    assert run("verify", "notes.toml", "--baseline", "b.toml").code == 0
+    document("ridge = 240", "flops = 3BDF", "bytes   =  2BD", "intensity = 7B")  # in another order, with other spaces
+    again = run("verify", "notes.toml", "--baseline", "b.toml")
+    assert again.code == 1
+    assert "intensity = 7B" in again.out
+    assert "flops" not in again.out
+
+
+def test_the_same_text_is_accepted_as_often_as_it_stood_there(document, run):
+    document("flops = 3BDF", "flops = 3BDF")
+    run("verify", "notes.toml", "--write-baseline", "b.toml")
+    assert read_baseline(Path("b.toml"))[0].count == 2
+    document("flops = 3BDF", "flops = 3BDF", "flops = 3BDF")
+    assert run("verify", "notes.toml", "--baseline", "b.toml").code == 1
+
+
+def test_what_has_gone_is_said_and_fails_nothing(document, run):
+    run("verify", "notes.toml", "--write-baseline", "b.toml")
+    document("flops = 3BDF", "ridge = 240")
+    found = run("verify", "notes.toml", "--baseline", "b.toml")
+    assert found.code == 0
+    assert "`bytes = 2BD` is no longer wrong" in found.out
+    record = json.loads(run("verify", "notes.toml", "--baseline", "b.toml", "--format", "json").out)
+    assert [one["claim"] for one in record["gone"]] == ["bytes = 2BD"]
+    assert [j["accepted"] for j in record["files"][0]["judgements"]] == ["", None]
+
+
+def test_reasons_and_other_files_stay_where_a_baseline_is_written_anew(document, run, tmp_path):
+    run("verify", "notes.toml", "--write-baseline", "b.toml")
+    path = tmp_path / "b.toml"
+    path.write_text(path.read_text("utf-8").replace('reason  = ""', 'reason  = "second edition"', 1), "utf-8")
+    other = '[[finding]]\nfile = "sub/other.md"\nclaim = "x = 1"\nverdict = "wrong"\n'
+    path.write_text(path.read_text("utf-8") + "\n" + other, "utf-8")
+    document("bytes = 2BD", "intensity = 7B")
+    assert run("verify", "notes.toml", "--write-baseline", "b.toml").code == 0
+    found = {one.claim: (one.file, one.reason) for one in read_baseline(path)}
+    assert found == {
+        "bytes = 2BD": ("notes.toml", "second edition"),
+        "intensity = 7B": ("notes.toml", ""),
+        "x = 1": ("sub/other.md", ""),
+    }
+    assert "accepted: second edition" in run("verify", "notes.toml", "--baseline", "b.toml", "-v").out
+    assert run("verify", "notes.toml", "--baseline", "b.toml").code == 0
+
+
+def test_a_verdict_that_has_changed_is_new_and_so_is_what_a_strict_reader_objects_to(document, run, tmp_path):
+    run("verify", "notes.toml", "--write-baseline", "b.toml")
+    path = tmp_path / "b.toml"
+    path.write_text(path.read_text("utf-8").replace('"wrong"', '"undecided"'), "utf-8")
+    assert run("verify", "notes.toml", "--baseline", "b.toml").code == 1
+    document("compute-bound when B > 240")
+    assert run("verify", "notes.toml", "--strict").code == 1
+    assert run("verify", "notes.toml", "--strict", "--write-baseline", "c.toml").code == 0
+    assert run("verify", "notes.toml", "--strict", "--baseline", "c.toml").code == 0
+
+
+def test_files_are_named_from_the_folder_of_the_baseline(document, run, tmp_path):
+    (tmp_path / "ci").mkdir()
+    assert run("verify", "notes.toml", "--write-baseline", "ci/b.toml").code == 0
+    assert {one.file for one in read_baseline(tmp_path / "ci" / "b.toml")} == {"../notes.toml"}
+    assert run("verify", str(tmp_path / "notes.toml"), "--baseline", "ci/b.toml").code == 0
+
+
+def test_a_document_that_is_red_on_its_first_day_goes_into_ci_on_that_day(document, run, tmp_path):
+    path = tmp_path / "chapter.md"
+    path.write_text(HEAD + "Nothing is claimed here.\n", "utf-8")
+    assert run("verify", "chapter.md").code == 1  # a comment, and nothing is judged
+    assert run("verify", "chapter.md", "--write-baseline", "b.toml").code == 0
+    assert run("verify", "chapter.md", "--baseline", "b.toml").code == 0
+    path.write_text(HEAD + "So $\\text{bytes} < 2BD$ and $\\text{bytes} > 2BD$ there.\n", "utf-8")
+    found = run("verify", "chapter.md", "--baseline", "b.toml")
+    assert found.code == 1
+    assert "some of it is judged" in found.out
+    annotated = run("verify", "chapter.md", "--baseline", "b.toml", "--format", "github").out
+    assert annotated.count("::error") == 1
+    assert run("verify", "chapter.md", "--write-baseline", "b.toml").code == 0
+    assert "::error" not in run("verify", "chapter.md", "--baseline", "b.toml", "--format", "github").out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[finding]]\nfile = 'a.md'\n", "verdict is missing"),
+        ("[[finding]]\nfile = 'a.md'\nverdict = 'wrongly'\n", "verdict"),
+        ("[[finding]]\nfile = 'a.md'\nverdict = 'wrong'\nclaims = 'x'\n", "claim"),
+        ("[[finding]]\nfile = 'a.md'\nverdict = 'wrong'\ncount = 0\n", "count"),
+        ("[[finding]]\nfile = 3\nverdict = 'wrong'\n", "file"),
+        ("findings = 3\n", "is no baseline"),
+        ("[[finding]\n", ""),
+    ],
+)
+def test_what_is_no_baseline_is_refused(text, message, document, run, tmp_path):
+    (tmp_path / "b.toml").write_text(text, "utf-8")
+    found = run("verify", "notes.toml", "--baseline", "b.toml")
+    assert found.code == 2
+    assert message in found.err
+    assert run("verify", "notes.toml", "--baseline", "none.toml").code == 2
+
+
+def test_any_text_is_written_as_it_is_read_back(tmp_path):
+    draw, path = random.Random(11), tmp_path / "b.toml"
+    letters = "aB=+ \\\"'\n\t\r{}[]#$%&한字é\x01\x7f\u2028🙂"
+    for _ in range(200):
+        texts = ["".join(draw.choice(letters) for _ in range(draw.randint(0, 12))) for _ in range(3)]
+        texts[0] = texts[0] or "a.md"
+        one = Accepted(texts[0], " ".join(texts[1].split()), "wrong", texts[2], draw.randint(1, 3))
+        path.write_bytes(written([one]).encode("utf-8"))
+        assert tomllib.loads(path.read_text("utf-8"))["finding"][0]["file"] == texts[0]
+        assert read_baseline(path) == (one,)
