@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 from effort import draws
+from random_splits import random_splits
 
 import symroof as sr
 from symroof.derivation import meanings, schedules
@@ -156,6 +157,41 @@ def test_in_each_turn_of_a_repeat_hops_come_anew_and_the_longest_is_one_of_them(
     assert said(found, "T_latency") == Fraction(3, 10**6)
     assert said(found, "T_steps") >= 600 * Fraction(1, 10**6)
     assert said(found, "T_lower") < Fraction(1, 10**5)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_stages_share_out_the_turns_in_which_hops_come(training):
+    """L/P turns of each of M microbatches; the wait makes what stages do longer, hops as well."""
+    text = "input x: bf16[B, D]; accumulate M { repeat L over P as x = z { weight W: bf16[D, F_Y]; weight V: bf16[F_Y, D]; "
+    text += "h = x * W -> bf16[B, F_Y]; z = h * V -> bf16[B, D] } }"
+    found = derived(text, mesh="P=4 line; Y=4 line", training=training, at={"B": 8, "D": 8, "F": 8, "L": 8, "M": 4})
+    here, hop = found.answer.at[0], Fraction(1, 10**6)
+    assert said(here, "T_latency") == 6 * hop
+    each = (2 if training else 1) * 2 * 4 * 6  # L/P turns of M all-reduces, forward and back; sends go over another link
+    bubble = Fraction(3, 7)
+    assert said(here, "T_steps") >= each * hop / (1 - bubble)
+    assert said(here, "T_steps") < (each + 1) * hop / (1 - bubble)
+    assert said(here, "T_lower") <= said(here, "T_steps") <= said(here, "T_upper")
+
+
+def test_random_programs_keep_their_order_and_say_the_hops_of_all_they_send():
+    chip, done = CHIP | {"DCN": "1e8", "DCN.latency": "1e-5"}, 0
+    for seed in range(400):
+        if done == draws(16):
+            break
+        options = {"on": chip, "training": seed % 2 == 1, "at": "B=D=F=H=1440"}
+        try:
+            plain = sr.derive(random_splits(seed), **options)
+        except SymroofError:
+            continue
+        sends = {move.axes for cost in plain.setting.problem.operation.on_chip.values() for move in cost.moves}
+        if not sends:
+            continue
+        here, done = sr.derive(random_splits(seed), latency=True, **options).answer.at[0], done + 1
+        assert said(here, "T_lower") == max(said(plain.answer.at[0], "T_lower"), said(here, "T_latency"))
+        assert said(here, "T_lower") <= said(here, "T_steps") <= said(here, "T_upper")
+        assert said(plain.answer.at[0], "T_steps") <= said(here, "T_steps")
+    assert done == draws(16)
 
 
 def test_several_exchanges_of_one_statement_take_the_longer_of_both_each_by_itself():

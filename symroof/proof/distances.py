@@ -8,7 +8,7 @@ is as many hops away as the walk that finds the last one has rounds.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
 
@@ -178,6 +178,23 @@ def up_and_down(levels: tuple[Level, ...]) -> Iterator[tuple[str, int]]:
             last = next(node for node in ways[last] if far[node] == far[last] - 1)
             passed[last[0]] += 1  # type: ignore[index]
         yield from ((link, passed[link]) for link, _ in small if passed[link])
+
+
+def taken_in(ledger: Ledger, sides: Container[Formula], exact: Exact) -> bool:
+    """Whether each of what hops take one time is at most what those of an exchange take in all turns, which is among some
+    times: as many times as a chip carries it out, which is once at least."""
+    evidence, longest = ledger.meanings.get("T_latency"), ledger.definitions["T_latency"]
+    if not isinstance(evidence, Farthest):
+        return False
+    found = list[Rat]()
+    for one in exchanges(evidence.meshed, exact):
+        hops = Name(f"T_hops({one.label})" if one.label else "T_hops")
+        each = sum((n * exact.rational(Name(f)) for f, n in walked(evidence.meshed, one.moved).items()), ZERO)
+        often = OfExchange(evidence.meshed, "hops", one.label, "").often(one, exact)
+        if hops in sides and (exact.rational(hops) - often * each).is_zero():
+            found.append(each)
+    parts = longest.arguments if isinstance(longest, Call) and longest.function == "max" else (longest,)
+    return all(any((exact.rational(part) - each).is_zero() for each in found) for part in parts)
 
 
 class Hopped(Facts):

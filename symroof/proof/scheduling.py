@@ -30,7 +30,7 @@ from symroof.formula import (
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.certificates import Dominated
 from symroof.proof.chips import Meshed
-from symroof.proof.distances import over
+from symroof.proof.distances import over, taken_in
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, Solved, refuted
 from symroof.proof.polynomials import Poly, Rat
@@ -144,7 +144,9 @@ class Overlap(Evidence):
             whole = bound.arguments if isinstance(bound, Call) and bound.function == "max" else ()
             whole = (bound,) if isinstance(bound, Name) else whole  # the longest of one
             hops = [one for one in whole if one == LATENCY]
-            if hops and not _taken_in(ledger.definitions[LATENCY.name], every, exact):
+            terms = (term for part in every for term in (part.terms if isinstance(part, Sum) else (part,)))
+            sides = {side for term in terms if isinstance(term, Call) for side in term.arguments}
+            if hops and not taken_in(ledger, sides, exact):
                 raise refuted(step, "the hops that take longest are not among these")
             whole = tuple(one for one in whole if one not in hops)
             groups = [tuple(part for each in group for part in _sides(each)) for group in groups]
@@ -209,17 +211,6 @@ def _sides(part: Formula) -> Iterator[Formula]:
 
 def _is_longest(term: Formula) -> TypeGuard[Call]:
     return isinstance(term, Call) and term.function == "max"
-
-
-def _taken_in(longest: Formula, parts: Iterable[Formula], exact: Exact) -> bool:
-    """Whether each of what hops take one time is at most what those of an exchange take in all turns."""
-    terms = (term for part in parts for term in (part.terms if isinstance(part, Sum) else (part,)))
-    hops = [side for term in terms if isinstance(term, Call) for side in term.arguments]
-    each = longest.arguments if isinstance(longest, Call) and longest.function == "max" else (longest,)
-    return all(
-        any(exact.is_positive(exact.rational(Sum((side, Negative(one)))), strict=False) for side in hops)
-        for one in each
-    )
 
 
 def _is_of(part: Formula, whole: Formula) -> bool:
