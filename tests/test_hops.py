@@ -167,7 +167,9 @@ def test_stages_share_out_the_turns_in_which_hops_come(training):
     found = derived(text, mesh="P=4 line; Y=4 line", training=training, at={"B": 8, "D": 8, "F": 8, "L": 8, "M": 4})
     here, hop = found.answer.at[0], Fraction(1, 10**6)
     assert said(here, "T_latency") == 6 * hop
-    each = (2 if training else 1) * 2 * 4 * 6  # L/P turns of M all-reduces, forward and back; sends go over another link
+    each = (
+        (2 if training else 1) * 2 * 4 * 6
+    )  # L/P turns of M all-reduces, forward and back; sends go over another link
     bubble = Fraction(3, 7)
     assert said(here, "T_steps") >= each * hop / (1 - bubble)
     assert said(here, "T_steps") < (each + 1) * hop / (1 - bubble)
@@ -280,6 +282,22 @@ def test_claims_speak_of_hops(claim):
     problem = {"operation": MLP, "hardware": CHIP, "mesh": {"X": "4 line"}, "latency": True, "claims": [claim]}
     (found,) = sr.verify(problem).judgements
     assert found.verdict == CLAIMS[claim], found
+
+
+def test_an_exchange_of_several_is_named_with_its_tensor_and_programs_are_memory_bound_too():
+    text = "input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B, F_X]"
+    claims = [
+        "hops_ICI(y,x) = 3",
+        "hops_ICI(y, W) = 3",
+        "sent_X(y, x) = 3BD/2",
+        "sent_X(y, W) = DF/2",
+        "sent_X(y, x) = DF/2",
+    ]
+    problem = {"operation": text, "hardware": CHIP, "mesh": {"X": "4 line"}, "latency": True, "claims": claims}
+    assert [one.verdict for one in sr.verify(problem).judgements] == ["holds"] * 4 + ["wrong"]
+    one = {"operation": "input x: bf16[B, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, F]", "hardware": "tpu-v5e"}
+    claims = [f"memory-bound when B < {bound} as B << D, F" for bound in ("9850/41", 200)]
+    assert [one.verdict for one in sr.verify({**one, "claims": claims}).judgements] == ["holds", "wrong"]
 
 
 def test_latency_bound_is_no_word_where_hops_take_no_time():

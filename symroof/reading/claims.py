@@ -215,7 +215,8 @@ class ClaimReader(ExpressionReader):
     def _bound(self) -> Chain | None:
         """``compute-bound`` is ``T_math > T_comms``, ``latency-bound`` that hops take longer than bytes over any link."""
         start, kind = self.index, self.token.text
-        if kind not in self.bounds or kind in self.scope.names or self.following.text != "-":
+        names = self.scope.names  # the memory of a program is a name, and nothing is memory - bound
+        if kind not in self.bounds or (kind in names and "bound" in names) or self.following.text != "-":
             return None
         self.go_to(start + 2)
         if self.accept("bound"):

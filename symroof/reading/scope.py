@@ -36,8 +36,12 @@ class Scope(Frozen):
 
     def continued(self, word: str, behind: Sequence[Token]) -> int:
         """How many of the tokens behind a word are in one name with it: a figure, peak.int8; an amount of one tensor,
-        flops(h); one of an answer, mlp.flops(h)."""
-        texts = [token.text for token in takewhile(lambda token: not token.spaced, behind)]
+        flops(h); one of an answer, mlp.flops(h); one of an exchange, T_hops(h, W)."""
+        before = (None, *behind)
+        near = ((token, last) for token, last in zip(behind, before, strict=False))
+        texts = [
+            t.text for t, last in takewhile(lambda both: not both[0].spaced or (both[1] or both[0]).text == ",", near)
+        ]
         whole = (n for n in (5, 3, 2) if len(texts) >= n and f"{word}{''.join(texts[:n])}" in self.names)
         return next((n for n in whole if texts[n - 1]), 0)
 
