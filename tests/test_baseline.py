@@ -141,3 +141,30 @@ def test_any_text_is_written_as_it_is_read_back(tmp_path):
         path.write_bytes(written([one]).encode("utf-8"))
         assert tomllib.loads(path.read_text("utf-8"))["finding"][0]["file"] == texts[0]
         assert read_baseline(path) == (one,)
+
+
+@pytest.mark.parametrize(("said", "cut"), [("", False), ('digits = "nearest"', True), ('digits = "any"', False)])
+def test_numbers_that_are_cut_off_may_not_stand_where_their_author_prints_what_is_nearest(said, cut, run, tmp_path):
+    claims = {
+        "ridge = 240.24": False,
+        "ridge = 240.243": True,
+        "ridge = 240": False,
+        "850/99.2 = 8": True,
+        "850/99.2 = 8.6": False,
+    }
+    path = tmp_path / "p.toml"
+    for claim, is_cut in claims.items():
+        path.write_text(f'operation = "matmul"\nhardware = "tpu-v5e"\n{said}\nclaims = ["{claim}"]\n', "utf-8")
+        assert run("verify", str(path)).code == (1 if cut and is_cut else 0), claim
+        assert run("verify", "--strict", str(path)).code == (1 if is_cut else 0), claim
+    page = tmp_path / "p.md"
+    head = '<!-- symroof\noperation = "matmul"\nhardware = "tpu-v5e"\n' + said + "\n-->\n"
+    page.write_text(head + "Its ridge is $19700/82 = 240.243$.\n", "utf-8")
+    assert run("verify", str(page)).code == (1 if cut else 0)
+
+
+def test_another_word_for_digits_is_refused(run, tmp_path):
+    path = tmp_path / "p.toml"
+    path.write_text('operation = "matmul"\ndigits = "nearst"\nclaims = ["flops = 2BDF"]\n', "utf-8")
+    found = run("verify", str(path))
+    assert (found.code, "did you mean nearest?" in found.err) == (2, True)

@@ -91,6 +91,7 @@ KEYS = {
     "writes": "the bytes that it writes",
     "vector": "whether the vector unit does its work",
     "tolerance": "how far a printed number may be off",
+    "digits": "nearest: printed numbers are rounded, and none is cut off",
     "aliases": "words of your own for quantities",
     "lang": "the language of the page: en, ko or zh",
 }

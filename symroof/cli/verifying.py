@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     given="Judge under another figure, and list what moves: HBM=8.19e11.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Show good claims as well, and what was skipped and why.")
-@click.option("--strict", is_flag=True, help="A claim that needs an unstated regime is a finding.")
+@click.option("--strict", is_flag=True, help="A claim that needs an unstated regime, or cuts digits off, is a finding.")
 @click.option(
     "--require", is_flag=True, help="A document of which nothing is judged is a finding, without a comment too."
 )

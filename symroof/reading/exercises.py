@@ -20,6 +20,8 @@ from symroof.reading.toml import table, text, unfit
 TOLERANCE = Fraction(1, 20)
 # From best to worst; the judgement of a claim is its worst link.
 VERDICTS = ("holds", "rounded", "conditional", "undecided", "wrong", "unreadable")
+# How numbers are printed: rounded to nearest, or cut off as well.
+DIGITS = ("any", "nearest")
 CLAIM_KEYS = ("claim", "expect", "source")
 
 
@@ -35,7 +37,8 @@ class Exercise(Frozen):
     """What claims are judged against. Without a ``problem`` the named formulas ``let`` are the whole model.
 
     ``tolerance`` is how far ``~`` lets numbers differ. ``aliases`` are names that a document uses for known ones. ``count``
-    is the way of counting additions that was asked for, None where nothing is said of it.
+    is the way of counting additions that was asked for, None where nothing is said of it. With ``nearest`` a printed number
+    is its value rounded to nearest, within 5 %: one that is cut off may not stand.
     """
 
     problem: Problem | None = None
@@ -49,6 +52,7 @@ class Exercise(Frozen):
     aliases: Mapping[str, str] = field(default_factory=dict)
     compute: Dtype | None = None
     count: str | None = None
+    nearest: bool = False
 
 
 def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset()) -> Exercise:
@@ -65,6 +69,7 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
         "claims": tuple(_stated(claim) for claim in claims_of(options)),
         "tolerance": _tolerance(options),
         "aliases": _aliases(options),
+        "nearest": text(options, "digits", DIGITS) == "nearest",
     }
     if options.get("operation"):
         problem = read_problem(options, spoken)

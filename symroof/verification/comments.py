@@ -21,7 +21,7 @@ from symroof.verification.definitions import context_of
 ADDED = ("assume", "symbols")
 MERGED = ("given", "let", "aliases", "mesh")
 # What a comment says of every operation, and the type of elements where none is said: it tells their number alone.
-CONVENTIONS = ("hardware", "chips", "given", "count", "compute", "dtype", "tolerance", "aliases", "lang")
+CONVENTIONS = ("hardware", "chips", "given", "count", "compute", "dtype", "tolerance", "digits", "aliases", "lang")
 # What another operation does not end.
 LASTING = ("lang",)
 ANY_WIDTH = "bf16"

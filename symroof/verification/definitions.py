@@ -67,6 +67,7 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
         unknown | _units(figures) | _units_of_amounts((*setting.problem.operation.named, *known)),
         setting.least_one.named,
         tolerance=exercise.tolerance,
+        nearest=exercise.nearest,
         layout=setting.layout,
         setting=setting,
         hardware=chip,
@@ -140,6 +141,7 @@ def _of_model(exercise: Exercise) -> Context:
         known,
         {name: unit for name, unit in _units(figures).items() if name not in own},
         tolerance=exercise.tolerance,
+        nearest=exercise.nearest,
         hardware=chip,
     )
 

@@ -125,7 +125,8 @@ def judge(claim: Claim, context: Context, *, explain: bool = True) -> Judgement:
     if explain:
         findings = tuple(explained(finding, place) for finding in findings)
     assumed = tuple(r for r in place.relations if r not in claim.regime)
-    return Judgement(claim.text, worst(findings), findings, statement=claim, assumed=assumed)
+    found = Judgement(claim.text, worst(findings), findings, statement=claim, assumed=assumed)
+    return replace(found, nearest=context.nearest)
 
 
 def placed(claim: Claim, context: Context) -> Context:

@@ -108,7 +108,8 @@ class Judgement:
 
     ``statement`` is the claim as it was read, ``reason`` why there is no finding; ``error`` is that of a reader,
     ``sentence`` the words of a document around it, ``assumed`` the regime that the problem states for it. Where a baseline
-    accepts it, ``accepted`` is the reason that stands there.
+    accepts it, ``accepted`` is the reason that stands there. Where its author prints what is ``nearest``, numbers that are
+    cut off, or off by more than 5 %, may not stand.
     """
 
     claim: str
@@ -125,6 +126,7 @@ class Judgement:
     sentence: str | None = None
     assumed: tuple[Compare, ...] = ()
     accepted: str | None = None
+    nearest: bool = False
 
     @property
     def worst(self) -> Finding | None:
@@ -134,13 +136,21 @@ class Judgement:
     @property
     def good(self) -> bool:
         """Whether the verdict is the expected one; without an expectation, whether the claim may stand."""
-        return self.verdict == self.expect if self.expect is not None else self.verdict in GOOD
+        if self.expect is not None:
+            return self.verdict == self.expect
+        return self.verdict in GOOD and not (self.nearest and self.is_cut)
 
     @property
     def doubtful(self) -> bool:
-        """Whether a strict reader objects: it rests on a regime that nobody stated, or on a coarse truncation."""
-        coarse = any(remark.facts.get("off") for finding in self.findings for remark in finding.remarks)
-        return self.verdict == "conditional" or (self.verdict == "rounded" and coarse)
+        """Whether a strict reader objects: it rests on a regime that nobody stated, or on a number that is cut off."""
+        return self.verdict == "conditional" or self.is_cut
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a printed number is cut off, or off by more than 5 %."""
+        remarks = [remark for finding in self.findings for remark in finding.remarks]
+        cut = any(remark.kind == "truncated" or remark.facts.get("off") for remark in remarks)
+        return self.verdict == "rounded" and cut
 
 
 def undecided(link: Formula, kind: str, value: Formula | None = None, **facts: Any) -> Finding:
