@@ -440,7 +440,7 @@ FAULTS = {
     "derivation.solving.optimum_of": (lambda f: lambda *a, **k: replace(f(*a, **k), value=2 * f(*a, **k).value), best_split),
     "derivation.optimum._order": (doubled, best_split),
     "derivation.optimum._end": (doubled, beyond_the_end),
-    "derivation.optimum._in_the_regime": (lambda f: lambda *a: (f(*a)[0], tuple(2 * form for form in f(*a)[1])), best_sum),
+    "derivation.optimum._form": (lambda f: lambda *a: (f(*a)[0], 2 * f(*a)[1]), best_sum),
     "derivation.layout.Layout.root": (doubled, best_split),
     "derivation.whole_splits._takes": (lambda f: lambda *a: f(*a)[:1], best_split),
     "exploration.leading_parts.tends_to": (doubled, mapped),

@@ -21,12 +21,17 @@ from symroof.proof.ledger import Evidence, Facts
 MLP = "input x: bf16[N, D]; weight W1: bf16[D, F]; weight W2: bf16[F, D]; h = x * W1 -> bf16[N, F]; a = relu(h); y = a * W2 -> bf16[N, D]"
 SPLIT = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight W1: bf16[D_X, F_Y]; weight W2: bf16[F_Y, D_X]; h = x * W1 -> bf16[B_X, F_Y]; a = gelu(h); y = a * W2 -> bf16[B_X, D_Y]"
 STAGES = "mesh P on ICI; input x: bf16[B, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; accumulate M { repeat L over P as x = y { h = x * W -> bf16[B, F]; a = relu(h); y = a * V -> bf16[B, D] } }"
+MLP_ON_CHIPS = (
+    "mesh X=4 on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; weight V: bf16[F_X, D]; "
+    "h = x * W -> bf16[B, F_X]; y = h * V -> bf16[B, D]"
+)
 PROBLEMS = {
     "in stages": (STAGES, {"on": "tpu-v5p", "training": True}),
     "an MLP": (MLP, {"on": "tpu-v5e", "assume": "N << D, F"}),
     "an MLP in training": (MLP, {"on": "tpu-v5p", "training": True}),
     "attention": ("attention", {"on": "tpu-v5e"}),
     "on a mesh": (SPLIT, {"on": "tpu-v5p", "training": True}),
+    "with hops": (MLP_ON_CHIPS, {"on": "tpu-v5e", "latency": True}),
 }
 # Changed one by one in test_optimum.py, test_longest.py and test_sized.py, with faults of their own in test_gate.py.
 OF_OPTIMA = {"Tokens", "Splits", "Slope", "Rooted", "Leads", "Optimal", "Multiples", "Dividing", "Longest"}
