@@ -316,6 +316,18 @@ def test_a_map_has_the_regime_and_a_figure_where_it_ends():
     assert "T_latency" in drawn.to_text()
 
 
+def test_a_point_under_its_roofs_is_as_high_as_hops_let_it_be():
+    for B in (1, 16, 4096):
+        drawn = sr.plot(MLP, on=CHIP, mesh="X=4 line", latency=True, at={"B": B, "D": 64, "F": 64}, kind="roofline")
+        lower = derived(MLP, mesh="X=4 line", at={"B": B, "D": 64, "F": 64}).answer.at[0]
+        most = Fraction(B * 64 * 64) / said(lower, "T_lower")  # FLOPs of one chip of four
+        rows = [line.split() for line in drawn.to_text().splitlines() if f"B = {B}" in line]
+        assert rows
+        waits = said(lower, "T_latency") == said(lower, "T_lower")
+        assert [row[-1] == "latency" for row in rows] == [waits] * len(rows)
+        assert min(float(row[-2]) for row in rows) == pytest.approx(float(most), rel=1e-4)
+
+
 def test_hops_over_links_of_which_none_is_known_to_be_slower_have_no_map():
     text, mesh = MLP.replace("D_X", "D_XY"), "X=4 on NVLink; Y=4 on ICI"
     with pytest.raises(SymroofError, match="which hops take longest is open"):

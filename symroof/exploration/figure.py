@@ -242,7 +242,8 @@ def _on_a_mesh(drawn: Scaling) -> Iterable[Row]:
 
 def _busy(time: str) -> Label | str:
     """What a time is that of."""
-    return {"T_math": COMPUTE, "T_vector": Label("vector_unit")}.get(time, time.removeprefix("T_"))
+    words = {"T_math": COMPUTE, "T_vector": Label("vector_unit"), "T_latency": Label("latency")}
+    return words.get(time, time.removeprefix("T_"))
 
 
 def _throughput(drawn: Curves) -> Iterable[Row]:

@@ -185,10 +185,10 @@ def _roofline(drawn: Roofline) -> None:
             for place, x, y in zip(sizes, curve.lines["intensity"], curve.lines["throughput"], strict=False):
                 _require_intensity(measure, track, place, x)
                 height = min(peak, x * float(roof.bandwidth.value))
-                if not track.statement and roof.setting.rates.vector:
+                if not track.statement and (beside := roof.setting.rates.roofless):
                     chips = measure.of(Name("chips"), place) if roof.setting.several_chips else 1.0
-                    flops, seconds = (measure.of(Name(name), place) for name in ("flops", "T_vector"))
-                    height = min(height, flops / chips / seconds)
+                    seconds = max(measure.of(Name(time_name(name)), place) for name in beside)
+                    height = min(height, measure.of(Name("flops"), place) / chips / seconds)
                 if not isclose(y, height, rel_tol=NEAR):
                     raise CheckError(f"a point of the figure is not under its roof: {x:g}, {y:g}")
 

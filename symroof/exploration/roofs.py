@@ -42,12 +42,14 @@ UNDRAWN = Curve({}, (), {"intensity": (), "throughput": ()})
 class Track(Frozen):
     """An operation at a set of sizes, under every roof a curve of the intensity and of the throughput that is attainable
     on one chip. ``statement`` is the one of the program that it is, or those that overlap as one; empty for all of it.
-    ``peaks`` are those of the unit that takes longer in it, under each roof; the vector unit where ``vector``."""
+    ``peaks`` are those of the unit that takes longer in it, under each roof; the vector unit where ``vector``. Below its
+    roof it waits for ``slower``."""
 
     curves: tuple[Curve, ...]
     statement: str = ""
     peaks: tuple[float, ...] = ()
     vector: bool = False
+    slower: str = VECTOR
 
     @property
     def values(self) -> Mapping[str, Fraction]:
@@ -63,10 +65,11 @@ class Track(Frozen):
         return zip(roofs, self.curves, self.peaks or [float(roof.peak.value) for roof in roofs], strict=True)
 
     def bound_by(self, intensity: float, height: float, roof: Roof, peak: float) -> str:
-        """The unit, or the link, that takes longest at a place: below its roof all of a program waits for its vector unit."""
+        """The unit, or the link, that takes longest at a place: below its roof all of a program waits for its vector unit,
+        or for hops."""
         unit = VECTOR if self.vector else MATH
         if height < min(peak, intensity * float(roof.bandwidth.value)) * (1 - 1e-9):
-            return VECTOR
+            return self.slower
         return unit if intensity > peak / float(roof.bandwidth.value) else roof.link
 
 
@@ -156,7 +159,8 @@ def roofline(
                 raise ModelError(f"nothing crosses {roof.link} at {there}", hint=hint)
         under = ((*pair, values, over if runs else None) for pair in zip(roofs, whole, busy, strict=True))
         drawn = (_curve(*one) if sends else UNDRAWN for one, sends in zip(under, crossed, strict=True))
-        tracks.append(Track(tuple(replace(curve, values=values) for curve in drawn)))
+        slower = _slower(roofs[0].setting, busy[0], values)
+        tracks.append(Track(tuple(replace(curve, values=values) for curve in drawn), slower=slower))
         tracks += (_kernel(roofs, [found[name] for found in each], values, name) for name in drawn_as)
     used = [not tracks or any(track.curves[i].lines["intensity"] for track in tracks) for i in range(len(roofs))]
     kept = (
@@ -260,10 +264,20 @@ def _sends(intensity: QuantityFunction, values: Mapping[str, Fraction]) -> bool:
 
 
 def _busy(setting: Setting) -> tuple[QuantityFunction, ...]:
-    """The FLOPs of all of an operation, the time of its vector unit, and over how many chips they are split; nothing where there
-    is no work for a vector unit."""
-    names = ("flops", time_name(VECTOR), *(("chips",) if setting.several_chips else ()))
-    return functions_of(setting, names) if setting.rates.vector else ()
+    """The FLOPs of all of an operation, the times of its vector unit and of its hops, and over how many chips they are split;
+    nothing where there are no such times."""
+    times = tuple(map(time_name, setting.rates.roofless))
+    names = ("flops", *times, *(("chips",) if setting.several_chips else ()))
+    return functions_of(setting, names) if times else ()
+
+
+def _slower(setting: Setting, busy: Sequence[QuantityFunction], values: Mapping[str, Fraction]) -> str:
+    """The longer of what has no roof, as far as the sizes say it."""
+    put, times = {name: float(value) for name, value in values.items()}, setting.rates.roofless
+    each = [function for function in busy if function.name in map(time_name, times)]
+    if len(times) < 2 or any(size not in values for function in each for size in function.parameters):
+        return times[0] if times else VECTOR
+    return max(zip(times, each, strict=True), key=lambda pair: evaluated(pair[1].expression, put))[0]
 
 
 def _curve(
@@ -273,7 +287,7 @@ def _curve(
     values: Mapping[str, Fraction],
     over: Axis | None,
 ) -> Curve:
-    """Where an operation is under a roof; it is below that where its vector unit takes longer."""
+    """Where an operation is under a roof; it is below that where its vector unit, or hops, take longer."""
     xs = spread(over) if over is not None else ()
 
     def of(function: QuantityFunction) -> tuple[float, ...]:
@@ -286,7 +300,8 @@ def _curve(
         raise ModelError("nothing is computed at some of these sizes, and an intensity of 0 has no place")
     heights = list(map(roof.height, ys))
     if busy:
-        flops, seconds, *chips = map(of, busy)
-        each = zip(heights, flops, seconds, *(chips or [(1.0,) * len(ys)]), strict=True)
-        heights = [min(height, work / time / among) for height, work, time, among in each]
+        flops, *rest = map(of, busy)
+        *times, among = rest if roof.setting.several_chips else (*rest, (1.0,) * len(ys))
+        each = zip(heights, flops, among, *times, strict=True)
+        heights = [min(height, work / max(seconds) / n) for height, work, n, *seconds in each]
     return Curve(values, xs, {"intensity": ys, "throughput": tuple(heights)})

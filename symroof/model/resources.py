@@ -90,6 +90,11 @@ class Rates(Frozen):
         every = (self.memory, *(link for link, _ in self.links), *waits)
         return tuple(name for name in every if name not in self.idle)
 
+    @property
+    def roofless(self) -> tuple[str, ...]:
+        """What may take longest and has no roof: the vector unit, and hops."""
+        return (*((VECTOR,) if self.vector else ()), *((LATENCY,) if self.latencies else ()))
+
     def waiting(self, resource: str, name: str | None = None) -> tuple[Formula, ...]:
         """What the exchanges over a link take, of one statement or of all: each the longer of its bytes and its hops."""
         rows = (row for row in self.waits if row[0] == resource and name in (None, row[1]))

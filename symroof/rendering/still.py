@@ -63,7 +63,7 @@ def still(setting: Setting, times: Mapping[str, Fraction], flops: Fraction) -> S
     for name, time in moved.items():
         rate = fraction(setting.in_numbers(symbol(rates.rate(name))))
         said = (rates.called or setting.link) if name == rates.comms else name
-        height = min(float(flops / time), top, got if setting.rates.vector else top)
+        height = min(float(flops / time), top, got if setting.rates.roofless else top)
         found.append((said, float(flops / (time * rate)), float(rate), height))
     xs = [x for _, x, wide, _ in found for x in (x, top / wide)]
     ys = [*(y for *_, y in found), top / 10]

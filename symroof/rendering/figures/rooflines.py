@@ -11,7 +11,7 @@ from symroof.exploration.curves import Roof, in_common
 from symroof.exploration.reached import Measurement
 from symroof.exploration.roofs import Roofline, Track
 from symroof.formula import Frozen
-from symroof.model.resources import MATH, VECTOR
+from symroof.model.resources import LATENCY, MATH, VECTOR
 from symroof.model.wiring import is_network
 from symroof.rendering.figures.beneath import NOTHING
 from symroof.rendering.figures.canvas import Canvas
@@ -175,7 +175,7 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
             ]
             for y, x, peak, roof in under if found.several_chips else [min(under, key=lambda one: one[0])]:
                 held = track.bound_by(x, y, roof, peak)
-                by = {MATH: say("compute"), VECTOR: say("vector_unit")}.get(held, held)
+                by = {MATH: say("compute"), VECTOR: say("vector_unit"), LATENCY: say("latency")}.get(held, held)
                 chip = [called(say, roof.chip)] if found.several_chips else []
                 part = share_in(canvas.lang, y / peak)
                 number = str(i) if several else ""

@@ -16,7 +16,7 @@ from symroof.exploration.scaling import Scaling
 from symroof.exploration.sensitivity import Sensitivity
 from symroof.exploration.territories import Territories
 from symroof.formula import Compare, Name
-from symroof.model.resources import MATH, VECTOR
+from symroof.model.resources import LATENCY, MATH, VECTOR
 from symroof.rendering.figures.captions import (
     Say,
     against,
@@ -99,7 +99,15 @@ def _track(found: Roofline, track: Track, shared: Mapping[str, Any], say: Say, l
         (x,), (y,) = curve.lines["intensity"], curve.lines["throughput"]
         held = track.bound_by(x, y, roof, peak)
         chip = called(say, roof.chip) if found.several_chips else ""
-        by = "" if held == MATH else say("vector_unit") if held == VECTOR else held
+        by = (
+            ""
+            if held == MATH
+            else say("vector_unit")
+            if held == VECTOR
+            else say("latency")
+            if held == LATENCY
+            else held
+        )
         where = own_sizes(track.values, shared) or (sizes(track.values) if links else "")
         yield say(
             "told_point",
