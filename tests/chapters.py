@@ -7,17 +7,20 @@ label are evaluated in exact fractions by Python.
 from __future__ import annotations
 
 import ast
+import json
 import math
 import random
 import re
 import tomllib
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "documents"
-DOCUMENTS = sorted(path for path in FOLDER.iterdir() if path.suffix in (".md", ".tex")) if FOLDER.is_dir() else []
+SUFFIXES = (".md", ".tex", ".ipynb")
+DOCUMENTS = sorted(path for path in FOLDER.iterdir() if path.suffix in SUFFIXES) if FOLDER.is_dir() else []
 # The labels: a claim that is true; true under an assumption; false; none (a definition, a size, code); only to be
 # judged with a model that a comment would have to give.
 LABELS = ("right", "assumption", "wrong", "no claim", "comment")
@@ -64,10 +67,14 @@ class Formula:
 
 @dataclass(frozen=True)
 class Label:
-    """What a formula is, by hand. ``value`` is what a wrong one should say; ``check`` says it in Python's arithmetic."""
+    """What a formula is, by hand. ``value`` is what a wrong one should say; ``check`` says it in Python's arithmetic.
+
+    With ``verbatim`` the text stands in prose, in a block of text or in a shortcode, and not between marks of a formula.
+    """
 
     text: str
     label: str
+    verbatim: bool = False
     value: str = ""
     truth: str = ""
     note: str = ""
@@ -106,14 +113,51 @@ def labelled(path: Path) -> list[tuple[Formula, Label]]:
 
     A cell of a table, or a formula without a relation, may have a label.
     """
-    waiting, pairs = labels(path), []
-    for formula in formulas(path.read_text("utf-8"), path.suffix == ".tex"):
+    text, _ = source(path)
+    waiting, pairs, behind = labels(path), [], 0
+
+    def verbatim(stop: int) -> None:
+        """The labels that wait for words before a place."""
+        nonlocal behind
+        while waiting and waiting[0].verbatim:
+            spaced = re.compile(r"\s+".join(map(re.escape, waiting[0].text.split())))
+            match = spaced.search(text, behind)
+            if match is None or match.start() >= stop:
+                return
+            pairs.append(
+                (Formula(waiting[0].text, *match.span(), text.count("\n", 0, match.start()) + 1), waiting.pop(0))
+            )
+            behind = match.end()
+
+    for formula in formulas(text, path.suffix == ".tex"):
+        verbatim(formula.start)
+        if formula.start < behind:
+            continue
         if waiting and waiting[0].text == formula.text:
             pairs.append((formula, waiting.pop(0)))
+            behind = formula.stop
         elif has_relation(formula.text):
             raise AssertionError(f"{path.name}:{formula.line}: no label for {formula.text!r}, next is {waiting[:1]}")
+    verbatim(len(text))
     assert not waiting, f"{path.name}: no formula for {waiting[0].text!r}"
     return pairs
+
+
+def source(path: Path) -> tuple[str, list[int]]:
+    """The text of a document, and where each of its characters stands in the file: in a notebook, that of the Markdown
+    cells, whose sources are lists of lines there."""
+    file = path.read_text("utf-8")
+    if path.suffix != ".ipynb":
+        return file, [*range(len(file))]
+    text, places = "", []
+    for cell in re.finditer(r'"cell_type": "(\w+)".*?"source": \[(.*?)\n\s*\]', file, re.DOTALL):
+        for line in re.finditer(r'"(?:[^"\\]|\\.)*"', cell[2]) if cell[1] == "markdown" else ():
+            for character in re.finditer(r"\\u[0-9a-f]{4}|\\.|[^\\]", line[0][1:-1]):
+                text += json.loads(f'"{character[0]}"')
+                places.append(cell.start(2) + line.start() + 1 + character.start())
+        text += "\n\n"
+        places += [cell.end() - 1] * 2
+    return text, places
 
 
 def is_true(check: str, points: int = 400) -> bool:
@@ -251,14 +295,15 @@ def outcomes(path: Path, pairs: list[tuple[Formula, Label]] | None = None) -> tu
     """What the program says of every labelled formula, and its findings that are on none of them."""
     import symroof
 
-    text, pairs = path.read_text("utf-8"), pairs or labelled(path)
+    pairs = pairs or labelled(path)
+    _, places = source(path)
     (report,) = symroof.verify(path).to_dict()["files"]
-    lines = [0, *(match.end() for match in re.finditer("\n", text))]
+    lines = [0, *(match.end() for match in re.finditer("\n", path.read_text("utf-8")))]
     verdicts, values, reasons = ([[] for _ in pairs] for _ in range(3))
     stray = []
 
     def place(told: dict[str, Any]) -> int | None:
-        offset = lines[(told["line"] or 1) - 1] + (told["column"] or 1) - 1
+        offset = bisect_left(places, lines[(told["line"] or 1) - 1] + (told["column"] or 1) - 1)
         inside = (i for i, (formula, _) in enumerate(pairs) if formula.start <= offset < formula.stop)
         return next(inside, None)
 

@@ -168,3 +168,26 @@ def test_another_word_for_digits_is_refused(run, tmp_path):
     path.write_text('operation = "matmul"\ndigits = "nearst"\nclaims = ["flops = 2BDF"]\n', "utf-8")
     found = run("verify", str(path))
     assert (found.code, "did you mean nearest?" in found.err) == (2, True)
+
+
+def test_a_baseline_that_is_written_elsewhere_keeps_the_reasons(document, run, tmp_path):
+    """The files of a baseline are told from its folder: written into another folder they are told from there."""
+    run("verify", "notes.toml", "--write-baseline", "a.toml")
+    path, other = tmp_path / "a.toml", tmp_path / "sub" / "b.toml"
+    path.write_text(path.read_text("utf-8").replace('reason  = ""', 'reason  = "known"'), "utf-8")
+    other.parent.mkdir()
+    again = ("verify", "notes.toml", "--baseline", "a.toml", "--write-baseline", "sub/b.toml")
+    for _ in range(2):
+        assert run(*again).code == 0
+        assert {(one.file, one.reason, one.count) for one in read_baseline(other)} == {("../notes.toml", "known", 1)}
+    assert run("verify", "notes.toml", "--baseline", "sub/b.toml").code == 0
+
+
+def test_entries_of_one_finding_are_one_with_all_reasons(document, run, tmp_path):
+    run("verify", "notes.toml", "--write-baseline", "b.toml")
+    path = tmp_path / "b.toml"
+    text = path.read_text("utf-8")
+    path.write_text(text.replace('""', '"one"') + text.replace('""', '"two"') + text, "utf-8")
+    assert {(one.reason, one.count) for one in read_baseline(path)} == {("one; two", 3)}
+    document("flops = 3BDF", "flops = 3BDF", "ridge = 240")
+    assert run("verify", "notes.toml", "--baseline", "b.toml").code == 0

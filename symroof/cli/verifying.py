@@ -120,10 +120,10 @@ def _compared(
     """The reports beside a baseline, and what of it is gone; one that is asked for is written."""
     from symroof.verification.baseline import baseline_of, passed_over, read_baseline, written
 
-    accepted, path = (read_baseline(Path(baseline)) if baseline else ()), Path(baseline or "")
+    path = Path(new or baseline or "")
+    accepted = read_baseline(Path(baseline), path) if baseline else ()
     if new is not None:
-        path = Path(new)
-        before = (*accepted, *(read_baseline(path) if path.exists() else ()))
+        before = (*accepted, *(read_baseline(path) if path.exists() and Path(baseline or "") != path else ()))
         accepted = baseline_of(reports, before, path, standard)
         write(written(accepted), new)
     if baseline is None and new is None:

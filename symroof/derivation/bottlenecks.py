@@ -63,8 +63,7 @@ def _latency(draft: Draft) -> tuple[tuple[str, str], ...]:
 
 def _slowest(draft: Draft) -> Formula | None:
     """What the hops take that take longest; None where that is open."""
-    figures = {name: rational(value) for name, value in draft.setting.values.items()}
-    every = slowest(draft.setting.rates, figures).latencies
+    every = slowest(draft.setting.rates, draft.setting.exact).latencies
     return every[0] if len(every) == 1 else None
 
 

@@ -153,9 +153,14 @@ class Rated(Work):
         found = {symbol(name): figure.value for name, figure in self.figures.items()}
         return found if self.ridge is None else {**found, symbol("ridge"): self.ridge}
 
+    @property
+    def exact(self) -> dict[Expr, Expr]:
+        """What is put in for the symbols of the known figures."""
+        return {figure: rational(x) for figure, x in self.values.items()}
+
     def in_numbers(self, value: Expr) -> Expr:
         """A value with the known figures put in."""
-        put = value.subs({figure: rational(x) for figure, x in self.values.items()})
+        put = value.subs(self.exact)
         return cancelled(put) if is_rational(put) else put
 
 

@@ -32,7 +32,7 @@ from symroof.model.resources import COMMS, slowest, time_name
 from symroof.proof.certificates import partitioned
 from symroof.proof.scheduling import Longest
 from symroof.proof.step import Check, Reason, Step
-from symroof.symbols import expression, rational, symbol
+from symroof.symbols import expression, symbol
 
 
 class LongestRow(Said):
@@ -118,8 +118,7 @@ def longest_map(problem: Problem) -> LongestMap:
     """
     require_scalings(problem)
     setting = begun(problem).setting
-    figures = {name: rational(value) for name, value in setting.values.items()}
-    setting = replace(setting, rates=slowest(setting.rates, figures))
+    setting = replace(setting, rates=slowest(setting.rates, setting.exact))
     if len(several := setting.rates.latencies) > 1:
         shown = " and ".join(str(expression(one)).replace("*", " ") for one in several)
         raise ModelError(f"which hops take longest is open: {shown}", expected="--on CHIP, or --given for each latency")

@@ -79,15 +79,13 @@ class Rates(Frozen):
     def resources(self) -> tuple[str, ...]:
         """What can be busy, in the order of reading."""
         others = (name for name in (self.memory, *(name for name, _ in self.links)) if name != self.comms)
-        waits = (LATENCY,) if self.latencies else ()
-        found = (MATH, *((VECTOR,) if self.vector else ()), *waits, *others, self.comms)
+        found = (MATH, *self.roofless, *others, self.comms)
         return tuple(name for name in found if name not in self.idle)
 
     @property
     def moving(self) -> tuple[str, ...]:
         """The memory and the links, as far as they can be busy, and the hops."""
-        waits = (LATENCY,) if self.latencies else ()
-        every = (self.memory, *(link for link, _ in self.links), *waits)
+        every = (self.memory, *(link for link, _ in self.links), *(one for one in self.roofless if one != VECTOR))
         return tuple(name for name in every if name not in self.idle)
 
     @property

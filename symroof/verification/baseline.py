@@ -46,17 +46,27 @@ class Accepted(Frozen):
         return self.file, self.claim, self.verdict
 
 
-def read_baseline(path: Path) -> tuple[Accepted, ...]:
-    """The findings that a file accepts. Raises :class:`ReadingError` where it is no baseline."""
+def read_baseline(path: Path, beside: Path | None = None) -> tuple[Accepted, ...]:
+    """The findings that a file accepts; ``beside`` another baseline, with their files as from there. Those of one file, text
+    and verdict are one: as many as all, with the reasons of all.
+
+    Raises :class:`ReadingError` where it is no baseline.
+    """
     table = read_table_file(path)
     rows = table.pop("finding", [])
     if table or not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         raise ReadingError(f"{path} is no baseline", expected="[[finding]] tables, as --write-baseline writes them")
-    found = []
+    found: dict[tuple[str, str, str], Accepted] = {}
     for place, row in enumerate(rows, 1):
         with about(f"{path}: finding {place}: "):
-            found.append(_accepted(row))
-    return tuple(found)
+            one = _accepted(row)
+        if beside is not None:
+            one = replace(one, file=_relative(str(path.parent / one.file), beside))
+        if (before := found.get(one.key)) is not None:
+            reasons = dict.fromkeys(filter(None, (before.reason, one.reason)))
+            one = replace(one, reason="; ".join(reasons), count=before.count + one.count)
+        found[one.key] = one
+    return tuple(found.values())
 
 
 def _accepted(row: Mapping[str, Any]) -> Accepted:
@@ -80,9 +90,7 @@ def passed_over(
 ) -> tuple[tuple[FileReport, ...], tuple[Accepted, ...]]:
     """The reports with the findings that are accepted told from the others; and what is gone from the files of these."""
     accepted = tuple(accepted)
-    left, reasons = Counter[tuple[str, str, str]](), {one.key: one.reason for one in accepted}
-    for one in accepted:
-        left[one.key] += one.count
+    left, reasons = Counter({one.key: one.count for one in accepted}), {one.key: one.reason for one in accepted}
     found, files = list[FileReport](), set[str]()
     for report in reports:
         name, judgements = _relative(report.file, path), []
@@ -96,7 +104,7 @@ def passed_over(
         unjudged = report.lacking(standard) and left[key] > 0
         left[key] -= unjudged
         found.append(replace(report, judgements=tuple(judgements), accepted=unjudged))
-    gone = (replace(one, count=left[one.key]) for one in {one.key: one for one in accepted}.values())
+    gone = (replace(one, count=left[one.key]) for one in accepted)
     return tuple(found), tuple(one for one in gone if one.count > 0 and one.file in files)
 
 
@@ -105,12 +113,12 @@ def baseline_of(
 ) -> tuple[Accepted, ...]:
     """What accepts all findings of some files, with the reasons that were there; what others have stays."""
     reports, before = tuple(reports), tuple(before)
-    reasons = {one.key: one.reason for one in before}
+    reasons = {one.key: one.reason for one in before if one.reason}
     judged = {_relative(report.file, path) for report in reports if report.error is None}
     counted = Counter(key for report in reports if report.error is None for key in _findings(report, path, standard))
     found = (Accepted(*key, reasons.get(key, ""), count) for key, count in counted.items())
-    kept = (one for one in before if one.file not in judged)
-    return tuple(sorted((*kept, *found), key=lambda one: one.file))
+    kept = {one.key: replace(one, reason=reasons.get(one.key, "")) for one in before if one.file not in judged}
+    return tuple(sorted((*kept.values(), *found), key=lambda one: one.file))
 
 
 def _findings(report: FileReport, path: Path, standard: Standard) -> Iterator[tuple[str, str, str]]:

@@ -125,8 +125,7 @@ def judge(claim: Claim, context: Context, *, explain: bool = True) -> Judgement:
     if explain:
         findings = tuple(explained(finding, place) for finding in findings)
     assumed = tuple(r for r in place.relations if r not in claim.regime)
-    found = Judgement(claim.text, worst(findings), findings, statement=claim, assumed=assumed)
-    return replace(found, nearest=context.nearest)
+    return Judgement(claim.text, worst(findings), findings, statement=claim, assumed=assumed, nearest=context.nearest)
 
 
 def placed(claim: Claim, context: Context) -> Context:
