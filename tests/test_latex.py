@@ -73,6 +73,15 @@ FURTHER = [
     (r"12.5\% < 0.5", "12.5% < 0.5"),
     (r"-B^2 < -(-B)", "-B^2 < -(-B)"),
     (r"B D_X = D_X B", "B D_X = D_X B"),
+    (r"x' + x^\prime_1 = 2T''", "x' + x_1' = 2T''"),
+    (r"X^* = X^\star + Y^{\ast}_2", "X_star = X_star + Y_2_star"),
+    (r"\lim_{N\to\infty} \frac{N}{N+2} = 1", "limit(N/(N + 2), N -> oo) = 1"),
+    (r"B \gtrsim 240 \div 2", "B >= 240/2"),
+    (r"\boxed{\frac{1}{2} = 0.5}", "1/2 = 0.5"),
+    (r"\therefore\; x = \boxed{2^{3}}\ \checkmark", "x = 2^3"),
+    (r"s = 9.14\times", "s = 9.14"),
+    (r"2 \cdot 3 = 6 \to", "2*3 = 6"),
+    (r"x = 2**10", "x = 2^10"),
 ]
 
 
@@ -100,7 +109,8 @@ def test_rows_go_on_with_a_chain_or_begin_another():
         (r"x = \prod_{i=1}^{N} i", 5, r"unknown command \prod"),
         (r"\text{Fehler} = 3", 1, "unknown words 'Fehler'"),
         (r"10^14 = x", 4, "several digits stands in braces"),
-        (r"x' = 3", 2, 'unexpected "\'"'),
+        (r"x' = O(n)", 6, "order of growth"),
+        (r"x = \lim_{N \to 3} N", 17, "unexpected '3'"),
         (r"1e5 \times 10^{3} = x", 1, "two exponents"),
         (r"\frac{1}{2", 11, "ends too early"),
         (r"x = \sqrt[3]{8}", 10, "only square roots"),
@@ -274,3 +284,17 @@ def test_what_brackets_or_a_clause_hide_is_not_gone_on_from():
     for text in (r"a = ( 3 = 4", r"3 = 4 \text{ if } x > \foo", r"\foo = 3 - "):
         with pytest.raises(ReadingError):
             read(text)
+
+
+def test_a_function_is_its_name_where_it_has_the_arguments_of_its_definition():
+    """T(n)/n is no T n/n: what a document defines as a function of letters is no factor before brackets anywhere in it."""
+    formulas = (r"T_1(n) = 4n^3", r"\alpha(p) &= \frac{1}{p}", "S(n, p) = n", "N(N + 1) = N^2 + N")
+    functions = spelling("", formulas).functions
+    assert functions == {"T_1": "n", "α": "p", "S": "n,p"}
+    dialect = Dialect(Scope(open=True, indices=True), functions=functions)
+    cases = {
+        r"T_1(n)/n = 4n^2": "T_1/n = 4n^2", r"T_1(2n) = 32n^3": '"T_1(2n)" = 32n^3', r"2\alpha(p) = 2/p": "2α = 2/p",
+        r"S(n,p) = N(N+1)": "S = N(N + 1)", r"2S(16, p) = 1": '2 "S(16, p)" = 1',
+    }  # fmt: skip
+    for text, expected in cases.items():
+        assert shown(read_latex(text, dialect)[0]).replace("\\", "") == expected

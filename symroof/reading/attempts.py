@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,6 +12,15 @@ from symroof.reading.claims import Claim
 from symroof.reading.latex import read_latex
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.scope import is_opaque
+from symroof.reading.vocabulary import WORDS
+
+
+STATEMENTS = {
+    kind: re.compile(
+        "|".join(re.escape(sign) + (r"(?![A-Za-z])" if sign[-1].isalpha() else "") for sign in WORDS["latex"][kind])
+    )
+    for kind in ("membership", "assignment")
+}
 
 
 def read_formula(text: str, dialects: Sequence[Dialect]) -> tuple[tuple[Claim, ...], int]:
@@ -44,6 +54,15 @@ def read_formula(text: str, dialects: Sequence[Dialect]) -> tuple[tuple[Claim, .
 def unread(side: Formula) -> str | None:
     """Why a side of a chain has no value: what could not be read in it; empty where none stands; None where it has one."""
     return (side.problem or "") if isinstance(side, Gap) else None
+
+
+def other_statement(text: str) -> str | None:
+    r"""What a formula states that is no relation of values: where something lies, or what a program assigns.
+
+    >>> other_statement(r"W \in \mathbb{R}^{d}"), other_statement(r"s \leftarrow s + 1"), other_statement("a = b")
+    ('membership', 'assignment', None)
+    """
+    return next((kind for kind, signs in STATEMENTS.items() if signs.search(text)), None)
 
 
 def _left_out(claims: tuple[Claim, ...]) -> tuple[int, int]:

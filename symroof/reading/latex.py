@@ -7,7 +7,21 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from symroof.errors import ReadingError
-from symroof.formula import Both, Call, Cases, Formula, Gap, Group, Name, Number, Quotient, names, number
+from symroof.formula import (
+    Both,
+    Call,
+    Cases,
+    Compare,
+    Formula,
+    Gap,
+    Group,
+    Infinity,
+    Name,
+    Number,
+    Quotient,
+    names,
+    number,
+)
 from symroof.reading.claims import CONNECTIVES, RELATIONS, Chain, Claim, ClaimReader, Proposition
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.latex_tokens import scan_latex
@@ -104,7 +118,8 @@ class LatexReader(ClaimReader):
     def _exponent(self) -> Formula:
         if self.at("{"):
             return self._braced()
-        raised = self.source[self.token.start : self.token.start + 1] in SUPERSCRIPTS
+        before = self.tokens[self.index - 1].start
+        raised = self.source[self.token.start : self.token.start + 1] in SUPERSCRIPTS or self.source[before] == "*"
         if self.token.kind == "number" and len(self.token.text) > 1 and not raised:
             raise self.error("an exponent of several digits stands in braces", f"^{{{self.token.text}}}")
         return super()._exponent()
@@ -162,6 +177,18 @@ class LatexReader(ClaimReader):
         if self.at("+", "-") and any(index in token.text for token in self._rest_of_side()):
             raise self.error("where the sum ends has two readings", "brackets around its terms")
         return Call("sum", (body, Name(index), first, last))
+
+    def _limit(self) -> Formula:
+        """What a term tends to as a name grows."""
+        self.next()
+        self.expect("_")
+        with self._nested("{", "}"):
+            name = self.take("word", "a name that grows, as in N \\to \\infty").text
+            self.expect("->")
+            if not self.at("oo"):
+                raise self.error(expected="\\infty")
+            self.next()
+        return Call("limit", (self._term(), Compare(Name(name), "->", Infinity())))
 
     def _rest_of_side(self) -> Iterator[Token]:
         """The words from the cursor to the next relation."""
@@ -249,6 +276,7 @@ class LatexReader(ClaimReader):
         "\\frac": _fraction,
         "\\sqrt": _root,
         "\\sum": _sum,
+        "\\lim": _limit,
         "\\underbrace": _braced_under,
         "\\lceil": lambda self: Call("ceil", (self._bracketed("\\lceil", "\\rceil"),)),
         "\\lfloor": lambda self: Call("floor", (self._bracketed("\\lfloor", "\\rfloor"),)),

@@ -25,11 +25,13 @@ ENDS = re.compile(
 
 
 class Dialect(Frozen):
-    """How a document names things: the declared names, words of its own for known quantities, and its macros."""
+    """How a document names things: the declared names, words of its own for known quantities, its macros, and the
+    ``functions`` that it defines, each with its arguments there."""
 
     scope: Scope
     aliases: Mapping[str, str] = field(default_factory=dict)
     macros: Mapping[str, Macro] = field(default_factory=dict)
+    functions: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def own(self) -> dict[str, str]:
@@ -55,6 +57,7 @@ class Phrases:
         self.found: list[Token] = []
         self.brackets = Brackets()
         self.depth, self.in_cases = 0, False
+        self.closings: set[int] = set()  # where braces close that say nothing
         self.spaced = False
         self.gap = False  # a wide space, behind which words are remarks, and formulas begin anew
 
@@ -79,11 +82,16 @@ class Phrases:
         return ended and begins and not clause and not self.depth and kind != "row"
 
     def _applied(self, name: str, start: int, end: int, index: str) -> int:
-        r"""A name, and the arguments behind it where its index is a word: ``T_\text{comms}(X)`` is a function."""
-        arguments = arguments_at(self.source, end) if len(index) > 1 else None
+        r"""A name, and the arguments behind it where it is a function: where its index is a word, T_\text{comms}(X), or
+        where the document defines it as one: T_1(n) is its value of that n, and T_1(2n) another."""
+        function = name in self.dialect.functions
+        arguments = arguments_at(self.source, end) if len(index) > 1 or function else None
         if arguments is None:
             return self.add("word", name, start, end)
         inside, behind = arguments
+        if function:
+            same = "".join(inside.split()) == self.dialect.functions[name]
+            return self.add("word", name if same else opaque(f"{name}({inside})"), start, behind)
         if self._is_function_of(name, inside, behind):
             return self.add("word", name, start, behind)
         if not self.lenient:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from symroof.errors import ReadingError
 from symroof.formula import KEYWORDS
 from symroof.reading.latex_phrases import Dialect, Phrases
-from symroof.reading.macros import TEXTS, expanded, index_at
+from symroof.reading.macros import TEXTS, Decoration, closing_brace, decorated, expanded, index_at
 from symroof.reading.scanner import (
     GREEK,
     PLAIN,
@@ -28,6 +28,7 @@ from symroof.reading.scanner import (
     raised,
     require_short,
 )
+from symroof.reading.scope import opaque
 from symroof.reading.vocabulary import SYNONYMS, WORDS, meanings
 
 
@@ -41,6 +42,9 @@ COMMANDS = {command: text for command, text in SYNONYMS.items() if command.start
 COMMANDS |= meanings(WORDS["latex"]["commands"])
 FUNCTIONS = meanings(WORDS["latex"]["functions"])
 LOOKS = frozenset(WORDS["latex"]["looks"])
+AROUND = frozenset(WORDS["latex"]["around"])
+# What a chain may end with and does not go on from: twice as fast is 2\times, and an arrow leads to the next line.
+DANGLING = ("*", "->", "=>")
 ENVIRONMENTS = "|".join((*WORDS["latex"]["environments"], *WORDS["latex"]["inner"]))
 IGNORED = "|".join(WORDS["latex"]["ignored"])
 
@@ -55,16 +59,18 @@ TOKEN = re.compile(
   | (?P<number>  (?:{THOUSANDS} | [1-9]\d{{0,2}}(?:(?:\{{,\}}|\\,)\d{{3}})+(?:\.\d*)? | \d+(?:\.\d*)? | \.\d+)
                  (?:[eE][+-]?\d+)? (?: {POWER} )?                                            )
   | (?P<raised>  [{SUPERSCRIPTS}]+                                                           )
+  | (?P<growth>  (?: \\mathcal\s*(?:\{{\s*O\s*\}}|O) | \\(?:Theta|Omega|omega) | (?<![A-Za-z])[Oo] )\s*(?:\\left|\\big|\\!)?\s*\( )
   | \\(?:{TEXTS})\s*\{{(?P<words> [^{{}}$\\]*(?:\\[_ %&,$][^{{}}$\\]*)* )\}}
   | (?P<word>    [A-Za-z{GREEK}]+[{SUBSCRIPTS}]*                                             )
   | (?P<cases>   \\(?:begin|end)\{{[dr]?cases\}}                                             )
   | (?P<command> \\[A-Za-z]+ | \\.                                                           )
-  | (?P<symbol>  <=>|=>|<=|>=|<<|>>|->|~~|:=|==|\.\.\.|[-+*/^=<>(){{}}\[\],.!:;|_'·•×−≈→≤≥≪≫⇒⇔∞…]     )
+  | (?P<symbol>  <=>|\*\*|=>|<=|>=|<<|>>|->|~~|:=|==|\.\.\.|[-+*/^=<>(){{}}\[\],.!:;|_'·•×−≈→≤≥≪≫⇒⇔∞…]     )
     """,
     re.VERBOSE,
 )
 PLAIN_INDEX = re.compile(r"_[A-Za-z]{2,}")  # T_math, as people type it
 POWER_OF_TEN = re.compile(rf"{POWER}\Z")
+COMMAND, WORD = re.compile(r"\\[A-Za-z]+"), re.compile(r"[A-Za-z]")
 LOG_BASE = re.compile(r"\s*_\s*(?:\{\s*2\s*\}|2)")
 MICRO = re.compile(rf"\s*(?:s\b|\\(?:{TEXTS})\s*\{{\s*s\s*\}})")
 
@@ -107,7 +113,19 @@ class _Scanner(Phrases):
                 if not self.lenient:
                     raise
                 position = self.add("unread", error.problem, position, match.end() if match else position + 1)
+        while len(self.found) > 1 and self.found[-1].text in DANGLING and self.found[-2].kind in ("number", "word"):
+            del self.found[-1]
         return (*self.found, Token("end", "", end, end, self.spaced))
+
+    def _growth(self, match: re.Match[str]) -> int:
+        """An order of growth, O(n): no value. A letter that is a name is a factor before brackets."""
+        letter = match.group()[0]
+        name = GREEK_COMMANDS.get(re.sub(r"\W+\Z", "", match.group()).partition("(")[0], letter)
+        if name in self.names or name in (self.dialect.scope.letters or ()):
+            if letter == "\\":
+                return self._command(COMMAND.match(self.source, match.start()) or match)
+            return self._word(WORD.match(self.source, match.start()) or match)
+        raise self.error("an order of growth has no value", *match.span())
 
     def _space(self, match: re.Match[str]) -> int:
         self.spaced = True
@@ -168,13 +186,20 @@ class _Scanner(Phrases):
         typed = PLAIN_INDEX.match(self.source, end)
         if typed is not None and self._named(word + typed.group()):
             return self.add("word", self._known(word + typed.group()), start, typed.end())
+        if (mark := decorated(self.source, end)) is not None:
+            whole = f"{word[-1]}{mark.name}"
+            if len(word) > 1:
+                start = self.add("word", word[:-1], start, end - 1)
+            return self._applied(whole if mark.is_name else opaque(whole), start, mark.end, "")
         index = index_at(self.source, end)
         if index is None and self._is_product(word):
             for at, letter in enumerate(word, start):
                 self.add("word", self._bare(letter), at, at + 1)
             return end
         if index is None:
-            return self.add("word", self._bare(word), start, end)
+            if len(word) > 1 and word not in self.names and word[-1] in self.dialect.functions:
+                start, word = self.add("word", self._bare(word[:-1]), start, end - 1), word[-1]
+            return self._applied(self._bare(word), start, end, "")
         for whole in (f"{word}_{index.written}", f"{word}_{index.name}"):
             if (behind := self._of_tensor(self._named(whole), start, index.end)) is not None:
                 return behind
@@ -192,6 +217,8 @@ class _Scanner(Phrases):
 
     def _command(self, match: re.Match[str]) -> int:
         command, (start, end) = match.group(), match.span()
+        if command in AROUND:
+            return self._opened(end)
         if command in LOOKS:
             paired = command in ("\\left", "\\right")
             self.gap = self.gap or command in ("\\quad", "\\qquad")
@@ -201,9 +228,13 @@ class _Scanner(Phrases):
             micro = MICRO.match(self.source, end) if command == "\\mu" and self._follows_number() else None
             if micro is not None:
                 return self.add("unit", "us", start, micro.end())
-            index = index_at(self.source, end)
-            name = GREEK_COMMANDS[command] + (f"_{index.name}" if index else "")
-            return self.add("word", name, start, index.end if index else end)
+            mark = decorated(self.source, end) or index_at(self.source, end)
+            name = GREEK_COMMANDS[command]
+            if isinstance(mark, Decoration):
+                name = f"{name}{mark.name}" if mark.is_name else opaque(f"{name}{mark.name}")
+            elif mark is not None:
+                name = f"{name}_{mark.name}"
+            return self._applied(name, start, mark.end if mark else end, "")
         if command in FUNCTIONS:
             base = LOG_BASE.match(self.source, end) if command == "\\log" else None
             if command == "\\log" and base is None:
@@ -215,7 +246,17 @@ class _Scanner(Phrases):
             raise self.error(f"unknown command {command}", start, end, expected)
         return self._sign(COMMANDS[command], start, end)
 
+    def _opened(self, end: int) -> int:
+        """The place behind the brace that stands here; the one that closes it says nothing either."""
+        opening, closing = re.compile(r"\s*\{").match(self.source, end), closing_brace(self.source, end)
+        if opening is None or closing is None:
+            return end
+        self.closings.add(closing - 1)
+        return opening.end()
+
     def _symbol(self, match: re.Match[str]) -> int:
+        if match.start() in self.closings:
+            return match.end()
         return self._sign(SYNONYMS.get(match.group(), match.group()), *match.span())
 
     def _sign(self, text: str, start: int, end: int) -> int:

@@ -104,7 +104,7 @@ def definitions(text: str) -> list[Definition]:
     """
     found: list[Definition] = []
     for match in DEFINITION.finditer(text):
-        end = _closing(text, match.end())
+        end = closing_brace(text, match.end())
         if end is None or (found and match.start() < found[-1].end):
             continue
         body = text[match.end() + 1 : end - 1]
@@ -115,7 +115,7 @@ def definitions(text: str) -> list[Definition]:
     return found
 
 
-def _closing(text: str, start: int) -> int | None:
+def closing_brace(text: str, start: int) -> int | None:
     """The place behind the brace that closes the one at ``start``, where it stands near enough."""
     depth = 0
     for match in BRACE.finditer(text, start, start + LONGEST_BODY):
@@ -177,7 +177,7 @@ def _arguments(now: Placed, macro: Macro, position: int, source: str) -> tuple[l
         position = option.end() if option else position
     while len(found) < macro.arguments:
         match = ARGUMENT.match(now.text, position)
-        end = None if match is None else match.end() if match[1] else _closing(now.text, match.end())
+        end = None if match is None else match.end() if match[1] else closing_brace(now.text, match.end())
         if match is None or end is None:
             span = (now.places[position - 1][1],) * 2
             raise ReadingError("the macro lacks an argument", source=source, span=span, expected="{…}")
@@ -220,6 +220,14 @@ class Index(NamedTuple):
         return SUFFIX.fullmatch(self.name) is not None
 
 
+class Decoration(NamedTuple):
+    """Marks behind a letter, and the place behind them; with some the two are one name, with others no name of the grammar."""
+
+    name: str
+    end: int
+    is_name: bool
+
+
 def index_at(source: str, position: int) -> Index | None:
     r"""The index that stands here.
 
@@ -233,6 +241,35 @@ def index_at(source: str, position: int) -> Index | None:
     if "\\" in written:
         written = INNER.sub(lambda inner: inner[1] or (" " if inner[2] else inner[3] or ""), written).strip()
     return Index(BETWEEN.sub("_", written), written, match.end()) if written else None
+
+
+# Marks of a name: x', x^*, x^{(k)}.
+DECORATION = re.compile(
+    r"""(?P<primes> '+ | \s*\^\s*(?: \{\s*(?:\\prime\s*)+\} | \\prime(?![A-Za-z]) ) )
+      | \s*\^\s*(?P<star> \{\s*(?:\*|\\ast\b|\\star\b)\s*\} | \\(?:ast|star)(?![A-Za-z]) | \*(?=\s*(?:$|[=<>,&)}]|\\)) )
+      | \s*\^\s*\{\s*(?P<script> \([^{}()]*\) | \[[^{}\[\]]*\] )\s*\}""",
+    re.VERBOSE,
+)
+
+
+def decorated(source: str, position: int) -> Decoration | None:
+    r"""The marks of a name that stand here, with the index before or behind them: a prime, a star, a number in brackets.
+
+    >>> [decorated(text, 1).name for text in ("T'_1", "T_1'", "X^*", "x^{(k)}_i")]
+    ["_1'", "_1'", '_star', '^(k)_i']
+    """
+    before = index_at(source, position)
+    match = DECORATION.match(source, before.end if before else position)
+    if match is None:
+        return None
+    index = before or index_at(source, match.end())
+    end = index.end if index is not None and before is None else match.end()
+    suffix = "" if index is None else f"_{index.name}"
+    marked = (index is None or index.is_name) and not match["script"]
+    primes = "'" * (len(re.findall(r"'|\\prime", match["primes"])) if match["primes"] else 0)
+    script = "^" + "".join(match["script"].split()) if match["script"] else ""
+    name = f"{script}{suffix}{'_star' if match['star'] else ''}{primes}"
+    return Decoration(name, end, marked)
 
 
 def arguments_at(source: str, position: int) -> tuple[str, int] | None:

@@ -20,7 +20,8 @@ from dataclasses import field
 from itertools import accumulate
 
 from symroof.formula import Frozen
-from symroof.reading.macros import TEXTS, Macro, definitions
+from symroof.reading.latex_tokens import GREEK_COMMANDS
+from symroof.reading.macros import EQUALS, LETTERS_ALONE, TEXTS, Macro, arguments_at, definitions, index_at
 from symroof.reading.scanner import GREEK
 from symroof.reading.vocabulary import WORDS
 
@@ -80,9 +81,10 @@ QUOTED = 60
 # What holds no letter that stands alone: derivatives, words, commands, indices, and what stands behind a number or a bar.
 ASIDE = re.compile(
     r"\\frac\s*\{\s*d\b[^{}]*\}\s*\{\s*d|/s\b|"
-    rf"\\(?:{TEXTS}|begin|end|label|tag)\s*\{{[^{{}}]*\}}|\\[A-Za-z]+|[A-Za-z]?_\s*(?:\{{[^{{}}]*\}}|\w)|\d[\d.]*(?:[eE][+-]?\d+)?\s*(?:[A-Za-z]\b)?"
+    rf"(?:(?<![A-Za-z])[Oo]|\\mathcal\s*(?:\{{\s*O\s*\}}|O))\s*(?:\\left)?\(|\\(?:{TEXTS}|begin|end|label|tag)\s*\{{[^{{}}]*\}}|\\[A-Za-z]+|[A-Za-z]?_\s*(?:\{{[^{{}}]*\}}|\w)|\d[\d.]*(?:[eE][+-]?\d+)?\s*(?:[A-Za-z]\b)?"
 )
 LETTERS = re.compile(rf"[A-Za-z{GREEK}]\w*")
+FUNCTION = re.compile(r"[\s&]*([A-Za-z]|\\[A-Za-z]+)")
 
 
 class Cell(Frozen):
@@ -336,10 +338,12 @@ def prose(text: str, formulas: Sequence[tuple[int, int, bool]], breaks: Sequence
 
 
 class Spelling(Frozen):
-    """The ``macros`` of a document, and the ``letters`` that stand alone in it."""
+    """The ``macros`` of a document, the ``letters`` that stand alone in it, and the ``functions`` that it defines, each
+    with its arguments."""
 
     macros: Mapping[str, Macro] = field(default_factory=dict)
     letters: frozenset[str] = frozenset()
+    functions: Mapping[str, str] = field(default_factory=dict)
 
 
 def spelling(text: str, formulas: Iterable[str]) -> Spelling:
@@ -348,6 +352,24 @@ def spelling(text: str, formulas: Iterable[str]) -> Spelling:
     >>> sorted(spelling("", ["b", "s = 2048", "12lh^2", "2 k", "x_i"]).letters)
     ['b', 's']
     """
+    formulas = tuple(formulas)
     words = {word for formula in formulas for word in LETTERS.findall(ASIDE.sub(" ", formula))}
     letters = frozenset(word for word in words if len(word) == 1)
-    return Spelling({one.name: one.macro for one in definitions(text)}, letters)
+    functions = dict(found for formula in reversed(formulas) for found in _functions(formula))
+    return Spelling({one.name: one.macro for one in definitions(text)}, letters, functions)
+
+
+def _functions(formula: str) -> Iterator[tuple[str, str]]:
+    r"""The functions of letters that the rows of a formula define, with their arguments.
+
+    >>> list(_functions(r"T_1(n) = 4n^3 \\ S(n, p) &= \frac{T_1(n)}{T_p}"))
+    [('T_1', 'n'), ('S', 'n,p')]
+    """
+    for row in NEXT_ROW.split(formula):
+        if (head := FUNCTION.match(row)) is None:
+            continue
+        index = index_at(row, head.end())
+        arguments = arguments_at(row, index.end if index else head.end())
+        if arguments and EQUALS.match(row, arguments[1]) and LETTERS_ALONE.fullmatch(arguments[0]):
+            name = GREEK_COMMANDS.get(head[1], head[1]) + (f"_{index.name}" if index else "")
+            yield name, "".join(arguments[0].split())

@@ -31,7 +31,9 @@ class Scope(Frozen):
     defined: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def admits(self, word: str) -> bool:
-        """Whether a name that nobody declared declares itself here: a letter, or one with a capital suffix."""
+        """Whether a name that nobody declared declares itself here: a letter, or one with a capital suffix; with indices
+        primes as well."""
+        word = (word.rstrip("'") or word) if self.indices else word
         return self.open and (len(word) == 1 or (word[1] == "_" and (self.indices or word[2:].isupper())))
 
     def continued(self, word: str, behind: Sequence[Token]) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, names
 from symroof.model.quantities import QUANTITIES
-from symroof.reading.attempts import read_formula, unread
+from symroof.reading.attempts import other_statement, read_formula, unread
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
 from symroof.reading.cues import measured
 from symroof.reading.documents import RELATED, Document, Note, Written, read_document
@@ -172,6 +172,8 @@ class _Chapter:
         except SymroofError as error:
             if following:
                 return [Omission.unreadable(error)]
+            if (kind := other_statement(written.text)) is not None:
+                return [Omission(kind)]
             self.said = self.said.forgetting(_redefined(written.text, self.said))
             with suppress(SymroofError):
                 read_latex_regime(written.text, self.force.dialect(contexts(self.force, self.said)[-1].scope))

@@ -46,8 +46,9 @@ class InForce:
 
     def dialect(self, scope: Scope) -> Dialect:
         """How the document writes the names of a scope."""
-        letters = self.spelled.letters
-        return Dialect(replace(scope, letters=letters), self.exercise.aliases, self.spelled.macros)
+        spelled = self.spelled
+        own = replace(scope, letters=spelled.letters)
+        return Dialect(own, self.exercise.aliases, spelled.macros, spelled.functions)
 
     def adding(self, comment: Mapping[str, Any], path: Headings = ()) -> InForce:
         """A comment adds to those before it; a new operation starts afresh. Claims are those of this comment alone."""

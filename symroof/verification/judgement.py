@@ -25,7 +25,7 @@ OMISSIONS: Mapping[str, tuple[str, ...]] = {
     "equation": ("equation", "other_letters", "letters_added", "letters_alone"),
     "unreadable": ("unreadable", "no_left", "too_deep", "function"),
     "code": ("code",),
-    "not a claim": ("operation", "ignored", "no_claim"),
+    "not a claim": ("operation", "ignored", "no_claim", "membership", "assignment"),
     "undecided": ("too_long", "not_decided"),
 }
 # Formulas that are skipped for these claim nothing.

@@ -15,7 +15,21 @@ from sympy import Expr
 
 from symroof.algebra.rational import cancelled
 from symroof.errors import SymroofError
-from symroof.formula import Call, Compare, Formula, Gap, Group, Infinity, Name, Number, Product, Quotient, names, nodes
+from symroof.formula import (
+    Call,
+    Compare,
+    Formula,
+    Gap,
+    Group,
+    Infinity,
+    Name,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    names,
+    nodes,
+)
 from symroof.model.quantities import QUANTITIES, TABLE
 from symroof.proof.exact import ORDER
 from symroof.proof.settling import negated
@@ -66,8 +80,8 @@ def skipped(question: Question, redefined: Container[str] = (), *, chained: bool
         return Skip(Omission("assumption"))
     if _applied(link) and not set(names(link.left)[:1]) & context.least_one:
         return Skip(Omission("function"))
-    if link.relation == "->" and isinstance(link.left, Name) and link.left.name not in context.definitions:
-        return Skip(Omission("operation"))  # h -> 4h
+    if link.relation == "->" and _changes(link) and not set(names(link.left)) & {*QUANTITIES, *context.definitions}:
+        return Skip(Omission("operation"))
     if name is not None and name in redefined:
         return Skip(Omission("definition"), name)
     if is_numeric(left) and is_numeric(right):
@@ -81,6 +95,19 @@ def skipped(question: Question, redefined: Container[str] = (), *, chained: bool
         return Skip(Omission("definition"), name)
     spoken = {n for n in names(link) if n in QUANTITIES or n in context.definitions}
     return _quantities(question) if spoken else _own(question, chained)
+
+
+def _changes(link: Compare) -> bool:
+    """Whether an arrow leads from one size to another, h -> 4h or 768 -> 3072, and nothing tends to anything.
+
+    >>> from symroof.reading.claims import read_claim
+    >>> from symroof.reading.scope import Scope
+    >>> texts = ("4h -> h", "768 -> 3072", "N/(N + 2) -> 1", "2^(-n) -> 0")
+    >>> [_changes(read_claim(text, Scope(open=True)).links[0]) for text in texts]
+    [True, True, False, False]
+    """
+    plain = all(isinstance(node, Name | Number | Product | Power) for node in nodes(link.left))
+    return plain and not (isinstance(link.right, Number) and link.right.value == 0)
 
 
 def _applied(link: Compare) -> bool:
