@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import symroof as sr
 from symroof.building.contents import digest
-from symroof.building.notebooks import cells
 from symroof.errors import ReadingError
+from symroof.reading.notebooks import cells
 from symroof.rendering.figures.drawings import draw
 from symroof.rendering.figures.signature import is_own
 

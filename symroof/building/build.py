@@ -13,7 +13,6 @@ from typing import Any
 
 from symroof.building.contents import Content, Makers, Request, content_of, digest, request_of
 from symroof.building.lookup import DOTTED, Lookup, Said, said_by
-from symroof.building.notebooks import BETWEEN, text_of, with_texts
 from symroof.building.outcome import Built, BuiltDocument, Change, changes
 from symroof.building.settings import Settings, settings_of
 from symroof.derivation.layout import Layout
@@ -23,6 +22,7 @@ from symroof.reading.documents import NEXT_KEYS, NEXT_WORDS, mathematics, visibl
 from symroof.reading.exercises import read_exercise
 from symroof.reading.languages import USUAL_LANGUAGE, language_of
 from symroof.reading.markers import SYNTAXES, Marker, Span, read_markers, require_verb
+from symroof.reading.notebooks import BETWEEN, text_of, with_texts
 from symroof.reading.problems import merged, read_options
 from symroof.rendering.figures.signature import is_own
 from symroof.rendering.pages.amounts import decimal

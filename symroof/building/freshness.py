@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from symroof.building.settings import SUFFIXES, settings_of
 from symroof.errors import SymroofError
-from symroof.reading.documents import read_text
+from symroof.reading.documents import read_document
 from symroof.reading.languages import languages
 from symroof.reading.markers import BLOCKS
 from symroof.reading.toml import contents
-from symroof.verification.chapters import judge_read
 from symroof.verification.files import judge_file
 from symroof.verification.judgement import FileReport, Judgement, Remark
 
@@ -28,7 +28,7 @@ def judge_with_blocks(
     """The report on a file, with a judgement on every block and value that is not as it should be. A document is spoken of
     in its own language, which its comments or its settings say. What makes the blocks anew is loaded where there is one."""
     path = Path(path)
-    report = judge_file(path, overrides) if path.suffix.lower() != ".ipynb" else _judge_notebook(path, overrides)
+    report = judge_file(path, overrides)
     if report.error is not None or path.suffix.lower() not in SUFFIXES:
         return report
     text = contents(path).decode("utf-8-sig", errors="replace")
@@ -43,19 +43,11 @@ def judge_with_blocks(
         built = build(text, makers(), path=path, settings=settings, overrides=overrides)
     except SymroofError as error:
         return replace(report, error=str(error))
-    judged = sorted((*report.judgements, *map(_judged, built.blocks)), key=lambda one: one.line or 0)
+    document = read_document(path)
+    starts = [0, *(match.end() for match in re.finditer("\n", document.text))]
+    blocks = (replace(_judged(block), line=document.place(starts[block.line - 1]).line) for block in built.blocks)
+    judged = sorted((*report.judgements, *blocks), key=lambda one: one.line or 0)
     return replace(report, judgements=tuple(judged))
-
-
-def _judge_notebook(path: Path, overrides: Mapping[str, Any] | None) -> FileReport:
-    """The judgements on the Markdown cells of a notebook, read as one text."""
-    from symroof.building.notebooks import text_of
-
-    try:
-        text = text_of(contents(path).decode("utf-8-sig", errors="replace"))
-        return judge_read(read_text(text, str(path)), path.parent, overrides)
-    except SymroofError as error:
-        return FileReport(str(path), (), "document", error=f"{path}: {error}")
 
 
 def _judged(block: Built) -> Judgement:

@@ -14,7 +14,6 @@ from symroof.reading.latex_phrases import Dialect
 from symroof.reading.scope import is_opaque
 from symroof.reading.vocabulary import WORDS
 
-
 STATEMENTS = {
     kind: re.compile(
         "|".join(re.escape(sign) + (r"(?![A-Za-z])" if sign[-1].isalpha() else "") for sign in WORDS["latex"][kind])

@@ -96,6 +96,7 @@ class Claim:
     """Propositions joined by ``connectives``; ``always`` is set where the claim is about the whole domain.
 
     ``regime`` is what the claim itself assumes, ``at`` the sizes that it puts in; ``start`` is where it begins in its source.
+    What is not ``whole`` may be a part of something that stands around it.
     """
 
     text: str
@@ -105,6 +106,7 @@ class Claim:
     regime: tuple[Compare, ...] = ()
     at: tuple[tuple[str, Formula], ...] = ()
     start: int = 0
+    whole: bool = True
 
     @property
     def chains(self) -> tuple[Chain | Logic, ...]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from symroof.errors import ReadingError
+from symroof.reading.calculations import calculations
 from symroof.reading.claims import CONNECTIVES, RELATIONS
 from symroof.reading.latex_tokens import COMMANDS
 from symroof.reading.markers import BLOCKS, SYNTAXES, passed_over
@@ -31,6 +32,7 @@ from symroof.reading.markup import (
     sections,
     tabular_rows,
 )
+from symroof.reading.notebooks import offsets_of, text_of
 from symroof.reading.problems import read_options
 from symroof.reading.toml import contents
 from symroof.reading.vocabulary import SYNONYMS, WORDS
@@ -41,6 +43,8 @@ RELATED = {
     **{sign: meaning for sign, meaning in (SYNONYMS | COMMANDS).items() if meaning in (*RELATIONS, *CONNECTIVES)},
 }
 RELATING = re.compile("|".join(map(re.escape, sorted(RELATED, key=len, reverse=True))))
+LINE = re.compile(r"^", re.MULTILINE)
+NOTEBOOK = ".ipynb"
 TEX_SUFFIXES = (".tex", ".ltx", ".latex")
 # Keys of a comment that speak of the next formula alone, and words that stand alone in one and do so.
 NEXT_KEYS = ("expect", "is", "same")
@@ -88,6 +92,11 @@ NEXT_BLOCK = r"[ \t]*(?:\n|[-*+][ \t]|\d+[.)][ \t]|\#{1,6}[ \t]|>|\|)"
 BREAK = re.compile(rf"\n(?={NEXT_BLOCK})")
 LINE_END = rf"\n(?!{NEXT_BLOCK})"
 
+# Where one paragraph ends and the next begins, a list or a table at once.
+PARAGRAPH = re.compile(rf"\n[ \t]*(?=\n)|{BREAK.pattern}")
+LINE_BREAK = re.compile(r"\n")
+TYPED = re.compile(r"[=≈≃≅~<>≤≥]+[^\n]{0,40}?\d|\d[^\n]{0,40}?[=≈≃≅~<>≤≥]")
+TEX_SPACE = re.compile(r"~|\\[,;:! ]|\\(?=%)")
 QUOTED = re.compile(r"(?<=\n)[ \t]*>[ \t]?")
 DISPLAYS = ("fence", "square", "display")
 
@@ -118,7 +127,7 @@ class Place(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Written:
     """A formula as it stands in a document, from ``start`` to ``end`` with its marks, below the headings of ``path``; a
-    cell of a table has its ``row``, and the ``head`` of its column."""
+    cell of a table has its ``row``, and the ``head`` of its column; what stands in prose may not be ``whole``."""
 
     text: str
     kind: str
@@ -130,6 +139,7 @@ class Written:
     display: bool
     row: Row | None = None
     head: str = ""
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,19 +155,30 @@ class Note:
     path: Headings
     forget: str | None = None
     error: ReadingError | None = None
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
+    """A text with its parts; ``place`` tells where an offset of it stands in its file."""
+
     name: str
     parts: tuple[Written | Note, ...]
     text: str
     prose: Prose
+    place: Callable[[int], Place]
 
 
 def read_document(path: Path) -> Document:
-    """The formulas and comments of a file, in order. Bytes that are not UTF-8 are replaced, never an error."""
+    """The formulas and comments of a file, in order; of a notebook those of its Markdown cells, which stand where they do
+    in the file. Bytes that are not UTF-8 are replaced, never an error."""
     text = contents(path).decode("utf-8-sig", errors="replace")
+    if path.suffix.lower() == NOTEBOOK:
+        inside, offsets = text_of(text), offsets_of(text)
+        lines = _starts(LINE, text)
+        return _Source(inside, False, lambda offset: _place(lines, offsets[min(offset, len(offsets) - 1)])).document(
+            str(path)
+        )
     return read_text(text, str(path), tex=path.suffix.lower() in TEX_SUFFIXES)
 
 
@@ -173,25 +194,23 @@ def read_text(text: str, name: str = "text", *, tex: bool = False) -> Document:
 
 
 class _Source:
-    def __init__(self, text: str, tex: bool) -> None:
+    def __init__(self, text: str, tex: bool, place: Callable[[int], Place] | None = None) -> None:
         self.text, self.tex = text, tex
-        self.lines = _starts(re.compile(r"^", re.MULTILINE), text)
+        lines = _starts(LINE, text)
+        self.place = place or (lambda offset: _place(lines, offset))
         form = "latex" if tex else "markdown"
         text = closed(text)
         if BLOCKS.search(text):
             text = closed(passed_over(text, visible(text, form), SYNTAXES[form], "the document"))
         self.rows: tuple[Row, ...]
+        self.texts: tuple[tuple[int, int], ...]
         text = text if tex else MATHML.sub(_in_dollars, text)
         if tex:
             self.body = blanked(text, TEX_VERBATIM, TEX_LITERAL)
-            self.rows = tuple(tabular_rows(blanked(self.body, TEX_COMMENT)))
+            self.rows, self.texts = tuple(tabular_rows(blanked(self.body, TEX_COMMENT))), ()
         else:
-            self.body, self.rows = markdown_blocks(blanked(text, FRONT_MATTER))
+            self.body, self.rows, self.texts = markdown_blocks(blanked(text, FRONT_MATTER))
         self.path = sections(self.body)
-
-    def place(self, offset: int) -> Place:
-        line = bisect_right(self.lines, offset)
-        return Place(line, offset - self.lines[line - 1] + 1)
 
     def document(self, name: str) -> Document:
         """The parts of the text in their order, and its prose."""
@@ -205,8 +224,10 @@ class _Source:
         spans = [(one.start, one.end, one.display) for one in formulas]
         cells = [cell.offset for row in self.rows for cell in row.cells]
         words = prose(body, spans, sorted((*_starts(BREAK, body), *cells)))
-        parts: tuple[Written | Note, ...] = (*(self._note(said, at) for at, said in notes), *formulas, *self._cells())
-        return Document(name, tuple(sorted(parts, key=lambda part: part.place)), self.text, words)
+        typed = self._calculations(body, formulas)
+        noted = (self._note(said, at) for at, said in notes)
+        parts: tuple[Written | Note, ...] = (*noted, *formulas, *typed, *self._cells())
+        return Document(name, tuple(sorted(parts, key=lambda part: part.place)), self.text, words, self.place)
 
     def _formulas(self, body: str) -> Iterator[Written]:
         cells = {cell.offset for row in self.rows for cell in row.cells}
@@ -227,6 +248,27 @@ class _Source:
                 self.path(match.start()),
                 kind in (*DISPLAYS, "environment"),
             )
+
+    def _calculations(self, body: str, formulas: Iterable[Written]) -> Iterator[Written]:
+        """The calculations in prose, and in blocks of text."""
+        characters = list(body)
+        for formula in formulas:
+            characters[formula.start : formula.end] = "\0" * (formula.end - formula.start)
+        plain = "".join(characters)
+        plain = TEX_SPACE.sub(lambda match: " " * len(match.group()), plain) if self.tex else plain
+        stretches = [(start, end, False) for start, end in _between(PARAGRAPH, plain)]
+        for first, last in self.texts:
+            text = self.text[first:last]
+            stretches += [(first + start, first + end, True) for start, end in _between(LINE_BREAK, text)]
+            plain = plain[:first] + text + plain[last:]
+        for start, end, names in stretches:
+            stretch = plain[start:end]
+            if not TYPED.search(stretch):
+                continue
+            for found in calculations(stretch, names=names):
+                first, last = start + found.start, start + found.end
+                text, path = " ".join(plain[first:last].split()), self.path(first)
+                yield Written(text, "prose", self.place(first), first, first, last, path, False, whole=found.whole)
 
     def _cells(self) -> Iterator[Written]:
         """The cells of tables."""
@@ -251,17 +293,17 @@ class _Source:
         place, path = self.place(offset), self.path(offset)
         word, *names = (content or "").split() or [""]
         if word in NEXT_WORDS and not names:
-            return Note({}, {word: True}, place, path)
+            return Note({}, {word: True}, place, path, offset=offset)
         if word == "forget" and len(names) == 1:
-            return Note({}, {}, place, path, forget=names[0])
+            return Note({}, {}, place, path, forget=names[0], offset=offset)
         try:
             if content is None:
                 raise ReadingError("the comment is not closed", expected="-->")
             table = read_options(content, "the comment")
         except ReadingError as error:
-            return Note({}, {}, place, path, error=error)
+            return Note({}, {}, place, path, error=error, offset=offset)
         following = {key: table.pop(key) for key in NEXT_KEYS if key in table}
-        return Note(table, following, place, path)
+        return Note(table, following, place, path, offset=offset)
 
 
 def visible(text: str, form: str) -> str:
@@ -302,6 +344,21 @@ def _in_dollars(match: re.Match[str]) -> str:
     found = unescape(match["latex"]).join((marks, marks))
     rows = match.group().count("\n")
     return (found + " " * (len(match.group()) - rows - len(found)) + "\n" * rows)[: len(match.group())]
+
+
+def _between(separator: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    """Where the stretches of a text begin and end."""
+    start = 0
+    for match in separator.finditer(text):
+        yield start, match.start()
+        start = match.end()
+    yield start, len(text)
+
+
+def _place(lines: list[int], offset: int) -> Place:
+    """Where an offset stands, by the offsets at which lines begin."""
+    line = bisect_right(lines, offset)
+    return Place(line, offset - lines[line - 1] + 1)
 
 
 def _starts(pattern: re.Pattern[str], text: str) -> list[int]:

@@ -43,6 +43,8 @@ CODE = re.compile(r"^(?: {4}|\t)|```|~~~", re.MULTILINE)  # without it there is 
 
 # What stands around a cell, or a formula in it, and is no part of it.
 MARKS = re.compile(r"\$`?|`\$|`+|\A(?:\*\*|__)|(?:\*\*|__)\Z")
+# What the fence of a block says that is text, and no program.
+TEXT_BLOCKS = ("", "text", "txt", "plain", "plaintext", "none", "output", "console-output")
 ENVIRONMENTS = "|".join(WORDS["latex"]["environments"])
 # What opens, with the name of what is open; what closes it; and how many characters there may be between.
 VERBATIM = r"(?:verbatim|lstlisting|minted|comment)\*?"
@@ -113,11 +115,12 @@ def html_of(markdown: str) -> str:
     return str(MarkdownIt("commonmark").enable("table").render(markdown))
 
 
-def markdown_blocks(text: str) -> tuple[str, tuple[Row, ...]]:
-    r"""Markdown with its blocks of code blanked out, but for those of mathematics; and the rows of its tables.
+def markdown_blocks(text: str) -> tuple[str, tuple[Row, ...], tuple[tuple[int, int], ...]]:
+    r"""Markdown with its blocks of code blanked out, but for those of mathematics; the rows of its tables; and where the
+    lines of blocks stand that are text, and no code.
 
-    >>> markdown_blocks("A\n\n    x = 1\n\n> ```py\n> x\n> ```\n")
-    ('A\n\n         \n\n       \n   \n     \n', ())
+    >>> markdown_blocks("A\n\n    x = 1\n\n> ```py\n> x\n> ```\n```text\n1 + 1\n```\n")
+    ('A\n\n         \n\n       \n   \n     \n       \n     \n   \n', (), ((43, 49),))
     >>> markdown_blocks("| op | FLOPs |\n|--|--|\n| `dot` | $2N$ |\n")[1][0].cells
     (Cell(text='dot', offset=26, kind='code'), Cell(text='2N', offset=34, kind='math'))
     """
@@ -129,10 +132,14 @@ def markdown_blocks(text: str) -> tuple[str, tuple[Row, ...]]:
     heads: tuple[Cell, ...] | None = None
     cells: list[Cell] | None = None
     rows: list[Row] = []
+    texts: list[tuple[int, int]] = []
     starts = (0, *accumulate(len(line) + 1 for line in lines))
     for token in parser.parse(text):
         if token.type in ("code_block", "fence") and token.map is not None and token.info.strip() != "math":
             first, behind = token.map
+            info = token.info.strip().split() or ("",)
+            if token.type == "fence" and info[0].casefold().strip("{}.") in TEXT_BLOCKS:
+                texts.append((starts[first + 1], starts[min(behind, len(lines)) - 1]))
             if token.type == "code_block" and _held(lines, first):
                 lines[first:behind] = _inner(lines[first:behind])
             else:
@@ -152,7 +159,7 @@ def markdown_blocks(text: str) -> tuple[str, tuple[Row, ...]]:
             else:
                 rows.append(Row(heads, tuple(cells)))
             cells = None
-    return "\n".join(lines), tuple(rows)
+    return "\n".join(lines), tuple(rows), tuple(texts)
 
 
 def _held(lines: list[str], first: int) -> bool:

@@ -118,7 +118,7 @@ def _skips(chain: Chain, passage: Passage) -> list[Skip | None]:
 def _plain(passage: Passage) -> Reading:
     """A claim as it stands; firm, unless it is an equation that is to be solved."""
     solved = passage.around.solved and _is_equation(passage.claim, passage.context)
-    return Reading(passage.claim, passage.context, firm=not solved)
+    return Reading(passage.claim, passage.context, firm=not solved and passage.claim.whole)
 
 
 def _as_it_stands(passage: Passage) -> Iterator[Reading]:

@@ -15,6 +15,7 @@ from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, names
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.attempts import other_statement, read_formula, unread
+from symroof.reading.calculations import calculations, read_calculation
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
 from symroof.reading.cues import measured
 from symroof.reading.documents import RELATED, Document, Note, Written, read_document
@@ -120,14 +121,15 @@ class _Chapter:
         except SymroofError as error:
             self.force, self.said, self.before = self.force.afresh(), Discourse(), None
             line, column = note.place
-            comment = self.document.text.split("\n")[line - 1][column - 1 :].strip()
+            comment = self.document.text[note.offset :].split("\n")[0].strip()
             yield Judgement(comment, "unreadable", line=line, column=column, error=str(error))
             return
-        lines = self.document.text.split("\n")[note.place.line - 1 :]
+        lines = self.document.text[note.offset :].splitlines(keepends=True)
         for stated in self.force.exercise.claims:
             found = judge_stated(stated, self.force.context, self.force.exercise.title)
             inside = next((i for i, line in enumerate(lines) if stated.text in line), 0)
-            yield replace(found, line=note.place.line + inside, column=1)
+            line, _ = self.document.place(note.offset + sum(map(len, lines[:inside])))
+            yield replace(found, line=line, column=1)
 
     def _written(self, written: Written) -> Iterator[Judgement]:
         """A formula: its claims are judged; of what is not a claim, or not decided, it is noted why."""
@@ -152,8 +154,7 @@ class _Chapter:
         for judgement in judged:
             start = judgement.statement.start if judgement.statement else 0
             if "\n" in written.text[:start]:  # a later row of a display stands on its own line
-                before = self.document.text[: written.offset + start]
-                line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+                line, column = self.document.place(written.offset + start)
             expect, title = following.get("expect"), self.force.exercise.title
             sentence = None if written.row else self.document.prose.quotation(written.start, written.end)
             yield replace(judgement, line=line, column=column, expect=expect, problem=title, sentence=sentence)
@@ -308,6 +309,9 @@ def claims_in(written: Written, force: InForce, said: Discourse) -> tuple[tuple[
     if written.kind == "math":
         claims, which = read_formula(written.text, [force.dialect(context.scope) for context in in_turn])
         return claims, in_turn[which]
+    if written.kind == "prose":
+        context = in_turn[-1]
+        return (replace(read_calculation(written.text, _lenient(context)), whole=written.whole),), context
     failed: SymroofError | None = None
     for context in in_turn:
         try:
@@ -325,10 +329,21 @@ def _of_code(text: str, context: Context) -> tuple[Claim, ...]:
         claim = read_claim(text, context.scope)
     except SymroofError:
         if context.scope.open:
-            return ()
+            return tuple(_typed(text, context))
         raise
     spoken = {name for link in claim.links for name in names(link)}
     if not context.scope.open or spoken <= set(context.scope.names) - set(QUANTITIES):
         return (claim,)
     runs = tuple(Chain((link.left, link.right), (link.relation,)) for link in claim.links if not names(link))
     return (replace(claim, propositions=(runs,), connectives=()),) if runs else ()
+
+
+def _typed(text: str, context: Context) -> Iterator[Claim]:
+    """The calculations in code."""
+    for found in calculations(text, names=True):
+        part = text[found.start : found.end]
+        yield replace(read_calculation(part, _lenient(context)), whole=found.whole)
+
+
+def _lenient(context: Context) -> Scope:
+    return replace(context.scope, letters=frozenset(), lenient=True)

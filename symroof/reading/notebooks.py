@@ -14,6 +14,8 @@ from symroof.reading.markers import NEXT_CELL
 TOKEN = re.compile(
     r'\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<open>[\[{])|(?P<close>[\]}])|(?P<mark>[,:])|(?P<word>[^\s,:\[\]{}"]+))'
 )
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+CHARACTER = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|\\u[0-9a-fA-F]{4}|\\.|[^\\]")
 # What stands between two cells when their texts are read as one.
 BETWEEN = f"\n\n{NEXT_CELL}\n\n"
 
@@ -46,6 +48,22 @@ def cells(notebook: str) -> tuple[Cell, ...]:
 def text_of(notebook: str) -> str:
     """The texts of the Markdown cells as one."""
     return BETWEEN.join(cell.text for cell in cells(notebook))
+
+
+def offsets_of(notebook: str) -> list[int]:
+    """Where each character of :func:`text_of` stands in the notebook; what stands between two cells, where the second begins.
+
+    >>> notebook = '{"cells": [{"cell_type": "markdown", "source": ["a\\\\n", "b"]}]}'
+    >>> [notebook[offset] for offset in offsets_of(notebook)]
+    ['a', '\\\\', 'b']
+    """
+    found: list[int] = []
+    for index, cell in enumerate(cells(notebook)):
+        found += [cell.start] * len(BETWEEN) if index else []
+        for line in STRING.finditer(notebook, cell.start, cell.end):
+            characters = list(CHARACTER.finditer(notebook, line.start() + 1, line.end() - 1))
+            found += [one.start() for one in characters for _ in json.loads(f'"{one.group()}"')]
+    return found
 
 
 def with_texts(notebook: str, texts: Sequence[str]) -> str:
