@@ -152,6 +152,26 @@ WORK = tuple(
     for noun, others in (("FLOPs", ("FLOP", "FLOPS")), ("OPs", ("OP", "OPS")))
     for prefix, power in (("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18))
 )
+# Power and energy; single letters are names.
+ENERGY = (
+    *(Unit(f"{prefix}W", "J/s", Fraction(10**power)) for prefix, power in (("k", 3), ("M", 6), ("G", 9))),
+    *(
+        Unit(f"{prefix}Wh", "J", Fraction(3600 * 10**power))
+        for prefix, power in (("", 0), ("k", 3), ("M", 6), ("G", 9))
+    ),
+    *(
+        Unit(f"{prefix}J", "J", Fraction(10) ** power)
+        for prefix, power in (("p", -12), ("n", -9), ("u", -6), ("m", -3), ("k", 3), ("M", 6), ("G", 9))
+    ),
+    Unit("watts", "J/s", Fraction(1), ("watt",)),
+    Unit("joules", "J", Fraction(1), ("joule",)),
+)
+RATES = tuple(
+    Unit(name, "1/s", Fraction(10**power))
+    for noun in ("Hz", "T/s")
+    for prefix, power in (("", 0), ("k", 3), ("M", 6), ("G", 9))
+    if (name := prefix + noun) != "T/s"
+)
 # What is counted has no unit.
 COUNTS = tuple(
     Unit(f"{noun}s", "1", Fraction(1), (noun,))
@@ -172,7 +192,7 @@ COUNTS = tuple(
 )
 UNITS: Mapping[str, Unit] = {
     name: unit
-    for unit in (*TIMES, *DURATIONS, *STORAGE, *BIT_RATES, *WORK, *COUNTS)
+    for unit in (*TIMES, *DURATIONS, *STORAGE, *BIT_RATES, *WORK, *ENERGY, *RATES, *COUNTS)
     for name in (unit.name, *unit.aliases)
 }
 

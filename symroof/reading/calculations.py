@@ -26,6 +26,10 @@ ABOUT = frozenset(CALCULATIONS["about"])
 ENDING = frozenset(CALCULATIONS["ending"])
 JOINING = frozenset(CALCULATIONS["joining"])
 CALCULATING = frozenset(CALCULATIONS["calculating"])
+UNITS: dict[str, str] = CALCULATIONS["units"]
+PARTICLES = frozenset(CALCULATIONS["particles"])
+# Powers of ten in words of Chinese and Korean, longest first, as the beginning of a word.
+SCALED = re.compile("|".join(sorted((word for word in POWERS if not word.isascii()), key=len, reverse=True)))
 UNCLEAR = frozenset(CALCULATIONS["unclear"])
 SIGNS = {
     **SYNONYMS,
@@ -126,7 +130,7 @@ def calculations(text: str, *, names: bool = False, known: frozenset[str] = froz
 
 def parts_of(text: str, known: frozenset[str] = frozenset(), names: bool = True) -> Iterator[Part]:
     """The parts of a text, each number with what stands behind it."""
-    tokens = [_Raw(str(m.lastgroup), m.group(), m.start(), m.end()) for m in TOKEN.finditer(text)]
+    tokens = list(_raw(text))
     at, spaced = 0, False
     while at < len(tokens):
         token = tokens[at]
@@ -146,6 +150,32 @@ class _Raw(Frozen):
     text: str
     start: int
     end: int
+
+
+def _raw(text: str) -> Iterator[_Raw]:
+    """The tokens of a text; of a word behind a number that begins with a power of ten, that is one of its own: 亿字节."""
+    numbered = False
+    for match in TOKEN.finditer(text):
+        kind, word, (start, end) = str(match.lastgroup), match.group(), match.span()
+        if kind == "word" and numbered and not word.isascii():
+            power = SCALED.match(word)
+            first = power.end() if power and word[power.end() :] not in PARTICLES - {"당"} else len(word)
+            unit = next(
+                (n for n in range(len(word) - first, 0, -1) if _is_unit(word[first : first + n], word[first + n :])), 0
+            )
+            if not power:
+                first = next((n for n in range(len(word), 0, -1) if _is_unit(word[:n], word[n:])), len(word))
+                unit = 0
+            cuts = sorted({0, first, first + unit, len(word)})
+            yield from (_Raw(kind, word[a:b], start + a, start + b) for a, b in pairwise(cuts))
+        else:
+            yield _Raw(kind, word, start, end)
+        numbered = kind == "number" or (kind == "space" and numbered and "\n" not in word)
+
+
+def _is_unit(word: str, rest: str) -> bool:
+    """Whether a word of Chinese or Korean is a unit, with nothing behind it but what hangs on words."""
+    return unit_named(word) is not None and (not rest or rest in PARTICLES)
 
 
 def _attached(tokens: Sequence[_Raw], at: int) -> bool:
@@ -220,7 +250,10 @@ def _unit(tokens: Sequence[_Raw], at: int) -> tuple[str, int] | None:
         return unit, at + 3
     if texts[1:2] == [" "] and texts[2:4] == ["per", " "] and (unit := unit_named(f"{word}/{texts[4]}")) is not None:
         return unit, at + 5
-    named = unit_named(word)
+    named = UNITS.get(word) or unit_named(word)
+    if word == "B" and at and tokens[at - 1].kind == "space":
+        behind, _ = _behind(tokens, at + 1)
+        named = "bytes" if behind is not None and behind.kind in ("operator", "relation") else None
     return None if named is None else (named, at + 1)
 
 
@@ -350,6 +383,13 @@ def _chains(run: list[Part]) -> Iterator[list[Part]]:
     for place, side in enumerate(sides):
         side = [part for part in side if part.kind != "about"]
         first, last = not place, place == len(sides) - 1
+        breaks = [i for i, (a, b) in enumerate(pairwise(side), 1) if _apart(a, b)]
+        if len(breaks) == 1 and not first and not last:  # one chain ends, and the next one begins
+            ending, beginning = _complete(side[: breaks[0]], False, False), _complete(side[breaks[0] :], False, False)
+            if chain and ending is not None:
+                yield [*chain, relations[place - 1], *ending]
+            chain = beginning or []
+            continue
         kept = _complete(side, first, last)
         if kept is None:
             if sum(part.kind == "relation" for part in chain):
@@ -373,8 +413,6 @@ def _complete(side: list[Part], first: bool, last: bool) -> list[Part] | None:
     breaks = [i for i, (a, b) in enumerate(pairwise(side), 1) if _apart(a, b)]
     start = breaks[-1] if breaks and first else 0
     end = breaks[0] if breaks and last else len(side)
-    if first and last and breaks:
-        return None
     kept = side[start:end]
     if any(start < i < end for i in breaks) or not kept:
         return None
@@ -439,7 +477,7 @@ def _alone(chain: list[Part], parts: Sequence[Part], text: str) -> bool:
     """Whether nothing around a chain can be a part of it."""
     first = next(i for i, part in enumerate(parts) if part is chain[0])
     before, behind = text[: chain[0].start], text[chain[-1].end :]
-    if re.search(r"[\w.,$€£#@&\\^]\Z|\d\s\Z", before) or re.match(r"[,.]\d|[\w^\\$]|\s*[-+*/×·^]\s*[\w(]", behind):
+    if re.search(r"[\w.,$€£#@&\\^]\Z|\d[ \t]\Z", before) or re.match(r"[,.]\d|[\w^\\$]|\s*[-+*/×·^]\s*[\w(]", behind):
         return False
     words = [part.text.casefold() for part in parts[max(0, first - 2) : first]]
     if words and words[-1] in CALCULATING:

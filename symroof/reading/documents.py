@@ -65,6 +65,12 @@ MATHML = re.compile(
     r"""<math\b(?P<kind>[^<>]{0,500}?)\balttext="(?P<latex>[^"<>]{0,20000})"[^<>]{0,500}>.{0,200000}?</math>""",
     re.DOTALL,
 )
+# Mathematics in the tags of a site's generator: {{< katex >}}, {% katex %}.
+SHORTCODE = re.compile(
+    r"(?P<opening>\{\{[<%]\s*|\{%-?\s*)(?P<name>katex|math|mathjax|latex|tex|equation|eq)\b(?P<how>[^%{}<>]{0,200}?)\s*-?[>%]\}\}?"
+    r"(?P<inside>.{1,4096}?)\{(?:\{[<%]\s*/\s*|%-?\s*end)(?P=name)\s*-?[>%]\}\}?",
+    re.DOTALL,
+)
 HTML_TAG = re.compile(rf"</?(?:{TAGS})\b[^<>]{{0,1000}}>|\]\([^()\s]{{0,500}}\)", re.IGNORECASE)
 # A span goes on across the end of a line, but not into the next paragraph or a comment that begins a line.
 CODE_SPAN = re.compile(r"(?<![`\\])(`++)((?:[^`\n]|\n(?![ \t>]*(?:\n|<!--))){1,2000}?)\1(?!`)")
@@ -98,12 +104,14 @@ LINE_BREAK = re.compile(r"\n")
 TYPED = re.compile(r"[=≈≃≅~<>≤≥]+[^\n]{0,40}?\d|\d[^\n]{0,40}?[=≈≃≅~<>≤≥]")
 TEX_SPACE = re.compile(r"~|\\[,;:! ]|\\(?=%)")
 QUOTED = re.compile(r"(?<=\n)[ \t]*>[ \t]?")
-DISPLAYS = ("fence", "square", "display")
+DISPLAYS = ("fence", "square", "display", "shown")
 
 # The group that matches tells the kind, and holds what stands inside; nothing but displays goes on from one block to the next.
 FORMULA = re.compile(
     rf"""
     \$`(?P<github> (?:[^`\n]|{LINE_END}){{1,2000}}? )`\$
+  | \ue000(?P<short> .{{1,4096}}? )\ue001
+  | \ue002(?P<shown> .{{1,4096}}? )\ue001
   | ```math[^\n]*\n(?P<fence> .{{0,4096}}? )```
   | (?<![`\\])(?P<ticks>`++)(?P<code> (?:[^`\n]|{LINE_END}){{1,2000}}? )(?P=ticks)(?!`)
   | \\begin\{{(?P<name>(?:{ENVIRONMENTS})\*?)\}}(?P<environment> .{{0,8192}}? )\\end\{{(?P=name)\}}
@@ -204,7 +212,7 @@ class _Source:
             text = closed(passed_over(text, visible(text, form), SYNTAXES[form], "the document"))
         self.rows: tuple[Row, ...]
         self.texts: tuple[tuple[int, int], ...]
-        text = text if tex else MATHML.sub(_in_dollars, text)
+        text = text if tex else MATHML.sub(_in_dollars, SHORTCODE.sub(_between_marks, text))
         if tex:
             self.body = blanked(text, TEX_VERBATIM, TEX_LITERAL)
             self.rows, self.texts = tuple(tabular_rows(blanked(self.body, TEX_COMMENT))), ()
@@ -237,7 +245,7 @@ class _Source:
             continued = match.start(kind) in cells and RELATING.match(inside)  # "≈ B" is the cell's own
             if continued or (kind == "code" and self.tex):
                 continue
-            if kind in DISPLAYS:
+            if kind in (*DISPLAYS, "short"):
                 offset = match.start(kind) + len(inside) - len(_unquoted(inside).lstrip())
             yield Written(
                 _unquoted(match.group() if kind == "environment" else inside).strip(),
@@ -359,6 +367,14 @@ def _place(lines: list[int], offset: int) -> Place:
     """Where an offset stands, by the offsets at which lines begin."""
     line = bisect_right(lines, offset)
     return Place(line, offset - lines[line - 1] + 1)
+
+
+def _between_marks(match: re.Match[str]) -> str:
+    """A formula between marks of its own where the tags around it stood; its length stays what it is."""
+    before, inside = match.start("inside") - match.start(), match["inside"]
+    shown = "display" in match["how"] or "block" in match["how"] or inside.startswith("\n")
+    opening = " " * (before - 1) + ("\ue002" if shown else "\ue000")
+    return (opening + inside + "\ue001").ljust(len(match.group()))
 
 
 def _starts(pattern: re.Pattern[str], text: str) -> list[int]:

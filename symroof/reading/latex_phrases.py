@@ -9,6 +9,7 @@ from functools import cached_property
 
 from symroof.errors import ReadingError
 from symroof.formula import KEYWORDS, Frozen
+from symroof.reading.calculations import POWERS, SCALED
 from symroof.reading.macros import EQUALS, LETTERS_ALONE, Macro, arguments_at, index_at, tensor_at
 from symroof.reading.numbers import COUNT_SCALES, COUNTED, unit_named, unit_words
 from symroof.reading.scanner import CLOSINGS, OPENINGS, Brackets, Token
@@ -153,6 +154,16 @@ class Phrases:
             return behind
         if self._is_amount(words):
             return self.add("word", self._known(words), start, end)
+        if (
+            self._follows_number()
+            and (power := SCALED.match(words)) is not None
+            and "e" not in self.found[-1].text.lower()
+        ):
+            last = self.found[-1]
+            self.found[-1] = last._replace(text=f"{last.text}e{POWERS[power.group()]}", end=start)
+            words = words[power.end() :].strip()
+            if not words:
+                return end
         if self._may_be_unit() and (units := unit_words(words)):
             for unit in units:
                 self.add("unit", unit, start, end)

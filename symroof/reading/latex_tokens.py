@@ -46,6 +46,7 @@ AROUND = frozenset(WORDS["latex"]["around"])
 # What a chain may end with and does not go on from: twice as fast is 2\times, and an arrow leads to the next line.
 DANGLING = ("*", "->", "=>")
 ENVIRONMENTS = "|".join((*WORDS["latex"]["environments"], *WORDS["latex"]["inner"]))
+ACCENTS = "bar|hat|tilde|overline|widehat|widetilde|vec|dot|ddot|mathbb"
 IGNORED = "|".join(WORDS["latex"]["ignored"])
 
 POWER = rf"\s*(?:\\times|\\cdot|×|·)\s*10\s*(?:\^\s*\{{\s*[+-]?\d+\s*\}}|\^\s*\d(?!\d)|[{SUPERSCRIPTS}]+)"
@@ -57,10 +58,12 @@ TOKEN = re.compile(
                | \\(?:{TEXTS})(?=\s*\{{[\d.,\s]*\d\s*\}}) | \\(?:{IGNORED})\*?\s*\{{[^{{}}]*\}} )
   | (?P<row>     \\\\(?:\s*\[[^\]]*\])? | \\newline\b | ,\s*(?:\\q?quad\b|&)                )
   | (?P<number>  (?:{THOUSANDS} | [1-9]\d{{0,2}}(?:(?:\{{,\}}|\\,)\d{{3}})+(?:\.\d*)? | \d+(?:\.\d*)? | \.\d+)
-                 (?:[eE][+-]?\d+)? (?: {POWER} )?                                            )
+                 (?:[eE][+-]?\d+ | \\(?:text|mathrm|textrm)\{{[eE]\}}\s*\{{?[+-]?\d+\}}? )? (?: {POWER} )?                                            )
   | (?P<raised>  [{SUPERSCRIPTS}]+                                                           )
   | (?P<growth>  (?: \\mathcal\s*(?:\{{\s*O\s*\}}|O) | \\(?:Theta|Omega|omega) | (?<![A-Za-z])[Oo] )\s*(?:\\left|\\big|\\!)?\s*\( )
   | \\(?:{TEXTS})\s*\{{(?P<words> [^{{}}$\\]*(?:\\[_ %&,$][^{{}}$\\]*)* )\}}
+  | \\(?P<accent> {ACCENTS})\s*(?:\{{\s*(?P<under>[A-Za-z])\s*\}}|(?P<below>[A-Za-z])(?![A-Za-z]))
+  | \\\#\s*(?P<count> \\(?:{TEXTS})\s*\{{[^{{}}$\\]*\}} | [A-Za-z]+ )
   | (?P<word>    [A-Za-z{GREEK}]+[{SUBSCRIPTS}]*                                             )
   | (?P<cases>   \\(?:begin|end)\{{[dr]?cases\}}                                             )
   | (?P<command> \\[A-Za-z]+ | \\.                                                           )
@@ -69,6 +72,7 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 PLAIN_INDEX = re.compile(r"_[A-Za-z]{2,}")  # T_math, as people type it
+UPRIGHT_E = re.compile(r"\\(?:text|mathrm|textrm)\{[eE]\}\s*\{?([+-]?\d+)\}?")
 POWER_OF_TEN = re.compile(rf"{POWER}\Z")
 COMMAND, WORD = re.compile(r"\\[A-Za-z]+"), re.compile(r"[A-Za-z]")
 LOG_BASE = re.compile(r"\s*_\s*(?:\{\s*2\s*\}|2)")
@@ -144,6 +148,7 @@ class _Scanner(Phrases):
         (start, end), before = match.span(), self.found[-1].text if self.found else ""
         power = POWER_OF_TEN.search(match.group())
         digits = self.source[start : start + power.start() if power else end].replace("{,}", "").replace("\\,", "")
+        digits = UPRIGHT_E.sub(r"e\1", digits)
         if "," in digits:
             if self.brackets.separate(before, self.source[end : end + 1]):
                 digits = digits.partition(",")[0]
@@ -162,6 +167,27 @@ class _Scanner(Phrases):
     def _raised(self, match: re.Match[str]) -> int:
         self.found += raised(match.group(), *match.span())
         return match.end()
+
+    def _accent(self, match: re.Match[str]) -> int:
+        """A letter with a mark over it is a name of its own."""
+        letter, (start, end) = match["under"] or match["below"], match.span()
+        if match["accent"] == "mathbb":
+            raise self.error("a set has no value", start, end)
+        index = index_at(self.source, end)
+        suffix = f"_{index.name}" if index is not None and index.is_name else ""
+        name = f"{letter}_{match['accent']}{suffix}"
+        return self._applied(name, start, index.end if index is not None and suffix else end, "")
+
+    def _under(self, match: re.Match[str]) -> int:
+        return self._accent(match)
+
+    def _below(self, match: re.Match[str]) -> int:
+        return self._accent(match)
+
+    def _count(self, match: re.Match[str]) -> int:
+        """The number of something: #ops."""
+        words = re.sub(r"\\[A-Za-z]+|[{}]", " ", match["count"])
+        return self.add("word", opaque("#" + " ".join(words.split())), *match.span())
 
     def _is_product(self, word: str) -> bool:
         """Whether letters are factors: of a word of the grammar, for these stand in \\text; or where one is an alias."""

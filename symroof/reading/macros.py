@@ -53,7 +53,7 @@ SUFFIX = re.compile(r"_*[A-Za-z0-9][A-Za-z0-9_]*")
 # Sizes and words in brackets behind a name that no product has: the name is that of a function.
 ARGUMENTS = re.compile(
     rf"""(?:\\,|\\!|~)?(?:\\left)?\(
-         (?P<inside> \s*(?:\d*[A-Za-z](?:_(?:\w|\{{\w*\}}))?(?:/\d+)?|\d+|\\(?:{TEXTS})\s*\{{[^{{}}\\$]*\}})\s*(?:,\s*[A-Za-z]\s*)* )
+         (?P<inside> \s*(?:\d*[A-Za-z](?:_(?:\w|\{{\w*\}}))?(?:/\d+)?|\d+|\\infty|\\(?:{TEXTS})\s*\{{[^{{}}\\$]*\}})\s*(?:,\s*[A-Za-z]\s*)* )
          (?:\\right)?\)""",
     re.VERBOSE,
 )

@@ -7,6 +7,7 @@ In a document ``k`` and ``M`` directly behind a number are thousands and million
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from symroof.errors import ReadingError, suggestion
@@ -23,6 +24,8 @@ SMALLEST = Fraction(1, 10**100)
 UNIT_WORDS = meanings(WORDS["units"])
 SCALES = {letter: Fraction(10) ** power for letter, power in WORDS["scales"].items()}
 COUNT_SCALES = SCALES | {letter: Fraction(10) ** power for letter, power in WORDS["scales_of_counts"].items()}
+# Networks are sold by the bit.
+BITS = re.compile(r"([kMG])b(?:it)?(?:/s|ps)")
 COUNTED = frozenset(WORDS["counted"])
 
 
@@ -77,20 +80,25 @@ def measured(unit: str) -> tuple[Fraction, str]:
     >>> measured("TB/s"), measured("Gbps"), measured("FLOPs/bytes")
     ((Fraction(1000000000000, 1), 'bytes/s'), (Fraction(125000000, 1), 'bytes/s'), (Fraction(1, 1), 'FLOPs/bytes'))
     """
+    if unit in UNITS:
+        return UNITS[unit].scale, UNITS[unit].base
     above, _, below = unit.partition("/")
-    if not below:
-        return UNITS[above].scale, UNITS[above].base
     return UNITS[above].scale / UNITS[below].scale, f"{UNITS[above].base}/{UNITS[below].base}"
 
 
 def unit_named(words: str) -> str | None:
     """The unit that words name, in its shortest spelling; None where they name none.
 
-    >>> unit_named("TFLOP/s"), unit_named("FLOPS/byte"), unit_named("bytes/second"), unit_named("rows")
-    ('TFLOPs/s', 'FLOPs/bytes', 'bytes/s', None)
+    >>> unit_named("TFLOP/s"), unit_named("FLOPS/B"), unit_named("bytes/second"), unit_named("Gbit/s"), unit_named("rows")
+    ('TFLOPs/s', 'FLOPs/bytes', 'bytes/s', 'Gbps', None)
     """
     words = UNIT_WORDS.get(words, words)
+    if words in UNITS:
+        return UNITS[words].name
     above, slash, below = words.partition("/")
+    below = "bytes" if below.strip() == "B" else below
+    if (bits := BITS.fullmatch(words)) is not None:
+        return f"{bits[1]}bps"
     parts = [UNIT_WORDS.get(part.strip(), part.strip()) for part in ((above, below) if slash else (above,))]
     return "/".join(UNITS[part].name for part in parts) if all(part in UNITS for part in parts) else None
 
