@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 
-from symroof.formula import Frozen
+from symroof.errors import ReadingError
+from symroof.formula import Formula, Frozen
 from symroof.reading.claims import RELATIONS, Claim, ClaimReader
 from symroof.reading.cues import CUES
 from symroof.reading.numbers import COUNT_SCALES, unit_named
@@ -97,9 +99,23 @@ def read_calculation(text: str, scope: Scope) -> Claim:
     >>> from symroof.rendering.formulas.plain import PlainPrinter
     >>> claim = read_calculation("Total = 2 (K and V) x 32 layers * 2 bytes = 128 bytes", Scope(open=True))
     >>> [PlainPrinter().print(side) for side in claim.chains[0].sides]
-    ['Total', '2*32*2 bytes', '128 bytes']
+    ['"Total"', '2*32 layers*2 bytes', '128 bytes']
     """
     return _CalculationReader(text, scope).claim()
+
+
+def read_amount(text: str) -> Formula | None:
+    """The number that a text is, with its unit and what it counts; None where it is none.
+
+    >>> [amount and amount.digits for amount in map(read_amount, ("8.03B", "4,096 tokens", "32 x 2", "n/a"))]
+    ['8.03B', '4096 tokens', None, None]
+    """
+    parts = list(parts_of(text))
+    if [part.kind for part in parts] != ["number"]:
+        return None
+    with suppress(ReadingError):
+        return _CalculationReader(text, Scope(letters=frozenset())).alone()
+    return None
 
 
 class _CalculationReader(ClaimReader):
@@ -117,7 +133,7 @@ def calculations(text: str, *, names: bool = False, known: frozenset[str] = froz
 
     >>> text = "So we need 8.03e9 * 2 = 16.06 GB, half of 4 + 4 = 8, and p < 0.05."
     >>> [(text[c.start : c.end], c.whole) for c in calculations(text)]
-    [('8.03e9 * 2 = 16.06 GB', True), ('4 + 4 = 8', False)]
+    [('8.03e9 * 2 = 16.06 GB', True), ('4 + 4 = 8', False), ('p < 0.05', False)]
     """
     marked = LINE_MARKS.sub(lambda match: "\0" * len(match.group()), text)
     parts = list(parts_of(marked, known, names))
@@ -270,9 +286,11 @@ def _nouns(tokens: Sequence[_Raw], at: int, end: int, measured: bool) -> tuple[i
         if word is None or word.kind != "word" or word.text in ENDING or word.text.casefold() in POWERS:
             break
         if word.text in ("x", "X"):
-            nothing = _behind(tokens, place + gap + 1)[0]
-            if nothing is not None and nothing.kind in ("number", "word", "bracket"):
+            behind, _ = _behind(tokens, place + gap + 1)
+            if behind is not None and (behind.kind in ("number", "bracket") or (gap and behind.kind == "word")):
                 break
+            if not gap:  # 5.2x for free
+                return place + 1, word.end, known
         elif not (word.text.islower() and len(word.text) > 1) and word.text[0].isascii():
             known = False
         place, last, count = place + gap + 1, word.end, count + 1
@@ -313,7 +331,8 @@ def _other(tokens: Sequence[_Raw], at: int, spaced: bool, known: frozenset[str],
             return Part("name", text, start, end, spaced, (Token("word", text, start, end, spaced),))
         looks = "_" in text or (len(text) == 1 and text.isascii() and text not in "aAI")
         if names or looks:
-            return Part("name", text, start, end, spaced, (Token("word", opaque(text), start, end, spaced),))
+            name = text if len(text) == 1 or (text[1] == "_" and "_" not in text[2:]) else opaque(text)
+            return Part("name", text, start, end, spaced, (Token("word", name, start, end, spaced),))
         return Part("other", text, start, end, spaced)
     if kind == "relation":
         if sign == "~" and not spaced and at and tokens[at - 1].kind in ("space", "relation") and _touches(tokens, at):

@@ -58,7 +58,7 @@ TOKEN = re.compile(
                | \\(?:{TEXTS})(?=\s*\{{[\d.,\s]*\d\s*\}}) | \\(?:{IGNORED})\*?\s*\{{[^{{}}]*\}} )
   | (?P<row>     \\\\(?:\s*\[[^\]]*\])? | \\newline\b | ,\s*(?:\\q?quad\b|&)                )
   | (?P<number>  (?:{THOUSANDS} | [1-9]\d{{0,2}}(?:(?:\{{,\}}|\\,)\d{{3}})+(?:\.\d*)? | \d+(?:\.\d*)? | \.\d+)
-                 (?:[eE][+-]?\d+ | \\(?:text|mathrm|textrm)\{{[eE]\}}\s*\{{?[+-]?\d+\}}? )? (?: {POWER} )?                                            )
+                 (?:[eE][+-]?\d+ | \\(?:text|mathrm|textrm)\{{[eE]\}}\s*(?:[+-]?\d+|\{{[+-]?\d+\}}) )? (?: {POWER} )?                                            )
   | (?P<raised>  [{SUPERSCRIPTS}]+                                                           )
   | (?P<growth>  (?: \\mathcal\s*(?:\{{\s*O\s*\}}|O) | \\(?:Theta|Omega|omega) | (?<![A-Za-z])[Oo] )\s*(?:\\left|\\big|\\!)?\s*\( )
   | \\(?:{TEXTS})\s*\{{(?P<words> [^{{}}$\\]*(?:\\[_ %&,$][^{{}}$\\]*)* )\}}

@@ -6,7 +6,7 @@ meant, which are tried in turn. What the formula defines or puts in is noted in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -17,6 +17,8 @@ from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_la
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
+from symroof.verification.premises import OPEN as OPEN_LINKS
+from symroof.verification.premises import by_premises, constraint, under_premises
 from symroof.verification.readings import Passage, Reading, free_names
 from symroof.verification.selection import Skip, skipped
 from symroof.verification.steps import TENDING, condition_of, depends, has_poles, in_regimes, of_the_unknown, steps
@@ -26,13 +28,14 @@ from symroof.verification.surroundings import Definition, Discourse
 @dataclass(frozen=True, slots=True)
 class Assertion:
     """The readings of a claim, why it is left out where none of them decides, and what has been said with it; and which
-    of its links are left out of the readings."""
+    of its links are left out of the readings; ``further`` are those of them that what the text states makes claims of."""
 
     readings: tuple[Reading, ...]
     otherwise: Omission
     said: Discourse
     condition: Compare | None = None
     left_out: tuple[tuple[Compare, Omission], ...] = ()
+    further: tuple[tuple[Compare, Reading], ...] = ()
 
 
 def asserted(passage: Passage) -> Assertion:
@@ -57,8 +60,17 @@ def asserted(passage: Passage) -> Assertion:
     if after.sizes is not said.sizes:
         otherwise = Omission("size")
     pairs = (pair for chain, skips in links for pair in zip(chain.links, skips, strict=True))
-    left_out = tuple((link, skip.reason) for link, skip in pairs if skip is not None) if kept else ()
-    return Assertion(readings, otherwise, after, condition_of(claim), left_out)
+    skipped_ = [(link, skip.reason) for link, skip in pairs if skip is not None]
+    further = tuple(_stated_elsewhere(skipped_, replace(passage, said=said))) if not claim.connectives else ()
+    left_out = tuple(skipped_) if kept else ()
+    return Assertion(readings, otherwise, after, condition_of(claim), left_out, further)
+
+
+def _stated_elsewhere(links: Iterable[tuple[Compare, Omission]], passage: Passage) -> Iterator[tuple[Compare, Reading]]:
+    """The links that are claims once what the text states before is put in."""
+    for link, reason in links:
+        if reason.kind in OPEN_LINKS and (reading := by_premises(link, passage)) is not None:
+            yield link, reading
 
 
 def meant(passage: Passage) -> tuple[Reading, ...]:
@@ -133,6 +145,7 @@ def _as_it_stands(passage: Passage) -> Iterator[Reading]:
         yield replace(plain, context=assumed, remarks=tuple(d.in_use for d in related))
     yield from _with_sizes(plain, passage)
     yield from in_regimes(plain, passage.around)
+    yield from under_premises(plain, passage)
 
 
 def _as_conditions(passage: Passage) -> Iterator[Reading]:
@@ -271,8 +284,12 @@ def noted(chain: Chain, skips: Sequence[Skip | None], passage: Passage) -> Disco
     said, equal = passage.said, set(chain.relations) == {"="}
     sizes = {one.name: value for one in letters if isinstance(one, Name) and _is_size(one.name, passage.place)}
     if equal and is_numeric(value) and len(sizes) == len(letters):  # B = 16, or D = F = 4096
-        return said.at(sizes)
+        return said.at(sizes, passage.around.written.place.line)
     for link, skip in zip(chain.links, skips, strict=True):
+        if skip is not None and skip.reason.kind in ("equation", "other_letters"):
+            if len(chain.relations) == 1 and (told := constraint(link, replace(passage, said=said))) is not None:
+                said = said.stating(Definition(*told, passage.around.written.place.line, said.path))
+            continue
         if skip is None or not isinstance(link.left, Name) or link.relation != "=":
             continue
         if skip.reason.kind in ("words", "unreadable"):  # what it stands for is not known any more

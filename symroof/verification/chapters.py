@@ -27,7 +27,7 @@ from symroof.reading.markup import spelling
 from symroof.reading.operations import typed_operation
 from symroof.reading.problems import GIVE_WAY, WORD
 from symroof.reading.scope import Scope
-from symroof.verification.assertions import asserted
+from symroof.verification.assertions import Assertion, asserted
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.cells import cell_claim, speaks
 from symroof.verification.comments import InForce
@@ -35,9 +35,10 @@ from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
 from symroof.verification.judgement import Coverage, FileReport, Judgement, Omission, Skipped
+from symroof.verification.premises import of_row
 from symroof.verification.readings import Passage, carrying, settled
 from symroof.verification.steps import condition_of
-from symroof.verification.surroundings import Discourse, Surroundings, read_latex_regime
+from symroof.verification.surroundings import Definition, Discourse, Surroundings, read_latex_regime
 
 Outcome = Judgement | Omission
 Before = tuple[Written, Compare] | None
@@ -133,6 +134,11 @@ class _Chapter:
 
     def _written(self, written: Written) -> Iterator[Judgement]:
         """A formula: its claims are judged; of what is not a claim, or not decided, it is noted why."""
+        if written.row is not None and written.offset == written.row.cells[0].offset:
+            own = contexts(self.force, self.said)[-1]
+            dialect, (line, _) = self.force.dialect(own.scope), written.place
+            for name, value in of_row(written.row, dialect):
+                self.said = self.said.stating(Definition(name, value, line, written.path))
         if written.row is not None and not speaks(written, self.force):
             return
         self.force = self.force.below(written.path)
@@ -203,14 +209,29 @@ class _Chapter:
                     others = [asserted(replace(passage, claim=more[i])).readings for more in meant]
                 outcome = settled(carrying((*reversed(others), found.readings)), found.otherwise)
                 self.said, condition = found.said, found.condition
+                more, outcome, left_out = self._further(found, outcome)
+                yield from more
                 if isinstance(outcome, Judgement):
                     line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
-                    self.left_out += [Skipped(line, column, text, why, link) for link, why in found.left_out]
+                    self.left_out += [Skipped(line, column, text, why, link) for link, why in left_out]
             around = replace(around, before=None)
             self.before = (written, condition) if condition is not None else None
             if isinstance(outcome, Judgement) and outcome.claim:  # a step is shown with what it goes on from
                 outcome = replace(outcome, claim=claim.text)
             yield outcome
+
+    def _further(
+        self, found: Assertion, outcome: Outcome
+    ) -> tuple[list[Judgement], Outcome, tuple[tuple[Compare, Omission], ...]]:
+        """The judgements on links that are claims by what the text states, but for the last one where nothing else is judged;
+        and the links that are left."""
+        judged: dict[Compare, Judgement] = {}
+        for link, reading in found.further:
+            if isinstance(one := settled((reading,), found.otherwise), Judgement):
+                judged[link] = one
+        left = tuple(pair for pair in found.left_out if pair[0] not in judged)
+        told = list(judged.values())
+        return (told, outcome, left) if isinstance(outcome, Judgement) or not told else (told[:-1], told[-1], left)
 
     def _adjoining(self, written: Written) -> Written | None:
         """The formula directly before, in the same sentence, with no word between the two."""

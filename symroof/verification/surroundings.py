@@ -305,13 +305,15 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Discourse:
-    """``definitions`` by name, the last one of each; ``sizes`` are those of the paragraph, ``past`` those before it."""
+    """``definitions`` by name, the last one of each; ``sizes`` are those of the paragraph, ``past`` those before it.
+    ``stated`` is everything that names have stood for, in the order of the text."""
 
     path: Headings = ()
     place: tuple[int, ...] = ()
     definitions: Mapping[str, Definition] = field(default_factory=dict)
     sizes: Mapping[str, Formula] = field(default_factory=dict)
     past: Mapping[str, Formula] = field(default_factory=dict)
+    stated: Mapping[str, tuple[Definition, ...]] = field(default_factory=dict)
 
     def entering(self, written: Written, place: tuple[int, ...]) -> Discourse:
         """At a formula: the sizes of another paragraph are gone.
@@ -335,15 +337,32 @@ class Discourse:
 
     def defining(self, definition: Definition) -> Discourse:
         """With another definition; the one before of that name is forgotten."""
-        return replace(
-            self, definitions={**self.forgetting([definition.name]).definitions, definition.name: definition}
-        )
+        others = {name: d for name, d in self.definitions.items() if name != definition.name}
+        return replace(self.stating(definition), definitions={**others, definition.name: definition})
+
+    def stating(self, definition: Definition) -> Discourse:
+        """With what is said of a name remembered, whether it is in force or not."""
+        before = self.stated.get(definition.name, ())
+        return replace(self, stated={**self.stated, definition.name: (*before, definition)})
+
+    def last(self, name: str) -> Definition | None:
+        """What was said last of a name."""
+        return self.stated[name][-1] if self.stated.get(name) else None
+
+    def sole(self, name: str) -> bool:
+        """Whether nothing else has been said of it."""
+        return len({d.formula for d in self.stated.get(name, ())}) == 1
 
     def forgetting(self, forgotten: Iterable[str]) -> Discourse:
         """Without the definitions of some names."""
         gone = frozenset(forgotten)
-        return replace(self, definitions={name: d for name, d in self.definitions.items() if name not in gone})
+        kept = {name: d for name, d in self.definitions.items() if name not in gone}
+        stated = {name: d for name, d in self.stated.items() if name not in gone}
+        return replace(self, definitions=kept, stated=stated)
 
-    def at(self, sizes: Mapping[str, Formula]) -> Discourse:
+    def at(self, sizes: Mapping[str, Formula], line: int) -> Discourse:
         """With sizes put in."""
-        return replace(self, sizes={**self.sizes, **sizes})
+        said = replace(self, sizes={**self.sizes, **sizes})
+        for name, size in sizes.items():
+            said = said.stating(Definition(name, size, line, self.path))
+        return said

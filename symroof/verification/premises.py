@@ -1,0 +1,224 @@
+"""What a document has stated before, used by what follows: values of names, formulas for them, and constraints.
+
+An equation between names says nothing by itself; it is a claim once everything in it has a value that the text states:
+``2N = 140 GB`` where a table says that N is 70 billion. What is right is accepted, with the lines that say so. It is wrong
+only where no name has ever had another meaning in the document, and nothing supposes or solves the equation, and no
+unit that nobody wrote would make up for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from symroof.errors import SymroofError
+from symroof.formula import Compare, Formula, Gap, Name, names
+from symroof.model.quantities import QUANTITIES
+from symroof.reading.calculations import read_amount
+from symroof.reading.claims import Chain
+from symroof.reading.latex import read_latex_expression
+from symroof.reading.latex_phrases import Dialect
+from symroof.reading.markup import Cell, Row
+from symroof.reading.scope import opaque
+from symroof.verification.context import Context, Question
+from symroof.verification.enclosures import enclosed, is_numeric
+from symroof.verification.literals import is_printed, last_place, literals
+from symroof.verification.readings import Passage, Reading
+from symroof.verification.surroundings import Definition, Discourse
+
+# Why links are not judged by themselves, and are once their names have values.
+OPEN = ("equation", "other_letters", "letters_added", "letters_alone", "at_sizes", "definition", "words", "no_meaning")
+# By how much a side may differ where it is in another unit.
+UNITS = tuple(
+    Fraction(base) ** power
+    for base, powers in (
+        (1000, (1, 2, 3, 4, 5)),
+        (1024, (1, 2, 3, 4)),
+        (8, (1,)),
+        (60, (1, 2)),
+        (100, (1,)),
+        (24 * 3600, (1,)),
+    )
+    for power in powers
+)
+# A name that is a cell, that stands in brackets at its end, or that ends it.
+NAME = r"\\?[A-Za-z](?:[\w\\]|\{[^{}]*\})*"
+NAMED = re.compile(rf"(?P<whole>{NAME})|.*(?:\(\s*(?P<bracketed>{NAME})\s*\)|\s(?P<last>{NAME}))", re.DOTALL)
+# Smaller whole numbers are no rounded ones.
+WHOLE = 1000
+CLOSE = Fraction(1, 50)
+
+
+@dataclass(frozen=True, slots=True)
+class Premises:
+    """A context with what is stated put in: ``used`` are the statements; they are ``sole`` where no name in them has ever
+    stood for anything else."""
+
+    context: Context
+    used: tuple[Definition, ...]
+    sole: bool
+
+    def question(self, link: Compare) -> Question:
+        return self.context.question(link)
+
+
+def premises(wanted: Iterable[str], context: Context, said: Discourse, *, values: bool = True) -> Premises | None:
+    """What is stated of some names, and of those that it speaks of in turn; None where it is nothing. Without ``values``
+    the formulas alone.
+
+    >>> from symroof.formula import number
+    >>> from symroof.reading.exercises import Exercise
+    >>> from symroof.verification.definitions import context_of
+    >>> said = Discourse().stating(Definition("N", number(7), 1, ())).stating(Definition("M", Name("N"), 2, ()))
+    >>> [d.line for d in premises(["M"], context_of(Exercise()), said).used]
+    [2, 1]
+    """
+    used: dict[str, Definition] = {}
+
+    def use(name: str, above: tuple[str, ...]) -> None:
+        told = said.last(name)
+        if told is None or name in used or name in context.definitions or (not values and is_numeric(told.formula)):
+            return
+        inner = [one for one in dict.fromkeys(names(told.formula)) if one not in context.definitions]
+        if name in inner or set(inner) & set(above):
+            return
+        used[name] = told
+        for one in inner:
+            use(one, (*above, name))
+
+    for name in wanted:
+        use(name, ())
+    if not used:
+        return None
+    sizes = {name: d for name, d in used.items() if name in context.least_one}
+    others = {name: d.formula for name, d in used.items() if name not in context.least_one}
+    try:
+        put = context.defining(others) if others else context
+        put = put.at([(name, d.formula) for name, d in sizes.items() if is_numeric(d.formula)])
+        put = put.assuming(d.equation for d in sizes.values() if not is_numeric(d.formula))
+    except SymroofError:
+        return None
+    return Premises(put, tuple(used.values()), all(map(said.sole, used)))
+
+
+def by_premises(link: Compare, passage: Passage) -> Reading | None:
+    """A link as a claim about numbers, where everything in it has a value that the text states."""
+    if link.relation not in ("=", "~") or isinstance(link.left, Gap) or isinstance(link.right, Gap):
+        return None
+    place, said = passage.place, passage.said
+    question = place.question(link)
+    free = dict.fromkeys((*names(question.left), *names(question.right)))
+    if not free or set(free) & set(QUANTITIES):
+        return None
+    if isinstance(link.left, Name) and is_numeric(link.right):
+        told = said.last(link.left.name)
+        if told is None or is_numeric(told.formula):
+            return None  # it states a value
+    found = premises(free, place, said)
+    if found is None:
+        return None
+    put = found.question(link)
+    if not (is_numeric(put.left) and is_numeric(put.right)):
+        return None
+    around = passage.around
+    firm = found.sole and is_printed(link.right) and passage.claim.whole and not isinstance(link.left, Name)
+    firm = firm and not (around.solved or around.supposed or around.sought or _by_a_unit(put))
+    claim = replace(
+        passage.claim, propositions=((Chain((link.left, link.right), (link.relation,)),),), connectives=(), at=()
+    )
+    context = found.context
+    if link.relation == "=" and not is_printed(
+        link.right
+    ):  # rounded numbers are put in, and the link is as exact as these
+        claim = replace(claim, propositions=((Chain((link.left, link.right), ("~",)),),))
+        context = replace(context, tolerance=min(context.tolerance, _slack(link)))
+    return Reading(claim, context, firm, remarks=tuple(d.in_use for d in found.used))
+
+
+def _slack(link: Compare) -> Fraction:
+    """By how much a side may be off for the numbers that are printed in it."""
+    rounded = (n for n in literals(link.right) if n.value and (n.value.denominator != 1 or abs(n.value) > WHOLE))
+    return sum((last_place(n)[1] / abs(n.value) for n in rounded), Fraction(1, 10**9))
+
+
+def under_premises(plain: Reading, passage: Passage) -> Iterator[Reading]:
+    """A claim under what the text states of its names: under its formulas and constraints, and with its values as well."""
+    if plain.claim.connectives or plain.claim.at:
+        return
+    seen = None
+    for values in (False, True):
+        found = premises(passage.free - set(QUANTITIES), passage.context, passage.said, values=values)
+        if found is not None and (seen is None or found.used != seen):
+            seen = found.used
+            yield replace(plain, context=found.context, firm=False, remarks=tuple(d.in_use for d in found.used))
+
+
+def constraint(link: Compare, passage: Passage) -> tuple[str, Formula] | None:
+    """A name, and what an equation between names says that it is: that of which it is linear, and that nothing defines.
+
+    Of F_s + F_p = 1 it is F_p = 1 - F_s, of N H = D it is D.
+    """
+    from symroof.algebra.rational import cancelled
+    from symroof.derivation.solving import PLAIN
+    from symroof.symbols import expression, symbol
+
+    if link.relation != "=" or isinstance(link.left, Name) or passage.around.solved:
+        return None
+    with suppress(SymroofError):
+        known = passage.context.definitions
+        if isinstance(link.right, Name) and link.right.name not in known and link.right.name not in names(link.left):
+            return link.right.name, passage.place.put(link.left)
+        left, right = (expression(passage.place.put(side)) for side in (link.left, link.right))
+        if not (left - right).is_rational_function():
+            return None
+        for name in reversed(dict.fromkeys(names(link.left))):
+            x = symbol(name)
+            slope, rest = cancelled((left - right).diff(x)), cancelled((left - right).subs(x, 0))
+            if name not in known and not slope.has(x) and slope != 0 and not slope.is_Add:
+                return name, PLAIN.write(cancelled(-rest / slope))
+    return None
+
+
+def of_row(row: Row, dialect: Dialect) -> Iterator[tuple[str, Formula]]:
+    """The values that a row of a table states: of the names in its cells, where one number stands beside them; else of
+    those at the heads of its columns.
+
+    >>> from symroof.reading.markup import markdown_blocks
+    >>> from symroof.reading.scope import Scope
+    >>> text = "| | | value |\\n|--|--|--|\\n| hidden size | $d$ | 4096 |\\n| layers (L) | `n_layers` | 32 |\\n"
+    >>> [(name, value.digits) for row in markdown_blocks(text)[1] for name, value in of_row(row, Dialect(Scope(open=True)))]
+    [('d', '4096'), ('L', '32'), ('"n_layers"', '32')]
+    """
+    amounts = [read_amount(cell.text) for cell in row.cells]
+    found = [amount for amount in amounts if amount is not None]
+    if len(found) == 1:
+        yield from ((name, found[0]) for cell in row.cells if (name := _name_in(cell, dialect)) is not None)
+    elif len(found) == len(row.cells) or len(found) == len(row.cells) - 1 > 1:
+        pairs = zip(row.heads, amounts, strict=True)
+        yield from ((name, a) for head, a in pairs if a is not None and (name := _name_in(head, dialect)) is not None)
+
+
+def _name_in(cell: Cell, dialect: Dialect) -> str | None:
+    """The name that a cell is, or that stands in it in mathematics or in brackets."""
+    match = NAMED.fullmatch(cell.text)
+    if match is None:
+        return None
+    written = match["whole"] or match["bracketed"] or (match["last"] if cell.kind == "math" else None)
+    if written is None or (match["whole"] and len(written) > 1 and not re.search(r"[_\\]", written)):
+        return None
+    with suppress(SymroofError):
+        formula = read_latex_expression(written, dialect)
+        if isinstance(formula, Name):
+            return formula.name
+    return opaque(written.replace("\\_", "_"))
+
+
+def _by_a_unit(question: Question) -> bool:
+    """Whether the sides differ by the factor of a unit or a prefix, which nobody may have written."""
+    with suppress(SymroofError, ZeroDivisionError):
+        ratio = enclosed(question.left).middle / enclosed(question.right).middle
+        return any(abs(abs(ratio) * by - 1) < CLOSE for unit in UNITS for by in (unit, 1 / unit))
+    return True
