@@ -373,7 +373,7 @@ def _between_marks(match: re.Match[str]) -> str:
     """A formula between marks of its own where the tags around it stood; its length stays what it is."""
     before, inside = match.start("inside") - match.start(), match["inside"]
     shown = "display" in match["how"] or "block" in match["how"] or inside.startswith("\n")
-    opening = " " * (before - 1) + ("\ue002" if shown else "\ue000")
+    opening = ("\ue002" if shown else "\ue000") + " " * (before - 1)
     return (opening + inside + "\ue001").ljust(len(match.group()))
 
 

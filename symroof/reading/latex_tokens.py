@@ -61,6 +61,7 @@ TOKEN = re.compile(
                  (?:[eE][+-]?\d+ | \\(?:text|mathrm|textrm)\{{[eE]\}}\s*(?:[+-]?\d+|\{{[+-]?\d+\}}) )? (?: {POWER} )?                                            )
   | (?P<raised>  [{SUPERSCRIPTS}]+                                                           )
   | (?P<growth>  (?: \\mathcal\s*(?:\{{\s*O\s*\}}|O) | \\(?:Theta|Omega|omega) | (?<![A-Za-z])[Oo] )\s*(?:\\left|\\big|\\!)?\s*\( )
+  | \\(?:{TEXTS})\s*\{{\s*\\mu\s*(?P<micro>[sJW])\s*\}}
   | \\(?:{TEXTS})\s*\{{(?P<words> [^{{}}$\\]*(?:\\[_ %&,$][^{{}}$\\]*)* )\}}
   | \\(?P<accent> {ACCENTS})\s*(?:\{{\s*(?P<under>[A-Za-z])\s*\}}|(?P<below>[A-Za-z])(?![A-Za-z]))
   | \\\#\s*(?P<count> \\(?:{TEXTS})\s*\{{[^{{}}$\\]*\}} | [A-Za-z]+ )
@@ -188,6 +189,9 @@ class _Scanner(Phrases):
         """The number of something: #ops."""
         words = re.sub(r"\\[A-Za-z]+|[{}]", " ", match["count"])
         return self.add("word", opaque("#" + " ".join(words.split())), *match.span())
+
+    def _micro(self, match: re.Match[str]) -> int:
+        return self.add("unit", f"u{match['micro']}", *match.span())
 
     def _is_product(self, word: str) -> bool:
         """Whether letters are factors: of a word of the grammar, for these stand in \\text; or where one is an alias."""

@@ -52,6 +52,8 @@ def asserted(passage: Passage) -> Assertion:
     found = [skip for _, skips in links for skip in skips if skip is not None]
     otherwise = found[0].reason if found else Omission("no_claim")
     kept = () if claim.alternative else tuple(run for chain, skips in links for run in _runs(chain, skips))
+    chained = any(len(chain.relations) > 1 and set(chain.relations) <= {"=", "~"} for chain, _ in links)
+    passage = replace(passage, chained=chained)
     readings = meant(replace(passage, role="conditions")) if claim.connectives or claim.alternative else ()
     if kept:
         readings += meant(replace(passage, claim=replace(claim, propositions=(kept,), connectives=())))
@@ -129,7 +131,7 @@ def _skips(chain: Chain, passage: Passage) -> list[Skip | None]:
 
 def _plain(passage: Passage) -> Reading:
     """A claim as it stands; firm, unless it is an equation that is to be solved."""
-    solved = passage.around.solved and _is_equation(passage.claim, passage.context)
+    solved = passage.around.solved and not passage.chained and _is_equation(passage.claim, passage.context)
     return Reading(passage.claim, passage.context, firm=not solved and passage.claim.whole)
 
 

@@ -356,7 +356,7 @@ def _of_code(text: str, context: Context) -> tuple[Claim, ...]:
     if not context.scope.open or spoken <= set(context.scope.names) - set(QUANTITIES):
         return (claim,)
     runs = tuple(Chain((link.left, link.right), (link.relation,)) for link in claim.links if not names(link))
-    return (replace(claim, propositions=(runs,), connectives=()),) if runs else ()
+    return (replace(claim, propositions=(runs,), connectives=()),) if runs else tuple(_typed(text, context))
 
 
 def _typed(text: str, context: Context) -> Iterator[Claim]:

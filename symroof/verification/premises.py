@@ -9,13 +9,13 @@ unit that nobody wrote would make up for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Formula, Gap, Name, names
+from symroof.formula import Compare, Formula, Gap, Group, Name, mapped, names
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.calculations import read_amount
 from symroof.reading.claims import Chain
@@ -49,6 +49,7 @@ NAME = r"\\?[A-Za-z](?:[\w\\]|\{[^{}]*\})*"
 NAMED = re.compile(rf"(?P<whole>{NAME})|.*(?:\(\s*(?P<bracketed>{NAME})\s*\)|\s(?P<last>{NAME}))", re.DOTALL)
 # Smaller whole numbers are no rounded ones.
 WHOLE = 1000
+APPLIED = re.compile(r'"([^"()]+)\(([^"()]+)\)"')
 CLOSE = Fraction(1, 50)
 
 
@@ -65,7 +66,9 @@ class Premises:
         return self.context.question(link)
 
 
-def premises(wanted: Iterable[str], context: Context, said: Discourse, *, values: bool = True) -> Premises | None:
+def premises(
+    wanted: Iterable[str], context: Context, said: Discourse, functions: Mapping[str, str] = {}, *, values: bool = True
+) -> Premises | None:
     """What is stated of some names, and of those that it speaks of in turn; None where it is nothing. Without ``values``
     the formulas alone.
 
@@ -79,7 +82,7 @@ def premises(wanted: Iterable[str], context: Context, said: Discourse, *, values
     used: dict[str, Definition] = {}
 
     def use(name: str, above: tuple[str, ...]) -> None:
-        told = said.last(name)
+        told = said.last(name) or _applied(name, said, functions)
         if told is None or name in used or name in context.definitions or (not values and is_numeric(told.formula)):
             return
         inner = [one for one in dict.fromkeys(names(told.formula)) if one not in context.definitions]
@@ -104,6 +107,17 @@ def premises(wanted: Iterable[str], context: Context, said: Discourse, *, values
     return Premises(put, tuple(used.values()), all(map(said.sole, used)))
 
 
+def _applied(name: str, said: Discourse, functions: Mapping[str, str]) -> Definition | None:
+    """What a function is for a number, t(64), where t(b) is a formula."""
+    match = APPLIED.fullmatch(name)
+    told = said.last(match[1]) if match and match[1] in functions and "," not in functions[match[1]] else None
+    if match is None or told is None or not names(told.formula):
+        return None
+    at = read_amount(match[2])
+    put = lambda node: Group(at) if node == Name(functions[match[1]]) and at is not None else node  # noqa: E731
+    return None if at is None else replace(told, name=name, formula=mapped(told.formula, put))
+
+
 def by_premises(link: Compare, passage: Passage) -> Reading | None:
     """A link as a claim about numbers, where everything in it has a value that the text states."""
     if link.relation not in ("=", "~") or isinstance(link.left, Gap) or isinstance(link.right, Gap):
@@ -117,15 +131,16 @@ def by_premises(link: Compare, passage: Passage) -> Reading | None:
         told = said.last(link.left.name)
         if told is None or is_numeric(told.formula):
             return None  # it states a value
-    found = premises(free, place, said)
+    found = premises(free, place, said, passage.around.dialect.functions)
     if found is None:
         return None
     put = found.question(link)
     if not (is_numeric(put.left) and is_numeric(put.right)):
         return None
     around = passage.around
-    firm = found.sole and is_printed(link.right) and passage.claim.whole and not isinstance(link.left, Name)
-    firm = firm and not (around.solved or around.supposed or around.sought or _by_a_unit(put))
+    firm = found.sole and is_numeric(link.right) and passage.claim.whole and not isinstance(link.left, Name)
+    solved = (around.solved or around.supposed or around.sought) and not passage.chained
+    firm = firm and not solved and not _by_a_unit(put)
     claim = replace(
         passage.claim, propositions=((Chain((link.left, link.right), (link.relation,)),),), connectives=(), at=()
     )
@@ -150,7 +165,13 @@ def under_premises(plain: Reading, passage: Passage) -> Iterator[Reading]:
         return
     seen = None
     for values in (False, True):
-        found = premises(passage.free - set(QUANTITIES), passage.context, passage.said, values=values)
+        found = premises(
+            passage.free - set(QUANTITIES),
+            passage.context,
+            passage.said,
+            passage.around.dialect.functions,
+            values=values,
+        )
         if found is not None and (seen is None or found.used != seen):
             seen = found.used
             yield replace(plain, context=found.context, firm=False, remarks=tuple(d.in_use for d in found.used))
@@ -165,19 +186,26 @@ def constraint(link: Compare, passage: Passage) -> tuple[str, Formula] | None:
     from symroof.derivation.solving import PLAIN
     from symroof.symbols import expression, symbol
 
-    if link.relation != "=" or isinstance(link.left, Name) or passage.around.solved:
+    if link.relation != "=" or isinstance(link.left, Name) or passage.around.solved or not names(link.right):
         return None
     with suppress(SymroofError):
         known = passage.context.definitions
         if isinstance(link.right, Name) and link.right.name not in known and link.right.name not in names(link.left):
-            return link.right.name, passage.place.put(link.left)
+            told = passage.said.last(link.right.name)
+            return None if told is not None else (link.right.name, passage.place.put(link.left))
         left, right = (expression(passage.place.put(side)) for side in (link.left, link.right))
         if not (left - right).is_rational_function():
             return None
         for name in reversed(dict.fromkeys(names(link.left))):
             x = symbol(name)
             slope, rest = cancelled((left - right).diff(x)), cancelled((left - right).subs(x, 0))
-            if name not in known and not slope.has(x) and slope != 0 and not slope.is_Add:
+            if (
+                name not in known
+                and passage.said.last(name) is None
+                and not slope.has(x)
+                and slope != 0
+                and not slope.is_Add
+            ):
                 return name, PLAIN.write(cancelled(-rest / slope))
     return None
 
@@ -196,14 +224,32 @@ def of_row(row: Row, dialect: Dialect) -> Iterator[tuple[str, Formula]]:
     found = [amount for amount in amounts if amount is not None]
     if len(found) == 1:
         yield from ((name, found[0]) for cell in row.cells if (name := _name_in(cell, dialect)) is not None)
+    elif not found:
+        yield from _pairs(row, dialect)
     elif len(found) == len(row.cells) or len(found) == len(row.cells) - 1 > 1:
         pairs = zip(row.heads, amounts, strict=True)
         yield from ((name, a) for head, a in pairs if a is not None and (name := _name_in(head, dialect)) is not None)
 
 
+def _pairs(row: Row, dialect: Dialect) -> list[tuple[str, Formula]]:
+    """Several names in one cell, and as many numbers in another: n_h, n_kv | 32, 4."""
+    split = [re.split(r"\s*[,/;]\s*", cell.text) for cell in row.cells]
+    amounts = [[read_amount(part) for part in parts] for parts in split if len(parts) > 1]
+    named = [
+        [_name_in(replace(cell, text=part.strip()), dialect) for part in parts]
+        for cell, parts in zip(row.cells, split, strict=True)
+        if len(parts) > 1
+    ]
+    numbers = [each for each in amounts if None not in each]
+    letters = [each for each in named if None not in each]
+    if len(numbers) == 1 and len(letters) == 1 and len(numbers[0]) == len(letters[0]):
+        return [(n, a) for n, a in zip(letters[0], numbers[0], strict=True) if n is not None and a is not None]
+    return []
+
+
 def _name_in(cell: Cell, dialect: Dialect) -> str | None:
     """The name that a cell is, or that stands in it in mathematics or in brackets."""
-    match = NAMED.fullmatch(cell.text)
+    match = NAMED.fullmatch(cell.text.partition("=")[0].strip())
     if match is None:
         return None
     written = match["whole"] or match["bracketed"] or (match["last"] if cell.kind == "math" else None)

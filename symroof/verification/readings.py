@@ -21,13 +21,14 @@ from symroof.verification.surroundings import Discourse, Surroundings
 @dataclass(frozen=True)
 class Passage:
     """A claim where it stands: in a context in which its names are read, behind what has been ``said``, with what is
-    ``around`` it, and in the ``role`` that it has there."""
+    ``around`` it, and in the ``role`` that it has there. What is ``chained`` was a chain of several equals signs: a calculation."""
 
     claim: Claim
     context: Context
     said: Discourse
     around: Surroundings
     role: str = "claim"
+    chained: bool = False
 
     @cached_property
     def place(self) -> Context:

@@ -26,12 +26,13 @@ from symroof.formula import (
     Quotient,
     Sum,
     children,
+    mapped,
     nodes,
 )
 from symroof.model.quantities import Exponents, exponents, spelled
 from symroof.model.units import Unlike, unit_of_formula
 from symroof.proof.exact import ORDER
-from symroof.reading.numbers import exact
+from symroof.reading.numbers import COUNT_SCALES, exact
 from symroof.verification.context import Context
 from symroof.verification.judgement import Remark
 
@@ -92,10 +93,27 @@ def carried(link: Compare) -> Iterator[tuple[Formula, str]]:
     match link.right:
         case Number(value=value, digits=str(digits), unit=str()) if " " in digits and value:
             amount, _, unit = digits.partition(" ")
+            yield from ((left, unit) for left in _without_conversion(link.left, unit))
             size = value / exact(amount)
             scaled = Product((Number(size), link.left)) if _converts(link.left, size) else _scaled(link.left, size)
             if scaled is not None:
                 yield scaled, unit
+        case Number(value=value, digits=str(digits), unit=None) if digits[-1:] in COUNT_SCALES and value:
+            scaled = _scaled(link.left, COUNT_SCALES[digits[-1]])  # 8.11 + 0.41 = 8.52B
+            if scaled is not None:
+                yield scaled, digits[-1]
+
+
+def _without_conversion(formula: Formula, unit: str) -> Iterator[Formula]:
+    """A side in binary units without the factor by which they are larger than decimal ones: 47.5 GiB * 1.0737 = 51 GB."""
+    if not isinstance(formula, Product) or "iB" in unit or unit[-1:] != "B":
+        return
+    if not any(isinstance(n, Number) and (n.digits or "").endswith("iB") for n in nodes(formula)):
+        return
+    for part in formula.factors:
+        value = part.value if isinstance(part, Number) and part.unit is None else Fraction(0)
+        if any(abs(value / Fraction(1024, 1000) ** power - 1) < Fraction(1, 2000) for power in (1, 2, 3, 4)):
+            yield Product(tuple(other for other in formula.factors if other is not part))
 
 
 def _converts(formula: Formula, size: Fraction) -> bool:
@@ -134,9 +152,16 @@ def in_unknown_units(link: Compare, context: Context) -> Iterator[Formula]:
     if not bare or not all(map(_is_plain, bare)) or not any(map(_written, sides)):
         return
     with suppress(Unlike):
-        left, right = (_unit(side, context, True) for side in sides)
+        left, right = (_unit(mapped(side, _counted), context, True) for side in sides)
         if not left or left != right:
             yield from (Product((Number(shift), Group(link.left))) for shift in SHIFTS)
+
+
+def _counted(node: Formula) -> Formula:
+    """A whole number as a count, which has no unit: 131 kB * 8192."""
+    return (
+        Number(Fraction(1)) if isinstance(node, Number) and node.unit is None and node.value.denominator == 1 else node
+    )
 
 
 def _written(formula: Formula) -> bool:
