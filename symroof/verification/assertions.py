@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from symroof.formula import Call, Compare, Formula, Gap, Name, Quotient, names, nodes
+from symroof.formula import Call, Compare, Formula, Gap, Name, Number, Quotient, names, nodes
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
@@ -52,7 +52,9 @@ def asserted(passage: Passage) -> Assertion:
     found = [skip for _, skips in links for skip in skips if skip is not None]
     otherwise = found[0].reason if found else Omission("no_claim")
     kept = () if claim.alternative else tuple(run for chain, skips in links for run in _runs(chain, skips))
-    chained = any(len(chain.relations) > 1 and set(chain.relations) <= {"=", "~"} for chain, _ in links)
+    chained = any(
+        len(chain.relations) > 1 and set(chain.relations) <= {"=", "~"} and not _is_zero(chain) for chain, _ in links
+    )
     passage = replace(passage, chained=chained)
     readings = meant(replace(passage, role="conditions")) if claim.connectives or claim.alternative else ()
     if kept:
@@ -102,6 +104,12 @@ def _of_whole_numbers(passage: Passage) -> Context:
         passage.claim.connectives and context.setting is None and len(letters) == 1 and not letters & set(QUANTITIES)
     )
     return replace(context, least_one=context.least_one | letters) if alone else context
+
+
+def _is_zero(chain: Chain) -> bool:
+    """Whether something is set to 0."""
+    last = chain.sides[-1]
+    return isinstance(last, Number) and last.value == 0
 
 
 def _is_gap(proposition: Proposition) -> bool:

@@ -67,10 +67,10 @@ class Premises:
 
 
 def premises(
-    wanted: Iterable[str], context: Context, said: Discourse, functions: Mapping[str, str] = {}, *, values: bool = True
+    wanted: Iterable[str], context: Context, said: Discourse, functions: Mapping[str, str] = {}, *, here: bool = False
 ) -> Premises | None:
-    """What is stated of some names, and of those that it speaks of in turn; None where it is nothing. Without ``values``
-    the formulas alone.
+    """What is stated of some names, and of those that it speaks of in turn; None where it is nothing. Of what holds
+    ``here`` alone: formulas that have not ended, and no values.
 
     >>> from symroof.formula import number
     >>> from symroof.reading.exercises import Exercise
@@ -83,7 +83,9 @@ def premises(
 
     def use(name: str, above: tuple[str, ...]) -> None:
         told = said.last(name) or _applied(name, said, functions)
-        if told is None or name in used or name in context.definitions or (not values and is_numeric(told.formula)):
+        if told is None or name in used or name in context.definitions:
+            return
+        if here and (is_numeric(told.formula) or not told.holds(said.path, said.place)):
             return
         inner = [one for one in dict.fromkeys(names(told.formula)) if one not in context.definitions]
         if name in inner or set(inner) & set(above):
@@ -160,20 +162,18 @@ def _slack(link: Compare) -> Fraction:
 
 
 def under_premises(plain: Reading, passage: Passage) -> Iterator[Reading]:
-    """A claim under what the text states of its names: under its formulas and constraints, and with its values as well."""
+    """A claim under what the text states of its names: under the formulas and constraints that hold here; and where everything
+    has a value, in numbers."""
     if plain.claim.connectives or plain.claim.at:
         return
-    seen = None
-    for values in (False, True):
-        found = premises(
-            passage.free - set(QUANTITIES),
-            passage.context,
-            passage.said,
-            passage.around.dialect.functions,
-            values=values,
-        )
-        if found is not None and (seen is None or found.used != seen):
-            seen = found.used
+    free, functions = passage.free - set(QUANTITIES), passage.around.dialect.functions
+    stated = premises(free, passage.context, passage.said, functions, here=True)
+    valued = premises(free, passage.context, passage.said, functions)
+    numeric = valued is not None and all(
+        is_numeric(valued.context.put(side)) for link in plain.claim.links for side in (link.left, link.right)
+    )
+    for found in (stated, valued if numeric else None):
+        if found is not None:
             yield replace(plain, context=found.context, firm=False, remarks=tuple(d.in_use for d in found.used))
 
 
