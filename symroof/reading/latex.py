@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from symroof.errors import ReadingError
 from symroof.formula import (
+    KEYWORDS,
     Both,
     Call,
     Cases,
@@ -142,6 +143,10 @@ class LatexReader(ClaimReader):
             rest = token._replace(text=token.text[1:], start=token.start + 1, spaced=False)
             self._replace(*([rest] if rest.text else []))
             return number(int(token.text[0]))
+        if token.kind == "word" and token.text.isalpha() and token.text not in KEYWORDS:  # as TeX takes it: \frac np
+            rest = token._replace(text=token.text[1:], start=token.start + 1, spaced=False)
+            self._replace(token._replace(text=token.text[0], end=token.start + 1), *([rest] if rest.text else []))
+            return self._names(self.next())
         raise self.error(expected="'{'")
 
     def _braced_under(self) -> Formula:

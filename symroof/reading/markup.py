@@ -86,7 +86,7 @@ ASIDE = re.compile(
     rf"(?:(?<![A-Za-z])[Oo]|\\mathcal\s*(?:\{{\s*O\s*\}}|O))\s*(?:\\left)?\(|\\(?:{TEXTS}|begin|end|label|tag)\s*\{{[^{{}}]*\}}|\\[A-Za-z]+|[A-Za-z]?_\s*(?:\{{[^{{}}]*\}}|\w)|\d[\d.]*(?:[eE][+-]?\d+)?\s*(?:[A-Za-z]\b)?"
 )
 LETTERS = re.compile(rf"[A-Za-z{GREEK}]\w*")
-FUNCTION = re.compile(r"[\s&]*([A-Za-z]|\\[A-Za-z]+)")
+FUNCTION = re.compile(r"(?:[\s&]|\\begin\{\w+\*?\}|\\label\{[^{}]*\})*([A-Za-z]|\\[A-Za-z]+)")
 
 
 class Cell(Frozen):

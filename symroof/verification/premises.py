@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Formula, Gap, Group, Name, mapped, names
+from symroof.formula import Compare, Formula, Gap, Group, Name, Negative, Number, Product, Sum, mapped, names, nodes
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.calculations import read_amount
 from symroof.reading.claims import Chain
@@ -100,6 +100,8 @@ def premises(
         return None
     sizes = {name: d for name, d in used.items() if name in context.least_one}
     others = {name: d.formula for name, d in used.items() if name not in context.least_one}
+    if _is_circular({**context.definitions, **{name: d.formula for name, d in used.items()}}, used):
+        return None
     try:
         put = context.defining(others) if others else context
         put = put.at([(name, d.formula) for name, d in sizes.items() if is_numeric(d.formula)])
@@ -107,6 +109,25 @@ def premises(
     except SymroofError:
         return None
     return Premises(put, tuple(used.values()), all(map(said.sole, used)))
+
+
+def _is_circular(definitions: Mapping[str, Formula], wanted: Iterable[str]) -> bool:
+    """Whether a name is defined by itself, over others."""
+    above: list[str] = []
+    done: set[str] = set()
+
+    def reaches(name: str) -> bool:
+        if name in above:
+            return True
+        if name in done or name not in definitions:
+            return False
+        above.append(name)
+        found = any(map(reaches, dict.fromkeys(names(definitions[name]))))
+        above.pop()
+        done.add(name)
+        return found
+
+    return any(map(reaches, wanted))
 
 
 def _applied(name: str, said: Discourse, functions: Mapping[str, str]) -> Definition | None:
@@ -186,7 +207,12 @@ def constraint(link: Compare, passage: Passage) -> tuple[str, Formula] | None:
     from symroof.derivation.solving import PLAIN
     from symroof.symbols import expression, symbol
 
-    if link.relation != "=" or isinstance(link.left, Name) or passage.around.solved or not names(link.right):
+    if link.relation != "=" or isinstance(link.left, Name) or passage.around.solved:
+        return None
+    plain = Name | Number | Group | Negative
+    linear = isinstance(link.left, Sum) and all(isinstance(node, plain | Product | Sum) for node in nodes(link.left))
+    product = isinstance(link.left, Product) and all(isinstance(part, plain) for part in link.left.factors)
+    if not (linear or (product and names(link.right))):  # anything else is a value at some sizes, or is to be solved
         return None
     with suppress(SymroofError):
         known = passage.context.definitions
