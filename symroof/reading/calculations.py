@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from symroof.errors import ReadingError
 from symroof.formula import Formula, Frozen
+from symroof.model.quantities import UNITS as UNIT_TABLE
 from symroof.reading.claims import RELATIONS, Claim, ClaimReader
 from symroof.reading.cues import CUES
 from symroof.reading.numbers import COUNT_SCALES, unit_named
@@ -264,6 +265,10 @@ def _unit(tokens: Sequence[_Raw], at: int) -> tuple[str, int] | None:
     texts = [token.text for token in tokens[at : at + 5]]
     if texts[1:2] == ["/"] and len(texts) > 2 and (unit := unit_named(f"{word}/{texts[2]}")) is not None:
         return unit, at + 3
+    if texts[1:4] == [" ", "/", " "] and tokens[at + 4 : at + 5] and tokens[at + 4].kind == "word":  # bytes / token
+        unit = unit_named(f"{word}/{texts[4]}")
+        if unit is not None and UNIT_TABLE[unit.partition("/")[2]].base == "1":
+            return unit, at + 5
     if texts[1:2] == [" "] and texts[2:4] == ["per", " "] and (unit := unit_named(f"{word}/{texts[4]}")) is not None:
         return unit, at + 5
     named = UNITS.get(word) or unit_named(word)

@@ -42,6 +42,7 @@ SEVERAL = rf"{ONE}(?:{AMONG.pattern}{ONE})*"
 FILLER = r"[^⟨⟩.,;:。，；：]{0,24}?"
 
 UNIT = re.compile(r"(?:\s|~|\\,)?([A-Za-zµμ]+(?:/[A-Za-z]+)?|\\?%|[十百]?[万亿]亿?|[십백]?[만억조])(?![A-Za-z])")
+OTHER_SCRIPT = re.compile(r"(?:\s|~|\\,)?([一-鿿]{1,4}|[가-힣]{1,5})")
 # Words that make a rate of the unit before them: FLOPs for a byte.
 RATED = re.compile(r"\s+(?:per|each|every|an?|for (?:an?|each|every))\s+([A-Za-z]+)\b")
 # A number that is a factor or a term of its own.
@@ -198,7 +199,10 @@ def _unit(words: str) -> str | None:
     """The unit or the power of ten with which words begin, as a formula writes it."""
     word = UNIT.match(words)
     if word is None:
-        return None
+        script = OTHER_SCRIPT.match(words)
+        ends = range(len(script[1]), 0, -1) if script else ()
+        found = next((unit for end in ends if script and (unit := unit_named(script[1][:end])) is not None), None)
+        return rf"\text{{ {found}}}" if found else None
     power = next((power for power, said in CUES["powers"].items() if word[1] in said), None)
     rated = RATED.match(words, word.end())
     unit = (rated and unit_named(f"{word[1]}/{rated[1]}")) or unit_named(word[1])

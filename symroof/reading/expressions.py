@@ -62,6 +62,7 @@ LETTERS = ("i", "j", "k", "n", "m")
 
 class ExpressionReader(Reader):
     call_brackets: tuple[str, ...] = ("(",)
+    upright_units = False
     grouping = False  # whether commas group digits by threes outside of documents as well
 
     def __init__(self, source: str, scope: Scope) -> None:
@@ -170,7 +171,9 @@ class ExpressionReader(Reader):
         names, letters = scope.names, tuple(scope.letters or ())
         if word.kind == "word" and word.text in UNITS and word.text not in names:
             alone = {token.text for token in self.tokens if token.kind == "word" and len(token.text) == 1}
-            if len(word.text) > 1 and split_word(word.text, tuple(alone.intersection(letters))):
+            if (len(word.text) > 1 and split_word(word.text, tuple(alone.intersection(letters)))) or (
+                self.upright_units and word.kind == "word" and word.text in letters
+            ):
                 names = (*names, word.text)
             elif split_word(word.text, letters if word.spaced else (*names, *letters)):
                 raise self.error(

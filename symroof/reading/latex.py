@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -19,6 +20,7 @@ from symroof.formula import (
     Infinity,
     Name,
     Number,
+    Product,
     Quotient,
     names,
     number,
@@ -27,13 +29,18 @@ from symroof.reading.claims import CONNECTIVES, RELATIONS, Chain, Claim, ClaimRe
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.latex_tokens import scan_latex
 from symroof.reading.macros import joined
+from symroof.reading.numbers import unit_named
 from symroof.reading.scanner import SUPERSCRIPTS, Token, without_remarks
+
+# Letters that are no word.
+PRODUCT = re.compile(r"[B-DF-HJ-NP-TV-XZb-df-hj-np-tv-xz]{2,5}")
 
 
 class LatexReader(ClaimReader):
     """The grammar of claims over the tokens of LaTeX: with braces as brackets, and rows that continue a chain."""
 
     call_brackets = ("(", "[")
+    upright_units = True
 
     def __init__(self, source: str, dialect: Dialect) -> None:
         self.dialect = dialect
@@ -76,6 +83,15 @@ class LatexReader(ClaimReader):
     def _atom(self) -> Formula:
         rule = self.ATOMS.get(self.token.text)
         return super()._atom() if rule is None else rule(self)
+
+    def _names(self, token: Token) -> Formula:
+        """A name; a word without a vowel that nothing explains is a product of letters, as it is typeset."""
+        try:
+            return super()._names(token)
+        except ReadingError:
+            if self.scope.open and PRODUCT.fullmatch(token.text) and unit_named(token.text) is None:
+                return Product(tuple(map(Name, token.text)))
+            raise
 
     def _fraction(self) -> Formula:
         derivative = self._derivative()

@@ -13,7 +13,7 @@ from itertools import groupby
 from symroof.formula import Call, Compare, Formula, Gap, Name, Number, Quotient, names, nodes
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
-from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
+from symroof.reading.claims import BOUND, Chain, Claim, Logic, Proposition, bound_by_latency
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
@@ -41,10 +41,13 @@ class Assertion:
 def asserted(passage: Passage) -> Assertion:
     """What a claim of a formula is, where it stands."""
     passage = _taken_up(passage)
+    told = _valued_elsewhere(passage) if passage.claim.connectives else ()
+    if told:  # … <=> B > C/W ~ 240: what the bound comes to is a claim of its own
+        passage = replace(passage, claim=_without_values(passage.claim))
     claim, said = passage.claim, passage.said
     if claim.always is not None or (claim.connectives and _valued(passage)):
         readings = meant(replace(passage, context=_of_whole_numbers(passage)))
-        return Assertion(readings, Omission("no_claim"), said, condition_of(claim))
+        return Assertion(readings, Omission("no_claim"), said, condition_of(claim), further=told)
     links = [(chain, _skips(chain, passage)) for chain in claim.chains if isinstance(chain, Chain)]
     after = said
     for chain, skips in links:
@@ -68,6 +71,28 @@ def asserted(passage: Passage) -> Assertion:
     further = tuple(_stated_elsewhere(skipped_, replace(passage, said=said))) if not claim.connectives else ()
     left_out = tuple(skipped_) if kept else ()
     return Assertion(readings, otherwise, after, condition_of(claim), left_out, further)
+
+
+def _without_values(claim: Claim) -> Claim:
+    """A claim on conditions without the numbers that bounds are said to come to."""
+    propositions = tuple(
+        tuple(replace(c, sides=c.sides[:2], relations=c.relations[:1]) if _comes_to(c) else c for c in proposition)
+        for proposition in claim.propositions
+    )
+    return replace(claim, propositions=propositions)
+
+
+def _comes_to(chain: Chain | Logic) -> bool:
+    """Whether a condition says what its bound comes to: B > C/W ~ 240."""
+    relations = chain.relations
+    return len(relations) == 2 and relations[0] in ORDER and relations[1] in ("=", "~") and is_numeric(chain.sides[2])
+
+
+def _valued_elsewhere(passage: Passage) -> tuple[tuple[Compare, Reading], ...]:
+    """What bounds are said to come to, where the text states the values in them."""
+    links = [chain.links[1] for chain in passage.claim.chains if _comes_to(chain) and names(chain.sides[1])]
+    found = ((link, by_premises(link, passage)) for link in links)
+    return tuple((link, reading) for link, reading in found if reading is not None)
 
 
 def _stated_elsewhere(links: Iterable[tuple[Compare, Omission]], passage: Passage) -> Iterator[tuple[Compare, Reading]]:
@@ -295,6 +320,8 @@ def noted(chain: Chain, skips: Sequence[Skip | None], passage: Passage) -> Disco
     sizes = {one.name: value for one in letters if isinstance(one, Name) and _is_size(one.name, passage.place)}
     if equal and is_numeric(value) and len(sizes) == len(letters):  # B = 16, or D = F = 4096
         return said.at(sizes, passage.around.written.place.line)
+    if set(chain.relations) == {"~"} and len(letters) == 1 and isinstance(letters[0], Name) and is_numeric(value):
+        return said.stating(Definition(letters[0].name, value, passage.around.written.place.line, said.path))
     for link, skip in zip(chain.links, skips, strict=True):
         if skip is not None and skip.reason.kind in ("equation", "other_letters"):
             if len(chain.relations) == 1 and (told := constraint(link, replace(passage, said=said))) is not None:

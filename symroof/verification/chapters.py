@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -206,11 +206,12 @@ class _Chapter:
                 passage = Passage(claim, context, self.said, around)
                 with limited():
                     found = asserted(passage)
-                    others = [asserted(replace(passage, claim=more[i])).readings for more in meant]
-                outcome = settled(carrying((*reversed(others), found.readings)), found.otherwise)
+                    others = [asserted(replace(passage, claim=more[i])) for more in meant]
+                measured_ = (other.readings for other in reversed(others))
+                outcome = settled(carrying((*measured_, found.readings)), found.otherwise)
                 self.said, condition = found.said, found.condition
-                more, outcome, left_out = self._further(found, outcome)
-                yield from more
+                further, outcome, left_out = _further(found, others, outcome)
+                yield from further
                 if isinstance(outcome, Judgement):
                     line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
                     self.left_out += [Skipped(line, column, text, why, link) for link, why in left_out]
@@ -219,19 +220,6 @@ class _Chapter:
             if isinstance(outcome, Judgement) and outcome.claim:  # a step is shown with what it goes on from
                 outcome = replace(outcome, claim=claim.text)
             yield outcome
-
-    def _further(
-        self, found: Assertion, outcome: Outcome
-    ) -> tuple[list[Judgement], Outcome, tuple[tuple[Compare, Omission], ...]]:
-        """The judgements on links that are claims by what the text states, but for the last one where nothing else is judged;
-        and the links that are left."""
-        judged: dict[Compare, Judgement] = {}
-        for link, reading in found.further:
-            if isinstance(one := settled((reading,), found.otherwise), Judgement):
-                judged[link] = one
-        left = tuple(pair for pair in found.left_out if pair[0] not in judged)
-        told = list(judged.values())
-        return (told, outcome, left) if isinstance(outcome, Judgement) or not told else (told[:-1], told[-1], left)
 
     def _adjoining(self, written: Written) -> Written | None:
         """The formula directly before, in the same sentence, with no word between the two."""
@@ -276,6 +264,23 @@ class _Chapter:
                 raise ReadingError(f"{stated!r} is more than one condition")
             return tuple(_joined(first, claim, "<=>") for claim in claims), context
         return claims, context
+
+
+def _further(
+    found: Assertion, measured_: Sequence[Assertion], outcome: Outcome
+) -> tuple[list[Judgement], Outcome, tuple[tuple[Compare, Omission], ...]]:
+    """The judgements on links that are claims by what the text states, with the units that stand behind the formula first;
+    but for the last one where nothing else is judged. And the links that are left."""
+    judged: dict[Compare, Judgement] = {}
+    with_units = [more.further for more in measured_ if len(more.further) == len(found.further)]
+    for place, (link, reading) in enumerate(found.further):
+        plain = replace(reading, firm=reading.firm and not with_units)
+        readings = (*(more[place][1] for more in with_units), plain)
+        if isinstance(one := settled(readings, found.otherwise), Judgement):
+            judged[link] = one
+    left = tuple(pair for pair in found.left_out if pair[0] not in judged)
+    told = list(judged.values())
+    return (told, outcome, left) if isinstance(outcome, Judgement) or not told else (told[:-1], told[-1], left)
 
 
 def _closed(judgement: Judgement) -> Outcome:

@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from symroof.algebra.rational import cancelled
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Compare, Formula, Group, Infinity, Name, mapped, names
+from symroof.formula import Compare, Formula, Group, Infinity, Name, Number, Product, mapped, names
 from symroof.proof.exact import ORDER
 from symroof.proof.step import Check
 from symroof.symbols import expression
@@ -66,6 +66,10 @@ def _compared(question: Question) -> Finding:
     link, left, right, context = question.link, question.left, question.right, question.context
     sign = compared(left, right)
     if link.relation in ("<<", ">>"):
+        small, large = (left, right) if link.relation == "<<" else (right, left)
+        apart = compared(Product((Number(Fraction(10)), small)), large)
+        if apart is not None and relation_holds(apart, "<="):
+            return Finding(link, "holds", IN_NUMBERS)
         return undecided(link, "numbers_do_not_grow")
     if link.relation in ORDER:
         if sign is None:

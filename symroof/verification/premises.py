@@ -151,9 +151,12 @@ def by_premises(link: Compare, passage: Passage) -> Reading | None:
     if not free or set(free) & set(QUANTITIES):
         return None
     if isinstance(link.left, Name) and is_numeric(link.right):
-        told = said.last(link.left.name)
+        told = said.last(link.left.name) or _applied(link.left.name, said, passage.around.dialect.functions)
         if told is None or is_numeric(told.formula):
             return None  # it states a value
+    for name, size in passage.around.sizes.items():  # of its own sentence
+        if size is not None and ((told := said.last(name)) is None or told.formula != size):
+            said = said.stating(Definition(name, size, passage.around.written.place.line, said.path))
     found = premises(free, place, said, passage.around.dialect.functions)
     if found is None:
         return None

@@ -76,7 +76,9 @@ def skipped(question: Question, redefined: Container[str] = (), *, chained: bool
     if (reason := _without_value(question)) is not None:
         return Skip(reason)
     name = link.left.name if isinstance(link.left, Name) and link.relation == "=" else None
-    if link.relation in ("<<", ">>") or isinstance(bare(link.right), Infinity):
+    if (link.relation in ("<<", ">>") and not (is_numeric(left) and is_numeric(right))) or isinstance(
+        bare(link.right), Infinity
+    ):
         return Skip(Omission("assumption"))
     if _applied(link) and not set(names(link.left)[:1]) & context.least_one:
         return Skip(Omission("function"))

@@ -9,7 +9,7 @@ from sympy import Expr
 
 from symroof.algebra.rational import Polynomial, ratio, symbols_of
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Name, mapped, names
+from symroof.formula import Compare, Name, Number, mapped, names
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import Chain, Claim
@@ -71,6 +71,9 @@ def steps(passage: Passage) -> Iterator[Reading]:
         for one in sized:
             plain = Reading(replace(one, connectives=(sign,)), context, firm)
             yield plain
+            if _counts(link):  # u <= 16.6, so u <= 16
+                whole = replace(context, least_one=context.least_one | {*names(link.left)})
+                yield replace(plain, context=whole, firm=False)
             yield from in_regimes(plain, around)
     if alike and cue.sign == "=>":  # what is weaker follows, and is not what is meant
         yield Reading(replace(same, connectives=("=>",)), context, accepts=False)
@@ -125,6 +128,12 @@ def _difference(link: Compare, context: Context) -> tuple[tuple[Expr, ...], Poly
     difference = expression(context.put(link.left)) - expression(context.put(link.right))
     symbols = symbols_of(difference)
     return (symbols, *ratio(difference, symbols))
+
+
+def _counts(link: Compare) -> bool:
+    """Whether a condition bounds one name by a whole number, as where things are counted."""
+    bound = link.right
+    return isinstance(link.left, Name) and isinstance(bound, Number) and bound.value.denominator == 1
 
 
 def _is_bound(link: Compare) -> bool:
