@@ -164,9 +164,8 @@ def an_unreadable_formula_replaces_nothing(m):
     m.setattr(Discourse, "forgetting", lambda self, names: self)
 
 
-def relations_of_sizes_are_forgotten(m):
-    original = Discourse.in_force
-    m.setattr(Discourse, "in_force", lambda self, *, size=False: {} if size else original(self))
+def what_is_stated_is_forgotten(m):
+    m.setattr(Discourse, "last", lambda self, name: None)
 
 
 def second_definitions_are_not_compared(m):
@@ -252,6 +251,7 @@ def words_do_not_measure(m):
 
 def code_is_text(m):
     m.setattr(scopes, "_of_code", lambda text, context: (scopes.read_claim(text, context.scope),))
+    m.setattr(scopes, "calculations", lambda text, **names: iter(()))
 
 
 def a_sentence_puts_nothing_in(m):
@@ -264,7 +264,7 @@ FAULTS = {
     definitions_end_at_once: "one of a display lasts for its section",
     what_has_ended_is_forgotten: "and is offered behind it",
     an_unreadable_formula_replaces_nothing: "a formula that cannot be read may replace it",
-    relations_of_sizes_are_forgotten: "a relation of sizes is used under an operation",
+    what_is_stated_is_forgotten: "a relation of sizes is used under an operation",
     second_definitions_are_not_compared: "a second definition of a name agrees",
     every_equation_is_an_identity: "what is set equal is no identity",
     fractions_are_not_reduced: "a fraction that is reduced is one",

@@ -73,7 +73,7 @@ FURTHER = [
     (r"12.5\% < 0.5", "12.5% < 0.5"),
     (r"-B^2 < -(-B)", "-B^2 < -(-B)"),
     (r"B D_X = D_X B", "B D_X = D_X B"),
-    (r"x' + x^\prime_1 = 2T''", "x' + x_1' = 2T''"),
+    (r"x' + x^\prime_1 = 2T''", "x' + x_1' = 2 T''"),
     (r"X^* = X^\star + Y^{\ast}_2", "X_star = X_star + Y_2_star"),
     (r"\lim_{N\to\infty} \frac{N}{N+2} = 1", "limit(N/(N + 2), N -> oo) = 1"),
     (r"B \gtrsim 240 \div 2", "B >= 240/2"),
@@ -82,6 +82,10 @@ FURTHER = [
     (r"s = 9.14\times", "s = 9.14"),
     (r"2 \cdot 3 = 6 \to", "2*3 = 6"),
     (r"x = 2**10", "x = 2^10"),
+    (r"\frac np\beta = \sqrt pq", "(n/p)β = sqrt(p) q"),
+    (r"\bar s = \hat{x}_1 + \dot y", "s_bar = x_hat_1 + y_dot"),
+    (r"\frac{\#ops}{\#\text{bytes moved}} = 1", '"#ops"/"#bytes moved" = 1'),
+    (r"989\text{e}12 = 5.12\,\mathrm{\mu s}", "989e12 = 5.12 us"),
 ]
 
 
@@ -115,7 +119,7 @@ def test_rows_go_on_with_a_chain_or_begin_another():
         (r"\frac{1}{2", 11, "ends too early"),
         (r"x = \sqrt[3]{8}", 10, "only square roots"),
         (r"x = 1/2 B", 9, "two readings"),
-        (r"\frac AB = 1", 7, "unexpected 'AB'"),
+        (r"\frac A = 1", 9, "unexpected '='"),
         ("x = " + "{" * 80 + "1" + "}" * 80, None, "nested too deeply"),
         ("x = $1", 5, "unexpected character '$'"),
     ],

@@ -163,8 +163,13 @@ def test_every_unit_is_in_its_base_unit():
                 "B": "bytes",
             }
             nouns |= dict.fromkeys(("FLOPs", "FLOPS", "FLOP", "OPs", "OPS", "OP"), "FLOPs")
+            nouns |= {"watts": "J/s", "watt": "J/s", "W": "J/s", "Wh": "J", "joules": "J", "joule": "J", "J": "J"}
+            nouns |= {"Hz": "1/s", "T/s": "1/s"}
             noun = next(n for n in nouns if name.endswith(n))
-            assert unit.scale == Fraction(prefixes[name.removesuffix(noun)], 8 if noun[:2] in ("bi", "bp") else 1)
+            small = {"m": 10**3, "u": 10**6, "n": 10**9, "p": 10**12}.get(name.removesuffix(noun))
+            each = {"Wh": 3600}.get(noun, 1)
+            scale = Fraction(1, small) if small else Fraction(prefixes[name.removesuffix(noun)] * each)
+            assert unit.scale == scale / (8 if noun[:2] in ("bi", "bp") else 1)
             assert unit.base == nouns[noun]
     assert [unit.scale for unit in TIMES] == sorted((unit.scale for unit in TIMES), reverse=True)
 

@@ -60,6 +60,7 @@ PREFIXES = {
     "m": Fraction(1, 10**3),
     "u": Fraction(1, 10**6),
     "n": Fraction(1, 10**9),
+    "p": Fraction(1, 10**12),
 }
 BINARY = {f"{prefix}i": 2 ** (10 * i) for i, prefix in enumerate("KMGTP", 1)}
 LONGER = {"minutes": 60, "hours": 3600, "days": 24 * 3600, "years": int(datetime.timedelta(days=365).total_seconds())}
@@ -73,6 +74,11 @@ def says_its_prefix(unit):
         ("bits", Fraction(1, 8)),
         ("bps", Fraction(1, 8)),
         ("B", 1),
+        ("Wh", 3600),
+        ("W", 1),
+        ("J", 1),
+        ("Hz", 1),
+        ("T/s", 1),
         ("s", 1),
     ):
         prefix = unit.name.removesuffix(end)
@@ -412,7 +418,7 @@ SAFE = {
     "plausible.OUTSIDE": "links of which a check of the table speaks", "plausible.NEAR": "how near sources of a figure are", "hardware.SPOKEN_PARTS": "names of parts",
     "mesh_axes.WIRINGS": "words of a mesh", "nodes.ROLES": "words of a program",
     "operation.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.SPOKEN": "names of TABLE", "quantities.DERIVED": "names of TABLE", "quantities.MOVED": "names of AT_SIZES",
-    "quantities.TIMES": "a part of UNITS", "quantities.DURATIONS": "a part of UNITS", "quantities.STORAGE": "a part of UNITS", "quantities.BIT_RATES": "a part of UNITS", "quantities.WORK": "a part of UNITS", "quantities.COUNTS": "a part of UNITS",
+    "quantities.TIMES": "a part of UNITS", "quantities.DURATIONS": "a part of UNITS", "quantities.STORAGE": "a part of UNITS", "quantities.BIT_RATES": "a part of UNITS", "quantities.WORK": "a part of UNITS", "quantities.COUNTS": "a part of UNITS", "quantities.ENERGY": "a part of UNITS", "quantities.RATES": "a part of UNITS",
 }  # fmt: skip
 EVERY = [(table, *row) for table, rows in FAULTS.items() for row in rows]
 

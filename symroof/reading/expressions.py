@@ -172,7 +172,7 @@ class ExpressionReader(Reader):
         if word.kind == "word" and word.text in UNITS and word.text not in names:
             alone = {token.text for token in self.tokens if token.kind == "word" and len(token.text) == 1}
             if (len(word.text) > 1 and split_word(word.text, tuple(alone.intersection(letters)))) or (
-                self.upright_units and word.kind == "word" and word.text in letters
+                self.upright_units and word.text in letters and self._goes_on_behind(word)
             ):
                 names = (*names, word.text)
             elif split_word(word.text, letters if word.spaced else (*names, *letters)):
@@ -184,6 +184,11 @@ class ExpressionReader(Reader):
         called = self.source.startswith("(", word.end) and scope.amounts(word.text)  # 2 bytes(h): no number of bytes
         gives_way = word.text in scope.give_way and not called
         return read_number(self, () if gives_way else names, scope.letters)
+
+    def _goes_on_behind(self, word: Token) -> bool:
+        """Whether a power or a name stands behind a letter, as behind no unit: 2 s^2 d."""
+        behind = self.tokens[min(self.index + 2, len(self.tokens) - 1)]
+        return word.kind == "word" and (behind.text == "^" or behind.kind == "word")
 
     def _begins_atom(self) -> bool:
         kind, text = self.token.kind, self.token.text

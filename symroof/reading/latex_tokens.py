@@ -63,7 +63,7 @@ TOKEN = re.compile(
   | (?P<growth>  (?: \\mathcal\s*(?:\{{\s*O\s*\}}|O) | \\(?:Theta|Omega|omega) | (?<![A-Za-z])[Oo] )\s*(?:\\left|\\big|\\!)?\s*\( )
   | \\(?:{TEXTS})\s*\{{\s*\\mu\s*(?P<micro>[sJW])\s*\}}
   | \\(?:{TEXTS})\s*\{{(?P<words> [^{{}}$\\]*(?:\\[_ %&,$][^{{}}$\\]*)* )\}}
-  | \\(?P<accent> {ACCENTS})\s*(?:\{{\s*(?P<under>[A-Za-z])\s*\}}|(?P<below>[A-Za-z])(?![A-Za-z]))
+  | \\(?P<accent> {ACCENTS})\s*(?:\{{\s*(?P<under>[A-Za-z])\s*\}}|(?<=\s)(?P<below>[A-Za-z])(?![A-Za-z]))
   | \\\#\s*(?P<count> \\(?:{TEXTS})\s*\{{[^{{}}$\\]*\}} | [A-Za-z]+ )
   | (?P<word>    [A-Za-z{GREEK}]+[{SUBSCRIPTS}]*                                             )
   | (?P<cases>   \\(?:begin|end)\{{[dr]?cases\}}                                             )

@@ -120,7 +120,7 @@ def markdown_blocks(text: str) -> tuple[str, tuple[Row, ...], tuple[tuple[int, i
     lines of blocks stand that are text, and no code.
 
     >>> markdown_blocks("A\n\n    x = 1\n\n> ```py\n> x\n> ```\n```text\n1 + 1\n```\n")
-    ('A\n\n         \n\n       \n   \n     \n       \n     \n   \n', (), ((43, 49),))
+    ('A\n\n         \n\n       \n   \n     \n       \n     \n   \n', (), ((40, 46),))
     >>> markdown_blocks("| op | FLOPs |\n|--|--|\n| `dot` | $2N$ |\n")[1][0].cells
     (Cell(text='dot', offset=26, kind='code'), Cell(text='2N', offset=34, kind='math'))
     """
@@ -140,6 +140,8 @@ def markdown_blocks(text: str) -> tuple[str, tuple[Row, ...], tuple[tuple[int, i
             info = token.info.strip().split() or ("",)
             if token.type == "fence" and info[0].casefold().strip("{}.") in TEXT_BLOCKS:
                 texts.append((starts[first + 1], starts[min(behind, len(lines)) - 1]))
+            if token.type == "code_block" and not _held(lines, first):
+                texts.append((starts[first], starts[min(behind, len(lines) - 1)]))
             if token.type == "code_block" and _held(lines, first):
                 lines[first:behind] = _inner(lines[first:behind])
             else:

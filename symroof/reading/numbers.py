@@ -92,11 +92,11 @@ def unit_named(words: str) -> str | None:
     >>> unit_named("TFLOP/s"), unit_named("FLOPS/B"), unit_named("bytes/second"), unit_named("Gbit/s"), unit_named("rows")
     ('TFLOPs/s', 'FLOPs/bytes', 'bytes/s', 'Gbps', None)
     """
+    words = f"{words[:-1]}bytes" if words.endswith("/B") else words
     words = UNIT_WORDS.get(words, words)
     if words in UNITS:
         return UNITS[words].name
     above, slash, below = words.partition("/")
-    below = "bytes" if below.strip() == "B" else below
     if (bits := BITS.fullmatch(words)) is not None:
         return f"{bits[1]}bps"
     parts = [UNIT_WORDS.get(part.strip(), part.strip()) for part in ((above, below) if slash else (above,))]

@@ -10,15 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from symroof.formula import Call, Compare, Formula, Gap, Name, Number, Quotient, names, nodes
+from symroof.formula import Call, Compare, Gap, Name, Number, Quotient, names, nodes
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Logic, Proposition, bound_by_latency
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
+from symroof.verification.noting import noted
 from symroof.verification.premises import OPEN as OPEN_LINKS
-from symroof.verification.premises import by_premises, constraint, under_premises
+from symroof.verification.premises import by_premises, under_premises
 from symroof.verification.readings import Passage, Reading, free_names
 from symroof.verification.selection import Skip, skipped
 from symroof.verification.steps import TENDING, condition_of, depends, has_poles, in_regimes, of_the_unknown, steps
@@ -47,7 +48,8 @@ def asserted(passage: Passage) -> Assertion:
     claim, said = passage.claim, passage.said
     if claim.always is not None or (claim.connectives and _valued(passage)):
         readings = meant(replace(passage, context=_of_whole_numbers(passage)))
-        return Assertion(readings, Omission("no_claim"), said, condition_of(claim), further=told)
+        left = tuple((link, Omission("equation")) for link, _ in told)
+        return Assertion(readings, Omission("no_claim"), said, condition_of(claim), left, told)
     links = [(chain, _skips(chain, passage)) for chain in claim.chains if isinstance(chain, Chain)]
     after = said
     for chain, skips in links:
@@ -175,9 +177,6 @@ def _as_it_stands(passage: Passage) -> Iterator[Reading]:
     if held := {name for name, d in said.in_force().items() if _is_held(d, passage.claim)}:
         free = {n: f for n, f in passage.context.definitions.items() if n not in held}
         yield replace(plain, context=replace(passage.context, definitions=free))
-    if related := [d for d in said.in_force(size=True).values() if d.name in passage.free]:
-        assumed = passage.context.assuming(d.equation for d in related)
-        yield replace(plain, context=assumed, remarks=tuple(d.in_use for d in related))
     yield from _with_sizes(plain, passage)
     yield from in_regimes(plain, passage.around)
     yield from under_premises(plain, passage)
@@ -308,54 +307,6 @@ def _valued(passage: Passage) -> bool:
         return free <= set(QUANTITIES) and relations <= set(ORDER)
     alike = len({depends(link, place) for link in conditions}) == 1
     return relations <= {*ORDER, "="} and alike and not any(has_poles(link, place) for link in conditions)
-
-
-def noted(chain: Chain, skips: Sequence[Skip | None], passage: Passage) -> Discourse:
-    """What has been said once a chain stands there: what its links define, and the sizes that they put in.
-
-    What is approximated may be used in either form later on, so that it defines nothing.
-    """
-    *letters, value = chain.sides
-    said, equal = passage.said, set(chain.relations) == {"="}
-    sizes = {one.name: value for one in letters if isinstance(one, Name) and _is_size(one.name, passage.place)}
-    if equal and is_numeric(value) and len(sizes) == len(letters):  # B = 16, or D = F = 4096
-        return said.at(sizes, passage.around.written.place.line)
-    if set(chain.relations) == {"~"} and len(letters) == 1 and isinstance(letters[0], Name) and is_numeric(value):
-        return said.stating(Definition(letters[0].name, value, passage.around.written.place.line, said.path))
-    for link, skip in zip(chain.links, skips, strict=True):
-        if skip is not None and skip.reason.kind in ("equation", "other_letters"):
-            if len(chain.relations) == 1 and (told := constraint(link, replace(passage, said=said))) is not None:
-                said = said.stating(Definition(*told, passage.around.written.place.line, said.path))
-            continue
-        if skip is None or not isinstance(link.left, Name) or link.relation != "=":
-            continue
-        if skip.reason.kind in ("words", "unreadable"):  # what it stands for is not known any more
-            said = said.forgetting([link.left.name])
-        elif skip.defines and not equal:
-            said = said.forgetting([skip.defines])
-        elif skip.defines or (equal and skip.reason.kind == "size" and not is_numeric(link.right)):
-            right = value if isinstance(link.right, Name) else link.right  # B = D = F
-            said = _defining(link.left.name, right, replace(passage, said=said))
-    return said
-
-
-def _is_size(name: str, place: Context) -> bool:
-    """Whether a number that is set equal to a name is a size: of a dimension, or of a letter that nothing else explains."""
-    return name in place.least_one or (len(name) == 1 and name not in place.definitions and name not in QUANTITIES)
-
-
-def _defining(name: str, right: Formula, passage: Passage) -> Discourse:
-    """A name stands for a formula from here on, where no problem says what it is and the sizes leave it open."""
-    said, around, place = passage.said, passage.around, passage.place
-    own = said.in_force()
-    if name in names(right) or name in around.given:
-        return said
-    meaning = place.put(right)
-    if name in names(meaning) or (name in own and is_numeric(meaning) and not is_numeric(own[name].formula)):
-        return said  # a number for a name that has a formula is its value somewhere
-    within = () if around.written.display else said.place if around.supposed else said.place[:1]
-    line, size = around.written.place.line, name in place.least_one
-    return said.defining(Definition(name, meaning, line, said.path, within, size))
 
 
 def _with_sizes(plain: Reading, passage: Passage) -> Iterator[Reading]:

@@ -180,7 +180,7 @@ class _Chapter:
             if following:
                 return [Omission.unreadable(error)]
             if (kind := other_statement(written.text)) is not None:
-                return [Omission(kind)]
+                return [Omission("membership") if kind == "membership" else Omission("assignment")]
             self.said = self.said.forgetting(_redefined(written.text, self.said))
             with suppress(SymroofError):
                 read_latex_regime(written.text, self.force.dialect(contexts(self.force, self.said)[-1].scope))
@@ -271,6 +271,8 @@ def _further(
 ) -> tuple[list[Judgement], Outcome, tuple[tuple[Compare, Omission], ...]]:
     """The judgements on links that are claims by what the text states, with the units that stand behind the formula first;
     but for the last one where nothing else is judged. And the links that are left."""
+    if isinstance(outcome, Judgement) and not found.left_out:  # the claim as a whole is judged
+        return [], outcome, ()
     judged: dict[Compare, Judgement] = {}
     with_units = [more.further for more in measured_ if len(more.further) == len(found.further)]
     for place, (link, reading) in enumerate(found.further):
@@ -368,7 +370,9 @@ def _typed(text: str, context: Context) -> Iterator[Claim]:
     """The calculations in code."""
     for found in calculations(text, names=True):
         part = text[found.start : found.end]
-        yield replace(read_calculation(part, _lenient(context)), whole=found.whole)
+        claim = read_calculation(part, _lenient(context))
+        named = any(names(link) for link in claim.links)  # what a program calls so may be anything
+        yield replace(claim, whole=found.whole and not named)
 
 
 def _lenient(context: Context) -> Scope:

@@ -327,9 +327,9 @@ class Discourse:
         said = replace(self, path=written.path, place=place)
         return said if place[:1] == self.place[:1] else replace(said, sizes={}, past={**self.past, **self.sizes})
 
-    def in_force(self, *, size: bool = False) -> dict[str, Definition]:
-        """What is defined here."""
-        return {name: d for name, d in self.definitions.items() if d.holds(self.path, self.place) and d.size == size}
+    def in_force(self) -> dict[str, Definition]:
+        """What is defined here, but for what is put in for a dimension."""
+        return {name: d for name, d in self.definitions.items() if d.holds(self.path, self.place) and not d.size}
 
     def ended(self) -> dict[str, Definition]:
         """What was defined, and is in force no more."""

@@ -1,0 +1,297 @@
+"""Prose in parts: numbers with what stands behind them, names, operators, relations, brackets, and other words.
+
+Behind a number stand its power of ten in a letter or a word (``8B``, ``4 million``, ``130 亿``), its unit, what it counts
+(``32 layers``) and remarks in brackets (``2 (K and V)``); all of that is one part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from symroof.formula import Frozen
+from symroof.model.quantities import UNITS as UNIT_TABLE
+from symroof.reading.claims import RELATIONS
+from symroof.reading.cues import CUES
+from symroof.reading.numbers import COUNT_SCALES, unit_named
+from symroof.reading.scanner import PLAIN, SUPERSCRIPTS, THOUSANDS, Token
+from symroof.reading.scope import opaque
+from symroof.reading.vocabulary import SYNONYMS
+
+CALCULATIONS = CUES["calculations"]
+POWERS = {word: int(power) for power, words in CUES["powers"].items() for word in words}
+ABOUT = frozenset(CALCULATIONS["about"])
+ENDING = frozenset(CALCULATIONS["ending"])
+UNITS: dict[str, str] = CALCULATIONS["units"]
+PARTICLES = frozenset(CALCULATIONS["particles"])
+# Powers of ten in words of Chinese and Korean, longest first, as the beginning of a word.
+SCALED = re.compile("|".join(sorted((word for word in POWERS if not word.isascii()), key=len, reverse=True)))
+SIGNS = {
+    **SYNONYMS,
+    "≃": "~",
+    "≅": "~",
+    "∼": "~",
+    "~=": "~",
+    "=~": "~",
+    "÷": "/",
+    "−": "-",
+    "–": "-",
+    "‑": "-",
+    "×": "*",
+    "*": "*",
+}
+LONGEST_NOUN = 3
+
+TOKEN = re.compile(
+    rf"""
+    (?P<space>    \s+                                                                     )
+  | (?P<number>   (?: {THOUSANDS} | \d+(?:_\d{{3}})*(?:\.\d+)? | \.\d+ )(?:[eE][+-]?\d+)?  )
+  | (?P<raised>   [{SUPERSCRIPTS}]+                                                       )
+  | (?P<relation> <=>|=>|->|<=|>=|==|~=|=~|=|≈|≃|≅|∼|~|≤|≥|→|⇒|<|>                         )
+  | (?P<operator> \*\*|[-+*/^×·•÷−–]                                                       )
+  | (?P<word>     [A-Za-zµμ](?:[A-Za-z0-9_]*[A-Za-z0-9])? | [가-힣]+ | [一-鿿]+ | %          )
+  | (?P<bracket>  [(\[)\]]                                                                 )
+  | (?P<other>    .                                                                        )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Part(Frozen):
+    """A token of prose: a number with what stands behind it, a name, an operator, a relation, a bracket, or anything else.
+
+    ``tokens`` are those of the grammar; ``known`` tells whether what stands behind a number is of a known kind.
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    spaced: bool
+    tokens: tuple[Token, ...] = ()
+    unit: str = ""
+    known: bool = True
+
+
+def parts_of(text: str, known: frozenset[str] = frozenset(), names: bool = True) -> Iterator[Part]:
+    """The parts of a text, each number with what stands behind it."""
+    tokens = list(_raw(text))
+    at, spaced = 0, False
+    while at < len(tokens):
+        token = tokens[at]
+        if token.kind == "space":
+            at, spaced = at + 1, True
+            continue
+        if token.kind == "number" and not _attached(tokens, at):
+            part, at = _number(tokens, at, spaced)
+        else:
+            part, at = _other(tokens, at, spaced, known, names), at + 1
+        yield part
+        spaced = False
+
+
+class _Raw(Frozen):
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def _raw(text: str) -> Iterator[_Raw]:
+    """The tokens of a text; of a word behind a number that begins with a power of ten, that is one of its own: 亿字节."""
+    numbered = False
+    for match in TOKEN.finditer(text):
+        kind, word, (start, end) = str(match.lastgroup), match.group(), match.span()
+        if kind == "word" and numbered and not word.isascii():
+            power = SCALED.match(word)
+            first = power.end() if power and word[power.end() :] not in PARTICLES - {"당"} else len(word)
+            unit = next(
+                (n for n in range(len(word) - first, 0, -1) if _is_unit(word[first : first + n], word[first + n :])), 0
+            )
+            if not power:
+                first = next((n for n in range(len(word), 0, -1) if _is_unit(word[:n], word[n:])), len(word))
+                unit = 0
+            cuts = sorted({0, first, first + unit, len(word)})
+            yield from (_Raw(kind, word[a:b], start + a, start + b) for a, b in pairwise(cuts))
+        else:
+            yield _Raw(kind, word, start, end)
+        numbered = kind == "number" or (kind == "space" and numbered and "\n" not in word)
+
+
+def _is_unit(word: str, rest: str) -> bool:
+    """Whether a word of Chinese or Korean is a unit, with nothing behind it but what hangs on words."""
+    return unit_named(word) is not None and (not rest or rest in PARTICLES)
+
+
+def _attached(tokens: Sequence[_Raw], at: int) -> bool:
+    """Whether a number is a part of a word before it: a version, a date, an amount of money."""
+    before = tokens[at - 1] if at else None
+    return (
+        before is not None and before.kind in ("word", "other", "number") and before.text not in "(,;:|\0。，；：、（"
+    )
+
+
+def _behind(tokens: Sequence[_Raw], at: int) -> tuple[_Raw | None, bool]:
+    """The next token that is no space, and whether there is one before it."""
+    spaced = at < len(tokens) and tokens[at].kind == "space"
+    at += spaced
+    return (tokens[at] if at < len(tokens) else None), spaced
+
+
+def _number(tokens: Sequence[_Raw], at: int, spaced: bool) -> tuple[Part, int]:
+    """A number with its power of ten, its unit, what it counts and what is remarked on it; and the place behind."""
+    first = tokens[at]
+    digits, end, known, unit = first.text.replace(",", "").replace("_", ""), first.end, True, ""
+    found: list[Token] = []
+    at += 1
+    word, gap = _behind(tokens, at)
+    if (
+        word is not None
+        and word.kind == "word"
+        and not gap
+        and word.text in COUNT_SCALES
+        and not _slash(tokens, at + 1)
+    ):
+        found.append(Token("unit", word.text, word.start, word.end, False))
+        at, end = at + 1, word.end
+        word, gap = _behind(tokens, at)
+    elif word is not None and word.kind == "word" and (power := POWERS.get(word.text.casefold())) is not None:
+        if "e" not in digits.lower():
+            digits, at, end = f"{digits}e{power}", at + gap + 1, word.end
+            word, gap = _behind(tokens, at)
+    elif word is not None and gap and word.text in COUNT_SCALES and _counts(tokens, at + 2):
+        found.append(Token("unit", word.text, word.start, word.end, True))
+        at, end = at + 2, word.end
+        word, gap = _behind(tokens, at)
+    if word is not None and word.kind == "word" and (named := _unit(tokens, at + gap)) is not None:
+        unit, at = named
+        end = tokens[at - 1].end
+        found.append(Token("unit", unit, word.start, end, gap))
+    at, end, nouns = _nouns(tokens, at, end, bool(unit))
+    known = nouns
+    at, end = _remark(tokens, at, end)
+    number = Token("number", digits, first.start, first.end, spaced)
+    text = "".join(t.text for t in (number, *found))
+    return Part("number", text, first.start, end, spaced, (number, *found), unit, known), at
+
+
+def _slash(tokens: Sequence[_Raw], at: int) -> bool:
+    return at < len(tokens) and tokens[at].text == "/" and at + 1 < len(tokens) and tokens[at + 1].kind == "word"
+
+
+def _counts(tokens: Sequence[_Raw], at: int) -> bool:
+    """Whether a word stands here that may say what is counted."""
+    word, _ = _behind(tokens, at)
+    return word is not None and word.kind == "word" and word.text.islower() and word.text not in ENDING
+
+
+def _unit(tokens: Sequence[_Raw], at: int) -> tuple[str, int] | None:
+    """The unit that begins here, and the place behind it: GB, GB/s, tokens per second."""
+    word = tokens[at].text
+    if word == "%":
+        return "%", at + 1
+    texts = [token.text for token in tokens[at : at + 5]]
+    if texts[1:2] == ["/"] and len(texts) > 2 and (unit := unit_named(f"{word}/{texts[2]}")) is not None:
+        return unit, at + 3
+    if texts[1:4] == [" ", "/", " "] and tokens[at + 4 : at + 5] and tokens[at + 4].kind == "word":  # bytes / token
+        unit = unit_named(f"{word}/{texts[4]}")
+        if unit is not None and UNIT_TABLE[unit.partition("/")[2]].base == "1":
+            return unit, at + 5
+    if texts[1:2] == [" "] and texts[2:4] == ["per", " "] and (unit := unit_named(f"{word}/{texts[4]}")) is not None:
+        return unit, at + 5
+    named = UNITS.get(word) or unit_named(word)
+    if word == "B" and at and tokens[at - 1].kind == "space":
+        behind, _ = _behind(tokens, at + 1)
+        named = "bytes" if behind is not None and behind.kind in ("operator", "relation") else None
+    return None if named is None else (named, at + 1)
+
+
+def _nouns(tokens: Sequence[_Raw], at: int, end: int, measured: bool) -> tuple[int, int, bool]:
+    """The place behind the words that say what is counted, and whether they are words of the language. Behind a unit they
+    belong to the calculation only where it goes on behind them."""
+    place, known, count, last = at, True, 0, end
+    while count < LONGEST_NOUN:
+        word, gap = _behind(tokens, place)
+        slash = bool(count or measured) and word is not None and word.text == "/" and not gap and _slash(tokens, place)
+        if slash:
+            place += 1
+            word, gap = _behind(tokens, place)
+        if word is None or word.kind != "word" or word.text in ENDING or word.text.casefold() in POWERS:
+            break
+        if word.text in ("x", "X"):
+            behind, _ = _behind(tokens, place + gap + 1)
+            if behind is not None and (behind.kind in ("number", "bracket") or (gap and behind.kind == "word")):
+                break
+            if not gap:  # 5.2x for free
+                return place + 1, word.end, known
+        elif not (word.text.islower() and len(word.text) > 1) and word.text[0].isascii():
+            known = False
+        place, last, count = place + gap + 1, word.end, count + 1
+    return place, last, known
+
+
+def _remark(tokens: Sequence[_Raw], at: int, end: int) -> tuple[int, int]:
+    """The place behind a remark in brackets, in which nothing is calculated."""
+    bracket, gap = _behind(tokens, at)
+    if bracket is None or bracket.text != "(":
+        return at, end
+    inside = at + gap + 1
+    for place in range(inside, min(inside + 16, len(tokens))):
+        token = tokens[place]
+        if token.text == ")":
+            return (place + 1, token.end) if place > inside else (at, end)
+        if token.kind in ("number", "relation", "raised") or (token.kind == "operator" and token.text not in "/-"):
+            break
+    return at, end
+
+
+def _other(tokens: Sequence[_Raw], at: int, spaced: bool, known: frozenset[str], names: bool) -> Part:
+    token = tokens[at]
+    kind, text, start, end = token.kind, token.text, token.start, token.end
+    sign = SIGNS.get(text, text)
+    if kind == "word":
+        before = tokens[at - 1].kind if at else ""
+        times = text in ("x", "X") and before in ("space", "number") and _behind(tokens, at + 1)[0] is not None
+        if (
+            times
+            and (behind := _behind(tokens, at + 1)[0]) is not None
+            and behind.kind in ("number", "word", "bracket")
+        ):
+            return Part("operator", "*", start, end, spaced, (Token("symbol", "*", start, end, spaced),))
+        if text in ABOUT:
+            return Part("about", text, start, end, spaced)
+        if text in known:
+            return Part("name", text, start, end, spaced, (Token("word", text, start, end, spaced),))
+        looks = "_" in text or (len(text) == 1 and text.isascii() and text not in "aAI")
+        if names or looks:
+            name = text if len(text) == 1 or (text[1] == "_" and "_" not in text[2:]) else opaque(text)
+            return Part("name", text, start, end, spaced, (Token("word", name, start, end, spaced),))
+        return Part("other", text, start, end, spaced)
+    if kind == "relation":
+        if sign == "~" and not spaced and at and tokens[at - 1].kind in ("space", "relation") and _touches(tokens, at):
+            return Part("about", text, start, end, spaced)
+        sign = "=" if sign == "==" else sign
+        relation = sign if sign in RELATIONS else None
+        if relation is None:
+            return Part("other", text, start, end, spaced)
+        return Part("relation", relation, start, end, spaced, (Token("symbol", relation, start, end, spaced),))
+    if kind == "operator":
+        hyphen = text in "-–" and not spaced and at + 1 < len(tokens) and tokens[at + 1].kind == "word"
+        if hyphen:
+            return Part("other", text, start, end, spaced)
+        return Part("operator", sign, start, end, spaced, (Token("symbol", sign, start, end, spaced),))
+    if kind == "raised":
+        plain = text.translate(PLAIN)
+        minus = (Token("symbol", "-", start, start + 1, False),) if plain[0] == "-" else ()
+        power = Token("number", plain.lstrip("+-"), start, end, False)
+        return Part(
+            "operator", "^", start, end, spaced, (Token("symbol", "^", start, start, False), *minus, power), "raised"
+        )
+    if kind == "bracket":
+        return Part("bracket", text, start, end, spaced, (Token("symbol", text, start, end, spaced),))
+    return Part("other", text, start, end, spaced)
+
+
+def _touches(tokens: Sequence[_Raw], at: int) -> bool:
+    return at + 1 < len(tokens) and tokens[at + 1].kind == "number"
