@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symroof.building.settings import SUFFIXES, settings_of
+from symroof.building.settings import SUFFIXES, reading_of, settings_of
 from symroof.errors import SymroofError
 from symroof.reading.documents import read_document
 from symroof.reading.languages import languages
@@ -28,7 +28,11 @@ def judge_with_blocks(
     """The report on a file, with a judgement on every block and value that is not as it should be. A document is spoken of
     in its own language, which its comments or its settings say. What makes the blocks anew is loaded where there is one."""
     path = Path(path)
-    report = judge_file(path, overrides)
+    try:
+        said = reading_of(path)
+    except SymroofError as error:
+        return FileReport(str(path), (), "document", error=str(error))
+    report = judge_file(path, overrides, said)
     if report.error is not None or path.suffix.lower() not in SUFFIXES:
         return report
     text = contents(path).decode("utf-8-sig", errors="replace")

@@ -16,7 +16,7 @@ from typing import Any
 from symroof.errors import ReadingError, about, require_one_of
 from symroof.formula import Frozen
 from symroof.reading.languages import language_of
-from symroof.reading.problems import KEYS
+from symroof.reading.problems import KEYS, READING
 from symroof.reading.toml import read_table_file, texts
 from symroof.rendering.pages.dialects import DIALECTS, dialect_named
 
@@ -72,6 +72,12 @@ def settings_of(path: Path | None, dialect: str | None = None) -> Settings:
     problem = {key: value for key, value in said.items() if key in KEYS and key not in LOOKS}
     chips = tuple(str(root / name) for name in texts(problem, "chips"))
     return Settings(form, found, why, root, looks, {**problem, **({"chips": chips} if chips else {})})
+
+
+def reading_of(path: Path) -> dict[str, Any]:
+    """What the settings of a file decide of how its numbers are read: ``digits``, ``gb``, ``roughly``, ``count``."""
+    said, _ = _said(path.resolve())
+    return {key: value for key, value in said.items() if key in (*READING, "count")}
 
 
 def _dialect(path: Path, asked: str | None, said: Any, usual: str) -> tuple[str, str]:

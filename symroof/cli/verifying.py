@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     help="Less than this share judged is a finding: of the formulas with a relation that claim something, which leaves out "
     "definitions, conditions, assumptions, sizes, operations, code and what a comment ignores.",
 )
+@click.option(
+    "--hints", is_flag=True, help="Say of a wrong answer which step to look at and what for, without what is right."
+)
 @click.option("--baseline", metavar="FILE", help="Findings that are accepted, by their text: new ones alone fail.")
 @click.option(
     "--write-baseline", "new", metavar="FILE", help="Accept all findings that there are: reasons that stand there stay."
@@ -53,6 +56,7 @@ def verify(
     strict: bool,
     require: bool,
     coverage: float | None,
+    hints: bool,
     baseline: str | None,
     new: str | None,
     jobs: int,
@@ -83,7 +87,9 @@ def verify(
         raise ReadingError("there is nothing to verify", expected="files: problems (.toml), Markdown, LaTeX or text")
     from symroof.rendering.pages.pen import Style
 
-    style = Style(brief=not verbose, template=template, lang=lang)
+    if hints and form == "json":
+        raise ReadingError("--hints says what a person is to look at", expected="--format text, markdown or github")
+    style = Style(brief=not verbose, template=template, lang=lang, hints=hints)
     from symroof.api import judged_file
     from symroof.verification.files import judge_files, moved
     from symroof.verification.judgement import Standard

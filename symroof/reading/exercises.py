@@ -22,6 +22,8 @@ TOLERANCE = Fraction(1, 20)
 VERDICTS = ("holds", "rounded", "conditional", "undecided", "wrong", "unreadable")
 # How numbers are printed: rounded to nearest, or cut off as well.
 DIGITS = ("any", "nearest")
+# What GB stands for: 10^9 bytes, or 2^30 as well.
+PREFIXES = ("decimal", "any")
 CLAIM_KEYS = ("claim", "expect", "source")
 
 
@@ -38,7 +40,7 @@ class Exercise(Frozen):
 
     ``tolerance`` is how far ``~`` lets numbers differ. ``aliases`` are names that a document uses for known ones. ``count``
     is the way of counting additions that was asked for, None where nothing is said of it. With ``nearest`` a printed number
-    is its value rounded to nearest, within 5 %: one that is cut off may not stand.
+    is its value rounded to nearest, within 5 %: one that is cut off may not stand. With ``binary`` a GB may be a GiB.
     """
 
     problem: Problem | None = None
@@ -53,6 +55,7 @@ class Exercise(Frozen):
     compute: Dtype | None = None
     count: str | None = None
     nearest: bool = False
+    binary: bool = False
 
 
 def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset()) -> Exercise:
@@ -70,6 +73,7 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
         "tolerance": _tolerance(options),
         "aliases": _aliases(options),
         "nearest": text(options, "digits", DIGITS) == "nearest",
+        "binary": text(options, "gb", PREFIXES) == "any",
     }
     if options.get("operation"):
         problem = read_problem(options, spoken)
@@ -123,16 +127,19 @@ def expected_verdict(value: Any) -> str | None:
 
 
 def _tolerance(options: Mapping[str, Any]) -> Fraction:
-    value = options.get("tolerance")
+    key = "roughly" if "roughly" in options else "tolerance"
+    if "roughly" in options and "tolerance" in options:
+        raise ReadingError("roughly and tolerance are the same", expected="one of the two")
+    value = options.get(key)
     if value is None:
         return TOLERANCE
-    digits = str(value).strip()
+    digits = "".join(str(value).split())
     try:
         share = exact(digits.removesuffix("%")) / (100 if digits.endswith("%") else 1)
     except (ValueError, ReadingError):
         share = Fraction(-1)
     if isinstance(value, bool) or not 0 <= share < 1:
-        raise unfit("tolerance", value, "a share", 'a number from 0 to below 1, as in 0.05 or "5 %"')
+        raise unfit(key, value, "a share", 'a number from 0 to below 1, as in 0.05 or "5 %"')
     return share
 
 

@@ -57,6 +57,8 @@ def asserted(passage: Passage) -> Assertion:
     found = [skip for _, skips in links for skip in skips if skip is not None]
     otherwise = found[0].reason if found else Omission("no_claim")
     kept = () if claim.alternative else tuple(run for chain, skips in links for run in _runs(chain, skips))
+    if not claim.connectives and not claim.alternative:
+        kept += tuple(bridge for chain, _ in links for bridge in _bridges(chain, passage))
     chained = any(
         len(chain.relations) > 1 and set(chain.relations) <= {"=", "~"} and not _is_zero(chain) for chain, _ in links
     )
@@ -283,6 +285,16 @@ def _named(reading: Reading, passage: Passage) -> Reading:
     other = (bool(own) and bool(around.types - own)) or (chip is not None and bool(around.chips - {chip.name}))
     elsewhere = other and any(name in reading.context.definitions for name in spoken)
     return replace(reading, remarks=(*reading.remarks, *used), firm=reading.firm and not elsewhere)
+
+
+def _bridges(chain: Chain, passage: Passage) -> Iterator[Chain]:
+    """What a chain says of the sides on both sides of one that cannot be read: a = ? = c says that a = c."""
+    for place, side in enumerate(chain.sides[1:-1], 1):
+        relations = chain.relations[place - 1 : place + 1]
+        if isinstance(side, Gap) and side.problem and set(relations) <= {"=", "~"}:
+            link = Compare(chain.sides[place - 1], max(relations), chain.sides[place + 1])
+            if not isinstance(link.right, Gap) and skipped(passage.place.question(link), chained=True) is None:
+                yield Chain((link.left, link.right), (link.relation,))
 
 
 def _runs(chain: Chain, skips: Sequence[Skip | None]) -> Iterator[Chain]:

@@ -24,7 +24,7 @@ from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.markup import Row, spelling
-from symroof.reading.operations import typed_operation
+from symroof.reading.operations import PRODUCT_OF_SHAPES, typed_operation
 from symroof.reading.problems import GIVE_WAY, WORD
 from symroof.reading.scope import Scope
 from symroof.verification.assertions import Assertion, asserted
@@ -37,6 +37,7 @@ from symroof.verification.judge import counts_otherwise, judge, judge_stated, of
 from symroof.verification.judgement import Coverage, FileReport, Judgement, Omission, Skipped
 from symroof.verification.premises import by_premises, of_row
 from symroof.verification.readings import Passage, carrying, settled
+from symroof.verification.shapes import judged_shapes
 from symroof.verification.steps import condition_of
 from symroof.verification.surroundings import Definition, Discourse, Surroundings, read_latex_regime
 from symroof.verification.tables import formula_and_number, judged_tables, measured_amount
@@ -45,12 +46,17 @@ Outcome = Judgement | Omission
 Before = tuple[Written, Compare] | None
 
 
-def judge_document(path: Path, overrides: Mapping[str, Any] | None = None) -> FileReport:
-    """The judgements on a document; ``overrides`` are options that go before those of its comments."""
-    return judge_read(read_document(path), path.parent, overrides)
+def judge_document(
+    path: Path, overrides: Mapping[str, Any] | None = None, said: Mapping[str, Any] | None = None
+) -> FileReport:
+    """The judgements on a document; ``overrides`` are options that go before those of its comments, ``said`` options that
+    hold where these say nothing else."""
+    return judge_read(read_document(path), path.parent, overrides, said)
 
 
-def judge_read(document: Document, folder: Path, overrides: Mapping[str, Any] | None = None) -> FileReport:
+def judge_read(
+    document: Document, folder: Path, overrides: Mapping[str, Any] | None = None, said: Mapping[str, Any] | None = None
+) -> FileReport:
     """The judgements on a document that was read, which lies in a folder."""
     formulas = (part.text for part in document.parts if isinstance(part, Written) and part.kind == "math")
     spelled = spelling(document.text, formulas)
@@ -58,7 +64,7 @@ def judge_read(document: Document, folder: Path, overrides: Mapping[str, Any] | 
 
     def told(counted: bool | None = None) -> FileReport:
         counting = replace(force, counted=counted)
-        return _Chapter(document, counting.adding({}) if overrides else counting).report()
+        return _Chapter(document, counting.adding(said or {}) if overrides or said else counting).report()
 
     found = told()
     notes = (part for part in document.parts if isinstance(part, Note) and "operation" in part.options)
@@ -192,6 +198,11 @@ class _Chapter:
 
     def _outcomes(self, written: Written, following: Mapping[str, Any]) -> list[Outcome]:
         """The judgements on the claims of a formula, and why those that are not judged are not."""
+        own = contexts(self.force, self.said)[-1]
+        if not following and written.row is None and PRODUCT_OF_SHAPES.search(written.text):
+            shapes = judged_shapes(written.text, self.force.dialect(own.scope), own)
+            if shapes is not None:
+                return [shapes]
         if not following and typed_operation(written.text) is not None:
             return [Omission("operation")]
         before, self.before = self.before, None

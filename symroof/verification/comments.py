@@ -12,7 +12,7 @@ from symroof.errors import ReadingError, SymroofError, suggestion
 from symroof.reading.exercises import Exercise, read_exercise
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.markup import Headings, Spelling
-from symroof.reading.problems import WORD, merged
+from symroof.reading.problems import READING, WORD, merged
 from symroof.reading.scope import Scope
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
@@ -21,7 +21,7 @@ from symroof.verification.definitions import context_of
 ADDED = ("assume", "symbols")
 MERGED = ("given", "let", "aliases", "mesh")
 # What a comment says of every operation, and the type of elements where none is said: it tells their number alone.
-CONVENTIONS = ("hardware", "chips", "given", "count", "compute", "dtype", "tolerance", "digits", "aliases", "lang")
+CONVENTIONS = ("hardware", "chips", "given", "count", "compute", "dtype", *READING, "lang")
 # What another operation does not end.
 LASTING = ("lang",)
 ANY_WIDTH = "bf16"

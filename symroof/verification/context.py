@@ -71,7 +71,8 @@ class Context:
     ``sized`` are the symbols that have values: relations of the regime that mention them say nothing any more.
     ``whole`` are the symbols at which a sum ends: sizes that are whole numbers, as far as a counterexample goes.
     ``equations`` are facts of another kind: equalities that put nothing for a name, and that a replaced size is one.
-    With ``proofs_only`` nothing is refuted and nothing inferred; with ``nearest`` numbers that are cut off may not stand.
+    With ``proofs_only`` nothing is refuted and nothing inferred; with ``nearest`` numbers that are cut off may not stand;
+    where units are ``binary``, GB may stand for GiB.
     """
 
     scope: Scope
@@ -81,6 +82,7 @@ class Context:
     relations: tuple[Compare, ...] = ()
     tolerance: Fraction = TOLERANCE
     nearest: bool = False
+    binary: bool = False
     layout: Layout = field(default_factory=lambda: Layout(()))
     setting: Setting | None = None
     hardware: Accelerator | None = None

@@ -68,6 +68,7 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
         setting.least_one.named,
         tolerance=exercise.tolerance,
         nearest=exercise.nearest,
+        binary=exercise.binary,
         layout=setting.layout,
         setting=setting,
         hardware=chip,
@@ -142,6 +143,7 @@ def _of_model(exercise: Exercise) -> Context:
         {name: unit for name, unit in _units(figures).items() if name not in own},
         tolerance=exercise.tolerance,
         nearest=exercise.nearest,
+        binary=exercise.binary,
         hardware=chip,
     )
 

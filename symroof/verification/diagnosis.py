@@ -21,6 +21,7 @@ from symroof.proof.exact import ORDER
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import truth
+from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import ACCEPTED, Finding, Remark
 from symroof.verification.links import proved
 from symroof.verification.literals import is_printed
@@ -65,6 +66,8 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
         misprints.upside_down,
     )
 }
+# Of these two may have been made at once.
+SLIPS = (misprints.factor_two, misprints.power_of_ten, misprints.binary_prefix, misprints.upside_down)
 # The worlds that these lead to are the same for every link of a context.
 WORLDS = ("other_figure", "other_rate")
 # An order that is false becomes true with any number that is large enough, and so does what is always or never met: no other
@@ -82,6 +85,21 @@ def diagnosed(finding: Finding, context: Context) -> Finding:
         spend(TRIAL)
         if (at is None or truth(changed.claim, at) is not False) and _is_right(changed):
             return replace(finding, diagnosis=Remark(kind, facts))
+    return _twice_mistaken(finding, link, context)
+
+
+def _twice_mistaken(finding: Finding, link: Compare, context: Context) -> Finding:
+    """The finding with two slips that together explain it, where numbers with three digits in print tell that."""
+    if link.relation not in ("=", "~") or not is_numeric(context.put(link.right)):
+        return finding
+    for i, first in enumerate(SLIPS):
+        for told, half in first(link, context):
+            for second in SLIPS[i + 1 :]:
+                for also, changed in second(half, context) if isinstance(half, Compare) else ():
+                    spend(TRIAL)
+                    if isinstance(changed, Compare) and _is_right(context.strict.question(changed), TELLING + 1):
+                        both = (Remark(first.__name__, told), Remark(second.__name__, also))
+                        return replace(finding, diagnosis=Remark("two_mistakes", {"mistakes": both}))
     return finding
 
 
@@ -112,7 +130,7 @@ def _undone(question: Question) -> Iterator[tuple[str, Mapping[str, Any], Questi
                     yield kind, facts, other
 
 
-def _is_right(changed: Question) -> bool:
+def _is_right(changed: Question, telling: int = TELLING) -> bool:
     """Whether a link is proved as it stands, where a quick look does not tell that it is not. What P implies has to be
     just what P says: a weaker condition is no better guess than another."""
     if changed.link.relation == "=>":
@@ -120,5 +138,5 @@ def _is_right(changed: Question) -> bool:
     with suppress(SymroofError, RecursionError):
         finding = proved(changed) if may_hold(changed) else None
         digits = [remark.facts["digits"] for remark in finding.remarks if "digits" in remark.facts] if finding else []
-        return finding is not None and finding.verdict in ACCEPTED and min(digits, default=TELLING) >= TELLING
+        return finding is not None and finding.verdict in ACCEPTED and min(digits, default=telling) >= telling
     return False

@@ -27,22 +27,26 @@ class Moved:
     after: Judgement
 
 
-def judge_file(path: Path | str, overrides: Mapping[str, Any] | None = None) -> FileReport:
-    """The judgements on a file: of problems if it is TOML, else a document. Faults of the input are in the report."""
+def judge_file(
+    path: Path | str, overrides: Mapping[str, Any] | None = None, said: Mapping[str, Any] | None = None
+) -> FileReport:
+    """The judgements on a file: of problems if it is TOML, else a document; ``said`` are options that hold where it says
+    nothing else. Faults of the input are in the report."""
     path = Path(path)
     kind = "problems" if path.suffix.lower() == ".toml" else "document"
     try:
-        return _judge_problems(path, overrides or {}) if kind == "problems" else judge_document(path, overrides)
+        judge = _judge_problems if kind == "problems" else judge_document
+        return judge(path, overrides or {}, said or {})
     except SymroofError as error:
-        said = str(error)
+        failed = str(error)
     except Exception as error:  # a bug in the judgement of one file: the others are still judged
         if os.environ.get("SYMROOF_TRACEBACK"):
             raise
-        kind, said = "document", f"internal error, please report it: {type(error).__name__}: {str(error)[:300]}"
-    return FileReport(str(path), (), kind, error=said if said.startswith(str(path)) else f"{path}: {said}")
+        kind, failed = "document", f"internal error, please report it: {type(error).__name__}: {str(error)[:300]}"
+    return FileReport(str(path), (), kind, error=failed if failed.startswith(str(path)) else f"{path}: {failed}")
 
 
-def _judge_problems(path: Path, overrides: Mapping[str, Any]) -> FileReport:
+def _judge_problems(path: Path, overrides: Mapping[str, Any], said: Mapping[str, Any]) -> FileReport:
     """The judgements on every problem that can be read; of the others, what is wrong with them."""
     judgements: list[Judgement] = []
     errors: list[str] = []
@@ -51,7 +55,7 @@ def _judge_problems(path: Path, overrides: Mapping[str, Any]) -> FileReport:
     lines = _Lines(path)
     for index, table in enumerate(tables):
         try:
-            found = judge_exercise(read_exercise(merged(table, overrides, path.parent)))
+            found = judge_exercise(read_exercise(merged({**said, **table}, overrides, path.parent)))
             judgements += [lines.placed(judgement) for judgement in found]
             langs.add(table.get("lang"))
         except SymroofError as error:

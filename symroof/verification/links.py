@@ -32,7 +32,7 @@ from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, 
 from symroof.verification.literals import bare, in_print, is_printed, literals, may_stand, printed_digits
 from symroof.verification.nearness import IDENTITY
 from symroof.verification.screening import may_hold
-from symroof.verification.unit_agreement import carried, disagreement, in_unknown_units
+from symroof.verification.unit_agreement import carried, disagreement, in_binary_units, in_unknown_units
 
 NOTHING = Enclosure(Fraction(0), Fraction(0))
 UNITS = Check("proved", "units")
@@ -56,6 +56,11 @@ def compare_numbers(question: Question) -> Finding:
             return undecided(link, "unknown_units", question.left)
     if finding.verdict != "wrong":
         return finding
+    for claim in in_binary_units(link) if question.context.binary else ():
+        asked = question.context.question(claim)
+        taken = _compared(replace(question, left=asked.left, right=asked.right, link=claim))
+        if taken.verdict in ACCEPTED:
+            return replace(taken, link=link, remarks=(Remark("taken_as", {"unit": "GiB"}), *taken.remarks))
     for left in in_unknown_units(link, question.context):
         if _compared(replace(question, left=left)).verdict in ACCEPTED:
             return undecided(link, "unknown_units", question.left)

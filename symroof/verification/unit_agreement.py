@@ -10,6 +10,7 @@ write FLOPs for FLOPs/s: what is right but for that is not decided.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
@@ -36,6 +37,7 @@ from symroof.reading.numbers import COUNT_SCALES, exact
 from symroof.verification.context import Context
 from symroof.verification.judgement import Remark
 
+DECIMAL = re.compile(r" ([kKMGTP])B(?:/s)?$")
 # The units of mere numbers.
 UNITLESS = (None, "%", "1")
 # A number without a unit is plain below this.
@@ -155,6 +157,29 @@ def in_unknown_units(link: Compare, context: Context) -> Iterator[Formula]:
         left, right = (_unit(mapped(side, _counted), context, True) for side in sides)
         if not left or left != right:
             yield from (Product((Number(shift), Group(link.left))) for shift in SHIFTS)
+
+
+def in_binary_units(link: Compare) -> Iterator[Compare]:
+    """The link with kB, MB, GB, TB and PB as powers of 1024, on one side or on both.
+
+    >>> from symroof.formula import number
+    >>> gb = Number(Fraction(10**9), "1 GB", "bytes")
+    >>> [claim.right.value for claim in in_binary_units(Compare(number(2**30), "=", gb))]
+    [Fraction(1073741824, 1)]
+    """
+    left, right = (mapped(side, _binary) for side in (link.left, link.right))
+    pairs = ((link.left, right), (left, link.right), (left, right))
+    yield from dict.fromkeys(
+        Compare(*pair[:1], link.relation, *pair[1:]) for pair in pairs if pair != (link.left, link.right)
+    )
+
+
+def _binary(node: Formula) -> Formula:
+    """A number in a decimal unit of storage in the binary one."""
+    if not isinstance(node, Number) or (match := DECIMAL.search(node.digits or "")) is None:
+        return node
+    power = "kMGTP".index(match[1].replace("K", "k")) + 1
+    return Number(node.value * Fraction(1024, 1000) ** power, node.digits, node.unit)
 
 
 def _counted(node: Formula) -> Formula:

@@ -48,7 +48,8 @@ class Style(Frozen):
     where that is wanted too, ``heading`` the level of the title (0 for none; a LaTeX page
     without a title is a fragment), ``template`` a folder whose templates replace the shipped ones, ``lang`` its language
     (where none is said, that of the problem). For a document: its ``dialect``, and the ``label`` of its displays. For a
-    terminal: its ``width``, and whether it shows more than ASCII and in ``colour``."""
+    terminal: its ``width``, and whether it shows more than ASCII and in ``colour``. A report that ``hints`` says where to
+    look, and not what is right."""
 
     brief: bool = False
     heading: int = 3
@@ -60,6 +61,7 @@ class Style(Frozen):
     colour: bool = False
     lang: str | None = None
     program: bool = False
+    hints: bool = False
 
     def of(self, problem: Problem) -> Style:
         """In the language of a problem, where none is asked for."""

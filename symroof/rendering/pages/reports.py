@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -47,11 +47,29 @@ COLOURS = dict(zip(VERDICTS, (GREEN, GREEN, YELLOW, YELLOW, RED, RED), strict=Tr
 ESCAPED = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 
 
+# What to look at for each kind of mistake, by the name of its hint.
+HINTS: Mapping[str, str] = {
+    **dict.fromkeys(("turned", "at_the_edge"), "direction"),
+    **dict.fromkeys(("other_figure", "other_rate"), "figure"),
+    **dict.fromkeys(("on_chips", "on_stages", "one_resource"), "chips"),
+    **dict.fromkeys(("exchanged", "turns"), "sent"),
+    **dict.fromkeys(("other_amount", "of_width"), "amount"),
+    **dict.fromkeys(("traffic", "part_missing"), "moved"),
+    **dict.fromkeys(("other_size", "other_shape", "factor_of_size", "other_letter"), "sizes"),
+    **dict.fromkeys(("factor_two", "multiply_add"), "factor"),
+    **dict.fromkeys(("other_unit", "power_of_ten", "binary_prefix"), "unit"),
+    "other_pass": "pass",
+    "other_extreme": "longest",
+    "rounded_early": "rounding",
+    "upside_down": "fraction",
+}
+
+
 class Explainer:
     """The words of reports in a language, from the templates of a folder; formulas are in claim syntax."""
 
-    def __init__(self, template: str | None = None, lang: str = USUAL_LANGUAGE) -> None:
-        self.print = PlainPrinter().print
+    def __init__(self, template: str | None = None, lang: str = USUAL_LANGUAGE, *, hints: bool = False) -> None:
+        self.print, self.hints = PlainPrinter().print, hints
         space = " " if words(template, lang).percent_stands_apart else ""
         names = {"m": self.print, "decimal": short, "percent": lambda share: percent(share).replace(" ", space)}
         names["printed"] = lambda names: [self.print(name) for name in names]
@@ -105,7 +123,10 @@ class Explainer:
     def remark(self, remark: Remark) -> str:
         """A remark of the judge, or why a formula is not judged."""
         said = self.omissions if isinstance(remark, Omission) else self.remarks
-        return said(remark.kind, dict(remark.facts))
+        facts = dict(remark.facts)
+        if "mistakes" in facts:
+            facts["said"] = list(map(self.remark, facts["mistakes"]))
+        return said(remark.kind, facts)
 
     def left_out(self, skip: Skipped) -> str:
         """The formula that is not judged, or the link of it."""
@@ -181,6 +202,8 @@ class Explainer:
             yield "why", [self.remark(judgement.reason)]
         elif finding is not None and judgement.verdict == "conditional":
             yield from self._conditional(finding, judgement)
+        elif finding is not None and judgement.verdict == "wrong" and self.hints:
+            yield "hint", list(self._hints(finding, judgement))
         elif finding is not None and judgement.verdict in ("wrong", "undecided"):
             yield from self._wrong(finding, judgement)
 
@@ -207,6 +230,26 @@ class Explainer:
         yield from (("why", [self.remark(r)]) for r in finding.remarks if r.kind not in explained)
         if finding.diagnosis is not None:
             yield "mistake", [self.remark(finding.diagnosis)]
+
+    def _hints(self, finding: Finding, judgement: Judgement) -> Iterator[str]:
+        """Which step to look at, and what for, without what is right."""
+        steps = [one.link for one in judgement.findings]
+        if len(steps) > 1:
+            yield self.say("hint_step", steps.index(finding.link) + 1, len(steps), self.print(finding.link))
+        mistake = finding.diagnosis
+        kinds = [one.kind for one in mistake.facts["mistakes"]] if mistake and "mistakes" in mistake.facts else []
+        if mistake is not None and not kinds:
+            kinds = [mistake.kind]
+        yield from (self.words.hints[HINTS[kind]] for kind in kinds)
+        if not kinds and finding.by == "units":
+            yield self.words.hints["unit"]
+        off = next((r.facts["share"] for r in finding.remarks if r.kind == "deviation"), None)
+        if not kinds and off is not None:
+            yield self.words.hints["high" if off > 0 else "low"]
+        elif not kinds and finding.counterexample is not None and finding.counterexample.values:
+            yield self.say("hint_try", sizes(finding.counterexample.values))
+        elif not kinds and finding.by != "units":
+            yield self.words.hints["again"]
 
     def _fails(self, at: Counterexample, finding: Finding) -> tuple[str, ...]:
         """Where a claim fails, and what its two sides are there, as truth values or numbers."""
@@ -292,7 +335,7 @@ def render_report(
 
     lang = style.lang or lang_of(files)
     with guarded(style.template):
-        explainer = Explainer(style.template, lang)
+        explainer = Explainer(style.template, lang, hints=style.hints)
         names = {
             "files": () if moves is not None and style.brief else files,
             "shown": shown,
