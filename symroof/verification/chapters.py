@@ -32,11 +32,12 @@ from symroof.verification.budget import Exhausted, limited
 from symroof.verification.cells import cell_claim, speaks
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
+from symroof.verification.cures import with_names
 from symroof.verification.definitions import context_of
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
 from symroof.verification.judgement import Coverage, FileReport, Judgement, Omission, Skipped
 from symroof.verification.premises import by_premises, of_row
-from symroof.verification.readings import Passage, carrying, settled
+from symroof.verification.readings import Passage, carrying, free_names, settled
 from symroof.verification.shapes import judged_shapes
 from symroof.verification.steps import condition_of
 from symroof.verification.surroundings import Definition, Discourse, Surroundings, read_latex_regime
@@ -253,6 +254,8 @@ class _Chapter:
                     self.left_out += [Skipped(line, column, text, why, link) for link, why in left_out]
             around = replace(around, before=None)
             self.before = (written, condition) if condition is not None else None
+            if isinstance(outcome, Omission):
+                outcome = with_names(outcome, sorted(free_names(claim, context)) if not following else ())
             if isinstance(outcome, Judgement) and outcome.claim:  # a step is shown with what it goes on from
                 outcome = replace(outcome, claim=claim.text)
             yield outcome
@@ -362,7 +365,10 @@ def going_on(claims: tuple[Claim, ...], before: Written | None, dialect: Dialect
     try:
         left = read_latex(before.text, dialect)[-1].chains[-1].sides[-1]
     except SymroofError:
-        left = read_latex_expression(before.text, dialect)
+        try:
+            left = read_latex_expression(before.text, dialect)
+        except SymroofError:
+            return claims
     (first, *chains), *more = claims[0].propositions
     return (replace(claims[0], propositions=((replace(first, sides=(left, *sides[1:])), *chains), *more)), *claims[1:])
 
