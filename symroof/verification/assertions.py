@@ -239,7 +239,7 @@ def _defined_again(passage: Passage) -> Iterator[Reading]:
 def _under_more(passage: Passage) -> Iterator[Reading]:
     """A claim under the definitions that it would need and that have ended."""
     used, past = passage.said.in_force(), passage.said.ended()
-    ended = [d for name, d in past.items() if name in passage.spoken]
+    ended = [d for name, d in past.items() if name in passage.spoken and not is_numeric(d.formula)]
     if any({*used, *(d.name for d in ended)} & set(names(d.formula)) for d in ended):
         return  # one of them would be put into another, or means something else by now
     if ended:
@@ -341,7 +341,7 @@ def _with_sizes(plain: Reading, passage: Passage) -> Iterator[Reading]:
 
 
 def _at_sizes(passage: Passage) -> Iterator[Reading]:
-    """A value, at the sizes of its sentence and paragraph; else at those that were put in before."""
+    """A value, at the sizes of its sentence and paragraph."""
     claim, said, around, valued = passage.claim, passage.said, passage.around, passage.role == "at_sizes"
     free = free_names(claim, passage.place)
     sides = (claim.links[0].left, claim.links[-1].right)
@@ -353,15 +353,12 @@ def _at_sizes(passage: Passage) -> Iterator[Reading]:
     doubtful = any(
         value != said.sizes.get(name, value) or value is None for name, value in around.sizes.items() if name in free
     )
-    sizes, every = {**said.sizes, **typed}, {**said.past, **said.sizes, **typed}
-    picked = lambda known: tuple((name, size) for name, size in known.items() if valued or name in free)  # noqa: E731
+    sizes = {**said.sizes, **typed}
     if free <= set(sizes):
         exact = valued or (free <= set(typed) and around.sized_alone)
         firm = exact and not doubtful and not around.solved
-        yield Reading(replace(claim, at=picked(sizes)), passage.context, firm)
-    elif free <= set(every):
-        offered = tuple(Compare(Name(name), "=", every[name]) for name in sorted(free))
-        yield Reading(replace(claim, at=picked(every)), passage.context, firm=False, offered=offered)
+        picked = tuple((name, size) for name, size in sizes.items() if valued or name in free)
+        yield Reading(replace(claim, at=picked), passage.context, firm)
 
 
 def _is_equation(claim: Claim, context: Context) -> bool:

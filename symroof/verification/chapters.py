@@ -199,13 +199,13 @@ class _Chapter:
 
     def _outcomes(self, written: Written, following: Mapping[str, Any]) -> list[Outcome]:
         """The judgements on the claims of a formula, and why those that are not judged are not."""
+        if not following and typed_operation(written.text) is not None:
+            return [Omission("operation")]
         own = contexts(self.force, self.said)[-1]
         if not following and written.row is None and PRODUCT_OF_SHAPES.search(written.text):
             shapes = judged_shapes(written.text, self.force.dialect(own.scope), own)
             if shapes is not None:
                 return [shapes]
-        if not following and typed_operation(written.text) is not None:
-            return [Omission("operation")]
         before, self.before = self.before, None
         try:
             return [*self._judged(written, following, before)] or [Omission("code")]

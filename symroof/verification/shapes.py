@@ -34,6 +34,8 @@ def judged_shapes(text: str, dialect: Dialect, context: Context) -> Judgement | 
             [_size(part, dialect) for part in re.split(r",|\\times|×", shape)] for shape in match.groups()
         )
         pairs = _pairs(left, right, result)
+        if pairs is None and all(isinstance(size, Name) for size in (*left, *right, *result)):
+            return Omission("operation")  # a sum over what two tensors have in common
         if pairs is None:
             return Judgement(
                 text,

@@ -305,14 +305,13 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Discourse:
-    """``definitions`` by name, the last one of each; ``sizes`` are those of the paragraph, ``past`` those before it.
+    """``definitions`` by name, the last one of each; ``sizes`` are those of the paragraph.
     ``stated`` is everything that names have stood for, in the order of the text."""
 
     path: Headings = ()
     place: tuple[int, ...] = ()
     definitions: Mapping[str, Definition] = field(default_factory=dict)
     sizes: Mapping[str, Formula] = field(default_factory=dict)
-    past: Mapping[str, Formula] = field(default_factory=dict)
     stated: Mapping[str, tuple[Definition, ...]] = field(default_factory=dict)
 
     def entering(self, written: Written, place: tuple[int, ...]) -> Discourse:
@@ -325,7 +324,7 @@ class Discourse:
         [(['F'], []), ([], ['F'])]
         """
         said = replace(self, path=written.path, place=place)
-        return said if place[:1] == self.place[:1] else replace(said, sizes={}, past={**self.past, **self.sizes})
+        return said if place[:1] == self.place[:1] else replace(said, sizes={})
 
     def in_force(self) -> dict[str, Definition]:
         """What is defined here, but for what is put in for a dimension."""
