@@ -62,6 +62,21 @@ def read_amount(text: str) -> Formula | None:
     return None
 
 
+def amount_before(text: str) -> Formula | None:
+    """The number with which a text begins, where nothing is calculated with it.
+
+    >>> [amount and amount.digits for amount in map(amount_before, ("32000, and", "40 heads of", "2 times", "3 * 4", "4.5 %"))]
+    ['32000', '40 heads', None, None, '4.5%']
+    """
+    parts = list(parts_of(text.lstrip("$"), names=False))
+    behind = parts[1:2]
+    if not parts or parts[0].kind != "number" or (behind and (behind[0].kind in ("operator", "relation", "bracket"))):
+        return None
+    if behind and behind[0].text.casefold() in CALCULATING:
+        return None
+    return read_amount(text.lstrip("$")[: parts[0].end])
+
+
 class _CalculationReader(ClaimReader):
     def scanned(self) -> Sequence[Token]:
         require_short(self.source)

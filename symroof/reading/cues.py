@@ -33,6 +33,8 @@ NEGATED = re.compile(
     re.IGNORECASE,
 )
 FORMULA = re.compile(r"\$\$?\s*([^$\n]{1,60}?)\s*\$\$?|`([^`\n]{1,60})`|\\\((.{1,60}?)\\\)")
+# Behind a name, before the number that it is.
+STATING = re.compile(rf"\s*(?:{'|'.join(map(re.escape, CUES['stating']))})\s*(?=\$?\d)")
 # A capital that stands alone in prose is a name; A and I are words.
 LETTER = re.compile(r"(?<![\w$⟨\\{.'’-])([B-HJ-Z](?:_[A-Za-z0-9])?)(?![\w'’⟩-])")
 AMONG = re.compile(r"\s*(?:,\s*(?:and|or)\b|,|、|and\b|or\b|와|과|하고|和|与|及|以及)\s*")

@@ -20,7 +20,7 @@ from symroof.reading.scope import opaque
 from symroof.reading.vocabulary import SYNONYMS
 
 CALCULATIONS = CUES["calculations"]
-POWERS = {word: int(power) for power, words in CUES["powers"].items() for word in words}
+POWERS = {word: int(power) for power, words in CUES["powers"].items() for word in words if "%" not in word}
 ABOUT = frozenset(CALCULATIONS["about"])
 ENDING = frozenset(CALCULATIONS["ending"])
 UNITS: dict[str, str] = CALCULATIONS["units"]

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import ReadingError, SymroofError
-from symroof.formula import Compare, names
+from symroof.formula import Compare, Name, names
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.attempts import other_statement, read_formula, unread
-from symroof.reading.calculations import calculations, read_calculation
+from symroof.reading.calculations import amount_before, calculations, read_calculation
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
-from symroof.reading.cues import measured
+from symroof.reading.cues import STATING, measured
 from symroof.reading.documents import RELATED, Document, Note, Written, read_document
 from symroof.reading.exercises import Exercise, expected_verdict
 from symroof.reading.expressions import read_expression
@@ -159,6 +159,8 @@ class _Chapter:
         self.force = self.force.below(written.path)
         self.said = self.said.entering(written, self.document.prose.place(written.start))
         related = written.row is not None or any(sign in written.text for sign in RELATED)
+        if not related and written.kind == "math":
+            self._told_in_words(written)
         if not {"is", "same"} & self.following.keys() and not related:
             return
         following, self.following = self.following, {}
@@ -179,6 +181,19 @@ class _Chapter:
             expect, title = following.get("expect"), self.force.exercise.title
             sentence = None if written.row else self.document.prose.quotation(written.start, written.end)
             yield replace(judgement, line=line, column=column, expect=expect, problem=title, sentence=sentence)
+
+    def _told_in_words(self, written: Written) -> None:
+        """A name of which the words behind it say what number it is: where V is 32000."""
+        behind = self.document.prose.text[written.end : written.end + 60]
+        match = STATING.match(behind)
+        amount = None if match is None else amount_before(behind[match.end() :])
+        if amount is None or len(written.text) > 40:
+            return
+        with suppress(SymroofError):
+            name = read_latex_expression(written.text, self.force.dialect(contexts(self.force, self.said)[-1].scope))
+            if isinstance(name, Name):
+                told = Definition(name.name, amount, written.place.line, written.path)
+                self.said = self.said.stating(told)
 
     def _beside(self, written: Written, row: Row, context: Context) -> Iterator[Judgement]:
         """The judgement on a formula in a row and the number beside it, where the text states what its names are."""

@@ -37,11 +37,16 @@ def noted(chain: Chain, skips: Sequence[Skip | None], passage: Passage) -> Disco
             continue
         if skip.reason.kind in ("words", "unreadable"):  # what it stands for is not known any more
             said = said.forgetting([link.left.name])
+        elif skip.defines and set(chain.relations) <= {"=", "~"} and is_numeric(value) and len(chain.relations) > 1:
+            said = said.forgetting([skip.defines])
+            line = passage.around.written.place.line
+            said = said.stating(Definition(skip.defines, value, line, said.path))
         elif skip.defines and not equal:
             said = said.forgetting([skip.defines])
         elif skip.defines or (equal and skip.reason.kind == "size" and not is_numeric(link.right)):
             right = value if isinstance(link.right, Name) else link.right  # B = D = F
-            said = _defining(link.left.name, right, replace(passage, said=said))
+            comes_to = value if is_numeric(value) and value is not right else None
+            said = _defining(link.left.name, right, replace(passage, said=said), comes_to)
     return said
 
 
@@ -50,7 +55,7 @@ def _is_size(name: str, place: Context) -> bool:
     return name in place.least_one or (len(name) == 1 and name not in place.definitions and name not in QUANTITIES)
 
 
-def _defining(name: str, right: Formula, passage: Passage) -> Discourse:
+def _defining(name: str, right: Formula, passage: Passage, comes_to: Formula | None) -> Discourse:
     """A name stands for a formula from here on, where no problem says what it is and the sizes leave it open."""
     said, around, place = passage.said, passage.around, passage.place
     own = said.in_force()
@@ -61,4 +66,4 @@ def _defining(name: str, right: Formula, passage: Passage) -> Discourse:
         return said  # a number for a name that has a formula is its value somewhere
     within = () if around.written.display else said.place if around.supposed else said.place[:1]
     line, size = around.written.place.line, name in place.least_one
-    return said.defining(Definition(name, meaning, line, said.path, within, size))
+    return said.defining(Definition(name, meaning, line, said.path, within, size, comes_to))

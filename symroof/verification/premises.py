@@ -81,11 +81,31 @@ def premises(
     """
     used: dict[str, Definition] = {}
 
-    def use(name: str, above: tuple[str, ...]) -> None:
+    def told_of(name: str, above: tuple[str, ...] = ()) -> Definition | None:
+        """What is stated of a name: a formula, or the number that it comes to where something in it has no value."""
         told = said.last(name) or _applied(name, said, functions)
-        if told is None or name in used or name in context.definitions:
+        if told is None or name in above or is_numeric(told.formula) or told.value is None or here:
+            return told
+        inner = (one for one in dict.fromkeys(names(told.formula)) if one != name)
+        open_ = any((found := told_of(one, (*above, name))) is None or not _has_value(found) for one in inner)
+        return replace(told, formula=told.value) if open_ else told
+
+    def _has_value(found: Definition) -> bool:
+        return is_numeric(found.formula) or all(
+            (inner := told_of(one, (found.name,))) is not None and _has_value(inner) for one in names(found.formula)
+        )
+
+    def use(name: str, above: tuple[str, ...]) -> None:
+        known = name in context.definitions
+        told = told_of(name)
+        if name in used or (told is None and not known):
             return
-        if here and (is_numeric(told.formula) or not told.holds(said.path, said.place)):
+        if known and (told is None or not is_numeric(told.formula) or name in context.least_one):
+            for one in dict.fromkeys(names(context.definitions[name])):
+                if one != name and one not in above:
+                    use(one, (*above, name))
+            return
+        if told is None or (here and (is_numeric(told.formula) or not told.holds(said.path, said.place))):
             return
         inner = [one for one in dict.fromkeys(names(told.formula)) if one not in context.definitions]
         if name in inner or set(inner) & set(above):
@@ -157,7 +177,8 @@ def by_premises(link: Compare, passage: Passage) -> Reading | None:
     for name, size in passage.around.sizes.items():  # of its own sentence
         if size is not None and ((told := said.last(name)) is None or told.formula != size):
             said = said.stating(Definition(name, size, passage.around.written.place.line, said.path))
-    found = premises(free, place, said, passage.around.dialect.functions)
+    written = dict.fromkeys((*names(link.left), *names(link.right)))
+    found = premises((*written, *free), place, said, passage.around.dialect.functions)
     if found is None:
         return None
     put = found.question(link)

@@ -39,6 +39,9 @@ def steps(passage: Passage) -> Iterator[Reading]:
     if before is None or len(links) != 1 or links[0].relation not in (*ORDER, "="):
         return
     link = of_the_unknown(links[0], before)
+    if link is not links[0] and link.relation == "=" and before.relation in ORDER and cue is not None:
+        yield from _solutions(before, link, passage)
+        return
     letters, others = depends(before, context), depends(link, context)
     shared = set(names(before)) & set(names(link)) or letters & others
     if not shared or ("=" in (before.relation, link.relation) and not around.written.display):
@@ -77,6 +80,17 @@ def steps(passage: Passage) -> Iterator[Reading]:
             yield from in_regimes(plain, around)
     if alike and cue.sign == "=>":  # what is weaker follows, and is not what is meant
         yield Reading(replace(same, connectives=("=>",)), context, accepts=False)
+
+
+def _solutions(before: Compare, link: Compare, passage: Passage) -> Iterator[Reading]:
+    """What is said to be the largest, or the least, name that meets a condition: s_max = (M - P)/(B k), where B s k <= M - P.
+    The condition is one on that name, with what it is said to be as its bound."""
+    firm = depends(before, passage.context) >= depends(link, passage.context) and not has_poles(link, passage.context)
+    for relation in ("<=", ">=", "<", ">"):
+        bound = Compare(link.left, relation, link.right)
+        both = tuple((Chain((one.left, one.right), (one.relation,)),) for one in (before, bound))
+        claim = replace(passage.claim, text="", propositions=both, connectives=("<=>",))
+        yield Reading(claim, passage.context, firm=firm)
 
 
 def of_the_unknown(link: Compare, before: Compare) -> Compare:

@@ -271,7 +271,7 @@ def read_latex_regime(text: str, dialect: Dialect) -> Regime:
 class Definition:
     """A name, what it stands for with the names put in that were defined before, and the line that says so.
 
-    ``size`` tells of one that puts a formula in for a dimension of the operation. ``within`` is the paragraph, or the
+    ``value`` is the number that its line says it comes to. ``size`` tells of one that puts a formula in for a dimension of the operation. ``within`` is the paragraph, or the
     paragraph and the sentence, with which it ends; nothing where that is its section.
     """
 
@@ -281,6 +281,7 @@ class Definition:
     path: Headings
     within: tuple[int, ...] = ()
     size: bool = False
+    value: Formula | None = None
 
     @property
     def equation(self) -> Compare:
