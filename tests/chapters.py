@@ -69,6 +69,7 @@ class Formula:
 class Label:
     """What a formula is, by hand. ``value`` is what a wrong one should say; ``check`` says it in Python's arithmetic.
 
+    A mistake ``elsewhere`` is right as it stands, 48 * 1.09 us = 52 us, and wrong of what its sentence speaks of.
     With ``verbatim`` the text stands in prose, in a block of text or in a shortcode, and not between marks of a formula.
     """
 
@@ -267,7 +268,7 @@ class Outcome:
     @property
     def is_false_acceptance(self) -> bool:
         """A mistake that is said to hold."""
-        mistaken = "wrong" in (self.label.label, self.label.truth)
+        mistaken = "wrong" in (self.label.label, self.label.truth) and self.label.note != "elsewhere"
         return mistaken and bool(self.verdicts) and set(self.verdicts) <= set(ACCEPTED) and not self.reason
 
     @property

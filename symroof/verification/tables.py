@@ -161,7 +161,16 @@ def _followed(
                 continue
             if target.low > span[1] * factor * (1 + APART) or target.high < span[0] * factor * (1 - APART):
                 broken = [_judged(head, place, one, words(factor), len(fits)) for one, _ in fits]
-                broken.append(_judged(head, place, target, words(factor), len(fits), _between(span, fits)))
+                broken.append(
+                    _judged(
+                        head,
+                        place,
+                        target,
+                        words(factor),
+                        len(fits),
+                        _right(span, factor if between_units else None, fits),
+                    )
+                )
     return broken
 
 
@@ -184,8 +193,10 @@ def _words(rule: str, *columns_and_factor: Any) -> str:
     return ("" if factor == 1 else f"{float(factor):.4g} * ") + rule.format(*columns)
 
 
-def _between(span: Span, fits: Sequence[tuple[Amount, Span]]) -> Fraction:
-    """What a cell should be, to the digits that the others tell."""
+def _right(span: Span, factor: Fraction | None, fits: Sequence[tuple[Amount, Span]]) -> Fraction:
+    """What a cell should be: by the factor, or to the digits that the other cells tell."""
+    if factor is not None:
+        return (span[0] + span[1]) / 2 * factor
     low = max(target.printed[0] / other[1] for target, other in fits) * span[0]
     high = min(target.printed[1] / other[0] for target, other in fits) * span[1]
     step = Fraction(10) ** (len(str(int(high))) - 4)
