@@ -21,6 +21,15 @@ TWO = Rat(ONE + ONE)
 PRIMES = tuple(n for n in range(2, 100) if all(n % k for k in range(2, n)))
 
 
+# Powers of ten in a letter behind a number.
+LETTERS = {"k": 3, "K": 3, "M": 6, "B": 9, "T": 12}
+
+
+def _told(digits: str) -> Fraction:
+    """What digits in print are: 2B is two billion."""
+    return Fraction(digits.rstrip("".join(LETTERS)).replace("_", "")) * 10 ** LETTERS.get(digits[-1:], 0)
+
+
 @dataclass
 class Exact:
     """Formulas to quotients of polynomials. Names in ``definitions`` are replaced; all others are free.
@@ -47,7 +56,7 @@ class Exact:
         return self.rational(left) - self.rational(right)
 
     def number(self, node: Number) -> Rat:
-        if node.digits is not None and node.unit is None and Fraction(node.digits.replace("_", "")) != node.value:
+        if node.digits is not None and node.unit is None and _told(node.digits) != node.value:
             raise CheckError(f"{node.digits} is not the value that it stands for")
         return Rat(Poly.number(node.value))
 

@@ -38,6 +38,7 @@ from symroof.verification.context import Context
 from symroof.verification.judgement import Remark
 
 DECIMAL = re.compile(r" ([kKMGTP])B(?:/s)?$")
+SCALE_LETTERS = "".join(COUNT_SCALES)
 # The units of mere numbers.
 UNITLESS = (None, "%", "1")
 # A number without a unit is plain below this.
@@ -96,7 +97,7 @@ def carried(link: Compare) -> Iterator[tuple[Formula, str]]:
         case Number(value=value, digits=str(digits), unit=str()) if " " in digits and value:
             amount, _, unit = digits.partition(" ")
             yield from ((left, unit) for left in _without_conversion(link.left, unit))
-            size = value / exact(amount)
+            size = value / exact(amount.rstrip(SCALE_LETTERS))
             scaled = Product((Number(size), link.left)) if _converts(link.left, size) else _scaled(link.left, size)
             if scaled is not None:
                 yield scaled, unit
