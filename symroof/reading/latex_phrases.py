@@ -19,6 +19,8 @@ from symroof.reading.vocabulary import AMOUNTS, KNOWN, WORDS, folded, meanings, 
 FUNCTION_WORDS = ("max", "min", "log2", "exp", "floor", "ceil")
 CLAUSES = meanings(WORDS["clauses"])
 
+# Behind a unit: 7e16 s^{-1}.
+INVERSE = re.compile(r"\s*\^\s*\{\s*-\s*1\s*\}")
 OF = re.compile(r"\s*(?:\\left)?\(\s*\\text(?:rm)?\s*\{([^{}$\\]*)\}\s*(?:\\right)?\)")
 ENDS = re.compile(
     r"(?:\s|~|\\[,;:! ]|[.,;])*(?:$|\\\\|\\end|&|[=<>)}]|\\(?:le|leq|ge|geq|approx|sim|iff|implies|ll|gg|quad|qquad|to|rightarrow|right)\b)"
@@ -165,9 +167,10 @@ class Phrases:
             if not words:
                 return end
         if self._may_be_unit() and (units := unit_words(words)):
-            for unit in units:
+            per = INVERSE.match(self.source, end) if units == ("s",) else None
+            for unit in ("Hz",) if per else units:
                 self.add("unit", unit, start, end)
-            return end
+            return per.end() if per else end
         if not words.strip(".,;: ") or self._is_remark(words, end):
             self.spaced = True
             return end

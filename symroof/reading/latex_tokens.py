@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from symroof.errors import ReadingError
 from symroof.formula import KEYWORDS
+from symroof.reading.claims import RELATIONS
 from symroof.reading.latex_phrases import Dialect, Phrases
 from symroof.reading.macros import TEXTS, Decoration, closing_brace, decorated, expanded, index_at
 from symroof.reading.scanner import (
@@ -46,6 +47,8 @@ AROUND = frozenset(WORDS["latex"]["around"])
 # What a chain may end with and does not go on from: twice as fast is 2\times, and an arrow leads to the next line.
 DANGLING = ("*", "->", "=>")
 ENVIRONMENTS = "|".join((*WORDS["latex"]["environments"], *WORDS["latex"]["inner"]))
+# A name, in a list of what several are: L = 32, D = 4096.
+NAMED = r"(?:[A-Za-z]|\\[a-zA-Z]+(?![a-zA-Z]))(?:_(?:\w|\{[^{}]*\}|\\(?:text|mathrm)\{[^{}]*\}))?"
 ACCENTS = "bar|hat|tilde|overline|widehat|widetilde|vec|dot|ddot|mathbb"
 IGNORED = "|".join(WORDS["latex"]["ignored"])
 
@@ -56,7 +59,8 @@ TOKEN = re.compile(
                | \\q?quad\s*\(\d+[a-z]?\)(?=\s*(?:\\\\|\\end|$))
                | \\(?:begin|end)\{{(?:{ENVIRONMENTS})\*?\}}(?:\{{\d+\}}|\{{[lcr|@\s]*\}}|\[[tbc]\])?
                | \\(?:{TEXTS})(?=\s*\{{[\d.,\s]*\d\s*\}}) | \\(?:{IGNORED})\*?\s*\{{[^{{}}]*\}} )
-  | (?P<row>     \\\\(?:\s*\[[^\]]*\])? | \\newline\b | ,\s*(?:\\q?quad\b|&)                )
+  | (?P<row>     \\\\(?:\s*\[[^\]]*\])? | \\newline\b | ,\s*(?:\\q?quad\b|&)
+               | ,(?:\s|~|\\[ ,;])*(?={NAMED}\s*(?:=|\\approx|\\le|\\ge))                 )
   | (?P<number>  (?:{THOUSANDS} | [1-9]\d{{0,2}}(?:(?:\{{,\}}|\\,)\d{{3}})+(?:\.\d*)? | \d+(?:\.\d*)? | \.\d+)
                  (?:[eE][+-]?\d+ | \\(?:text|mathrm|textrm)\{{[eE]\}}\s*(?:[+-]?\d+|\{{[+-]?\d+\}}) )? (?: {POWER} )?                                            )
   | (?P<raised>  [{SUPERSCRIPTS}]+                                                           )
@@ -140,9 +144,16 @@ class _Scanner(Phrases):
         return match.end()
 
     def _row(self, match: re.Match[str]) -> int:
-        if self.in_cases and match.group()[0] == ",":
+        inside = self.depth > 0 or any(token.text in KEYWORDS for token in self.found)
+        lists = match.group()[0] != "," or "quad" in match.group() or "&" in match.group() or self._related_in_row()
+        if match.group()[0] == "," and (self.in_cases or (inside and "quad" not in match.group()) or not lists):
             return self.add("symbol", ",", *match.span())
         return self.add("row", "\\\\", *match.span())
+
+    def _related_in_row(self) -> bool:
+        """Whether this row relates two sides already: L = 32, D = 4096 are two claims, and B, D = 4096 is none."""
+        rows = [at for at, token in enumerate(self.found) if token.kind == "row"]
+        return any(token.text in RELATIONS for token in self.found[rows[-1] if rows else 0 :])
 
     def _number(self, match: re.Match[str]) -> int:
         """A number; with a power of ten behind it where that cannot belong to something in front."""

@@ -92,7 +92,7 @@ def unit_named(words: str) -> str | None:
     >>> unit_named("TFLOP/s"), unit_named("FLOPS/B"), unit_named("bytes/second"), unit_named("Gbit/s"), unit_named("rows")
     ('TFLOPs/s', 'FLOPs/bytes', 'bytes/s', 'Gbps', None)
     """
-    words = f"{words[:-1]}bytes" if words.endswith("/B") else words
+    words = f"{words[:-1]}bytes" if words.endswith("/B") else f"bytes{words[1:]}" if words.startswith("B/") else words
     words = UNIT_WORDS.get(words, words)
     if words in UNITS:
         return UNITS[words].name

@@ -43,6 +43,8 @@ from symroof.verification.steps import condition_of
 from symroof.verification.surroundings import Definition, Discourse, Surroundings, read_latex_regime
 from symroof.verification.tables import formula_and_number, judged_tables, measured_amount
 
+# Bytes, or billions.
+BYTES = re.compile(r"\\(?:text|mathrm|textrm)\{\s*B\s*\}")
 Outcome = Judgement | Omission
 Before = tuple[Written, Compare] | None
 
@@ -250,6 +252,7 @@ class _Chapter:
             dialect = self.force.dialect(context.scope)
             around = Surroundings(self.document, written, dialect, given_names(self.force), before)
             meant = [] if following else self._measured(written, context, len(claims))
+            bytes_ = [] if following else self._of_bytes(written, context, len(claims))
         for i, claim in enumerate(claims):
             if following:
                 outcome: Outcome = judge(claim, context)
@@ -259,10 +262,12 @@ class _Chapter:
                 with limited():
                     found = asserted(passage)
                     others = [asserted(replace(passage, claim=more[i])) for more in meant]
+                    instead = [asserted(replace(passage, claim=more[i])) for more in bytes_]
                 measured_ = (other.readings for other in reversed(others))
-                outcome = settled(carrying((*measured_, found.readings)), found.otherwise)
+                plain = tuple(reading for other in (*instead, found) for reading in other.readings)
+                outcome = settled(carrying((*measured_, plain)), found.otherwise)
                 self.said, condition = found.said, found.condition
-                further, outcome, left_out = _further(found, others, outcome)
+                further, outcome, left_out = _further(found, [*others, *instead], outcome)
                 yield from further
                 if isinstance(outcome, Judgement):
                     line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
@@ -289,6 +294,15 @@ class _Chapter:
             with suppress(SymroofError):
                 found.append(read_latex(text, self.force.dialect(context.scope)))
         return [claims for claims in found if len(claims) == count]
+
+    def _of_bytes(self, written: Written, context: Context, count: int) -> list[tuple[Claim, ...]]:
+        r"""The claims of a formula with bytes for the B behind its numbers, which stands for billions as well."""
+        if written.kind != "math" or BYTES.search(written.text) is None:
+            return []
+        with suppress(SymroofError):
+            claims = read_latex(BYTES.sub(r"\\text{bytes}", written.text), self.force.dialect(context.scope))
+            return [claims] if len(claims) == count else []
+        return []
 
     def _claims(
         self, written: Written, following: Mapping[str, Any], before: Before

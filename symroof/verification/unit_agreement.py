@@ -97,10 +97,12 @@ def carried(link: Compare) -> Iterator[tuple[Formula, str]]:
         case Number(value=value, digits=str(digits), unit=str()) if " " in digits and value:
             amount, _, unit = digits.partition(" ")
             yield from ((left, unit) for left in _without_conversion(link.left, unit))
-            size = value / exact(amount.rstrip(SCALE_LETTERS))
+            size = value / (exact(amount.rstrip(SCALE_LETTERS)) * COUNT_SCALES.get(amount[-1], 1))
             scaled = Product((Number(size), link.left)) if _converts(link.left, size) else _scaled(link.left, size)
             if scaled is not None:
                 yield scaled, unit
+            if amount[-1] in COUNT_SCALES and (scaled := _scaled(link.left, size * COUNT_SCALES[amount[-1]])) is not None:
+                yield scaled, f"{amount[-1]} {unit}"
         case Number(value=value, digits=str(digits), unit=None) if digits[-1:] in COUNT_SCALES and value:
             scaled = _scaled(link.left, COUNT_SCALES[digits[-1]])  # 8.11 + 0.41 = 8.52B
             if scaled is not None:
