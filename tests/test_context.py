@@ -70,7 +70,7 @@ ROWS = {
     "the solution has a name of its own": (display("X^2 = \\frac{BN}{F}", "and we find", "X_\\text{opt} = \\sqrt{\\frac{BN}{F}}"), ["holds"]),
     "an arrow": ("$\\frac{4BDF}{YC} > \\frac{4BD}{W} \\Leftrightarrow Y < \\frac{FW}{C}$ and $\\frac{4BDF}{YC} > \\frac{4BD}{W} \\Leftrightarrow Y < \\frac{C}{FW}$", ["holds", "wrong"]),
     "an arrow between two formulas": ("$2B > 243$ $\\Rightarrow B > 121.5$", ["holds"]),
-    "a bound with a pole refutes nothing": ("$\\frac{nF}{F + n} > 240 \\iff n > \\frac{240 F}{F - 240}$", []),
+    "a bound with a pole refutes nothing": ("$\\frac{nF}{F + n} > 240 \\iff n > \\frac{240 F}{F - 240}$, and $\\frac{nF}{F + n} > 240 \\iff n > \\frac{250 F}{F - 250}$", ["holds"]),
     # sizes
     "sizes of the sentence, typed and behind": (REGIME + "With B = 16 and D = F = 4,096, $\\text{Intensity} = 15.9$. And $\\text{Intensity} = 341.3$ for $B = D = F = 1024$.", ["rounded", "rounded"]),
     "values of what was defined": ("$$S = 2BN$$\n\nWith B = 48,000 and N = 64, $S = 6{,}144{,}000$. With B = 48,000 and N = 64, $S = 6.5e6$. With B = 48,000 and N = 64 on two chips $S = 3e6$.", ["holds", "wrong"]),

@@ -22,7 +22,16 @@ from symroof.verification.premises import OPEN as OPEN_LINKS
 from symroof.verification.premises import by_premises, under_premises
 from symroof.verification.readings import Passage, Reading, free_names
 from symroof.verification.selection import Skip, skipped
-from symroof.verification.steps import TENDING, condition_of, depends, has_poles, in_regimes, of_the_unknown, steps
+from symroof.verification.steps import (
+    TENDING,
+    condition_of,
+    depends,
+    has_poles,
+    in_regimes,
+    of_the_unknown,
+    poles,
+    steps,
+)
 from symroof.verification.surroundings import Definition, Discourse
 
 
@@ -45,9 +54,13 @@ def asserted(passage: Passage) -> Assertion:
     told = _valued_elsewhere(passage) if passage.claim.connectives else ()
     if told:  # … <=> B > C/W ~ 240: what the bound comes to is a claim of its own
         passage = replace(passage, claim=_without_values(passage.claim))
-    claim, said = passage.claim, passage.said
-    if claim.always is not None or (claim.connectives and _valued(passage)):
+    claim, said, context = passage.claim, passage.said, passage.context
+    if claim.connectives and not _valued(passage) and (past := _beyond_poles(passage)) is not None:
+        passage = past if _valued(past, beyond=True) else passage
+    if claim.always is not None or (claim.connectives and _valued(passage, beyond=passage.context is not context)):
         readings = meant(replace(passage, context=_of_whole_numbers(passage)))
+        if passage.context is not context:  # what is false there may be true of rounded numbers, which is not looked at
+            readings = tuple(replace(reading, firm=False) for reading in readings)
         left = tuple((link, Omission("equation")) for link, _ in told)
         return Assertion(readings, Omission("no_claim"), said, condition_of(claim), left, told)
     links = [(chain, _skips(chain, passage)) for chain in claim.chains if isinstance(chain, Chain)]
@@ -306,8 +319,8 @@ def _runs(chain: Chain, skips: Sequence[Skip | None]) -> Iterator[Chain]:
             yield Chain(chain.sides[first : end + 1], chain.relations[first:end])
 
 
-def _valued(passage: Passage) -> bool:
-    """Whether every name of a claim with <=> or => has a meaning here, and every side stands there."""
+def _valued(passage: Passage, *, beyond: bool = False) -> bool:
+    """Whether every name of a claim with <=> or => has a meaning here, and every side stands there; ``beyond`` its poles."""
     claim, place = passage.claim, passage.place
     if any(isinstance(side, Gap) for chain in claim.chains for side in chain.sides):
         return False
@@ -318,7 +331,17 @@ def _valued(passage: Passage) -> bool:
     if free & set(QUANTITIES):
         return free <= set(QUANTITIES) and relations <= set(ORDER)
     alike = len({depends(link, place) for link in conditions}) == 1
-    return relations <= {*ORDER, "="} and alike and not any(has_poles(link, place) for link in conditions)
+    return relations <= {*ORDER, "="} and alike and (beyond or not any(has_poles(link, place) for link in conditions))
+
+
+def _beyond_poles(passage: Passage) -> Passage | None:
+    """The passage where its conditions have no poles: t > 1, where something is divided by t - 1. None where that is not
+    one bound for each letter."""
+    bounds = [bound for link in passage.claim.links for bound in poles(link, passage.place)]
+    if not bounds or None in bounds:
+        return None
+    assumed = tuple(dict.fromkeys(bound for bound in bounds if bound is not None))
+    return replace(passage, context=passage.context.assuming(assumed))
 
 
 def _with_sizes(plain: Reading, passage: Passage) -> Iterator[Reading]:

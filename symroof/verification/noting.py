@@ -9,8 +9,8 @@ from symroof.formula import Formula, Name, names
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.claims import Chain
 from symroof.verification.context import Context
-from symroof.verification.enclosures import is_numeric
-from symroof.verification.premises import constraint
+from symroof.verification.enclosures import compared, enclosed, is_numeric
+from symroof.verification.premises import constraint, premises
 from symroof.verification.readings import Passage
 from symroof.verification.selection import Skip
 from symroof.verification.surroundings import Definition, Discourse
@@ -50,6 +50,24 @@ def noted(chain: Chain, skips: Sequence[Skip | None], passage: Passage) -> Disco
     return said
 
 
+def _valued(told: Definition, value: Formula, passage: Passage) -> Discourse:
+    """A number for a name that has a formula is its value somewhere. Where it is another one than the text makes of the
+    formula, the two contradict each other, and neither is used any more."""
+    said = passage.said
+    for name, size in passage.around.sizes.items():
+        if size is not None:
+            said = said.stating(Definition(name, size, told.line, said.path))
+    place = replace(passage.place, definitions={n: f for n, f in passage.place.definitions.items() if n != told.name})
+    found = premises(names(told.formula), place, said)
+    made = told.formula if found is None else found.context.put(told.formula)
+    if not is_numeric(made):
+        return passage.said.defining(replace(told, value=value))
+    agree = (
+        compared(made, value) == 0 or abs(enclosed(value).middle / enclosed(made).middle - 1) < passage.place.tolerance
+    )
+    return passage.said if agree else passage.said.forgetting([told.name])
+
+
 def _is_size(name: str, place: Context) -> bool:
     """Whether a number that is set equal to a name is a size: of a dimension, or of a letter that nothing else explains."""
     return name in place.least_one or (len(name) == 1 and name not in place.definitions and name not in QUANTITIES)
@@ -62,8 +80,10 @@ def _defining(name: str, right: Formula, passage: Passage, comes_to: Formula | N
     if name in names(right) or name in around.given:
         return said
     meaning = place.put(right)
-    if name in names(meaning) or (name in own and is_numeric(meaning) and not is_numeric(own[name].formula)):
-        return said  # a number for a name that has a formula is its value somewhere
+    if name in names(meaning):
+        return said
+    if name in own and is_numeric(meaning) and not is_numeric(own[name].formula):
+        return _valued(own[name], meaning, passage)
     within = () if around.written.display else said.place if around.supposed else said.place[:1]
     line, size = around.written.place.line, name in place.least_one
     return said.defining(Definition(name, meaning, line, said.path, within, size, comes_to))

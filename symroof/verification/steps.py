@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sympy import Expr
+from sympy import Expr, factor_list
 
-from symroof.algebra.rational import Polynomial, ratio, symbols_of
+from symroof.algebra.rational import Polynomial, polynomial, ratio, symbols_of
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Name, Number, mapped, names
+from symroof.formula import Compare, Name, Number, mapped, names, number
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import Chain, Claim
 from symroof.reading.cues import CUES
 from symroof.reading.exercises import Exercise
-from symroof.symbols import expression
+from symroof.symbols import expression, fraction
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
 from symroof.verification.enclosures import is_numeric
@@ -135,6 +135,32 @@ def has_poles(link: Compare, context: Context) -> bool:
     except (SymroofError, ArithmeticError):
         return False
     return len({coefficient > 0 for coefficient in below.values()}) > 1
+
+
+def poles(link: Compare, context: Context) -> Iterator[Compare | None]:
+    """Beyond which sizes a link has no poles; None where one is no number of one name.
+
+    >>> from symroof.reading.claims import read_claim
+    >>> context = context_of(Exercise())
+    >>> [str(bound and bound.right.value) for bound in poles(read_claim("h < 9 k/(2t - 2)", context.scope).links[0], context)]
+    ['1']
+    """
+    if not has_poles(link, context):
+        return
+    symbols, _, below = _difference(link, context)
+    factors = factor_list(polynomial(below, symbols))[1]
+    for factor, _ in factors:
+        letters = sorted(factor.free_symbols, key=str)
+        if len(letters) == 1 and is_linear(factor, letters[0]):
+            root = -factor.subs(letters[0], 0) / factor.diff(letters[0])
+            if root > 0:
+                yield Compare(Name(str(letters[0])), ">", number(fraction(root)))
+        else:
+            yield None
+
+
+def is_linear(value: Expr, x: Expr) -> bool:
+    return not value.diff(x).has(x)
 
 
 def _difference(link: Compare, context: Context) -> tuple[tuple[Expr, ...], Polynomial, Polynomial]:

@@ -101,7 +101,10 @@ def carried(link: Compare) -> Iterator[tuple[Formula, str]]:
             scaled = Product((Number(size), link.left)) if _converts(link.left, size) else _scaled(link.left, size)
             if scaled is not None:
                 yield scaled, unit
-            if amount[-1] in COUNT_SCALES and (scaled := _scaled(link.left, size * COUNT_SCALES[amount[-1]])) is not None:
+            if (
+                amount[-1] in COUNT_SCALES
+                and (scaled := _scaled(link.left, size * COUNT_SCALES[amount[-1]])) is not None
+            ):
                 yield scaled, f"{amount[-1]} {unit}"
         case Number(value=value, digits=str(digits), unit=None) if digits[-1:] in COUNT_SCALES and value:
             scaled = _scaled(link.left, COUNT_SCALES[digits[-1]])  # 8.11 + 0.41 = 8.52B
