@@ -227,7 +227,8 @@ def _calculation(chain: list[Part], parts: Sequence[Part], text: str) -> Calcula
     equal = any(one in ("=", "~") for one in relations)
     if not numbers or not (any(links) or named or not equal):
         return None
-    start, end = chain[0].start, chain[-1].end
+    last = chain[-1]  # without the words behind its number and unit, which go on with the sentence
+    start, end = chain[0].start, max((token.end for token in last.tokens), default=last.end)
     whole = any(links) and equal and all(part.known for part in chain) and _alone(chain, parts, text)
     return Calculation(start, end, whole)
 

@@ -7,6 +7,7 @@ equivalence. It gives what there is to say of it, and the statement as it was me
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -35,6 +36,7 @@ from symroof.verification.context import Context
 from symroof.verification.unit_agreement import unit_of
 
 TURNED = {**MIRRORED, "<<": ">>", ">>": "<<"}
+PREFIXED = re.compile(r" ([kKMGT])i?B")
 MOST_LETTERS = 48
 LONGEST_NUMBER = 4000  # bits of a number that is written out
 
@@ -113,7 +115,13 @@ def power_of_ten(statement: Compare, context: Context) -> Meant:
 def binary_prefix(statement: Compare, context: Context) -> Meant:
     """Powers of 1024 for powers of 1000, or the other way round, where bytes are counted or powers of 2 are written."""
     spoken = unit_of(statement.left, context) == "bytes" or any(map(_is_binary, nodes(statement)))
-    for power in (1, -1, 2, -2, 3, -3, 4, -4) if spoken else ():
+    told = [
+        match[1]
+        for node in nodes(statement.right)
+        if isinstance(node, Number) and (match := PREFIXED.search(node.digits or ""))
+    ]
+    powers = (1, 2, 3, 4) if not told else tuple({"KMGT".index(letter.upper()) + 1 for letter in told})
+    for power in (sign * power for power in powers for sign in (1, -1)) if spoken else ():
         yield {"binary": power > 0, "power": abs(power)}, _times(statement, Fraction(1024, 1000) ** power)
 
 

@@ -19,6 +19,7 @@ from symroof.formula import Compare, Formula, Gap, Group, Name, Negative, Number
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.calculations import read_amount
 from symroof.reading.claims import Chain
+from symroof.reading.cues import is_denied
 from symroof.reading.latex import read_latex_expression
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.markup import Cell, Row
@@ -187,7 +188,7 @@ def by_premises(link: Compare, passage: Passage) -> Reading | None:
     around = passage.around
     firm = found.sole and is_numeric(link.right) and passage.claim.whole and not isinstance(link.left, Name)
     solved = (around.solved or around.supposed or around.sought) and not passage.chained
-    firm = firm and not solved and not _by_a_unit(put)
+    firm = firm and not solved and not is_denied(*around.sentence) and not _by_a_unit(put)
     claim = replace(
         passage.claim, propositions=((Chain((link.left, link.right), (link.relation,)),),), connectives=(), at=()
     )
@@ -234,7 +235,14 @@ def constraint(link: Compare, passage: Passage) -> tuple[str, Formula] | None:
     if link.relation != "=" or isinstance(link.left, Name) or passage.around.solved:
         return None
     plain = Name | Number | Group | Negative
-    linear = isinstance(link.left, Sum) and all(isinstance(node, plain | Product | Sum) for node in nodes(link.left))
+    bare = all(
+        isinstance(term, Name | Negative) for term in getattr(link.left, "terms", ())
+    )  # 6N + 12LTd = 7.71 is none
+    linear = (
+        (bare or names(link.right))
+        and isinstance(link.left, Sum)
+        and all(isinstance(node, plain | Product | Sum) for node in nodes(link.left))
+    )
     product = isinstance(link.left, Product) and all(isinstance(part, plain) for part in link.left.factors)
     if not (linear or (product and names(link.right))):  # anything else is a value at some sizes, or is to be solved
         return None

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
+from math import prod
 from typing import Any
 
 from symroof.formula import Compare, Formula, Name, Number
@@ -185,6 +186,8 @@ def _rules(head: Row, before: Sequence[int]) -> Iterator[tuple[tuple[int, ...], 
         for rule, sign in ((_multiplied, "*"), (_divided, "/"), (_added, "+"), (_subtracted, "-")):
             yield (i, j), rule, partial(_words, f"{{}} {sign} {{}}", called[i], called[j]), False
         yield (j, i), _divided, partial(_words, "{} / {}", called[j], called[i]), False
+    for three in combinations(before, 3):
+        yield three, _multiplied, partial(_words, "{} * {} * {}", *(called[i] for i in three)), False
 
 
 def _words(rule: str, *columns_and_factor: Any) -> str:
@@ -214,7 +217,7 @@ def _reciprocal(of: Sequence[Amount]) -> Span:
 
 
 def _multiplied(of: Sequence[Amount]) -> Span:
-    return of[0].low * of[1].low, of[0].high * of[1].high
+    return prod((one.low for one in of), start=Fraction(1)), prod((one.high for one in of), start=Fraction(1))
 
 
 def _divided(of: Sequence[Amount]) -> Span:
