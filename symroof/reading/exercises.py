@@ -22,6 +22,8 @@ TOLERANCE = Fraction(1, 20)
 VERDICTS = ("holds", "rounded", "conditional", "undecided", "wrong", "unreadable")
 # How numbers are printed: rounded to nearest, or cut off as well.
 DIGITS = ("any", "nearest")
+# What an author decides of how numbers are read.
+READING = ("tolerance", "roughly", "digits", "gb", "aliases")
 # What GB stands for: 10^9 bytes, or 2^30 as well.
 PREFIXES = ("decimal", "any")
 CLAIM_KEYS = ("claim", "expect", "source")

@@ -120,7 +120,7 @@ def markdown_blocks(text: str) -> tuple[str, tuple[Row, ...], tuple[tuple[int, i
     lines of blocks stand that are text, and no code.
 
     >>> markdown_blocks("A\n\n    x = 1\n\n> ```py\n> x\n> ```\n```text\n1 + 1\n```\n")
-    ('A\n\n         \n\n       \n   \n     \n       \n     \n   \n', (), ((40, 46),))
+    ('A\n\n         \n\n       \n   \n     \n       \n     \n   \n', (), ((3, 13), (40, 46)))
     >>> markdown_blocks("| op | FLOPs |\n|--|--|\n| `dot` | $2N$ |\n")[1][0].cells
     (Cell(text='dot', offset=26, kind='code'), Cell(text='2N', offset=34, kind='math'))
     """

@@ -47,8 +47,6 @@ WORD = re.compile(r"[^\W\d]\w*")
 FIGURES = '{ HBM = "8.1e11 bytes/s" }'
 KEYS: list[str] = WORDS["problem"]["keys"]
 # Quantities whose names are units after a number: 2 bytes. A problem that defines them takes the names back.
-# What an author decides of how numbers are read.
-READING = ("tolerance", "roughly", "digits", "gb", "aliases")
 GIVE_WAY = ("bytes",)
 MOST_FORMULAS = 1000
 # The keys of what is asked, in whose formulas a number of chips may have the name of its axis.

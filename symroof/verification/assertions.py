@@ -12,26 +12,17 @@ from itertools import groupby
 
 from symroof.formula import Call, Compare, Gap, Name, Number, Quotient, names, nodes
 from symroof.model.quantities import QUANTITIES
-from symroof.proof.exact import ORDER
-from symroof.reading.claims import BOUND, Chain, Claim, Logic, Proposition, bound_by_latency
+from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
+from symroof.verification.meant_conditions import beyond_poles, comes_to, valued, without_values
 from symroof.verification.noting import noted
 from symroof.verification.premises import OPEN as OPEN_LINKS
 from symroof.verification.premises import by_premises, under_premises
 from symroof.verification.readings import Passage, Reading, free_names
 from symroof.verification.selection import Skip, skipped
-from symroof.verification.steps import (
-    TENDING,
-    condition_of,
-    depends,
-    has_poles,
-    in_regimes,
-    of_the_unknown,
-    poles,
-    steps,
-)
+from symroof.verification.steps import TENDING, condition_of, in_regimes, of_the_unknown, steps
 from symroof.verification.surroundings import Definition, Discourse
 
 
@@ -53,11 +44,11 @@ def asserted(passage: Passage) -> Assertion:
     passage = _taken_up(passage)
     told = _valued_elsewhere(passage) if passage.claim.connectives else ()
     if told:  # … <=> B > C/W ~ 240: what the bound comes to is a claim of its own
-        passage = replace(passage, claim=_without_values(passage.claim))
+        passage = replace(passage, claim=without_values(passage.claim))
     claim, said, context = passage.claim, passage.said, passage.context
-    if claim.connectives and not _valued(passage) and (past := _beyond_poles(passage)) is not None:
-        passage = past if _valued(past, beyond=True) else passage
-    if claim.always is not None or (claim.connectives and _valued(passage, beyond=passage.context is not context)):
+    if claim.connectives and not valued(passage) and (past := beyond_poles(passage)) is not None:
+        passage = past if valued(past, beyond=True) else passage
+    if claim.always is not None or (claim.connectives and valued(passage, beyond=passage.context is not context)):
         readings = meant(replace(passage, context=_of_whole_numbers(passage)))
         if passage.context is not context:  # what is false there may be true of rounded numbers, which is not looked at
             readings = tuple(replace(reading, firm=False) for reading in readings)
@@ -90,24 +81,9 @@ def asserted(passage: Passage) -> Assertion:
     return Assertion(readings, otherwise, after, condition_of(claim), left_out, further)
 
 
-def _without_values(claim: Claim) -> Claim:
-    """A claim on conditions without the numbers that bounds are said to come to."""
-    propositions = tuple(
-        tuple(replace(c, sides=c.sides[:2], relations=c.relations[:1]) if _comes_to(c) else c for c in proposition)
-        for proposition in claim.propositions
-    )
-    return replace(claim, propositions=propositions)
-
-
-def _comes_to(chain: Chain | Logic) -> bool:
-    """Whether a condition says what its bound comes to: B > C/W ~ 240."""
-    relations = chain.relations
-    return len(relations) == 2 and relations[0] in ORDER and relations[1] in ("=", "~") and is_numeric(chain.sides[2])
-
-
 def _valued_elsewhere(passage: Passage) -> tuple[tuple[Compare, Reading], ...]:
     """What bounds are said to come to, where the text states the values in them."""
-    links = [chain.links[1] for chain in passage.claim.chains if _comes_to(chain) and names(chain.sides[1])]
+    links = [chain.links[1] for chain in passage.claim.chains if comes_to(chain) and names(chain.sides[1])]
     found = ((link, by_premises(link, passage)) for link in links)
     return tuple((link, reading) for link, reading in found if reading is not None)
 
@@ -317,31 +293,6 @@ def _runs(chain: Chain, skips: Sequence[Skip | None]) -> Iterator[Chain]:
         if judged:
             first, end = places[0], places[-1] + 1
             yield Chain(chain.sides[first : end + 1], chain.relations[first:end])
-
-
-def _valued(passage: Passage, *, beyond: bool = False) -> bool:
-    """Whether every name of a claim with <=> or => has a meaning here, and every side stands there; ``beyond`` its poles."""
-    claim, place = passage.claim, passage.place
-    if any(isinstance(side, Gap) for chain in claim.chains for side in chain.sides):
-        return False
-    free, relations = free_names(claim, place), {link.relation for link in claim.links}
-    conditions = [link for link in claim.links if link.relation in ORDER or len(claim.links) == 2]
-    if place.setting is not None:
-        return not free & {"peak", "bandwidth"} and relations <= {*ORDER, "=", "~", "->"}
-    if free & set(QUANTITIES):
-        return free <= set(QUANTITIES) and relations <= set(ORDER)
-    alike = len({depends(link, place) for link in conditions}) == 1
-    return relations <= {*ORDER, "="} and alike and (beyond or not any(has_poles(link, place) for link in conditions))
-
-
-def _beyond_poles(passage: Passage) -> Passage | None:
-    """The passage where its conditions have no poles: t > 1, where something is divided by t - 1. None where that is not
-    one bound for each letter."""
-    bounds = [bound for link in passage.claim.links for bound in poles(link, passage.place)]
-    if not bounds or None in bounds:
-        return None
-    assumed = tuple(dict.fromkeys(bound for bound in bounds if bound is not None))
-    return replace(passage, context=passage.context.assuming(assumed))
 
 
 def _with_sizes(plain: Reading, passage: Passage) -> Iterator[Reading]:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import ReadingError, SymroofError, suggestion
-from symroof.reading.exercises import Exercise, read_exercise
+from symroof.reading.exercises import READING, Exercise, read_exercise
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.markup import Headings, Spelling
-from symroof.reading.problems import READING, WORD, merged
+from symroof.reading.problems import WORD, merged
 from symroof.reading.scope import Scope
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of

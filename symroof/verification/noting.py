@@ -79,7 +79,10 @@ def _defining(name: str, right: Formula, passage: Passage, comes_to: Formula | N
     own = said.in_force()
     if name in names(right) or name in around.given:
         return said
-    meaning = place.put(right)
+    formulas = {n: f for n, f in place.definitions.items() if n not in said.stated or not is_numeric(f)}
+    meaning = replace(place, definitions=formulas).put(
+        right
+    )  # a name that has a number keeps its name: it may get another
     if name in names(meaning):
         return said
     if name in own and is_numeric(meaning) and not is_numeric(own[name].formula):
