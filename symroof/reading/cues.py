@@ -229,13 +229,16 @@ def typed_sizes(sentence: str) -> dict[str, str | None]:
 
     >>> typed_sizes("With B = 48,000 and $N = 64$ and $D = F = 4096$, but D = 8 here")
     {'B': '48000', 'N': '64', 'D': None, 'F': '4096'}
-    >>> typed_sizes("$C/W = 240$, $2B = 16$, B = 3 bytes"), typed_sizes("$T(B=3) = 7$")
+    >>> typed_sizes("$C/W = 240$, $2B = 16$, B = 3 bytes, $L d = 8$"), typed_sizes("$T(B=3) = 7$")
     ({}, {})
     """
     sizes: dict[str, str | None] = {}
     for match in SIZES.finditer(sentence.replace("$", " $ ").replace("  ", " ")):
         before = match.string[: match.start()]
         if match[3] in UNITS or re.search(r"[\w*/^_+<>=(\[{}|\\-]\Z|[\d*/^+<>=]\s*\Z", before):
+            continue
+        inside = before.rpartition("$")[2] if before.count("$") % 2 else ""
+        if re.search(r"[\w})\]]\s*\Z", inside):  # the last factor of L d = 245760
             continue
         value = re.sub(r"\{?,\}?", "", match[2])
         for name in re.findall(NAME, match[1]):

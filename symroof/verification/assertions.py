@@ -19,7 +19,7 @@ from symroof.verification.judgement import Omission
 from symroof.verification.meant_conditions import beyond_poles, comes_to, valued, without_values
 from symroof.verification.noting import noted
 from symroof.verification.premises import OPEN as OPEN_LINKS
-from symroof.verification.premises import by_premises, under_premises
+from symroof.verification.premises import by_constraints, by_premises, under_premises
 from symroof.verification.readings import Passage, Reading, free_names
 from symroof.verification.selection import Skip, skipped
 from symroof.verification.steps import TENDING, condition_of, in_regimes, of_the_unknown, steps
@@ -91,7 +91,10 @@ def _valued_elsewhere(passage: Passage) -> tuple[tuple[Compare, Reading], ...]:
 def _stated_elsewhere(links: Iterable[tuple[Compare, Omission]], passage: Passage) -> Iterator[tuple[Compare, Reading]]:
     """The links that are claims once what the text states before is put in."""
     for link, reason in links:
-        if reason.kind in OPEN_LINKS and (reading := by_premises(link, passage)) is not None:
+        if reason.kind not in OPEN_LINKS:
+            continue
+        reading = by_premises(link, passage) or by_constraints(link, passage)
+        if reading is not None:
             yield link, reading
 
 

@@ -201,6 +201,18 @@ def by_premises(link: Compare, passage: Passage) -> Reading | None:
     return Reading(claim, context, firm, remarks=tuple(d.in_use for d in found.used))
 
 
+def by_constraints(link: Compare, passage: Passage) -> Reading | None:
+    """A link as an identity under the formulas and constraints that hold here; what is no identity is an equation."""
+    if link.relation != "=" or isinstance(link.left, Name | Gap) or isinstance(link.right, Gap):
+        return None
+    free = {n for side in (link.left, link.right) for n in names(passage.place.put(side))}
+    found = premises(free - set(QUANTITIES), passage.place, passage.said, passage.around.dialect.functions, here=True)
+    if found is None or is_numeric(link.right):
+        return None
+    claim = replace(passage.claim, propositions=((Chain((link.left, link.right), ("=",)),),), connectives=(), at=())
+    return Reading(claim, found.context, firm=False, remarks=tuple(d.in_use for d in found.used))
+
+
 def _slack(link: Compare) -> Fraction:
     """By how much a side may be off for the numbers that are printed in it."""
     rounded = (n for n in literals(link.right) if n.value and (n.value.denominator != 1 or abs(n.value) > WHOLE))

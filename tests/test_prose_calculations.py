@@ -1,0 +1,157 @@
+"""Calculations where people type them: what is one, where it begins and ends, and whether anything around it is a part of it."""
+
+import json
+import random
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import symroof as sr
+from symroof.reading.calculations import calculations, read_amount, read_calculation
+from symroof.reading.documents import read_document, read_text
+from symroof.reading.notebooks import offsets_of, text_of
+from symroof.reading.scope import Scope
+from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.symbols import expression, fraction
+from symroof.verification.chapters import judge_read
+
+pytestmark = pytest.mark.part(8)
+
+
+def found(text, **how):
+    return [(text[one.start : one.end], one.whole) for one in calculations(text, **how)]
+
+
+def verdicts(text, **how):
+    return [one.verdict for one in judge_read(read_text(text, **how), Path()).judgements]
+
+
+@pytest.mark.parametrize(
+    ("text", "sides"),
+    [
+        ("8.03e9 * 2 = 16.06 GB", ["8.03e9*2", "16.06 GB"]),
+        ("2 (K and V) * 2 bytes * 48 layers * 8 heads * 128 = 196,608 bytes", ["2*2 bytes*48 layers*8 heads*128", "196608 bytes"]),
+        ("2 (w) + 4 (m) = 6 bytes/param", ["2 + 4", "6 bytes/params"]),
+        ("4 x 48 = 192 GB", ["4*48", "192 GB"]),
+        ("54.8 / 40.3 = 1.36x", ["54.8/40.3", "1.36"]),
+        ("9 × 2,048 = 18,432 bytes / token", ["9*2048", "18432 bytes/tokens"]),
+        ("1,951 tokens per second · 3600 s = 7.02M tokens", ["(1951 tokens/s)*3600 s", "7.02M tokens"]),
+        ("2^30 = 1.07·10⁹", ["2^30", "1.07e9"]),
+        ("130 亿 × 2 字节 = 260 亿字节", ["130e8*2 bytes", "260e8 bytes"]),
+        ("3 × 14 기가바이트 = 42 기가바이트이다", ["3*14 GB", "42 GB"]),
+        ("133,400 h × 0.7 kW = 93.4 MWh", ["133400 hours*0.7 kW", "93.4 MWh"]),
+        ("2 * 8 * 5600 MT/s = 89.6 GB/s", ["2*8(5600 MT/s)", "89.6 GB/s"]),
+        ("t_mem / 2 = 29e9 / 3.35e12", ["t_mem/2", "29e9/3.35e12"]),
+    ],
+)  # fmt: skip
+def test_what_stands_behind_a_number_belongs_to_it(text, sides):
+    assert [part for part, _ in found(text)] == [text.removesuffix("이다").removesuffix("x")] or found(text)
+    claim = read_calculation(text, Scope(open=True, indices=True))
+    assert [PlainPrinter().print(side) for side in claim.chains[0].sides] == sides
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("So 3 * 4 = 12 in all.", [("3 * 4 = 12", True)]),
+        ("It is (8 × 4 = 32), or 2 * 16 = 32.", [("8 × 4 = 32", True), ("2 * 16 = 32", True)]),
+        ("half of 3 * 4 = 12", [("3 * 4 = 12", False)]),
+        ("32 nodes of 2 * 8 = 16", [("2 * 8 = 16", False)]),
+        ("It was 1,5 + 2 = 3,5 there", [("5 + 2 = 3", False)]),
+        ("two times 3 + 4 = 7", [("3 + 4 = 7", False)]),
+        ("3 * 4 = 12 times 5", [("3 * 4 = 12", False)]),
+        ("10-20 = 5", [("10-20 = 5", False)]),
+        ("it is not 3 * 4 = 13", [("3 * 4 = 13", False)]),
+        ("$5 * 3 = 15", []),
+        ("v3 * 4 = 12", []),
+        ("8 GPUs with 80 GB = 640 GB", []),
+        ("grid 32 x 13 = 416   416 / 132 = 3.15 waves", [("32 x 13 = 416", True), ("416 / 132 = 3.15", True)]),
+        ("on 2024-05-12 it was 3 + 4 = 7", [("3 + 4 = 7", True)]),
+        ("a 4-bit weight: 4 / 8 = 0.5 bytes", [("4 / 8 = 0.5 bytes", True)]),
+    ],
+)
+def test_a_calculation_is_whole_where_nothing_around_it_is_a_part_of_it(text, expected):
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "p < 0.05 and R = 3", "BLEU = 27", "version >= 3.10", "https://x.org/?a=3*4", "| a | 3 | = 4 |", "80 GB = 640 GB",
+        "for i in range(3): x = i * 4", "3 * 4, 12", "E = mc", "1. 2 = two", "- 3 - 4 - 5",
+    ],
+)  # fmt: skip
+def test_what_is_no_calculation_is_never_called_wrong(text):
+    assert "wrong" not in verdicts(text)
+
+
+def test_nothing_that_is_not_whole_is_wrong_and_what_is_right_may_be_accepted():
+    assert verdicts("half of 3 * 4 = 13") == []
+    assert verdicts("half of 3 * 4 = 12") == ["holds"]
+    assert verdicts("So 3 * 4 = 13.") == ["wrong"]
+
+
+def test_the_same_calculation_is_judged_alike_wherever_it_stands():
+    """In prose, a list, a quotation, a table, code, a block of text, an indented block, mathematics, and a shortcode."""
+    draw = random.Random(1)
+    for _ in range(40):
+        a, b = draw.randint(2, 99), draw.randint(2, 99)
+        unit = draw.choice(["", " GB", " ms"])
+        value = a * b + draw.choice([0, 0, 7, -1])
+        said = f"{a} * {b}{unit} = {value}{unit}"
+        upright = f"\\text{{{unit}}}" if unit else ""
+        latex = f"{a} \\cdot {b}{upright} = {value}{upright}"
+        frames = (
+            "So {} there.", "- {}", "> {}", "| a | b |\n|--|--|\n| x | {} |", "It is `{}`.", "```\n{}\n```", "```text\nsum  {}\n```",
+            "Text:\n\n    {}\n", "(here {})",
+        )  # fmt: skip
+        told = {frame: verdicts(frame.format(said)) for frame in frames}
+        told |= {
+            frame: verdicts(frame.format(latex))
+            for frame in ("${}$", "$${}$$", "{{{{< katex >}}}}{}{{{{< /katex >}}}}")
+        }
+        expected = ["holds"] if value == a * b else ["wrong"]
+        assert all(one == expected for one in told.values()), (said, told)
+
+
+def test_a_block_in_a_programming_language_is_code():
+    for info, judged in (("", ["wrong"]), ("text", ["wrong"]), ("python", []), ("cpp", []), ("bash", [])):
+        assert verdicts(f"```{info}\n3 * 4 = 13\n```\n") == judged
+
+
+def test_amounts_are_read_as_they_are_meant():
+    draw = random.Random(2)
+    powers = {"k": 3, "M": 6, "B": 9, "T": 12, " million": 6, " billion": 9, "万": 4, "억": 8, " thousand": 3}
+    for _ in range(60):
+        number, (word, power) = draw.choice(["3", "1.5", "12", "405", "7.25"]), draw.choice(sorted(powers.items()))
+        amount = read_amount(f"{number}{word}")
+        assert fraction(expression(amount)) == Fraction(number) * 10**power, f"{number}{word}"
+
+
+def test_the_places_of_a_notebook_are_those_of_its_file(tmp_path):
+    """Whatever is in its cells, each character of the text stands in the file where it is said to stand."""
+    draw = random.Random(3)
+    letters = 'ab=1 $\n"\\\t→字é😀'
+    for trial in range(30):
+        cells = [
+            {"cell_type": draw.choice(["markdown", "code"]), "metadata": {}, "source": "".join(draw.choices(letters, k=draw.randint(0, 30)))}
+            for _ in range(4)
+        ]  # fmt: skip
+        for cell in cells:
+            if trial % 2:
+                cell["source"] = cell["source"].splitlines(keepends=True)
+        file = json.dumps({"cells": cells, "nbformat": 4}, indent=trial % 3 or None, ensure_ascii=trial % 5 == 0)
+        text, offsets = text_of(file), offsets_of(file)
+        assert len(text) == len(offsets)
+        for character, offset in zip(text, offsets, strict=True):
+            if character not in "\0\n":
+                assert file[offset] in (character, "\\")
+    path = tmp_path / "one.ipynb"
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": ["So\n", "it is $1 + 1 = 3$.\n"]}]
+    path.write_text(json.dumps({"cells": cells, "nbformat": 4}, indent=1), "utf-8")
+    (part,) = read_document(path).parts
+    (judgement,) = sr.verify(path).judgements
+    line = path.read_text("utf-8").split("\n")[judgement.line - 1]
+    assert (judgement.line, judgement.column) == part.place
+    assert line[judgement.column - 1 :].startswith("$1 + 1 = 3$")
