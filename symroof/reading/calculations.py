@@ -55,7 +55,7 @@ def read_amount(text: str) -> Formula | None:
     ['8.03B', '4096 tokens', None, None]
     """
     parts = list(parts_of(text))
-    if [part.kind for part in parts] != ["number"]:
+    if [part.kind for part in parts] != ["number"] or not parts[0].known:  # 2N is no amount
         return None
     with suppress(ReadingError):
         return _CalculationReader(text, Scope(letters=frozenset())).alone()

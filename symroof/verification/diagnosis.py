@@ -42,6 +42,7 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
         misprints.at_the_edge,
         mesh_miscounts.one_resource,
         misread.other_figure,
+        misread.figures_exchanged,
         mesh_miscounts.on_chips,
         mesh_miscounts.on_stages,
         mesh_miscounts.exchanged,
@@ -69,7 +70,7 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
 # Of these two may have been made at once.
 SLIPS = (misprints.factor_two, misprints.power_of_ten, misprints.binary_prefix, misprints.upside_down)
 # The worlds that these lead to are the same for every link of a context.
-WORLDS = ("other_figure", "other_rate")
+WORLDS = ("other_figure", "figures_exchanged", "other_rate")
 # An order that is false becomes true with any number that is large enough, and so does what is always or never met: no other
 # mistake is told from that.
 OF_ORDERS = ("turned", "at_the_edge")

@@ -41,6 +41,15 @@ def other_figure(link: Compare, context: Context) -> Worlds:
                 yield facts, context.defining(dict.fromkeys((name, instead), printed(figure)))
 
 
+def figures_exchanged(link: Compare, context: Context) -> Worlds:
+    """The bandwidth where the peak belongs, or the peak where the bandwidth does."""
+    values = {name: context.definitions.get(name) for name in ("peak", "bandwidth")}
+    for name, other in (("peak", "bandwidth"), ("bandwidth", "peak")):
+        value = values[other]
+        if isinstance(values[name], Number) and isinstance(value, Number):
+            yield {"written": other, "meant": name}, context.defining({name: value})
+
+
 def other_rate(link: Compare, context: Context) -> Worlds:
     """The peak with sparsity is twice the dense one; a bandwidth for both directions is twice that of one."""
     for name, kind in (("peak", "sparse"), ("bandwidth", "both_ways")):

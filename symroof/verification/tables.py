@@ -43,6 +43,8 @@ FACTORS = tuple({power * other for power in PREFIXES for other in OTHERS})
 ROWS, MORE_ROWS = 3, 4
 # How far a cell is off that is wrong.
 APART = Fraction(1, 100)
+# Digits tell a factor where what they may be rounded from differs by less.
+TELLING = Fraction(11, 10)
 MOST_COLUMNS, MOST_ROWS = 8, 60
 
 
@@ -237,19 +239,29 @@ def _factor(
 ) -> tuple[Fraction | None, list[tuple[Amount, Span]], bool]:
     """The factor that fits most rows, these rows, and whether it is one between units."""
     spans = [(target.printed[0] / span[1], target.printed[1] / span[0], (target, span)) for target, span in known]
-    if any(high / low > Fraction(11, 10) for low, high, _ in spans):
-        return None, [], False
+    narrow = sum(high / low <= TELLING for low, high, _ in spans)
 
     def fitting(factor: Fraction) -> list[tuple[Amount, Span]]:
         return [pair for low, high, pair in spans if low <= factor <= high]
 
+    def telling(factor: Fraction) -> bool:
+        """Whether enough of the cells that fit have digits that tell it, or are just that."""
+        told = (
+            most / least <= TELLING or target.told == s[0] * factor == s[1] * factor
+            for least, most, (target, s) in spans
+            if least <= factor <= most
+        )
+        return sum(told) >= ROWS
+
     if exact:
-        return Fraction(1), fitting(Fraction(1)), True
+        return (Fraction(1), fitting(Fraction(1)), True) if telling(Fraction(1)) else (None, [], False)
     low, high = min(low for low, _, _ in spans), max(high for _, high, _ in spans)
-    units = [factor for factor in FACTORS if low <= factor <= high]
+    units = [factor for factor in FACTORS if low <= factor <= high and telling(factor)]
     best = max((fitting(factor) for factor in units), key=len, default=[])
     if len(best) >= len(known) - 1:
         return next(factor for factor in units if len(fitting(factor)) == len(best)), best, True
+    if narrow < len(spans):
+        return None, [], False
     best = max((fitting(low) for low, _, _ in spans), key=len)
     fitted = [(low, high) for low, high, pair in spans if pair in best]
     return (max(low for low, _ in fitted) + min(high for _, high in fitted)) / 2, best, False

@@ -52,7 +52,7 @@ ESCAPED = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 # What to look at for each kind of mistake, by the name of its hint.
 HINTS: Mapping[str, str] = {
     **dict.fromkeys(("turned", "at_the_edge"), "direction"),
-    **dict.fromkeys(("other_figure", "other_rate"), "figure"),
+    **dict.fromkeys(("other_figure", "figures_exchanged", "other_rate"), "figure"),
     **dict.fromkeys(("on_chips", "on_stages", "one_resource"), "chips"),
     **dict.fromkeys(("exchanged", "turns"), "sent"),
     **dict.fromkeys(("other_amount", "of_width"), "amount"),
