@@ -48,7 +48,7 @@ INDEX = re.compile(
     re.VERBOSE,
 )
 INNER = re.compile(rf"\\(?:{TEXTS})\s*\{{([^{{}}]*)\}}|\\([ ,;:!])|\\(\w+|.)")
-BETWEEN = re.compile(r"[\s,/&]+|(?<=[A-Za-z]{2})-(?=[A-Za-z]{2})")
+BETWEEN = re.compile(r"[\s,/&]+|(?<=[A-Za-z]{2})-(?=\w)")
 SUFFIX = re.compile(r"_*[A-Za-z0-9][A-Za-z0-9_]*")
 # Sizes and words in brackets behind a name that no product has: the name is that of a function.
 ARGUMENTS = re.compile(
