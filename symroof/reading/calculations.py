@@ -228,7 +228,7 @@ def _calculation(chain: list[Part], parts: Sequence[Part], text: str) -> Calcula
     if not numbers or not (any(links) or named or not equal):
         return None
     last = chain[-1]  # without the words behind its number and unit, which go on with the sentence
-    start, end = chain[0].start, max((token.end for token in last.tokens), default=last.end)
+    start, end = chain[0].start, last.measured_end or last.end
     whole = any(links) and equal and all(part.known for part in chain) and _alone(chain, parts, text)
     return Calculation(start, end, whole)
 

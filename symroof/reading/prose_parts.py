@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import pairwise
 
 from symroof.formula import Frozen
@@ -24,6 +25,7 @@ POWERS = {word: int(power) for power, words in CUES["powers"].items() for word i
 ABOUT = frozenset(CALCULATIONS["about"])
 ENDING = frozenset(CALCULATIONS["ending"])
 UNITS: dict[str, str] = CALCULATIONS["units"]
+MONEY = frozenset(CALCULATIONS["money"])
 PARTICLES = frozenset(CALCULATIONS["particles"])
 # Powers of ten in words of Chinese and Korean, longest first, as the beginning of a word.
 SCALED = re.compile("|".join(sorted((word for word in POWERS if not word.isascii()), key=len, reverse=True)))
@@ -61,7 +63,8 @@ TOKEN = re.compile(
 class Part(Frozen):
     """A token of prose: a number with what stands behind it, a name, an operator, a relation, a bracket, or anything else.
 
-    ``tokens`` are those of the grammar; ``known`` tells whether what stands behind a number is of a known kind.
+    ``tokens`` are those of the grammar; ``known`` tells whether what stands behind a number is of a known kind,
+    ``measured_end`` is where it ends with its unit, before the words that say what is counted.
     """
 
     kind: str
@@ -72,6 +75,7 @@ class Part(Frozen):
     tokens: tuple[Token, ...] = ()
     unit: str = ""
     known: bool = True
+    measured_end: int = 0
 
 
 def parts_of(text: str, known: frozenset[str] = frozenset(), names: bool = True) -> Iterator[Part]:
@@ -159,6 +163,7 @@ def _number(tokens: Sequence[_Raw], at: int, spaced: bool) -> tuple[Part, int]:
     elif word is not None and word.kind == "word" and (power := POWERS.get(word.text.casefold())) is not None:
         if "e" not in digits.lower():
             digits, at, end = f"{digits}e{power}", at + gap + 1, word.end
+            digits, at, end = _more(tokens, digits, power, at, end)
             word, gap = _behind(tokens, at)
     elif word is not None and gap and word.text in COUNT_SCALES and _counts(tokens, at + 2):
         found.append(Token("unit", word.text, word.start, word.end, True))
@@ -168,12 +173,31 @@ def _number(tokens: Sequence[_Raw], at: int, spaced: bool) -> tuple[Part, int]:
         unit, at = named
         end = tokens[at - 1].end
         found.append(Token("unit", unit, word.start, end, gap))
+    measured_end = end
     at, end, nouns = _nouns(tokens, at, end, bool(unit))
     known = nouns
     at, end = _remark(tokens, at, end)
     number = Token("number", digits, first.start, first.end, spaced)
     text = "".join(t.text for t in (number, *found))
-    return Part("number", text, first.start, end, spaced, (number, *found), unit, known), at
+    return Part("number", text, first.start, end, spaced, (number, *found), unit, known, measured_end), at
+
+
+def _more(tokens: Sequence[_Raw], digits: str, power: int, at: int, end: int) -> tuple[str, int, int]:
+    """A number in words of Chinese and Korean goes on with smaller powers: 1억 8천만 is 18e7."""
+    value = Fraction(digits)
+    while True:
+        number, gap = _behind(tokens, at)
+        if number is None or number.kind != "number" or not re.fullmatch(r"\d{1,4}", number.text):
+            return digits, at, end
+        word, space = _behind(tokens, at + gap + 1)
+        smaller = (
+            POWERS.get(word.text) if word is not None and word.kind == "word" and not word.text.isascii() else None
+        )
+        if smaller is None or smaller >= power or word is None:
+            return digits, at, end
+        value += Fraction(number.text) * 10**smaller
+        power, at, end = smaller, at + gap + 1 + space + 1, word.end
+        digits = f"{int(value / 10**smaller)}e{smaller}"
 
 
 def _slash(tokens: Sequence[_Raw], at: int) -> bool:
@@ -225,7 +249,7 @@ def _nouns(tokens: Sequence[_Raw], at: int, end: int, measured: bool) -> tuple[i
                 break
             if not gap:  # 5.2x for free
                 return place + 1, word.end, known
-        elif not (word.text.islower() and len(word.text) > 1) and word.text[0].isascii():
+        elif not (word.text.islower() and len(word.text) > 1) and word.text[0].isascii() and word.text not in MONEY:
             known = False
         place, last, count = place + gap + 1, word.end, count + 1
     return place, last, known

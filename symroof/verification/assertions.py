@@ -83,9 +83,17 @@ def asserted(passage: Passage) -> Assertion:
 
 def _valued_elsewhere(passage: Passage) -> tuple[tuple[Compare, Reading], ...]:
     """What bounds are said to come to, where the text states the values in them."""
-    links = [chain.links[1] for chain in passage.claim.chains if comes_to(chain) and names(chain.sides[1])]
-    found = ((link, by_premises(link, passage)) for link in links)
+    links = [link for chain in passage.claim.chains if comes_to(chain) for link in chain.links[1:]]
+    found = ((link, _of_numbers(link, passage) or by_premises(link, passage)) for link in links)
     return tuple((link, reading) for link, reading in found if reading is not None)
+
+
+def _of_numbers(link: Compare, passage: Passage) -> Reading | None:
+    """A link between numbers, which is a claim by itself."""
+    if not (is_numeric(link.left) and is_numeric(link.right)):
+        return None
+    chain = Chain((link.left, link.right), (link.relation,))
+    return Reading(replace(passage.claim, propositions=((chain,),), connectives=()), passage.context)
 
 
 def _stated_elsewhere(links: Iterable[tuple[Compare, Omission]], passage: Passage) -> Iterator[tuple[Compare, Reading]]:

@@ -41,6 +41,7 @@ from symroof.verification.surroundings import Definition, Discourse, Surrounding
 from symroof.verification.tables import formula_and_number, judged_tables, measured_amount
 
 # Bytes, or billions.
+TYPED_BYTES = re.compile(r"(?<=\d)B(?![A-Za-z/])")
 BYTES = re.compile(r"\\(?:text|mathrm|textrm)\{\s*B\s*\}")
 Outcome = Judgement | Omission
 Before = tuple[Written, Compare] | None
@@ -294,10 +295,11 @@ class _Chapter:
 
     def _of_bytes(self, written: Written, context: Context, count: int) -> list[tuple[Claim, ...]]:
         r"""The claims of a formula with bytes for the B behind its numbers, which stands for billions as well."""
-        if written.kind != "math" or BYTES.search(written.text) is None:
+        pattern, instead = (BYTES, r"\\text{bytes}") if written.kind == "math" else (TYPED_BYTES, " bytes")
+        if pattern.search(written.text) is None:
             return []
         with suppress(SymroofError):
-            claims = read_latex(BYTES.sub(r"\\text{bytes}", written.text), self.force.dialect(context.scope))
+            claims, _ = claims_in(replace(written, text=pattern.sub(instead, written.text)), self.force, self.said)
             return [claims] if len(claims) == count else []
         return []
 

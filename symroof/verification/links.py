@@ -29,7 +29,7 @@ from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
 from symroof.verification.enclosures import Enclosure, compared, enclosed, is_numeric, relation_holds
 from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
-from symroof.verification.literals import bare, in_print, is_printed, literals, may_stand, printed_digits
+from symroof.verification.literals import bare, in_print, is_printed, literals, may_stand, printed_digits, slack
 from symroof.verification.nearness import IDENTITY
 from symroof.verification.screening import may_hold
 from symroof.verification.unit_agreement import carried, disagreement, in_binary_units, in_unknown_units
@@ -97,6 +97,8 @@ def _compared(question: Question) -> Finding:
         return Finding(link, "rounded", IN_NUMBERS, true_value, (rounded,))
     if sign is None:
         return undecided(link, "no_proof", true_value)
+    if link.relation == "=" and off is not None and not is_printed(link.right) and abs(off) <= slack(link):
+        return Finding(link, "holds", IN_NUMBERS, true_value, deviation)  # rounded numbers are put in
     return Finding(link, "wrong", IN_NUMBERS, true_value, deviation if off is not None and abs(off) < 10 else ())
 
 

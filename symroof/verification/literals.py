@@ -73,6 +73,18 @@ def rounding(true: Enclosure, printed: Number) -> Remark | None:
     return None
 
 
+def slack(link: Compare) -> Fraction:
+    """By what share the right side of a link may be off for the numbers that are printed in it.
+
+    >>> from symroof.formula import Quotient
+    >>> def number(text): return Number(exact(text), text)
+    >>> float(slack(Compare(number("1"), "=", Quotient(number("8.59e9"), number("2")))))  < 0.001
+    True
+    """
+    rounded = (n for n in literals(link.right) if n.value and "." in (n.digits or ""))
+    return sum((last_place(n)[1] / abs(n.value) / 2 for n in rounded), Fraction(1, 10**9))
+
+
 def last_place(printed: Number) -> tuple[int, Fraction]:
     """How many significant digits a number has in print, and what the last of them counts.
 

@@ -26,7 +26,9 @@ def without_values(claim: Claim) -> Claim:
 def comes_to(chain: Chain | Logic) -> bool:
     """Whether a condition says what its bound comes to: B > C/W ~ 240."""
     relations = chain.relations
-    return len(relations) == 2 and relations[0] in ORDER and relations[1] in ("=", "~") and is_numeric(chain.sides[2])
+    return (
+        len(relations) > 1 and relations[0] in ORDER and {*relations[1:]} <= {"=", "~"} and is_numeric(chain.sides[-1])
+    )
 
 
 def valued(passage: Passage, *, beyond: bool = False) -> bool:

@@ -26,7 +26,7 @@ from symroof.reading.markup import Cell, Row
 from symroof.reading.scope import opaque
 from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import enclosed, is_numeric
-from symroof.verification.literals import is_printed, last_place, literals
+from symroof.verification.literals import is_printed, slack
 from symroof.verification.readings import Passage, Reading
 from symroof.verification.surroundings import Definition, Discourse
 
@@ -48,8 +48,6 @@ UNITS = tuple(
 # A name that is a cell, that stands in brackets at its end, or that ends it.
 NAME = r"\\?[A-Za-z](?:[\w\\]|\{[^{}]*\})*"
 NAMED = re.compile(rf"(?P<whole>{NAME})|.*(?:\(\s*(?P<bracketed>{NAME})\s*\)|\s(?P<last>{NAME}))", re.DOTALL)
-# Smaller whole numbers are no rounded ones.
-WHOLE = 1000
 APPLIED = re.compile(r'"([^"()]+)\(([^"()]+)\)"')
 CLOSE = Fraction(1, 50)
 
@@ -197,7 +195,7 @@ def by_premises(link: Compare, passage: Passage) -> Reading | None:
         link.right
     ):  # rounded numbers are put in, and the link is as exact as these
         claim = replace(claim, propositions=((Chain((link.left, link.right), ("~",)),),))
-        context = replace(context, tolerance=min(context.tolerance, _slack(link)))
+        context = replace(context, tolerance=min(context.tolerance, 2 * slack(link)))
     return Reading(claim, context, firm, remarks=tuple(d.in_use for d in found.used))
 
 
@@ -211,12 +209,6 @@ def by_constraints(link: Compare, passage: Passage) -> Reading | None:
         return None
     claim = replace(passage.claim, propositions=((Chain((link.left, link.right), ("=",)),),), connectives=(), at=())
     return Reading(claim, found.context, firm=False, remarks=tuple(d.in_use for d in found.used))
-
-
-def _slack(link: Compare) -> Fraction:
-    """By how much a side may be off for the numbers that are printed in it."""
-    rounded = (n for n in literals(link.right) if n.value and (n.value.denominator != 1 or abs(n.value) > WHOLE))
-    return sum((last_place(n)[1] / abs(n.value) for n in rounded), Fraction(1, 10**9))
 
 
 def under_premises(plain: Reading, passage: Passage) -> Iterator[Reading]:
