@@ -207,7 +207,9 @@ class _Chapter:
             claim = Claim(f"{row.cells[pair[0]].text} = {cell.text}", ((Chain((link.left, number), ("=",)),),))
             around = Surroundings(self.document, written, dialect, given_names(self.force))
             reading = by_premises(link, Passage(claim, context, self.said, around, chained=True))
-            found = settled((reading,), Omission("row")) if reading is not None else None
+            measured_ = isinstance(number, Number) and number.unit not in (None, "1")  # else it may count something
+            ways = () if reading is None else (replace(reading, firm=reading.firm and measured_),)
+            found = settled(ways, Omission("row"))
             if isinstance(found, Judgement):
                 line, column = self.document.place(cell.offset)
                 yield replace(found, line=line, column=column)
