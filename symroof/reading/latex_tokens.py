@@ -55,7 +55,7 @@ IGNORED = "|".join(WORDS["latex"]["ignored"])
 POWER = rf"\s*(?:\\times|\\cdot|×|·)\s*10\s*(?:\^\s*\{{\s*[+-]?\d+\s*\}}|\^\s*\d(?!\d)|[{SUPERSCRIPTS}]+)"
 TOKEN = re.compile(
     rf"""
-    (?P<space>   \s+ | ~ | & | _\s*\{{\s*\}} | (?:\\\\|\\cr\b)\s*\{{\s*\}} | \\cr\b(?=\s*[-+<>=]) | %[^\n]*\n?
+    (?P<space>   \s+ | ~ | & | \\m?(?:kern|skip)\s*-?[\d.]+\s*(?:mu|em|ex|pt) | _\s*\{{\s*\}} | (?:\\\\|\\cr\b)\s*\{{\s*\}} | \\cr\b(?=\s*[-+<>=]) | %[^\n]*\n?
                | \\q?quad\s*\(\d+[a-z]?\)(?=\s*(?:\\\\|\\end|$))
                | \\(?:begin|end)\{{(?:{ENVIRONMENTS})\*?\}}(?:\{{\d+\}}|\{{[lcr|@\s]*\}}|\[[tbc]\])?
                | \\(?:{TEXTS})(?=\s*\{{[\d.,\s]*\d\s*\}}) | \\(?:{IGNORED})\*?\s*\{{[^{{}}]*\}} )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import ReadingError, SymroofError
-from symroof.formula import Compare, Name
+from symroof.formula import Compare, Name, Number
 from symroof.reading.attempts import other_statement
 from symroof.reading.calculations import amount_before
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
