@@ -13,7 +13,7 @@ from typing import Any
 
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Name, Number
-from symroof.reading.attempts import other_statement
+from symroof.reading.attempts import other_statement, tuple_of
 from symroof.reading.calculations import amount_before
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
 from symroof.reading.cues import STATING, measured
@@ -233,6 +233,8 @@ class _Chapter:
         except SymroofError as error:
             if following:
                 return [Omission.unreadable(error)]
+            if (told := tuple_of(written.text)) is not None:
+                return self._told_at_once(written, told)
             if (kind := other_statement(written.text)) is not None:
                 return [Omission("membership") if kind == "membership" else Omission("assignment")]
             self.said = self.said.forgetting(_redefined(written.text, self.said))
@@ -240,6 +242,16 @@ class _Chapter:
                 read_latex_regime(written.text, self.force.dialect(contexts(self.force, self.said)[-1].scope))
                 return [Omission("assumption")]
             return [Omission.unreadable(error)]
+
+    def _told_at_once(self, written: Written, told: str) -> list[Outcome]:
+        """What a tuple of names is said to be: (t, p, d) = (4, 4, 16)."""
+        with suppress(SymroofError):
+            for claim in read_latex(told, self.force.dialect(contexts(self.force, self.said)[-1].scope)):
+                for link in claim.links:
+                    if isinstance(link.left, Name) and isinstance(link.right, Number):
+                        line, _ = written.place
+                        self.said = self.said.stating(Definition(link.left.name, link.right, line, written.path))
+        return [Omission("size")]
 
     def _judged(self, written: Written, following: Mapping[str, Any], before: Before) -> Iterator[Outcome]:
         """The outcome of each claim of a formula."""
