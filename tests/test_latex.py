@@ -302,3 +302,9 @@ def test_a_function_is_its_name_where_it_has_the_arguments_of_its_definition():
     }  # fmt: skip
     for text, expected in cases.items():
         assert shown(read_latex(text, dialect)[0]).replace("\\", "") == expected
+
+
+def test_letters_inside_of_a_fraction_are_no_unit():
+    """Behind a number kB is a unit, and where k and B are names of the document a product: in a fraction no unit stands."""
+    assert read(r"\frac{2kB}{E} = 1", letters="kBE") == "2k B/E = 1"
+    assert read(r"2 T\,[L + k] = 2kT", letters="TLk") == "2T(L + k) = 2kT"

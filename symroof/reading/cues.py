@@ -14,7 +14,7 @@ from typing import Any
 
 from symroof.formula import Frozen
 from symroof.model.quantities import UNITS
-from symroof.reading.numbers import unit_named
+from symroof.reading.numbers import COUNT_SCALES, unit_named
 from symroof.reading.toml import read_table
 
 CUES: Mapping[str, Any] = read_table((files("symroof") / "reading" / "cues.toml").read_text("utf-8"), "the cues")
@@ -45,6 +45,8 @@ FILLER = r"[^⟨⟩.,;:。，；：]{0,24}?"
 
 UNIT = re.compile(r"(?:\s|~|\\,)?([A-Za-zµμ]+(?:/[A-Za-z]+)?|\\?%|[十百]?[万亿]亿?|[십백]?[만억조])(?![A-Za-z])")
 OTHER_SCRIPT = re.compile(r"(?:\s|~|\\,)?([一-鿿]{1,4}|[가-힣]{1,5})")
+# What is counted, behind a power of ten in a letter.
+COUNTING = re.compile(r"\s+[a-z]{3,}")
 # Words that make a rate of the unit before them: FLOPs for a byte.
 RATED = re.compile(r"\s+(?:per|each|every|an?|for (?:an?|each|every))\s+([A-Za-z]+)\b")
 # A number that is a factor or a term of its own.
@@ -206,6 +208,8 @@ def _unit(words: str) -> str | None:
         found = next((unit for end in ends if script and (unit := unit_named(script[1][:end])) is not None), None)
         return rf"\text{{ {found}}}" if found else None
     power = next((power for power, said in CUES["powers"].items() if word[1] in said), None)
+    if power is None and word[1] in COUNT_SCALES and COUNTING.match(words, word.end()):
+        power = str(len(str(COUNT_SCALES[word[1]])) - 1)  # 16.8 M tokens
     rated = RATED.match(words, word.end())
     unit = (rated and unit_named(f"{word[1]}/{rated[1]}")) or unit_named(word[1])
     return rf" \times 10^{{{power}}}" if power else rf"\text{{ {unit}}}" if unit else None

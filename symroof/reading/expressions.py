@@ -171,6 +171,8 @@ class ExpressionReader(Reader):
         names, letters = scope.names, tuple(scope.letters or ())
         if word.kind == "word" and word.text in UNITS and word.text not in names:
             alone = {token.text for token in self.tokens if token.kind == "word" and len(token.text) == 1}
+            if self.upright_units and self.depth and not word.spaced:  # a fraction of 2kB has no unit in it
+                alone |= {*letters}
             if (len(word.text) > 1 and split_word(word.text, tuple(alone.intersection(letters)))) or (
                 self.upright_units and word.text in letters and self._goes_on_behind(word)
             ):

@@ -77,7 +77,7 @@ class LatexReader(ClaimReader):
     def _begins_atom(self) -> bool:
         text = self.token.text
         if text in self.ATOMS and self.token.kind != "word":
-            return text != "[" or self.tokens[self.index - 1].kind != "word"
+            return text != "[" or self.tokens[self.index - 1].kind != "word" or self.token.spaced
         return super()._begins_atom()
 
     def _atom(self) -> Formula:
