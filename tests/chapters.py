@@ -21,6 +21,12 @@ from typing import Any
 FOLDER = Path(__file__).parent / "documents"
 SUFFIXES = (".md", ".tex", ".ipynb")
 DOCUMENTS = sorted(path for path in FOLDER.iterdir() if path.suffix in SUFFIXES) if FOLDER.is_dir() else []
+# What was written after the reader, and is read as it was found.
+ASIDE = (
+    sorted(path for path in (FOLDER / "aside").iterdir() if path.suffix in SUFFIXES)
+    if (FOLDER / "aside").is_dir()
+    else []
+)
 # The labels: a claim that is true; true under an assumption; false; none (a definition, a size, code); only to be
 # judged with a model that a comment would have to give.
 LABELS = ("right", "assumption", "wrong", "no claim", "comment")
