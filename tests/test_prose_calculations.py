@@ -63,6 +63,7 @@ def test_what_stands_behind_a_number_belongs_to_it(text, sides):
         ("3 * 4 = 12 times 5", [("3 * 4 = 12", False)]),
         ("10-20 = 5", [("10-20 = 5", False)]),
         ("it is not 3 * 4 = 13", [("3 * 4 = 13", False)]),
+        ("who writes 3 * 4 = 13, and that is wrong", [("3 * 4 = 13", False)]),
         ("$5 * 3 = 15", []),
         ("v3 * 4 = 12", []),
         ("8 GPUs with 80 GB = 640 GB", []),

@@ -24,6 +24,8 @@ JOINING = frozenset(CALCULATIONS["joining"])
 CALCULATING = frozenset(CALCULATIONS["calculating"])
 UNCLEAR = frozenset(CALCULATIONS["unclear"])
 
+# Behind a calculation, in its sentence: it is said to be wrong.
+REFUTED = re.compile(rf"`?(?:[^.;!?。；]|\.(?=\d)){{0,60}}?(?:{'|'.join(CALCULATIONS['refuted'])})", re.IGNORECASE)
 OPERANDS = ("number", "name")
 # What is no part of a calculation at the beginning of a line: quotations, lists, headings.
 LINE_MARKS = re.compile(r"^[ \t]*(?:(?:>[ \t]?)+[ \t]*)?(?:(?:[-*+]|\d{1,3}[.)]|\#{1,6})[ \t]+)?", re.MULTILINE)
@@ -249,6 +251,8 @@ def _alone(chain: list[Part], parts: Sequence[Part], text: str) -> bool:
         return False
     after = re.match(r"\s*([^\W\d_]+)(?:\s+(\S+))?", behind)
     if after and (after[1].casefold() in CALCULATING or (after[1] in ("or", "to") and (after[2] or "")[:1].isdigit())):
+        return False
+    if REFUTED.match(behind):
         return False
     hyphens = (part for part in chain if part.text == "-" and part.kind == "operator" and not part.spaced)
     if any(text[part.end : part.end + 1].isdigit() and text[part.start - 1 : part.start].isdigit() for part in hyphens):

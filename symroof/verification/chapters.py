@@ -14,7 +14,7 @@ from typing import Any
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Name, Number
 from symroof.reading.attempts import other_statement, tuple_of
-from symroof.reading.calculations import amount_before
+from symroof.reading.calculations import REFUTED, amount_before
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
 from symroof.reading.cues import STATING, measured
 from symroof.reading.documents import RELATED, Document, Note, Written, read_document
@@ -265,6 +265,8 @@ class _Chapter:
             around = Surroundings(self.document, written, dialect, given_names(self.force), before)
             meant = [] if following else self._measured(written, context, len(claims))
             bytes_ = [] if following else self._of_bytes(written, context, len(claims))
+        if written.kind == "code" and REFUTED.match(self.document.prose.text, written.end):
+            claims = tuple(replace(claim, whole=False) for claim in claims)
         for i, claim in enumerate(claims):
             if following:
                 outcome: Outcome = judge(claim, context)
