@@ -74,10 +74,10 @@ def tuple_of(text: str) -> str | None:
     match = TUPLES.fullmatch(re.sub(r"\\(?:left|right|big|Big|,|;|!|:)", "", text).strip().rstrip(".,"))
     if match is None:
         return None
-    names_, values = (re.split(r"\s*,\s*", part.strip()) for part in match.groups())
+    letters, values = (re.split(r"\s*,\s*", part.strip()) for part in match.groups())
     return (
-        " \\\\ ".join(f"{a} = {b}" for a, b in zip(names_, values, strict=True))
-        if len(names_) == len(values) > 1
+        " \\\\ ".join(f"{a} = {b}" for a, b in zip(letters, values, strict=True))
+        if len(letters) == len(values) > 1
         else None
     )
 

@@ -80,9 +80,9 @@ def asserted(passage: Passage) -> Assertion:
     if after.sizes is not said.sizes:
         otherwise = Omission("size")
     pairs = (pair for chain, skips in links for pair in zip(chain.links, skips, strict=True))
-    skipped_ = [(link, skip.reason) for link, skip in pairs if skip is not None]
-    further = tuple(_stated_elsewhere(skipped_, replace(passage, said=said))) if not claim.connectives else ()
-    left_out = tuple(skipped_) if kept else ()
+    omitted = [(link, skip.reason) for link, skip in pairs if skip is not None]
+    further = tuple(_stated_elsewhere(omitted, replace(passage, said=said))) if not claim.connectives else ()
+    left_out = tuple(omitted) if kept else ()
     return Assertion(readings, otherwise, after, condition_of(claim), left_out, further)
 
 

@@ -207,8 +207,8 @@ class _Chapter:
             claim = Claim(f"{row.cells[pair[0]].text} = {cell.text}", ((Chain((link.left, number), ("=",)),),))
             around = Surroundings(self.document, written, dialect, given_names(self.force))
             reading = by_premises(link, Passage(claim, context, self.said, around, chained=True))
-            measured_ = isinstance(number, Number) and number.unit not in (None, "1")  # else it may count something
-            ways = () if reading is None else (replace(reading, firm=reading.firm and measured_),)
+            of_unit = isinstance(number, Number) and number.unit not in (None, "1")  # else it may count something
+            ways = () if reading is None else (replace(reading, firm=reading.firm and of_unit),)
             found = settled(ways, Omission("row"))
             if isinstance(found, Judgement):
                 line, column = self.document.place(cell.offset)
@@ -264,7 +264,7 @@ class _Chapter:
             dialect = self.force.dialect(context.scope)
             around = Surroundings(self.document, written, dialect, given_names(self.force), before)
             meant = [] if following else self._measured(written, context, len(claims))
-            bytes_ = [] if following else self._of_bytes(written, context, len(claims))
+            in_bytes = [] if following else self._of_bytes(written, context, len(claims))
         if written.kind == "code" and REFUTED.match(self.document.prose.text, written.end):
             claims = tuple(replace(claim, whole=False) for claim in claims)
         for i, claim in enumerate(claims):
@@ -276,10 +276,10 @@ class _Chapter:
                 with limited():
                     found = asserted(passage)
                     others = [asserted(replace(passage, claim=more[i])) for more in meant]
-                    instead = [asserted(replace(passage, claim=more[i])) for more in bytes_]
-                measured_ = (other.readings for other in reversed(others))
+                    instead = [asserted(replace(passage, claim=more[i])) for more in in_bytes]
+                with_units = (other.readings for other in reversed(others))
                 plain = tuple(reading for other in (*instead, found) for reading in other.readings)
-                outcome = settled(carrying((*measured_, plain)), found.otherwise)
+                outcome = settled(carrying((*with_units, plain)), found.otherwise)
                 self.said, condition = found.said, found.condition
                 further, outcome, left_out = _further(found, [*others, *instead], outcome)
                 yield from further
@@ -350,14 +350,14 @@ class _Chapter:
 
 
 def _further(
-    found: Assertion, measured_: Sequence[Assertion], outcome: Outcome
+    found: Assertion, meant: Sequence[Assertion], outcome: Outcome
 ) -> tuple[list[Judgement], Outcome, tuple[tuple[Compare, Omission], ...]]:
     """The judgements on links that are claims by what the text states, with the units that stand behind the formula first;
     but for the last one where nothing else is judged. And the links that are left."""
     if isinstance(outcome, Judgement) and not found.left_out:  # the claim as a whole is judged
         return [], outcome, ()
     judged: dict[Compare, Judgement] = {}
-    with_units = [more.further for more in measured_ if len(more.further) == len(found.further)]
+    with_units = [more.further for more in meant if len(more.further) == len(found.further)]
     for place, (link, reading) in enumerate(found.further):
         plain = replace(reading, firm=reading.firm and not with_units)
         readings = (*(more[place][1] for more in with_units), plain)

@@ -80,19 +80,21 @@ def premises(
     """
     used: dict[str, Definition] = {}
 
-    def told_of(name: str, above: tuple[str, ...] = ()) -> Definition | None:
+    def comes_to_a_number(name: str, above: tuple[str, ...]) -> bool:
+        told = said.last(name) or _applied(name, said, functions)
+        if told is None or name in above:
+            return False
+        if is_numeric(told.formula) or told.value is not None:
+            return True
+        return all(comes_to_a_number(one, (*above, name)) for one in dict.fromkeys(names(told.formula)))
+
+    def told_of(name: str) -> Definition | None:
         """What is stated of a name: a formula, or the number that it comes to where something in it has no value."""
         told = said.last(name) or _applied(name, said, functions)
-        if told is None or name in above or is_numeric(told.formula) or told.value is None or here:
+        if told is None or told.value is None or is_numeric(told.formula) or here:
             return told
-        inner = (one for one in dict.fromkeys(names(told.formula)) if one != name)
-        open_ = any((found := told_of(one, (*above, name))) is None or not _has_value(found) for one in inner)
-        return replace(told, formula=told.value) if open_ else told
-
-    def _has_value(found: Definition) -> bool:
-        return is_numeric(found.formula) or all(
-            (inner := told_of(one, (found.name,))) is not None and _has_value(inner) for one in names(found.formula)
-        )
+        whole = all(comes_to_a_number(one, (name,)) for one in dict.fromkeys(names(told.formula)))
+        return told if whole else replace(told, formula=told.value)
 
     def use(name: str, above: tuple[str, ...]) -> None:
         known = name in context.definitions
