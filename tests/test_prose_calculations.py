@@ -156,3 +156,20 @@ def test_the_places_of_a_notebook_are_those_of_its_file(tmp_path):
     line = path.read_text("utf-8").split("\n")[judgement.line - 1]
     assert (judgement.line, judgement.column) == part.place
     assert line[judgement.column - 1 :].startswith("$1 + 1 = 3$")
+
+
+PIECES = (
+    "3", "4.5", "1,024", "1e9", "2B", "7k", "8 GB", "16 GiB", "32 layers", "(K and V)", " * ", " x ", " / ", " + ", " - ", "^2", "**2",
+    " = ", " ≈ ", " < ", "->", "(", ")", "[", "]", "$", "$$", "`", "```\n", "\n\n", "\n", "| ", " |\n|--|--|\n", "- ", "> ", "N", "L_g",
+    "n_{kv}", "\\frac{", "}{", "}", "\\text{", "\\mathrm{B}", "\\lim_{n \\to \\infty}", "f(n)", "T'", "x^*", "x^{(k)}", "\\bar x", "\\#ops",
+    " of ", " is ", "half ", "130 亿", "1억 8천만", "바이트", "毫秒", "total", "{{< katex >}}", "{{< /katex >}}", ", ", ". ", "%", "\\iff",
+    "\\approx", "\\boxed{", "O(n)", "(t,p) = (4, 4)", "[2, 3] x [3, 4] = [2, 4]", "# A\n", "with ",
+)  # fmt: skip
+
+
+def test_no_text_breaks_the_reading_of_a_document():
+    draw = random.Random(5)
+    for _ in range(250):
+        text = "".join(draw.choices(PIECES, k=draw.randint(5, 60)))
+        for tex in (False, True):
+            judge_read(read_text(text, tex=tex), Path())
