@@ -173,7 +173,8 @@ class _Chapter:
             judged, reasons = [Judgement(written.text, "unreadable", reason=reasons[-1])], []
         if not judged:
             self.unjudged[reasons[0].cause] += 1
-        self.left_out += [Skipped(line, column, text, reason) for reason in reasons]
+        once = [reason for at, reason in enumerate(reasons) if reason not in reasons[:at]]  # of a list of sizes
+        self.left_out += [Skipped(line, column, text, reason) for reason in once]
         for judgement in judged:
             start = judgement.statement.start if judgement.statement else 0
             if "\n" in written.text[:start]:  # a later row of a display stands on its own line
