@@ -59,6 +59,13 @@ def test_every_premise_is_quoted_with_its_line():
     assert [(facts["name"], facts["line"]) for facts in remarks] == [("N", 1), ("M", 3)]
 
 
+def test_what_contradicts_is_told():
+    report = judged("$a = 3$ and $b = 4$.\n\n$$S = a + b$$\n\nBut $S = 12$.")
+    assert [(skip.text, skip.reason.kind, skip.reason.facts) for skip in report.skipped][-1] == (
+        "S = 12", "contradicts", {"name": "S", "line": 3},
+    )  # fmt: skip
+
+
 def nothing_is_remembered(m):
     m.setattr(Discourse, "stating", lambda self, definition: self)
 

@@ -129,7 +129,7 @@ def test_every_remark_and_mistake_is_said_in_every_language(lang):
 def test_every_omission_is_said_in_every_language(lang):
     explainer = Explainer(lang=lang)
     for kind in CAUSES:
-        said = explainer.remark(Omission(kind, {"name": "Q", "problem": "…", "column": 3}))
+        said = explainer.remark(Omission(kind, {"name": "Q", "problem": "…", "column": 3, "line": 4}))
         assert len(said) > 1, kind
         assert not english(said), said
         assert explainer.words.causes[CAUSES[kind]]

@@ -7,17 +7,13 @@ meant, which are tried in turn. What the formula defines or puts in is noted in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
-from symroof.algebra.rational import cancelled
-from symroof.errors import SymroofError
 from symroof.formula import Call, Compare, Gap, Name, Number, Quotient, names, nodes
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
-from symroof.symbols import expression
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
@@ -27,7 +23,7 @@ from symroof.verification.premises import OPEN as OPEN_LINKS
 from symroof.verification.premises import by_constraints, by_premises, under_premises
 from symroof.verification.readings import Passage, Reading, free_names
 from symroof.verification.selection import Skip, skipped
-from symroof.verification.steps import TENDING, condition_of, in_regimes, of_the_unknown, steps
+from symroof.verification.steps import TENDING, condition_of, in_regimes, of_the_unknown, puts_in, steps
 from symroof.verification.surroundings import Definition, Discourse
 
 
@@ -79,6 +75,9 @@ def asserted(passage: Passage) -> Assertion:
         readings = meant(replace(passage, role=otherwise.kind))
     if after.sizes is not said.sizes:
         otherwise = Omission("size")
+    ended = next((d for name in said.stated.keys() - after.stated.keys() if (d := said.last(name)) is not None), None)
+    if ended is not None and otherwise.kind == "definition":
+        otherwise = Omission("contradicts", {"name": ended.name, "line": ended.line})
     pairs = (pair for chain, skips in links for pair in zip(chain.links, skips, strict=True))
     omitted = [(link, skip.reason) for link, skip in pairs if skip is not None]
     further = tuple(_stated_elsewhere(omitted, replace(passage, said=said))) if not claim.connectives else ()
@@ -174,31 +173,8 @@ def _skips(chain: Chain, passage: Passage) -> list[Skip | None]:
 def _plain(passage: Passage) -> Reading:
     """A claim as it stands; firm, unless it is an equation that is to be solved."""
     solved = passage.around.solved and not passage.chained and _is_equation(passage.claim, passage.context)
-    put = any(map(partial(_puts_in, passage.context), passage.claim.links)) if passage.chained else False
+    put = any(map(partial(puts_in, passage.context), passage.claim.links)) if passage.chained else False
     return Reading(passage.claim, passage.context, firm=not solved and not put and passage.claim.whole)
-
-
-def _puts_in(context: Context, link: Compare) -> bool:
-    """Whether a number may have been put in for a letter that the right side lacks: 8 (t - 1)/t = 6, where t = 4. A letter
-    that is merely gone from the factors has been forgotten.
-
-    >>> from symroof.reading.claims import read_claim
-    >>> from symroof.reading.exercises import Exercise
-    >>> from symroof.verification.definitions import context_of
-    >>> [_puts_in(context_of(Exercise()), read_claim(text, Scope(open=True)).links[0]) for text in ("8b(t - 1)/t = 6b", "2BDF = 2BD")]
-    [True, False]
-    """
-    if link.relation != "=":
-        return False
-    with suppress(SymroofError, ZeroDivisionError):
-        left, right = (expression(context.put(side)) for side in (link.left, link.right))
-        if not (left.is_rational_function() and right.is_rational_function() and right != 0):
-            return False
-        above, below = cancelled(left / right).as_numer_denom()
-        gone = left.free_symbols - right.free_symbols
-        open_ = above.free_symbols | below.free_symbols
-        return bool(open_) and open_ <= gone and (above.is_Add or below.is_Add)
-    return False
 
 
 def _as_it_stands(passage: Passage) -> Iterator[Reading]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from sympy import Expr, factor_list
 
-from symroof.algebra.rational import Polynomial, polynomial, ratio, symbols_of
+from symroof.algebra.rational import Polynomial, cancelled, polynomial, ratio, symbols_of
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Name, Number, mapped, names, number
 from symroof.model.quantities import QUANTITIES
@@ -157,6 +158,28 @@ def poles(link: Compare, context: Context) -> Iterator[Compare | None]:
                 yield Compare(Name(str(letters[0])), ">", number(fraction(root)))
         else:
             yield None
+
+
+def puts_in(context: Context, link: Compare) -> bool:
+    """Whether a number may have been put in for a letter that the right side lacks: 8 (t - 1)/t = 6, where t = 4. A letter
+    that is merely gone from the factors has been forgotten.
+
+    >>> from symroof.reading.claims import read_claim
+    >>> from symroof.reading.scope import Scope
+    >>> [puts_in(context_of(Exercise()), read_claim(text, Scope(open=True)).links[0]) for text in ("8b(t - 1)/t = 6b", "2BDF = 2BD")]
+    [True, False]
+    """
+    if link.relation != "=":
+        return False
+    with suppress(SymroofError, ZeroDivisionError):
+        left, right = (expression(context.put(side)) for side in (link.left, link.right))
+        if not (left.is_rational_function() and right.is_rational_function() and right != 0):
+            return False
+        above, below = cancelled(left / right).as_numer_denom()
+        gone = left.free_symbols - right.free_symbols
+        open_ = above.free_symbols | below.free_symbols
+        return bool(open_) and open_ <= gone and (above.is_Add or below.is_Add)
+    return False
 
 
 def is_linear(value: Expr, x: Expr) -> bool:
