@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from symroof.formula import Gap
+from symroof.formula import Gap, names
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import Chain, Claim, Logic
@@ -26,9 +26,10 @@ def without_values(claim: Claim) -> Claim:
 def comes_to(chain: Chain | Logic) -> bool:
     """Whether a condition says what its bound comes to: B > C/W ~ 240."""
     relations = chain.relations
-    return (
+    tail = (
         len(relations) > 1 and relations[0] in ORDER and {*relations[1:]} <= {"=", "~"} and is_numeric(chain.sides[-1])
     )
+    return tail and any(map(names, chain.sides[1:]))  # B > 9850/41 = 240 is judged as it stands
 
 
 def valued(passage: Passage, *, beyond: bool = False) -> bool:
