@@ -88,16 +88,16 @@ class _CalculationReader(ClaimReader):
         return (*joined_powers(tokens, self.source), Token("end", "", end, end, False))
 
 
-def calculations(text: str, *, names: bool = False, known: frozenset[str] = frozenset()) -> Iterator[Calculation]:
+def calculations(text: str, *, names: bool = False) -> Iterator[Calculation]:
     """The calculations of a text. With ``names`` words are sides of their own, as in code and blocks of text; otherwise
-    those alone that are ``known``, or look like names.
+    those alone that look like names.
 
     >>> text = "So we need 8.03e9 * 2 = 16.06 GB, half of 4 + 4 = 8, and p < 0.05."
     >>> [(text[c.start : c.end], c.whole) for c in calculations(text)]
     [('8.03e9 * 2 = 16.06 GB', True), ('4 + 4 = 8', False), ('p < 0.05', False)]
     """
     marked = LINE_MARKS.sub(lambda match: "\0" * len(match.group()), text)
-    parts = list(parts_of(marked, known, names))
+    parts = list(parts_of(marked, names=names))
     for run in _runs(parts):
         for chain in _chains(run):
             found = _calculation(chain, parts, text)

@@ -152,7 +152,7 @@ def poles(link: Compare, context: Context) -> Iterator[Compare | None]:
     factors = factor_list(polynomial(below, symbols))[1]
     for factor, _ in factors:
         letters = sorted(factor.free_symbols, key=str)
-        if len(letters) == 1 and is_linear(factor, letters[0]):
+        if len(letters) == 1 and _is_linear(factor, letters[0]):
             root = -factor.subs(letters[0], 0) / factor.diff(letters[0])
             if root > 0:
                 yield Compare(Name(str(letters[0])), ">", number(fraction(root)))
@@ -182,7 +182,7 @@ def puts_in(context: Context, link: Compare) -> bool:
     return False
 
 
-def is_linear(value: Expr, x: Expr) -> bool:
+def _is_linear(value: Expr, x: Expr) -> bool:
     return not value.diff(x).has(x)
 
 

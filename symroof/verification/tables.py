@@ -67,7 +67,7 @@ class Amount:
         return self.number.value
 
 
-Rule = Callable[[Sequence[Amount]], Span | None]
+Rule = Callable[[Sequence[Amount]], Span]
 
 
 def amount_of(cell: Cell) -> Amount | None:
@@ -145,7 +145,7 @@ def _followed(
     for inputs, rule, words, alone in _rules(head, before):
         rows = [row for row in grid if row[place] is not None and all(row[i] is not None for i in inputs)]
         spans = [(row[place], rule([row[i] for i in inputs])) for row in rows]  # type: ignore[misc]
-        known = [(target, span) for target, span in spans if target is not None and span is not None and span[0] > 0]
+        known = [(target, span) for target, span in spans if target is not None and span[0] > 0]
         if len(known) < ROWS or len({target.told for target, _ in known}) < ROWS - 1:
             continue
         factor, fits, between_units = _factor(known, exact=rule in (_added, _subtracted))
@@ -154,7 +154,7 @@ def _followed(
         sized = between_units and all(head_unit(head.heads[i].text) for i in (*inputs, place))
         counted = all(target.told.denominator == 1 for target, _ in known)  # what is counted may be rounded up
         needed, alone = (ROWS if sized else MORE_ROWS), alone and (sized or not counted)
-        if len(fits) == len(known) and len(known) >= ROWS:
+        if len(fits) == len(known):
             return [_judged(head, place, target, words(factor), len(known) - 1) for target, _ in known]
         if broken is None and alone and len(fits) == len(known) - 1 and len(fits) >= needed:
             ((target, span),) = (pair for pair in known if pair not in fits)
