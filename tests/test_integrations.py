@@ -395,24 +395,6 @@ def test_pdflatex_compiles_the_paper(tmp_path):
     assert compile_latex((SITE / "paper.tex").read_text("utf-8"), tmp_path / "paper") == []
 
 
-@pytest.mark.thorough
-def test_magics_answer_as_the_functions_do():
-    from symroof.magics import asked
-
-    assert (
-        asked('"bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --assume "B << D, F"').answer.smallest_integer
-        == 241
-    )
-    assert (
-        asked("derive", 'operation = "matmul"\nhardware = "tpu-v5e"\nassume = "B << D, F"').answer.bound
-        == asked('matmul --on tpu-v5e --assume "B << D, F"').answer.bound
-    )
-    assert len(asked("compare matmul --on tpu-v5e,h100 --assume 'B << D, F'").comparison.rows) == 2
-    assert asked('regimes --of "BDF/(BD + DF + BF) ~ B"').alternatives
-    with pytest.raises(sr.SymroofError, match="derive"):
-        asked("deriv", "x = 1")
-
-
 def test_the_notebook_is_json_with_the_same_cells():
     tree = json.loads((SITE / "notebook.ipynb").read_text("utf-8"))
     assert [cell["cell_type"] for cell in tree["cells"]] == ["markdown", "code", "code", "code"]

@@ -105,20 +105,6 @@ def test_a_sweep_without_a_file_is_its_columns(tmp_path):
     assert [float(line.split(",")[-1]) for line in lines[1:]] == columns["B/T_lower"].tolist()
 
 
-def test_a_fault_in_a_notebook_is_one_message(capsys):
-    from IPython.core.interactiveshell import InteractiveShell
-
-    shell = InteractiveShell.instance()
-    shell.run_line_magic("load_ext", "symroof")
-    for line in ("%symroof derive matmul --on h10", "%symroof derive matmul --hardwre x"):
-        shell.run_cell(line)
-        done = capsys.readouterr()
-        shown = done.out + done.err
-        assert "symroof: " in shown
-        assert "Traceback" not in shown
-        assert len(shown.splitlines()) < 6
-
-
 def test_type_checkers_are_told_of_every_public_name():
     tree = ast.parse(Path(sr.__file__).read_text("utf-8"))
     told = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module in sr._ROOMS]
