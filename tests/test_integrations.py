@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 from render.portable import formulas
 
-import symroof as sr
-
 pytestmark = pytest.mark.part(3)
 
 SITE = Path(__file__).parent.parent / "examples" / "site"
@@ -28,18 +26,6 @@ def require(*modules):
             (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(
                 f"{module} is not installed"
             )
-
-
-def require_kramdown():
-    """Jekyll's reader of Markdown: skipped where it is missing, or a failure where it must be there."""
-    found = (
-        shutil.which("ruby")
-        and not subprocess.run(["ruby", "-rkramdown-parser-gfm", "-e", ""], capture_output=True, check=False).returncode
-    )
-    if not found:
-        (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(
-            "kramdown is not installed"
-        )
 
 
 def sphinx(folder, *options):
@@ -233,45 +219,6 @@ def test_mkdocs_builds_the_site(site):
     assert "가장 작은 크기는 241 이다" in words(site / "site" / "rooflines.ko" / "index.html")
     assert "可取的最小整数为 241" in words(site / "site" / "rooflines.zh" / "index.html")
     assert "&lt;!-- symroof" not in page.read_text("utf-8")
-
-
-def program(name, *command, given):
-    if shutil.which(name) is None:
-        (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(f"{name} is not installed")
-    done = subprocess.run([name, *command], input=given, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-TEX = re.compile(r"\\\((.*?)\\\)|\\\[(.*?)\\\]", re.DOTALL)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(("name", "dialect"), [("ruby", "kramdown"), ("pandoc", "quarto")])
-def test_other_readers_of_markdown_see_every_formula(name, dialect):
-    """Jekyll's kramdown and Quarto's pandoc find as many formulas as were written, none damaged."""
-    if name == "ruby":
-        require_kramdown()
-    text = sr.derive("matmul", on="tpu-v5e", assume="B << D, F", at="D=F=8192").to_markdown(dialect=dialect)
-    commands = {
-        "ruby": (
-            "-rkramdown",
-            "-rkramdown-parser-gfm",
-            "-e",
-            "puts Kramdown::Document.new(STDIN.read, input: 'GFM', math_engine: nil).to_html",
-        ),
-        "pandoc": ("-f", "markdown", "-t", "html", "--mathjax"),
-    }
-    page = program(name, *commands[name], given=text)
-    plain = sr.derive("matmul", on="tpu-v5e", assume="B << D, F", at="D=F=8192").to_markdown()
-    wanted = sorted(" ".join(tex.split()) for tex, _ in formulas(plain))
-    found = sorted(" ".join(html.unescape(one or other).split()) for one, other in TEX.findall(page))
-    if name == "ruby":
-        found = sorted(
-            " ".join(html.unescape(tex).split())
-            for tex in re.findall(r'<(?:span|div) class="kdmath">\$+(.*?)\$+</', page, re.DOTALL)
-        )
-    assert found == wanted
 
 
 @pytest.mark.thorough
