@@ -29,7 +29,6 @@ reveal_type(d.to_markdown())  # str
 reveal_type(sr.verify("a.md"))  # ShownReport
 reveal_type(sr.regimes("matmul"))  # ShownRegimes | ShownInferred
 reveal_type(sr.compare("matmul", on="h100, a100"))  # ShownComparison
-reveal_type(sr.compare(["matmul", "mlp"]))  # ShownContrast
 reveal_type(sr.plot("matmul", on="h100"))  # ShownFigure
 reveal_type(sr.sweep("matmul", "B=1", "a.csv"))  # int
 reveal_type(sr.sweep("matmul", "B=1"))  # dict[str, Any]
@@ -76,7 +75,7 @@ def test_values_show_themselves_on_one_line():
     shown = [
         d, d.answer, d.answer.at[0], d.function("T_lower"), d.only(["T_lower"]), sr.regimes("dot"), sr.operation("mlp"),
         sr.chips()["h100-sxm"], d.setting.problem, sr.verify({"operation": "dot", "claims": ["flops = 2N"]}),
-        sr.compare("dot", on="h100"), sr.compare(["dot", "mlp"], on="h100"),
+        sr.compare("dot", on="h100"),
     ]  # fmt: skip
     for value in shown:
         assert repr(value).startswith("<"), value
