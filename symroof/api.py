@@ -226,9 +226,7 @@ def sweep(
     *,
     on: Chip = None,
     of: str | Iterable[str] = (),
-    chunk: int | None = None,
     executor: Executor | None = None,
-    progress: Callable[[int, int], None] | None = None,
     **options: Unpack[Options],
 ) -> int: ...
 @overload
@@ -248,18 +246,15 @@ def sweep(
     *,
     on: Chip = None,
     of: str | Iterable[str] = (),
-    chunk: int | None = None,
     executor: Executor | None = None,
-    progress: Callable[[int, int], None] | None = None,
     **options: Unpack[Options],
 ) -> int | dict[str, Any]:
     """Write quantities on a grid of sizes to a CSV or Parquet file; gives the number of rows. Without a file, the columns
     themselves: NumPy arrays by name, which ``pandas.DataFrame`` takes.
 
     ``grid`` is ``"B=1:4096:log, D=F=1024|4096"``, ``of`` are quantities or expressions of them, B/T_lower (intensity,
-    times and throughput by default), ``executor`` runs the chunks: a pool of processes, or ``client.get_executor()`` of a
-    Dask client. A sweep that was stopped goes on where it was. Sizes of ``at`` have one value. The other options are those
-    of :func:`derive`.
+    times and throughput by default), ``executor`` computes the rows: ``client.get_executor()`` of a Dask client. Sizes of
+    ``at`` have one value. The other options are those of :func:`derive`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -270,7 +265,7 @@ def sweep(
     {'N': [1, 2], 'flops': [2.0, 4.0]}
     """
     from symroof.derivation.setting import setting_of
-    from symroof.exploration.sweeping import CHUNK, run, sweep_of
+    from symroof.exploration.sweeping import sweep_of, write_sweep
     from symroof.exploration.wanted import with_expressions
     from symroof.reading.grids import fixed_axes, read_grid
 
@@ -279,8 +274,8 @@ def sweep(
     setting = setting_of(with_expressions(problem, wanted))
     axes = read_grid(grid, setting.problem.names)
     axes = (*axes, *fixed_axes(setting.problem.at, axes))
-    asked = sweep_of(setting, axes, wanted, CHUNK if chunk is None else chunk)
-    return asked.whole() if output is None else run(asked, Path(output), executor, progress)
+    asked = sweep_of(setting, axes, wanted)
+    return asked.whole() if output is None else write_sweep(asked, Path(output), executor)
 
 
 def verify(source: str | Path | Mapping[str, Any], *, lang: str | None = None) -> ShownReport:
