@@ -478,5 +478,4 @@ def test_one_chip_is_taken_for_all_of_them():
         )
         == ["holds"] * 5
     )
-    assert diagnosis(split, "flops = 4BDF/Y") == "other_amount chip"
-    assert diagnosis(split, "flops_per_chip = 4BDF").startswith("on_chips")
+    assert verdicts(split, "flops = 4BDF/Y", "flops_per_chip = 4BDF") == ["wrong"] * 2
