@@ -22,7 +22,7 @@ from symroof.symbols import expression, rational, symbol
 from symroof.verification.worlds import TRAFFIC, Amounts, Counted, Move, Worlds, nodes_of, of_programs, with_nodes
 
 # What is done by the matrix unit.
-WORK = ("flops", "flops_per_chip", "flops_forward", "flops_backward")
+WORK = ("flops", "flops_forward", "flops_backward")
 
 
 @of_programs
