@@ -68,8 +68,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*globals(), *_PUBLIC]
-
-
-def load_ipython_extension(shell: Any) -> None:
-    """What ``%load_ext symroof`` calls in a notebook: ``%symroof`` and ``%%symroof``."""
-    import_module("symroof.magics").load_ipython_extension(shell)

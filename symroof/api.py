@@ -20,14 +20,7 @@ if TYPE_CHECKING:
     from symroof.model.hardware import Accelerator
     from symroof.model.program import Program
     from symroof.reading.arguments import Asked, Chip, Chips, Given
-    from symroof.rendering.answers import (
-        ShownComparison,
-        ShownContrast,
-        ShownFigure,
-        ShownInferred,
-        ShownRegimes,
-        ShownSketch,
-    )
+    from symroof.rendering.answers import ShownComparison, ShownFigure, ShownInferred, ShownRegimes, ShownSketch
     from symroof.rendering.live_page import ShownPage
     from symroof.rendering.report import ShownReport
     from symroof.verification.judgement import FileReport
@@ -138,23 +131,11 @@ def regimes(
     return ShownRegimes(explore(problem, INTENSITY if exact is None else exact, every=every))
 
 
-@overload
-def compare(
-    operation: list[Any] | tuple[Any, ...], *, on: Chip = None, **options: Unpack[Options]
-) -> ShownContrast: ...
-@overload
 def compare(
     operation: Asked, *, on: Chips, dtypes: str | Iterable[str] = (), **options: Unpack[Options]
-) -> ShownComparison: ...
-def compare(
-    operation: Asked | list[Any] | tuple[Any, ...],
-    *,
-    on: Any = None,
-    dtypes: str | Iterable[str] = (),
-    **options: Unpack[Options],
-) -> ShownComparison | ShownContrast:
-    """Ridges, thresholds and limits of an operation on several chips, with its tensors in several dtypes; or several
-    problems quantity by quantity, at their sizes.
+) -> ShownComparison:
+    """Ridges, thresholds and limits of an operation on several chips, with its tensors in several dtypes; where all
+    sizes are numbers, its quantities there.
 
     ``on`` are names of chips, ``dtypes`` names of dtypes that every tensor takes in turn; the other options are those
     of :func:`derive`. A chip without figures for a dtype has a row that says so.
@@ -162,37 +143,16 @@ def compare(
     >>> answer = compare("bf16[B, D] * bf16[D, F] -> bf16[B, F]", on="tpu-v5e, h100", assume="B << D, F")
     >>> [(row.chip.name, row.derivation.answer.smallest_integer) for row in answer.comparison.rows]
     [('tpu-v5e', 241), ('h100-sxm', 296)]
-    >>> compare(["matmul", "mlp"], on="tpu-v5e").names
-    ('matmul', 'mlp')
     """
     from symroof.exploration.comparing import compare as run
     from symroof.model.dtype import dtype as read_dtype
-    from symroof.rendering.answers import ShownComparison, ShownContrast
+    from symroof.rendering.answers import ShownComparison
 
-    if isinstance(operation, list | tuple):
-        if len(operation) < 2:
-            raise ReadingError(
-                "there is one problem, and nothing to compare it with", expected="two problems, or chips"
-            )
-        derivations = tuple(derive(one, on=on, **options) for one in operation)
-        titles = [
-            d.setting.problem.title or (_short(one) or d.setting.problem.operation.title)
-            for d, one in zip(derivations, operation, strict=True)
-        ]
-        names = tuple(f"{title} ({i})" if titles.count(title) > 1 else title for i, title in enumerate(titles, 1))
-        return ShownContrast(derivations, names)
     kinds = listed(dtypes)
     problem, accelerators = problem_on_each(operation, listed(on), {"dtype": next(iter(kinds), None), **options})
     if not accelerators:
         raise ReadingError("there are no chips to compare", expected='on="tpu-v5e, h100"')
     return ShownComparison(run(problem, accelerators, [read_dtype(kind) for kind in kinds]))
-
-
-def _short(asked: Any) -> str:
-    """What is asked for by one word, or by the name of a file."""
-    if isinstance(asked, Path) or (isinstance(asked, str) and asked.endswith(".toml")):
-        return Path(asked).stem
-    return asked if isinstance(asked, str) and asked.isidentifier() else ""
 
 
 def plot(
@@ -266,9 +226,7 @@ def sweep(
     *,
     on: Chip = None,
     of: str | Iterable[str] = (),
-    chunk: int | None = None,
     executor: Executor | None = None,
-    progress: Callable[[int, int], None] | None = None,
     **options: Unpack[Options],
 ) -> int: ...
 @overload
@@ -288,18 +246,15 @@ def sweep(
     *,
     on: Chip = None,
     of: str | Iterable[str] = (),
-    chunk: int | None = None,
     executor: Executor | None = None,
-    progress: Callable[[int, int], None] | None = None,
     **options: Unpack[Options],
 ) -> int | dict[str, Any]:
     """Write quantities on a grid of sizes to a CSV or Parquet file; gives the number of rows. Without a file, the columns
     themselves: NumPy arrays by name, which ``pandas.DataFrame`` takes.
 
     ``grid`` is ``"B=1:4096:log, D=F=1024|4096"``, ``of`` are quantities or expressions of them, B/T_lower (intensity,
-    times and throughput by default), ``executor`` runs the chunks: a pool of processes, or ``client.get_executor()`` of a
-    Dask client. A sweep that was stopped goes on where it was. Sizes of ``at`` have one value. The other options are those
-    of :func:`derive`.
+    times and throughput by default), ``executor`` computes the rows: ``client.get_executor()`` of a Dask client. Sizes of
+    ``at`` have one value. The other options are those of :func:`derive`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -310,7 +265,7 @@ def sweep(
     {'N': [1, 2], 'flops': [2.0, 4.0]}
     """
     from symroof.derivation.setting import setting_of
-    from symroof.exploration.sweeping import CHUNK, run, sweep_of
+    from symroof.exploration.sweeping import sweep_of, write_sweep
     from symroof.exploration.wanted import with_expressions
     from symroof.reading.grids import fixed_axes, read_grid
 
@@ -319,8 +274,8 @@ def sweep(
     setting = setting_of(with_expressions(problem, wanted))
     axes = read_grid(grid, setting.problem.names)
     axes = (*axes, *fixed_axes(setting.problem.at, axes))
-    asked = sweep_of(setting, axes, wanted, CHUNK if chunk is None else chunk)
-    return asked.whole() if output is None else run(asked, Path(output), executor, progress)
+    asked = sweep_of(setting, axes, wanted)
+    return asked.whole() if output is None else write_sweep(asked, Path(output), executor)
 
 
 def verify(source: str | Path | Mapping[str, Any], *, lang: str | None = None) -> ShownReport:

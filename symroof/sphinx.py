@@ -20,6 +20,7 @@ import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -38,6 +39,7 @@ from symroof.building.settings import SAID, Settings, settings_of
 from symroof.errors import SymroofError
 from symroof.rendering.figures.signature import is_own
 
+DISPLAY = re.compile(r"^\$\$\n.*?\n\$\$$", re.DOTALL | re.MULTILINE)
 MATH = re.compile(r"\$([^$]+)\$")
 # What an option says in TOML; anything else is text.
 TOML = re.compile(r"\d+|true|false|[\[{\"'].*", re.DOTALL)
@@ -99,17 +101,31 @@ class SymroofDirective(SphinxDirective):
         if name in blocks:
             raise self.error(f"id: {name} is the name of another block")
         try:
-            settings = settings_of(source, "rst" if rst else "myst")
-            document = built(block(self.verb, self.options, operation, rst), source, settings)
+            settings = settings_of(source, "rst" if rst else "dollar")
+            own = self.options if rst else unlabelled
+            document = built(block(self.verb, own, operation, rst), source, settings)
         except SymroofError as error:
             raise self.error(str(error)) from None
         if document.blocks[0].error is not None:
             raise self.error(document.blocks[0].error)
         blocks[name] = block(self.verb, unlabelled, operation, rst=False)
         holder = nodes.container()
-        lines = document.blocks[0].text.split("\n")
+        text = document.blocks[0].text
+        if "label" in self.options and not rst:
+            text = labelled(text, self.options["label"])
+        lines = text.split("\n")
         self.state.nested_parse(StringList(lines, str(source)), self.content_offset, holder)
         return holder.children
+
+
+def labelled(text: str, label: str) -> str:
+    """Text of MyST with labels behind its displays; the second has a 2 behind it.
+
+    >>> labelled("$$\\nB\\n$$\\n\\n$$\\nD\\n$$", "eq")
+    '$$\\nB\\n$$ (eq)\\n\\n$$\\nD\\n$$ (eq-2)'
+    """
+    names = chain([label], (f"{label}-{number}" for number in count(2)))
+    return DISPLAY.sub(lambda match: f"{match[0]} ({next(names)})", text)
 
 
 class SymroofRole(SphinxRole):

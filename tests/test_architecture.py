@@ -30,7 +30,7 @@ FLOORS = [
     ["building"],
     ["api"],
     ["cli"],
-    ["sphinx", "mkdocs", "magics"],
+    ["sphinx", "mkdocs"],
 ]
 BELOW = {
     room: {below for floor in FLOORS[:height] for below in floor}

@@ -14,7 +14,6 @@ import drawn_requests
 import pytest
 
 import symroof as sr
-from symroof.derivation.evaluation import QuantityFunction
 from symroof.errors import CheckError, SymroofError
 from symroof.exploration.figure import rows
 from symroof.exploration.measuring import require_measured, require_shown
@@ -228,22 +227,6 @@ def test_a_table_of_points_shows_numbers_of_the_figure(name):
     i, j = cells[len(cells) // 2]
     with pytest.raises(CheckError, match="none of the figure"):
         require_shown(drawing, [*points[:i], (*points[i][:j], points[i][j] * 1.37, *points[i][j + 1 :])])
-
-
-@pytest.mark.parametrize("operation", [MATMUL, "softmax", "mlp"])
-def test_a_row_of_a_sweep_that_is_another_one_is_refused(operation, tmp_path, monkeypatch):
-    """Also of quantities in which a size cancels."""
-    names = sr.operation(operation).dimensions
-    grid = ", ".join(f"{name}=64|4096" for name in names)
-    sr.sweep(operation, grid, tmp_path / "out.csv", on="tpu-v5e")
-    call = QuantityFunction.__call__
-    monkeypatch.setattr(
-        QuantityFunction,
-        "__call__",
-        lambda self, *sizes, **named: call(self, *sizes, **named) * (1.001 if self.name == "intensity" else 1),
-    )
-    with pytest.raises(CheckError, match="intensity shows"):
-        sr.sweep(operation, grid, tmp_path / "other.csv", on="tpu-v5e")
 
 
 @pytest.mark.thorough

@@ -52,7 +52,7 @@ FAULTS = {
     "the far corner is the nearest": (map_points, "min", lambda f: max, lambda: test_regimes.test_a_point_on_the_map_is_exact()),
     "any regime will do": (explore, "weakest_regimes", lambda f: lambda *a: ((),), lambda: test_regimes.test_inference("BDF/(BD + DF + BF) ~ B", [["B << D", "B << F"]])),
     "a dtype is not put in": (comparing, "retyped", lambda f: lambda program, types: program, lambda: test_exploring.test_a_comparison_shows_its_guard_and_what_it_assumes() or test_exploring.test_chips_and_dtypes_side_by_side()),
-    "the last row of a chunk is lost": (sweeping.Sweep, "chunks", lambda f: property(lambda self: self.size // self.chunk), None),
+    "the last row of a grid is lost": (sweeping.Sweep, "size", lambda f: property(lambda self: f.fget(self) - 1), None),
     "weights are not read": (curves, "functions_of", lambda f: lambda setting, names: tuple(replace(g, name=n) for n, g in zip(names, f(setting, ["T_math" if n == "throughput" else n for n in names]), strict=True)), lambda: test_plots.test_question_3_point_by_point()),
     "a link has the intensity of memory": (roofs, "evaluated", lambda f: lambda *a: 2 * f(*a), lambda: test_plots.test_a_roofline_has_the_numbers_of_its_operations()),
     "a kernel is without its last statement": (roofs, "overlapping", lambda f: lambda program: tuple(names[:-1] or names for names in f(program)), lambda: test_program_exploring.test_statements_stand_under_the_roof_where_they_would_alone()),

@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 from render.portable import formulas
 
-import symroof as sr
-
 pytestmark = pytest.mark.part(3)
 
 SITE = Path(__file__).parent.parent / "examples" / "site"
@@ -28,18 +26,6 @@ def require(*modules):
             (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(
                 f"{module} is not installed"
             )
-
-
-def require_kramdown():
-    """Jekyll's reader of Markdown: skipped where it is missing, or a failure where it must be there."""
-    found = (
-        shutil.which("ruby")
-        and not subprocess.run(["ruby", "-rkramdown-parser-gfm", "-e", ""], capture_output=True, check=False).returncode
-    )
-    if not found:
-        (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(
-            "kramdown is not installed"
-        )
 
 
 def sphinx(folder, *options):
@@ -235,45 +221,6 @@ def test_mkdocs_builds_the_site(site):
     assert "&lt;!-- symroof" not in page.read_text("utf-8")
 
 
-def program(name, *command, given):
-    if shutil.which(name) is None:
-        (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(f"{name} is not installed")
-    done = subprocess.run([name, *command], input=given, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-TEX = re.compile(r"\\\((.*?)\\\)|\\\[(.*?)\\\]", re.DOTALL)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(("name", "dialect"), [("ruby", "kramdown"), ("pandoc", "quarto")])
-def test_other_readers_of_markdown_see_every_formula(name, dialect):
-    """Jekyll's kramdown and Quarto's pandoc find as many formulas as were written, none damaged."""
-    if name == "ruby":
-        require_kramdown()
-    text = sr.derive("matmul", on="tpu-v5e", assume="B << D, F", at="D=F=8192").to_markdown(dialect=dialect)
-    commands = {
-        "ruby": (
-            "-rkramdown",
-            "-rkramdown-parser-gfm",
-            "-e",
-            "puts Kramdown::Document.new(STDIN.read, input: 'GFM', math_engine: nil).to_html",
-        ),
-        "pandoc": ("-f", "markdown", "-t", "html", "--mathjax"),
-    }
-    page = program(name, *commands[name], given=text)
-    plain = sr.derive("matmul", on="tpu-v5e", assume="B << D, F", at="D=F=8192").to_markdown()
-    wanted = sorted(" ".join(tex.split()) for tex, _ in formulas(plain))
-    found = sorted(" ".join(html.unescape(one or other).split()) for one, other in TEX.findall(page))
-    if name == "ruby":
-        found = sorted(
-            " ".join(html.unescape(tex).split())
-            for tex in re.findall(r'<(?:span|div) class="kdmath">\$+(.*?)\$+</', page, re.DOTALL)
-        )
-    assert found == wanted
-
-
 @pytest.mark.thorough
 def test_mkdocs_fails_where_a_page_is_stale_and_writes_it_where_it_may(site):
     require("mkdocs", "material", "pymdownx")
@@ -393,24 +340,6 @@ def test_pdflatex_compiles_the_paper(tmp_path):
 
     require_engines(shutil.which("pdflatex"), "pdflatex is not installed")
     assert compile_latex((SITE / "paper.tex").read_text("utf-8"), tmp_path / "paper") == []
-
-
-@pytest.mark.thorough
-def test_magics_answer_as_the_functions_do():
-    from symroof.magics import asked
-
-    assert (
-        asked('"bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --assume "B << D, F"').answer.smallest_integer
-        == 241
-    )
-    assert (
-        asked("derive", 'operation = "matmul"\nhardware = "tpu-v5e"\nassume = "B << D, F"').answer.bound
-        == asked('matmul --on tpu-v5e --assume "B << D, F"').answer.bound
-    )
-    assert len(asked("compare matmul --on tpu-v5e,h100 --assume 'B << D, F'").comparison.rows) == 2
-    assert asked('regimes --of "BDF/(BD + DF + BF) ~ B"').alternatives
-    with pytest.raises(sr.SymroofError, match="derive"):
-        asked("deriv", "x = 1")
 
 
 def test_the_notebook_is_json_with_the_same_cells():

@@ -8,7 +8,6 @@ import symroof as sr
 from symroof.derivation import pipeline
 from symroof.errors import SymroofError
 from symroof.exploration import comparing
-from symroof.magics import asked
 from symroof.reading.languages import languages
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
@@ -113,14 +112,6 @@ ENTRANCES = {
     "verify, asked": lambda place, lang: sr.verify(toml(place, "en")).to_markdown(lang=lang),
     "plot": lambda place, lang: sr.plot(MATMUL, on="h100", at=AT, lang=lang)._repr_svg_(),
     "plot, asked": lambda place, lang: sr.plot(MATMUL, on="h100", at=AT, lang="en").description(lang=lang),
-    # notebooks
-    "%symroof --lang": lambda place, lang: asked(f"'{MATMUL}' --lang {lang}")._repr_markdown_(),
-    "%symroof regimes": lambda place, lang: asked(f"regimes --of '{APPROXIMATION}' --lang {lang}")._repr_markdown_(),
-    "%symroof compare": lambda place, lang: asked(f"compare matmul --on h100 --lang {lang}")._repr_markdown_(),
-    "%%symroof": lambda place, lang: asked("derive", f"{KEYS}lang = '{lang}'")._repr_markdown_(),
-    "%%symroof verify": lambda place, lang: asked("verify", f"file = '{toml(place, 'en').name}'\nlang = '{lang}'")._repr_markdown_(),
-    "%%symroof plot": lambda place, lang: asked("plot", f"{KEYS}at = '{AT}'\nlang = '{lang}'")._repr_svg_(),
-    "%%symroof regimes": lambda place, lang: asked("regimes", f"of = '{APPROXIMATION}'\nlang = '{lang}'")._repr_markdown_(),
     # documents
     "block": lambda place, lang: built(BLOCK.replace("@", lang)),
     "block over the comment": lambda place, lang: built(COMMENT.replace("@", "en") + BLOCK.replace("@", lang)),

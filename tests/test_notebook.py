@@ -27,30 +27,6 @@ def test_the_notebook_runs_and_shows_what_it_showed(monkeypatch):
     assert {"text/markdown", "text/latex", "image/svg+xml", "text/plain"} <= kinds
 
 
-@pytest.mark.thorough
-def test_a_notebook_in_korean(tmp_path):
-    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
-    pytest.importorskip("ipykernel")
-    problem = 'operation = "matmul"\nhardware = "tpu-v5e"\nassume = "B << D, F"\nlang = "ko"\n'
-    sources = [
-        "%load_ext symroof\nimport symroof as sr",
-        '%symroof matmul --on tpu-v5e --assume "B << D, F" --lang ko',
-        f"%%symroof\n{problem}",
-        'sr.derive("matmul", on="tpu-v5e", assume="B << D, F", lang="ko")',
-        "%symroof matmul --lang kx",
-    ]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
-    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", allow_errors=True).execute()
-    _, *cells, refused = notebook.cells
-    pages = [
-        (output["data"]["text/markdown"], output["data"]["text/latex"]) for cell in cells for output in cell.outputs
-    ]
-    assert len(set(pages)) == 1
-    assert len(pages) == 3
-    assert all("연산 병목" in page and "compute-bound" not in page for page in pages[0])
-    assert "unknown language 'kx'" in refused.outputs[0]["evalue"]
-
-
 def _data(output):
     """What an output shows; of a picture its words, since coordinates differ between versions of matplotlib."""
     data = dict(output.get("data", {}))

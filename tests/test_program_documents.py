@@ -7,7 +7,6 @@ import pytest
 
 import symroof as sr
 from symroof.errors import ReadingError
-from symroof.magics import asked
 from symroof.reading.documents import read_text
 from symroof.reading.problems import read_options, read_problems
 from symroof.verification.chapters import judge_read
@@ -241,20 +240,6 @@ def test_a_text_is_a_program_or_toml():
     for fault in ("weights: 2", 'operation = """\ninput x: bf16[N]'):
         with pytest.raises(ReadingError, match="is not TOML"):
             read_options(fault, "a text")
-
-
-@pytest.mark.thorough
-def test_a_cell_of_a_notebook_is_a_program():
-    for verb in ("derive", ""):
-        assert str(asked(verb, MLP).setting.problem.operation).splitlines()[0].split() == [
-            "input",
-            "x:",
-            "bf16[N,",
-            "D]",
-        ]
-    assert asked("derive --on tpu-v5e", MLP).answer.ridge is not None
-    assert asked("derive", STATED).answer.ridge is not None
-    assert asked("regimes --on tpu-v5e", MLP).to_dict() == asked("regimes", STATED).to_dict()
 
 
 def test_a_directive_of_sphinx_keeps_the_lines_of_a_program():

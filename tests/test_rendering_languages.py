@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from render.corpus import CORPUS
 from render.portable import formulas as of_page
-from test_integrations import TYPESETTERS, program, require_kramdown, typeset
+from test_integrations import TYPESETTERS, typeset
 from test_rendering_engines import COMPLAINTS, compile_latex, require, xelatex  # noqa: F401
 
 from symroof.reading.languages import languages
@@ -89,19 +89,9 @@ def arithmatex(*more: str) -> Callable[[str], str]:
     return rendered
 
 
-def pandoc(text: str) -> str:
-    return program("pandoc", "-f", "markdown", "-t", "html", "--mathjax", "--wrap=none", given=text)
-
-
-def kramdown(text: str) -> str:
-    script = "puts Kramdown::Document.new(STDIN.read, input: 'GFM', math_engine: nil).to_html"
-    return program("ruby", "-rkramdown", "-rkramdown-parser-gfm", "-e", script, given=text)
-
-
 # The dialect, what is needed to read it, a reader, and the pattern of a formula in what the reader writes.
 READERS = {
-    "markdown-it": ("dollar", "mdit_py_plugins", commonmark, r"<i>(.*?)</i>"),
-    "MyST": ("myst", "mdit_py_plugins", commonmark, r"<i>(.*?)</i>"),
+    "MyST": ("dollar", "mdit_py_plugins", commonmark, r"<i>(.*?)</i>"),
     "MkDocs": ("dollar", "pymdownx", arithmatex(), r'<span class="arithmatex">\\\((.*?)\\\)'),
     "MkDocs, stricter": (
         "dollar",
@@ -109,8 +99,6 @@ READERS = {
         arithmatex("pymdownx.betterem"),
         r'<span class="arithmatex">\\\((.*?)\\\)',
     ),
-    "pandoc": ("quarto", None, pandoc, r'<span\s+class="math inline">\\\((.*?)\\\)'),
-    "kramdown": ("kramdown", None, kramdown, r'<span class="kdmath">\$(.*?)\$</span>'),
     "GitHub": ("github", "markdown_it", github, r"(?<![^\s(\[>])\$<code>(.*?)</code>\$"),
     "GitHub, dollars": ("dollar", "markdown_it", github, r"(?<![^\s(\[>])\$([^$]+)\$(?![A-Za-z0-9])"),
 }
@@ -121,8 +109,6 @@ READERS = {
 def test_every_formula_and_every_bold_head_is_read_as_one(reader: str, lang: str) -> None:
     dialect, module, read, pattern = READERS[reader]
     require(module is None or importlib.util.find_spec(module), f"{module} is not installed")
-    if reader == "kramdown":
-        require_kramdown()
     written = read(page(lang, dialect))
     found = [html.unescape(tex) for tex in re.findall(pattern, written, re.DOTALL)]
     assert found == formulas(lang)

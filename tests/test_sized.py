@@ -272,35 +272,6 @@ def test_chips_that_hold_something(chips):
             assert f"{needed} chips of 80 GB hold it, {'one does' if needed == 2 else f'{needed - 1} do'} not" in page
 
 
-@pytest.mark.thorough
-def test_two_problems_stand_side_by_side(run, tmp_path):
-    """The same on two chips: what is counted is the same, and the times are as the peaks and the bandwidths are."""
-    text = 'operation = "matmul"\nhardware = "{}"\nat = "B=512,D=F=8192"\n'
-    files = []
-    for name, chip in (("small", "tpu-v5e"), ("large", "tpu-v5p")):
-        files.append(tmp_path / f"{name}.toml")
-        files[-1].write_text(text.format(chip))
-    there, back = (
-        json.loads(run("compare", *map(str, order), "--format", "json").out) for order in (files, files[::-1])
-    )
-    assert there["problems"] == ["small", "large"]
-    assert there["ratios"]["flops"]["float"] == 1
-    assert Fraction(there["ratios"]["T_math"]["exact"]) == Fraction("1.97e14") / Fraction("4.59e14")
-    assert all(
-        Fraction(there["ratios"][name]["exact"]) * Fraction(back["ratios"][name]["exact"]) == 1
-        for name in there["ratios"]
-    )
-    page = run("compare", *map(str, files)).out
-    assert re.search(r"quantity +small +large +ratio\n", page)
-    assert re.search(r"T_math +348\.8 µs +149\.7 µs +0\.429\n", page)
-    assert re.search(r"FLOPs +2BDF +4BDF\n", run("compare", "matmul", "mlp", "--on", "tpu-v5e").out)
-    for lang in LANGUAGES:
-        for form in FORMS:
-            shown = getattr(sr.compare(["matmul", "mlp"], on="h100"), form)(lang=lang)
-            assert "2BDF" in shown
-    assert run("compare", str(files[0])).code == 2
-
-
 def test_a_sweep_takes_expressions(tmp_path):
     out = tmp_path / "rows.csv"
     sr.sweep("matmul", "B=64|512,D=F=8192", out, on="tpu-v5e", of="T_lower, B/T_lower, max(T_math, T_comms)")

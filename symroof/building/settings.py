@@ -1,7 +1,7 @@
-"""What holds for the documents of a folder: ``symroof.toml`` or ``[tool.symroof]``, and the dialect that a site tells.
+"""What holds for the documents of a folder: ``symroof.toml`` or ``[tool.symroof]``, and the dialect of each.
 
 ["docs/**/*.md"]
-dialect  = "kramdown"
+dialect  = "github"
 hardware = "tpu-v5e"          # defaults of problems
 """
 
@@ -26,20 +26,17 @@ LOOKS = ("dialect", "template", "heading", "label", "brief", "lang")
 SAID = tuple(dict.fromkeys((*LOOKS, *KEYS)))
 # The format of a file, and its usual dialect.
 SUFFIXES = {
-    **dict.fromkeys((".md", ".markdown", ".ipynb"), ("markdown", "dollar")),
-    ".qmd": ("markdown", "quarto"),
+    **dict.fromkeys((".md", ".markdown", ".qmd", ".ipynb"), ("markdown", "dollar")),
     ".rst": ("rst", "rst"),
     **dict.fromkeys((".tex", ".ltx", ".latex"), ("latex", "tex")),
 }
 # Where an unknown dialect comes from, in an error.
 WHY = {"asked": "it is asked for", "said": "the settings say so"}
-# A file beside a document, or above it, that tells how its site sets mathematics.
-TELLING = {"_config.yml": "kramdown", "_quarto.yml": "quarto", "mkdocs.yml": "dollar", "conf.py": "myst"}
 
 
 class Settings(Frozen):
     """``form`` is the format of the document, ``why`` tells where its dialect comes from (``asked``, ``said``, ``usual``,
-    ``readme``, or the name of a file of its site), ``root`` is the folder whose files a document may name; ``looks`` are
+    ``readme``), ``root`` is the folder whose files a document may name; ``looks`` are
     how pages look, ``problem`` what every problem of it states."""
 
     form: str
@@ -82,17 +79,12 @@ def reading_of(path: Path) -> dict[str, Any]:
 
 
 def _dialect(path: Path, asked: str | None, said: Any, usual: str) -> tuple[str, str]:
-    """The dialect of a document, and why: asked for, said in a file of settings, told by the site, or the usual one."""
+    """The dialect of a document, and why: asked for, said in a file of settings, GitHub's for a README, or the usual one."""
     for name, why in ((asked, "asked"), (said, "said")):
         if name is not None:
             return _known(name, why), why
-    if usual == "dollar":
-        for folder in _upwards(path):
-            for name, told in TELLING.items():
-                if (folder / name).is_file():
-                    return told, name
-        if path.name.upper().startswith("README") and (path.parent / ".git").exists():
-            return "github", "readme"
+    if usual == "dollar" and path.name.upper().startswith("README") and (path.parent / ".git").exists():
+        return "github", "readme"
     return usual, "usual"
 
 

@@ -12,9 +12,7 @@ from typing import Any
 import click
 
 from symroof.cli.options import (
-    FILE,
     OF_DERIVATIONS,
-    OUTPUT,
     PROBLEM,
     Grouped,
     form_option,
@@ -26,7 +24,7 @@ from symroof.cli.options import (
     problem_options,
     respond,
 )
-from symroof.cli.output import progress_bar, publish, workers, write, write_json
+from symroof.cli.output import workers, write, write_json
 from symroof.errors import ReadingError
 
 
@@ -105,23 +103,13 @@ def regimes(operation: tuple[str, ...], of: str | None, every: bool, **options: 
 @problem_options(*OF_DERIVATIONS)
 @output_options("text", "markdown", "latex", "csv", "json")
 def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | None, **options: Any) -> None:
-    """Put chips and dtypes side by side; or several problems, quantity by quantity.
+    """Put chips and dtypes side by side.
 
     \b
-    symroof compare a.toml b.toml
     symroof compare "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e,tpu-v5p,h100 --dtype bf16,int8 --assume "B << D, F"
     """
     from symroof import api
 
-    if len(operation) > 1 and all(FILE.fullmatch(text) or text.isidentifier() for text in operation):
-        output = {name: options.pop(name) for name in ("form", *OUTPUT) if name in options}
-        if dtype is not None:
-            options["dtype"] = dtype
-        if hardware:
-            options["hardware"] = hardware
-        each = ((Path(text).stem, only_problem((text,), dict(options), "column")) for text in operation)
-        publish([api.compare([{"title": name, **table} for name, table in each])], **output)
-        return
     if not any(hardware):
         raise ReadingError("there are no chips to compare", expected="--on tpu-v5e,h100")
     respond(operation, options, lambda table: api.compare(table, on=",".join(hardware), dtypes=dtype or ""))
@@ -236,25 +224,19 @@ def page(operation: tuple[str, ...], lang: str | None, output: str | None, **opt
     "--of", metavar="NAMES", default="", help="Quantities, with commas; by default intensity, times and throughput."
 )
 @click.option("-o", "--output", metavar="FILE", required=True, help="A .csv or .parquet file.")
-@click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, metavar="N", help="Processes at work at once.")
-@click.option("--dask", metavar="ADDRESS", help="A Dask scheduler whose workers see the same files: tcp://host:8786.")
-@click.option("--chunk", type=click.IntRange(1, 10**8), default=65536, metavar="ROWS", help="Rows of a chunk.")
+@click.option("--dask", metavar="ADDRESS", help="A Dask scheduler whose workers compute the rows: tcp://host:8786.")
 @problem_options(*OF_DERIVATIONS)
-def sweep(
-    operation: tuple[str, ...], grid: str, of: str, output: str, jobs: int, dask: str | None, chunk: int, **options: Any
-) -> None:
+def sweep(operation: tuple[str, ...], grid: str, of: str, output: str, dask: str | None, **options: Any) -> None:
     """Compute quantities on a grid of sizes.
 
     \b
     symroof sweep "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --grid "B=1:4096:log, D=F=1024|4096" -o out.csv
-
-    Stopped work goes on where it was when the command is given again.
     """
     from symroof import api
 
     table = only_problem(operation, options, "table to write", grid)
-    with workers(jobs, dask) as executor, progress_bar() as progress:
-        rows = api.sweep(table, grid, output, of=of, chunk=chunk, executor=executor, progress=progress)
+    with workers(dask) as executor:
+        rows = api.sweep(table, grid, output, of=of, executor=executor)
     click.echo(f"{output}: {rows} rows", err=True)
 
 

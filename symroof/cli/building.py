@@ -27,7 +27,7 @@ WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 @click.option("--stdout", is_flag=True, help="Write nothing; print the document.")
 @click.option("--force", is_flag=True, help="Overwrite blocks that were changed by hand, and pictures of others.")
 @click.option("--require", is_flag=True, help="A file without a block or a value is a finding.")
-@click.option("--dialect", metavar="NAME", help="How mathematics is set; else what symroof.toml or the site tells.")
+@click.option("--dialect", metavar="NAME", help="How mathematics is set; else what symroof.toml says.")
 @lang_option
 @click.option("-v", "--verbose", is_flag=True, help="Say which dialect is used and why, and what stayed the same.")
 @problem_options(*OF_DERIVATIONS, "solve_for", "at", "assume", "mesh", "link", "dtype")

@@ -102,7 +102,7 @@ OUTPUT = {
         "--heading", type=click.IntRange(0, 6), default=3, help="The level of the title; 0 for none."
     ),
     "dialect": click.option(
-        "--dialect", metavar="NAME", help="A page for one kind of document: github, kramdown, mathml, myst, …"
+        "--dialect", metavar="NAME", help="A page for one kind of document: dollar, github, mathml, rst or tex."
     ),
     "template": click.option(
         "--template", metavar="DIR", is_eager=True, help="A folder whose templates replace the shipped ones."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -95,41 +94,20 @@ def progress_bar(wanted: bool = True) -> Iterator[Callable[[int, int], None] | N
 
 
 @contextmanager
-def workers(jobs: int, dask: str | None) -> Iterator[Any]:
-    """What runs independent work: this process, a pool of processes, or a Dask cluster."""
-    if dask is not None:
-        try:
-            from distributed import Client
-        except ImportError:
-            raise ReadingError(
-                "--dask needs the library distributed, which is not installed", hint="pip install distributed"
-            ) from None
-        try:
-            client = Client(dask)
-        except (OSError, ValueError) as error:
-            raise ReadingError(f"no Dask scheduler at {dask!r}: {error}", expected="tcp://host:8786") from None
-        with client:
-            yield client.get_executor()
-    elif jobs > 1:
-        pool = _pool(jobs)
-        try:
-            yield pool
-        finally:
-            pool.shutdown(cancel_futures=True)
-    else:
+def workers(dask: str | None) -> Iterator[Any]:
+    """The workers of a Dask cluster, or None for this process."""
+    if dask is None:
         yield None
-
-
-def _pool(jobs: int) -> Any:
-    """Processes that leave an interrupt to this one."""
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    ours = signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is started now ignores it from its first moment
+        return
     try:
-        pool = ProcessPoolExecutor(jobs, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN))
-        for _ in range(jobs):
-            pool.submit(int)
-    finally:
-        signal.signal(signal.SIGINT, ours)
-    return pool
+        from distributed import Client
+    except ImportError:
+        raise ReadingError(
+            "--dask needs the library distributed, which is not installed", hint="pip install distributed"
+        ) from None
+    try:
+        client = Client(dask)
+    except (OSError, ValueError) as error:
+        raise ReadingError(f"no Dask scheduler at {dask!r}: {error}", expected="tcp://host:8786") from None
+    with client:
+        yield client.get_executor()

@@ -30,13 +30,9 @@ from symroof.model.program import Program
 from symroof.model.quantities import TOKENS
 from symroof.model.resources import time_name
 from symroof.model.statement_costs import amounts
-from symroof.proof.exact import Exact
-from symroof.proof.polynomials import Rat
-from symroof.proof.sampling import measured, require_near
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational
 
-# How near two values are that are the same.
 # SymPy's functions in the standard library and in NumPy.
 FUNCTIONS: Mapping[Any, tuple[Callable[..., Any], str]] = {
     Max: (max, "maximum"),
@@ -52,15 +48,13 @@ FUNCTIONS: Mapping[Any, tuple[Callable[..., Any], str]] = {
 class QuantityFunction(Frozen):
     """A quantity of the ``parameters``, called by name or in their order. Values are floating-point numbers.
 
-    Sizes are at least 1. A figure that the problem does not know, such as the peak, is one more parameter. ``told`` is
-    the same as the second engine knows it, ``sizes`` are those that a call does not have to say again, and those that are
-    not there in the ``problem`` are refused.
+    Sizes are at least 1. A figure that the problem does not know, such as the peak, is one more parameter. ``sizes``
+    are those that a call does not have to say again, and those that are not there in the ``problem`` are refused.
     """
 
     name: str
     expression: Expr
     parameters: tuple[str, ...]
-    told: tuple[Rat, Exact] | None = field(default=None, compare=False, repr=False)
     sizes: Mapping[str, Any] = field(default_factory=dict)
     problem: Problem | None = field(default=None, compare=False, repr=False)
 
@@ -85,12 +79,6 @@ class QuantityFunction(Frozen):
             for point in _points(self.problem, {**self.sizes, **given}):
                 require_there(self.problem, point)
         return evaluated(self.expression, floats)
-
-    def require(self, sizes: Mapping[str, float], shown: float) -> None:
-        """Raises :class:`~symroof.errors.CheckError` where a value is not what the second engine has at these sizes, whatever
-        those are that it does not depend on."""
-        if self.told is not None:
-            require_near(measured(*self.told, sizes), shown, sizes, self.name)
 
     def __repr__(self) -> str:
         return f"<{self.name} of {', '.join(self.parameters) or 'nothing'}>"
@@ -131,15 +119,14 @@ def functions_of(setting: Setting, wanted: Iterable[str]) -> tuple[QuantityFunct
     known = quantities(setting)
     for name in (wanted := list(wanted)):
         require_one_of(name, known, f"there is no quantity {name!r}", ModelError)
-    draft = require_proved(setting, {name: known[name] for name in wanted})
-    exact = draft.ledger.exact(figures=True, assumptions=setting.equalities)
+    require_proved(setting, {name: known[name] for name in wanted})
     figures = {figure.name: rational(x) for figure, x in setting.values.items()}
     order = {d: i for i, d in enumerate(setting.problem.operation.dimensions)}
     found = []
     for name in wanted:
         value = put(known[name], figures)
         parameters = sorted((s.name for s in value.free_symbols), key=lambda s: (order.get(s, len(order)), s))
-        found.append(QuantityFunction(name, value, tuple(parameters), (exact.rational(Name(name)), exact)))
+        found.append(QuantityFunction(name, value, tuple(parameters)))
     return tuple(found)
 
 

@@ -29,15 +29,14 @@ from symroof.rendering.figures.drawings import draw
 from symroof.rendering.figures.signature import signed
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.catalogues import columns
-from symroof.rendering.pages.contrast import numbers_at, ratios_of, render_contrast
+from symroof.rendering.pages.contrast import render_contrast
 from symroof.rendering.pages.explorations import render_comparison, render_exploration, render_inferred
 from symroof.rendering.pages.outlines import render_sketch
 from symroof.rendering.pages.pen import Style
-from symroof.rendering.pages.view import View
 from symroof.rendering.records.maps import comparison_record, inferred_record, map_record, measured_record
 from symroof.rendering.records.questions import sketch_record
-from symroof.rendering.records.scalars import SCHEMA, spelled
-from symroof.rendering.shown import Shown, ShownDerivation, dataframe
+from symroof.rendering.records.scalars import SCHEMA
+from symroof.rendering.shown import Shown, dataframe
 
 
 class ShownSketch(Shown, Sketched):
@@ -115,50 +114,6 @@ class ShownComparison(Shown, Frozen):
 
     def __repr__(self) -> str:
         return f"<{self.comparison.problem.operation.title} on {len(self.comparison.rows)} chips and dtypes>"
-
-
-class ShownContrast(Shown, Frozen):
-    """Several problems side by side, quantity by quantity, each under its name.
-
-    >>> import symroof as sr
-    >>> sizes = {"hardware": "tpu-v5e", "at": "B=64,D=F=8192"}
-    >>> both = sr.compare([{"operation": "matmul", **sizes}, {"operation": "matmul", "dtype": "int8", **sizes}])
-    >>> both.to_dict()["ratios"]["bytes"]
-    {'exact': '1/2', 'float': 0.5}
-    """
-
-    derivations: tuple[ShownDerivation, ...]
-    names: tuple[str, ...]
-
-    def page(self, form: str, style: Style) -> str:
-        return self.to_csv() if form == "csv" else render_contrast(self.derivations, self.names, form, style)
-
-    def to_csv(self) -> str:
-        """One line for each quantity, its floats one for each problem."""
-        found, quoted = self.to_dict()["quantities"], StringIO()
-        writer = csv.writer(quoted, lineterminator="\n")
-        writer.writerow(("quantity", *self.names))
-        for name, values in found.items():
-            writer.writerow((name, *("" if value is None else value["float"] for value in values)))
-        return quoted.getvalue()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers of each quantity, one for each problem, and how many times the first the second is."""
-        views = [View(derivation) for derivation in self.derivations]
-        columns, ratios = [numbers_at(view) for view in views], ratios_of(views)
-        every = dict.fromkeys(name for column in columns for name in column)
-        found: dict[str, Any] = spelled(
-            {
-                "schema": SCHEMA,
-                "problems": list(self.names),
-                "quantities": {name: [column.get(name) for column in columns] for name in every},
-                "ratios": {name: step.value for name, step in ratios.items()},
-            }
-        )
-        return found
-
-    def __repr__(self) -> str:
-        return f"<{len(self.names)} problems side by side: {', '.join(self.names)}>"
 
 
 class ShownInferred(Shown, Frozen):

@@ -57,7 +57,7 @@ class Shown:
         dialect: str | None = None,
         lang: str | None = None,
     ) -> str:
-        """Markdown with LaTeX mathematics, for GitHub, MkDocs, Jekyll, Quarto and notebooks, in one of the dialects."""
+        """Markdown with LaTeX mathematics, for GitHub, MkDocs and notebooks, in one of the dialects."""
         return self.page("markdown", Style(brief, heading, template, dialect, lang=lang))
 
     def to_rst(

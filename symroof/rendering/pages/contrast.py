@@ -1,11 +1,10 @@
-"""Problems side by side, quantity by quantity: their numbers at their sizes, else their formulas."""
+"""A problem on several chips or in several dtypes, quantity by quantity: their numbers at its sizes, else their formulas."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from symroof.derivation.layout import Layout
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Number, Quotient
 from symroof.proof.check import checked
@@ -21,13 +20,10 @@ from symroof.rendering.told import Told, told_by
 
 
 def render_contrast(derivations: Sequence[Derivation], names: Sequence[str], form: str, style: Style) -> str:
-    """The table of several problems, each under its name."""
+    """The table of several derivations, each under its name."""
     views = [View(derivation) for derivation in derivations]
     setting = derivations[0].setting
-    order = dict.fromkeys(name for view in views for name in view.setting.layout.order)
-    shapes = tuple(shape for view in views for shape in view.setting.layout.shapes)
-    beside = frozenset(letter for view in views for letter in view.setting.layout.beside)
-    pen = pen_of(form, Layout(tuple(order), shapes, beside), setting.problem.link, style.of(setting.problem))
+    pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
     ratios = ratios_of(views)
     told = [*(one for derivation in derivations for one in told_by(derivation)), Told(ratios.values(), None)]
     return render_page(lambda pen: _page(views, names, pen, ratios), pen, lambda: told)

@@ -56,7 +56,7 @@ GITHUB = Bounds(joint=" ", before=Beside("(["))
 class Dialect(Frozen):
     """What stands around mathematics in a line and around a display; ``labelled`` is what stands around a display with
     a label, which takes the place of ``@``; None where there are no labels. Lines of a display have an ``indent``.
-    A ``fence`` stands around code. One that is ``typeset`` has its formulas set as MathML at the end.
+    One that is ``typeset`` has its formulas set as MathML at the end.
     Where it matters what touches mathematics, there are ``bounds``: Korean and Chinese have no space around it."""
 
     form: str
@@ -65,7 +65,6 @@ class Dialect(Frozen):
     labelled: tuple[str, str] | None = None
     indent: str = ""
     bounds: Bounds | None = None
-    fence: str = "```"
     typeset: bool = False
 
     @property
@@ -79,7 +78,7 @@ class Dialect(Frozen):
 
         >>> DIALECTS["rst"].bounded(":math:`B`는 :math:`D`, :math:`F`보다 작고 ``bf16``이다")
         ':math:`B`\\ 는 :math:`D`, :math:`F`\\ 보다 작고 ``bf16``\\ 이다'
-        >>> DIALECTS["github"].bounded("若 $`D = F`$，$`B`$ 为 1"), DIALECTS["myst"].bounded("若 $D = F$，$B$ 为 1")
+        >>> DIALECTS["github"].bounded("若 $`D = F`$，$`B`$ 为 1"), DIALECTS["mathml"].bounded("若 $D = F$，$B$ 为 1")
         ('若 $`D = F`$， $`B`$ 为 1', '若 $D = F$，$B$ 为 1')
         """
         if self.bounds is None:
@@ -102,11 +101,11 @@ class Dialect(Frozen):
     def displayed(self, body: str, label: str | None = None) -> str:
         """A display, with its label where it has one.
 
-        >>> DIALECTS["quarto"].displayed("B > 240", "eq-rule")
-        '$$\\nB > 240\\n$$ {#eq-rule}'
+        >>> DIALECTS["rst"].displayed("B > 240", "eq-rule")
+        '.. math::\\n   :label: eq-rule\\n\\n   B > 240'
         """
         if label is not None and self.labelled is None:
-            raise RenderingError("this kind of document has no labels of displays", expected="tex, rst, myst or quarto")
+            raise RenderingError("this kind of document has no labels of displays", expected="tex or rst")
         before, behind = self.display if label is None or self.labelled is None else self.labelled
         lines = "\n".join((self.indent + line).rstrip() for line in body.split("\n"))
         return f"{before}\n{lines}\n{behind}".replace("@", label or "@").rstrip("\n")
@@ -122,9 +121,6 @@ DOLLAR, DOLLARS = ("$", "$"), ("$$", "$$")
 DIALECTS: Mapping[str, Dialect] = {
     "dollar": Dialect("markdown", DOLLAR, DOLLARS, bounds=GITHUB),
     "github": Dialect("markdown", ("$`", "`$"), ("```math", "```"), bounds=GITHUB),
-    "kramdown": Dialect("markdown", DOLLARS, DOLLARS, fence="~~~"),
-    "myst": Dialect("markdown", DOLLAR, DOLLARS, ("$$", "$$ (@)")),
-    "quarto": Dialect("markdown", DOLLAR, DOLLARS, ("$$", "$$ {#@}")),
     "mathml": Dialect("markdown", DOLLAR, DOLLARS, typeset=True),
     "tex": Dialect("latex", DOLLAR, (r"\[", r"\]"), ("\\begin{equation}\\label{@}", r"\end{equation}")),
     "rst": Dialect("rst", (":math:`", "`"), (".. math::\n", ""), (".. math::\n   :label: @\n", ""), "   ", MARKUP),
