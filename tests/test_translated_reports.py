@@ -29,7 +29,7 @@ FACTS = {
     "whole": {"value": Fraction("240.24"), "variable": B, "rises": True, "first": 241},
     "other_count": {"count": "exact"}, "another_count": {"count": "exact"}, "this_count": {"count": "fma", "exactly": B}, "factor": {"factor": B},
     "quotient_tends": {"value": B}, "at_equal": {"names": (B, D), "left": number(2), "value": B}, "numbers_do_not_grow": {},
-    "working": {"by": "one change"}, "no_proof": {}, "not_attested": {}, "not_decided": {"why": "argmin over B: the function may have a pole"},
+    "working": {"by": "one change"}, "no_proof": {}, "not_decided": {"why": "argmin over B: the function may have a pole"},
     "regime_not_proved": {}, "too_long": {}, "too_deep": {}, "vacuous": {"condition": Compare(B, "<", number(1))},
     "beside_what": {}, "taken_as": {"unit": "ms"}, "unknown_units": {}, "units": {"left": "bytes", "right": "FLOPs"},
     "turned": {}, "at_the_edge": {"written": "<", "meant": "<="}, "other_extreme": {"which": "sum"},
