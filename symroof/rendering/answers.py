@@ -17,7 +17,6 @@ from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.figure import Drawn, Label, kind_of, rows
 from symroof.exploration.leading_parts import Led
 from symroof.exploration.longest import LongestMap
-from symroof.exploration.measuring import require_measured, require_shown
 from symroof.exploration.reached import Measurement
 from symroof.exploration.regime_map import RegimeMap
 from symroof.exploration.roofs import Roofline
@@ -212,7 +211,6 @@ class ShownFigure(Frozen):
         no inches are given: a picture of 400 pixels can be read at 400. With inches a PNG of more pixels is finer. ``lang``
         is the language of its words: en, ko or zh. An SVG names fonts, a PNG and a PDF need one on this machine.
         """
-        require_measured(self.drawing)
         if inches is None:
             inches = WIDTH if width is None else min(max(width / PIXELS, NARROWEST), FINER)
         return signed(draw(self.drawing, inches, self._language(lang)).drawn(form, width), form)
@@ -224,7 +222,6 @@ class ShownFigure(Frozen):
         >>> print(sr.plot("matmul", on="tpu-v5e", at="B=64,D=F=8192").description())
         bf16[B, D] * bf16[D, F] -> bf16[B, F] on a TPU v5e. The ridge of TPU v5e against HBM is at 240 FLOPs/byte. At B = 64, D = F = 8192 it is bound by HBM, at 26 % of the peak.
         """
-        require_measured(self.drawing)
         canvas = draw(self.drawing, lang=self._language(lang))
         return canvas.say("description", canvas.title, canvas.told)
 
@@ -280,11 +277,9 @@ class ShownFigure(Frozen):
         return tuple(one for one in self.measured if one.impossible)
 
     def _table(self, lang: str | None) -> list[tuple[str | float, ...]]:
-        """The head and the plotted points, measured again and in words of a language."""
+        """The head and the plotted points, in words of a language."""
         say = captions(self._language(lang))
-        require_measured(self.drawing)
         head, points = rows(self.drawing)
-        require_shown(self.drawing, points)
         return [tuple(say(x.name, *x.of) if isinstance(x, Label) else x for x in row) for row in (head, *points)]
 
     def _language(self, lang: str | None) -> str:
