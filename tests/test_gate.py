@@ -186,10 +186,6 @@ def served():
     return sr.plot("decode-step", on="h100", at=at, over="B=1:256:log", kind="latency").to_text()
 
 
-def sensitive():
-    return sr.plot(MLP, on="tpu-v5e", at=PUT_IN, kind="sensitivity").to_text()
-
-
 def broken_down():
     return sr.plot(MLP, on="tpu-v5e", at=PUT_IN, kind="breakdown").to_text()
 
@@ -412,9 +408,6 @@ FAULTS = {
     "exploration.latency._last": (lambda f: lambda *a: f(*a) - 1, served),
     "exploration.latency.quantities": (doubled, served),
     "exploration.latency.along": (lambda f: lambda *a: tuple(2 * y for y in f(*a)), served),
-    "exploration.sensitivity._product": (lambda f: lambda one, other: (lambda v, b, a: (v, 2 * b, 2 * a))(*f(one, other)), sensitive),
-    "exploration.sensitivity._change": (lambda f: lambda times, put, name, shown, by: replace(f(times, put, name, shown, by), what="B"), sensitive),
-    "exploration.sensitivity.quantities": (doubled, sensitive),
     "exploration.breakdowns.busy": (lambda f: lambda *a: dict(list(f(*a).items())[1:]), broken_down),
     "exploration.breakdowns.quantities": (doubled, broken_down),
     "exploration.roofs.cancelled": (doubled, statements_under_a_roof),

@@ -132,7 +132,7 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
 @click.option(
     "--kind",
     metavar="KIND",
-    help="roofline, throughput, times, breakdown, sensitivity, latency, split, regimes or resources; by default told by --over.",
+    help="roofline, throughput, times, breakdown, latency, split, regimes or resources; by default told by --over.",
 )
 @click.option("--over", multiple=True, metavar="SIZES", help="B=1..400, or B=1..4096,D=1..4096 for a regime map.")
 @click.option("--width", type=click.IntRange(100, 10_000), metavar="PIXELS", help="The width; type is readable at it.")
@@ -172,7 +172,7 @@ def plot(
     output: str | None,
     **options: Any,
 ) -> None:
-    """Draw a roofline, throughput, times, what the statements of a program take of them, what a change does, or a regime map.
+    """Draw a roofline, throughput, times, what the statements of a program take of them, or a regime map.
 
     \b
     symroof plot "bf16[B, D] * int8[D, F] -> bf16[B, F]" --on tpu-v5e --at D=F=4096 --at D=F=1024 --over B=1..400 -o q3.svg

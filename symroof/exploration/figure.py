@@ -19,7 +19,6 @@ from symroof.exploration.latency import Latency, latency
 from symroof.exploration.planes import Plane, plane
 from symroof.exploration.roofs import Roofline, links_of, roofline
 from symroof.exploration.scaling import Scaling, scaling
-from symroof.exploration.sensitivity import Sensitivity, sensitivity
 from symroof.exploration.territories import Territories, territories
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
@@ -37,13 +36,12 @@ KINDS = {
     "regimes": (2, 2),
     "resources": (2, 2),
     "breakdown": (0, 0),
-    "sensitivity": (0, 0),
     "latency": (1, 1),
     "split": (1, 1),
 }
 # Those of times alone, which something has that computes nothing.
-OF_TIMES = ("times", "breakdown", "sensitivity")
-Drawn: TypeAlias = "Curves | Scaling | Roofline | Plane | Territories | Breakdown | BestSplit | Sensitivity | Latency"
+OF_TIMES = ("times", "breakdown")
+Drawn: TypeAlias = "Curves | Scaling | Roofline | Plane | Territories | Breakdown | BestSplit | Latency"
 
 
 class Label(Frozen):
@@ -89,7 +87,7 @@ def figure(
         )
     setting = setting_of(replace(problem, at=()))
     if kind not in OF_TIMES:
-        require_arithmetic(setting, "--kind times, breakdown or sensitivity")
+        require_arithmetic(setting, "--kind times or breakdown")
     for axis in over:
         name = axis.names[0]
         if len(axis.names) > 1:
@@ -118,8 +116,6 @@ def figure(
         return breakdown(problem)
     if kind == "latency":
         return latency(problem, chips or [problem.hardware], *over)
-    if kind == "sensitivity":
-        return sensitivity(problem)
     if kind == "split":
         return best_split(problem, *over)
     if kind == "roofline":
@@ -135,7 +131,6 @@ def kind_of(drawn: Drawn) -> str:
         Plane: "regimes",
         Territories: "resources",
         Breakdown: "breakdown",
-        Sensitivity: "sensitivity",
         Latency: "latency",
         BestSplit: "split",
         Roofline: "roofline",
@@ -156,11 +151,6 @@ def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
             return (*names, WHAT), tuple(corners)
         case Breakdown():
             return (Label("at"), WHAT, STATEMENT, "s"), tuple(_broken_down(drawn))
-        case Sensitivity(points=points):
-            times = list(points[0].seconds)
-            ratios = (Label("becomes", (time,)) for time in times)
-            sides = (Label("elasticity", (time, side)) for time in times for side in ("below", "above"))
-            return (Label("at"), WHAT, Label("made"), *ratios, *sides), tuple(_changed(drawn))
         case Latency():
             return (Label("at"), CHIP, drawn.variable, "s", Label("tokens_of_a_chip")), tuple(_served(drawn))
         case BestSplit():
@@ -214,14 +204,6 @@ def _served(drawn: Latency) -> Iterable[Row]:
         name = _chip(curve.chip)
         for size in curve.marks:
             yield _said(curve.values), name, float(size), *curve.place(size)
-
-
-def _changed(drawn: Sensitivity) -> Iterable[Row]:
-    for point in drawn.points:
-        for change in point.changes:
-            sides = (float(side) for effect in change.effects for side in (effect.below, effect.above))
-            ratios = (float(effect.ratio) for effect in change.effects)
-            yield _said(point.values), change.what, float(change.by), *ratios, *sides
 
 
 def _head_of(drawn: Scaling) -> Row:

@@ -12,9 +12,8 @@ from symroof.exploration.latency import Latency
 from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline
 from symroof.exploration.scaling import Scaling
-from symroof.exploration.sensitivity import Sensitivity
 from symroof.exploration.territories import Territories
-from symroof.rendering.figures.bars import draw_breakdown, draw_sensitivity
+from symroof.rendering.figures.bars import draw_breakdown
 from symroof.rendering.figures.canvas import WIDTH, Canvas
 from symroof.rendering.figures.captions import assumed, captions, chips_of, peak_of, share_in, title_of
 from symroof.rendering.figures.durations import HEIGHTS, draw_scaling, draw_split, draw_times
@@ -43,8 +42,6 @@ def _drawn(found: Drawn, inches: float, lang: str) -> Canvas:
             return draw_breakdown(found, inches, lang)
         case Latency():
             return draw_latency(found, inches, lang)
-        case Sensitivity():
-            return draw_sensitivity(found, inches, lang)
         case Roofline():
             return draw_roofline(found, inches, lang)
         case Plane():

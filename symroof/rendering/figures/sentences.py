@@ -13,21 +13,10 @@ from symroof.exploration.latency import Latency
 from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline, Track
 from symroof.exploration.scaling import Scaling
-from symroof.exploration.sensitivity import Sensitivity
 from symroof.exploration.territories import Territories
 from symroof.formula import Compare, Name
 from symroof.model.resources import LATENCY, MATH, VECTOR
-from symroof.rendering.figures.captions import (
-    Say,
-    against,
-    called,
-    captions,
-    change_of,
-    changed,
-    own_sizes,
-    share_in,
-    shares_in,
-)
+from symroof.rendering.figures.captions import Say, against, called, captions, own_sizes, share_in, shares_in
 from symroof.rendering.figures.strokes import factor, moment, rate
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -58,8 +47,6 @@ def sentences(found: Drawn, lang: str) -> list[str]:
             told = _bars(found, say, lang)
         case Latency():
             told = _served(found, say)
-        case Sensitivity():
-            told = _changes(found, say, lang)
         case Plane() | Territories():
             told = _map(found, say)
         case BestSplit():
@@ -191,15 +178,6 @@ def _served(found: Latency, say: Say) -> Iterator[str]:
             time, tokens = curve.place(size)
             full = curve.full == size
             yield say("told_served", where, found.variable, size, moment(time), factor(tokens), full)
-
-
-def _changes(found: Sensitivity, say: Say, lang: str) -> Iterator[str]:
-    shared = in_common([point.values for point in found.points])
-    for point in found.points:
-        for change in point.changes:
-            effect = change.effects[0]
-            becomes = change_of(effect.ratio, change.figure, lang)
-            yield say("told_change", own_sizes(point.values, shared), changed(say, change, lang), effect.time, becomes)
 
 
 def _map(found: Plane | Territories, say: Say) -> Iterator[str]:
