@@ -210,8 +210,8 @@ def plot(
     or a regime map in two sizes. It needs matplotlib.
 
     ``over`` is a range of sizes, ``"B=1..400"``; several points of ``at`` are several lines, several ``links`` and chips
-    several roofs. A program on a mesh is drawn over the chips of an axis as well, and ``"split"`` is the best split that a
-    table with ``minimize`` asks for. Without ``kind``: a regime map over two sizes, throughput over one, else a roofline.
+    several roofs. A program on a mesh is drawn over the chips of an axis as well. Without ``kind``: a
+    regime map over two sizes, throughput over one, else a roofline.
 
     ``points`` are measured ones, a CSV file or rows: sizes, or FLOPs/byte, and seconds or FLOPs/s. They stand beside what was
     proved, and ``findings`` are those that are faster than the bound. ``peaks`` are other peaks of the chip: ``"int8,vector"``.

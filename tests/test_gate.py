@@ -236,18 +236,6 @@ def best_split(**options):
     )
 
 
-def drawn_split():
-    table = {
-        "operation": SHARED,
-        "hardware": "tpu-v5p",
-        "minimize": "max(T_X, T_Y)",
-        "over": "X",
-        "subject": "X*Y = N",
-        "at": "N=64,F=32768",
-    }
-    return sr.plot(table, kind="split", over="B=1:67108864:log").to_text()
-
-
 def best_sum():
     return best_split(minimize="T_X + T_Y")
 
@@ -420,7 +408,6 @@ FAULTS = {
     "exploration.knobs._ratio": (doubled, mapped),
     "exploration.knobs._tends": (doubled, mapped),
     "exploration.leading_parts.partition": (lambda f: lambda *a: (lambda found: found and replace(found, cases=found.cases[1:]))(f(*a)), mapped),
-    "exploration.best_split._outside": (lambda f: lambda step: (f(step)[0], 2 * f(step)[1]), drawn_split),
     "exploration.scaling._equal": (lambda f: lambda *a: (), over_chips),
     "exploration.scaling._ends": (lambda f: lambda *a: map(twice, f(*a)), over_chips),
     "exploration.scaling._first": (lambda f: lambda *a: map(twice, f(*a)), over_chips),
@@ -556,7 +543,6 @@ def test_a_fault_does_not_get_through_the_gate(producer, monkeypatch):
 
 ASKED = [
     over_chips,
-    drawn_split,
     best_split,
     best_sum,
     beyond_the_end,

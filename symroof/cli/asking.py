@@ -132,7 +132,7 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
 @click.option(
     "--kind",
     metavar="KIND",
-    help="roofline, throughput, times, breakdown, latency, split, regimes or resources; by default told by --over.",
+    help="roofline, throughput, times, breakdown, latency, regimes or resources; by default told by --over.",
 )
 @click.option("--over", multiple=True, metavar="SIZES", help="B=1..400, or B=1..4096,D=1..4096 for a regime map.")
 @click.option("--width", type=click.IntRange(100, 10_000), metavar="PIXELS", help="The width; type is readable at it.")

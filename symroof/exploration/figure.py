@@ -12,7 +12,6 @@ from symroof.derivation.figures_used import require_there, whole_sizes
 from symroof.derivation.setting import require_arithmetic, require_sizes_agree, setting_of
 from symroof.derivation.size_ranges import require_over
 from symroof.errors import ModelError, require_one_of
-from symroof.exploration.best_split import BestSplit, best_split
 from symroof.exploration.breakdowns import Breakdown, breakdown
 from symroof.exploration.curves import Curves, along, curves
 from symroof.exploration.latency import Latency, latency
@@ -37,11 +36,10 @@ KINDS = {
     "resources": (2, 2),
     "breakdown": (0, 0),
     "latency": (1, 1),
-    "split": (1, 1),
 }
 # Those of times alone, which something has that computes nothing.
 OF_TIMES = ("times", "breakdown")
-Drawn: TypeAlias = "Curves | Scaling | Roofline | Plane | Territories | Breakdown | BestSplit | Latency"
+Drawn: TypeAlias = "Curves | Scaling | Roofline | Plane | Territories | Breakdown | Latency"
 
 
 class Label(Frozen):
@@ -116,8 +114,6 @@ def figure(
         return breakdown(problem)
     if kind == "latency":
         return latency(problem, chips or [problem.hardware], *over)
-    if kind == "split":
-        return best_split(problem, *over)
     if kind == "roofline":
         return roofline(
             problem, chips or [problem.hardware], links or links_of(setting), over[0] if over else None, points, peaks
@@ -132,7 +128,6 @@ def kind_of(drawn: Drawn) -> str:
         Territories: "resources",
         Breakdown: "breakdown",
         Latency: "latency",
-        BestSplit: "split",
         Roofline: "roofline",
     }
     return drawn.kind if isinstance(drawn, Curves | Scaling) else kinds[type(drawn)]
@@ -153,9 +148,6 @@ def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
             return (Label("at"), WHAT, STATEMENT, "s"), tuple(_broken_down(drawn))
         case Latency():
             return (Label("at"), CHIP, drawn.variable, "s", Label("tokens_of_a_chip")), tuple(_served(drawn))
-        case BestSplit():
-            each = ((_said(curve.values) or Label("exact"), *point) for curve in drawn.curves for point in curve.points)
-            return (Label("curve"), drawn.variable, drawn.chosen), tuple(each)
         case Roofline():
             head = (WHAT, CHIP, LINK, "FLOPs/byte", "FLOPs/s", BOUND_BY)
             return head, tuple(_under_roofs(drawn))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from symroof.exploration.best_split import BestSplit
 from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curve, Curves, in_common
 from symroof.exploration.figure import Drawn
@@ -14,7 +13,6 @@ from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline, Track
 from symroof.exploration.scaling import Scaling
 from symroof.exploration.territories import Territories
-from symroof.formula import Compare, Name
 from symroof.model.resources import LATENCY, MATH, VECTOR
 from symroof.rendering.figures.captions import Say, against, called, captions, own_sizes, share_in, shares_in
 from symroof.rendering.figures.strokes import factor, moment, rate
@@ -49,8 +47,6 @@ def sentences(found: Drawn, lang: str) -> list[str]:
             told = _served(found, say)
         case Plane() | Territories():
             told = _map(found, say)
-        case BestSplit():
-            told = _split(found, say)
     return [" ".join(sentence.split()) for sentence in told]
 
 
@@ -191,17 +187,3 @@ def _map(found: Plane | Territories, say: Say) -> Iterator[str]:
         side = "" if found.threshold else found.side
         if found.threshold or side:
             yield say("told_edge", decimal(found.setting.ridge), side, against(found.setting))
-
-
-def _split(found: BestSplit, say: Say) -> Iterator[str]:
-    printer = PlainPrinter(Letters(frozenset(found.setting.problem.operation.dimensions)), unicode=True)
-    regime = [printer.print(a) for a in found.place.assumed("->", "<<")]
-    yield say(
-        "told_inside", printer.print(Compare(Name(found.chosen), found.place.relation, found.place.right)), regime
-    )
-    shared = in_common([curve.values for curve in found.curves])
-    for curve in found.curves:
-        own: Mapping[str, Any] = curve.values if len(found.curves) > 1 else shared
-        (first, least), (last, most) = curve.points[0], curve.points[-1]
-        ends = f"{found.variable} = {first:g}", f"{found.variable} = {last:g}"
-        yield say("told_best", sizes(own), found.chosen, f"{least:.4g}", ends[0], f"{most:.4g}", ends[1])
