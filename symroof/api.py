@@ -203,7 +203,6 @@ def plot(
     over: str | None = None,
     links: str | Iterable[str] | None = None,
     points: str | Path | Iterable[Mapping[str, Any]] | None = None,
-    peaks: str | Iterable[str] | None = None,
     **options: Unpack[Options],
 ) -> ShownFigure:
     """A figure: a roofline, throughput or times against a size, a breakdown of the times of a program by its statements,
@@ -214,7 +213,7 @@ def plot(
     regime map over two sizes, throughput over one, else a roofline.
 
     ``points`` are measured ones, a CSV file or rows: sizes, or FLOPs/byte, and seconds or FLOPs/s. They stand beside what was
-    proved, and ``findings`` are those that are faster than the bound. ``peaks`` are other peaks of the chip: ``"int8,vector"``.
+    proved, and ``findings`` are those that are faster than the bound.
 
     >>> answer = plot("matmul", on="tpu-v5e", points=[{"B": 64, "D": 8192, "F": 8192, "us": 200}])
     >>> [f"{float(point.reached):.2f}" for point in answer.drawing.measured], answer.findings
@@ -234,7 +233,7 @@ def plot(
     )
     axes = read_grid(over, problem.names) if over else ()
     rows = () if points is None else read_measured(points, problem.names)
-    return ShownFigure(figure(problem, kind, axes, accelerators, roofs, rows, listed(peaks)))
+    return ShownFigure(figure(problem, kind, axes, accelerators, roofs, rows))
 
 
 def page(operation: Asked, *, on: Chips = None, **options: Unpack[Options]) -> ShownPage:

@@ -6,7 +6,6 @@ import re
 import pytest
 
 import symroof as sr
-from symroof.errors import ModelError
 
 pytest.importorskip("matplotlib")
 from symroof.rendering.figures.bars import PIECES
@@ -59,14 +58,3 @@ def test_the_second_axis_over_chips_is_the_part_of_perfect_scaling():
             one = throughput(X=4, B=65536, D=8192, F=8192) / 4  # without a wait for the link, as one chip
             each = throughput(X=x, B=65536, D=8192, F=8192) / x
             assert percent == pytest.approx(100 * each / one, rel=1e-6)
-
-
-def test_other_peaks_are_those_of_the_chip():
-    shown = sr.plot("matmul", on="h100", at="B=64,D=F=8192", peaks="fp8, vector")
-    assert [(name, float(known.value)) for name, known in shown.drawing.others] == [("fp8", 2e15), ("vector", 6.7e13)]
-    said = {row["what"]: (row["FLOPs/byte"], row["FLOPs/s"]) for row in shown.rows}
-    assert said["peak fp8"] == (pytest.approx(2e15 / 3.35e12), 2e15)
-    with pytest.raises(ModelError, match="no peak for 'fp9'"):
-        sr.plot("matmul", on="h100", at="B=64,D=F=8192", peaks="fp9")
-    with pytest.raises(ModelError, match="roofline of one chip"):
-        sr.plot("matmul", on="h100,tpu-v5e", at="B=64,D=F=8192", peaks="int8")

@@ -27,7 +27,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "derive": ("show",),
     "regimes": ("of", "every"),
     "compare": ("dtypes",),
-    "plot": ("kind", "over", "links", "inches", "points", "peaks", "file"),
+    "plot": ("kind", "over", "links", "inches", "points", "file"),
     "page": ("file", "height"),
     "verify": ("file",),
 }

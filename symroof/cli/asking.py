@@ -150,7 +150,6 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
     default="figure",
     help="The plotted points: text, csv or json.",
 )
-@click.option("--peaks", multiple=True, metavar="NAMES", help="Other peaks of the chip in a roofline: int8,fp8,vector.")
 @click.option(
     "--points",
     metavar="FILE.csv",
@@ -166,7 +165,6 @@ def plot(
     width: int | None,
     inches: float | None,
     form: str,
-    peaks: tuple[str, ...],
     points: str | None,
     lang: str | None,
     output: str | None,
@@ -193,9 +191,7 @@ def plot(
     links = [part.partition("=")[0].strip() for part in parts]
     table = only_problem(operation, options, "figure to draw", ",".join(over))
     axes = ",".join(over) or None
-    figure = api.plot(
-        table, on=chips or None, kind=kind, over=axes, links=links or None, points=points, peaks=",".join(peaks)
-    )
+    figure = api.plot(table, on=chips or None, kind=kind, over=axes, links=links or None, points=points)
     form_of = Path(output or "").suffix.removeprefix(".")
     tables = {"text": lambda: figure.to_text(lang), "csv": lambda: figure.to_csv(lang), "json": figure.to_json}
     write(tables[form]() if form in tables else figure.drawn(form_of, width, inches, lang), output)

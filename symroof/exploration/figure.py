@@ -62,20 +62,18 @@ def figure(
     chips: Sequence[Accelerator] = (),
     links: Sequence[str] = (),
     points: Sequence[Measured] = (),
-    peaks: Sequence[str] = (),
 ) -> Drawn:
     """The figure of a problem. Without a kind: a regime map over two sizes, throughput over one, otherwise a roofline, in
-    which ``points`` that were measured stand as well, and other ``peaks`` of the chip.
+    which ``points`` that were measured stand as well.
 
     Raises :class:`ModelError` where the kind and the axes do not go together, or the axes and the sizes that are put in.
     """
-    kind = kind or ("roofline", "throughput", "regimes")[0 if points or peaks else min(len(over), 2)]
+    kind = kind or ("roofline", "throughput", "regimes")[0 if points else min(len(over), 2)]
     require_one_of(kind, KINDS, f"there is no figure {kind!r}", ModelError)
     if (len(chips) > 1 and kind not in ("roofline", "latency")) or (len(links) > 1 and kind != "roofline"):
         raise ModelError(f"{kind} has one chip and one link", hint="--kind roofline shows several")
-    for what, asked in (("measured points stand", points), ("several peaks are drawn", peaks)):
-        if asked and (kind != "roofline" or len(chips) > 1):
-            raise ModelError(f"{what} in a roofline of one chip", expected="--kind roofline --on CHIP")
+    if points and (kind != "roofline" or len(chips) > 1):
+        raise ModelError("measured points stand in a roofline of one chip", expected="--kind roofline --on CHIP")
     least, most = KINDS[kind]
     example = "--over B=1..4096,D=1..4096" if most == 2 else "--over B=1..400" if most else "several --at"
     if not least <= len(over) <= most:
@@ -116,7 +114,7 @@ def figure(
         return latency(problem, chips or [problem.hardware], *over)
     if kind == "roofline":
         return roofline(
-            problem, chips or [problem.hardware], links or links_of(setting), over[0] if over else None, points, peaks
+            problem, chips or [problem.hardware], links or links_of(setting), over[0] if over else None, points
         )
     return (scaling if setting.several_chips else curves)(problem, kind, *over)
 
@@ -170,9 +168,6 @@ def _under_roofs(drawn: Roofline) -> Iterable[Row]:
     chips = [_chip(roof.chip) for roof in drawn.roofs]
     for roof, chip in zip(drawn.roofs, chips, strict=True):
         yield Label("of_ridge"), chip, roof.link, roof.ridge, roof.height(roof.ridge), ""
-        for name, known in drawn.others:
-            peak = float(known.value)
-            yield Label("of_peak_of", (name,)), chip, roof.link, peak / float(roof.bandwidth.value), peak, ""
     for track in drawn.tracks:
         for chip, (roof, curve, peak) in zip(chips, track.under(drawn.roofs), strict=True):
             places = [_said({**curve.values, drawn.variable: f"{x:g}"}) for x in curve.xs] or [_said(curve.values)]

@@ -54,8 +54,6 @@ def _under_roofs(found: Roofline, say: Say, lang: str) -> Iterator[str]:
     for i, links in found.alike.items():
         roof = found.roofs[i]
         yield say("told_ridge", called(say, roof.chip), links, factor(roof.ridge))
-    for name, known in found.others:
-        yield say("told_peak", called(say, found.roofs[0].chip), name, rate(float(known.value), "FLOPs/s"))
     statements = [track for track in found.tracks if track.statement]
     shared = in_common([track.values for track in found.tracks]) if len(found.tracks) > 1 else {}
     for track in (track for track in found.tracks if not track.statement):
