@@ -177,7 +177,7 @@ def test_every_row_of_the_key_has_its_number_on_the_figure(lang):
         over="Batch_Size_Long=1..600",
         lang=lang,
     )
-    texts = re.findall(r">([^<>]*)</text>", figure.drawn("svg", inches=4).decode())
+    texts = re.findall(r">([^<>]*)</text>", figure.drawn("svg", "4in").decode())
     rows = [match[1] for match in (re.match(r"(\d)\s\s+\S", text) for text in texts) if match]
     assert len(rows) >= 4
     assert set(rows) <= set(texts)

@@ -249,7 +249,7 @@ def test_a_roofline_without_sizes_is_refused(run, tmp_path):
 @pytest.mark.thorough
 def test_type_has_one_size_on_every_sheet():
     figure = sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192")
-    sheets = [ET.parse(io.BytesIO(figure.drawn("svg", inches=inches))).getroot() for inches in (5, 7.2, 12)]
+    sheets = [ET.parse(io.BytesIO(figure.drawn("svg", width))).getroot() for width in (480, None, "12in")]
     assert [round(float(sheet.get("width").removesuffix("pt"))) for sheet in sheets] == [360, 518, 864]
     sizes = [
         {

@@ -135,14 +135,7 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
     help="roofline, throughput, times, breakdown, latency, regimes or resources; by default told by --over.",
 )
 @click.option("--over", multiple=True, metavar="SIZES", help="B=1..400, or B=1..4096,D=1..4096 for a regime map.")
-@click.option("--width", type=click.IntRange(100, 10_000), metavar="PIXELS", help="The width; type is readable at it.")
-@click.option(
-    "--inches",
-    type=float,
-    default=None,
-    metavar="INCHES",
-    help="The width of the sheet, 7.2 by default; type has one size.",
-)
+@click.option("--width", metavar="WIDTH", help="In pixels, 400, or in inches, 3.5in; type is readable at it.")
 @click.option(
     "--format",
     "form",
@@ -162,8 +155,7 @@ def plot(
     operation: tuple[str, ...],
     kind: str | None,
     over: tuple[str, ...],
-    width: int | None,
-    inches: float | None,
+    width: str | None,
     form: str,
     points: str | None,
     lang: str | None,
@@ -194,7 +186,7 @@ def plot(
     figure = api.plot(table, on=chips or None, kind=kind, over=axes, links=links or None, points=points)
     form_of = Path(output or "").suffix.removeprefix(".")
     tables = {"text": lambda: figure.to_text(lang), "csv": lambda: figure.to_csv(lang), "json": figure.to_json}
-    write(tables[form]() if form in tables else figure.drawn(form_of, width, inches, lang), output)
+    write(tables[form]() if form in tables else figure.drawn(form_of, width, lang), output)
     for one in figure.findings:
         faster = f"faster than its bound allows, by {float(one.reached - 1) * 100:.2g} %"
         click.echo(f"symroof: {one.said} is {faster}: a count, a figure or the measurement is wrong", err=True)
