@@ -35,7 +35,6 @@ from symroof.verification.judge import counts_otherwise, judge, judge_stated, of
 from symroof.verification.judgement import Coverage, FileReport, Judgement, Omission, Skipped
 from symroof.verification.premises import of_row
 from symroof.verification.readings import Passage, carrying, free_names, settled
-from symroof.verification.shapes import judged_shapes
 from symroof.verification.steps import condition_of
 from symroof.verification.surroundings import Definition, Discourse, Surroundings, read_latex_regime
 
@@ -189,13 +188,8 @@ class _Chapter:
 
     def _outcomes(self, written: Written, following: Mapping[str, Any]) -> list[Outcome]:
         """The judgements on the claims of a formula, and why those that are not judged are not."""
-        if not following and typed_operation(written.text) is not None:
+        if not following and (typed_operation(written.text) or PRODUCT_OF_SHAPES.search(written.text)):
             return [Omission("operation")]
-        own = contexts(self.force, self.said)[-1]
-        if not following and written.row is None and PRODUCT_OF_SHAPES.search(written.text):
-            shapes = judged_shapes(written.text, self.force.dialect(own.scope), own)
-            if shapes is not None:
-                return [shapes]
         before, self.before = self.before, None
         try:
             return [*self._judged(written, following, before)] or [Omission("code")]
