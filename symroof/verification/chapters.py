@@ -30,11 +30,10 @@ from symroof.verification.cells import cell_claim, speaks
 from symroof.verification.claims_read import claims_in, contexts, given_names, going_on
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
-from symroof.verification.cures import with_names
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
 from symroof.verification.judgement import Coverage, FileReport, Judgement, Omission, Skipped
 from symroof.verification.premises import of_row
-from symroof.verification.readings import Passage, carrying, free_names, settled
+from symroof.verification.readings import Passage, carrying, settled
 from symroof.verification.steps import condition_of
 from symroof.verification.surroundings import Definition, Discourse, Surroundings, read_latex_regime
 
@@ -255,8 +254,6 @@ class _Chapter:
                     self.left_out += [Skipped(line, column, text, why, link) for link, why in left_out]
             around = replace(around, before=None)
             self.before = (written, condition) if condition is not None else None
-            if isinstance(outcome, Omission):
-                outcome = with_names(outcome, sorted(free_names(claim, context)) if not following else ())
             if isinstance(outcome, Judgement) and outcome.claim:  # a step is shown with what it goes on from
                 outcome = replace(outcome, claim=claim.text)
             yield outcome
