@@ -13,7 +13,6 @@ from typing import Any
 
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Name, Number
-from symroof.reading.attempts import other_statement, tuple_of
 from symroof.reading.calculations import REFUTED, amount_before
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
 from symroof.reading.cues import STATING, measured
@@ -27,7 +26,7 @@ from symroof.reading.problems import WORD
 from symroof.verification.assertions import Assertion, asserted
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.cells import cell_claim, speaks
-from symroof.verification.claims_read import claims_in, contexts, given_names, going_on
+from symroof.verification.claims_read import claims_in, contexts, given_names, going_on, other_statement, tuple_of
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
