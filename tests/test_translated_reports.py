@@ -45,7 +45,7 @@ FACTS = {
     "exchanged": {"how": "wiring", "names": (B,), "wiring": "ring"}, "on_stages": {"how": "ideal"}, "on_chips": {"how": "kept", "names": (B, D)},
     "factor_of_size": {"size": B, "missing": True},
     "binary_prefix": {"binary": True, "power": 1}, "upside_down": {}, "defined": {"name": "S", "formula": B, "line": 3},
-    "ended": {"line": 3}, "as_in_other_rows": {"rule": "2 * B", "rows": 3}, "ranks": {"ranks": (2, 1, 2)}, "shapes": {"sizes": (Name("B"), Name("D"))},
+    "ended": {"line": 3},
     "figures_exchanged": {"written": "bandwidth", "meant": "peak"},
     "two_mistakes": {"mistakes": (Remark("upside_down", {}), Remark("factor_two", {"missing": True, "quantity": None, "network": False}))},
     "stated": {"words": "B ≪ D"}, "block": {"status": "edited", "moves": ["241 -> 244"]},
