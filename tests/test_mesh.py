@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chips import routed
 from exchanging import division, exchanges
 from sympy import Integer, Rational
 
@@ -21,10 +22,11 @@ from symroof.model.chip_costs import message, shares
 from symroof.model.dtype import Dim, Tensor, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.mesh_axes import COLLECTIVES, MeshAxis
-from symroof.proof import chips as played_chips
+from symroof.proof.chips import Meshed
 from symroof.proof.collectives import MeshAxis as Axis
-from symroof.proof.collectives import played
-from symroof.proof.polynomials import Poly, Rat
+from symroof.proof.exact import Exact
+from symroof.proof.moves import Moved
+from symroof.proof.script import Script
 from symroof.reading.catalogue import chip
 from symroof.reading.problems import merged, read_problem
 from symroof.symbols import fraction, symbol
@@ -42,24 +44,16 @@ TWO = "bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]"
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
-@pytest.mark.parametrize("ring", [False, True])
-@pytest.mark.parametrize("chips", [3, 4, 5, 8, 16, 17])
-def test_collectives_cost_what_is_sent(collective, ring, chips):
-    ((_, share),) = shares(collective, (MeshAxis("X", chips, "ring" if ring else "line"),))
-    assert fraction(share) == played(collective, chips, ring)
-
-
-@pytest.mark.parametrize("collective", COLLECTIVES)
-@pytest.mark.parametrize("chips", [2, 3, 4, 9])
-def test_a_switch_carries_what_its_busiest_port_does(collective, chips):
-    ((_, share),) = shares(collective, (MeshAxis("X", chips, "switch"),))
-    assert fraction(share) == played(collective, chips, False, True)
-
-
-@pytest.mark.parametrize("collective", COLLECTIVES)
-def test_two_chips_are_a_line(collective):
-    assert fraction(COLLECTIVES[collective](Integer(2), 1)) == played(collective, 2, False)
-    assert MeshAxis("X", 2, "ring").ways == 1
+@pytest.mark.parametrize("wiring", ["line", "ring", "switch"])
+@pytest.mark.parametrize("chips", [2, 3, 4, 5, 8, 16, 17])
+def test_collectives_cost_what_is_sent(collective, wiring, chips):
+    """Chunk after chunk, as both engines say it: two chips of a ring are a line."""
+    axis = MeshAxis("X", chips, wiring, "NVLink")
+    ((_, share),) = shares(collective, (axis,))
+    mesh = Meshed(Script((), ()), (Axis("X", chips, wiring, None, "NVLink"),), ())
+    moved = Moved(collective, ("X",), "x", (), "operand")
+    assert {fraction(share)} == {*routed(collective, Fraction(1), [axis]).values()}
+    assert [fraction(share)] == [second.constant for _, second in mesh.shares(moved, Exact())]
 
 
 def test_an_all_to_all_is_a_quarter_for_an_even_number_of_chips_alone():
@@ -488,22 +482,6 @@ def test_an_elementwise_product_is_shared_out(count):
         for text in ("bf16[B_X, D] * bf16[B_X, D] -> bf16[B_X, D]", "bf16[B_X] * bf16[B_X] * bf16[B_X] -> bf16[B_X]")
     )
     assert (two, three) == (Rational(1, 6), Rational(1, 4))
-
-
-@pytest.mark.parametrize("wrong", [4, 5, 6])
-def test_a_formula_of_an_open_axis_is_played_with_even_and_odd_numbers(wrong, monkeypatch):
-    """What a link carries is compared with a switch of 4, of 5 and of 6 chips: an error at one of them alone is found."""
-    taken, axis = played_chips._taken, Axis("X", None, "switch", None, "NVLink")
-    played_chips._require_played("all-gather", axis, 1)
-    monkeypatch.setattr(
-        played_chips,
-        "_taken",
-        lambda kind, chips, ways: (
-            taken(kind, chips, ways) * Rat(Poly.number(Fraction(2 if chips.constant == wrong else 1)))
-        ),
-    )
-    with pytest.raises(CheckError, match=f"{wrong} chips along X carry something else"):
-        played_chips._require_played("all-gather", axis, 1)
 
 
 def test_an_irrational_threshold_on_a_link_is_no_point_from_which_chips_pay():
