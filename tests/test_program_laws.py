@@ -161,8 +161,7 @@ def ran(chip):
     sums = [sum(kind.values()) for kind in kinds]
     work = sums[:2] if any(contracts(made, chip.text.types) for made, _ in chip.text.places) else [sums[2]] * 2
     held = [
-        sum(n for (name, _), n in chip.held.items() if chip.text.declared[name][0] == role)
-        for role in ("weight", "cache")
+        sum(n for name, n in chip.held.items() if chip.text.declared[name][0] == role) for role in ("weight", "cache")
     ]
     return parts, [*work, *sums[3:]], held
 
