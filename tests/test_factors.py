@@ -3,7 +3,6 @@
 import pytest
 from test_training import counted, require_differences, trained
 
-import symroof as sr
 from symroof.errors import ReadingError
 from symroof.model.statement_costs import amounts
 from symroof.reading.programs import read_program
@@ -45,13 +44,6 @@ def test_a_factor_is_one_operation_for_each_element(written):
         assert f"y = {FACTORS[written]}" in str(program).split("\n")
     require_differences(trained(text))
     assert {step.check.status for step in counted(text)} == {"proved"}
-
-
-def test_the_page_says_what_is_done():
-    d = sr.derive(HEAD + "y = s / sqrt(H)", on="h100", training=True)
-    assert "y = s / sqrt(H)" in d.to_text()
-    assert "ds = dy / sqrt(H)" in d.to_text()
-    assert "y = s / sqrt(H)" in sr.derive(HEAD + "y = s / sqrt(H)", on="h100").to_markdown()
 
 
 @pytest.mark.parametrize(

@@ -131,15 +131,6 @@ def names(text):
     return {*program.dimensions, *program.parameters}
 
 
-def test_the_page_shows_what_is_made_again():
-    d = sr.derive(PROGRAMS["mlp"], on="h100", training=True)
-    assert "h_again = x * W" in d.to_text()
-    assert "recompute {" in d.to_markdown()
-    forward = sr.derive(PROGRAMS["mlp"], on="h100")
-    plain = sr.derive(PROGRAMS["mlp"].replace("recompute", "block all"), on="h100")
-    assert forward.answer.intensity == plain.answer.intensity
-
-
 @pytest.mark.parametrize("fault", ["nothing", "other", "twice"])
 def test_what_is_not_made_again_is_refused(monkeypatch, fault):
     honest = recomputing.remade

@@ -1,6 +1,5 @@
 """Training: gradients against finite differences, their work against loops, faults of the backward pass at the gate."""
 
-import json
 from dataclasses import fields, replace
 from fractions import Fraction
 from random import Random
@@ -398,12 +397,6 @@ CLAIMS = {
 }
 
 
-@pytest.mark.parametrize(("text", "claim"), [(text, claim) for text, claims in CLAIMS.items() for claim in claims])
-def test_what_a_step_costs(text, claim):
-    (judgement,) = sr.verify({"operation": text, "training": True, "claims": [claim]}).judgements
-    assert judgement.verdict == "holds", (claim, judgement.verdict, judgement.error)
-
-
 @pytest.mark.thorough
 def test_flops_by_parameters_have_their_remainder():
     def told(text, **options):
@@ -436,24 +429,6 @@ def test_a_product_in_training_is_a_program():
     assert not problem.training
     assert sr.derive(problem, training=True).setting.problem.training
     assert not sr.derive(read_problem({"operation": MLP, "training": True}), training=False).setting.problem.training
-
-
-@pytest.mark.thorough
-def test_training_is_said_in_files_and_on_the_command_line(run, tmp_path):
-    file = tmp_path / "step.toml"
-    file.write_text(f'operation = """{MLP}"""\ntraining = true\n')
-    results = []
-    for arguments in ([str(file)], ["--training", MLP]):
-        done = run("derive", *arguments, "--format", "json")
-        assert (done.code, done.err) == (0, "")
-        results.append(json.loads(done.out))
-    assert results[0] == results[1]
-    assert results[0]["answer"]["flops"] == "12*B*T*D*F"
-    file.write_text('operation = "matmul"\ntraining = "yes"\n')
-    done = run("derive", str(file))
-    assert done.code == 2
-    assert "training" in done.err
-    assert "true or false" in done.err
 
 
 def test_a_split_product_is_trained_on_its_mesh():

@@ -131,14 +131,6 @@ def test_a_dimension_may_be_defined_before_and_after_it_is_renamed():
         assert str(program.cost("fma").flops) == "2*B**2*D", text
 
 
-def test_a_page_says_no_more_of_a_view_than_its_line():
-    d = sr.derive(ATTENTION, on="tpu-v5e")
-    text = d.to_text()
-    assert "kh_S = kh -> bf16[B, S, K, H]" in text
-    assert text.count("kh_S") == 3  # the line, where it is used, and what that reads
-    assert "where S = T" in text
-
-
 def test_batches_of_views_are_shared_out():
     """Dimensions that a view leaves as they are may be split, each chip has its part under both names."""
     text = ATTENTION.replace("B, T", "B_X, T").replace("B, S", "B_X, S").strip()
