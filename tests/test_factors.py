@@ -1,7 +1,7 @@
 """A tensor times numbers and sizes: one operation for each element, whatever the factor, forward and backward."""
 
 import pytest
-from test_training import counted, require_differences, trained
+from test_training import require_lawful, trained
 
 from symroof.errors import ReadingError
 from symroof.model.statement_costs import amounts
@@ -39,11 +39,9 @@ def test_a_factor_is_one_operation_for_each_element(written):
         plain = f"{HEAD}y = scale(s){arrow}{stated}; z = silu(y)"
         assert amounts(program, "fma") == amounts(read_program(plain), "fma")
         assert amounts(trained(text), "fma") == amounts(trained(plain), "fma")
-    assert read_program(str(program)) == program
     if FACTORS[written] is not None:
         assert f"y = {FACTORS[written]}" in str(program).split("\n")
-    require_differences(trained(text))
-    assert {step.check.status for step in counted(text)} == {"proved"}
+    require_lawful(text)
 
 
 @pytest.mark.parametrize(
