@@ -174,8 +174,14 @@ DERIVE = ["derive", "matmul", "--on", "tpu-v5e", "--brief"]
         ),
         pytest.param(
             [DERIVE],
-            ["symroof.exploration", "symroof.verification", "symroof.rendering.figures", "symroof.rendering.records"]
-            + ["concurrent.futures", "rich"],
+            [
+                "symroof.exploration",
+                "symroof.verification",
+                "symroof.rendering.figures",
+                "symroof.rendering.records",
+                "concurrent.futures",
+                "rich",
+            ],
             marks=pytest.mark.thorough,
         ),
     ],
