@@ -163,18 +163,17 @@ def plot(
     over: str | None = None,
     links: str | Iterable[str] | None = None,
     points: str | Path | Iterable[Mapping[str, Any]] | None = None,
-    peaks: str | Iterable[str] | None = None,
     **options: Unpack[Options],
 ) -> ShownFigure:
     """A figure: a roofline, throughput or times against a size, a breakdown of the times of a program by its statements,
     or a regime map in two sizes. It needs matplotlib.
 
     ``over`` is a range of sizes, ``"B=1..400"``; several points of ``at`` are several lines, several ``links`` and chips
-    several roofs. A program on a mesh is drawn over the chips of an axis as well, and ``"split"`` is the best split that a
-    table with ``minimize`` asks for. Without ``kind``: a regime map over two sizes, throughput over one, else a roofline.
+    several roofs. A program on a mesh is drawn over the chips of an axis as well. Without ``kind``: a
+    regime map over two sizes, throughput over one, else a roofline.
 
     ``points`` are measured ones, a CSV file or rows: sizes, or FLOPs/byte, and seconds or FLOPs/s. They stand beside what was
-    proved, and ``findings`` are those that are faster than the bound. ``peaks`` are other peaks of the chip: ``"int8,vector"``.
+    proved, and ``findings`` are those that are faster than the bound.
 
     >>> answer = plot("matmul", on="tpu-v5e", points=[{"B": 64, "D": 8192, "F": 8192, "us": 200}])
     >>> [f"{float(point.reached):.2f}" for point in answer.drawing.measured], answer.findings
@@ -194,7 +193,7 @@ def plot(
     )
     axes = read_grid(over, problem.names) if over else ()
     rows = () if points is None else read_measured(points, problem.names)
-    return ShownFigure(figure(problem, kind, axes, accelerators, roofs, rows, listed(peaks)))
+    return ShownFigure(figure(problem, kind, axes, accelerators, roofs, rows))
 
 
 def page(operation: Asked, *, on: Chips = None, **options: Unpack[Options]) -> ShownPage:

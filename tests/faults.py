@@ -26,19 +26,18 @@ from typing import Any
 
 import pytest
 from sympy import Expr, Integer
+from symroof.rendering.hearing import require_heard
+from symroof.rendering.records.audit import Audit
+from symroof.rendering.told import Told
 
 import symroof
 from symroof.cli import main
 from symroof.derivation.meanings import ledger_of
 from symroof.errors import CheckError, SymroofError
-from symroof.exploration.measuring import require_measured
 from symroof.formula import Compare, Formula, Number
 from symroof.proof.check import check
-from symroof.rendering import answers, hearing
-from symroof.rendering.hearing import require_heard
+from symroof.rendering import hearing
 from symroof.rendering.pages import catalogues, page
-from symroof.rendering.records.audit import Audit
-from symroof.rendering.told import Told
 
 PACKAGE = Path(symroof.__file__).parent
 DEEPEST = 6
@@ -195,13 +194,12 @@ def outcome(request: Callable[[], str], right: str) -> str:
 @dataclass
 class Said:
     """What the exits were given while a request was answered: the formulas of pages, what the steps tell, the records with
-    their audits, and the figures."""
+    their audits."""
 
     pages: list[Any] = field(default_factory=list)
     told: list[Any] = field(default_factory=list)
     records: list[tuple[str, Any]] = field(default_factory=list)
     audits: list[Any] = field(default_factory=list)
-    figures: list[Any] = field(default_factory=list)
     steps: list[tuple[tuple[Any, ...], Any]] = field(default_factory=list)
 
     def require_true(self, honest: Said) -> None:
@@ -217,8 +215,6 @@ class Said:
             refused = [error for audit in audits if (error := _refusal(getattr(audit, method), tree)) is not None]
             if audits and len(refused) == len(audits):
                 raise refused[0]
-        for drawing in self.figures:
-            require_measured(drawing)
 
 
 def _true(steps: tuple[Any, ...], setting: Any) -> list[Any]:
@@ -267,13 +263,6 @@ def listening() -> Iterator[Said]:
 
         return audited
 
-    def measured_by(original: Any) -> Any:
-        def measured(drawing: Any) -> None:
-            said.figures.append(drawing)
-            original(drawing)
-
-        return measured
-
     def told_by(original: Any) -> Any:
         def told(self: Any, steps: Any, setting: Any) -> None:
             listed = tuple(steps)
@@ -286,7 +275,6 @@ def listening() -> Iterator[Said]:
         patch.setattr(Told, "__init__", told_by(Told.__init__))
         for module in (hearing, page, catalogues):
             patch.setattr(module, "require_heard", heard_by(module.require_heard))
-        patch.setattr(answers, "require_measured", measured_by(answers.require_measured))
         for method in ("require", "require_tree"):
             patch.setattr(Audit, method, audited_by(method))
         yield said

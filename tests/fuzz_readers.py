@@ -8,13 +8,13 @@ def main():
 
     with atheris.instrument_imports(include=["symroof.reading"]):
         from symroof.errors import SymroofError
-        from symroof.reading.attempts import read_formula
         from symroof.reading.claims import read_claim
         from symroof.reading.documents import read_text
         from symroof.reading.latex import read_latex
         from symroof.reading.latex_phrases import Dialect
         from symroof.reading.macros import definitions
         from symroof.reading.scope import Scope
+        from symroof.verification.claims_read import read_formula
 
     scope = Scope(("B", "D", "F", "flops", "T_math"), open=True, indices=True, letters=frozenset("bsk"))
     macros = {one.name: one.macro for one in definitions(r"\newcommand{\a}[2][x]{\b{#1}+#2} \def\b#1{#1#1}")}

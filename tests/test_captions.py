@@ -40,7 +40,6 @@ KINDS = FIGURES | {
     "whole mesh": (SPLIT, {"on": "tpu-v5e", "mesh": "X=4", "at": "D=F=8192", "over": "B=1..400"}),
     "chips of a mesh": (SPLIT, {"on": "tpu-v5e, tpu-v5p", "mesh": "X=2", "at": "B=64,D=F=8192"}),
     "times of an axis": (MESHED, {"on": "tpu-v5p", "at": "Y=4,B=65536,D=F=8192", "over": "X=1:256:log", "kind": "times"}),
-    "best split": ({"operation": MESHED, "minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N", "hardware": "tpu-v5p", "at": ["N=64,F=8192", "N=16,F=8192"]}, {"kind": "split", "over": "B=1:1048576:log"}),
     "roofs of a mesh": (MESHED, {"on": "tpu-v5p", "at": "X=8,Y=4,B=65536,D=F=8192"}),
     "nowhere": (MATMUL, {"on": "tpu-v5e", "at": "F=8", "over": "B=1..4096,D=1..4096"}),
     "everywhere": (MATMUL, {"on": "tpu-v5e", "at": "F=8192", "over": "B=2000..4000,D=2000..4000"}),
@@ -178,7 +177,7 @@ def test_every_row_of_the_key_has_its_number_on_the_figure(lang):
         over="Batch_Size_Long=1..600",
         lang=lang,
     )
-    texts = re.findall(r">([^<>]*)</text>", figure.drawn("svg", inches=4).decode())
+    texts = re.findall(r">([^<>]*)</text>", figure.drawn("svg", "4in").decode())
     rows = [match[1] for match in (re.match(r"(\d)\s\s+\S", text) for text in texts) if match]
     assert len(rows) >= 4
     assert set(rows) <= set(texts)

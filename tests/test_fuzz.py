@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from symroof.errors import SymroofError
-from symroof.reading.attempts import read_formula, unread
 from symroof.reading.claims import read_claim
 from symroof.reading.exercises import VERDICTS, Exercise, Stated, read_exercise
 from symroof.reading.latex import read_latex
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.macros import Macro
 from symroof.reading.scope import Scope
+from symroof.verification.claims_read import read_formula, unread
 from symroof.verification.definitions import context_of
 from symroof.verification.files import judge_file
 from symroof.verification.judge import judge_stated

@@ -186,10 +186,6 @@ def served():
     return sr.plot("decode-step", on="h100", at=at, over="B=1:256:log", kind="latency").to_text()
 
 
-def sensitive():
-    return sr.plot(MLP, on="tpu-v5e", at=PUT_IN, kind="sensitivity").to_text()
-
-
 def broken_down():
     return sr.plot(MLP, on="tpu-v5e", at=PUT_IN, kind="breakdown").to_text()
 
@@ -238,18 +234,6 @@ def best_split(**options):
             **options,
         },
     )
-
-
-def drawn_split():
-    table = {
-        "operation": SHARED,
-        "hardware": "tpu-v5p",
-        "minimize": "max(T_X, T_Y)",
-        "over": "X",
-        "subject": "X*Y = N",
-        "at": "N=64,F=32768",
-    }
-    return sr.plot(table, kind="split", over="B=1:67108864:log").to_text()
 
 
 def best_sum():
@@ -412,9 +396,6 @@ FAULTS = {
     "exploration.latency._last": (lambda f: lambda *a: f(*a) - 1, served),
     "exploration.latency.quantities": (doubled, served),
     "exploration.latency.along": (lambda f: lambda *a: tuple(2 * y for y in f(*a)), served),
-    "exploration.sensitivity._product": (lambda f: lambda one, other: (lambda v, b, a: (v, 2 * b, 2 * a))(*f(one, other)), sensitive),
-    "exploration.sensitivity._change": (lambda f: lambda times, put, name, shown, by: replace(f(times, put, name, shown, by), what="B"), sensitive),
-    "exploration.sensitivity.quantities": (doubled, sensitive),
     "exploration.breakdowns.busy": (lambda f: lambda *a: dict(list(f(*a).items())[1:]), broken_down),
     "exploration.breakdowns.quantities": (doubled, broken_down),
     "exploration.roofs.cancelled": (doubled, statements_under_a_roof),
@@ -427,7 +408,6 @@ FAULTS = {
     "exploration.knobs._ratio": (doubled, mapped),
     "exploration.knobs._tends": (doubled, mapped),
     "exploration.leading_parts.partition": (lambda f: lambda *a: (lambda found: found and replace(found, cases=found.cases[1:]))(f(*a)), mapped),
-    "exploration.best_split._outside": (lambda f: lambda step: (f(step)[0], 2 * f(step)[1]), drawn_split),
     "exploration.scaling._equal": (lambda f: lambda *a: (), over_chips),
     "exploration.scaling._ends": (lambda f: lambda *a: map(twice, f(*a)), over_chips),
     "exploration.scaling._first": (lambda f: lambda *a: map(twice, f(*a)), over_chips),
@@ -563,7 +543,6 @@ def test_a_fault_does_not_get_through_the_gate(producer, monkeypatch):
 
 ASKED = [
     over_chips,
-    drawn_split,
     best_split,
     best_sum,
     beyond_the_end,

@@ -135,11 +135,7 @@ def test_what_needs_an_intensity_is_refused_in_a_word():
     ):
         with pytest.raises(ModelError, match="computes nothing"):
             ask()
-    for kind, options in (
-        ("times", {"at": "D=128", "over": "B=8..64"}),
-        ("breakdown", {"at": sizes}),
-        ("sensitivity", {"at": sizes}),
-    ):
+    for kind, options in (("times", {"at": "D=128", "over": "B=8..64"}), ("breakdown", {"at": sizes})):
         assert sr.plot(text, on="tpu-v5p", kind=kind, **options).rows
 
 

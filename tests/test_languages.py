@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from functools import cache
-from pathlib import Path
 
 import pytest
 from answered import PROBLEMS, pages
@@ -12,7 +11,6 @@ from effort import draws
 import symroof as sr
 from symroof.rendering.pages.environment import words
 
-GOLDEN = Path(__file__).parent / "golden"
 MATMUL = {
     "operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]",
     "on": "tpu-v5e",
@@ -71,13 +69,6 @@ def test_no_particle_stands_apart_or_in_both_forms():
     page = sr.derive(**MATMUL).to_markdown(lang="ko")
     assert re.findall(r"\((?:[은는이가을를와과]|으로|로)\)|[$`] (?:[은는이가을를와과]|으로|로)\b", page) == []
     assert len(re.findall(r"\$(?:[은는이가을를와과]|으로|로)\b", page)) > 3
-
-
-@pytest.mark.parametrize("lang", ["ko", "zh"])
-@pytest.mark.parametrize("form", ["md", "txt"])
-def test_page_of_a_language(lang, form, golden):
-    d = sr.derive(**MATMUL)
-    golden(GOLDEN / f"matmul.{lang}.{form}", (d.to_markdown if form == "md" else d.to_text)(lang=lang))
 
 
 # Chinese, as a textbook sets it.

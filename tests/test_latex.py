@@ -4,7 +4,6 @@ import pytest
 
 from symroof.errors import ReadingError
 from symroof.formula import Gap
-from symroof.reading.attempts import read_formula
 from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.latex_tokens import scan_latex
@@ -12,6 +11,7 @@ from symroof.reading.macros import definitions
 from symroof.reading.markup import spelling
 from symroof.reading.scope import Scope
 from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.verification.claims_read import read_formula
 
 NAMES = ("T_math", "T_comms", "T_lower", "flops", "bytes", "intensity", "ridge", "peak", "bandwidth")
 DIALECT = Dialect(Scope(NAMES, open=True, indices=True), {"Rechenaufwand": "flops"})

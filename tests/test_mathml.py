@@ -24,7 +24,8 @@ from symroof.rendering.pages.dialects import DIALECTS
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-PAGES = sorted([*HERE.glob("golden/*.md"), *ROOT.glob("examples/site/docs/*.md"), ROOT / "examples" / "mesh.md"])
+WRITTEN = sorted(path for path in ROOT.glob("examples/*.toml") if path.with_suffix(".md").exists())
+PAGES = [*sorted(HERE.glob("golden/*.md")), *(path.with_suffix(".md") for path in WRITTEN)]
 MATH = re.compile(r"<math.*?</math>", re.DOTALL)
 QUOTED = "rooflines-mistakes"  # in a report, which quotes what others wrote
 

@@ -175,7 +175,7 @@ def test_no_table_makes_the_reader_fall(seed):
 
 def test_a_block_has_measured_points_beside_the_document(tmp_path):
     (tmp_path / "points.csv").write_text("B,D,F,us\n64,8192,8192,210\n")
-    text = '<!-- symroof plot\nid = "roof"\noperation = "matmul"\nhardware = "tpu-v5e"\npoints = "points.csv"\ninches = 5\n-->\n'
+    text = '<!-- symroof plot\nid = "roof"\noperation = "matmul"\nhardware = "tpu-v5e"\npoints = "points.csv"\nwidth = "5in"\n-->\n'
     built = sr.build(text, path=tmp_path / "page.md")
     assert "79 % of the bound" in next(iter(built.files.values())).decode()
     outside = sr.build(text.replace("points.csv", "../points.csv"), path=tmp_path / "page.md")

@@ -345,6 +345,10 @@ def test_the_scale_of_a_picture_is_asked_for():
     png = figure("roofline").drawn("png", 400)
     assert struct.unpack(">I", png[16:20])[0] == 400
     assert struct.unpack(">I", figure("roofline").drawn("png", 1600)[16:20])[0] == 1600
+    assert struct.unpack(">I", figure("roofline").drawn("png", "3.5in")[16:20])[0] == 700
+    for width in (99, "5cm", "2in"):
+        with pytest.raises(SymroofError, match=r"100 to 10000|3\.5 to 30 inches"):
+            figure("roofline").drawn("png", width)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from math import floor
 
 import pytest
 from printed import FORMS, LANGUAGES, SIZES, by_regime, compared, shown, verdicts
-from test_golden import MATMUL, PAGES, PROGRAMS
+from test_golden import DECODER, MATMUL, ON_MESH, PAGES
 from test_one_statement import random_product
 
 import symroof as sr
@@ -18,7 +18,9 @@ REGIME = "B << D, F"
 BYTES = {"bf16": 2, "int8": 1, "fp32": 4}
 PROBLEMS = {
     **PAGES,
-    **{name: {"operation": text, **options} for name, (text, options, _) in PROGRAMS.items()},
+    "program": {"operation": DECODER, "on": "tpu-v5e"},
+    "mesh": {"operation": ON_MESH, "on": "tpu-v5p", "training": True},
+    "experts": {"operation": "moe", "on": "tpu-v5e", "assume": "D << F"},
     "decoder": {"operation": "decoder-layer", "on": "h100"},
     "always": {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "on": "tpu-v5e", "at": "B=D=F=8192"},
     "memory": {"operation": MATMUL, "on": "tpu-v5e", "at": "B=8,D=F=8192"},

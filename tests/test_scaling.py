@@ -294,63 +294,14 @@ def test_what_is_read_aloud_names_the_turn(lang):
     ] in large().drawn(lang=lang).decode()
 
 
-SPLIT = {
-    "operation": TEXT,
-    "hardware": "tpu-v5p",
-    "training": True,
-    "minimize": "max(T_X, T_Y)",
-    "over": "X",
-    "subject": "X*Y = N",
-}
-
-
 @pytest.mark.thorough
-def test_no_other_split_is_better():
-    """Six exchanges of a weight over X and four of activations over Y, with the factor (X - 1)/X of each left out."""
-
-    def longest(x, b, n, d=8192, f=28672):
-        return max(6 * 2 * d * f * x / n, 4 * 2 * b * d / x)
-
-    found = sr.plot({**SPLIT, "at": ["N=16,F=28672", "N=256,F=28672"]}, kind="split", over="B=128:67108864:log")
-    head, *rows = cells(found)
-    assert head == ["curve", "B", "X"]
-    ends = set()
-    for point, size, best in rows:
-        n, b, x = int(re.search(r"N = (\d+)", point)[1]), float(size), float(best)
-        assert 1 <= x <= n
-        for other in (x * 1.01, x / 1.01, 1, n):
-            if 1 <= other <= n:
-                assert longest(x, b, n) <= longest(other, b, n) * (1 + 1e-4)
-        ends |= {(n, x)} if x in (1, n) else set()
-    assert ends == {(16, 1), (16, 16), (256, 1), (256, 256)}
-    assert [curve.turns for curve in found.drawing.curves] == [(2688, 688128), (168, 11010048)], "B = 3F/(2N) and 3FN/2"
-    assert "X ≈ sqrt(2BN/(3F))" in found.description()
-    assert "X → ∞" in found.description("zh").partition("。")[2]
-
-
-@pytest.mark.parametrize(("table", "options", "says"), [
-    ({}, {"over": "D=1..64"}, "the best X does not depend on D"),
-    ({}, {"over": "B=1..64"}, "N has no size"),
-    ({"minimize": None, "over": None, "subject": None}, {"over": "B=1..64"}, "nothing is asked to be least"),
-    ({}, {}, "split is drawn over 1 size"),
-])  # fmt: skip
-def test_a_split_that_cannot_be_drawn_is_refused(table, options, says):
-    asked = {key: value for key, value in {**SPLIT, "at": "F=28672", **table}.items() if value is not None}
-    with pytest.raises(SymroofError, match=says):
-        sr.plot(asked, kind="split", **options)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", ["throughput", "times", "roofline", "split"])
+@pytest.mark.parametrize("name", ["throughput", "times", "roofline"])
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_labels_lie_apart(name, lang):
     figures = {
         "throughput": large,
         "times": lambda: plot("X=1:256:log", {"Y": 8, **LARGE}, kind="times"),
         "roofline": lambda: plot(None, {"X": 16, "Y": 4, **SMALL}, {"X": 4, "Y": 16, **LARGE}, kind="roofline"),
-        "split": lambda: sr.plot(
-            {**SPLIT, "at": ["N=16,F=28672", "N=256,F=28672"]}, kind="split", over="B=128:67108864:log"
-        ),
     }
     canvas = draw(figures[name]().drawing, 5, lang)
     canvas.drawn("svg")

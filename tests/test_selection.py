@@ -1,9 +1,13 @@
 """Which formulas of a document claim something: by what is known of their names, and by what they say."""
 
+from pathlib import Path
+
 import pytest
 
 from symroof.reading.claims import read_claim
+from symroof.reading.documents import read_text
 from symroof.reading.exercises import read_exercise
+from symroof.verification.chapters import judge_read
 from symroof.verification.definitions import context_of
 from symroof.verification.selection import skipped
 
@@ -94,3 +98,10 @@ def test_a_size_that_has_a_value_is_put_in_again():
         (link,) = read_claim(formula, context.scope).links
         skip = skipped(context.question(link))
         assert (skip and skip.reason.kind) == reason
+
+
+@pytest.mark.parametrize("shapes", ["$[b, 4h] \\times [h, h] = [b, h]$", "(8 x 64) * (64 x 16) = (8 x 16)"])
+def test_a_product_of_shapes_is_no_arithmetic(shapes):
+    report = judge_read(read_text(f"We have {shapes} here."), Path())
+    assert report.judgements == ()
+    assert [skip.reason.kind for skip in report.skipped] == ["operation"]

@@ -29,7 +29,7 @@ FACTS = {
     "whole": {"value": Fraction("240.24"), "variable": B, "rises": True, "first": 241},
     "other_count": {"count": "exact"}, "another_count": {"count": "exact"}, "this_count": {"count": "fma", "exactly": B}, "factor": {"factor": B},
     "quotient_tends": {"value": B}, "at_equal": {"names": (B, D), "left": number(2), "value": B}, "numbers_do_not_grow": {},
-    "working": {"by": "one change"}, "no_proof": {}, "not_attested": {}, "not_decided": {"why": "argmin over B: the function may have a pole"},
+    "working": {"by": "one change"}, "no_proof": {}, "not_decided": {"why": "argmin over B: the function may have a pole"},
     "regime_not_proved": {}, "too_long": {}, "too_deep": {}, "vacuous": {"condition": Compare(B, "<", number(1))},
     "beside_what": {}, "taken_as": {"unit": "ms"}, "unknown_units": {}, "units": {"left": "bytes", "right": "FLOPs"},
     "turned": {}, "at_the_edge": {"written": "<", "meant": "<="}, "other_extreme": {"which": "sum"},
@@ -43,7 +43,7 @@ FACTS = {
     "other_shape": {"names": (B,), "size": F, "more": True}, "other_pass": {"how": "training"}, "of_width": {"names": (B, D), "bits": 8},
     "factor_of_size": {"size": B, "missing": True},
     "binary_prefix": {"binary": True, "power": 1}, "upside_down": {}, "defined": {"name": "S", "formula": B, "line": 3},
-    "ended": {"line": 3}, "as_in_other_rows": {"rule": "2 * B", "rows": 3}, "ranks": {"ranks": (2, 1, 2)}, "shapes": {"sizes": (Name("B"), Name("D"))},
+    "ended": {"line": 3},
     "figures_exchanged": {"written": "bandwidth", "meant": "peak"},
     "stated": {"words": "B ≪ D"}, "block": {"status": "edited", "moves": ["241 -> 244"]},
 }  # fmt: skip

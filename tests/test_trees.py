@@ -12,7 +12,8 @@ import symroof as sr
 from symroof.errors import CheckError, SymroofError
 from symroof.model import chip_costs, trees
 from symroof.model.trees import Level, filled, shares_on_tree, spelled
-from symroof.proof import routes
+from symroof.proof import chips
+from symroof.proof.collectives import shares_of_levels
 from symroof.reading.meshes import read_mesh
 from symroof.reading.programs import read_program
 
@@ -136,10 +137,8 @@ def test_both_engines_say_the_same_of_trees(seed):
             continue
         for collective in COLLECTIVES:
             plain = tuple((one.link, one.degree, one.taper, one.sharp) for one in levels)
-            assert dict(shares_on_tree(collective, levels)) == routes.routed(collective, plain), spelled(levels)
-            assert {n: s.constant for n, s in routes.shares_of_levels(collective, plain)} == routes.routed(
-                collective, plain
-            )
+            second = {name: share.constant for name, share in shares_of_levels(collective, plain)}
+            assert dict(shares_on_tree(collective, levels)) == second, spelled(levels)
 
 
 @pytest.mark.parametrize("seed", range(draws(10)))
@@ -245,19 +244,6 @@ def test_all_reduces_of_a_training_step_go_through_a_tree():
     assert found.value("sent(NVLink)") == 2 * 8192**2 * 2 * 3 / 4
     assert found.value("sent(leaf)") == 2 * 8192**2 * 2 * 3 / 4 / 4
     assert found.counts()["sampled"] == 0
-
-
-def test_a_taper_is_said_where_it_is_counted():
-    text = TEXT.format(chips=" = 16", tree="NVLink(8)/leaf taper 2")
-    for lang, words in (("en", "its taper of 2 counted"), ("ko", "taper 2 포함"), ("zh", "已计入 taper 2")):
-        page = sr.derive(text, on="h100", given={"leaf": "50 GB/s"}, lang=lang).to_text()
-        assert "".join(page.split()).count("".join(words.split())) == 1
-        assert (
-            words
-            not in sr.derive(
-                text.replace(" taper 2", ""), on="h100", given={"leaf": "50 GB/s"}, lang=lang
-            ).to_markdown()
-        )
 
 
 def test_a_tree_may_be_told_beside_the_text():
@@ -368,8 +354,7 @@ def test_a_fault_in_what_levels_carry_is_noticed(collective, engine, monkeypatch
 
         monkeypatch.setattr(chip_costs, "shares_on_tree", wrong)
     else:
-        by_shape = routes._by_shape
-        monkeypatch.setattr(routes, "_by_shape", lambda *of: {n: s * 2 for n, s in by_shape(*of).items()})
+        monkeypatch.setattr(chips, "shares_of_levels", lambda *of: ((n, s + s) for n, s in shares_of_levels(*of)))
     with pytest.raises(CheckError):
         sr.derive(text, on="h100", given=GIVEN)
 

@@ -16,7 +16,6 @@ from symroof.formula import Frozen
 from symroof.reading.languages import language_of, languages
 from symroof.reading.problems import KEYS, read_problem_file, require_key
 from symroof.reading.toml import text, unfit
-from symroof.rendering.figures.canvas import WIDTH
 from symroof.rendering.figures.signature import signed
 from symroof.rendering.live_page import HEIGHT
 from symroof.rendering.pages.pen import Style
@@ -27,7 +26,7 @@ OWN: Mapping[str, tuple[str, ...]] = {
     "derive": ("show",),
     "regimes": ("of", "every"),
     "compare": ("dtypes",),
-    "plot": ("kind", "over", "links", "inches", "points", "peaks", "file"),
+    "plot": ("kind", "over", "links", "width", "points", "file"),
     "page": ("file", "height"),
     "verify": ("file",),
 }
@@ -161,9 +160,7 @@ def _picture(
     request: Request, own: dict[str, Any], make: Callable[..., Any], problem: Any, settings: Settings, folder: Path
 ) -> Content:
     """The picture in a file beside the document, and the line that shows it with what it says."""
-    file, inches = own.pop("file", None), own.pop("inches", WIDTH)
-    if not isinstance(inches, int | float) or isinstance(inches, bool):
-        raise unfit("inches", inches, "a width", "7.2")
+    file, width = own.pop("file", None), own.pop("width", None)
     figure = make(problem, **own)
     name = str(file or f"{request.name or 'figure'}{PICTURES[settings.form]}")
     path = inside(name, folder, settings, "file")
@@ -174,10 +171,7 @@ def _picture(
         "latex": f"\\includegraphics[width=\\linewidth]{{{name}}}",
     }
     return Content(
-        shown[settings.form],
-        figure,
-        {path: figure.drawn(path.suffix.removeprefix("."), inches=float(inches))},
-        figure.to_text(),
+        shown[settings.form], figure, {path: figure.drawn(path.suffix.removeprefix("."), width)}, figure.to_text()
     )
 
 

@@ -120,17 +120,10 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
 @click.option(
     "--kind",
     metavar="KIND",
-    help="roofline, throughput, times, breakdown, sensitivity, latency, split, regimes or resources; by default told by --over.",
+    help="roofline, throughput, times, breakdown, latency, regimes or resources; by default told by --over.",
 )
 @click.option("--over", multiple=True, metavar="SIZES", help="B=1..400, or B=1..4096,D=1..4096 for a regime map.")
-@click.option("--width", type=click.IntRange(100, 10_000), metavar="PIXELS", help="The width; type is readable at it.")
-@click.option(
-    "--inches",
-    type=float,
-    default=None,
-    metavar="INCHES",
-    help="The width of the sheet, 7.2 by default; type has one size.",
-)
+@click.option("--width", metavar="WIDTH", help="In pixels, 400, or in inches, 3.5in; type is readable at it.")
 @click.option(
     "--format",
     "form",
@@ -138,7 +131,6 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
     default="figure",
     help="The plotted points: text, csv or json.",
 )
-@click.option("--peaks", multiple=True, metavar="NAMES", help="Other peaks of the chip in a roofline: int8,fp8,vector.")
 @click.option(
     "--points",
     metavar="FILE.csv",
@@ -151,16 +143,14 @@ def plot(
     operation: tuple[str, ...],
     kind: str | None,
     over: tuple[str, ...],
-    width: int | None,
-    inches: float | None,
+    width: str | None,
     form: str,
-    peaks: tuple[str, ...],
     points: str | None,
     lang: str | None,
     output: str | None,
     **options: Any,
 ) -> None:
-    """Draw a roofline, throughput, times, what the statements of a program take of them, what a change does, or a regime map.
+    """Draw a roofline, throughput, times, what the statements of a program take of them, or a regime map.
 
     \b
     symroof plot "bf16[B, D] * int8[D, F] -> bf16[B, F]" --on tpu-v5e --at D=F=4096 --at D=F=1024 --over B=1..400 -o q3.svg
@@ -181,12 +171,10 @@ def plot(
     links = [part.partition("=")[0].strip() for part in parts]
     table = only_problem(operation, options, "figure to draw", ",".join(over))
     axes = ",".join(over) or None
-    figure = api.plot(
-        table, on=chips or None, kind=kind, over=axes, links=links or None, points=points, peaks=",".join(peaks)
-    )
+    figure = api.plot(table, on=chips or None, kind=kind, over=axes, links=links or None, points=points)
     form_of = Path(output or "").suffix.removeprefix(".")
     tables = {"text": lambda: figure.to_text(lang), "csv": lambda: figure.to_csv(lang), "json": figure.to_json}
-    write(tables[form]() if form in tables else figure.drawn(form_of, width, inches, lang), output)
+    write(tables[form]() if form in tables else figure.drawn(form_of, width, lang), output)
     for one in figure.findings:
         faster = f"faster than its bound allows, by {float(one.reached - 1) * 100:.2g} %"
         click.echo(f"symroof: {one.said} is {faster}: a count, a figure or the measurement is wrong", err=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from symroof.derivation.answer import Answer
@@ -18,8 +18,7 @@ from symroof.derivation.sizes import at, summary
 from symroof.derivation.threshold import threshold
 from symroof.derivation.times import formulas, ridge, time
 from symroof.derivation.values import numbers
-from symroof.errors import CheckError
-from symroof.formula import Frozen, Name, Number, names
+from symroof.formula import Frozen, Name, names
 from symroof.model.problem import Problem
 from symroof.proof.complete import require_answered, require_numbers, require_sealed
 from symroof.proof.step import Reason, Step
@@ -29,23 +28,10 @@ if TYPE_CHECKING:
 
 
 class Derivation(Frozen):
-    """The derivation of one problem: ``written`` are its steps, each decided by the second engine, and ``established`` the
-    entries of its ledger, which they are."""
+    """The derivation of one problem: ``written`` are its steps, each decided by the second engine."""
 
     setting: Setting
     written: tuple[Step, ...]
-    established: tuple[Step, ...] = field(compare=False, repr=False)
-
-    def require_sealed(self) -> None:
-        """Raises :class:`~symroof.errors.CheckError` where a step is none that was checked, or about other sizes."""
-        require_sealed(self.written, self.established)
-        points = self.setting.problem.at
-        for step in self.written:
-            sizes = {} if step.point is None else points[step.point]
-            for one in step.assumed("="):
-                name = getattr(one.left, "name", "")
-                if isinstance(one.right, Number) and sizes.get(name, one.right.value) != one.right.value:
-                    raise CheckError(f"a step is about another {name} than the derivation")
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -112,7 +98,7 @@ def derive(problem: Problem) -> Derivation:
     draft = draft if idle else summary(draft)
     require_whole(draft)
 
-    return Derivation(draft.setting, draft.steps, tuple(draft.ledger.established))
+    return Derivation(draft.setting, draft.steps)
 
 
 def require_whole(draft: Draft) -> None:

@@ -14,7 +14,7 @@ from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, floor, log
 
 from symroof.algebra.rational import Polynomial, is_rational, ratio, sign
 from symroof.errors import CheckError, ModelError
-from symroof.symbols import rational, symbol
+from symroof.symbols import symbol
 
 Data: TypeAlias = Any
 # Beyond that a float rounds.
@@ -83,28 +83,3 @@ def _coefficient(value: Fraction) -> int | str:
 
 def _powers(exponents: Sequence[int]) -> list[int]:
     return [x for place, power in enumerate(exponents) if power for x in (place, power)]
-
-
-def read(data: Data, names: Sequence[str], pool: Sequence[Data]) -> Expr:
-    """The value that is written so, from the data alone.
-
-    >>> pool = Coefficients(("B", "D"))
-    >>> read(pool.written(Max(symbol("B")/symbol("D"), 3)), pool.names, pool.pool)
-    Max(3, B/D)
-    """
-    if isinstance(data, int):
-        above, below = pool[data]
-        return _sum(above, names) / _sum(below, names)
-    made, *parts = data
-    if made == "^":
-        return read(parts[0], names, pool) ** rational(Fraction(parts[1], parts[2]))
-    return MADE[made](*(read(part, names, pool) for part in parts))
-
-
-def _sum(terms: Sequence[Data], names: Sequence[str]) -> Expr:
-    return Add(
-        *(
-            int(c) * Mul(*(symbol(names[place]) ** power for place, power in zip(rest[::2], rest[1::2], strict=True)))
-            for c, *rest in terms
-        )
-    )

@@ -12,14 +12,12 @@ from symroof.derivation.figures_used import require_there, whole_sizes
 from symroof.derivation.setting import require_arithmetic, require_sizes_agree, setting_of
 from symroof.derivation.size_ranges import require_over
 from symroof.errors import ModelError, require_one_of
-from symroof.exploration.best_split import BestSplit, best_split
 from symroof.exploration.breakdowns import Breakdown, breakdown
 from symroof.exploration.curves import Curves, along, curves
 from symroof.exploration.latency import Latency, latency
 from symroof.exploration.planes import Plane, plane
 from symroof.exploration.roofs import Roofline, links_of, roofline
 from symroof.exploration.scaling import Scaling, scaling
-from symroof.exploration.sensitivity import Sensitivity, sensitivity
 from symroof.exploration.territories import Territories, territories
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
@@ -37,13 +35,11 @@ KINDS = {
     "regimes": (2, 2),
     "resources": (2, 2),
     "breakdown": (0, 0),
-    "sensitivity": (0, 0),
     "latency": (1, 1),
-    "split": (1, 1),
 }
 # Those of times alone, which something has that computes nothing.
-OF_TIMES = ("times", "breakdown", "sensitivity")
-Drawn: TypeAlias = "Curves | Scaling | Roofline | Plane | Territories | Breakdown | BestSplit | Sensitivity | Latency"
+OF_TIMES = ("times", "breakdown")
+Drawn: TypeAlias = "Curves | Scaling | Roofline | Plane | Territories | Breakdown | Latency"
 
 
 class Label(Frozen):
@@ -66,20 +62,18 @@ def figure(
     chips: Sequence[Accelerator] = (),
     links: Sequence[str] = (),
     points: Sequence[Measured] = (),
-    peaks: Sequence[str] = (),
 ) -> Drawn:
     """The figure of a problem. Without a kind: a regime map over two sizes, throughput over one, otherwise a roofline, in
-    which ``points`` that were measured stand as well, and other ``peaks`` of the chip.
+    which ``points`` that were measured stand as well.
 
     Raises :class:`ModelError` where the kind and the axes do not go together, or the axes and the sizes that are put in.
     """
-    kind = kind or ("roofline", "throughput", "regimes")[0 if points or peaks else min(len(over), 2)]
+    kind = kind or ("roofline", "throughput", "regimes")[0 if points else min(len(over), 2)]
     require_one_of(kind, KINDS, f"there is no figure {kind!r}", ModelError)
     if (len(chips) > 1 and kind not in ("roofline", "latency")) or (len(links) > 1 and kind != "roofline"):
         raise ModelError(f"{kind} has one chip and one link", hint="--kind roofline shows several")
-    for what, asked in (("measured points stand", points), ("several peaks are drawn", peaks)):
-        if asked and (kind != "roofline" or len(chips) > 1):
-            raise ModelError(f"{what} in a roofline of one chip", expected="--kind roofline --on CHIP")
+    if points and (kind != "roofline" or len(chips) > 1):
+        raise ModelError("measured points stand in a roofline of one chip", expected="--kind roofline --on CHIP")
     least, most = KINDS[kind]
     example = "--over B=1..4096,D=1..4096" if most == 2 else "--over B=1..400" if most else "several --at"
     if not least <= len(over) <= most:
@@ -89,7 +83,7 @@ def figure(
         )
     setting = setting_of(replace(problem, at=()))
     if kind not in OF_TIMES:
-        require_arithmetic(setting, "--kind times, breakdown or sensitivity")
+        require_arithmetic(setting, "--kind times or breakdown")
     for axis in over:
         name = axis.names[0]
         if len(axis.names) > 1:
@@ -118,13 +112,9 @@ def figure(
         return breakdown(problem)
     if kind == "latency":
         return latency(problem, chips or [problem.hardware], *over)
-    if kind == "sensitivity":
-        return sensitivity(problem)
-    if kind == "split":
-        return best_split(problem, *over)
     if kind == "roofline":
         return roofline(
-            problem, chips or [problem.hardware], links or links_of(setting), over[0] if over else None, points, peaks
+            problem, chips or [problem.hardware], links or links_of(setting), over[0] if over else None, points
         )
     return (scaling if setting.several_chips else curves)(problem, kind, *over)
 
@@ -135,9 +125,7 @@ def kind_of(drawn: Drawn) -> str:
         Plane: "regimes",
         Territories: "resources",
         Breakdown: "breakdown",
-        Sensitivity: "sensitivity",
         Latency: "latency",
-        BestSplit: "split",
         Roofline: "roofline",
     }
     return drawn.kind if isinstance(drawn, Curves | Scaling) else kinds[type(drawn)]
@@ -156,16 +144,8 @@ def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
             return (*names, WHAT), tuple(corners)
         case Breakdown():
             return (Label("at"), WHAT, STATEMENT, "s"), tuple(_broken_down(drawn))
-        case Sensitivity(points=points):
-            times = list(points[0].seconds)
-            ratios = (Label("becomes", (time,)) for time in times)
-            sides = (Label("elasticity", (time, side)) for time in times for side in ("below", "above"))
-            return (Label("at"), WHAT, Label("made"), *ratios, *sides), tuple(_changed(drawn))
         case Latency():
             return (Label("at"), CHIP, drawn.variable, "s", Label("tokens_of_a_chip")), tuple(_served(drawn))
-        case BestSplit():
-            each = ((_said(curve.values) or Label("exact"), *point) for curve in drawn.curves for point in curve.points)
-            return (Label("curve"), drawn.variable, drawn.chosen), tuple(each)
         case Roofline():
             head = (WHAT, CHIP, LINK, "FLOPs/byte", "FLOPs/s", BOUND_BY)
             return head, tuple(_under_roofs(drawn))
@@ -188,9 +168,6 @@ def _under_roofs(drawn: Roofline) -> Iterable[Row]:
     chips = [_chip(roof.chip) for roof in drawn.roofs]
     for roof, chip in zip(drawn.roofs, chips, strict=True):
         yield Label("of_ridge"), chip, roof.link, roof.ridge, roof.height(roof.ridge), ""
-        for name, known in drawn.others:
-            peak = float(known.value)
-            yield Label("of_peak_of", (name,)), chip, roof.link, peak / float(roof.bandwidth.value), peak, ""
     for track in drawn.tracks:
         for chip, (roof, curve, peak) in zip(chips, track.under(drawn.roofs), strict=True):
             places = [_said({**curve.values, drawn.variable: f"{x:g}"}) for x in curve.xs] or [_said(curve.values)]
@@ -214,14 +191,6 @@ def _served(drawn: Latency) -> Iterable[Row]:
         name = _chip(curve.chip)
         for size in curve.marks:
             yield _said(curve.values), name, float(size), *curve.place(size)
-
-
-def _changed(drawn: Sensitivity) -> Iterable[Row]:
-    for point in drawn.points:
-        for change in point.changes:
-            sides = (float(side) for effect in change.effects for side in (effect.below, effect.above))
-            ratios = (float(effect.ratio) for effect in change.effects)
-            yield _said(point.values), change.what, float(change.by), *ratios, *sides
 
 
 def _head_of(drawn: Scaling) -> Row:

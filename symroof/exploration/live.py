@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 from sympy import Expr, Max, Min
 
@@ -18,8 +17,8 @@ from symroof.derivation.meanings import quantities
 from symroof.derivation.setting import Setting, require_arithmetic, setting_of
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import relation_solved
-from symroof.errors import AlgebraError, CheckError, ModelError, SymroofError
-from symroof.exploration.coefficients import Coefficients, Data, read
+from symroof.errors import AlgebraError, ModelError, SymroofError
+from symroof.exploration.coefficients import Coefficients, Data
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
 from symroof.model.mesh import open_axes
@@ -105,8 +104,7 @@ class Live(Frozen):
 
 
 def live(problem: Problem, chips: Sequence[Accelerator], solved: int = SOLVED) -> Live:
-    """Everything that a page computes with, with the formulas for so many ``solved`` sizes; what is written of it is proved by
-    :func:`require_same`.
+    """Everything that a page computes with, with the formulas for so many ``solved`` sizes; each quantity is proved.
 
     >>> from symroof.model.library import library_operation
     >>> from symroof.reading.catalogue import chip
@@ -203,6 +201,7 @@ def _way(setting: Setting, solved: int) -> Way:
     bytes_moved = "bytes_per_chip" if setting.several_chips else "bytes"
     values = {name: found[name] for name in dict.fromkeys((*own, bytes_moved)) if name in found}
     values = {name: value for name, value in values.items() if _is_computed(value)}
+    require_proved(setting, values)
     return Way(setting, values, dict(_solved(setting, values, solved)))
 
 
@@ -234,20 +233,3 @@ def data_of(found: Live) -> Data:
     pool = Coefficients((*found.names, *found.figures))
     ways = [{"q": {name: pool.written(value) for name, value in way.values.items()}} for way in found.ways]
     return {"names": list(found.names), "figures": list(found.figures), "ways": ways, "pool": pool.pool}
-
-
-def require_same(found: Live, data: Mapping[str, Any]) -> int:
-    """How many quantities the data says. Raises :class:`CheckError` unless the second engine finds each of them to be what it
-    has in its own problem: what was written is read back, and proved once more."""
-    count, names = 0, (*data["names"], *data["figures"])
-    for way, written in zip(found.ways, data["ways"], strict=True):
-        said = {name: read(value, names, data["pool"]) for name, value in written["q"].items()}
-        wanted = {*way.values, *map(time_name, way.setting.rates.resources)}
-        if said.keys() != wanted or [row[0] for row in written.get("r", ())] not in (
-            [],
-            list(way.setting.rates.resources),
-        ):
-            raise CheckError("a quantity of a page is lost")
-        require_proved(way.setting, said)
-        count += len(said)
-    return count

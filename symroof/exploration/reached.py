@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from sympy import Expr
+from sympy import Expr, Integer
 
 from symroof.derivation.evaluation import require_proved
 from symroof.derivation.figures_used import require_there
@@ -13,10 +13,9 @@ from symroof.derivation.meanings import quantities
 from symroof.derivation.setting import Setting, require_sizes_agree
 from symroof.errors import ModelError, about
 from symroof.exploration.curves import require_sizes
-from symroof.exploration.sensitivity import Slope
 from symroof.formula import Frozen
 from symroof.reading.measurements import Row
-from symroof.symbols import symbol
+from symroof.symbols import fraction, rational, symbol
 
 # What measured points are held against.
 NEEDED = ("flops", "intensity", "T_lower", "chips")
@@ -75,7 +74,7 @@ def measurements(
     known = quantities(setting)
     known |= {} if under is None else {"intensity": quantities(under)["intensity"]}
     require_proved(setting, {name: known[name] for name in NEEDED if name in known and name != "intensity"})
-    figures = {symbol(name): figure.value for name, figure in setting.figures.items()}
+    figures = {symbol(name): rational(figure.value) for name, figure in setting.figures.items()}
     needed = {s.name for name in NEEDED if name in known for s in known[name].free_symbols} - setting.figures.keys()
     found = []
     for row in rows:
@@ -94,7 +93,7 @@ def _at(
     known: Mapping[str, Expr],
     row: Row,
     values: Mapping[str, Fraction],
-    figures: Mapping[Expr, Fraction],
+    figures: Mapping[Expr, Expr],
     needed: set[str],
 ) -> Measurement:
     if row.intensity is not None:
@@ -103,9 +102,11 @@ def _at(
     require_sizes_agree(setting, values)
     require_there(setting.problem, values)
     setting.problem.operation.require_sizes(values)
-    there = Slope({**figures, **{symbol(name): Fraction(value) for name, value in values.items()}})
-    flops, intensity, bound = (there.of(known[name])[0] for name in NEEDED[:3])
-    chips = there.of(known["chips"])[0] if "chips" in known else Fraction(1)
+    put = {**figures, **{symbol(name): rational(value) for name, value in values.items()}}
+    exact = {name: known[name].subs(put) for name in NEEDED if name in known}
+    if not all(value.is_Rational for value in exact.values()):
+        raise ModelError("the bound has no exact value at these sizes", expected="sums, products and maxima of sizes")
+    flops, intensity, bound, chips = (fraction(exact.get(name, Integer(1))) for name in NEEDED)
     if not flops:
         raise ModelError("nothing is computed at these sizes", expected="a point with FLOPs")
     rate = row.rate if row.rate is not None else flops / (row.seconds or 1)

@@ -13,7 +13,7 @@ from symroof.algebra.rational import cancelled, symbols_of
 from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of, functions_of
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.setting import Setting, setting_of
-from symroof.errors import ModelError, require_one_of
+from symroof.errors import ModelError
 from symroof.exploration.curves import (
     Curve,
     Roof,
@@ -26,7 +26,7 @@ from symroof.exploration.curves import (
 )
 from symroof.exploration.reached import Measurement, measurements
 from symroof.formula import Formula, Frozen, Name, Quotient, total
-from symroof.model.hardware import Accelerator, Known
+from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
 from symroof.model.resources import MATH, VECTOR, overlapping, time_name
 from symroof.model.statement_costs import amounts, of_statement
@@ -77,16 +77,13 @@ class Roofline(Frozen):
     """Roofs, the highest first, and what is under them: the operation at each set of sizes, with the statements of a
     program after it, those that overlap as one together. A track over ``variable`` is a path, one without sizes a
     point. ``undrawn`` are statements without work or without traffic, ``measured`` points that
-    somebody else found, held against the times of ``bounds``, and ``others`` peaks of the chip that were asked for, by name,
-    the highest first."""
+    somebody else found."""
 
     roofs: tuple[Roof, ...]
     variable: str
     tracks: tuple[Track, ...]
     undrawn: tuple[str, ...] = ()
     measured: tuple[Measurement, ...] = ()
-    bounds: Setting | None = None
-    others: tuple[tuple[str, Known], ...] = ()
 
     @property
     def setting(self) -> Setting:
@@ -111,7 +108,6 @@ def roofline(
     links: Sequence[str],
     over: Axis | None = None,
     points: Sequence[Row] = (),
-    peaks: Sequence[str] = (),
 ) -> Roofline:
     """The roofline of a problem on chips, with a roof for every link.
 
@@ -168,27 +164,7 @@ def roofline(
         for track in tracks
     )
     undrawn = tuple(name for name, units in each[0].items() if not units) if each else ()
-    return Roofline(
-        tuple(compress(roofs, used)),
-        over.names[0] if over else "",
-        tuple(kept),
-        undrawn,
-        measured,
-        whole_of,
-        _others(roofs, peaks),
-    )
-
-
-def _others(roofs: Sequence[Roof], peaks: Sequence[str]) -> tuple[tuple[str, Known], ...]:
-    """Other peaks of the chip than the one that its roof has."""
-    if not peaks:
-        return ()
-    chip, own = roofs[0].chip, roofs[0].setting.peak_name
-    known = [name.removeprefix("peak.") for name in chip.figures if name.startswith("peak.")]
-    for name in peaks:
-        require_one_of(name, known, f"{chip.title} has no peak for {name!r}", ModelError)
-    found = {name: chip.figure(f"peak.{name}") for name in peaks if f"peak.{name}" != own}
-    return tuple(sorted(found.items(), key=lambda pair: -pair[1].value))
+    return Roofline(tuple(compress(roofs, used)), over.names[0] if over else "", tuple(kept), undrawn, measured)
 
 
 def kernels(setting: Setting) -> dict[str, dict[str, QuantityFunction]]:

@@ -13,23 +13,18 @@ from symroof.errors import CheckError
 from symroof.formula import Frozen, Name, number
 from symroof.proof.acts import CONCAT, Act, Turn
 from symroof.proof.adjoints import require_adjoint
-from symroof.proof.collectives import MeshAxis, played
+from symroof.proof.collectives import MeshAxis, across, merged, shares_of_levels, taken
 from symroof.proof.conventions import require_conventions
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.masks import Masked
-from symroof.proof.microbatches import in_flight
 from symroof.proof.moves import Moved, Part, Planned
 from symroof.proof.plan import SIZES, Chips
 from symroof.proof.polynomials import ONE, Poly, Rat
-from symroof.proof.routes import merged, shares_of_levels
 from symroof.proof.running import STOCKS, ZERO, Run
 from symroof.proof.script import Script
 from symroof.proof.step import Check, Step
 from symroof.proof.views import require_same_blocks
-
-# The longest axis that is played in its own size.
-LARGEST = 64
 
 
 class Meshed(Frozen):
@@ -124,7 +119,6 @@ class Meshed(Frozen):
         if axes and axes[0].levels:
             yield from shares_of_levels(collective, merged([a.levels for a in self.mesh if a in axes]))
         elif collective in ("send", "send back") and axes:
-            _require_played(collective, axes[0], 1)
             yield self.resource(axes[0], collective), Rat(ONE)
         elif collective == "send far" and axes:  # a part of it by one port for each axis, or all of it by the only one
             ports = dict.fromkeys(map(self.resource, axes))
@@ -132,13 +126,11 @@ class Meshed(Frozen):
         elif collective == "all-to-all" and axes and not axes[0].is_switch:
             for axis in axes:
                 own = self.chips((axis.name,), exact)
-                yield axis.name, self._across(axis) * own / chips
+                yield axis.name, across(axis) * own / chips
         elif axes:
             ways = 1 if axes[0].is_switch else sum(2 if axis.is_ring else 1 for axis in axes)
-            if len(axes) == 1:
-                _require_played(collective, axes[0], ways)
             for resource in dict.fromkeys(map(self.resource, axes)):
-                yield resource, _taken(collective, chips, ways)
+                yield resource, taken(collective, chips, ways)
 
     def counted(self, exact: Exact) -> tuple[Rat, Rat]:
         """How many stages there are, and how many microbatches go through them."""
@@ -156,16 +148,6 @@ class Meshed(Frozen):
             raise CheckError(f"which axis of {', '.join(moved.axes)} carries most is open")
         return Rat(Poly.number(max(numbers)))
 
-    def _across(self, axis: MeshAxis) -> Rat:
-        """The part of an all-to-all that the middle of an axis carries: as it is played, the same for all even numbers."""
-        whole = axis.chips is not None and axis.chips <= LARGEST
-        sizes = [axis.chips or 0] if whole else [4, 6, 8] if not (axis.chips or 0) % 2 else []
-        shares = {played("all-to-all", n, axis.is_ring) for n in sizes}
-        if len(shares) == 1:
-            return Rat(Poly.number(shares.pop()))
-        chips = Fraction(axis.chips or 0)
-        return Rat(Poly.number(Fraction(int(chips) ** 2 // 4) / (chips**2 * (2 if axis.is_ring else 1))))
-
     def message(self, moved: Moved, exact: Exact) -> Rat:
         """The bytes of a collective."""
         array = self.script.array[moved.array]
@@ -175,23 +157,25 @@ class Meshed(Frozen):
         return whole * Rat(Poly.number(Fraction(array.bits * (moved.rows or 1), 8))) / self.chips(moved.apart, exact)
 
 
-def _taken(collective: str, chips: Rat, ways: int) -> Rat:
-    """What comes in through one of so many directions: the parts of all other chips, one part of each for an all-to-all."""
-    others = (chips - Rat(ONE)) / chips
-    if collective in ("send", "send back"):
-        return Rat(ONE)
-    if collective == "all-to-all":
-        return others / chips
-    return others * Rat(Poly.number(Fraction(2 if collective == "all-reduce" else 1, ways)))
+def bubble_of(stages: Rat, microbatches: Rat) -> Rat:
+    """The part of the time of all microbatches that a stage does not work: while they come in, and go out."""
+    waits = stages - Rat(ONE)
+    return waits / (microbatches + waits)
 
 
-def _require_played(collective: str, axis: MeshAxis, ways: int) -> None:
-    """The chips of one axis carry what is said when they play it: as many as there are, else some."""
-    whole = axis.chips is not None and axis.chips <= LARGEST
-    for n in [axis.chips or 0] if whole else [4, 5, 6]:
-        said = _taken(collective, Rat(Poly.number(Fraction(n))), ways).constant
-        if said != played(collective, n, axis.is_ring, axis.is_switch):
-            raise CheckError(f"{n} chips along {axis.name} carry something else")
+def presumes(stages: Rat, microbatches: Rat, schedule: str) -> bool:
+    """Whether nothing says that there are at least as many microbatches as stages, and it makes a difference."""
+    counted = stages.constant is not None and microbatches.constant is not None
+    return schedule != "gpipe" and microbatches.constant != 1 and not counted
+
+
+def in_flight(stages: Rat, microbatches: Rat, schedule: str) -> Rat:
+    """Of how many microbatches the first stage keeps something: where a number is open of as many as there are stages,
+    of at least as many microbatches."""
+    p, m = stages.constant, microbatches.constant
+    if schedule == "gpipe" or m == 1:
+        return microbatches
+    return stages if p is None or m is None else Rat(Poly.number(min(p, m)))
 
 
 class OnEach(Evidence):

@@ -1,25 +1,22 @@
-"""Collectives played out, message by message, on a ring or a line of chips: what the busiest direction of a link carries.
-
-Every part is sent in two halves, so that on a ring both directions work alike: a half goes round one way further than
-the other half where the number of its hops is odd. Pieces move along their ways from neighbour to neighbour, and in the
-end every chip must hold what the collective promises.
+"""Collectives over the axes of a mesh and the levels of a tree: what the busiest direction of a link carries, the busiest
+port of a level, and how many hops away the farthest chip is.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby
+from math import prod
 
 from symroof.errors import CheckError
 from symroof.formula import Frozen
+from symroof.proof.polynomials import ONE, Poly, Rat
 
-# A piece and its way: the chips that it comes by, the first being the one that has it.
-Way = tuple[tuple[int, int], list[int]]
-
-
+# A level of a tree: the link, how many children a switch joins, how much narrower its ports are, whether it adds up.
+Level = tuple[str, int, Fraction, bool]
+# What lies beside the adapter to all other switches.
+APART = "NVLink"
 # What goes from chip to chip, and how its gradient goes back.
 RETURNED = {"send": "send back", "send back": "send", "send far": "send far"}
 SWITCHES = ("NVLink", "InfiniBand", "DCN")
@@ -39,7 +36,7 @@ class MeshAxis(Frozen):
     wraparound: int | None = None
     link: str = ""
     speed: Fraction | None = None
-    levels: tuple[tuple[str, int, Fraction, bool], ...] = ()
+    levels: tuple[Level, ...] = ()
 
     @property
     def is_ring(self) -> bool:
@@ -95,89 +92,79 @@ def fast_first(axes: tuple[MeshAxis, ...]) -> list[str]:
     )
 
 
-@lru_cache(maxsize=512)
-def played(collective: str, chips: int, ring: bool, switch: bool = False) -> Fraction:
-    """The part of the full result (of the whole tensor for an all-to-all) that the busiest direction of a link carries.
-
-    >>> played("all-reduce", 2, False), played("all-gather", 4, False), played("all-gather", 4, True)
-    (Fraction(1, 1), Fraction(3, 4), Fraction(3, 8))
-    >>> played("all-to-all", 4, False), played("all-to-all", 5, False)
-    (Fraction(1, 4), Fraction(6, 25))
-    """
-    if switch:
-        return _by_ports(collective, chips)
-    match collective:
-        case "all-gather":
-            return _spread(chips, ring)
-        case "reduce-scatter":
-            return _spread(chips, ring, back=True)
-        case "all-reduce":
-            return _spread(chips, ring, back=True) + _spread(chips, ring)
-        case "all-to-all":
-            return _exchanged(chips, ring)
-        case "send":
-            return _handed(chips, 1)
-        case "send back":
-            return _handed(chips, -1)
-    raise CheckError(f"{collective} cannot be played out")
-
-
-def _by_ports(collective: str, chips: int) -> Fraction:
-    """What the busiest port of a switch sends or takes, message by message: each part straight to where it is wanted."""
-    sent: Counter[int] = Counter()
-    taken: Counter[int] = Counter()
+def taken(collective: str, chips: Rat, ways: int) -> Rat:
+    """What comes in through one of so many directions: the parts of all other chips, one part of each for an all-to-all."""
+    others = (chips - Rat(ONE)) / chips
     if collective in ("send", "send back"):
-        return _handed(chips, 1)
-    parts = {"all-gather": 1, "reduce-scatter": 1, "all-reduce": 2, "all-to-all": 1}
-    if collective not in parts:
-        raise CheckError(f"{collective} cannot be played out")
-    for sender in range(chips):
-        for receiver in range(chips):
-            if sender != receiver:
-                sent[sender] += parts[collective]
-                taken[receiver] += parts[collective]
-    each = chips**2 if collective == "all-to-all" else chips
-    return Fraction(max([*sent.values(), *taken.values()], default=0), each)
+        return Rat(ONE)
+    if collective == "all-to-all":
+        return others / chips
+    return others * Rat(Poly.number(Fraction(2 if collective == "all-reduce" else 1, ways)))
 
 
-def _handed(chips: int, step: int) -> Fraction:
-    """Every chip of a line but the last sends what it has on: the busiest link, and the busiest port, carry one of
-    them."""
-    load = Counter((chip, chip + step) for chip in range(chips) if 0 <= chip + step < chips)
-    return Fraction(max(load.values(), default=0))
+def across(axis: MeshAxis) -> Rat:
+    """The part of an all-to-all that the middle of an axis carries: from each chip on one side to each on the other, and
+    half of it each way around a ring; a quarter of all for every even number."""
+    chips = axis.chips or 2
+    return Rat(Poly.number(Fraction(chips**2 // 4, chips**2 * (2 if axis.is_ring else 1))))
 
 
-def _everywhere(chips: int, ring: bool) -> Iterator[Way]:
-    """From each chip, for both halves of its part, the way to the right and the way to the left that reach all others."""
-    for chip in range(chips):
-        for half in (0, 1):
-            right = (chips - 1 + half) // 2 if ring else chips - 1 - chip
-            yield (chip, half), [(chip + step) % chips for step in range(right + 1)]
-            yield (chip, half), [(chip - step) % chips for step in range(chips - right)]
+def merged(parts: Sequence[Sequence[Level]]) -> tuple[Level, ...]:
+    """What axes have of a tree, the outermost first, from the chips up: one level where both have some of it."""
+    every = [level for levels in reversed(parts) for level in levels]
+    names = list(dict.fromkeys(link for link, *_ in every))
+    return tuple(
+        (name, prod(degree for link, degree, *_ in every if link == name), taper, adds)
+        for name in names
+        for taper, adds in {(taper, adds) for link, _, taper, adds in every if link == name}
+    )
 
 
-def _spread(chips: int, ring: bool, *, back: bool = False) -> Fraction:
-    """Each part goes to all other chips; ``back``: their partial sums of it join on the same ways to the chip that keeps it."""
-    load: Counter[tuple[int, int]] = Counter()
-    met: Counter[tuple[tuple[int, int], int]] = Counter()
-    for piece, way in _everywhere(chips, ring):
-        load.update(pairwise(way[::-1] if back else way))
-        met.update((piece, chip) for chip in way[1:])
-    if len(met) != 2 * chips * (chips - 1) or any(times > 1 for times in met.values()):
-        raise CheckError("a part does not meet every other chip once")
-    return Fraction(max(load.values(), default=0), 2 * chips)
+def _networks(levels: Sequence[Level]) -> Iterator[tuple[int, tuple[Level, ...]]]:
+    """The levels of each network that joins several chips, with the number of chips below it."""
+    below = 1
+    for _, network in groupby(levels, lambda level: level[0].partition(".")[0] == APART):
+        mine = tuple(network)
+        joined = prod(degree for _, degree, *_ in mine)
+        if joined > 1:
+            yield below, mine
+        below *= joined
 
 
-def _exchanged(chips: int, ring: bool) -> Fraction:
-    """Each chip has a part for every other chip; it takes the shorter way, and half of it each way where both are equal."""
-    load: Counter[tuple[int, int]] = Counter()
-    for sender in range(chips):
-        for receiver in range(chips):
-            for half in (0, 1):
-                ahead, behind = (receiver - sender) % chips, (sender - receiver) % chips
-                right = 2 * ahead + half <= chips if ring else receiver > sender
-                way = [(sender + s) % chips for s in (range(ahead + 1) if right else range(0, -behind - 1, -1))]
-                if way[-1] != receiver:
-                    raise CheckError("a part of the all-to-all does not arrive")
-                load.update(pairwise(way))
-    return Fraction(max(load.values(), default=0), 2 * chips**2)
+def shares_of_levels(collective: str, levels: Sequence[Level]) -> Iterator[tuple[str, Rat]]:
+    """What each level carries of the message of a collective. Of the m chips of a network n are below the child of a level,
+    and each of these has a part of what goes out for the m - n others."""
+    if collective not in ("all-gather", "reduce-scatter", "all-reduce", "all-to-all"):
+        raise CheckError(f"{collective} is not routed on a tree")
+    every = prod(degree for _, degree, *_ in levels)
+    for n, network in _networks(levels):
+        m = n * prod(degree for _, degree, *_ in network)
+        for link, degree, taper, adds in network:
+            others = Fraction(m - n, m * n)
+            if collective == "all-reduce":
+                others = Fraction(1, n) if adds else 2 * others
+            elif collective == "all-to-all":
+                others = Fraction(m - n, every**2)
+            if n < m:
+                yield link, Rat(Poly.number(others * taper))
+            n *= degree
+
+
+def up_and_down(levels: Sequence[Level]) -> Iterator[list[tuple[str, int]]]:
+    """The switches of each level on the way to the farthest chip, through one network after the other.
+
+    >>> leaf, spine = ("leaf", 4, Fraction(1), False), ("spine", 2, Fraction(1), False)
+    >>> list(up_and_down((("NVLink", 8, Fraction(1), False), leaf, spine)))
+    [[('NVLink', 1)], [('leaf', 2), ('spine', 1)]]
+    """
+    for _, network in _networks(levels):
+        top = max(i for i, (_, degree, *_) in enumerate(network) if degree > 1)
+        yield [(link, 2 if i < top else 1) for i, (link, *_) in enumerate(network[: top + 1])]
+
+
+def along(axis: MeshAxis) -> Rat:
+    """The hops to the farthest chip of a ring or a line."""
+    chips = Rat(Poly.name(axis.name)) if axis.chips is None else Rat(Poly.number(Fraction(axis.chips)))
+    if not axis.is_ring:
+        return chips - Rat(ONE)
+    return chips / Rat(Poly.number(Fraction(2))) if axis.chips is None else Rat(Poly.number(Fraction(axis.chips // 2)))

@@ -1,36 +1,23 @@
-"""Exchanges whose hops take time: how far messages go, measured from chip to chip, and what takes longer, that or their
-bytes.
-
-Of an axis the chips are joined as they are wired, of a tree by its switches, and every way is walked: the farthest chip
-is as many hops away as the walk that finds the last one has rounds.
-"""
+"""Exchanges whose hops take time: how far messages go, and what takes longer, that or their bytes."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Mapping
 from fractions import Fraction
-from functools import lru_cache
 
-from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name
 from symroof.proof.acts import Act
 from symroof.proof.chips import Meshed
-from symroof.proof.collectives import MeshAxis
+from symroof.proof.collectives import along, merged, up_and_down
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
 from symroof.proof.moves import Moved
 from symroof.proof.polynomials import ONE, Poly, Rat
-from symroof.proof.routes import APART, Level, merged
 from symroof.proof.running import ZERO, Run
 from symroof.proof.step import Check, Step
 
-# An axis without a number stands for any even one: these are walked.
-EVEN = (4, 6, 8)
-# The most children of a switch that are walked: all of them are alike.
-CHILDREN = 3
 HANDED = ("send", "send back")
-Graph = Mapping[object, Iterable[object]]
 
 
 class Exchange(Frozen):
@@ -88,96 +75,16 @@ def walked(meshed: Meshed, moved: Moved) -> dict[str, Rat]:
     found: dict[str, Rat] = {}
     if axes and axes[0].levels:
         ways = list(up_and_down(merged([axis.levels for axis in axes])))
-        each = [(link, Rat(Poly.number(Fraction(n)))) for link, n in ways]
+        passed = ways[-1:] if moved.collective == "all-to-all" else ways
+        each = [(link, Rat(Poly.number(Fraction(n)))) for way in passed for link, n in way]
     elif axes and axes[0].is_switch:
         each = [(axes[0].link, Rat(ONE))]
-    elif moved.collective in HANDED:
-        each = [(axis.link, Rat(ONE)) for axis in axes]
     else:
-        each = [(axis.link, _along(axis)) for axis in axes]
-    if moved.collective == "all-to-all" and axes and axes[0].levels:
-        outer = {link for link, *_ in _networks(merged([axis.levels for axis in axes]))[-1]}
-        each = [(link, hops) for link, hops in each if link in outer]
+        each = [(axis.link, Rat(ONE) if moved.collective in HANDED else along(axis)) for axis in axes]
     for link, hops in each:
         figure = f"{link.split('.')[0]}.latency"
         found[figure] = found.get(figure, ZERO) + twice * hops
     return found
-
-
-def _along(axis: MeshAxis) -> Rat:
-    """The hops to the farthest chip of an axis."""
-    if axis.chips is not None:
-        return Rat(Poly.number(Fraction(_round(axis.chips, axis.is_ring))))
-    measured = {n: Fraction(_round(n, axis.is_ring)) for n in EVEN}
-    chips = Rat(Poly.name(axis.name))
-    for guess, of in (
-        (chips / Rat(Poly.number(Fraction(2))), lambda n: Fraction(n, 2)),
-        (chips - Rat(ONE), lambda n: n - 1),
-    ):
-        if all(of(n) == hops for n, hops in measured.items()):
-            return guess
-    raise CheckError(f"how far it is along {axis.name} is open")
-
-
-@lru_cache(maxsize=256)
-def _round(chips: int, ring: bool) -> int:
-    """The longest of all shortest ways between chips of a ring or a line: of a ring all chips are alike."""
-    ways: Graph = {
-        chip: [n % chips if ring else n for n in (chip - 1, chip + 1) if ring or 0 <= n < chips]
-        for chip in range(chips)
-    }
-    return max(distances(ways, start)[1] for start in ((0,) if ring else {0, chips - 1}))
-
-
-def distances(ways: Graph, start: object) -> tuple[Mapping[object, int], int]:
-    """How far all is from where one starts, and how far the farthest."""
-    found, edge, rounds = {start: 0}, [start], 0
-    while edge:
-        edge = [other for one in edge for other in ways[one] if found.setdefault(other, rounds + 1) == rounds + 1]
-        edge = list(dict.fromkeys(edge))
-        rounds += 1 if edge else 0
-    return found, rounds
-
-
-def _networks(levels: tuple[Level, ...]) -> list[tuple[Level, ...]]:
-    """The levels of each network that joins several chips: NVLink lies beside the adapter."""
-    found: list[list[Level]] = []
-    for level in levels:
-        apart = level[0].split(".")[0] == APART
-        if not found or apart or found[-1][0][0].split(".")[0] == APART:
-            found.append([])
-        found[-1].append(level)
-    return [tuple(network) for network in found if any(degree > 1 for _, degree, *_ in network)]
-
-
-def up_and_down(levels: tuple[Level, ...]) -> Iterator[tuple[str, int]]:
-    """The switches of each level on the way to the farthest chip, through one network after the other.
-
-    >>> leaf, spine = ("leaf", 4, Fraction(1), False), ("spine", 2, Fraction(1), False)
-    >>> list(up_and_down((("NVLink", 8, Fraction(1), False), leaf, spine)))
-    [('NVLink', 1), ('leaf', 2), ('spine', 1)]
-    """
-    for network in _networks(levels):
-        small = [(link, min(degree, CHILDREN)) for link, degree, *_ in network]
-        ways: dict[object, list[object]] = defaultdict(list)
-        below: list[object] = []
-        count = 1
-        for _, degree in small:
-            count *= degree
-        below = [("chip", i) for i in range(count)]
-        for link, degree in small:
-            above = [(link, i) for i in range(len(below) // degree)]
-            for i, child in enumerate(below):
-                ways[child].append(above[i // degree])
-                ways[above[i // degree]].append(child)
-            below = list(above)
-        far, _ = distances(ways, ("chip", 0))
-        last = max((node for node in far if node[0] == "chip"), key=lambda node: far[node])  # type: ignore[index]
-        passed: Counter[str] = Counter()
-        while last != ("chip", 0):
-            last = next(node for node in ways[last] if far[node] == far[last] - 1)
-            passed[last[0]] += 1  # type: ignore[index]
-        yield from ((link, passed[link]) for link, _ in small if passed[link])
 
 
 def taken_in(ledger: Ledger, sides: Container[Formula], exact: Exact) -> bool:
@@ -277,7 +184,7 @@ class OfExchange(Evidence):
             done = dict(meshed.shares(one.moved, exact)).get(self.resource, ZERO) * meshed.message(one.moved, exact)
         if not (exact.rational(step.right) - often * done).is_zero():
             raise refuted(step, "the exchange does something else when it is carried out")
-        return Check("proved", "walked from chip to chip" if self.what == "hops" else "carried out")
+        return Check("proved", "hops to the farthest chip counted" if self.what == "hops" else "carried out")
 
     def exchange(self, exact: Exact) -> Exchange | None:
         """The one that it speaks of."""
@@ -320,4 +227,4 @@ class Farthest(Evidence):
         taken = all(any((one - other).is_zero() for other, _ in wanted) for one, _ in told)
         if not taken or not all(map(covered, wanted)):
             raise refuted(step, "these are not the hops of all exchanges")
-        return Check("proved", "walked from chip to chip")
+        return Check("proved", "hops to the farthest chip counted")

@@ -33,7 +33,6 @@ from symroof.reading.markup import (
     tabular_rows,
 )
 from symroof.reading.notebooks import offsets_of, text_of
-from symroof.reading.operations import PRODUCT_OF_SHAPES
 from symroof.reading.problems import read_options
 from symroof.reading.toml import contents
 from symroof.reading.vocabulary import SYNONYMS, WORDS
@@ -272,10 +271,6 @@ class _Source:
             plain = plain[:first] + text + plain[last:]
         for start, end, names in stretches:
             stretch = plain[start:end]
-            for match in PRODUCT_OF_SHAPES.finditer(stretch) if names else ():
-                first, last = start + match.start(), start + match.end()
-                text, path = match.group(), self.path(first)
-                yield Written(text, "code", self.place(first), first, first, last, path, False)
             if not TYPED.search(stretch):
                 continue
             for found in calculations(stretch, names=names):

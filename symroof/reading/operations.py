@@ -38,8 +38,8 @@ from symroof.reading.einsums import TEXT, EinsumReader, einsum
 from symroof.reading.tensors import is_program
 from symroof.reading.toml import read_table
 
-# A product of shapes alone: [b, s, h] * [h, 4h] = [b, s, 4h].
-SHAPE = r"(?:[A-Za-z][\w']*\s*)?[\[(]\s*([^\[\](),=]+(?:\s*(?:,|\\times|×)\s*[^\[\](),=]+)+)\s*[\])](?:\s*\^\s*(?:T|\\top|\{\s*(?:T|\\top)\s*\}))?"
+# A product of shapes alone, which is no formula: [b, s, h] * [h, 4h] = [b, s, 4h].
+SHAPE = r"(?:[A-Za-z][\w']*\s*)?[\[(][^\[\](),=]+(?:(?:,|\\times|×|\sx\s)[^\[\](),=]+)+[\])](?:\s*\^\s*(?:T|\\top|\{\s*(?:T|\\top)\s*\}))?"
 TIMES = r"\s*(?:\\cdot|\\times|×|·|@|\*|x)\s*"
 PRODUCT_OF_SHAPES = re.compile(rf"{SHAPE}{TIMES}{SHAPE}\s*(?:=|\\to|\\rightarrow|→|->|⇒|\\Rightarrow)\s*{SHAPE}")
 ARROW = r"->|→|\\rightarrow|\\to"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from io import StringIO
@@ -11,13 +12,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from symroof.derivation.sketching import Sketched, derive_sketch
-from symroof.errors import ReadingError
+from symroof.errors import ReadingError, RenderingError
 from symroof.exploration.comparing import Comparison
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.figure import Drawn, Label, kind_of, rows
 from symroof.exploration.leading_parts import Led
 from symroof.exploration.longest import LongestMap
-from symroof.exploration.measuring import require_measured, require_shown
 from symroof.exploration.reached import Measurement
 from symroof.exploration.regime_map import RegimeMap
 from symroof.exploration.roofs import Roofline
@@ -144,8 +144,24 @@ class ShownInferred(Shown, Frozen):
         return f"<{count or 'no'} regime{'s make' if count > 1 else ' makes'} {claim} true>"
 
 
-# The pixels of an inch on a screen, and from which width on more pixels are a finer picture.
-PIXELS, FINER = 96, 12.0
+# The pixels of an inch on a screen, from which width in inches on more pixels are a finer picture, and what pixels there may be.
+PIXELS, FINER, BROAD = 96, 12.0, range(100, 10_001)
+
+
+def breadth(width: int | str | None) -> tuple[float, int | None]:
+    """How many inches a sheet is across, and the pixels of a PNG: of a width in pixels, or in inches.
+
+    >>> breadth(None), breadth("3.5in"), breadth("480")
+    ((7.2, None), (3.5, None), (5.0, 480))
+    """
+    if width is None:
+        return WIDTH, None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)in|(\d{1,5})", str(width))
+    if found and found[1]:
+        return float(found[1]), None
+    if not found or int(found[2]) not in BROAD:
+        raise RenderingError(f"a width of {width}", expected="pixels, 100 to 10000, or inches, as in 3.5in")
+    return min(max(int(found[2]) / PIXELS, NARROWEST), FINER), int(found[2])
 
 
 class ShownFigure(Frozen):
@@ -158,19 +174,15 @@ class ShownFigure(Frozen):
 
     drawing: Drawn
 
-    def drawn(
-        self, form: str = "svg", width: int | None = None, inches: float | None = None, lang: str | None = None
-    ) -> bytes:
+    def drawn(self, form: str = "svg", width: int | str | None = None, lang: str | None = None) -> bytes:
         """The picture as SVG, PNG or PDF: the same bytes for the same figure.
 
-        Type has one size: a sheet of fewer ``inches`` across holds less. ``width`` is in pixels, of which an inch has 96 where
-        no inches are given: a picture of 400 pixels can be read at 400. With inches a PNG of more pixels is finer. ``lang``
-        is the language of its words: en, ko or zh. An SVG names fonts, a PNG and a PDF need one on this machine.
+        Type has one size: a sheet of less ``width`` holds less. It is in pixels, of which an inch has 96, so that a picture of
+        400 can be read at 400; or in inches, ``"3.5in"``. ``lang`` is the language of its words: en, ko or zh. An SVG names
+        fonts, a PNG and a PDF need one on this machine.
         """
-        require_measured(self.drawing)
-        if inches is None:
-            inches = WIDTH if width is None else min(max(width / PIXELS, NARROWEST), FINER)
-        return signed(draw(self.drawing, inches, self._language(lang)).drawn(form, width), form)
+        inches, pixels = breadth(width)
+        return signed(draw(self.drawing, inches, self._language(lang)).drawn(form, pixels), form)
 
     def description(self, lang: str | None = None) -> str:
         """What the picture shows, in sentences, for those who do not see it.
@@ -179,13 +191,12 @@ class ShownFigure(Frozen):
         >>> print(sr.plot("matmul", on="tpu-v5e", at="B=64,D=F=8192").description())
         bf16[B, D] * bf16[D, F] -> bf16[B, F] on a TPU v5e. The ridge of TPU v5e against HBM is at 240 FLOPs/byte. At B = 64, D = F = 8192 it is bound by HBM, at 26 % of the peak.
         """
-        require_measured(self.drawing)
         canvas = draw(self.drawing, lang=self._language(lang))
         return canvas.say("description", canvas.title, canvas.told)
 
-    def save(self, path: str | Path, inches: float | None = None, lang: str | None = None) -> None:
+    def save(self, path: str | Path, width: int | str | None = None, lang: str | None = None) -> None:
         """Write the picture to a file; the suffix tells the format."""
-        Path(path).write_bytes(self.drawn(Path(path).suffix.removeprefix("."), inches=inches, lang=lang))
+        Path(path).write_bytes(self.drawn(Path(path).suffix.removeprefix("."), width, lang))
 
     def to_text(self, lang: str | None = None) -> str:
         """The plotted points as columns, to six digits."""
@@ -235,11 +246,9 @@ class ShownFigure(Frozen):
         return tuple(one for one in self.measured if one.impossible)
 
     def _table(self, lang: str | None) -> list[tuple[str | float, ...]]:
-        """The head and the plotted points, measured again and in words of a language."""
+        """The head and the plotted points, in words of a language."""
         say = captions(self._language(lang))
-        require_measured(self.drawing)
         head, points = rows(self.drawing)
-        require_shown(self.drawing, points)
         return [tuple(say(x.name, *x.of) if isinstance(x, Label) else x for x in row) for row in (head, *points)]
 
     def _language(self, lang: str | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
 
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import numeric
@@ -23,7 +22,6 @@ from symroof.rendering.pages.characters import plain
 from symroof.rendering.pages.insertions import Shape, inserted
 from symroof.rendering.pages.pen import Pen
 from symroof.rendering.records.derivations import parts
-from symroof.rendering.told import Told
 from symroof.symbols import expression
 
 
@@ -36,10 +34,6 @@ class Asked(Frozen):
     said: Said
     values: tuple[Fraction | Formula, ...]
     unit: Exponents | None
-
-    @cached_property
-    def told(self) -> Told:
-        return Told(self.said.steps, self.derivation.setting)
 
     @property
     def open(self) -> tuple[str, ...]:

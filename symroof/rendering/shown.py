@@ -193,26 +193,21 @@ class ShownParts(Shown, Frozen):
         return f"<{', '.join(name for name, _ in self.names)} of {self.derivation.setting.problem.operation.title}>"
 
     def page(self, form: str, style: Style) -> str:
-        from symroof.rendering.hearing import heard_nothing, require_heard
         from symroof.rendering.pages.insertions import Shape, inserted
         from symroof.rendering.pages.pen import pen_of
-        from symroof.rendering.told import told_by
 
-        setting, heard = self.derivation.setting, heard_nothing()
-        pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem)).heard_by(heard)
-        lines, told = [], [*told_by(self.derivation)]
+        setting = self.derivation.setting
+        pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
+        lines: list[str] = []
         for name, formula in self.names:
             asked = None if formula else self.asked(name)
             if asked is not None:
-                told.append(asked.told)
                 lines += [asked.line(value, pen, self.unit) for value in asked.values]
             else:
                 lines.append(inserted(self._part(name), pen, Shape(formula=formula)))
-        require_heard(heard, told)
         return "".join(f"{line}\n" for line in lines)
 
     def to_dict(self) -> dict[str, Any]:
-        from symroof.rendering.records.audit import Audit
         from symroof.rendering.records.scalars import spelled
 
         setting, found = self.derivation.setting, dict[str, Any]()
@@ -220,7 +215,6 @@ class ShownParts(Shown, Frozen):
             asked = None if formula else self.asked(name)
             values = [self._part(name)] if asked is None else list(asked.values)
             tree = spelled(values, setting.layout.write)
-            Audit((*self.derivation.written, *(() if asked is None else asked.said.steps)), setting).require_tree(tree)
             found[name] = tree[0] if len(tree) == 1 else tree
         return found
 

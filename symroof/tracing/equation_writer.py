@@ -5,16 +5,15 @@ Numbers of indices are not counted: what they are made of is what they are."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from symroof.model.dtype import dtype
-from symroof.tracing.array_parts import folded_constant, grouped
 from symroof.tracing.jaxprs import user_frame
 from symroof.tracing.product_writer import ProductWriter
 from symroof.tracing.program_lines import Label, Value, long_name
-from symroof.tracing.traced import Array, Constant, Equation, TracingError
+from symroof.tracing.traced import Array, Constant, Equation, TracingError, grouped
 
 # Functions of the table that a primitive of one operand is.
 UNARY: Mapping[str, str] = {
@@ -325,3 +324,20 @@ def _shape(array: Array) -> str:
 def _function(equation: Equation) -> str:
     frame = user_frame(equation.frames)
     return "f" if frame is None else f"{frame.file.rsplit('/', 1)[-1]}:{frame.function}"
+
+
+def folded_constant(equation: Equation, operands: Sequence[Constant]) -> Constant:
+    """What numbers come to, where that is a number."""
+    values, single = [constant.values for constant in operands], equation.results[0].shape == ()
+    forms: dict[str, Callable[..., float]] = {
+        "sqrt": lambda x: x**0.5, "rsqrt": lambda x: x**-0.5, "convert_element_type": lambda x: x, "neg": lambda x: -x,
+        "mul": lambda x, y: x * y, "div": lambda x, y: x / y, "add": lambda x, y: x + y, "sub": lambda x, y: x - y,
+        "pow": lambda x, y: x**y, "integer_pow": lambda x: x ** equation.params["y"], "broadcast_in_dim": lambda x: x,
+    }  # fmt: skip
+    form = forms.get(equation.primitive)
+    if form is None or not values or any(value is None for value in values):
+        return Constant(None, single)
+    try:
+        return Constant(tuple(form(*each) for each in zip(*(v for v in values if v is not None), strict=True)), single)
+    except (ArithmeticError, TypeError):
+        return Constant(None, single)

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from symroof.formula import Frozen
-from symroof.tracing.array_parts import grouped
-from symroof.tracing.traced import Array, Equation, Loop, Made, Numbers, Trace, lived
+from symroof.tracing.traced import Array, Equation, Loop, Made, Numbers, Trace, grouped, lived
 
 # What does the same to each element, or moves dimensions: it may be done before elements are repeated.
 PASSED = ("transpose", "convert_element_type", "copy", "stop_gradient", "neg")

@@ -14,8 +14,7 @@ from math import prod
 from typing import Any
 
 from symroof.formula import Frozen
-from symroof.tracing.array_parts import grouped
-from symroof.tracing.traced import Array, Constant, Equation, Frame, Numbers, TracingError
+from symroof.tracing.traced import Array, Constant, Equation, Frame, Numbers, TracingError, grouped
 
 Axes = tuple[str, ...]
 # The axes that split each dimension; None for one that is the same number at all places.

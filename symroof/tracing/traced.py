@@ -175,3 +175,28 @@ def operands_in(body: Iterable[Made]) -> Iterator[Array]:
             scanned = () if loop is None else tuple(operand for operand, _ in loop.scanned)
             operands = () if loop is None else (*loop.carried, *loop.leaves, *loop.down, *scanned)
         yield from (operand for operand in operands if isinstance(operand, Array))
+
+
+def grouped(before: Sequence[Numbers], after: Sequence[Numbers]) -> Iterable[tuple[list[int], list[int]]]:
+    """Dimensions that hold the same elements before and after a reshape, as few together as it goes."""
+    i = j = 0
+    while i < len(before) or j < len(after):
+        own, new = ([i] if i < len(before) else []), ([j] if j < len(after) else [])
+        i, j = i + len(own), j + len(new)
+        while _size(before, own) != _size(after, new):
+            if j < len(after) and (i >= len(before) or _size(before, own)[0] > _size(after, new)[0]):
+                new.append(j)
+                j += 1
+            elif i < len(before):
+                own.append(i)
+                i += 1
+            else:
+                break
+        yield own, new
+
+
+def _size(shape: Sequence[Numbers], places: Iterable[int]) -> Numbers:
+    found = [1] * len(shape[0]) if shape else [1]
+    for place in places:
+        found = [a * b for a, b in zip(found, shape[place], strict=True)]
+    return tuple(found)

@@ -13,7 +13,6 @@ from typing import Any
 
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Name, Number
-from symroof.reading.attempts import other_statement, tuple_of
 from symroof.reading.calculations import REFUTED, amount_before
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
 from symroof.reading.cues import STATING, measured
@@ -21,24 +20,21 @@ from symroof.reading.documents import RELATED, Document, Note, Written, read_doc
 from symroof.reading.exercises import expected_verdict
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex, read_latex_expression
-from symroof.reading.markup import Row, spelling
+from symroof.reading.markup import spelling
 from symroof.reading.operations import PRODUCT_OF_SHAPES, typed_operation
 from symroof.reading.problems import WORD
 from symroof.verification.assertions import Assertion, asserted
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.cells import cell_claim, speaks
-from symroof.verification.claims_read import claims_in, contexts, given_names, going_on
+from symroof.verification.claims_read import claims_in, contexts, given_names, going_on, other_statement, tuple_of
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
-from symroof.verification.cures import with_names
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
 from symroof.verification.judgement import Coverage, FileReport, Judgement, Omission, Skipped
-from symroof.verification.premises import by_premises, of_row
-from symroof.verification.readings import Passage, carrying, free_names, settled
-from symroof.verification.shapes import judged_shapes
+from symroof.verification.premises import of_row
+from symroof.verification.readings import Passage, carrying, settled
 from symroof.verification.steps import condition_of
 from symroof.verification.surroundings import Definition, Discourse, Surroundings, read_latex_regime
-from symroof.verification.tables import formula_and_number, judged_tables, measured_amount
 
 # Bytes, or billions.
 TYPED_BYTES = re.compile(r"(?<=\d)B(?![A-Za-z/])")
@@ -107,12 +103,6 @@ class _Chapter:
         for part in parts:
             judgements += self._note(part) if isinstance(part, Note) else self._written(part)
             self.previous = None if isinstance(part, Note) else part
-        rows = {part.row.cells[0].offset: part.row for part in parts if isinstance(part, Written) and part.row}
-        told = {(one.line, one.column) for one in judgements}
-        judgements += [
-            one for one in judged_tables([*rows.values()], self.document.place) if (one.line, one.column) not in told
-        ]
-        judgements.sort(key=lambda one: (one.line or 0, one.column or 0))
         notes = sum(isinstance(part, Note) for part in parts)
         coverage, lang = Coverage(self.formulas, self.unjudged), self.force.options.get("lang")
         name, skipped = self.document.name, tuple(self.left_out)
@@ -149,11 +139,9 @@ class _Chapter:
     def _written(self, written: Written) -> Iterator[Judgement]:
         """A formula: its claims are judged; of what is not a claim, or not decided, it is noted why."""
         if written.row is not None and written.offset == written.row.cells[0].offset:
-            own = contexts(self.force, self.said)[-1]
-            dialect, (line, _) = self.force.dialect(own.scope), written.place
+            dialect = self.force.dialect(contexts(self.force, self.said)[-1].scope)
             for name, value in of_row(written.row, dialect):
-                self.said = self.said.stating(Definition(name, value, line, written.path))
-            yield from self._beside(written, written.row, own)
+                self.said = self.said.stating(Definition(name, value, written.place.line, written.path))
         if written.row is not None and not speaks(written, self.force):
             return
         self.force = self.force.below(written.path)
@@ -196,34 +184,10 @@ class _Chapter:
                 told = Definition(name.name, amount, written.place.line, written.path)
                 self.said = self.said.stating(told)
 
-    def _beside(self, written: Written, row: Row, context: Context) -> Iterator[Judgement]:
-        """The judgement on a formula in a row and the number beside it, where the text states what its names are."""
-        pair = formula_and_number(row)
-        number = measured_amount(row, pair[1]) if pair is not None else None
-        if pair is None or number is None:
-            return
-        cell, dialect = row.cells[pair[1]], self.force.dialect(context.scope)
-        with suppress(SymroofError, Exhausted), limited():
-            link = Compare(read_latex_expression(row.cells[pair[0]].text, dialect), "=", number)
-            claim = Claim(f"{row.cells[pair[0]].text} = {cell.text}", ((Chain((link.left, number), ("=",)),),))
-            around = Surroundings(self.document, written, dialect, given_names(self.force))
-            reading = by_premises(link, Passage(claim, context, self.said, around, chained=True))
-            of_unit = isinstance(number, Number) and number.unit not in (None, "1")  # else it may count something
-            ways = () if reading is None else (replace(reading, firm=reading.firm and of_unit),)
-            found = settled(ways, Omission("row"))
-            if isinstance(found, Judgement):
-                line, column = self.document.place(cell.offset)
-                yield replace(found, line=line, column=column)
-
     def _outcomes(self, written: Written, following: Mapping[str, Any]) -> list[Outcome]:
         """The judgements on the claims of a formula, and why those that are not judged are not."""
-        if not following and typed_operation(written.text) is not None:
+        if not following and (typed_operation(written.text) or PRODUCT_OF_SHAPES.search(written.text)):
             return [Omission("operation")]
-        own = contexts(self.force, self.said)[-1]
-        if not following and written.row is None and PRODUCT_OF_SHAPES.search(written.text):
-            shapes = judged_shapes(written.text, self.force.dialect(own.scope), own)
-            if shapes is not None:
-                return [shapes]
         before, self.before = self.before, None
         try:
             return [*self._judged(written, following, before)] or [Omission("code")]
@@ -289,8 +253,6 @@ class _Chapter:
                     self.left_out += [Skipped(line, column, text, why, link) for link, why in left_out]
             around = replace(around, before=None)
             self.before = (written, condition) if condition is not None else None
-            if isinstance(outcome, Omission):
-                outcome = with_names(outcome, sorted(free_names(claim, context)) if not following else ())
             if isinstance(outcome, Judgement) and outcome.claim:  # a step is shown with what it goes on from
                 outcome = replace(outcome, claim=claim.text)
             yield outcome

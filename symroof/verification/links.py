@@ -22,7 +22,6 @@ from symroof.proof.exact import ORDER
 from symroof.proof.step import Check
 from symroof.symbols import expression
 from symroof.verification.approximations import approximate, grows, negligible
-from symroof.verification.attestation import attested
 from symroof.verification.conditions import equivalent
 from symroof.verification.constructions import SHOWN_BY
 from symroof.verification.context import Context, Question
@@ -31,7 +30,6 @@ from symroof.verification.enclosures import Enclosure, compared, enclosed, is_nu
 from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.literals import bare, in_print, is_printed, literals, may_stand, printed_digits, slack
 from symroof.verification.nearness import IDENTITY
-from symroof.verification.screening import may_hold
 from symroof.verification.unit_agreement import carried, disagreement, in_binary_units, in_unknown_units
 
 NOTHING = Enclosure(Fraction(0), Fraction(0))
@@ -110,7 +108,7 @@ def decide(question: Question) -> Finding:
         verdict, remark = unlike
         return Finding(question.link, verdict, UNITS if verdict == "wrong" else None, remarks=(remark,))
     try:
-        finding = _of_any_times(question) or attested(proved(question), question)
+        finding = _of_any_times(question) or proved(question)
     except (AlgebraError, CheckError) as error:
         return undecided(question.link, "not_decided", why=error.problem)
     if finding.verdict == "holds" and context.count == "fma" and context.other is not None and not context.binding:
@@ -150,10 +148,10 @@ def _of_any_times(question: Question) -> Finding | None:
         return None
     known = {name: formula for name, formula in context.definitions.items() if name not in TIMES}
     any_times = replace(context, definitions=known, other=None).question(link)
-    finding = attested(proved(any_times), any_times)
+    finding = proved(any_times)
     if finding.verdict != "wrong":
         return finding
-    settled = attested(proved(question), question) if context.setting is not None else finding
+    settled = proved(question) if context.setting is not None else finding
     return replace(finding, value=context.definitions[link.left.name]) if settled.verdict == "wrong" else settled
 
 
@@ -164,8 +162,6 @@ def _with_exact_count(finding: Finding, other: Context) -> Finding:
         return finding
     asked = other.question(link)
     exactly = other.layout.factored(expression(asked.left))
-    if not may_hold(replace(asked, right=exactly)):
-        return undecided(link, "not_attested")
     return replace(finding, remarks=(*finding.remarks, Remark("this_count", {"count": "fma", "exactly": exactly})))
 
 

@@ -29,22 +29,12 @@ from symroof.verification.enclosures import enclosed, is_numeric
 from symroof.verification.literals import is_printed, slack
 from symroof.verification.readings import Passage, Reading
 from symroof.verification.surroundings import Definition, Discourse
+from symroof.verification.unit_agreement import PREFIXES
 
 # Why links are not judged by themselves, and are once their names have values.
 OPEN = ("equation", "other_letters", "letters_added", "letters_alone", "at_sizes", "definition", "words", "no_meaning")
 # By how much a side may differ where it is in another unit.
-UNITS = tuple(
-    Fraction(base) ** power
-    for base, powers in (
-        (1000, (1, 2, 3, 4, 5)),
-        (1024, (1, 2, 3, 4)),
-        (8, (1,)),
-        (60, (1, 2)),
-        (100, (1,)),
-        (24 * 3600, (1,)),
-    )
-    for power in powers
-)
+UNITS = (*PREFIXES, *map(Fraction, (10**15, 8, 60, 3600, 100, 24 * 3600)))
 # A name that is a cell, that stands in brackets at its end, or that ends it.
 NAME = r"\\?[A-Za-z](?:[\w\\]|\{[^{}]*\})*"
 NAMED = re.compile(rf"(?P<whole>{NAME})|.*(?:\(\s*(?P<bracketed>{NAME})\s*\)|\s(?P<last>{NAME}))", re.DOTALL)

@@ -44,7 +44,7 @@ UNITLESS = (None, "%", "1")
 # A number without a unit is plain below this.
 PLAIN = 10**5
 # Prefixes by which numbers without units may differ from those that are meant.
-SHIFTS = tuple(Fraction(base) ** power for base in (1000, 1024) for power in (1, -1, 2, -2, 3, -3, 4, -4))
+PREFIXES = tuple(Fraction(base) ** power for base in (1000, 1024) for power in (1, 2, 3, 4))
 
 
 def disagreement(link: Compare, context: Context) -> tuple[str, Remark] | None:
@@ -162,7 +162,8 @@ def in_unknown_units(link: Compare, context: Context) -> Iterator[Formula]:
     with suppress(Unlike):
         left, right = (_unit(mapped(side, _counted), context, True) for side in sides)
         if not left or left != right:
-            yield from (Product((Number(shift), Group(link.left))) for shift in SHIFTS)
+            shifts = (shift for prefix in PREFIXES for shift in (prefix, 1 / prefix))
+            yield from (Product((Number(shift), Group(link.left))) for shift in shifts)
 
 
 def in_binary_units(link: Compare) -> Iterator[Compare]:

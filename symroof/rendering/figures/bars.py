@@ -1,27 +1,24 @@
-"""Horizontal bars: what the statements of a program take of its times, and what a change does to them; each with its table."""
+"""Horizontal bars: what the statements of a program take of its times, with a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import log
 
 from symroof.exploration.breakdowns import Bar, Breakdown
 from symroof.exploration.curves import in_common
-from symroof.exploration.sensitivity import Change, Effect, Sensitivity
 from symroof.formula import Frozen
 from symroof.rendering.figures.beneath import NOTHING
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import assumed, captions, change_of, changed, own_sizes, shares_in, title_of
+from symroof.rendering.figures.captions import assumed, captions, own_sizes, shares_in, title_of
 from symroof.rendering.figures.labels import Spot
-from symroof.rendering.figures.strokes import FIELDS, INK, MOMENTS, moment, scaled
+from symroof.rendering.figures.strokes import FIELDS, MOMENTS, moment, scaled
 from symroof.rendering.pages.amounts import sizes
 
 # How many pieces a bar has at most, beside the rest of them together, and the colour of that.
 PIECES, REST = 7, "#E8E8E8"
 # How broad a bar is, what is between two sets of sizes where bars stand 1 from another, and the height of that in inches.
 BROAD, APART, HIGH = 0.72, 1.0, 0.34
-WORDS = 1.1  # the room for words at the end of a bar, in inches
 JOINT = 1.5  # how broad the white between two pieces is, in points
 
 
@@ -139,75 +136,3 @@ def _heads(found: Breakdown, shared: Mapping[str, object]) -> Iterator[str]:
     for bar in found.bars:
         own = own_sizes(bar.values, shared)
         yield f"{own}: {bar.time}" if own else bar.time
-
-
-def draw_sensitivity(found: Sensitivity, inches: float, lang: str) -> Canvas:
-    """A bar for each change, as long as the power with which T_lower follows it."""
-    say, points = captions(lang), [point.values for point in found.points]
-    shared, several = in_common(points), len(points) > 1
-    rows: list[tuple[float, Change]] = []
-    heads: list[tuple[float, str]] = []
-    height = 0.0
-    for point in found.points:
-        if several:
-            heads.append((height, own_sizes(point.values, shared)))
-            height -= 1
-        for change in point.changes:
-            rows.append((height, change))
-            height -= 1
-    powers = [_power(change, change.effects[0]) for _, change in rows]
-    low, high = min(-0.6, *powers), max(0.6, *powers)
-    room = (high - low) * WORDS / max(1.0, inches - 2.5)  # for words at both ends
-    low, high = low - room, high + room
-    canvas = Canvas(
-        title_of(say, found.setting, sizes(shared)),
-        (say("follows"), ""),
-        ((low, high), (height + 0.4, 0.6)),
-        log=(False, False),
-        inches=inches,
-        lang=lang,
-        aside=assumed(say, found.setting, fixed=found.left_out),
-        names_of_rows=[(at, changed(say, change, lang)) for at, change in rows],
-        body=HIGH * (0.6 - height),
-    )
-    canvas.line([(0, 0.5), (0, height + 0.5)], INK, 0.8)
-    for at, text in heads:
-        canvas.label(text, [Spot((low, at), "e", 2)], bold=True, first=True)
-    for at, change in rows:
-        _effect(canvas, change, at)
-    _tabulate_changes(canvas, found, shared)
-    return canvas
-
-
-def _power(change: Change, effect: Effect) -> float:
-    """The power with which a time follows a change."""
-    return log(effect.ratio) / log(change.by)
-
-
-def _effect(canvas: Canvas, change: Change, height: float) -> None:
-    """The bar of a change, with what becomes of T_lower; the table beneath tells that of T_steps as well."""
-    foot, top, first = height - BROAD / 2, height + BROAD / 2, change.effects[0]
-    end, words = _power(change, first), change_of(first.ratio, change.figure, canvas.lang)
-    canvas.region([(0, foot), (end, foot), (end, top), (0, top)], FIELDS[1 if end < 0 else 2 if end else 0], joint=0.6)
-    canvas.label(words, [Spot((end, height), "w" if end < 0 else "e", 4)])
-
-
-def _tabulate_changes(canvas: Canvas, found: Sensitivity, shared: Mapping[str, object]) -> None:
-    """Each change with what becomes of each time in seconds, and its elasticity, at a tie from both sides."""
-    rows = []
-    for point in found.points:
-        own = own_sizes(point.values, shared)
-        for change in point.changes:
-            made = changed(canvas.say, change, canvas.lang)
-            cells = [f"{own}: {made}" if own else made]
-            for effect in change.effects:
-                after = point.seconds[effect.time] * effect.ratio
-                sides = dict.fromkeys((_elastic(effect.below), _elastic(effect.above)))
-                cells += [f"{moment(float(point.seconds[effect.time]))} → {moment(float(after))}", " | ".join(sides)]
-            rows.append(cells)
-    times = [effect.time for effect in found.points[0].changes[0].effects]
-    canvas.table(["", *(head for time in times for head in (time, canvas.say("elasticity", "", "")))], rows)
-
-
-def _elastic(value: Fraction) -> str:
-    return f"{float(value):.2g}".replace("-", "−")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 from sympy import Mul
 
 from symroof.derivation.setting import Setting
-from symroof.exploration.sensitivity import Change
 from symroof.formula import Number
 from symroof.model.hardware import Accelerator
 from symroof.model.resources import time_name
@@ -66,23 +64,6 @@ def own_sizes(values: Mapping[str, Any], shared: Mapping[str, Any]) -> str:
     return sizes({name: value for name, value in values.items() if name not in shared})
 
 
-def changed(say: Say, change: Change, lang: str) -> str:
-    """A change in words: HBM + 10 %, B × 2."""
-    return say("made_larger", change.what, change_of(change.by, change.figure, lang))
-
-
-def change_of(ratio: Fraction, figure: bool, lang: str) -> str:
-    """What a change makes of something: percents for that of a figure, else a factor.
-
-    >>> change_of(Fraction(11, 10), True, "en"), change_of(Fraction(10, 11), True, "zh"), change_of(Fraction(2), False, "en")
-    ('+ 10 %', '− 9.1%', '× 2')
-    """
-    if not figure:
-        return f"× {float(ratio):.3g}"
-    sign = "+" if ratio > 1 else "−" if ratio < 1 else "±"
-    return f"{sign} {percent_in(lang, f'{abs(float(ratio - 1)) * 100:.2g} %')}"
-
-
 def called(say: Say, chip: Accelerator) -> str:
     """A chip by its title, or as the language calls one that is a table of figures."""
     return say("given_chip") if chip.unnamed else chip.title
@@ -102,9 +83,9 @@ def title_of(say: Say, setting: Setting, *more: str) -> str:
     return say("title", setting.problem.operation.title, title, chips_of(setting), [part for part in more if part])
 
 
-def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = (), fixed: Sequence[str] = ()) -> str:
+def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = ()) -> str:
     """What a figure stands on, beside its title: the figures of the chips, and which of them were given; the regime,
-    training, how operations are counted; what is not drawn, and which sizes were not changed.
+    training, how operations are counted; and what is not drawn.
 
     >>> from symroof.derivation.setting import setting_of
     >>> from symroof.reading.problems import read_problem
@@ -129,7 +110,7 @@ def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = (), fixed: Se
     sized = [r for r in setting.problem.assume if r.relation == "=" and isinstance(r.right, Number)]  # of the title
     regime = [printer.print(relation) for relation in setting.problem.assume if relation not in sized]
     problem = setting.problem
-    return say("assumed", named, regime, problem.training, problem.count == "exact", list(undrawn), list(fixed))
+    return say("assumed", named, regime, problem.training, problem.count == "exact", list(undrawn))
 
 
 def against(setting: Setting) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import floor, log10
 
-from symroof.exploration.best_split import BestSplit
 from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curve, Curves
 from symroof.exploration.figure import Drawn
@@ -12,12 +11,11 @@ from symroof.exploration.latency import Latency
 from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline
 from symroof.exploration.scaling import Scaling
-from symroof.exploration.sensitivity import Sensitivity
 from symroof.exploration.territories import Territories
-from symroof.rendering.figures.bars import draw_breakdown, draw_sensitivity
+from symroof.rendering.figures.bars import draw_breakdown
 from symroof.rendering.figures.canvas import WIDTH, Canvas
 from symroof.rendering.figures.captions import assumed, captions, chips_of, peak_of, share_in, title_of
-from symroof.rendering.figures.durations import HEIGHTS, draw_scaling, draw_split, draw_times
+from symroof.rendering.figures.durations import HEIGHTS, draw_scaling, draw_times
 from symroof.rendering.figures.labels import Spot
 from symroof.rendering.figures.latencies import draw_latency
 from symroof.rendering.figures.planar import draw_plane, draw_territories
@@ -43,16 +41,12 @@ def _drawn(found: Drawn, inches: float, lang: str) -> Canvas:
             return draw_breakdown(found, inches, lang)
         case Latency():
             return draw_latency(found, inches, lang)
-        case Sensitivity():
-            return draw_sensitivity(found, inches, lang)
         case Roofline():
             return draw_roofline(found, inches, lang)
         case Plane():
             return draw_plane(found, inches, lang)
         case Territories():
             return draw_territories(found, inches, lang)
-        case BestSplit():
-            return draw_split(found, inches, lang)
         case Scaling():
             return draw_scaling(found, inches, lang)
         case Curves(kind="times"):

@@ -1,21 +1,17 @@
-"""Times and throughput against one size, on one chip and on a mesh; the best split."""
+"""Times and throughput against one size, on one chip and on a mesh."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isclose
 
-from symroof.exploration.best_split import BestSplit, SplitCurve
 from symroof.exploration.curves import Curve, Curves, in_common
 from symroof.exploration.scaling import Scaling, ScalingCurve, Stretch
-from symroof.formula import Call, Compare, Name
 from symroof.model.resources import VECTOR, time_name
 from symroof.rendering.figures.canvas import Canvas
 from symroof.rendering.figures.captions import Say, assumed, captions, chips_of, own_sizes, peak_of, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.strokes import DOTTED, GREY, INK, MOMENTS, RATES, rate, scaled, stroke
-from symroof.rendering.formulas.letters import Letters
-from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.amounts import sizes
 
 # How far up an upright line words may stand beside it.
@@ -122,39 +118,6 @@ def draw_bounds(
         if name in words:
             places = [line[int(part * (len(line) - 1))] for part in (0, 0.08, 0.16, 0.3, 0.5)]
             canvas.label(words[name], [Spot(place, side, 6) for place in places])
-
-
-def draw_split(found: BestSplit, inches: float, lang: str) -> Canvas:
-    """The lines on logarithmic heights, the formula of the place inside beside the first, and the regime in the title."""
-    printer = PlainPrinter(Letters(frozenset(found.setting.problem.operation.dimensions)), unicode=True)
-    shared, say = in_common([curve.values for curve in found.curves]), captions(lang)
-    assert isinstance(found.place.left, Call)
-    regime = (printer.print(a) for a in found.place.assumed("->", "<<"))
-    title = title_of(say, found.setting, *([sizes(shared)] if shared else []), *regime)
-    every = [y for curve in found.curves for y in curve.best]
-    names = say("size", found.variable), say("best", found.chosen, printer.print(found.place.left.arguments[0]))
-    ends = found.curves[0].xs[0], found.curves[0].xs[-1]
-    ranges = (ends[0] if found.log or ends[0] > 1 else 0, ends[1]), (min(every) / 1.5, max(every) * 2)
-    aside = assumed(say, found.setting)
-    canvas = Canvas(title, names, ranges, log=(found.log, True), inches=inches, lang=lang, aside=aside)
-    inside = printer.print(Compare(Name(found.chosen), found.place.relation, found.place.right))
-    for i, curve in enumerate(found.curves):
-        own = own_sizes(curve.values, shared)
-        _line(canvas, curve, i, ": ".join(filter(None, (own, "" if i else inside))))
-    return canvas
-
-
-def _line(canvas: Canvas, curve: SplitCurve, index: int, words: str) -> None:
-    """A line with a ring at each end of the inside, which its label stands along."""
-    (colour, dash), line = stroke(index), curve.points
-    canvas.line(line, colour, dash=dash)
-    for place in line:
-        if place[0] in curve.turns:
-            canvas.ring(place, colour)
-    low, high = min(curve.best), max(curve.best)
-    inside = [place for place in line if low < place[1] < high] or line
-    spots: list[Spot] = [*along(canvas, inside), *around(inside[len(inside) // 2], "se nw e w", (6, 14, 24))]
-    canvas.label(words, spots, colour, bold=True)
 
 
 def draw_scaling(found: Scaling, inches: float, lang: str) -> Canvas:

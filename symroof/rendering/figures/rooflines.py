@@ -49,9 +49,7 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     peak, first = float(roofs[0].peak.value), min(roof.ridge for roof in roofs)
     unit, scale = scaled(peak, RATES)
     low = 10 ** (floor(2 * log10(min([*seen, first / 3]) / 3) / 2))
-    above = max([peak, *(float(known.value) for _, known in found.others)])
-    ridges = [*(r.ridge for r in roofs), above / float(roofs[0].bandwidth.value)]
-    high = 10 ** (ceil(2 * log10(max([*seen, *(ridge * 4 for ridge in ridges)]))) / 2)
+    high = 10 ** (ceil(2 * log10(max([*seen, *(roof.ridge * 4 for roof in roofs)]))) / 2)
     shared = _shared(found.tracks)
     say, problem = captions(lang), roofs[0].setting.problem
     axes = [f"{name} = {axis.chips}" for name, axis in problem.mesh.items()]
@@ -66,7 +64,7 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     heights = [y for _, y in measured]
     foot, top = (
         min([roof.height(low) / 3 for roof in roofs] + [y / 2 for y in heights]),
-        max([above * 3] + [y * 2 for y in heights]),
+        max([peak * 3] + [y * 2 for y in heights]),
     )
     ranges = (low, high), (foot, top)
     aside = assumed(say, *(roof.setting for roof in roofs), undrawn=found.undrawn)
@@ -78,7 +76,6 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     paths = [track for track in found.tracks if track.runs]
     for i, track in enumerate(paths):
         _path(canvas, track, found.variable, i, own_sizes(track.values, shared))
-    _other_peaks(canvas, found)
     _vector_roof(canvas, found)
     _points(canvas, found, shared)
     return canvas
@@ -203,27 +200,6 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
     canvas.table(*((head, rows) if several else (head[1:], [row[1:] for row in rows])))
 
 
-def _other_peaks(canvas: Canvas, found: Roofline) -> None:
-    """Other peaks of the chip, each from where the slope of the fastest link reaches it; the slope goes on to the highest."""
-    fast = float(found.roofs[0].bandwidth.value)
-    own = found.roofs[0].height(canvas.right)
-    for i, (name, known) in enumerate(found.others):
-        peak = float(known.value)
-        ridge = peak / fast
-        if peak > own and not i:
-            canvas.line([(found.roofs[0].ridge, own), (ridge, peak)], GREY, 0.9, layer=2)
-        canvas.line([(ridge, peak), (canvas.right, peak)], GREY, 1.2, DASHES[1 + i % 3])
-        canvas.ring((ridge, peak), GREY, size=4)
-        words = canvas.say("other_peak", name, rate(peak, "FLOPs/s"), factor(ridge))
-        places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(20)]
-        canvas.label(
-            words,
-            [Spot((x, peak), side, gap) for gap in (3, 9) for side in ("nw", "sw") for x in places],
-            INK,
-            size=7.5,
-        )
-
-
 def _vector_roof(canvas: Canvas, found: Roofline) -> None:
     """The peak of the vector unit, where something under it is drawn."""
     ridges: dict[float, float] = {}
@@ -232,8 +208,6 @@ def _vector_roof(canvas: Canvas, found: Roofline) -> None:
             ridge = peak / float(roof.bandwidth.value)
             ridges[peak] = min(ridge, ridges.get(peak, ridge))
     for peak, ridge in ridges.items():
-        if any(float(known.value) == peak for _, known in found.others):
-            continue
         canvas.line([(ridge, peak), (canvas.right, peak)], GREY, 0.9, DASHES[1])
         words = canvas.say("peak", "", rate(peak, "FLOPs/s"), "", True, False)
         places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(16)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from symroof.exploration.best_split import BestSplit
 from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curve, Curves, in_common
 from symroof.exploration.figure import Drawn
@@ -13,21 +12,9 @@ from symroof.exploration.latency import Latency
 from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline, Track
 from symroof.exploration.scaling import Scaling
-from symroof.exploration.sensitivity import Sensitivity
 from symroof.exploration.territories import Territories
-from symroof.formula import Compare, Name
 from symroof.model.resources import LATENCY, MATH, VECTOR
-from symroof.rendering.figures.captions import (
-    Say,
-    against,
-    called,
-    captions,
-    change_of,
-    changed,
-    own_sizes,
-    share_in,
-    shares_in,
-)
+from symroof.rendering.figures.captions import Say, against, called, captions, own_sizes, share_in, shares_in
 from symroof.rendering.figures.strokes import factor, moment, rate
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -58,12 +45,8 @@ def sentences(found: Drawn, lang: str) -> list[str]:
             told = _bars(found, say, lang)
         case Latency():
             told = _served(found, say)
-        case Sensitivity():
-            told = _changes(found, say, lang)
         case Plane() | Territories():
             told = _map(found, say)
-        case BestSplit():
-            told = _split(found, say)
     return [" ".join(sentence.split()) for sentence in told]
 
 
@@ -71,8 +54,6 @@ def _under_roofs(found: Roofline, say: Say, lang: str) -> Iterator[str]:
     for i, links in found.alike.items():
         roof = found.roofs[i]
         yield say("told_ridge", called(say, roof.chip), links, factor(roof.ridge))
-    for name, known in found.others:
-        yield say("told_peak", called(say, found.roofs[0].chip), name, rate(float(known.value), "FLOPs/s"))
     statements = [track for track in found.tracks if track.statement]
     shared = in_common([track.values for track in found.tracks]) if len(found.tracks) > 1 else {}
     for track in (track for track in found.tracks if not track.statement):
@@ -193,15 +174,6 @@ def _served(found: Latency, say: Say) -> Iterator[str]:
             yield say("told_served", where, found.variable, size, moment(time), factor(tokens), full)
 
 
-def _changes(found: Sensitivity, say: Say, lang: str) -> Iterator[str]:
-    shared = in_common([point.values for point in found.points])
-    for point in found.points:
-        for change in point.changes:
-            effect = change.effects[0]
-            becomes = change_of(effect.ratio, change.figure, lang)
-            yield say("told_change", own_sizes(point.values, shared), changed(say, change, lang), effect.time, becomes)
-
-
 def _map(found: Plane | Territories, say: Say) -> Iterator[str]:
     printer = PlainPrinter(Letters(frozenset(found.setting.problem.operation.dimensions)), unicode=True)
     if isinstance(found, Territories):
@@ -213,17 +185,3 @@ def _map(found: Plane | Territories, say: Say) -> Iterator[str]:
         side = "" if found.threshold else found.side
         if found.threshold or side:
             yield say("told_edge", decimal(found.setting.ridge), side, against(found.setting))
-
-
-def _split(found: BestSplit, say: Say) -> Iterator[str]:
-    printer = PlainPrinter(Letters(frozenset(found.setting.problem.operation.dimensions)), unicode=True)
-    regime = [printer.print(a) for a in found.place.assumed("->", "<<")]
-    yield say(
-        "told_inside", printer.print(Compare(Name(found.chosen), found.place.relation, found.place.right)), regime
-    )
-    shared = in_common([curve.values for curve in found.curves])
-    for curve in found.curves:
-        own: Mapping[str, Any] = curve.values if len(found.curves) > 1 else shared
-        (first, least), (last, most) = curve.points[0], curve.points[-1]
-        ends = f"{found.variable} = {first:g}", f"{found.variable} = {last:g}"
-        yield say("told_best", sizes(own), found.chosen, f"{least:.4g}", ends[0], f"{most:.4g}", ends[1])

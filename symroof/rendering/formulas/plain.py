@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any
 
 from symroof.formula import (
     Both,
@@ -73,17 +73,11 @@ class Words(Frozen):
     quantities: Mapping[str, str] = field(default_factory=dict)
 
 
-# What was printed: by its text and what it was made of, the formula and the printer.
-Heard: TypeAlias = "dict[tuple[str, int], tuple[Formula, Notation]]"
-
-
 class Notation(Frozen, ABC):
-    """The rules of the tree that are the same in every notation. A sign without another form is as it is. Where there is
-    one who hears, each formula that is printed is noted."""
+    """The rules of the tree that are the same in every notation. A sign without another form is as it is."""
 
     letters: Letters = field(default_factory=Letters)
     words: Words = Words()
-    heard: Heard | None = field(default=None, compare=False, repr=False)
 
     @property
     @abstractmethod
@@ -99,13 +93,7 @@ class Notation(Frozen, ABC):
 
     def print(self, formula: Formula) -> str:
         part: Part = fold(formula, self)
-        self.hear(formula, part.text)
         return part.text
-
-    def hear(self, formula: Formula, text: str) -> None:
-        """Note what stands on the page."""
-        if self.heard is not None:
-            self.heard[text, id(formula)] = formula, self
 
     def sign(self, sign: str) -> str:
         return self.signs.get(sign, sign)

@@ -13,11 +13,9 @@ from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.reading.operations import AnyEntry, ProgramEntry, other_names
 from symroof.reading.problems import read_problem
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.hearing import heard_nothing, require_heard
 from symroof.rendering.pages.environment import load
 from symroof.rendering.pages.pen import Sentences
 from symroof.rendering.pages.terminal import table
-from symroof.rendering.records.audit import Audit
 
 
 def chips_table(chips: list[Accelerator], lang: str | None) -> str:
@@ -77,13 +75,10 @@ def operation_table(entry: AnyEntry, lang: str | None) -> str:
 
 def operation_record(entry: AnyEntry) -> dict[str, Any]:
     """An operation in plain values, as its derivation says them; that of a program is its text, and has its parameters."""
-    problem, heard = read_problem({"operation": entry.name}), heard_nothing()
-    draft, printer = counted(problem), PlainPrinter(heard=heard)
+    problem = read_problem({"operation": entry.name})
+    draft, printer = counted(problem), PlainPrinter()
     said = ((key, draft.answer.formula(key)) for key in ("params", "flops", "reads", "writes", "intensity"))
     amounts = {key: printer.print(formula) for key, formula in said if formula is not None}
-    audit = Audit(draft.ledger.established, draft.setting)
-    require_heard(heard, (audit,))
-    audit.require_tree(amounts)
     others = [other for other, name in other_names().items() if name == entry.name]
     return {
         "name": entry.name,

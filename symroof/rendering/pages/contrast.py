@@ -16,7 +16,6 @@ from symroof.rendering.pages.page import Grid, Lines, Page, render_page
 from symroof.rendering.pages.pen import Pen, Style, pen_of
 from symroof.rendering.pages.view import View
 from symroof.rendering.records.derivations import numbers_of
-from symroof.rendering.told import Told, told_by
 
 
 def render_contrast(derivations: Sequence[Derivation], names: Sequence[str], form: str, style: Style) -> str:
@@ -25,8 +24,7 @@ def render_contrast(derivations: Sequence[Derivation], names: Sequence[str], for
     setting = derivations[0].setting
     pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
     ratios = ratios_of(views)
-    told = [*(one for derivation in derivations for one in told_by(derivation)), Told(ratios.values(), None)]
-    return render_page(lambda pen: _page(views, names, pen, ratios), pen, lambda: told)
+    return render_page(lambda pen: _page(views, names, pen, ratios), pen)
 
 
 def numbers_at(view: View) -> dict[str, Fraction]:

@@ -23,14 +23,13 @@ from symroof.rendering.pages.pen import Pen, Style, pen_of
 from symroof.rendering.pages.sized import Sized
 from symroof.rendering.pages.terminal import GAP, fold
 from symroof.rendering.pages.view import View
-from symroof.rendering.told import told_by
 
 
 def render_derivation(derivation: Derivation, form: str, style: Style) -> str:
     """The page of one derivation."""
     view, setting = View(derivation), derivation.setting
     pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
-    return render_page(lambda pen: Writer(view, pen).page(), pen, lambda: told_by(derivation), d=view)
+    return render_page(lambda pen: Writer(view, pen).page(), pen, d=view)
 
 
 # What a problem may ask besides, and the part of the answer that says it.

@@ -19,7 +19,7 @@ from symroof.exploration.leading_parts import shares
 from symroof.exploration.longest import LongestMap, LongestRow
 from symroof.exploration.map_points import Place
 from symroof.exploration.regime_map import RegimeMap
-from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Number, Verdict
+from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Verdict
 from symroof.rendering.pages.amounts import (
     decimal,
     decimal_number,
@@ -33,7 +33,7 @@ from symroof.rendering.pages.amounts import (
 )
 from symroof.rendering.pages.page import Grid, Lines, Page, render_page
 from symroof.rendering.pages.pen import Pen, Sentences, Style, pen_of
-from symroof.rendering.records.maps import comparison_csv, told_in, told_of, told_on_map
+from symroof.rendering.records.maps import comparison_csv
 
 MAP = ("regime", "dominant", "leading", "bound", "equal")
 LONGEST = ("regime", "longest", "tends")
@@ -44,8 +44,7 @@ def render_exploration(exploration: Exploration, form: str, style: Style) -> str
     """The page of one map."""
     setting = exploration.found.setting
     style = style.of(setting.problem)
-    told = partial(told_on_map, exploration)
-    return render_page(partial(_map, exploration), pen_of(form, setting.layout, setting.problem.link, style), told)
+    return render_page(partial(_map, exploration), pen_of(form, setting.layout, setting.problem.link, style))
 
 
 def render_inferred(inferred: Inferred, form: str, style: Style) -> str:
@@ -55,7 +54,7 @@ def render_inferred(inferred: Inferred, form: str, style: Style) -> str:
         return Page("", "", (Lines(tuple(_sentences(pen).lines("inferred", inferred).split("\n"))),))
 
     style = replace(style, heading=0, lang=style.lang or inferred.lang)
-    text = render_page(build, pen_of(form, inferred.layout, "HBM", style), lambda: (told_of(inferred),)).lstrip("\n")
+    text = render_page(build, pen_of(form, inferred.layout, "HBM", style)).lstrip("\n")
     return dedent(text) if form == "text" else text
 
 
@@ -65,10 +64,7 @@ def render_comparison(comparison: Comparison, form: str, style: Style) -> str:
         return comparison_csv(comparison)
     setting = comparison.derivation.setting
     style = style.of(setting.problem)
-    told = partial(told_in, comparison)
-    return render_page(
-        partial(_comparison, comparison), pen_of(form, setting.layout, setting.problem.link, style), told
-    )
+    return render_page(partial(_comparison, comparison), pen_of(form, setting.layout, setting.problem.link, style))
 
 
 def _map(exploration: Exploration, pen: Pen) -> Page:
@@ -85,7 +81,7 @@ def _map(exploration: Exploration, pen: Pen) -> Page:
     ]
     if not pen.style.brief:
         blocks += _details(found, say)
-    blocks += [Lines(_place(place, found, say, pen)) for place in exploration.places]
+    blocks += [Lines(_place(place, say)) for place in exploration.places]
     title = pen.code(setting.problem.operation.title)
     return Page(title, pen.words(say("machine", setting)), tuple(blocks), landscape=True)
 
@@ -138,15 +134,9 @@ def _details(found: RegimeMap, say: Sentences) -> Iterable[Grid | Lines]:
             yield Lines((say("machine_knobs"),))
 
 
-def _place(place: Place, found: RegimeMap, say: Sentences, pen: Pen) -> tuple[str, ...]:
-    factors = grouped((say(knob.kind, knob), _heard(pen, _times(factor))) for knob, factor in place.knobs)
+def _place(place: Place, say: Sentences) -> tuple[str, ...]:
+    factors = grouped((say(knob.kind, knob), _times(factor)) for knob, factor in place.knobs)
     return say.each("place", place, place.over_ridge, factors)
-
-
-def _heard(pen: Pen, digits: str) -> str:
-    """Digits that stand on the page as they are."""
-    pen.printer.hear(Number(Fraction(digits), digits), digits)
-    return digits
 
 
 def _times(factor: Fraction) -> str:

@@ -74,7 +74,6 @@ def inserted(value: Any, pen: Pen, shape: Shape, unit: str = "", *, bare: bool =
     digits = shown if shape.digits is None else to_digits(number, shape.digits)
     if "e" in digits:
         return _set(_printed(digits), pen, bare)
-    pen.printer.hear(_printed(digits), digits)
     return digits
 
 
@@ -112,6 +111,5 @@ def _amount(digits: str, unit: str, pen: Pen, bare: bool) -> str:
     """A number with its unit; in mathematics a unit is upright, and a micro has its letter."""
     if not bare or pen.form == "text":
         return pen.amount(digits, unit)
-    pen.printer.hear(Number(Fraction(digits), digits, unit), f"{digits} {unit}")
     upright = r"\mu\text{s}" if unit == "us" else rf"\text{{{unit}}}"
-    return rf"{_set(_printed(digits), pen.unheard, bare)}\,{upright}"
+    return rf"{_set(_printed(digits), pen, bare)}\,{upright}"

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
-from typing import Any
 
 from symroof.derivation.pipeline import Derivation
-from symroof.errors import CheckError, ReadingError
 from symroof.formula import Formula, Name, Product, Quotient
-from symroof.model.dtype import Tensor
-from symroof.model.functions import FUNCTIONS, Function
-from symroof.model.program import ROLES, Block, Fuse, Node, Program, Recompute, Repeat, Statement
+from symroof.model.program import Program, Statement
 from symroof.model.program_text import INDENT, spelled_backward, spelled_parts
-from symroof.model.spelling import spelled_fact, spelled_factor, spelled_size
 from symroof.model.statement_costs import of_statement
 from symroof.proof.step import Reason, Step
-from symroof.reading.programs import ProgramReader
 from symroof.rendering.formulas.letters import OF_TENSOR
 from symroof.rendering.pages.blocks import Code
 from symroof.rendering.pages.pen import Sentences
@@ -91,80 +84,10 @@ class Statements:
 
 
 def listing(program: Program, form: str, say: Sentences, width: int) -> Code:
-    """The text of a program; on a terminal the declarations one after the other, and what is a weight or a cache.
-
-    Raises :class:`~symroof.errors.CheckError` where the text is not that of the program.
-    """
-    written = str(program)
-    require_read_back(written, program)
+    """The text of a program; on a terminal the declarations one after the other, and what is a weight or a cache."""
     if form == "text":
-        lines = tuple(_short(program, say, width))
-        whole = " ".join(" ".join(lines).split())
-        body = [line for line in written.split("\n") if not line.startswith((*ROLES, "frozen ", "shared "))]
-        if any(" ".join(line.split()) not in whole for line in body) or whole.count("{") != whole.count("}"):
-            raise CheckError("the listing of the program leaves a line out")
-    else:
-        lines = (*written.split("\n"), *_backward(program, say))
-    _require_all(" ".join(lines), program)
-    return Code(lines)
-
-
-def require_read_back(text: str, program: Program) -> None:
-    """Raises :class:`~symroof.errors.CheckError` where the text of a program, read by the reader of programs, is another one."""
-    every = (line.statement.function for line in program.forward)
-    own = tuple((f.name, f) for f in every if f is not None and not f.lies)
-    try:
-        read = _read(text, own)
-    except ReadingError:
-        read = None
-    if read != _shape(program):
-        raise CheckError("the text of the program is that of another one")
-
-
-@lru_cache(maxsize=32)
-def _read(text: str, own: tuple[tuple[str, Function], ...]) -> Any:
-    return _shape(ProgramReader(text, None, {**FUNCTIONS, **dict(own)}).program())
-
-
-def _shape(program: Program) -> Any:
-    """What a program says, whatever the order of the axes that split a size."""
-    return (
-        {axis.name: (axis.chips, axis.link, axis.wiring) for axis in program.mesh},
-        [(one.head, _typed(one.tensor)) for one in program.declared],
-        [_said(node) for node in program.body],
-        (program.returned, {name: spelled_size(size) for name, size in program.where.items()}),
-        [*map(spelled_fact, program.facts)],
-    )
-
-
-def _said(node: Node) -> Any:
-    match node:
-        case Statement(kind=kind, operands=operands, result=result, function=function):
-            said = kind, function and function.name, node.over, _typed(result), tuple(map(_typed, operands))
-            factor = () if node.factor is None else (spelled_factor(node.factor),)
-            return (*said, *factor, *(() if node.mask is None else (str(node.mask),)))
-        case Repeat(times=times, carried=carried, over=over):
-            return spelled_size(times), carried, over, [*map(_said, node.body)]
-        case Block(name=name):
-            return name, [*map(_said, node.body)]
-        case Recompute():
-            return "recompute", [*map(_said, node.body)]
-        case Fuse():
-            return [*map(_said, node.body)]
-
-
-def _typed(tensor: Tensor) -> Any:
-    dims = [(dim.label, sorted("".join(dim.axes))) for dim in tensor.dims]
-    return str(tensor.name), tensor.dtype.name, dims
-
-
-def _require_all(text: str, program: Program) -> None:
-    """Raises :class:`~symroof.errors.CheckError` where a tensor or a statement of a program is not in its listing."""
-    text = f" {text}".replace("\N{NO-BREAK SPACE}", " ")
-    arrays = [f" {d.tensor.name}: {d.tensor}" for d in program.declared]
-    for wanted in (*arrays, *(f" {line.statement.name} = " for line in program.lines)):
-        if wanted not in text:
-            raise CheckError(f"the listing of the program leaves out{wanted}")
+        return Code(tuple(_short(program, say, width)))
+    return Code((*str(program).split("\n"), *_backward(program, say)))
 
 
 def _backward(program: Program, say: Sentences) -> Iterator[str]:

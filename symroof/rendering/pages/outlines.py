@@ -13,7 +13,6 @@ from symroof.rendering.pages.amounts import grouped_sizes, in_decimals
 from symroof.rendering.pages.blocks import blocks
 from symroof.rendering.pages.page import Page, Section, render_page
 from symroof.rendering.pages.pen import Pen, Style, pen_of
-from symroof.rendering.told import Told
 
 SECTIONS = ("formulas", "solution", "optimum")
 
@@ -101,11 +100,4 @@ def render_sketch(sketched: Sketched, form: str, style: Style) -> str:
         closing = "" if pen.style.brief else sentences.lines("closing_of_sketch")
         return Page(pen.words(view.problem.title or ""), "", sections, closing)
 
-    return render_page(page, pen, lambda: (told_of_sketch(sketched),), d=view)
-
-
-def told_of_sketch(sketched: Sketched) -> Told:
-    """What the steps of a sketch say, and what was asked."""
-    told, sketch = Told(sketched.steps, None), sketched.sketch
-    told.take(*(asked for asked in (sketch.solve, sketch.minimize, sketch.subject) if asked is not None))
-    return told
+    return render_page(page, pen, d=view)

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 from math import inf
 from typing import ClassVar, TypeAlias
 
-from symroof.errors import CheckError
 from symroof.formula import Frozen
-from symroof.rendering.formulas.folding import FoldingPrinter, kept, rows_of
+from symroof.rendering.formulas.folding import FoldingPrinter, rows_of
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter, breadth, large
-from symroof.rendering.hearing import heard_nothing, require_heard
 from symroof.rendering.pages.blocks import Code, Display, Paragraph, Row
 from symroof.rendering.pages.dialects import FORMATS, Dialect
 from symroof.rendering.pages.environment import guarded, render
 from symroof.rendering.pages.paper import CAPITAL, ROWS, ROWS_OF_FRACTIONS, SHEET, breadths_of, columns, sheets
 from symroof.rendering.pages.pen import Pen
 from symroof.rendering.pages.terminal import GAP, display, fold, gutter, ledger, section, table, titled
-from symroof.rendering.told import Told
 
 BOLD = "\x1b[1m", "\x1b[0m"
-# What counts beside letters and digits.
-SIGNS = frozenset("<>=≤≥≈≪→⇔")
 # From how many sheets on formulas go over lines.
 FOLDED = 1.2
 Block: TypeAlias = "Paragraph | Lines | Code | Display | Grid"
@@ -98,15 +92,12 @@ class Page(Frozen):
     landscape: bool = False
 
 
-def render_page(build: Callable[[Pen], Page], pen: Pen, told: Callable[[], Sequence[Told]], **names: object) -> str:
-    """The page that ``build`` makes with a pen, as text: what it sets as mathematics is what the steps have ``told``.
-    ``names`` are what a template of one's own may ask for besides.
+def render_page(build: Callable[[Pen], Page], pen: Pen, **names: object) -> str:
+    """The page that ``build`` makes with a pen, as text; ``names`` are what a template of one's own may ask for besides.
 
     Where a formula is broader than a sheet of paper, sizes with long names are given letters, and the page says which;
     where that does not help, formulas in lines of prose and in tables go over lines as well.
     """
-    said = heard_nothing()
-    pen = pen.heard_by(said)
     with guarded(pen.style.template):
         page = build(pen)
         if pen.form != "text" and pen.lettered != pen and _excess(page, pen) > 1:
@@ -129,42 +120,7 @@ def render_page(build: Callable[[Pen], Page], pen: Pen, told: Callable[[], Seque
         }
         style = pen.style
         text = render(FORMATS[pen.form].page, style.template, style.language, known | names).strip("\n") + "\n"
-    if style.template is None:
-        _require_all(page, pen, text)
-    require_heard(said, told() if style.template is None else ())
     return pen.dialect.finished(text)
-
-
-def _require_all(page: Page, pen: Pen, text: str) -> None:
-    """Raises :class:`~symroof.errors.CheckError` where a letter, a digit or a relation of a page is lost on its way out."""
-    lost = _signs(" ".join(_texts(page.blocks, pen))) - _signs(text)
-    if lost:
-        raise CheckError(f"the page as it is laid out lacks {' '.join(sorted(lost))[:80]}")
-
-
-def _signs(text: str) -> Counter[str]:
-    return Counter({c: many for c, many in Counter(text).items() if c.isalnum() or c in SIGNS})
-
-
-def _texts(blocks: Iterable[Block | Section], pen: Pen) -> Iterator[str]:
-    """Everything that the blocks of a page say."""
-    for block in blocks:
-        match block:
-            case Section(head=head, blocks=inner):
-                yield head
-                yield from _texts(inner, pen)
-            case Paragraph(text=text):
-                yield text
-            case Code(lines=lines):
-                yield from map(pen.code, lines) if pen.form == "latex" else lines
-            case Lines(lines=lines):
-                yield from lines
-            case Grid(rows=rows):
-                yield from (cell for row in rows for cell in row)
-            case Display(rows=rows):
-                for row in rows:
-                    yield "" if row.left is None else pen.printer.print(row.left)
-                    yield from (row.aside, row.unit, *row.links(pen.printer))
 
 
 def _on_a_sheet(page: Page, pen: Pen) -> Iterator[Block]:
@@ -321,13 +277,13 @@ def aligned(rows: Iterable[Row], pen: Pen, room: float = inf) -> str:
 
 def _in_room(row: Row, printer: LatexPrinter, room: float) -> Iterator[str]:
     """The links of a row, those that are broader than the room over lines behind their relations."""
-    folding = FoldingPrinter(printer.letters, printer.words, printer.heard, max(LEAST, room * BROKEN))
+    folding = FoldingPrinter(printer.letters, printer.words, max(LEAST, room * BROKEN))
     for link, (relation, right) in zip(row.links(printer), row.parts, strict=True):
         if breadth(link) <= room:
             yield link
         else:
             broken = folding.print(right)
-            yield f"{printer.relation(relation)} " + kept(broken, " \\\\\n&\\quad ".join(rows_of(broken)))
+            yield f"{printer.relation(relation)} " + " \\\\\n&\\quad ".join(rows_of(broken))
 
 
 def _over_lines(left: str, links: list[str], form: str) -> bool:

@@ -11,13 +11,13 @@ from typing import Any, TypeAlias
 
 from symroof.derivation.draft import INTENSITY
 from symroof.derivation.layout import Layout
-from symroof.errors import CheckError, RenderingError
+from symroof.errors import RenderingError
 from symroof.formula import Compare, Formula, Frozen, Name, Number, Quotient, Sum, nodes, number
 from symroof.model.problem import Problem
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.rendering.formulas.folding import FoldingPrinter, in_line
 from symroof.rendering.formulas.letters import GREEK, Letters
-from symroof.rendering.formulas.plain import Heard, PlainPrinter, Words
+from symroof.rendering.formulas.plain import PlainPrinter, Words
 from symroof.rendering.formulas.tex import LatexPrinter, breadth
 from symroof.rendering.pages.amounts import readable, to_digits
 from symroof.rendering.pages.characters import NBSP, closed_up
@@ -96,24 +96,9 @@ class Pen(Frozen):
         return replace(self, printer=replace(self.printer, letters=self.printer.letters.shortened))
 
     @property
-    def unheard(self) -> Pen:
-        """The pen for what is a part of something that is heard."""
-        inner = None if self.inner is None else replace(self.inner, heard=None)
-        return replace(self, printer=replace(self.printer, heard=None), inner=inner)
-
-    def heard_by(self, heard: Heard) -> Pen:
-        """The pen whose mathematics is noted."""
-        return replace(self, printer=replace(self.printer, heard=heard))
-
-    def seen(self, count: int) -> int:
-        """A whole number that stands among words."""
-        self.printer.hear(Number(Fraction(count), str(count)), str(count))
-        return count
-
-    @property
     def folded(self) -> Pen:
         """The pen that breaks fractions and brackets in lines of prose where they are broader than their room."""
-        inner = FoldingPrinter(self.printer.letters, self.printer.words, self.printer.heard, ROOM)
+        inner = FoldingPrinter(self.printer.letters, self.printer.words, ROOM)
         return replace(self, inner=inner)
 
     @property
@@ -144,9 +129,6 @@ class Pen(Frozen):
         relations = tuple(relations)
         items = sorted(chained(relations), key=lambda item: item[-2] != "->")
         texts = [self.inline(*(f"regime {part}" if isinstance(part, str) else part for part in item)) for item in items]
-        sides = [side for item in items for part in item if isinstance(part, tuple) for side in part]
-        if any(side not in sides for relation in relations for side in (relation.left, relation.right)):
-            raise CheckError("a relation of a regime is lost")
         return last.join([comma.join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
     def _part(self, part: Any) -> str:
@@ -167,7 +149,7 @@ class Pen(Frozen):
         """A formula in a line that has less room than it takes. In LaTeX a fraction with a broad sum above is a sum
         over lines, divided: what stands above a bar is not broken."""
         joint = r" \allowbreak " if self.form == "latex" else " "
-        quiet = replace(inner, heard=None, room=TERM)
+        quiet = replace(inner, room=TERM)
         if (
             self.form != "latex"
             or not (isinstance(part, Quotient) and isinstance(part.above, Sum))
@@ -177,7 +159,6 @@ class Pen(Frozen):
             return in_line(inner.print(part), joint)
         above, below = quiet.print(part.above), quiet.print(part.below)
         under = below if isinstance(part.below, Name | Number) else f"({below})"
-        inner.hear(part, f"({in_line(above)})/{under}")
         return f"({in_line(above, joint)})/{under}"
 
     def code(self, text: str) -> str:
@@ -216,16 +197,14 @@ class Pen(Frozen):
     def share(self, share: Fraction, text: str = "") -> str:
         """A share in percent, in its usual digits where it is in no others."""
         text = text or (to_digits(share * 100, 2) if (share * 100).denominator != 1 else str(share * 100))
-        self.printer.hear(Number(share * 100, text, "%"), f"{text} %")
         return self.percent(text)
 
     def amount(self, value: str, unit: str) -> str:
         """A number with its unit, where it has one; a microsecond has a letter that not every format can show."""
         if not unit:
             return self.inline(Number(Fraction(value), value))
-        self.printer.hear(Number(Fraction(value), value, unit), f"{value} {unit}")
         if "e" in value:
-            value = self.unheard.inline(Number(Fraction(value), value))
+            value = self.inline(Number(Fraction(value), value))
         if unit == "us":
             unit = r"$\mu$s" if self.form == "latex" else "µs" if self.style.unicode else unit
         return f"{value}{self.thin}{unit}"
@@ -242,7 +221,6 @@ class Pen(Frozen):
             "pct": self.percent_of,
             "percent": self.share,
             "equal": self.equal,
-            "seen": self.seen,
             "form": self.form,
             "short": self.form not in FORMATS or FORMATS[self.form].short,
             "quotient": Quotient,

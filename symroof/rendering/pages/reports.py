@@ -12,7 +12,6 @@ from symroof.formula import Both, Compare, Formula, Gap, Infinity, Number
 from symroof.proof.exact import ORDER
 from symroof.proof.settling import without_cases
 from symroof.reading.claims import Claim, Logic
-from symroof.reading.documents import TEX_SUFFIXES
 from symroof.reading.exercises import VERDICTS
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -22,7 +21,6 @@ from symroof.rendering.pages.environment import guarded, load, render, words
 from symroof.rendering.pages.pen import Sentences, Style
 from symroof.rendering.pages.terminal import fold
 from symroof.verification.baseline import Accepted
-from symroof.verification.cures import cure
 from symroof.verification.enclosures import enclosed, is_numeric
 from symroof.verification.files import Moved
 from symroof.verification.judgement import (
@@ -125,10 +123,6 @@ class Explainer:
         """A remark of the judge, or why a formula is not judged."""
         said = self.omissions if isinstance(remark, Omission) else self.remarks
         return said(remark.kind, dict(remark.facts))
-
-    def comment(self, skip: Skipped, file: str) -> str | None:
-        """The comment that would have a formula judged."""
-        return cure(skip.reason, tex=file.endswith(TEX_SUFFIXES))
 
     def left_out(self, skip: Skipped) -> str:
         """The formula that is not judged, or the link of it."""

@@ -28,7 +28,7 @@ def report_record(
                 {
                     "file": file.file or explainer.words.unnamed,
                     "judgements": [judgement_record(judgement, explainer) for judgement in file.judgements],
-                    "skipped": [skipped_record(skip, explainer, file.file) for skip in file.skipped],
+                    "skipped": [skipped_record(skip, explainer) for skip in file.skipped],
                     "counts": file.counts,
                     "coverage": coverage_record(file.coverage) if file.kind == "document" else None,
                     "error": file.error,
@@ -56,7 +56,7 @@ def coverage_record(coverage: Coverage) -> dict[str, Any]:
     return {**fields(coverage, "formulas", "judgeable", "judged"), "skipped": dict(coverage.skipped)}
 
 
-def skipped_record(skip: Skipped, explainer: Explainer, file: str) -> dict[str, Any]:
+def skipped_record(skip: Skipped, explainer: Explainer) -> dict[str, Any]:
     reason = skip.reason
     link = skip.link and explainer.left_out(skip)
     return {
@@ -64,7 +64,6 @@ def skipped_record(skip: Skipped, explainer: Explainer, file: str) -> dict[str, 
         "link": link,
         "reason": explainer.remark(reason),
         "cause": reason.cause,
-        "comment": explainer.comment(skip, file),
     }
 
 

@@ -4,78 +4,29 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
-from symroof.derivation.answer import Point, Said
-from symroof.derivation.draft import INTENSITY, RIDGE, T_LOWER
+from symroof.derivation.answer import Point
+from symroof.derivation.draft import T_LOWER
 from symroof.derivation.meanings import in_ridge
-from symroof.errors import CheckError
 from symroof.exploration.comparing import Compared, Comparison, steps_at
-from symroof.exploration.edges import Single
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.knobs import Knob
 from symroof.exploration.longest import LongestMap
 from symroof.exploration.map_points import Place
 from symroof.exploration.reached import Measurement
 from symroof.exploration.regime_map import RegimeMap, RegimeRow
-from symroof.formula import Formula, Infinity, Sum, Verdict, nodes
 from symroof.rendering.pages.pen import claims_pen
-from symroof.rendering.records.audit import Audit
 from symroof.rendering.records.derivations import bracket
 from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
-from symroof.rendering.told import Told, told_by
 from symroof.symbols import expression, fraction
-
-T = TypeVar("T", bound=Told)
-
-
-def told_on_map(exploration: Exploration) -> tuple[Told]:
-    """What the steps of a map say, those of its points and of what is left to find among them."""
-    return (_of_map(exploration, Told),)
-
-
-def _of_map(exploration: Exploration, kind: type[T]) -> T:
-    """What the steps of a sealed map say, and the sizes that were put in."""
-    draft = exploration.found.draft
-    require_sealed_in(exploration)
-    told = kind(draft.ledger.established, draft.setting)
-    told.numbers.update(value for place in exploration.places for value in place.values.values())
-    return told
-
-
-def require_sealed_in(exploration: Exploration) -> None:
-    """Raises :class:`~symroof.errors.CheckError` where a part of a map holds a step that is not one of its ledger."""
-    found, left = exploration.found, (exploration.remains,) if exploration.remains else ()
-    told = vars(found)  # what each size does alone, and each change, where the page asked for it
-    singles, knobs = told.get("singles", ()), told.get("knobs", ())
-    known = set(map(id, found.draft.ledger.established))
-    if any(not knob.what for knob in knobs):
-        raise CheckError("a change is a change of nothing")
-    every: tuple[Said, ...] = (*found.rows, *singles, *knobs, *exploration.places, *left)
-    for said in every:
-        if not known.issuperset(map(id, said.steps)):
-            raise CheckError("a step of the map was not checked")
-
-
-def told_of(inferred: Inferred) -> Told:
-    """What the steps of inferred regimes say, and what was asked."""
-    told = Told(inferred.ledger.established, inferred.setting)
-    told.take(inferred.exact, inferred.approximate)
-    return told
-
-
-def told_in(comparison: Comparison) -> tuple[Told, ...]:
-    """What the steps of the derivations of a comparison say."""
-    derivations = (row.derivation for row in comparison.rows if row.derivation is not None)
-    return tuple(told for derivation in derivations for told in told_by(derivation))
 
 
 def map_record(exploration: Exploration) -> dict[str, Any]:
     """The object of one map; keys that do not apply are null."""
     found, left, setting = exploration.found, exploration.remains, exploration.found.setting
     if isinstance(found, LongestMap):
-        return _audited(_longest(found), exploration)
+        return _longest(found)
     answer, chip, pen = found.draft.answer, setting.problem.hardware, claims_pen(setting.layout)
     rows = [pen.condition(row.relations) for row in found.rows]
     record = {
@@ -121,57 +72,7 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
         },
         "at": [_place(found, place) for place in exploration.places],
     }
-    tree: dict[str, Any] = spelled(record, lambda value: setting.layout.write(in_ridge(value)))
-    _require_rows(tree, found)
-    return _audited(tree, exploration)
-
-
-def _audited(tree: dict[str, Any], exploration: Exploration) -> dict[str, Any]:
-    """The object of a map, every formula and number of which some step of the map says."""
-    audit = _of_map(exploration, Audit)
-    if tree["quantity"] != str(INTENSITY.name):
-        audit.said.pop((INTENSITY.name, None), None)  # "intensity" is the form of the quantity in a regime
-    for single in vars(exploration.found).get("singles", ()):
-        audit.take(*_above_all(single))
-    audit.require_tree(tree)
-    return tree
-
-
-def _above_all(single: Single) -> Iterator[Formula]:
-    """That an intensity is above any ridge, where its step says that it grows without bound."""
-    step = single.step("limit")
-    if step is not None and isinstance(step.right, Infinity):
-        yield Verdict(True)
-
-
-def _require_rows(tree: Mapping[str, Any], found: RegimeMap) -> None:
-    """Every row says what its own steps do; the list is as long as it says, and a corner is led by one product."""
-    listed = tree["regimes"]
-    for row, entry in zip(found.rows, listed, strict=True):
-        audit = Audit(row.steps, found.setting)
-        audit.require_regime("regime", entry["regime"])
-        audit.require_tree({key: entry[key] for key in ("intensity", "factor", "compute_bound", "equal_sizes_from")})
-        if entry["corner"] and any(isinstance(node, Sum) for node in nodes(row.formula("leading") or RIDGE)):
-            raise CheckError(f"the regime {entry['regime']} is no corner")
-    for single, entry in zip(found.singles, tree["single"], strict=True):
-        own = Audit(single.steps, found.setting)
-        own.take(*_above_all(single))
-        own.require_tree({"possible_when": entry["possible_when"]})
-        highest = single.step("highest")
-        if entry["reached"] is not None and entry["reached"] != (highest is not None and highest.relation == "<="):
-            raise CheckError(
-                f"whether the intensity reaches its supremum over {entry['variable']} is not what its step says"
-            )
-    for knob, entry in zip(found.knobs, tree["knobs"], strict=True):
-        tends = [step for step in knob.steps if step.role == "leading"]
-        for step, shown in zip(tends, entry["factor"].values(), strict=True):
-            Audit((step,), found.setting).require_tree(shown)
-    named = {entry["regime"] for entry in listed}
-    if any(place["nearest"] not in named for place in tree["at"]):
-        raise CheckError("the nearest regime of a point is none of the list")
-    corners = sum(entry["corner"] for entry in listed)
-    if tree["corners"] != corners or (tree["count"] != len(listed) and len(listed) != corners):
-        raise CheckError(f"{tree['count']} regimes, of which {tree['corners']} are corners, are not those of the list")
+    return dict(spelled(record, lambda value: setting.layout.write(in_ridge(value))))
 
 
 def _longest(found: LongestMap) -> dict[str, Any]:
@@ -250,12 +151,7 @@ def inferred_record(inferred: Inferred) -> dict[str, Any]:
             for one in inferred.alternatives
         ],
     }
-    tree: dict[str, Any] = spelled(record, write)
-    audit = Audit(inferred.ledger.established, inferred.setting)
-    audit.require_tree(tree)
-    for entry in tree["regimes"]:
-        audit.require_regime("regime", entry["regime"])
-    return tree
+    return dict(spelled(record, write))
 
 
 def comparison_record(comparison: Comparison) -> dict[str, Any]:
@@ -272,17 +168,7 @@ def comparison_record(comparison: Comparison) -> dict[str, Any]:
         "at": [{name: text(x) for name, x in p.values.items()} for p in derivation.answer.at],
         "rows": list(map(_row, comparison.rows)),
     }
-    tree: dict[str, Any] = spelled(record, derivation.setting.layout.write)
-    for row, entry in zip(comparison.rows, tree["rows"], strict=True):
-        _require_row(row, entry)
-    return tree
-
-
-def _require_row(row: Compared, entry: Mapping[str, Any]) -> None:
-    """Raises :class:`~symroof.errors.CheckError` where a row says what no step of its derivation does."""
-    if row.derivation is not None:
-        row.derivation.require_sealed()
-        Audit(row.derivation.written, row.derivation.setting).require_tree(entry)
+    return dict(spelled(record, derivation.setting.layout.write))
 
 
 def _row(row: Compared) -> dict[str, Any]:
@@ -313,8 +199,6 @@ def comparison_csv(comparison: Comparison) -> str:
     record = comparison_record(comparison)
     places = [" ".join(f"{name}={value}" for name, value in point.items()) for point in record["at"]]
     rows = [_flat(row, places) for row in record["rows"]]
-    for row, flat in zip(comparison.rows, rows, strict=True):
-        _require_row(row, flat)
     out = io.StringIO()
     writer = csv.DictWriter(out, max(rows, key=len), lineterminator="\n")
     writer.writeheader()

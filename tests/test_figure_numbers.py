@@ -1,0 +1,116 @@
+"""The numbers of figures: what is plotted at random sizes, worked out again from the formulas of a derivation in fractions."""
+
+import itertools
+import random
+import re
+
+import pytest
+
+import symroof as sr
+
+pytest.importorskip("matplotlib")
+
+pytestmark = pytest.mark.part(1)
+
+MLP = "input x: bf16[N, D]; weight V: bf16[D, F]; weight W: bf16[F, D]; h = x * V -> bf16[N, F]; a = f(h); y = a * W -> bf16[N, D]"
+MESH = "mesh X on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B_X, F]"
+LLAMA = {"V": 128256, "D": 4096, "K": 8, "G": 4, "H": 128, "F": 14336, "L": 32}
+NAMES = {"T_math": "compute", "T_vector": "vector unit", "T_HBM": "HBM", "T_comms": "HBM", "T_X": "X"}
+
+
+class Known:
+    """The quantities of a derivation at sizes."""
+
+    def __init__(self, operation, **options):
+        self.derivation = sr.derive(operation, **options)
+
+    def __call__(self, name, at):
+        function = self.derivation.function(name)
+        return float(function(**{size: at[size] for size in function.parameters}))
+
+    def longest(self, at):
+        rates = self.derivation.setting.rates
+        times = {f"T_{resource}": self(f"T_{resource}", at) for resource in rates.resources}
+        return {NAMES[name] for name, seconds in times.items() if seconds >= max(times.values()) * (1 - 1e-9)}
+
+
+def sizes(text):
+    return {name: float(size) for name, size in re.findall(r"(\w+) = ([\d.e+]+)", text)}
+
+
+def drawn(seed):
+    """An operation with a chip, its exact formulas, and its sizes but the first."""
+    draw = random.Random(f"numbers {seed}")
+    on = draw.choice(("tpu-v5e", "h100"))
+    options = {"on": on, "functions": {"f": draw.choice((1, 100, 5000))}} if draw.random() < 0.5 else {"on": on}
+    operation, first = (MLP, "N") if "functions" in options else ("matmul", "B")
+    at = {name: draw.choice((64, 300, 1024, 8192)) for name in "DF"}
+    return operation, options, Known(operation, **options), first, at, draw
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_points_under_a_roof(seed):
+    operation, options, known, first, at, draw = drawn(seed)
+    shown = sr.plot(operation, at=at | {first: draw.choice((1, 64, 240, 4096))}, **options)
+    place = next(row for row in shown.rows if row["what"].startswith(f"{first} = ") or row["what"].startswith("D = "))
+    there = sizes(place["what"])
+    assert place["FLOPs/byte"] == pytest.approx(known("intensity", there))
+    assert place["FLOPs/s"] == pytest.approx(known("flops", there) / known("T_lower", there))
+    assert place["bound by"] in known.longest(there)
+    longest = {"compute": "compute-bound", "vector unit": "bound by the vector unit", "HBM": "bound by HBM"}
+    assert longest[place["bound by"]] in shown.description()
+
+
+@pytest.mark.parametrize("kind", ["throughput", "times", "roofline"])
+@pytest.mark.parametrize("seed", range(5))
+def test_curves(seed, kind):
+    operation, options, known, first, at, _ = drawn(seed)
+    shown = sr.plot(operation, at=at, over=f"{first}=1..2000", kind=kind, **options)
+    rows = [row for row in shown.rows if "rule" not in str(row.get("curve")) and "ridge" not in str(row.get("what"))]
+    assert len(rows) > 100
+    for row in rows[:: len(rows) // 40]:
+        there = at | sizes(row.get("what", "")) | ({first: row[first]} if first in row else {})
+        for name in (name for name in row if name.startswith("T_")):
+            assert row[name] == pytest.approx(known(name, there)), (name, there)
+        if "FLOPs/s" in row:
+            assert row["FLOPs/s"] == pytest.approx(known("flops", there) / known("T_lower", there)), there
+        assert row["bound by"] in known.longest(there) or kind == "times"
+    told = shown.description()
+    if found := re.search(r"compute-bound from \w = (\d+)", told):
+        after, before = (known.longest(at | {first: int(found[1]) - i}) for i in (0, 1))
+        assert after == {"compute"} != before
+    if found := re.search(r"never compute-bound: the throughput (?:stays below|is at most) ([\d.]+) %", told):
+        shares = [known("T_math", at | {first: n}) / known("T_lower", at | {first: n}) for n in (1, 100, 10**6)]
+        assert max(shares) * 100 <= float(found[1]) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bars(seed):
+    draw = random.Random(f"bars {seed}")
+    at = {name: draw.choice((1, 64, 512, 8192)) for name in "BDF"}
+    known, rows = Known("mlp", on="h100"), sr.plot("mlp", on="h100", at=at, kind="breakdown").rows
+    assert {row["what"] for row in rows} == {"T_math", "T_vector", "T_HBM", "T_steps"}
+    for time, bar in itertools.groupby(rows, lambda row: row["what"]):
+        *parts, whole = (row["s"] for row in bar)
+        assert whole == pytest.approx(known(time, at)) == pytest.approx(sum(parts))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_chips_of_a_mesh(seed):
+    draw = random.Random(f"mesh {seed}")
+    at, known = {name: draw.choice((1024, 8192, 65536)) for name in "BDF"}, Known(MESH, on="tpu-v5p")
+    rows = sr.plot(MESH, on="tpu-v5p", at=at, over="X=4..256").rows
+    for row in (row for row in rows if row["X"] in (4, 8, 16, 32, 64, 128, 256)):
+        there = at | {"X": row["X"]}
+        assert row["FLOPs/s"] == pytest.approx(known("flops", there) / known("T_lower", there))
+        assert row["bound by"] in known.longest(there)
+
+
+@pytest.mark.parametrize("length", [512, 8192])
+def test_what_a_batch_costs(length):
+    known, at = Known("decode-step", on="h100"), LLAMA | {"S": length}
+    *_, last = rows = sr.plot("decode-step", on="h100", at=at, over="B=1:4096:log", kind="latency").rows
+    for row in rows:
+        assert row["s"] == pytest.approx(known("T_lower", at | {"B": row["B"]}))
+        assert row["tokens/s per chip"] == pytest.approx(known("tokens_per_second", at | {"B": row["B"]}))
+    assert known("memory", at | {"B": last["B"]}) <= 80e9 < known("memory", at | {"B": last["B"] + 1})
