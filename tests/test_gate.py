@@ -149,7 +149,7 @@ def longest():
 
 def territories():
     return sr.plot(
-        SHARED, on="tpu-v5p", training=True, kind="resources", over="X=4..4096,Y=4..4096", at="D=8192,F=28672,B=1000000"
+        SHARED, on="tpu-v5p", training=True, over="X=4..4096,Y=4..4096", at="D=8192,F=28672,B=1000000"
     ).to_text()
 
 
