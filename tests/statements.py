@@ -435,14 +435,6 @@ def _harmonic(step, evidence, point, meaning) -> str | None:
     return "it is not the harmonic mean of the parts" if wrong else None
 
 
-def _doubled(step, evidence, point, meaning) -> str | None:
-    if not isinstance(step.left, Quotient):
-        return "the left side is no quantity over another"
-    sizes = {label: point[label] for label in meaning.truth.labels}
-    twice = _put(_equalities(step), meaning, {**sizes, evidence.name: 2 * sizes.get(evidence.name, 0)}, Random(0))
-    return "another size is doubled" if value(step.left.above, point) != value(step.left.below, twice) else None
-
-
 def _highest(step, evidence, point, meaning) -> str | None:
     """With the names very large, or 1, the left side is what the right side says."""
     sizes = {label: point[label] for label in meaning.truth.labels}
@@ -536,7 +528,6 @@ FALSE = {
     "Function": _differs("the function gives another count", _function),
     "Kinds": _kinds,
     "Harmonic": _harmonic,
-    "Doubled": _doubled,
     "Highest": _highest,
     "Beside": _beside,
     "Higher": _higher,

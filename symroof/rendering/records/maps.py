@@ -14,7 +14,6 @@ from symroof.errors import CheckError
 from symroof.exploration.comparing import Compared, Comparison, steps_at
 from symroof.exploration.edges import Single
 from symroof.exploration.explore import Exploration, Inferred
-from symroof.exploration.knobs import Knob
 from symroof.exploration.longest import LongestMap
 from symroof.exploration.map_points import Place
 from symroof.exploration.reached import Measurement
@@ -46,13 +45,10 @@ def _of_map(exploration: Exploration, kind: type[T]) -> T:
 
 def require_sealed_in(exploration: Exploration) -> None:
     """Raises :class:`~symroof.errors.CheckError` where a part of a map holds a step that is not one of its ledger."""
-    found, left = exploration.found, (exploration.remains,) if exploration.remains else ()
-    told = vars(found)  # what each size does alone, and each change, where the page asked for it
-    singles, knobs = told.get("singles", ()), told.get("knobs", ())
+    found = exploration.found
+    singles = vars(found).get("singles", ())  # what each size does alone, where the page asked for it
     known = set(map(id, found.draft.ledger.established))
-    if any(not knob.what for knob in knobs):
-        raise CheckError("a change is a change of nothing")
-    every: tuple[Said, ...] = (*found.rows, *singles, *knobs, *exploration.places, *left)
+    every: tuple[Said, ...] = (*found.rows, *singles, *exploration.places)
     for said in every:
         if not known.issuperset(map(id, said.steps)):
             raise CheckError("a step of the map was not checked")
@@ -73,7 +69,7 @@ def told_in(comparison: Comparison) -> tuple[Told, ...]:
 
 def map_record(exploration: Exploration) -> dict[str, Any]:
     """The object of one map; keys that do not apply are null."""
-    found, left, setting = exploration.found, exploration.remains, exploration.found.setting
+    found, setting = exploration.found, exploration.found.setting
     if isinstance(found, LongestMap):
         return _audited(_longest(found), exploration)
     answer, chip, pen = found.draft.answer, setting.problem.hardware, claims_pen(setting.layout)
@@ -107,18 +103,6 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
             fields(single, "variable", "limit", "supremum", "reached", "possible_when", "equal_sizes_from")
             for single in found.singles
         ],
-        "knobs": [
-            {"change": _change(knob), "factor": dict(zip(rows, knob.factors, strict=True)), "exact": knob.ratio}
-            for knob in found.knobs
-        ],
-        "remains": left
-        and {
-            "supremum": text(left.number("top")),
-            "share_of_peak": left.number("share"),
-            "compute_bound": left.condition,
-            "equal_sizes_from": left.equal_sizes_from,
-            "each_from": dict(left.each_from),
-        },
         "at": [_place(found, place) for place in exploration.places],
     }
     tree: dict[str, Any] = spelled(record, lambda value: setting.layout.write(in_ridge(value)))
@@ -162,10 +146,6 @@ def _require_rows(tree: Mapping[str, Any], found: RegimeMap) -> None:
             raise CheckError(
                 f"whether the intensity reaches its supremum over {entry['variable']} is not what its step says"
             )
-    for knob, entry in zip(found.knobs, tree["knobs"], strict=True):
-        tends = [step for step in knob.steps if step.role == "leading"]
-        for step, shown in zip(tends, entry["factor"].values(), strict=True):
-            Audit((step,), found.setting).require_tree(shown)
     named = {entry["regime"] for entry in listed}
     if any(place["nearest"] not in named for place in tree["at"]):
         raise CheckError("the nearest regime of a point is none of the list")
@@ -218,18 +198,7 @@ def _place(found: RegimeMap, place: Place) -> dict[str, Any]:
         "bytes": dict(place.parts),
         "nearest": claims_pen(setting.layout).condition(place.nearest.relations),
         "factor": place.factor,
-        "knobs": [{"change": _change(knob), "factor": factor} for knob, factor in place.knobs],
     }
-
-
-def _change(knob: Knob) -> str:
-    what = " or ".join(knob.what)
-    return {
-        "doubled": f"double {what}",
-        "narrowed": f"store the {what}s in {knob.dtype}",
-        "stored": f"store the {what} in {knob.dtype}",
-        "unwritten": f"never write the {what}",
-    }[knob.kind]
 
 
 def inferred_record(inferred: Inferred) -> dict[str, Any]:
