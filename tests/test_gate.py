@@ -410,7 +410,6 @@ FAULTS = {
     "derivation.optimum._end": (doubled, beyond_the_end),
     "derivation.optimum._form": (lambda f: lambda *a: (f(*a)[0], 2 * f(*a)[1]), best_sum),
     "derivation.layout.Layout.root": (doubled, best_split),
-    "derivation.whole_splits._takes": (lambda f: lambda *a: f(*a)[:1], best_split),
     "exploration.leading_parts.tends_to": (doubled, mapped),
     "exploration.leading_parts.leads": (doubled, mapped),
     "exploration.edges._highest": (doubled, mapped),
