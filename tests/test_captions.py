@@ -28,7 +28,7 @@ KINDS = FIGURES | {
     "three points": (INT8, {"on": "tpu-v5e", "at": ["D=F=4096", "D=F=1024", "D=F=256"], "over": "B=1..400"}),
     "at the peak": (MATMUL, {"on": "tpu-v5e", "at": "D=F=8192", "over": "B=2000..4000"}),
     "not there yet": (MATMUL, {"on": "tpu-v5e", "at": "D=F=8192", "over": "B=1..100"}),
-    "resources": ("fsdp-megatron", {"on": "tpu-v5p", "at": "D=8192,F=28672,B=1000000", "over": "X=4..4096,Y=4..4096", "kind": "resources"}),
+    "resources": ("fsdp-megatron", {"on": "tpu-v5p", "at": "D=8192,F=28672,B=1000000", "over": "X=4..4096,Y=4..4096"}),
     "two times": (MATMUL, {"on": "tpu-v5e", "at": ["D=F=8192", "D=F=256"], "over": "B=1:4096:log", "kind": "times"}),
     "matrix unit": ("softmax", {"on": "tpu-v6e", "at": "N=4096", "over": "B=1..400", "kind": "times"}),
     "work for vectors": ("softmax", {"on": "a100", "at": "B=N=4096"}),

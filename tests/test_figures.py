@@ -300,9 +300,9 @@ def test_every_operation_of_the_library_is_drawn(operation):
         assert sr.plot(operation, on="h100", over=f"{sizes[0]}=1..4096", at=others, kind=kind).drawn()
 
 
-@pytest.mark.parametrize("kind", ["throughput", "times", "roofline", "regimes", "resources"])
+@pytest.mark.parametrize("kind", ["throughput", "times", "roofline", "regimes"])
 def test_an_axis_of_one_value_is_refused(kind):
-    two = kind in ("regimes", "resources")
+    two = kind == "regimes"
     over = "B=5,D=1..4" if two else "B=5"
     with pytest.raises(sr.SymroofError, match="one value"):
         sr.plot(MATMUL, on="tpu-v5e", kind=kind, over=over, at="F=8" if two else "D=F=8")

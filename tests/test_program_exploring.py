@@ -10,7 +10,6 @@ import pytest
 from effort import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sympy import Rational
 
 import symroof as sr
 from symroof.formula import Compare, Name, Power, Product
@@ -182,18 +181,6 @@ def test_indices_stay_indices_beside_other_types():
     (row,) = sr.compare(text, on="tpu-v5e", dtypes="int8").comparison.rows
     types = {name: tensor.dtype.name for name, tensor in row.derivation.setting.problem.operation.arrays.items()}
     assert types == {"i": "int32", "x": "int8", "W": "int8", "y": "int8", "j": "int32"}
-
-
-def test_narrower_weights_are_a_knob():
-    (knob,) = (knob for knob in mapped("mlp").map.knobs if knob.kind == "narrowed")
-    assert (knob.what, knob.dtype) == (("weight",), "int8")
-    sizes = {"N": 3, "D": 50, "F": 700}
-    _, moved = mlp(**sizes)
-    weights = moved["h"]["W1"] + moved["y"]["W2"]
-    whole = sum(sum(loads.values()) for loads in moved.values())
-    assert knob.ratio.subs({symbol: sizes[symbol.name] for symbol in knob.ratio.free_symbols}) == Rational(
-        2 * whole, 2 * whole - weights
-    )
 
 
 @pytest.mark.thorough

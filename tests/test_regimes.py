@@ -224,36 +224,6 @@ def _truth(formula, point, ridge):
     return bool(left > right) if formula.relation == ">" else bool(left < right)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "name", ["matmul", "int8 weights", "three operands", "dot", "sharded", "batched", "exact count"]
-)
-def test_knobs_are_what_a_change_does(name):
-    """Along each regime's own scaling the exact factor tends to the one in the table."""
-    found = maps(name)
-    for i, row in enumerate(found.rows):
-        weights = dict(zip(found.fan.symbols, found.fan.weights(row.mask), strict=True))
-        point = {s: 3 * Fraction(10) ** (12 * w) for s, w in weights.items()}
-        for knob in found.knobs:
-            exact, limit = at(knob.ratio, point), knob.factors[i]
-            if limit == oo:
-                assert exact > 10**6
-            else:
-                assert abs(exact / at(limit, point) - 1) < Fraction(1, 10**6), (row.relations, knob)
-
-
-@pytest.mark.thorough
-def test_doubling_and_storing_by_hand():
-    found = maps("matmul")
-    table = {(k.kind, *k.what): [str(f) for f in k.factors[:3]] for k in found.knobs}
-    assert table.get(("doubled", "B")) == ["2", "1", "1"]
-    assert table.get(("stored", "right operand")) == ["2", "1", "1"]
-    assert table.get(("stored", "left operand")) == ["1", "1", "2"]
-    assert table.get(("unwritten", "output")) == ["1", "oo", "1"]
-    scores = {(k.kind, *k.what): k.factors for k in maps("scores").knobs}
-    assert scores["doubled", "B", "N"] == (1,) * 7
-
-
 def test_the_book_answers_of_the_map():
     found = maps("matmul")
     assert [row.equal_sizes_from for row in found.rows] == [241, 241, 241, 481, 481, 481, 721]
@@ -264,27 +234,11 @@ def test_the_book_answers_of_the_map():
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("at", "says"),
-    [
-        ("H=128", "never compute-bound, whatever T and S; at most 53.3 % of the peak"),
-        ("H=256", "compute-bound when 1/T + 1/S < 323/1260800; with T = S from 7807; never while T or S is below 3904."),
-        ("T=1", "intensity < 1, and the ridge is 240.24: never compute-bound, whatever H and S; at most 0.42 % of the peak."),
-        ("T=S=H=1", "nearest regime"),
-    ],
-)  # fmt: skip
-def test_fixed_sizes(at, says):
-    assert says in " ".join(sr.regimes(SCORES, on="tpu-v5e", at=at).to_text().split())
-
-
-@pytest.mark.thorough
 def test_a_point_on_the_map_is_exact():
     one = sr.regimes(MATMUL, on="tpu-v5e", at={"B": 256, "D": 8192, "F": 8192}).explorations[0].places[0]
     assert one.intensity == Fraction(8192, 34)
     assert one.factor == Fraction(17, 16)
     assert dict(one.parts) == {"left": Fraction(1, 34), "right": Fraction(32, 34), "output": Fraction(1, 34)}
-    factors = {k.what: f for k, f in one.knobs if k.kind == "doubled"}
-    assert factors == {("B",): Fraction(34, 18), ("D",): Fraction(68, 67), ("F",): Fraction(68, 67)}
 
 
 def test_below_the_ridge_of_a_link_is_not_bound_by_memory():
@@ -348,14 +302,6 @@ def test_inference(claim, expected):
     ]
     assert shown == expected
     assert all(a.check.status == "proved" for a in found.alternatives)
-
-
-def test_sizes_that_grow_alike_are_doubled_one_by_one():
-    """D ~ F puts one for the other where terms are compared, and not where one of them is changed."""
-    found = sr.regimes(MATMUL, assume="D ~ F").map
-    large = next(row for row in found.rows if str(row.leading) in ("D/2", "F/2"))
-    knob = next(knob for knob in found.knobs if knob.what == ("D",))
-    assert knob.factors[found.rows.index(large)] == Fraction(4, 3)
 
 
 def test_inference_says_what_verify_says():
@@ -503,7 +449,6 @@ def test_the_command(run):
         "regimes",
         "complete",
         "single",
-        "knobs",
     } <= set(record)
     assert record["regimes"][0]["regime"] == "B << D, F"
     assert record["complete"]["status"] == "proved"

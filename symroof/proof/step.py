@@ -110,8 +110,6 @@ class Reason(Enum):
     THERE = "there"
     INSIDE = "inside"
     AT_AN_END = "at_an_end"
-    BEST_SPLIT = "best_split"
-    SHARE_LEFT = "share_left"
 
 
 # The parts of an answer: each step that says one names it, and who looks for one names it as well.
@@ -171,8 +169,6 @@ Role = Literal[
     "optimum_bound_value",
     "optimum_at",
     "optimum_bound_at",
-    "optimum_split",
-    "optimum_other",
     "T_math",
     "T_comms",
     "T_lower",
@@ -180,11 +176,7 @@ Role = Literal[
     "T_steps",
     "quantity",
     "over",
-    "top",
-    "each",
     "share",
-    "ratio",
-    "knob",
     "highest",
     "figures",
     "never",
