@@ -181,10 +181,6 @@ def sides_need_no_sign(m):
     m.setattr(extremes, "_are_positive", lambda question: True)
 
 
-def sums_end_anywhere(m):
-    m.setattr(Context, "summing", lambda self, formulas: self)
-
-
 def the_stated_count_alone(m):
     m.setattr(
         judge,
@@ -322,7 +318,6 @@ FAULTS = {
     any_argument_leads: "Maxima, minima, roots and logarithms",
     no_argument_leads: "Maxima, minima, roots and logarithms",
     sides_need_no_sign: "Maxima, minima, roots and logarithms",
-    sums_end_anywhere: "What has to be assumed, and what is vacuous",
     the_stated_count_alone: "The count is one for all links of a claim",
     logarithms_of_sums_are_sums: "Maxima, minima, roots and logarithms",
 }
@@ -381,8 +376,6 @@ PRODUCT = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "hardware": "tp
         ("symroof.algebra.inequality.monotony", turned, VECTORS, "sup(N/(N + 1), N) = 1/2"),
         ("symroof.derivation.solving.diff", doubled, {}, "diff(X^2, X) = 4X"),
         ("symroof.derivation.solving.diff", doubled, {}, "diff(sqrt(X), X) = 1/sqrt(X)"),
-        ("symroof.verification.constructions.summation", doubled, {}, "sum(i, i, 1, N) = N(N + 1)"),
-        ("symroof.verification.constructions.summation", doubled, {}, "sum(i^2, i, 1, N) = N(N + 1)(2N + 1)/3"),
         ("symroof.algebra.inequality.solve_for", bounds_doubled, {}, "argmin(A/X + B X, X) = 2 sqrt(A/B)"),
         ("symroof.algebra.inequality.solve_for", bounds_doubled, {}, "argmin(max(8/X, 2X), X) = 4"),
         ("symroof.algebra.inequality.solve_for", bounds_doubled, {}, "minimum(8/X + 2X, X) = 10"),

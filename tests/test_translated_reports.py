@@ -69,7 +69,7 @@ MORE = [
     *(("exchanged", {"how": how, "names": (B, D), "collective": "all-reduce", "taken": "reduce-scatter"}) for how in ("own", "part", "apart", "missing", "collective")),
     *(("on_stages", {"how": how}) for how in ("gpipe", "1f1b", "one")),
     *(("on_chips", {"how": how, "names": (B,), "total": D}) for how in ("shared", "along", "twice", "forward", "again")),
-    *(("working", {"by": by}) for by in ("telescopes", "added up", "highest powers", "one sign", "chain rule")),
+    *(("working", {"by": by}) for by in ("added up", "highest powers", "one sign", "chain rule")),
     *(("block", {"status": status, "moves": []}) for status in ("new", "stale", "edited")),
 ]  # fmt: skip
 # Keywords of the input, and units.
