@@ -24,6 +24,7 @@ from symroof.tracing.traced import (
     Made,
     Trace,
     TracingError,
+    differing,
     lived,
 )
 
@@ -291,11 +292,7 @@ class _Reader:
         return tuple(found)
 
     def _differs(self, equation: Any, around: tuple[Frame, ...]) -> TracingError:
-        frames = (*(self._frames(equation) if equation is not None else ()), *around)
-        problem = f"{_at(frames)}: what is computed depends on the sizes"
-        return TracingError(
-            problem, expected="the same operations whatever the sizes are", hint="fix one: --shape x=bf16[B, T=1]"
-        )
+        return differing(_at((*(self._frames(equation) if equation is not None else ()), *around)))
 
 
 def _bound(bodies: Sequence[Any], operands: Sequence[Value]) -> dict[int, Value | Constant]:

@@ -19,6 +19,12 @@ class TracingError(SymroofError):
     """A function that has no program: something in it that programs do not say, or a size that has no name."""
 
 
+def differing(where: str) -> TracingError:
+    """The error on a function that does something else at other sizes."""
+    expected, hint = "the same operations whatever the sizes are", "fix one: --shape x=bf16[B, T=1]"
+    return TracingError(f"{where}: what is computed depends on the sizes", expected=expected, hint=hint)
+
+
 class Arguments(Frozen):
     """What a function is traced with at several assignments: the shapes of arrays by name, each with one for every
     assignment, and their types; the ``tree`` of arguments in their order, with the names at their places; those that
