@@ -97,7 +97,7 @@ def test_the_program_sees_the_same_formulas(name):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("documents", "judged", "found"), [(DOCUMENTS, 2 / 3, 0.9), (ASIDE, 2 / 3, 3 / 5)], ids=["read", "aside"]
+    ("documents", "judged", "found"), [(DOCUMENTS, 2 / 3, 7 / 8), (ASIDE, 2 / 3, 3 / 5)], ids=["read", "aside"]
 )
 def test_nothing_false_is_said_and_most_is_judged(documents, judged, found):
     """Twelve documents were kept aside while the others were read."""

@@ -181,10 +181,6 @@ def sides_need_no_sign(m):
     m.setattr(extremes, "_are_positive", lambda question: True)
 
 
-def sums_end_anywhere(m):
-    m.setattr(Context, "summing", lambda self, formulas: self)
-
-
 def the_stated_count_alone(m):
     m.setattr(
         judge,
@@ -322,7 +318,6 @@ FAULTS = {
     any_argument_leads: "Maxima, minima, roots and logarithms",
     no_argument_leads: "Maxima, minima, roots and logarithms",
     sides_need_no_sign: "Maxima, minima, roots and logarithms",
-    sums_end_anywhere: "What has to be assumed, and what is vacuous",
     the_stated_count_alone: "The count is one for all links of a claim",
     logarithms_of_sums_are_sums: "Maxima, minima, roots and logarithms",
 }
