@@ -5,12 +5,19 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
+import os
+import sys
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 from effort import decide, is_thorough, left_out
 
 ROOT = Path(__file__).parent.parent
+
+# Compiled tests stay for the next run, and for the processes that tests start: to rewrite them takes as long as to run some.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_addoption(parser):
@@ -22,8 +29,23 @@ def pytest_addoption(parser):
     )
 
 
+class Collecting:
+    """A module is imported for its examples only where it has some, and a file of thorough tests only for a thorough run."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path):
+        found = yield
+        if file_path.suffix != ".py":
+            return found
+        text = file_path.read_text("utf-8")
+        if not is_thorough() and "\npytestmark = [pytest.mark.thorough" in text:
+            return []
+        return [one for one in found if ">>>" in text or not isinstance(one, DoctestModule)]
+
+
 def pytest_configure(config):
     decide(config)
+    config.pluginmanager.register(Collecting())
 
 
 def pytest_collection_modifyitems(config, items):

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from symroof.model.chip_costs import message
-from symroof.model.placing import placed
 
 
 @dataclass(frozen=True)
@@ -33,9 +32,3 @@ def exchanges(d):
         )
         for m in moves
     ]
-
-
-def division(d):
-    """What the work of a product is split by."""
-    (place,) = placed(d.setting.problem.operation)
-    return place.division

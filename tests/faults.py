@@ -26,6 +26,9 @@ from typing import Any
 
 import pytest
 from sympy import Expr, Integer
+from symroof.rendering.hearing import require_heard
+from symroof.rendering.records.audit import Audit
+from symroof.rendering.told import Told
 
 import symroof
 from symroof.cli import main
@@ -34,10 +37,7 @@ from symroof.errors import CheckError, SymroofError
 from symroof.formula import Compare, Formula, Number
 from symroof.proof.check import check
 from symroof.rendering import hearing
-from symroof.rendering.hearing import require_heard
 from symroof.rendering.pages import catalogues, page
-from symroof.rendering.records.audit import Audit
-from symroof.rendering.told import Told
 
 PACKAGE = Path(symroof.__file__).parent
 DEEPEST = 6

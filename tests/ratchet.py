@@ -1,12 +1,16 @@
 """How large the house is, counted: ``python tests/ratchet.py`` prints it beside its limits, ``--lower`` lowers the limits to it.
 
 Limits stand in ``tests/data/ratchet.toml`` and only fall. A loan there, by name, is what unfinished work holds above a limit.
+``--quick-run`` runs the quick tests, and measures their processor time as a multiple of that of ``python -c "import sympy"``.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import resource
+import statistics
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -15,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 TABLE = ROOT / "tests" / "data" / "ratchet.toml"
 COMPLEX, LONG = 20, 40
+SLACK = 1.1  # of the quick run, which is measured and not counted
 BRANCHES = (ast.If, ast.IfExp, ast.For, ast.While, ast.ExceptHandler, ast.Assert, ast.comprehension, ast.match_case)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -94,7 +99,29 @@ def lower() -> None:
     TABLE.write_text(text, "utf-8")
 
 
+def processor_time(*command: str) -> float:
+    """Seconds of processor time that a command and all that it starts take; raises where it fails."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, cwd=ROOT, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def quick_run() -> float:
+    """The quick run as a multiple of an import of SymPy, which is timed before and behind it."""
+
+    def imports() -> list[float]:
+        return [processor_time(sys.executable, "-c", "import sympy") for _ in range(4)]
+
+    before, tests = imports(), processor_time(sys.executable, "-m", "pytest")
+    return tests / statistics.median((*before, *imports()))
+
+
 if __name__ == "__main__":
+    if "--quick-run" in sys.argv:
+        multiple, most = quick_run(), SLACK * table()[0]["quick_run"]
+        print(f"quick run: {multiple:.0f} times an import of SymPy, of {most:.0f}")
+        sys.exit(multiple > most)
     if "--lower" in sys.argv:
         lower()
     for name, count in counts().items():

@@ -1,5 +1,5 @@
-"""A chip that runs a program on tiny tensors of real numbers: loops in which every operation is counted, and a memory in
-which every element that is loaded or stored is counted. Imports nothing from symroof.
+"""What a program costs, counted from its text at tiny sizes: loops in which every multiplication and addition is counted,
+functions that count what they do with numbers, and kernels that load and store. Imports nothing from symroof.
 
 What stays on the chip follows the rules of the language: a contraction reads its operands and writes its result. An
 elementwise statement joins the contraction that comes last behind its operands, in the same turn of a repeat. Inside a
@@ -18,7 +18,6 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 
-import numpy as np
 from direct import BITS, evaluate
 
 ROLES = ("input", "weight", "cache")
@@ -344,257 +343,73 @@ class Unit:
 
 
 # Stand-ins: a row of one element has no variance, and a rotation by one angle multiplies each element twice.
-GAIN, SHIFT, EPSILON, COSINE, SINE, LARGEST = 1.5, 0.25, 1e-3, 0.8, 0.6, 8.0
+GAIN, SHIFT, EPSILON, COSINE, SINE = 1.5, 0.25, 1e-3, 0.8, 0.6
 ELEMENTWISE = ("relu", "gelu", "sigmoid", "silu", "rope", "convert")
 
 
-def stored(numbers):
-    """Numbers as a narrow type holds them: what is too large becomes the largest."""
-    return np.clip(numbers, -LARGEST, LARGEST)
-
-
-def with_numpy(made, types, arrays):
-    """The result of a statement in a line of NumPy."""
-    return stored(_with_numpy(made, types, arrays))
-
-
-def _with_numpy(made, types, arrays):
-    letters = {
-        x: chr(97 + i) for i, x in enumerate(dict.fromkeys(x for name in made.operands for x in types[name].labels))
-    }
-    spelled = ["".join(letters[x] for x in types[name].labels) for name in made.operands]
-    out = "".join(letters[x] for x in made.type.labels)
-    if made.kind == "*":
-        return np.einsum(f"{','.join(spelled)}->{out}", *arrays)
-    whole = {
-        letters[x]: n
-        for name, a in zip(made.operands, arrays, strict=True)
-        for x, n in zip(types[name].labels, a.shape, strict=True)
-    }
-    ones = [np.ones([whole[x] for x in out if x not in s]) for s in spelled]
-    spread = [
-        np.einsum(f"{s},{''.join(x for x in out if x not in s)}->{out}", a, one)
-        for s, a, one in zip(spelled, arrays, ones, strict=True)
-    ]
-    x = spread[0]
-    axis = made.type.labels.index(made.over) if made.over else None
-    match made.kind:
-        case "+":
-            return sum(spread)
-        case "-":
-            return spread[0] - spread[1]
-        case "relu":
-            return np.maximum(x, 0)
-        case "gelu":
-            return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
-        case "sigmoid":
-            return 1 / (1 + np.exp(-x))
-        case "silu":
-            return x / (1 + np.exp(-x))
-        case "rope":
-            return x * (COSINE + SINE)
-        case "convert":
-            return x
-        case "softmax":
-            powers = np.exp(x)
-            return powers / powers.sum(axis, keepdims=True)
-        case "rms_norm":
-            return GAIN * x / np.sqrt((x**2).mean(axis, keepdims=True) + EPSILON)
-        case "layer_norm":
-            return GAIN * (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + EPSILON) + SHIFT
-
-
-# The run.
+def operations(kind, length):
+    """The operations of a function on a row of so many elements; of one element where it has no rows."""
+    unit, row = Unit(), [0.1 * (i + 1) for i in range(length)]
+    getattr(unit, kind)(row) if kind in ROWS else unit.element(kind, 0.5)
+    return unit.count
 
 
 class Chip:
-    """A program, run. What it cost: ``multiplications`` and ``additions`` of contractions and ``operations`` of the rest,
-    ``loaded`` and ``stored`` bytes, by the statement in whose figures they are; ``held`` are the elements of each
-    declared tensor in each turn."""
+    """A program at sizes. What it costs: ``multiplications`` and ``additions`` of contractions and ``operations`` of the rest,
+    ``loaded`` and ``stored`` bytes, by the statement in whose figures they are; ``held`` are the elements of each declared
+    tensor in all turns."""
 
     def __init__(self, text: Text, sizes: dict[str, int]) -> None:
         self.text, self.plan = text, Plan(text)
         self.sizes = dict(sizes)
         for name, formula in text.where.items():
             self.sizes[name] = evaluate(formula, self.sizes)
-        self.memory: dict[str, np.ndarray] = {}
         self.multiplications, self.additions, self.operations = Counter(), Counter(), Counter()
-        self.loaded, self.stored, self.held = Counter(), Counter(), {}
-        own = {name for node, _ in self._repeats(text.body) for name in self._own(node)}
-        for name in text.declared.keys() - own:
-            self._declare(name, ())
-        outside = dict(self.memory)
-        self._turn(text.body, (), ())
-        expected = self._straight(text.body, outside, ())
-        for made, _ in text.places:
-            if made.name not in text.used:
-                assert np.allclose(self.memory[made.name], expected[made.name]), made
+        self.loaded, self.stored = Counter(), Counter()
+        for kernel in self.plan.kernels:
+            self._kernel(kernel, self._turns(kernel.turns))
+        self.held = {}
+        for made, around in text.places:
+            for name in made.operands:
+                if name in text.declared:
+                    turns = self._turns(around) if text.declared[name][0] != "input" else 1
+                    self.held[name] = turns * math.prod(self._shape(text.types[name].labels))
 
-    def _declare(self, name, path):
-        """A declared tensor of a turn: the same elements whenever it is asked for; they are counted."""
-        self.memory[name] = self._elements(name, path)
-        self.held[name, path] = self.memory[name].size
+    def _turns(self, around):
+        return math.prod(int(evaluate(b.repeat[0], self.sizes)) for b in around if b.word == "repeat")
 
-    def _elements(self, name, path):
-        seed = [sum(ord(c) * 31**i for i, c in enumerate(name)), *path]
-        return np.random.default_rng(seed).normal(size=self._shape(self.text.declared[name][1]))
-
-    def _shape(self, type_):
-        found = [size(label, self.sizes) for label in type_.labels]
+    def _shape(self, labels):
+        found = [size(label, self.sizes) for label in labels]
         assert all(n.denominator == 1 for n in found)
-        return tuple(int(n) for n in found)
+        return [int(n) for n in found]
 
-    def _repeats(self, body):
-        return [(b, around) for _, around in _places(body, ()) for b in around if b.word == "repeat"]
-
-    def _own(self, node):
-        """The weights and caches that each turn of a repeat has of its own: what an inner repeat uses is its own."""
-        used = [
-            name
-            for made, around in _places(node.body, ())
-            if not any(b.word == "repeat" for b in around)
-            for name in made.operands
-        ]
-        return [name for name in dict.fromkeys(used) if self.text.declared.get(name, ("input",))[0] != "input"]
-
-    def _turns(self, node):
-        return int(evaluate(node.repeat[0], self.sizes))
-
-    def _straight(self, body, known, path):
-        """Every statement in the order of the text, each in a line of NumPy: no kernels, no memory."""
-        known = dict(known)
-        for node in body:
-            if isinstance(node, Made):
-                known[node.name] = with_numpy(node, self.text.types, [known[name] for name in node.operands])
-            elif node.word != "repeat":
-                known = self._straight(node.body, known, path)
-            else:
-                _, enters, leaves = node.repeat
-                inside = dict(known)
-                for turn in range(self._turns(node)):
-                    inside |= {name: self._elements(name, (*path, turn)) for name in self._own(node)}
-                    inside = self._straight(node.body, inside, (*path, turn))
-                    inside[enters] = inside[leaves]
-                known = inside | {enters: known[enters]}
-        return known
-
-    def _turn(self, body, turns, path):
-        """Everything of one turn: each kernel and each repeat as soon as what it needs is in memory."""
-        waiting = list(self._parts(body, turns))
-        while waiting:
-            part = next((p for p in waiting if self._needs(p) <= self.memory.keys()), None)
-            assert part is not None, f"kernels wait for one another: {self.text}"
-            waiting.remove(part)
-            self._kernel(part) if isinstance(part, Kernel) else self._repeat(part, turns, path)
-
-    def _parts(self, body, turns):
-        names = {made.name for made, _ in _places(body, ())}
-        yield from (k for k in self.plan.kernels if k.turns == turns and self.text.places[k.first][0].name in names)
-        yield from self._outer(body)
-
-    def _outer(self, body):
-        for node in body:
-            if isinstance(node, Braces):
-                yield from [node] if node.word == "repeat" else self._outer(node.body)
-
-    def _needs(self, part):
-        kernel = isinstance(part, Kernel)
-        lines = [self.text.places[i][0] for i in part.lines] if kernel else [made for made, _ in _places(part.body, ())]
-        own = (
-            () if kernel else [name for node, _ in [(part, ()), *self._repeats(part.body)] for name in self._own(node)]
-        )
-        return {name for made in lines for name in made.operands} - {made.name for made in lines} - set(own)
-
-    def _repeat(self, node, turns, path):
-        _, enters, leaves = node.repeat
-        before = self.memory[enters]
-        for turn in range(self._turns(node)):
-            if turn:
-                self.memory[enters] = self.memory[leaves]
-                for made, _ in _places(node.body, ()):
-                    self.memory.pop(made.name, None)
-            for name in self._own(node):
-                self._declare(name, (*path, turn))
-            self._turn(node.body, (*turns, node), (*path, turn))
-        self.memory[enters] = before
-
-    def _kernel(self, kernel):
-        chip: dict[str, np.ndarray] = {}
+    def _kernel(self, kernel, turns):
+        chip = set()
         for i in kernel.lines:
             made = self.text.places[i][0]
             owner = self.text.places[self.plan.owner[i]][0].name
             for name in made.operands:
                 if name not in chip:
-                    chip[name] = self.memory[name]
-                    self._move(self.loaded, owner, name)
-            chip[made.name] = stored(self._computed(made, owner, [chip[name] for name in made.operands]))
-            assert np.allclose(
-                chip[made.name], with_numpy(made, self.text.types, [chip[name] for name in made.operands])
-            )
+                    self.loaded[owner] += turns * self.text.types[name].bytes(self.sizes)
+            chip |= {*made.operands, made.name}
+            self._work(made, owner, turns)
             if self.plan.kept(i):
-                self.memory[made.name] = chip[made.name]
-                self._move(self.stored, owner, made.name)
+                self.stored[owner] += turns * made.type.bytes(self.sizes)
 
-    def _move(self, counter, owner, name):
-        """An element after the other."""
-        type_ = self.text.types[name]
-        for _ in np.ndindex(self._shape(type_)):
-            counter[owner] += Fraction(BITS[type_.dtype], 8)
-
-    def _computed(self, made, owner, arrays):
+    def _work(self, made, owner, turns):
+        labels = dict.fromkeys(x for name in made.operands for x in self.text.types[name].labels)
         if contracts(made, self.text.types):
-            return self._contraction(made, owner, arrays)
-        unit, types = Unit(), self.text.types
-        shape, result = self._shape(made.type), np.zeros(self._shape(made.type))
-        if made.over:
-            result = self._rows(made, unit, arrays[0])
+            summed = [x for x in labels if x not in made.type.labels]
+            for _ in product(*map(range, self._shape(made.type.labels))):
+                for i, _ in enumerate(product(*map(range, self._shape(summed)))):
+                    self.multiplications[owner] += turns
+                    self.additions[owner] += turns * (i > 0)
+        elif made.over:
+            (length,), rows = self._shape([made.over]), self._shape([x for x in labels if x != made.over])
+            self.operations[owner] += turns * math.prod(rows) * operations(made.kind, length)
         else:
-            for place in np.ndindex(shape):
-                at = dict(zip(made.type.labels, place, strict=True))
-                values = [
-                    float(a[tuple(at[x] for x in types[name].labels)])
-                    for name, a in zip(made.operands, arrays, strict=True)
-                ]
-                if made.kind in ELEMENTWISE:
-                    result[place] = unit.element(made.kind, values[0])
-                else:
-                    operation = {"*": unit.mul, "+": unit.add, "-": unit.sub}[made.kind]
-                    total = values[0]
-                    for value in values[1:]:
-                        total = operation(total, value)
-                    result[place] = total
-        self.operations[owner] += unit.count
-        return result
-
-    def _rows(self, made, unit, array):
-        source = self.text.types[made.operands[0]].labels
-        moved = np.transpose(array, [source.index(x) for x in made.type.labels])
-        axis, result = made.type.labels.index(made.over), np.zeros(moved.shape)
-        for place in np.ndindex(tuple(n for i, n in enumerate(moved.shape) if i != axis)):
-            line = (*place[:axis], slice(None), *place[axis:])
-            result[line] = getattr(unit, made.kind)([float(x) for x in moved[line]])
-        return result
-
-    def _contraction(self, made, owner, arrays):
-        types, result = self.text.types, np.zeros(self._shape(made.type))
-        summed = [
-            x
-            for x in dict.fromkeys(x for name in made.operands for x in types[name].labels)
-            if x not in made.type.labels
-        ]
-        for place in np.ndindex(result.shape):
-            kept, total = dict(zip(made.type.labels, place, strict=True)), None
-            for inner in product(*(range(int(size(x, self.sizes))) for x in summed)):
-                at = kept | dict(zip(summed, inner, strict=True))
-                left, right = (
-                    a[tuple(at[x] for x in types[name].labels)] for name, a in zip(made.operands, arrays, strict=True)
-                )
-                self.multiplications[owner] += 1
-                if total is not None:
-                    self.additions[owner] += 1
-                total = left * right if total is None else total + left * right
-            result[place] = total
-        return result
+            each = operations(made.kind, 1) if made.kind in ELEMENTWISE else len(made.operands) - 1
+            self.operations[owner] += turns * math.prod(self._shape(made.type.labels)) * each
 
     @property
     def flops_exact(self):

@@ -4,7 +4,7 @@ those before it. Against finite differences and loops, against one batch, and on
 from dataclasses import replace
 
 import pytest
-from test_training import at, counted, random_program, require_differences, trained
+from test_training import at, random_program, require_lawful, trained
 
 import symroof as sr
 from symroof.derivation.meanings import script_of
@@ -39,12 +39,8 @@ SIZES = {"B": 8, "D": 16, "F": 32}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_gradients_are_those_of_finite_differences_and_everything_is_counted_in_loops(name):
-    program = trained(PROGRAMS[name])
-    require_differences(program)
-    assert {step.check.status for step in counted(PROGRAMS[name])} == {"proved"}
-    assert read_program(str(program)) == read_program(PROGRAMS[name])
-    sr.derive(PROGRAMS[name], on="h100")
+def test_programs_are_lawful(name):
+    require_lawful(PROGRAMS[name])
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -54,8 +50,7 @@ def test_a_random_program_in_microbatches(seed):
     body = [line for line in lines[first:] if not line.startswith(("input", "weight"))]
     declared = [line for line in lines if line not in body]
     text = "\n".join([*declared, "accumulate 2 {", *body, "}"])
-    require_differences(trained(text), seed)
-    assert {step.check.status for step in counted(text)} == {"proved"}
+    require_lawful(text, seed)
 
 
 @pytest.mark.parametrize("name", ["mlp", "layers"])

@@ -31,11 +31,21 @@ ALL = {path.name: path for path in (*DOCUMENTS, *ASIDE)}
 
 
 @cache
-def results():
-    judged = [outcomes(path) for path in DOCUMENTS]
+def results(documents=tuple(DOCUMENTS)):
+    judged = [outcomes(path) for path in documents]
     everything = [one for found, _ in judged for one in found]
     stray = [one for _, found in judged for one in found]
     return everything, stray, f"\n{table(everything)}\n\n{misses(everything, stray)}"
+
+
+def shares(everything):
+    """Which part is judged of what can be, and found of the mistakes that a formula by itself shows."""
+    judgeable = [one for one in everything if one.is_judgeable]
+    mistakes = [one for one in everything if one.label.label == "wrong" and one.label.note != "elsewhere"]
+    return (
+        sum(one.is_judged for one in judgeable) / len(judgeable),
+        sum(one.is_found for one in mistakes) / len(mistakes),
+    )
 
 
 def test_the_corpus_is_what_it_says():
@@ -86,29 +96,26 @@ def test_the_program_sees_the_same_formulas(name):
 
 
 @pytest.mark.thorough
-def test_there_is_no_false_alarm():
-    everything, stray, told = results()
+@pytest.mark.parametrize(
+    ("documents", "judged", "found"), [(DOCUMENTS, 2 / 3, 0.9), (ASIDE, 2 / 3, 3 / 5)], ids=["read", "aside"]
+)
+def test_nothing_false_is_said_and_most_is_judged(documents, judged, found):
+    """Twelve documents were kept aside while the others were read."""
+    everything, stray, told = results(tuple(documents))
     assert not stray, told
-    assert not [one for one in everything if one.is_false_alarm], told
+    assert not [one for one in everything if one.is_false_alarm or one.is_false_acceptance], told
+    of_judgeable, of_mistakes = shares(everything)
+    assert of_judgeable >= judged, told
+    assert of_mistakes >= found, told
 
 
-def test_no_mistake_is_accepted():
-    everything, _, told = results()
-    assert not [one for one in everything if one.is_false_acceptance], told
+def test_nothing_false_is_said_of_a_few():
+    everything, stray, told = results((BY_NAME["forum.md"], BY_NAME["layers.md"]))
+    assert not stray, told
+    assert not [one for one in everything if one.is_false_alarm or one.is_false_acceptance], told
 
 
-def test_nine_of_ten_mistakes_are_found():
-    everything, _, told = results()
-    mistakes = [one for one in everything if one.label.label == "wrong" and one.label.note != "elsewhere"]
-    assert 10 * sum(one.is_found for one in mistakes) >= 9 * len(mistakes), told
-
-
-def test_two_of_three_formulas_that_can_be_judged_are_judged():
-    everything, _, told = results()
-    judgeable = [one for one in everything if one.is_judgeable]
-    assert 3 * sum(one.is_judged for one in judgeable) >= 2 * len(judgeable), told
-
-
+@pytest.mark.thorough
 def test_the_right_value_that_is_given_is_the_one_of_exact_fractions():
     """Of mistakes in numbers alone; a thousand times more or less is a matter of the unit, and so are hours."""
     compared = 0
@@ -123,22 +130,6 @@ def test_the_right_value_that_is_given_is_the_one_of_exact_fractions():
             assert any(abs(ratio / scale - 1) < 0.01 for scale in scales), str(one)
             compared += 1
     assert compared > 20
-
-
-@pytest.mark.thorough
-def test_documents_that_were_kept_aside():
-    """Twelve that were kept aside while the others were read: two of three formulas are judged, three of five mistakes found,
-    nothing that is right is called wrong, and nothing that is wrong is accepted."""
-    judged = [outcomes(path) for path in ASIDE]
-    everything, stray = [one for found, _ in judged for one in found], [one for _, found in judged for one in found]
-    told = f"\n{table(everything)}\n\n{misses(everything, stray)}"
-    assert len(ASIDE) == 12
-    assert not stray, told
-    assert not [one for one in everything if one.is_false_alarm or one.is_false_acceptance], told
-    judgeable = [one for one in everything if one.is_judgeable]
-    assert 3 * sum(one.is_judged for one in judgeable) >= 2 * len(judgeable), told
-    mistakes = [one for one in everything if one.label.label == "wrong" and one.label.note != "elsewhere"]
-    assert 5 * sum(one.is_found for one in mistakes) >= 3 * len(mistakes), told
 
 
 @pytest.mark.thorough

@@ -667,18 +667,6 @@ def test_short_times_have_three_digits(run):
 
 
 @pytest.mark.thorough
-def test_deriving_imports_neither_maps_nor_judgements_nor_figures():
-    code = (
-        "import sys\nfrom symroof.cli import main\n"
-        "try: main(['derive', 'matmul', '--on', 'tpu-v5e', '--brief'])\nexcept SystemExit: pass\n"
-        "rooms = ('symroof.exploration', 'symroof.verification', 'symroof.rendering.figures', 'symroof.rendering.records', 'concurrent.futures', 'rich')\n"
-        "print([name for name in sys.modules if name.startswith(rooms)], file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr.strip() == "[]"
-
-
-@pytest.mark.thorough
 def test_sizes_of_a_file_are_changed_one_by_one(run, tmp_path):
     """On the command line and in Python: what is said of a size goes before what the file says, and the others stay."""
     file = tmp_path / "problem.toml"

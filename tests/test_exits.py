@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import drawn_requests
 import pytest
+from symroof.rendering.hearing import require_read_back
 
 import symroof as sr
 from symroof.errors import CheckError, SymroofError
@@ -20,7 +21,6 @@ from symroof.proof.running import Dots, Moves
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import Notation, PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
-from symroof.rendering.hearing import require_read_back
 from symroof.rendering.pages import amounts, explorations, listings, page
 from symroof.rendering.pages.pen import Pen
 from symroof.rendering.records import maps
@@ -122,22 +122,6 @@ def test_a_fault_behind_the_gate_does_not_leave(name, monkeypatch):
     monkeypatch.setattr(owner, attribute, fault(original), raising=False)
     with pytest.raises(CheckError):
         ask()
-
-
-@pytest.mark.parametrize("operation", [MATMUL, "softmax", "mlp"])
-def test_a_row_of_a_sweep_that_is_another_one_is_refused(operation, tmp_path, monkeypatch):
-    """Also of quantities in which a size cancels."""
-    names = sr.operation(operation).dimensions
-    grid = ", ".join(f"{name}=64|4096" for name in names)
-    sr.sweep(operation, grid, tmp_path / "out.csv", on="tpu-v5e")
-    call = QuantityFunction.__call__
-    monkeypatch.setattr(
-        QuantityFunction,
-        "__call__",
-        lambda self, *sizes, **named: call(self, *sizes, **named) * (1.001 if self.name == "intensity" else 1),
-    )
-    with pytest.raises(CheckError, match="intensity shows"):
-        sr.sweep(operation, grid, tmp_path / "other.csv", on="tpu-v5e")
 
 
 @pytest.mark.thorough

@@ -126,17 +126,6 @@ def test_each_chip_holds_gradients_of_what_is_trained():
     assert whole.value("sent(X)") - part.value("sent(X)") == (again + reduced) * 3 / 4 / 2
 
 
-def test_the_text_says_what_is_frozen():
-    program = read_program(LORA)
-    assert read_program(str(program)) == program
-    assert [d.head for d in program.declared] == ["frozen input", "frozen weight", "weight", "weight"]
-    d = sr.derive(LORA, on="tpu-v5e", training=True)
-    assert "frozen x, W" in d.to_text()
-    assert "frozen weight W: bf16[D, F]" in d.to_markdown()
-    for lang, word in (("ko", "학습하는 파라미터"), ("zh", "可训练参数")):
-        assert word in d.to_markdown(lang=lang)
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

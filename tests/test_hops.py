@@ -369,22 +369,6 @@ def test_names_of_axes_change_nothing_but_names():
     assert other == one.replace("D_X", "D_Z").replace("X", "Z")
 
 
-def test_the_command_line_and_a_file_say_the_same(run, tmp_path):
-    path = tmp_path / "p.toml"
-    figures = ", ".join(f'"{name}" = "{value}"' for name, value in CHIP.items())
-    path.write_text(f'operation = "{MLP}"\nhardware = {{ {figures} }}\nmesh = {{ X = 4 }}\nlatency = true\n')
-    asked = run("derive", str(path), "--value", "T_lower", "--at", "B=1,D=F=8")
-    assert (asked.out.strip(), asked.code) == ("6 µs", 0)
-    path.write_text(path.read_text().replace("latency = true", 'latency = "yes"'))
-    refused = run("derive", str(path))
-    assert refused.code == 2
-    assert "true or false" in refused.err
-
-
-def missing(function):
-    return lambda *a: tuple(function(*a))[:-1]
-
-
 FAULTS = {
     "a ring is gone round": (hops, "farthest", lambda f: lambda axis: axis.size - 1),
     "an all-reduce goes once": (chip_costs, "hops", lambda f: lambda c, axes: f("all-gather", axes)),

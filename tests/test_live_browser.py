@@ -11,7 +11,7 @@ from test_rendering_engines import require as require_engines
 
 import symroof as sr
 
-pytestmark = [pytest.mark.part(6), pytest.mark.thorough]
+pytestmark = [pytest.mark.thorough, pytest.mark.part(6)]
 
 PAGES = {
     "product": ("matmul", "tpu-v5e", {}),

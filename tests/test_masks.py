@@ -215,16 +215,6 @@ def test_a_mask_outside_of_a_fuse_leaves_nothing_out():
     assert "masked S <= T" in masked.to_text()
 
 
-def test_the_page_says_what_is_left_out():
-    d = sr.derive(attention(), on="h100")
-    assert "the last row of T meets all of S" in " ".join(d.to_text().split())
-    assert "pairs(s)" in d.to_text()
-    for lang, words in (("ko", "이 쌍들만 계산"), ("zh", "只计算这些配对")):
-        assert words in d.to_markdown(lang=lang)
-    program = read_program(attention("T + P"))
-    assert read_program(str(program)) == program
-
-
 def test_masks_on_a_mesh():
     text = f"mesh X = 4 on ICI; {attention()}"
     split = sr.derive(text.replace("[B,", "[B_X,"), on="tpu-v5p", training=True, at="B=8,T=64,K=2,H=16")

@@ -12,7 +12,6 @@ from test_gate import _nothing_is_remembered  # noqa: F401 (a fixture)
 import symroof as sr
 from symroof.errors import CheckError
 from symroof.model import statement_costs
-from symroof.rendering.pages.environment import load
 
 pytestmark = pytest.mark.part(4)
 
@@ -174,17 +173,6 @@ def test_the_fewest_chips_that_fit_and_their_guard():
     weights, cache = 2 * 8 * 8 * 128 * 8192, 2 * 2 * 8192 * 8192 * 8 * 128
     chips = -(-cache // (96 * 10**9 - weights))
     assert point["solution"]["smallest_integer"] == -(-chips // 4) * 4, "multiples of 4 close to a ring"
-
-
-@pytest.mark.thorough
-@pytest.mark.part(2)
-@pytest.mark.parametrize("lang", ["en", "ko", "zh"])
-@pytest.mark.parametrize("form", ["text", "markdown"])
-def test_pages_say_that_gathered_copies_are_not_counted(lang, form):
-    shown = sr.derive({"operation": MLP, "hardware": "tpu-v5p", "training": True, "lang": lang})
-    page = {"text": shown.to_text, "markdown": shown.to_markdown}[form]()
-    words = load(f"{lang}/words.j2", None, lang, {})
-    assert " ".join(str(words.stays(form == "text")).split()) in " ".join(page.split())
 
 
 # A shape that is read wrongly is read wrongly by everyone: what is changed is how the reader's splits are counted.

@@ -152,14 +152,6 @@ def test_nodes_of_the_catalogue():
             assert "https://" in known.source, one.name
 
 
-def test_a_chip_shows_its_node_and_its_rings(run):
-    shown = run("hardware", "h100").out
-    assert "NVLink joins 8 chips: a mesh axis on it has no more.\n  How To Scale Your Model, part 12" in shown
-    assert "multiple of 4; any other is a line.\n  How To Scale Your Model, part 2" in run("hardware", "tpu-v5p").out
-    record = json.loads(run("hardware", "h100", "--format", "json").out)
-    assert (record["domain"], record["wraparound"], record["figures"]["InfiniBand"]["value"]) == (8, None, "5.0e10")
-
-
 def test_own_chips_say_so_with_a_source_or_without(tmp_path):
     file = tmp_path / "c.toml"
     text = '[sources]\ns = {{ title = "A sheet" }}\n[mine]\nwraparound = {}\ndomain = {}\n[mine.figures]\nHBM = ["1e12", "s"]\n'
@@ -171,47 +163,6 @@ def test_own_chips_say_so_with_a_source_or_without(tmp_path):
     file.write_text(text.format(8, '[16, "t"]'), "utf-8")
     with pytest.raises(sr.SymroofError, match="unknown source 't' of domain"):
         chip("mine", str(file))
-
-
-# A mesh, a chip, and what the page says of the wiring of its axes, in English, Korean and Chinese.
-ORIGINS = {
-    "said": ("G=8 ring, M=8 ring on ICI", "tpu-v5e", ("as the mesh says", "메쉬에 적힌 대로", "如网格所述")),
-    "open": ("G, M on ICI", "tpu-v5p", ("an axis of any size is taken as a ring", "크기가 정해지지 않은 축은 링으로 간주", "大小不定的轴按环处理")),
-    "network": (NODES, "h100", ("axes on NVLink and InfiniBand are switches", "NVLink와 InfiniBand의 축은 스위치", "NVLink 和 InfiniBand 上的轴是交换机")),
-    "chip": ("G=16, M=6 on ICI", "tpu-v5p", ("on TPU v5p only multiples of 4 close to a ring", "TPU v5p에서는 4의 배수만 링으로 닫힘", "在 TPU v5p 上只有 4 的倍数才成环")),
-    "pair": ("G=2, M=2 on ICI", "tpu-v5p", ("two chips are a line", "칩 2개는 선형", "两块芯片成链")),
-    "unknown": ("G=8, M=8 on ICI", "tpu-v3", ("no wraparound is known of TPU v3", "TPU v3의 링 연결은 알려지지 않음", "未知 TPU v3 上的轴是否成环")),
-}  # fmt: skip
-
-
-@pytest.mark.thorough
-@pytest.mark.part(2)
-@pytest.mark.parametrize("name", ORIGINS)
-def test_a_page_says_where_a_wiring_is_known_from(name):
-    mesh, on, said = ORIGINS[name]
-    step = sr.derive(STEP, on=on, mesh=mesh, training=True)
-    for lang, clause in zip(("en", "ko", "zh"), said, strict=True):
-        for page in (step.to_text(lang=lang), step.to_markdown(lang=lang), step.to_latex(lang=lang)):
-            bare = "".join(page.split()).replace("$", "")
-            assert bare.count(clause.replace(" ", "")) == 1, (lang, clause)
-
-
-def test_axes_of_several_origins():
-    page = words(sr.derive(STEP, on="tpu-v5p", mesh="G=16 on ICI; M=4 on DCN", training=True).to_text())
-    assert (
-        "G is a ring of 16 chips on ICI (on TPU v5p only multiples of 4 close to a ring) M is a switch with 4 chips on DCN (axes on DCN are switches)"
-        in page
-    )
-
-
-@pytest.mark.thorough
-def test_a_single_product_says_it_too():
-    page = sr.derive(SUMMED, on="tpu-v5e", mesh="X=16", link="ICI")
-    assert "is a ring of 16 chips on ICI (on TPU v5e only multiples of 16 close to a ring)" in page.to_markdown()
-    assert "each direction of a link carries 15/16 of it" in words(page.to_text())
-    said = sr.derive(SUMMED, on="tpu-v5e", mesh="X=8 ring", link="ICI").to_markdown()
-    assert "is a ring of 8 chips on ICI (as the mesh says)" in said
-    assert "(no wraparound is known)" in sr.derive(SUMMED, mesh="X=8", link="ICI").to_markdown()
 
 
 @pytest.mark.parametrize("change", [{"origin": "said"}, {"origin": "open"}, {"closing": 8}, {"link": "DCN"}])

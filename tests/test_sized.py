@@ -65,27 +65,6 @@ def test_a_model_is_counted_by_hand(llama):
     assert found["intensity"] == found["flops"] / found["bytes"]
 
 
-def test_the_page_of_a_model_fits_a_screen(llama):
-    page = llama.to_text(brief=True)
-    assert len(page.splitlines()) < 40
-    for part in (
-        "parameters     70.55e9",
-        "weights        141.1 GB",
-        "caches         171.8 GB",
-        "memory         312.9 GB",
-        "4 chips of 80 GB hold it, 3 do not; B ≤ 66 on 4",
-        "FLOPs          10.27e12",
-        "intensity      32.78",
-        "ridge 295.22: memory-bound, 11.1 % of the peak",
-        "T_lower        93.54 ms",
-        "compute-bound  never",
-        "intensity < 58.91",
-    ):
-        assert part in page, part
-    assert "repeat L" not in page
-    assert "repeat L" in llama.to_text()
-
-
 @pytest.mark.thorough
 def test_the_largest_batch_is_the_last_that_fits(llama):
     capacity = 4 * Fraction("8e10")
@@ -153,26 +132,6 @@ def test_where_the_side_changes_is_where_it_is_without_that_size(seed):
     assert step.right == other.formula("threshold")
     whole = answer.whole("number whole turn(0)")
     assert whole == other.smallest_integer
-
-
-@pytest.mark.parametrize("lang", LANGUAGES)
-@pytest.mark.parametrize("form", FORMS)
-def test_numbers_are_on_every_page(form, lang, llama):
-    page = getattr(llama, form)(lang=lang, brief=True).replace("\u00a0", " ").replace("\\,", " ")
-    for shown in ("312.9 GB", "93.54 ms", "32.78", "54.9"):
-        assert shown in page, shown
-    assert re.search(r"70\.55(e9| \\times 10\^\{9\})", page)
-
-
-def test_several_sets_of_sizes_stand_beside_one_another():
-    page = sr.derive("matmul", on="tpu-v5e", at=["B=64,D=F=8192", "B=512,D=F=8192"]).to_text(brief=True)
-    assert re.search(r"FLOPs +8\.59e9 +68\.72e9\n", page)
-    assert re.search(r"T_lower +166\.2 µs +348\.8 µs\n", page)
-
-
-def test_some_sizes_leave_formulas():
-    page = sr.derive("matmul", on="tpu-v5e", at="D=F=8192").to_text(brief=True)
-    assert "FLOPs          2BDF" in page
 
 
 def test_a_share_is_of_the_whole(llama):
@@ -431,12 +390,6 @@ def test_bytes_belong_to_what_would_have_fewer_in_half_the_bits(name):
         assert parts[2] >= sum(2 * sizes["D"] * sizes["F"] for _ in range(2)) / sizes["X"]
 
 
-def test_the_shares_of_bytes_stand_on_the_page(llama):
-    found = numbers_of(llama)
-    shares = [round(100 * float(found[f"{part}_moved"] / found["bytes"]), 1) for part in ("weights", "caches")]
-    assert f"weights {shares[0]} %, caches {shares[1]} %, activations" in llama.to_text(brief=True)
-
-
 @pytest.mark.parametrize("part", ["weights", "caches", "activations"])
 def test_bytes_that_are_given_to_another_are_refused(monkeypatch, part):
     """What belongs to nothing, or to something else, is missed."""
@@ -465,12 +418,6 @@ def test_tokens_of_a_second_are_those_that_the_flops_are_for(rows, training):
     assert tokens == (84 if "T" in rows else 12)
     assert found["tokens_per_second"] * found["T_lower"] == tokens
     assert "tokens/s" in d.to_text(brief=True)
-
-
-def test_a_rate_says_that_a_chip_does_not_hold_it(llama):
-    (line,) = [line for line in llama.to_text(brief=True).splitlines() if "tokens/s" in line]
-    assert "684.19" in line
-    assert "one chip does not hold it" in line
 
 
 @pytest.mark.parametrize("tokens", ["D", "B*D", "B^2"])
@@ -519,15 +466,6 @@ def test_sides_change_on_a_mesh_where_they_are_said_to(name, training):
             seen += 1
     assert seen >= 2
     assert any(str(step.role).startswith("number turn(0") for step in d.written)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(("lang", "words"), [("en", "up to Y = 16"), ("ko", "Y = 16까지"), ("zh", "到 Y = 16 为止")])
-def test_a_bound_from_above_is_no_bound_from_below(lang, words):
-    d = sr.derive("fsdp-megatron", on="tpu-v5p", training=True, at="B=65536,D=8192,F=32768,X=16,Y=4")
-    assert words in d.to_text(brief=True, lang=lang)
-    assert r"Y \le 16" in d.to_markdown(lang=lang)
-    assert r"Y \ge 16" not in d.to_markdown(lang=lang)
 
 
 TIES = {
@@ -637,18 +575,6 @@ def test_rows_that_are_no_tokens_have_no_rate(monkeypatch, operation):
         sr.derive(operation, on="h100", at=at(**sizes))
 
 
-@pytest.mark.thorough
-def test_a_file_with_a_title_is_answered_on_a_screen():
-    """Its text stands in the file; asked for, it is printed."""
-    from pathlib import Path
-
-    d = sr.derive(Path(__file__).parent.parent / "examples" / "decode.toml")
-    assert "repeat L" not in d.to_text(brief=True)
-    assert len(d.to_text(brief=True).splitlines()) < 62
-    assert "repeat L" in d.to_text()
-    assert "repeat L" in d.to_markdown(brief=True)
-
-
 @pytest.mark.parametrize("name", ["tokens_per_second", "x_moved"])
 def test_a_name_of_ones_own_goes_before_ours(name):
     d = sr.derive("mlp", on="h100", at="B=64,D=F=8192", let={name: "2*B"})
@@ -704,12 +630,6 @@ def test_rows_that_differ_are_no_tokens():
     assert "tokens/s" not in sr.derive(text, on="h100", at="B=8,T=1000,D=4096,F=16384,V=32000").to_text(brief=True)
 
 
-@pytest.mark.parametrize("formula", ["weights_moved/bytes", "weights_moved + 1", "weights_moved/T_lower"])
-def test_a_function_and_a_value_are_one_number(formula):
-    d = sr.derive("mlp", on="h100", at="B=512,D=8192,F=28672")
-    assert d.function(formula)() == pytest.approx(d.value(formula))
-
-
 FAULTS_OF_TURNS = {
     "another level": (
         "symroof.derivation.values.relation_solved",
@@ -752,7 +672,7 @@ def places(n, closing):
     return [d for d in range(2, n + 1) if n % d == 0 and d % closing == 0]
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(8))
 def test_chips_up_to_a_bound_share_out_the_sizes(seed):
     """The number that is told is the last at which the sides stand as they are asked, of those that there are."""
     draw = random.Random(f"chips {seed}")
@@ -846,7 +766,7 @@ def test_a_wrong_claim_turns_no_right_one_into_a_doubtful_one(order):
     assert [one.verdict for one in found] == ["holds", "wrong"][::order]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_what_is_right_as_additions_are_usually_counted_is_never_turned_wrong(seed):
     """Claims of which each is right under one way of counting alone: the way of most is taken, and what is right under the
     usual one is right on that condition then."""
@@ -885,7 +805,7 @@ RELATIONS = [
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("seed", range(36))
+@pytest.mark.parametrize("seed", range(18))
 def test_a_relation_of_the_longest_of_several_is_solved_where_numbers_say(seed):
     """On both sides of what is told the relation stands as it was written, worked out anew at these sizes."""
     draw = random.Random(f"longest {seed}")
@@ -978,13 +898,6 @@ def test_over_an_axis_of_one_chip_nothing_is_waited_for(name):
     assert (step.left, step.right) == (Compare(Name("T_math"), ">", Name("T_X")), Verdict(True))
     (row,) = [line.split() for line in d.to_text(brief=True).splitlines() if line.strip().startswith("against X")]
     assert row[:3] == ["against", "X", "always"]
-
-
-def test_a_sketch_has_no_section_without_a_line():
-    """What is only defined by the textbook has no line in a sketch."""
-    for brief in (True, False):
-        text = sr.derive({"solve": "T_lower*hours <= 1e-3", "solve_for": "hours"}).to_text(brief=brief)
-        assert "hours" in text
 
 
 @pytest.mark.parametrize(("name", "link", "size"), [("megatron", "Y", "Y"), ("fsdp", "X", "B"), ("fsdp", "HBM", "B")])

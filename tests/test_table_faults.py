@@ -254,38 +254,16 @@ def of_another_type(name):
 
 # Where each program of the library is counted by hand.
 COUNTED = {
-    "mlp": test_library.test_an_mlp,
-    "gated-mlp": test_library.test_a_gated_mlp,
-    "attention": test_library.test_attention,
-    "attention-decode": test_library.test_attention_to_a_cache_reads_the_heads_of_the_keys_and_not_those_of_the_queries,
-    "causal-attention": test_library.test_causal_attention_works_on_the_pairs_of_a_triangle,
-    "window-attention": test_library.test_a_window_reads_what_it_meets,
-    "latent-attention-decode": test_library.test_latents_are_read_once_for_all_heads,
-    "microbatches": test_library.test_microbatches_read_their_weights_each,
+    **{
+        name: lambda name=name: test_library.test_a_program_costs_what_is_counted_by_hand(name)
+        for name in test_library.BY_HAND
+    },
     "routed-experts": test_library.test_rows_are_routed_once_each_way,
-    "resnet-block": test_library.test_a_bottleneck_halves_its_pixels,
     "vit": test_library.test_a_vision_transformer_has_the_parameters_that_are_published,
     "mamba": test_library.test_a_state_space_model_has_the_parameters_that_are_published,
     "pipeline": test_library.test_a_pipeline_is_a_training_step_in_microbatches_and_stages,
-    "lora": test_library.test_an_adapter_is_two_products_beside_one,
-    "moe": test_library.test_experts_do_the_work_of_the_tokens_that_come_to_them_and_read_all_weights,
-    "decoder-layer": test_library.test_a_decoder_layer,
     "decoder": lambda: test_library.test_a_decoder_is_its_layers_and_its_vocabulary("decoder"),
     "training-step": lambda: test_library.test_a_decoder_is_its_layers_and_its_vocabulary("training-step"),
-    "decode-step": test_library.test_a_decode_step_reads_its_weights_and_its_cache_once,
-    "adam": test_library.test_adam_moves_each_number_once,
-    "layer-norm": test_library.test_a_layer_norm,
-    "convolution": lambda: test_library.test_convolutions_count_a_product_for_each_tap_and_differ_in_where_windows_are(
-        "convolution", 0
-    ),
-    "convolution-im2col": lambda: (
-        test_library.test_convolutions_count_a_product_for_each_tap_and_differ_in_where_windows_are(
-            "convolution-im2col", 1
-        )
-    ),
-    "quantized-matmul": test_library.test_weights_of_four_bits_with_a_scale_for_each_group,
-    "quantized-matmul-int8": test_library.test_weights_of_eight_bits_with_a_scale_for_each_output,
-    "embedding": test_library.test_a_lookup_reads_the_rows_that_are_named,
     **{name: lambda name=name: test_mesh_library.test_splits_by_hand(name) for name in test_mesh_library.BY_HAND},
 }
 

@@ -1,6 +1,5 @@
 """Training: gradients against finite differences, their work against loops, faults of the backward pass at the gate."""
 
-import json
 from dataclasses import fields, replace
 from fractions import Fraction
 from random import Random
@@ -152,9 +151,9 @@ def trained(text: str) -> Program:
     return replace(program, training=True)
 
 
-def counted(text: str, **options):
+def counted(text: str, training: bool = True):
     """The steps that count work and traffic, each decided by the second engine."""
-    return traffic(work(begun(read_problem({"operation": text, "training": True} | options)))).steps
+    return traffic(work(begun(read_problem({"operation": text, "training": training})))).steps
 
 
 def run(
@@ -275,14 +274,24 @@ def require_differences(program, seed=3, tolerance=1e-4, sizes=None):
     _held_against(program, found, sizes)
 
 
+def require_lawful(text, seed=3, **options):
+    """What is printed is read back, gradients are those of finite differences, everything is counted in loops, and the second
+    engine decides every count, of which those of the backward pass are worked out from the forward one."""
+    program = read_program(text)
+    assert read_program(str(program)) == program
+    require_differences(trained(text), seed, **options)
+    for training in (False, True):
+        assert {step.check.status for step in counted(text, training=training)} == {"proved"}
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_gradients_are_those_of_finite_differences(name):
-    require_differences(trained(PROGRAMS[name]), tolerance=1e-5)
+def test_programs_are_lawful(name):
+    require_lawful(PROGRAMS[name], tolerance=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_gradients_of_random_programs_are_those_of_finite_differences(seed):
-    require_differences(trained(random_program(seed)), seed)
+def test_random_programs_are_lawful(seed):
+    require_lawful(random_program(seed), seed)
 
 
 def _held_against(program: Program, found: Interpreter, sizes: dict[str, int]) -> None:
@@ -307,19 +316,6 @@ def _held_against(program: Program, found: Interpreter, sizes: dict[str, int]) -
             work += found.applied[statement.name]
     assert at(costs["ops"], sizes) == work
     assert at(costs["saved"], sizes) == found.saved
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_work_and_what_is_kept_are_counted_in_loops(name):
-    program = trained(PROGRAMS[name])
-    found, sizes, _ = run(program, 4)
-    _held_against(program, found, sizes)
-
-
-@pytest.mark.parametrize("text", [*PROGRAMS.values(), *map(random_program, range(0, 40, 8))])
-def test_the_second_engine_derives_the_same_backward_pass(text):
-    """Every cost of every statement is a count of the script, whose backward pass is worked out from the forward one."""
-    assert {step.check.status for step in counted(text)} == {"proved"}
 
 
 def without(name):
@@ -398,12 +394,6 @@ CLAIMS = {
 }
 
 
-@pytest.mark.parametrize(("text", "claim"), [(text, claim) for text, claims in CLAIMS.items() for claim in claims])
-def test_what_a_step_costs(text, claim):
-    (judgement,) = sr.verify({"operation": text, "training": True, "claims": [claim]}).judgements
-    assert judgement.verdict == "holds", (claim, judgement.verdict, judgement.error)
-
-
 @pytest.mark.thorough
 def test_flops_by_parameters_have_their_remainder():
     def told(text, **options):
@@ -436,24 +426,6 @@ def test_a_product_in_training_is_a_program():
     assert not problem.training
     assert sr.derive(problem, training=True).setting.problem.training
     assert not sr.derive(read_problem({"operation": MLP, "training": True}), training=False).setting.problem.training
-
-
-@pytest.mark.thorough
-def test_training_is_said_in_files_and_on_the_command_line(run, tmp_path):
-    file = tmp_path / "step.toml"
-    file.write_text(f'operation = """{MLP}"""\ntraining = true\n')
-    results = []
-    for arguments in ([str(file)], ["--training", MLP]):
-        done = run("derive", *arguments, "--format", "json")
-        assert (done.code, done.err) == (0, "")
-        results.append(json.loads(done.out))
-    assert results[0] == results[1]
-    assert results[0]["answer"]["flops"] == "12*B*T*D*F"
-    file.write_text('operation = "matmul"\ntraining = "yes"\n')
-    done = run("derive", str(file))
-    assert done.code == 2
-    assert "training" in done.err
-    assert "true or false" in done.err
 
 
 def test_a_split_product_is_trained_on_its_mesh():

@@ -246,19 +246,6 @@ def test_all_reduces_of_a_training_step_go_through_a_tree():
     assert found.counts()["sampled"] == 0
 
 
-def test_a_taper_is_said_where_it_is_counted():
-    text = TEXT.format(chips=" = 16", tree="NVLink(8)/leaf taper 2")
-    for lang, words in (("en", "its taper of 2 counted"), ("ko", "taper 2 포함"), ("zh", "已计入 taper 2")):
-        page = sr.derive(text, on="h100", given={"leaf": "50 GB/s"}, lang=lang).to_text()
-        assert "".join(page.split()).count("".join(words.split())) == 1
-        assert (
-            words
-            not in sr.derive(
-                text.replace(" taper 2", ""), on="h100", given={"leaf": "50 GB/s"}, lang=lang
-            ).to_markdown()
-        )
-
-
 def test_a_tree_may_be_told_beside_the_text():
     """The number of its chips, or all of it."""
     plain, given = TEXT.format(chips="", tree="NVLink(8)/leaf"), {"leaf": "50 GB/s"}
