@@ -9,7 +9,7 @@ import pytest
 from interpreter import Interpreter, differences, interpreter
 
 import symroof as sr
-from symroof.derivation import itemizing
+from symroof.derivation import counting
 from symroof.derivation.counting import traffic, work
 from symroof.derivation.pipeline import begun
 from symroof.errors import CheckError, SymroofError
@@ -374,7 +374,7 @@ def test_a_fault_in_a_count_is_refused(name, monkeypatch):
         honest = statement_costs.kept_for_backward
         monkeypatch.setattr(statement_costs, name, lambda program: honest(program)[1:])
     else:
-        monkeypatch.setattr(itemizing, "amounts", lambda p, c: {**amounts(p, c), "params": 2 * amounts(p, c)["params"]})
+        monkeypatch.setattr(counting, "amounts", lambda p, c: {**amounts(p, c), "params": 2 * amounts(p, c)["params"]})
     with pytest.raises(CheckError):
         counted(MLP)
 

@@ -8,9 +8,8 @@ from math import inf
 from typing import TypeAlias
 
 from symroof.derivation.evaluation import function_of
-from symroof.derivation.figures_used import require_there, whole_sizes
+from symroof.derivation.figures_used import require_over, require_there, whole_sizes
 from symroof.derivation.setting import require_arithmetic, require_sizes_agree, setting_of
-from symroof.derivation.size_ranges import require_over
 from symroof.errors import ModelError, require_one_of
 from symroof.exploration.breakdowns import Breakdown, breakdown
 from symroof.exploration.curves import Curves, along, curves

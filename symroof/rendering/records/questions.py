@@ -10,7 +10,7 @@ from symroof.derivation.answer import Said
 from symroof.derivation.draft import numeric
 from symroof.derivation.sketching import Sketched
 from symroof.derivation.solutions import Solution
-from symroof.derivation.spans import spans_of
+from symroof.derivation.whole_sizes import spans_of
 from symroof.formula import Compare, Formula, Verdict
 from symroof.proof.step import Step, named_formula, number_of
 from symroof.rendering.formulas.letters import Letters
