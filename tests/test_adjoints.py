@@ -14,8 +14,6 @@ from symroof.model.training import in_training
 from symroof.proof.adjoints import require_adjoint
 from symroof.reading.operations import programs, read_operation
 
-pytestmark = pytest.mark.part(4)
-
 LIBRARY = tuple(name for name in programs() if name != "mamba")  # there is no way back through its scan
 WRITTEN = {
     "carried through turns": "input x: bf16[B, D]; input m: bf16[B, D]; repeat L as x = z { weight W: bf16[D, E]; weight V: bf16[E, D]; "

@@ -16,8 +16,6 @@ from symroof.model import backward, memory
 from symroof.reading.programs import read_program
 from symroof.symbols import expression
 
-pytestmark = pytest.mark.part(4)
-
 GATED = """
 input x: bf16[B, D]; weight W: bf16[D, G]; weight V: bf16[F, D]; where G = 2*F
 h = x * W -> bf16[B, G]

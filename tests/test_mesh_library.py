@@ -14,8 +14,6 @@ from symroof.model.program_text import rewritten
 from symroof.reading import operations
 from symroof.reading.operations import entry_named, read_operation
 
-pytestmark = pytest.mark.part(4)
-
 SIZES = {"B": 64, "D": 96, "F": 160, "X": 4, "Y": 8, "Z": 4, "E": 8, "k": 2}
 # What each collective sends over a ring of n chips, of the bytes that it speaks of: half of it goes each way.
 RING = {

@@ -23,8 +23,6 @@ from symroof.model.program import Program
 from symroof.reading.meshes import laid_out, meshed, read_mesh
 from symroof.reading.operations import read_operation
 
-pytestmark = pytest.mark.part(4)
-
 MLP = "h = x * W1 -> bf16[{h}]; a = gelu(h); y = a * W2 -> bf16[{y}]"
 PROGRAMS = {
     "fully sharded and tensor parallel": "input x: bf16[B_X, D_Y]; weight W1: bf16[D_X, F_Y]; weight W2: bf16[F_Y, D_X];"
