@@ -160,7 +160,9 @@ def changed(random, step, others):
         those = [pair for pair in sides if isinstance(pair[1], kinds)]
         return random.choice(those) if those else None
 
-    match random.choice("number name relation inner side swap drop sign assumption number drop".split()):
+    match random.choice(
+        ["number", "name", "relation", "inner", "side", "swap", "drop", "sign", "assumption", "number", "drop"]
+    ):
         case "number" if place := drawn(Number):
             return swap(place, another_number(random, place[1]))
         case "name" if place := drawn(Name, Figure):
