@@ -9,7 +9,7 @@ import direct
 import pytest
 import random_programs
 import test_audit
-from simulator import ROWS, Plan, Text, Unit, contracts, evaluate, size
+from simulator import Plan, Text, contracts, evaluate, operations, size
 
 import symroof as sr
 from symroof.errors import CheckError, SymroofError
@@ -17,13 +17,6 @@ from symroof.errors import CheckError, SymroofError
 pytestmark = pytest.mark.part(4)
 
 CHIPS = {"tpu-v5p": ("bf16", "int8"), "a100": ("bf16", "int8"), "h100-sxm": ("bf16",)}
-
-
-def operations(kind, length):
-    """The operations of a function on a row, counted on numbers."""
-    unit, row = Unit(), [0.1 * (i + 1) for i in range(length)]
-    getattr(unit, kind)(row) if kind in ROWS else unit.element(kind, 0.5)
-    return unit.count
 
 
 @dataclass(frozen=True, kw_only=True)
