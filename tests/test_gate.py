@@ -23,7 +23,7 @@ from symroof.errors import SymroofError
 from symroof.formula import Formula, Name, Number, Product, Verdict, number
 from symroof.proof.step import Step
 
-pytestmark = pytest.mark.part(12)
+pytestmark = pytest.mark.part(5)
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
@@ -555,7 +555,6 @@ ASKED = [
 
 
 @pytest.mark.thorough
-@pytest.mark.part(5)
 @pytest.mark.parametrize("ask", ASKED, ids=lambda ask: ask.__name__)
 def test_without_a_fault_everything_gets_through(ask):
     assert ask()

@@ -23,8 +23,6 @@ from symroof.reading.expressions import read_expression
 from symroof.reading.scope import Scope
 from symroof.symbols import expression, symbol
 
-pytestmark = pytest.mark.part(4)
-
 PROGRAM = """
 mesh X, Y on ICI
 input  x:  bf16[B_X, D_Y]
