@@ -50,13 +50,6 @@ def test_a_block_and_a_value_are_written():
     assert re.search(r"\n\n<!-- symroof end [0-9a-f]{8} -->\n\nThe end\.\n$", text)
 
 
-@pytest.mark.thorough
-def test_the_second_run_changes_nothing():
-    once = built(PAGE)
-    assert built(once) == once
-    assert not sr.build(once).stale
-
-
 # Lines that say nothing to symroof, some of which look as if they did.
 LINES = st.lists(
     st.sampled_from(
@@ -710,25 +703,6 @@ def test_a_korean_document_is_built_once_and_judged_without_a_false_alarm(run, t
     assert built(once, path=page) == once
     done = run("verify", "-v", str(page))
     assert (done.code, "wrong" in done.out) == (0, False)
-
-
-@pytest.mark.thorough
-def test_what_becomes_of_a_block_is_said_in_the_language_of_the_document(run, tmp_path):
-    page, settings_ = tmp_path / "page.md", tmp_path / "symroof.toml"
-    settings_.write_text('["*.md"]\nlang = "ko"\n')
-    page.write_text(KOREAN)
-    assert run("build", "--check", str(page)).out.splitlines()[4] == f"{page}:8 mm: 아직 기록되지 않음"
-    run("build", str(page))
-    page.write_text(page.read_text().replace("240.24", "250.24"))
-    done = run("build", "--check", "-v", str(page))
-    assert f"{page}:8 mm: 직접 수정됨; --force를 주면 덮어씀 (ridge 250.24 -> 240.24)" in done.out.splitlines()
-    assert f"{page}: dollar (기본값)\n" in done.err
-    assert f"--- {page} (현재)\n+++ {page} (최신 상태)\n" in run("build", "--check", "--force", str(page)).out
-    assert "파일 1개 중 1개가 바뀜" in done.out
-    page.write_text("말\n")
-    assert run("build", "--require", "--lang", "ko", str(page)).err == f"{page}: 블록도 값도 없음\n"
-    chinese = sr.build(BLOCK, lang="zh")
-    assert [chinese.says(block) for block in chinese.blocks] == ["text:1 mm: 尚未写入"]
 
 
 @pytest.mark.thorough

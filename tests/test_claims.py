@@ -337,19 +337,6 @@ def test_sides_of_which_one_vanishes_beside_the_other_are_not_near():
         )
 
 
-@pytest.mark.parametrize(
-    ("claim", "says"),
-    [
-        ("100 ~ 104", "4 % too high"),
-        ("100 ~ 97", "3 % too low"),
-        ("100 = 150", "50 % too high"),
-        ("T_math ~ 104 s", "4 % too high"),
-    ],
-)
-def test_how_far_a_number_is_off_is_said(claim, says):
-    assert says in " ".join(sr.verify({"let": {"T_math": "100 s"}, "claims": [claim]}).to_text().split())
-
-
 def test_what_is_assumed_holds_under_the_other_count_as_well():
     """With D = 4 an output takes 4 multiplications and 3 additions."""
     assert verdict("flops = 7BF assuming D = 4", **MATMUL).verdict == "holds"
@@ -475,22 +462,6 @@ def test_the_work_of_a_claim_is_limited(monkeypatch):
     monkeypatch.setattr("symroof.verification.judge.limited", lambda: budget.limited(5))
     found = verdict("A^2 + B^2 >= 2AB")
     assert (found.verdict, found.worst.remarks[0].kind) == ("undecided", "too_long")
-
-
-def test_a_timer_of_the_caller_is_left_alone():
-    import signal
-    import time
-
-    rang = []
-    before = signal.signal(signal.SIGALRM, lambda *_: rang.append(True))
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        assert verdict("A + B > A").verdict == "holds"
-        time.sleep(0.1)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert rang == [True]
 
 
 def test_a_mistake_that_takes_too_much_work_leaves_the_verdict(monkeypatch):

@@ -428,40 +428,6 @@ def test_aliases_of_one_letter_and_figures_of_ones_own(tmp_path):
     assert [j.verdict for j in judged(tmp_path, text).judgements] == ["holds", "holds", "holds"]
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "{",
-        "{{ x ",
-        "{% x ",
-        "\\[ x ",
-        "\\( x ",
-        "`",
-        "\\begin{align} x ",
-        "\\begin{verbatim} x ",
-        "<a ",
-        "$",
-        "$$",
-        "<!-- x ",
-        "> ",
-    ],
-)
-def test_reading_takes_time_in_proportion(piece):
-    import time
-
-    started = time.perf_counter()
-    read_text(piece * (8_000 // len(piece)))
-    read_text(piece * (8_000 // len(piece)), tex=True)
-    assert time.perf_counter() - started < 10
-
-
-@pytest.mark.thorough
-def test_the_pages_that_symroof_writes_are_true():
-    for name in ("matmul", "dot", "two_chips", "quantized", "attention", "own_chip"):
-        report = judge_file(EXAMPLES / f"{name}.md")
-        assert [(j.claim, j.verdict) for j in report.judgements if not j.good] == []
-
-
 TABLE = """# The claim "1 = 2" is quoted here, and '3 = 3' as well.
 [[problem]]
 title  = "1 = 2"  # claims = ["1 = 2"]

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import os
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from fractions import Fraction
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 
 import symroof as sr
 from symroof.errors import SymroofError
-from symroof.formula import Verdict
 from symroof.reading.grids import read_grid, size_of
 
 pytestmark = pytest.mark.part(4)
@@ -32,39 +30,11 @@ def rows_of(path):
 # Comparisons
 
 
-@pytest.mark.thorough
-def test_chips_and_dtypes_side_by_side():
-    found = sr.compare(MATMUL, on="tpu-v5e, tpu-v5p, v100", dtypes="bf16, int8", assume="B << D, F", at="D=F=8192")
-    rows = {(row.chip.name, str(row.dtype)): row for row in found.comparison.rows}
-    assert rows["tpu-v5e", "bf16"].derivation.answer.ridge == Fraction(197, 1) * 10**12 / (82 * 10**10)
-    assert [rows["tpu-v5e", kind].derivation.answer.smallest_integer for kind in ("bf16", "int8")] == [241, 241]
-    assert rows["tpu-v5p", "bf16"].derivation.answer.smallest_integer == 164  # 4.59e14 / 2.8e12 = 163.9
-    assert rows["tpu-v5e", "bf16"].derivation.answer.at[0].smallest_integer == 256
-    assert "peak.int8" in rows["v100", "int8"].error.problem
-    for text in (found.to_text(), found.to_markdown(), found.to_latex()):
-        assert "240.24" in text
-        assert "256" in text
-    table = list(csv.DictReader(io.StringIO(found.to_csv())))
-    assert len(table) == len(found.to_dict()["rows"]) == 6
-    assert table[0]["compute_bound"] == "B > 9850/41"
-    assert json.loads(found.to_json())["rows"][0]["ridge"]["exact"] == "9850/41"
-
-
 def test_a_rule_of_thumb_with_a_guard_is_compared_with_it():
     """GH/(G + H) > R: for H <= R there is no such G."""
     found = sr.compare("bf16[G, D] * bf16[D, H] -> bf16[G, H]", on="tpu-v5e", assume="G << D, H << D")
     assert "if H > 240.24" in " ".join(found.to_text().split())
     assert found.to_dict()["rows"][0]["compute_bound"] == "G > ridge*H/(H - ridge) and H > ridge"
-
-
-def test_a_chip_without_a_vector_figure_says_what_it_is_compared_with():
-    text = " ".join(sr.compare("softmax", on="tpu-v5e, h100").to_text().split())
-    assert (
-        "TPU v5e: work for the vector unit, for which the chip has no figure: the peak is that of the matrix unit."
-        in text
-    )
-    assert "H100 SXM: work" not in text
-    assert "matrix unit" not in sr.compare("matmul", on="tpu-v5e").to_text()
 
 
 def test_a_comparison_without_an_answer_is_an_error():
@@ -361,16 +331,6 @@ def test_a_comparison_says_what_is_not_the_default():
     assert "480.49" in text  # 3.94e14 / 8.2e11, and a chip does half of all
 
 
-def test_names_and_tables_of_chips():
-    assert (
-        sr.compare(MATMUL, on={"peak": "1e14", "HBM": "1e12"}, assume="B << D, F")
-        .comparison.rows[0]
-        .derivation.answer.smallest_integer
-        == 101
-    )
-    assert sr.plot(MATMUL, on="tpu-v5e", links="HBM", at="B=D=F=8").drawing.roofs[0].link == "HBM"
-
-
 def test_a_grid_has_chips_that_are_wired_as_the_axis_is(tmp_path):
     """Four chips and eight close to a ring, three do not: they send otherwise than the formula of the axis says."""
     on_a_mesh = {"on": "tpu-v5p", "mesh": "X", "link": "ICI"}
@@ -388,21 +348,3 @@ def test_regimes_without_a_corner_show_the_first():
     assert [row.corner for row in found.map.rows] == [False]
     assert found.map.corner_rows == found.map.rows
     assert "| knobs: the factor on the intensity when | any sizes |" in found.to_markdown()
-
-
-@pytest.mark.parametrize(("operation", "on", "verdict"), [("dot", "tpu-v5e", False), ("softmax", "h100", False)])
-def test_a_form_without_sizes_is_above_the_ridge_always_or_never(operation, on, verdict):
-    first = sr.regimes(operation, on=on).map.rows[0]
-    assert [step.right for step in first.steps if step.role == "condition"] == [Verdict(verdict)]
-
-
-@pytest.mark.thorough
-def test_every_record_says_its_schema():
-    shown = [
-        sr.regimes(MATMUL),
-        sr.regimes(MATMUL, of="intensity ~ B"),
-        sr.compare(MATMUL, on="tpu-v5e,h100"),
-        sr.derive(MATMUL),
-        sr.verify({"claims": ["1 = 1"]}),
-    ]
-    assert [json.loads(one.to_json())["schema"] for one in shown] == [1] * 5

@@ -170,30 +170,6 @@ def test_directives_and_roles_of_sphinx(suffix, site, tmp_path):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("how", ["option", "settings"])
-def test_directives_and_roles_of_sphinx_in_korean(how, site, tmp_path):
-    require("sphinx", "myst_parser")
-    folder = tmp_path / "pages"
-    folder.mkdir()
-    shutil.copy(site / "conf.py", folder)
-    option, settings = ("   :lang: ko\n", "") if how == "option" else ("", 'lang = "ko"\n')
-    (folder / "symroof.toml").write_text(f'["*.rst"]\nhardware = "tpu-v5e"\n{settings}')
-    text = DIRECTIVES["rst"].replace("   :hardware: tpu-v5e\n", option).replace("'$R", "mm.threshold`; :symroof:`'$R")
-    (folder / "index.rst").write_text(text)
-    tool("sphinx", "-W", "-q", "-D", "root_doc=index", "-b", "html", ".", "_build", cwd=folder)
-    page = words(folder / "_build" / "index.html")
-    assert "경험 법칙." in page
-    assert "Rule of thumb" not in page
-    assert "From 241 rows on; \\(\\begin{cases}" in page
-    assert page.count("\\text{불가능} & \\text{그 외}") == (2 if how == "settings" else 1)
-    (folder / "index.rst").write_text(text.replace("   :lang: ko\n", "   :lang: kx\n", 1))
-    (folder / "symroof.toml").write_text((folder / "symroof.toml").read_text().replace("ko", "kx"))
-    done = sphinx(folder, "-W")
-    assert done.returncode
-    assert "unknown language 'kx'" in done.stderr
-
-
-@pytest.mark.thorough
 def test_a_directive_that_fails_is_an_error_at_its_line(site, tmp_path):
     require("sphinx", "myst_parser")
     folder = tmp_path / "pages"

@@ -241,14 +241,6 @@ def test_the_mistake_behind_a_wrong_claim(program, claim, mistake):
     assert diagnosis(program, claim) == mistake
 
 
-def test_a_mistake_is_told_in_words():
-    report = sr.verify(
-        {"operation": ATTENTION, "claims": ["caches = 4BSKGH", "bytes = 4BHK(GT + S) + 4BTSKG"]}
-    ).to_text()
-    assert "right if Kc and Vc had a dimension G" in report
-    assert "right without the fuse: s and p would be written and read again" in report
-
-
 # What is no claim, and what only looks like one.
 
 

@@ -2,7 +2,6 @@
 numbers along scalings that are drawn at random, and NumPy."""
 
 import json
-import re
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +13,6 @@ from sympy import Rational
 
 import symroof as sr
 from symroof.formula import Compare, Name, Power, Product
-from symroof.rendering.figures.strokes import FIELDS
 
 pytestmark = pytest.mark.part(4)
 
@@ -280,15 +278,6 @@ def test_a_bar_for_each_set_of_sizes_and_a_row_for_each_part():
     assert found.drawn("svg").count(b"T_steps") >= 2
 
 
-@pytest.mark.parametrize("lang", ["en", "ko", "zh"])
-@pytest.mark.parametrize("kind", ["roofline", "breakdown"])
-def test_figures_of_programs_name_their_statements(kind, lang):
-    found = sr.plot(BLOCK, on="tpu-v5e", at=AT, kind=kind)
-    told = found.description(lang)
-    assert told.startswith("x -> h")
-    assert {"q", "s", "o", "h"} <= set(re.findall("[A-Za-z]+", told))
-
-
 def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(sr.SymroofError, match="there is one statement"):
         sr.plot("matmul", on="tpu-v5e", at="B=D=F=64", kind="breakdown")
@@ -331,9 +320,3 @@ def test_a_function_of_a_statement_takes_arrays():
     function = sr.derive(MLP, on="tpu-v5e").function("flops(h)")
     sizes = np.arange(1, 9)
     assert function(N=sizes, D=8, F=16).tolist() == (2 * sizes * 8 * 16).tolist()
-
-
-def test_every_statement_of_a_bar_has_a_colour_of_its_own():
-    svg = sr.plot(MLP, on="tpu-v5e", at="N=64,D=F=8192", kind="breakdown").drawn("svg").decode().lower()
-    # h, with a in its kernel, and y, in three bars, and in the table beneath
-    assert [svg.count(f"fill: {colour.lower()}") for colour in FIELDS[:3]] == [4, 4, 0]

@@ -64,17 +64,6 @@ def said(text):
     return " ".join(text.split())
 
 
-def test_each_statement_says_what_it_takes_moves_and_keeps():
-    page = said(sr.derive(MLP, on="tpu-v5e").to_text())
-    assert "h: each of the NF outputs takes D multiplications and D - 1 additions flops(h) = NF(2D - 1)" in page
-    assert "reads x and W1 (2ND + 2DF); relu(h) is applied where h is made, so a is written instead (2NF)" in page
-    assert "flops = flops(h) + flops(y) = 4NDF = 2N params" in page
-    fused = said(sr.derive(ATTENTION, on="tpu-v5e").to_text())
-    assert "s: reads Q and Kc (2BTKGH + 2BSKH); keeps s and p on the chip (fuse)" in fused
-    assert "o: reads Vc (2BSKH); finds p on the chip; writes o (2BTKGH)" in fused
-    assert "softmax(s, S) takes 5S - 2 operations for each row" in fused
-
-
 @pytest.mark.thorough
 def test_what_stays_on_the_chip_is_what_nobody_reads_from_memory():
     """The facts of the pages against the text of the program: a tensor is loaded by name, or it was kept or found."""
@@ -151,34 +140,6 @@ def test_the_code_block_is_the_program(name, dialect):
     read, meant = (read_problem({"operation": operation}).operation for operation in (text, PROGRAMS[name]))
     assert isinstance(read, Program)
     assert read == meant
-
-
-@pytest.mark.thorough
-def test_titles_name_what_goes_in_and_out():
-    assert sr.derive(MLP, on="tpu-v5e").to_text().startswith("x -> y ")
-    assert sr.derive(MLP, on="tpu-v5e").to_markdown().startswith("### Roofline: `x -> y` on a TPU v5e\n")
-    assert sr.derive(MLP, training=True).to_text().startswith("x -> y, a training step")
-    assert sr.regimes(MLP, on="tpu-v5e").to_text().startswith("x -> y ")
-    assert "x -&gt; y on a TPU v5e" in sr.plot(MLP, on="tpu-v5e", at="N=64,D=F=8192").drawn("svg").decode()
-
-
-@pytest.mark.thorough
-def test_a_long_program_has_a_table_of_its_statements():
-    brief = sr.derive(LAYERS, on="tpu-v5e").to_text(brief=True)
-    table = brief[brief.index("\n  statement ") :]
-    assert [line.split()[0] for line in table.strip().split("\n")] == [
-        "statement",
-        "n",
-        "q",
-        "s",
-        "o",
-        "u",
-        "h",
-        "g",
-        "y",
-        "l",
-    ]
-    assert "statement " not in sr.derive(MLP, on="tpu-v5e").to_text(brief=True)
 
 
 @pytest.mark.parametrize("name", ["h", "a"])

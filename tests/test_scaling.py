@@ -280,20 +280,6 @@ def test_a_product_in_one_line_is_drawn_as_its_program_is():
     assert curve.lines["throughput"][0] == pytest.approx(8 * one.lines["throughput"][0])
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("lang", ["en", "ko", "zh"])
-def test_what_is_read_aloud_names_the_turn(lang):
-    words = large().description(lang)
-    turn = {"en": "T_X takes longest from X = 80", "ko": "X = 80부터 최장 시간은 T_X", "zh": "从 X = 80 起，T_X 最长"}[
-        lang
-    ]
-    assert turn in words
-    assert "459 TFLOPs/s" in words
-    assert {"en": "rings: multiples of 4; dots: lines", "ko": "링: 4의 배수, 점: 선형", "zh": "环：4 的倍数；点：链"}[
-        lang
-    ] in large().drawn(lang=lang).decode()
-
-
 SPLIT = {
     "operation": TEXT,
     "hardware": "tpu-v5p",
