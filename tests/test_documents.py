@@ -319,42 +319,27 @@ BARE = MATMUL.replace('hardware = "tpu-v5e"\n', "") + "\n"
     ("text", "verdicts"),
     [
         # worked examples: the sizes of the paragraph are put in
-        (
-            "With $B = 16$, $D = F = 4096$: $\\text{Intensity} = 15.9$ and $T_\\text{comms} = 41\\text{ us}$.",
-            ["rounded", "rounded"],
-        ),
+        ("With $B = 16$, $D = F = 4096$: $\\text{Intensity} = 15.9$ and $T_\\text{comms} = 41\\text{ us}$.", ["rounded", "rounded"]),
         ("At $B = D = F = 1024$, $\\text{Intensity} = 341.3$; not $\\text{Intensity} = 310$.", ["rounded", "wrong"]),
         ("Somewhere $\\text{Intensity} = 341.3$.", []),
         ("$\\text{Intensity} = 341.3 \\text{ at } B = D = F = 1024$", ["rounded"]),
         # equations to be solved
-        (
-            "$T_\\text{math} = T_\\text{comms}$, $\\text{Intensity} = \\text{ridge}$, $T_\\text{lower} = T_\\text{math}$, $T_\\text{upper} \\approx T_\\text{lower}$",
-            [],
-        ),
+        ("$T_\\text{math} = T_\\text{comms}$, $\\text{Intensity} = \\text{ridge}$, $T_\\text{lower} = T_\\text{math}$, $T_\\text{upper} \\approx T_\\text{lower}$", []),
         ("$\\frac{B}{D} = \\frac{D}{B}$, $4BD^2 = 8B^2D$, $BD = B + D$", []),
         # a definition does not replace what the operation says
-        (
-            "$T_\\text{comms} = \\frac{2BD + 2DF + 2BF}{W}$. So $T_\\text{math} > T_\\text{comms} \\iff B > 240$",
-            ["holds"],
-        ),
+        ("$T_\\text{comms} = \\frac{2BD + 2DF + 2BF}{W}$. So $T_\\text{math} > T_\\text{comms} \\iff B > 240$", ["holds"]),
         ("$T_\\text{math} = \\frac{\\text{FLOPs}}{C}$ and $T_\\text{math} = \\frac{BDF}{1.97e14}$", ["wrong"]),
         # units
         ("$T_\\text{math} = \\frac{2BDF}{1.97\\times10^{14}\\text{ FLOPs/s}}$", ["holds"]),
         ("$T_\\text{comms} \\approx \\frac{2DF}{820\\text{ GB/s}}$", ["holds"]),
         ("$7\\times10^9\\times2\\text{ bytes} = 14\\text{ GB}$", ["holds"]),
         ("$\\text{bytes} = 2BD+2DF+2BF\\text{ bytes}$, $\\text{FLOPs} = 2BDF\\text{ FLOPs}$", ["holds", "holds"]),
-        (
-            "$\\text{ridge} = \\frac{1.97\\times10^{14}\\text{ FLOPs/s}}{8.2\\times10^{11}\\text{ bytes/s}} = 240\\text{ FLOPs/byte}$",
-            ["rounded"],
-        ),
+        ("$\\text{ridge} = \\frac{1.97\\times10^{14}\\text{ FLOPs/s}}{8.2\\times10^{11}\\text{ bytes/s}} = 240\\text{ FLOPs/byte}$", ["rounded"]),
         # remarks, two formulas in one display
         ("$$\\text{reads} = 2BD+2DF, \\qquad \\text{writes} = 3BF$$", ["holds", "wrong"]),
-        (
-            "$$\\begin{aligned}\\text{FLOPs} &= 2BDF && \\text{one product} \\\\ &= BDF \\quad\\text{(forward)}\\end{aligned}$$",
-            ["wrong"],
-        ),
+        ("$$\\begin{aligned}\\text{FLOPs} &= 2BDF && \\text{one product} \\\\ &= BDF \\quad\\text{(forward)}\\end{aligned}$$", ["wrong"]),
     ],
-)
+)  # fmt: skip
 def test_a_chapter_with_an_operation(tmp_path, text, verdicts):
     assert [j.verdict for j in judged(tmp_path, REGIME + text).judgements] == verdicts
 
@@ -375,14 +360,8 @@ def test_a_chip_may_be_named_before_the_operation(tmp_path):
 @pytest.mark.parametrize(
     ("text", "verdicts"),
     [
-        (
-            "$2^3\\times10^{2} = 800$, $10^3\\times10^{6} = 10^9$, $B^2\\times10^{3} = 1000B^2$",
-            ["holds", "holds", "holds"],
-        ),
-        (
-            "$1/2\\times10^{3} = 500$, $\\frac12\\times10^{3} = 500$, $1.97\\times10^{14}/8.2\\times10^{11} = 240$",
-            ["holds", "holds", "rounded"],
-        ),
+        ("$2^3\\times10^{2} = 800$, $10^3\\times10^{6} = 10^9$, $B^2\\times10^{3} = 1000B^2$", ["holds", "holds", "holds"]),
+        ("$1/2\\times10^{3} = 500$, $\\frac12\\times10^{3} = 500$, $1.97\\times10^{14}/8.2\\times10^{11} = 240$", ["holds", "holds", "rounded"]),
         ("$B > 240.24$, so $B \\ge 241$. Then $B > 12$, that is $B \\ge 14$.", ["holds", "wrong"]),
         ("$T(n) = 2T(n/2) + n$, $f(N) = N + f(N)$, $f(B) = 2f(B/2)$", []),
         ("$$2BDF+4BDF = 6BDF \\qquad (2)$$", ["holds"]),
@@ -391,10 +370,7 @@ def test_a_chip_may_be_named_before_the_operation(tmp_path):
         ("$x^2 = 4x$, $2N = N + 1$, but $(a+b)^2 = a^2+b^2$", ["wrong"]),
         ("$\\log(100) = 2$ and $2\\frac{1}{2} = 2.5$ and $\\log_2(8) = 3$", ["holds"]),
         ("$2\\times3 = 10$, $9.6 = 10$", ["wrong", "rounded"]),
-        (
-            "$1.34\\times10^9\\text{ bytes} = 1.34\\text{ GB}$, $1.00\\text{ GB} = 2^{30}\\text{ bytes}$",
-            ["holds", "wrong"],
-        ),
+        ("$1.34\\times10^9\\text{ bytes} = 1.34\\text{ GB}$, $1.00\\text{ GB} = 2^{30}\\text{ bytes}$", ["holds", "wrong"]),
         ('<pre>$2+2=5$</pre> <code>$2+2=5$</code> <a title="$2+2=5$">x</a> [x](a$2+2=5$)', []),
         ("{% highlight py %}\n$2+2=5$\n{% endhighlight %}\n{% comment %}$2+2=5${% endcomment %}", []),
         ("Write `<!-- symroof ignore -->` to skip, or `<!-- symroof banana = 3 -->`. $2=3$", ["wrong"]),
@@ -406,7 +382,7 @@ def test_a_chip_may_be_named_before_the_operation(tmp_path):
         ("$`2 = 3`$ and\n\n```math\n2 = 4\n```\n", ["wrong", "wrong"]),
         ("$B \\ll D, F$", []),
     ],
-)
+)  # fmt: skip
 def test_a_chapter_without_a_comment(tmp_path, text, verdicts):
     assert [j.verdict for j in judged(tmp_path, text).judgements] == verdicts
 

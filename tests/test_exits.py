@@ -12,6 +12,7 @@ from random import Random
 
 import drawn_requests
 import pytest
+from effort import draws
 
 import symroof as sr
 from symroof.derivation.evaluation import QuantityFunction
@@ -139,24 +140,9 @@ FIGURES = {
 }  # fmt: skip
 # What a figure is drawn with beside its points: how it is cut, what it is asked for, where no point is a claim.
 GIVEN = {
-    "values",
-    "xs",
-    "ranges",
-    "names",
-    "variable",
-    "roof",
-    "roofs",
-    "chip",
-    "link",
-    "setting",
-    "large",
-    "style",
-    "problem",
-    "top",
-    "peaks",
-    "ends",
-    "ring",
-}
+    "values", "xs", "ranges", "names", "variable", "roof", "roofs", "chip", "link", "setting", "large", "style",
+    "problem", "top", "peaks", "ends", "ring",
+}  # fmt: skip
 
 
 def leaves(value, path=()):
@@ -278,7 +264,7 @@ def test_a_condition_is_read_back_as_it_is_and_as_no_other(condition, printer):
             require_read_back(condition, other, printer)
 
 
-REQUESTS, PARTS = 30, 16
+REQUESTS, PARTS = draws(30), 16
 
 
 @pytest.mark.part(1)

@@ -48,7 +48,7 @@ MARKUP = [
 
 MACROS = {"mac": Macro("W_{#1}", 1), "x": Macro(r"\mac{3} \x")}
 DIALECT = Dialect(Scope(("T_math", "flops"), open=True, indices=True, letters=frozenset("bshX")), {}, MACROS)
-QUICK = settings(max_examples=draws(80), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+QUICK = settings(max_examples=draws(40), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 def joined(pieces, longest=14):

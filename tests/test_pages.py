@@ -9,7 +9,7 @@ from render.portable import formulas
 import symroof as sr
 from symroof.rendering.pages.terminal import LINKS, SHORT, fold, glued, plain, table
 
-pytestmark = pytest.mark.part(4)
+pytestmark = pytest.mark.part(2)
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"

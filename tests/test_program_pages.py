@@ -20,7 +20,7 @@ from symroof.rendering.formulas.folding import FoldingPrinter, in_line, measured
 from symroof.rendering.formulas.tex import LatexPrinter
 from symroof.rendering.pages.page import PHONE
 
-pytestmark = pytest.mark.part(8)
+pytestmark = pytest.mark.part(3)
 
 MLP = """
 input  x:  bf16[N, D]
@@ -226,21 +226,27 @@ def test_a_folded_sum_is_the_sum_in_its_order(terms, room):
     assert all(measured(row) <= room or " + " not in row.removeprefix("{} + ") for row in rows_of(folded))
 
 
-@pytest.mark.parametrize("lang", ["en", "ko", "zh"])
-def test_limits_are_said_where_they_bite(lang):
-    """A mask where there are scores, latency where something is exchanged, and neither of them elsewhere."""
-    masked = {"en": "masked", "ko": "마스크", "zh": "掩码"}[lang]
-    latency = {"en": "latency", "ko": "지연", "zh": "延迟"}[lang]
-    split = {"operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "mesh": {"X": 4}, "hardware": "tpu-v5e"}
-    for asked, scores, exchanged in (
+SPLIT = {"operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "mesh": {"X": 4}, "hardware": "tpu-v5e"}
+OWN_ROWS = {**SPLIT, "operation": "bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F]"}
+
+
+@pytest.mark.part(3)
+@pytest.mark.parametrize(
+    ("asked", "scores", "exchanged"),
+    [
         ("attention-decode", True, False),
-        ("decode-step", True, False),
-        ("moe", False, False),  # whose softmax is of a product with weights
+        pytest.param("decode-step", True, False, marks=pytest.mark.thorough),
+        pytest.param("moe", False, False, marks=pytest.mark.thorough),  # whose softmax is of a product with weights
         ("mlp", False, False),
         ("softmax", False, False),
-        (split, False, True),
-        ({**split, "operation": "bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F]"}, False, False),
-    ):
-        for page in (sr.derive(asked, lang=lang).to_markdown(), sr.derive(asked, lang=lang).to_text()):
-            assert (masked in page, latency in page) == (scores, exchanged), asked
-        assert masked not in sr.derive(asked, lang=lang).to_text(brief=True)
+        (SPLIT, False, True),
+        (OWN_ROWS, False, False),
+    ],
+)
+def test_limits_are_said_where_they_bite(asked, scores, exchanged):
+    """A mask where there are scores, latency where something is exchanged, and neither of them elsewhere."""
+    d = sr.derive(asked)
+    for lang, masked, latency in (("en", "masked", "latency"), ("ko", "마스크", "지연"), ("zh", "掩码", "延迟")):
+        for page in (d.to_markdown(lang=lang), d.to_text(lang=lang)):
+            assert (masked in page, latency in page) == (scores, exchanged)
+        assert masked not in d.to_text(brief=True, lang=lang)
