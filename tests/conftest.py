@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from _pytest.doctest import DoctestModule
 from effort import decide, is_thorough, left_out
+from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
 
@@ -45,6 +46,9 @@ class Collecting:
 
 def pytest_configure(config):
     decide(config)
+    if not is_thorough():
+        settings.register_profile("part", max_examples=25)
+        settings.load_profile("part")
     config.pluginmanager.register(Collecting())
 
 

@@ -137,6 +137,7 @@ def test_what_is_missing_is_said(options, says):
         sr.plot("matmul", kind="sensitivity", **options)
 
 
+@pytest.mark.thorough
 def test_the_second_axis_over_chips_is_the_part_of_perfect_scaling():
     """Read back from the drawing: throughput of n chips over n times that of one."""
     mesh = "mesh X on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B_X, F]"

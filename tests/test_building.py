@@ -179,6 +179,7 @@ def test_what_moved_is_said_with_its_name(run, tmp_path):
     assert page.read_text() == built(PAGE)
 
 
+@pytest.mark.thorough
 def test_the_number_after_an_answer_is_the_one_of_the_derivation():
     text = (
         "v <!-- symroof = mm.rule_bound; 3 digits --><!-- / --> <!-- symroof = ceil(mm.ridge) --><!-- / --> <!-- symroof = mm.T_math at B = 512, D = F = 8192; us --><!-- / -->\n\n"

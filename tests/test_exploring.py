@@ -51,6 +51,7 @@ def test_figures_that_are_given_hold_for_every_chip():
     assert [float(row.derivation.answer.ridge) for row in found.comparison.rows] == [197, 989]
 
 
+@pytest.mark.thorough
 def test_the_command_compares(run):
     done = run("compare", MATMUL, "--on", "tpu-v5e,h100", "--dtype", "bf16,int8", "--format", "csv")
     assert done.code == 0
@@ -303,6 +304,7 @@ def test_arguments_of_the_wrong_kind_are_refused_by_name(call):
         call()
 
 
+@pytest.mark.thorough
 def test_a_comparison_says_what_is_not_the_default():
     text = sr.compare(
         "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, count="exact", compute="int8"

@@ -149,6 +149,7 @@ def test_what_is_drawn_is_what_was_asked_for(over):
             assert (y0 + y1) / 2 * 1e12 == pytest.approx(exact_throughput(middle, d, f, 1.97e14, 8.2e11), rel=2e-3)
 
 
+@pytest.mark.thorough
 def test_the_rule_of_thumb_is_drawn_where_it_is():
     """2B FLOPs for each byte of the weights, whatever the range that is looked at."""
     canvas = draw(
@@ -439,6 +440,7 @@ def test_what_falls_is_at_most_what_it_is_at_one():
     assert any("never compute-bound,\nat most" in t.get_text() for t in canvas.axes.texts)
 
 
+@pytest.mark.thorough
 def test_what_is_level_is_at_most_what_it_is():
     drawing = sr.plot("fp32[N] * fp32[N] -> fp32[N]", on="h100", over="N=1..1000").drawing
     (curve,) = drawing.curves

@@ -15,7 +15,7 @@ from symroof.rendering.figures import sheet
 from symroof.rendering.figures.canvas import Canvas
 from symroof.rendering.figures.labels import around
 
-pytestmark = pytest.mark.part(2)
+pytestmark = pytest.mark.part(1)
 
 NAMES = {
     "ko": ("산술 강도 (FLOPs/byte)", "달성 가능한 처리량 (TFLOPs/s)"),

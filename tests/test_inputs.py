@@ -15,7 +15,7 @@ from symroof.errors import SymroofError
 from symroof.reading.documents import read_text
 from symroof.reading.toml import read_table
 
-pytestmark = pytest.mark.part(4)
+pytestmark = pytest.mark.part(2)
 
 ROOT = Path(__file__).parent.parent
 

@@ -284,6 +284,7 @@ def test_a_quantity_that_is_left_out_is_missed():
         require_same(found, data)
 
 
+@pytest.mark.thorough
 def test_a_page_is_one_file_that_its_own_policy_allows():
     page = sr.page("mlp", on="h100", title='<b>&"</b>').html
     assert "<b>&" not in page.split("<body>")[1].split("<script")[0]

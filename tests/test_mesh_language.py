@@ -205,6 +205,7 @@ def test_each_link_has_its_bound(training):
     assert "B > 2550*(X - 1) and Y < 1 + F/1700" in answer["condition"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("b", "x", "y"), [(40_000, 16, 4), (30_000, 16, 4), (10**7, 16, 21), (10**7, 64, 20), (3_000, 2, 2)]
 )

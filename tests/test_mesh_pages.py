@@ -36,6 +36,7 @@ def test_pages_fit(width):
     assert all(len(line) <= width for line in step().to_text(width=width).splitlines())
 
 
+@pytest.mark.thorough
 def test_the_record():
     answer = json.loads(step().to_json())["answer"]
     assert answer["chips"] == "X*Y"

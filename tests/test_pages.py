@@ -113,6 +113,7 @@ def test_columns_of_a_table_keep_their_heads_whole_where_there_is_room(width):
     assert shown == list(names[1:])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["derive", "regimes", "compare"])
 def test_the_commands_use_the_same_signs(name, answer):
     signs = {"<<": "≪", "->": "→", "<=": "≤", ">=": "≥", "oo": "∞"}

@@ -21,7 +21,7 @@ import symroof as sr
 from symroof.errors import SymroofError
 from symroof.rendering.figures.drawings import draw
 
-pytestmark = pytest.mark.part(3)
+pytestmark = pytest.mark.part(2)
 
 pytest.importorskip("matplotlib")
 GOLDEN = Path(__file__).parent / "golden"
@@ -144,6 +144,7 @@ def test_regions_are_where_their_term_leads(operation, options, terms):
             assert max(terms(x, y).values()) == pytest.approx(HBM / PEAK, rel=1e-9)
 
 
+@pytest.mark.thorough
 def test_the_rows_of_a_map_are_its_lines():
     """1/intensity = 1/B + 1/D + 1/8192; the rule of thumb takes the largest term alone. Numbers have six digits in print."""
     rows = [line.split() for line in figure("regimes").to_text().splitlines()[1:]]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import symroof as sr
 
-pytestmark = pytest.mark.part(3)
+pytestmark = pytest.mark.part(2)
 
 MLP = """
 input  x:  bf16[N, D]

@@ -12,7 +12,7 @@ from symroof.reading.documents import read_text
 from symroof.reading.problems import read_options, read_problems
 from symroof.verification.chapters import judge_read
 
-pytestmark = pytest.mark.part(6)
+pytestmark = pytest.mark.part(2)
 
 CHAPTER = Path(__file__).parent / "data" / "decoder.md"
 MLP = """input  x:  bf16[N, D]
@@ -227,6 +227,7 @@ def test_a_cell_of_a_notebook_is_a_program():
     assert asked("regimes --on tpu-v5e", MLP).to_dict() == asked("regimes", STATED).to_dict()
 
 
+@pytest.mark.thorough
 def test_a_directive_of_sphinx_keeps_the_lines_of_a_program():
     pytest.importorskip("sphinx")
     from symroof.sphinx import block

@@ -12,7 +12,7 @@ from symroof.reading.operations import programs, read_operation
 from symroof.reading.programs import read_program
 from symroof.reading.tensors import is_program
 
-pytestmark = pytest.mark.part(6)
+pytestmark = pytest.mark.part(4)
 
 HEAD = "input x: bf16[B, D]\nweight W: bf16[D, F]\n"
 LINE = "y = x * W -> bf16[B, F]"

@@ -14,7 +14,7 @@ from sympy import Rational
 import symroof as sr
 from symroof.formula import Compare, Name, Power, Product
 
-pytestmark = pytest.mark.part(4)
+pytestmark = pytest.mark.part(2)
 
 MLP = """
 input  x:  bf16[N, D]

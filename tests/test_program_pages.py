@@ -20,7 +20,7 @@ from symroof.rendering.formulas.folding import FoldingPrinter, in_line, measured
 from symroof.rendering.formulas.tex import LatexPrinter
 from symroof.rendering.pages.page import PHONE
 
-pytestmark = pytest.mark.part(3)
+pytestmark = pytest.mark.part(2)
 
 MLP = """
 input  x:  bf16[N, D]
@@ -54,7 +54,7 @@ l = z * We -> bf16[B, T, V]
 PROGRAMS = {"mlp": MLP, "attention": ATTENTION, "layers": LAYERS}
 
 
-@pytest.fixture(scope="module", params=PROGRAMS)
+@pytest.fixture(scope="module", params=["mlp", "attention", pytest.param("layers", marks=pytest.mark.thorough)])
 def derived(request):
     return sr.derive(PROGRAMS[request.param], on="tpu-v5e")
 

@@ -189,6 +189,7 @@ def test_options_of_python_are_those_of_problem_files():
     assert caught.value.hint == "did you mean assume?"
 
 
+@pytest.mark.thorough
 def test_figures_are_put_over_those_of_a_chip_in_every_form():
     """A name, a table and a chip of the catalogue; and a problem that was read is asked on another chip."""
     from symroof.reading.problems import read_problem

@@ -30,7 +30,7 @@ from symroof.reading.problems import read_problem
 from symroof.rendering.pages.pen import claims_pen
 from symroof.symbols import expression, symbol
 
-pytestmark = pytest.mark.part(3)
+pytestmark = pytest.mark.part(2)
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SCORES = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"
@@ -254,6 +254,7 @@ def test_doubling_and_storing_by_hand():
     assert scores["doubled", "B", "N"] == (1,) * 7
 
 
+@pytest.mark.thorough
 def test_the_book_answers_of_the_map():
     found = maps("matmul")
     assert [row.equal_sizes_from for row in found.rows] == [241, 241, 241, 481, 481, 481, 721]
@@ -336,6 +337,7 @@ def test_inference(claim, expected):
     assert all(a.check.status == "proved" for a in found.alternatives)
 
 
+@pytest.mark.thorough
 def test_sizes_that_grow_alike_are_doubled_one_by_one():
     """D ~ F puts one for the other where terms are compared, and not where one of them is changed."""
     found = sr.regimes(MATMUL, assume="D ~ F").map

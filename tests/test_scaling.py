@@ -18,7 +18,7 @@ from test_figures import apart, corners
 from symroof.rendering.figures import sheet
 from symroof.rendering.figures.drawings import draw
 
-pytestmark = pytest.mark.part(3)
+pytestmark = pytest.mark.part(2)
 
 TEXT = """
 mesh X, Y on ICI
