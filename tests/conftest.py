@@ -47,7 +47,7 @@ class Collecting:
 def pytest_configure(config):
     decide(config)
     if not is_thorough():
-        settings.register_profile("part", max_examples=25)
+        settings.register_profile("part", max_examples=25, deadline=None)
         settings.load_profile("part")
     config.pluginmanager.register(Collecting())
 

@@ -95,7 +95,7 @@ def test_signs_are_those_of_the_language(name):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("seed", [0, 3, 4, 6, 8])
+@pytest.mark.parametrize("seed", [0, 3, 4, 6, 4712])
 @pytest.mark.parametrize("lang", OTHERS)
 def test_labels_lie_apart_in_every_language(lang, seed):
     operation, options = random_figure(seed)

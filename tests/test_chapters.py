@@ -18,7 +18,6 @@ from chapters import (
     misses,
     outcomes,
     source,
-    table,
     value,
 )
 
@@ -35,7 +34,7 @@ def results(documents=tuple(DOCUMENTS)):
     judged = [outcomes(path) for path in documents]
     everything = [one for found, _ in judged for one in found]
     stray = [one for _, found in judged for one in found]
-    return everything, stray, f"\n{table(everything)}\n\n{misses(everything, stray)}"
+    return everything, stray, f"\n{misses(everything, stray)}"
 
 
 def shares(everything):

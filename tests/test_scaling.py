@@ -12,10 +12,7 @@ import symroof as sr
 from symroof.errors import SymroofError
 
 pytest.importorskip("matplotlib")
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from test_figures import apart, corners
 
-from symroof.rendering.figures import sheet
 from symroof.rendering.figures.drawings import draw
 
 pytestmark = pytest.mark.part(2)
@@ -324,28 +321,3 @@ def test_a_split_that_cannot_be_drawn_is_refused(table, options, says):
     asked = {key: value for key, value in {**SPLIT, "at": "F=28672", **table}.items() if value is not None}
     with pytest.raises(SymroofError, match=says):
         sr.plot(asked, kind="split", **options)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", ["throughput", "times", "roofline", "split"])
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_labels_lie_apart(name, lang):
-    figures = {
-        "throughput": large,
-        "times": lambda: plot("X=1:256:log", {"Y": 8, **LARGE}, kind="times"),
-        "roofline": lambda: plot(None, {"X": 16, "Y": 4, **SMALL}, {"X": 4, "Y": 16, **LARGE}, kind="roofline"),
-        "split": lambda: sr.plot(
-            {**SPLIT, "at": ["N=16,F=28672", "N=256,F=28672"]}, kind="split", over="B=128:67108864:log"
-        ),
-    }
-    canvas = draw(figures[name]().drawing, 5, lang)
-    canvas.drawn("svg")
-    renderer = sheet._measuring(FigureCanvasAgg(canvas.sheet).get_renderer())
-    shapes = [
-        (text.get_text(), corners(text, renderer))
-        for text in (*canvas.axes.texts, *canvas.sheet.texts)
-        if text.get_text()
-    ]
-    assert len(shapes) >= 3
-    for i, (text, shape) in enumerate(shapes):
-        assert all(apart(shape, other) for _, other in shapes[:i]), text
