@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib.util
 import io
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -34,12 +36,13 @@ class Collecting:
     """A module is imported for its examples only where it has some, and a file of thorough tests only for a thorough run."""
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_collect_file(self, file_path):
+    def pytest_collect_file(self, file_path, parent):
         found = yield
         if file_path.suffix != ".py":
             return found
         text = file_path.read_text("utf-8")
-        if not is_thorough() and "\npytestmark = [pytest.mark.thorough" in text:
+        named = any(Path(argument.split("::")[0]).resolve() == file_path for argument in parent.config.args)
+        if not is_thorough() and not named and "\npytestmark = [pytest.mark.thorough" in text:
             return []
         return [one for one in found if ">>>" in text or not isinstance(one, DoctestModule)]
 
@@ -106,3 +109,19 @@ def golden(request):
         assert text == path.read_text("utf-8"), f"{path.name} has changed: review it, then pytest --renew"
 
     return compare
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, without a network; skipped where there is none."""
+    from test_rendering_engines import require
+
+    require(importlib.util.find_spec("playwright"), "playwright is not installed")
+    from playwright.sync_api import sync_playwright
+
+    path = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chrome"))), None)
+    require(path, "there is no Chromium")
+    with sync_playwright() as engine:
+        found = engine.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield found
+        found.close()

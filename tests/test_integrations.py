@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from render.portable import formulas
+from test_rendering_engines import MODULES, check, compile_latex
+from test_rendering_engines import require as require_engines
 
 import symroof as sr
 
@@ -23,22 +25,14 @@ DOCUMENTS = sorted((*SITE.glob("docs/*.md"), SITE / "paper.tex", SITE / "noteboo
 def require(*modules):
     """Skip where a tool is missing, or fail where the environment says that it must be there."""
     for module in modules:
-        if importlib.util.find_spec(module) is None:
-            (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(
-                f"{module} is not installed"
-            )
+        require_engines(importlib.util.find_spec(module), f"{module} is not installed")
 
 
 def require_kramdown():
-    """Jekyll's reader of Markdown: skipped where it is missing, or a failure where it must be there."""
-    found = (
-        shutil.which("ruby")
-        and not subprocess.run(["ruby", "-rkramdown-parser-gfm", "-e", ""], capture_output=True, check=False).returncode
-    )
-    if not found:
-        (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(
-            "kramdown is not installed"
-        )
+    """Jekyll's reader of Markdown."""
+    asked = ["ruby", "-rkramdown-parser-gfm", "-e", ""]
+    found = shutil.which("ruby") and not subprocess.run(asked, capture_output=True, check=False).returncode
+    require_engines(found, "kramdown is not installed")
 
 
 def sphinx(folder, *options):
@@ -202,8 +196,7 @@ def test_mkdocs_builds_the_site(site):
 
 
 def program(name, *command, given):
-    if shutil.which(name) is None:
-        (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(f"{name} is not installed")
+    require_engines(shutil.which(name), f"{name} is not installed")
     done = subprocess.run([name, *command], input=given, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -272,9 +265,6 @@ def test_a_picture_outside_of_the_pages_of_mkdocs_is_refused(site):
 
 
 def test_katex_and_mathjax_typeset_every_formula_of_the_site():
-    from test_rendering_engines import MODULES, check
-    from test_rendering_engines import require as require_engines
-
     require_engines(shutil.which("node"), "node is not installed")
     for package in ("katex", "mathjax"):
         require_engines((MODULES / package).is_dir(), f"{MODULES} has no {package}")
@@ -305,8 +295,6 @@ def typeset(text, engine, folder):
     require("mdit_py_plugins")
     from markdown_it import MarkdownIt
     from mdit_py_plugins.dollarmath import dollarmath_plugin
-    from test_rendering_engines import MODULES
-    from test_rendering_engines import require as require_engines
 
     browser = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chrome"))), None)
     require_engines(browser, "there is no Chromium")
@@ -335,9 +323,6 @@ def test_a_browser_typesets_every_formula(engine, tmp_path):
 
 
 def test_pdflatex_compiles_the_paper(tmp_path):
-    from test_rendering_engines import compile_latex
-    from test_rendering_engines import require as require_engines
-
     require_engines(shutil.which("pdflatex"), "pdflatex is not installed")
     assert compile_latex((SITE / "paper.tex").read_text("utf-8"), tmp_path / "paper") == []
 

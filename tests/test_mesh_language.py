@@ -5,6 +5,7 @@ import re
 from fractions import Fraction
 
 import pytest
+from texts import FSDP
 
 import symroof as sr
 from symroof.derivation.meanings import script_of
@@ -17,15 +18,6 @@ from symroof.model.wiring import wired
 from symroof.reading.problems import read_problem
 from symroof.symbols import symbol
 
-FSDP = """
-mesh X, Y on ICI
-input  x:  bf16[B_X, D_Y]
-weight W1: bf16[D_X, F_Y]
-weight W2: bf16[F_Y, D_X]
-h = x * W1 -> bf16[B_X, F_Y]
-a = gelu(h)
-y = a * W2 -> bf16[B_X, D_Y]
-"""
 BARE = """
 mesh X on ICI
 input  x:  bf16[B_X, D]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from texts import FSDP
 
 import symroof as sr
 from symroof.derivation.pipeline import begun
@@ -14,20 +15,10 @@ from symroof.proof.step import Reason
 from symroof.rendering.pages.counts import Counts
 from symroof.rendering.pages.exchanges import Mesh
 
-STEP = """
-mesh X, Y on ICI
-input  x:  bf16[B_X, D_Y]
-weight W1: bf16[D_X, F_Y]
-weight W2: bf16[F_Y, D_X]
-h = x * W1 -> bf16[B_X, F_Y]
-a = gelu(h)
-y = a * W2 -> bf16[B_X, D_Y]
-"""
-
 
 @cache
 def step():
-    return sr.derive(STEP, on="tpu-v5p", training=True)
+    return sr.derive(FSDP, on="tpu-v5p", training=True)
 
 
 @pytest.mark.thorough

@@ -11,19 +11,12 @@ import time
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from texts import ATTENTION, MLP
 
 import symroof as sr
 
 pytestmark = pytest.mark.part(2)
 
-MLP = """
-input  x:  bf16[N, D]
-weight W1: bf16[D, F]
-weight W2: bf16[F, D]
-h = x * W1 -> bf16[N, F]
-a = relu(h)
-y = a * W2 -> bf16[N, D]
-"""
 GATED = """
 input  x:  bf16[N, D]
 weight W1, W3: bf16[D, F]
@@ -33,15 +26,6 @@ h = x * W3 -> bf16[N, F]
 s = silu(g)
 a = s * h
 y = a * W2 -> bf16[N, D]
-"""
-ATTENTION = """
-input Q: bf16[B, T, K, G, H]
-cache Kc, Vc: bf16[B, S, K, H]
-fuse {
-  s = Q * Kc -> bf16[B, T, S, K, G]
-  p = softmax(s, S)
-  o = p * Vc -> bf16[B, T, K, G, H]
-}
 """
 UNFUSED = ATTENTION.replace("fuse {", "").replace("}", "")
 EXPERTS = """

@@ -10,20 +10,13 @@ from effort import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Rational
+from texts import MLP
 
 import symroof as sr
 from symroof.formula import Compare, Name, Power, Product
 
 pytestmark = pytest.mark.part(2)
 
-MLP = """
-input  x:  bf16[N, D]
-weight W1: bf16[D, F]
-weight W2: bf16[F, D]
-h = x * W1 -> bf16[N, F]
-a = relu(h)
-y = a * W2 -> bf16[N, D]
-"""
 BLOCK = """
 input  x:  bf16[N, D]
 weight Wq: bf16[D, H]

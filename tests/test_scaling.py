@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
+from texts import FSDP
 
 import symroof as sr
 from symroof.errors import SymroofError
@@ -17,15 +18,6 @@ from symroof.rendering.figures.drawings import draw
 
 pytestmark = pytest.mark.part(2)
 
-TEXT = """
-mesh X, Y on ICI
-input  x:  bf16[B_X, D_Y]
-weight W1: bf16[D_X, F_Y]
-weight W2: bf16[F_Y, D_X]
-h = x * W1 -> bf16[B_X, F_Y]
-a = gelu(h)
-y = a * W2 -> bf16[B_X, D_Y]
-"""
 PEAK, VECTOR, HBM, ICI = (Fraction(x) for x in (459 * 10**12, 14 * 10**12, 28 * 10**11, 9 * 10**10))
 LARGE, SMALL = {"B": 196608, "D": 8192, "F": 28672}, {"B": 4096, "D": 8192, "F": 28672}
 
@@ -39,7 +31,7 @@ def words_of(found):
 
 def plot(over, *points, kind="throughput", **options):
     at = [",".join(f"{name}={value}" for name, value in values.items()) for values in points]
-    return sr.plot(TEXT, **{"on": "tpu-v5p", "training": True, "kind": kind, "over": over, "at": at, **options})
+    return sr.plot(FSDP, **{"on": "tpu-v5p", "training": True, "kind": kind, "over": over, "at": at, **options})
 
 
 def statements(B, D, F, X, Y):
@@ -278,7 +270,7 @@ def test_a_product_in_one_line_is_drawn_as_its_program_is():
 
 
 SPLIT = {
-    "operation": TEXT,
+    "operation": FSDP,
     "hardware": "tpu-v5p",
     "training": True,
     "minimize": "max(T_X, T_Y)",
