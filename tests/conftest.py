@@ -41,14 +41,15 @@ class Collecting:
         if file_path.suffix != ".py":
             return found
         text = file_path.read_text("utf-8")
-        named = any(Path(argument.split("::")[0]).resolve() == file_path for argument in parent.config.args)
-        if not is_thorough() and not named and "\npytestmark = [pytest.mark.thorough" in text:
-            return []
+        if not is_thorough() and "\npytestmark = [pytest.mark.thorough" in text:
+            named = (Path(argument.split("::")[0]).resolve() for argument in parent.config.args)
+            return found if file_path in named else []
         return [one for one in found if ">>>" in text or not isinstance(one, DoctestModule)]
 
 
 def pytest_configure(config):
     decide(config)
+    gc.disable()
     if not is_thorough():
         settings.register_profile("part", max_examples=25, deadline=None)
         settings.load_profile("part")
@@ -64,8 +65,8 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_collection_finish():
     """What was imported and collected stays until the end: looking through it again and again is a tenth of the time."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(50_000, 20, 20)
 
 
