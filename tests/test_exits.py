@@ -264,7 +264,7 @@ def test_a_condition_is_read_back_as_it_is_and_as_no_other(condition, printer):
             require_read_back(condition, other, printer)
 
 
-REQUESTS, PARTS = draws(30), 16
+REQUESTS, PARTS = draws(30), 8
 
 
 @pytest.mark.part(1)

@@ -112,9 +112,9 @@ def functions(name, chip, chips, wanted):
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_page_computes_what_a_derivation_says(name):
-    """Every quantity at 200 points in one process, on chips that are wired otherwise as well; what one refuses the other does."""
+    """Every quantity at 100 points in one process, on chips that are wired otherwise as well; what one refuses the other does."""
     page = page_of(name)
-    states = drawn_states(name, page, 200)
+    states = drawn_states(name, page, 100)
     axes = [axis["n"] for axis in page["axes"]]
     compared, refused = 0, 0
     for state, found in zip(states, decided(page, states), strict=True):
@@ -146,8 +146,8 @@ def test_a_page_computes_what_a_derivation_says(name):
             there = {n: s for n, s in sizes.items() if n in function.parameters}
             assert value == pytest.approx(function(**there), rel=1e-12), (quantity, state)
             compared += 1
-    assert compared > 300
-    assert refused < 150
+    assert compared > 150
+    assert refused < 75
 
 
 def at(page, way, name, sizes, chip):
