@@ -22,7 +22,6 @@ from symroof.exploration.measuring import require_measured, require_shown
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Both, Compare, Either, Formula, Frozen, Name, Product, Quotient, number
 from symroof.model.program import Program
-from symroof.proof.running import Dots, Moves
 from symroof.proof.step import Step
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import Notation, PlainPrinter
@@ -76,20 +75,6 @@ def then(change):
 def first(change):
     """A method whose first argument is changed."""
     return lambda original: lambda self, one, *rest, **options: original(self, change(one), *rest, **options)
-
-
-def of_steps(change):
-    """A property of a derivation whose steps are changed."""
-    return lambda original: lambda self: tuple(map(change, original(self)))
-
-
-def other_facts(step):
-    match step.facts:
-        case Dots(length=length) as facts:
-            return replace(step, facts=replace(facts, length=Product((number(2), length))))
-        case Moves() as facts:
-            return replace(step, facts=replace(facts, turns=number(7)))
-    return step
 
 
 FAULTS = {
