@@ -178,17 +178,6 @@ def test_what_is_wrong_with_a_claim_about_training():
     assert {claim: diagnosis(BOTH, claim, training=True) for claim in mistakes} == mistakes
 
 
-@pytest.mark.parametrize(("chips", "said"), [(256, 32), (64, 16), (128, 64), (48, 32)])
-def test_a_fraction_of_whole_numbers_is_none_that_was_rounded(chips, said):
-    """31/32 is no 31.875/32 that was cut off: a ring of 256 carries 255/256."""
-    problem = {
-        "operation": f"mesh X={chips} ring on ICI; input A: bf16[N_X]; G = A -> bf16[N]",
-        "hardware": "tpu-v5p",
-        "claims": [f"sent(X) = N*{said - 1}/{said}", f"sent(X) = N*{chips - 1}/{chips}"],
-    }
-    assert [judgement.verdict for judgement in sr.verify(problem).judgements] == ["wrong", "holds"]
-
-
 # Faults. Each would make a false claim true; the played mesh refuses them all.
 
 

@@ -209,15 +209,6 @@ def test_a_size_has_no_name_of_an_amount():
             judged(f"input x: bf16[N, {name}]; weight W: bf16[{name}, F]; y = x * W -> bf16[N, F]", "flops > 0")
 
 
-def test_a_tensor_may_be_called_as_a_size_or_a_quantity():
-    sizes = "input N: bf16[N, D]; weight D: bf16[D, F]; F = N * D -> bf16[N, F]"
-    assert verdicts(sizes, "flops(F) = 2NDF", "size(D) = 2DF", "params(D) = DF", "flops = 2NDF") == ["holds"] * 4
-    amounts = "input flops: bf16[N, D]; weight bytes: bf16[D, F]; peak = flops * bytes -> bf16[N, F]"
-    assert verdicts(amounts, "flops(peak) = 2NDF", "size(bytes) = 2DF", "flops = 2NDF", "peak = 3") == ["holds"] * 3 + [
-        "wrong"
-    ]
-
-
 def test_a_number_before_an_amount_is_a_factor_and_no_unit():
     assert verdicts(
         MLP, "2 bytes(y) = 4NF + 4DF + 4ND", "2flops(y) = 4NDF", "flops(y)N = 2N^2DF", "flops(y) > 2 bytes"
@@ -342,39 +333,6 @@ def test_odd_claims_are_judged_and_nothing_breaks():
     for lang in ("en", "ko", "zh"):
         assert report.to_text(lang=lang)
         assert report.to_markdown(lang=lang)
-
-
-# Claims that are nearly right.
-
-
-FALSE = [
-    (MLP, "bytes = 4ND + 4DF + 6NF"),  # relu reads what it made
-    (MLP, "bytes(y) = 2NF + 2DF"),
-    (MLP, "reads(h) = 2ND + 2DF + 2NF"),
-    (MLP, "writes(h) = 4NF"),
-    (MLP, "ops = 2NF"),
-    (MLP, "intensity = NDF/(ND + DF + 2NF)"),
-    (MLP, "compute-bound when N > 480 as N << D, F"),
-    (GATED, "bytes = 4ND + 6DF + 8NF"),  # x is read twice
-    (GATED, "bytes = 6ND + 6DF + 6NF"),
-    (GATED, "ops = NF + 4NF"),
-    (ATTENTION, "bytes = 4BHK(GT + S) + 2BTSKG"),
-    (UNFUSED, "bytes = 4BHK(GT + S)"),
-    (UNFUSED, "bytes = 4BHK(GT + S) + 8BTSKG"),
-    (EXPERTS, "weights = 4DF"),
-    (EXPERTS, "bytes = 4EDF + 4BkD + 2BkF"),
-    (STACK, "bytes = 4ND + 4DFL + 4NFL"),  # every turn reads and writes
-    (STACK, "bytes = 4NDL + 4DF + 4NFL"),
-    (STACK, "ops = NF"),
-    (STACK, "size(W1) = 2DFL"),  # of one turn
-    (DECODER, "caches = 2BSKHL"),
-    (DECODER, "params = VD + L(2DKGH + 2DKH + 3DF) + D"),
-]
-
-
-@pytest.mark.parametrize(("program", "claim"), FALSE)
-def test_claims_that_are_nearly_right_are_wrong(program, claim):
-    assert verdicts(program, claim) == ["wrong"]
 
 
 @pytest.mark.thorough
