@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from effort import is_thorough
 from test_rendering_engines import require as require_engines
 
 import symroof as sr
@@ -109,9 +110,9 @@ def functions(name, chip, chips, wanted):
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_page_computes_what_a_derivation_says(name):
-    """Every quantity at 200 points in one process, on chips that are wired otherwise as well; what one refuses the other does."""
+    """Every quantity at 100 points in one process, on chips that are wired otherwise as well; what one refuses the other does."""
     page = page_of(name)
-    states = drawn_states(name, page, 200)
+    states = drawn_states(name, page, 100)
     axes = [axis["n"] for axis in page["axes"]]
     compared, refused = 0, 0
     for state, found in zip(states, decided(page, states), strict=True):
@@ -143,8 +144,8 @@ def test_a_page_computes_what_a_derivation_says(name):
             there = {n: s for n, s in sizes.items() if n in function.parameters}
             assert value == pytest.approx(function(**there), rel=1e-12), (quantity, state)
             compared += 1
-    assert compared > 300
-    assert refused < 150
+    assert compared > 150
+    assert refused < 75
 
 
 def at(page, way, name, sizes, chip):
@@ -171,7 +172,9 @@ def inside(spans, n):
     return any(int(a) <= n and (b is None or n <= int(b)) for a, b in spans)
 
 
-@pytest.mark.parametrize("name", ["matmul", "mlp", "moe", "decode-step", "axpy"])
+@pytest.mark.parametrize(
+    "name", ["matmul", "axpy", *(pytest.param(n, marks=pytest.mark.thorough) for n in ("mlp", "moe", "decode-step"))]
+)
 def test_bounds_are_the_last_numbers_that_meet_them(name):
     """For every size and resource: at each end of a span, next to it, and at random, against exact fractions. Ties included."""
     page = page_of(name)
@@ -220,13 +223,13 @@ def test_ties_are_no_bound_and_both_are_the_longest():
 def test_what_a_derivation_says_of_a_size_a_page_says():
     """The least whole number of the answer is that of the page, on every chip that both know."""
     page, compared = page_of("matmul"), 0
-    for chip in chips_of(page):
+    for chip in chips_of(page)[:: 1 if is_thorough() else 5]:
         sizes = {"B": "64", "D": "8192", "F": "4096"}
         (found,) = decided(page, [{"chip": chip, "sizes": sizes}])
         answer = sr.derive("matmul", on=chip, at="D=8192,F=4096").to_dict()["answer"]["at"][0]
         assert int(found["bounds"]["B"]["joint"][0][0]) == answer["smallest_integer"]
         compared += 1
-    assert compared > 8
+    assert compared > (8 if is_thorough() else 1)
 
 
 @pytest.mark.thorough

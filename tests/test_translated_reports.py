@@ -66,22 +66,9 @@ MORE = [
 ]  # fmt: skip
 # Keywords of the input, and units.
 KEPT = {
-    "count",
-    "exact",
-    "fma",
-    "bytes",
-    "byte",
-    "FLOPs",
-    "FLOP",
-    "HBM",
-    "peak",
-    "int",
-    "argmin",
-    "force",
-    "all",
-    "reduce",
-    "scatter",
-}
+    "count", "exact", "fma", "bytes", "byte", "FLOPs", "FLOP", "HBM", "peak", "int", "argmin", "force", "all",
+    "reduce", "gpipe", "bubble", "scatter",
+}  # fmt: skip
 PROBLEM = {
     "operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]",
     "hardware": "tpu-v5e",
