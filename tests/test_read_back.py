@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain, islice, product
+from itertools import accumulate, chain, islice, product
+from math import prod
 from random import Random
 from zlib import crc32
 
@@ -19,29 +20,10 @@ from effort import is_thorough
 
 import symroof as sr
 from symroof.errors import ReadingError, SymroofError
-from symroof.formula import (
-    Call,
-    Cases,
-    Compare,
-    Figure,
-    Formula,
-    Frozen,
-    Infinity,
-    Name,
-    Negative,
-    Number,
-    Power,
-    Product,
-    Quotient,
-    Sum,
-    Verdict,
-    children,
-    mapped,
-    names,
-    nodes,
-)
+from symroof.formula import Compare, Formula, Frozen, Name, Number, children, mapped, names, nodes
 from symroof.model.program import ROLES, Program
 from symroof.proof.evidence import last_place
+from symroof.proof.exact import Exact
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex_expression
 from symroof.reading.latex_phrases import Dialect
@@ -58,60 +40,17 @@ from symroof.rendering.records.scalars import nearest_float
 
 PRIME = 2**61 - 1
 EQUAL, TURNED = ("=", "~"), {">": "<", ">=": "<="}
-COMMANDS = {r"\le": "<=", r"\ge": ">=", r"\ll": "<<", r"\to": "->", r"\approx": "~", r"\sim": "~", r"\asymp": "~~"}  # fmt: skip
-SIGNS = {"≤": "<=", "≥": ">=", "≪": "<<", "→": "->", "≈": "~", **COMMANDS} | {
-    sign: sign for sign in ("<=", ">=", "<<", "~~", "->", "<", ">", "=", "~")
-}
-
-
+COMMANDS = {r"\le": "<=", r"\ge": ">=", r"\ll": "<<", r"\to": "->", r"\approx": "~", r"\sim": "~", r"\asymp": "~~"}
+SIGNS = {"≤": "<=", "≥": ">=", "≪": "<<", "→": "->", "≈": "~", **COMMANDS, **{sign: sign for sign in "<>=~"}}
+SIGNS |= {sign: sign for sign in ("<=", ">=", "<<", "~~", "->")}
 # Keys of a record under which words stand, and what it says of itself.
-WORDS = frozenset(
-    [
-        "variable",
-        "outcome",
-        "bound_by",
-        "name",
-        "text",
-        "collective",
-        "axes",
-        "operand",
-        "pass",
-        "over",
-        "form",
-        "bracket",
-        "cancelled",
-        "change",
-        "chip",
-        "dominant",
-        "dtype",
-        "error",
-        "leaders",
-        "link",
-        "longest",
-        "nearest",
-        "quantity",
-        "regime",
-        "schema",
-        "id",
-        "section",
-        "reason",
-        "latex",
-        "check",
-        "status",
-        "by",
-        "hardware",
-        "operation",
-        "exchanges",
-        "symbols",
-        "title",
-        "approximation",
-        "count",
-        "corners",
-        "T",
-        "relation",
-    ]
-)
-
+WORDS = {
+    "approximation", "axes", "bound_by", "bracket", "by", "cancelled", "change", "check", "chip", "collective", "corners", "count",
+    "dominant", "dtype", "error", "exchanges", "form", "hardware", "id", "latex", "leaders", "link", "longest", "name", "nearest",
+    "operand", "operation", "outcome", "over", "pass", "quantity", "reason", "regime", "relation", "schema", "section", "status",
+    "symbols", "T", "text", "title", "variable",
+}  # fmt: skip
+ARITHMETIC = {"Number", "Figure", "Sum", "Product", "Quotient", "Power", "Negative", "Group", "Written"}
 # Under these stands what a quantity is of the whole problem.
 QUANTITIES = ("flops", "reads", "writes", "intensity", "ridge", "T_math", "T_comms", "T_lower", "T_upper", "T_steps")
 WHOLE = {"answer", "at", "numbers", *QUANTITIES}
@@ -152,11 +91,12 @@ class Steps:
         if setting:
             problem, over = setting.problem, setting.problem.over
             self.known = {symbol.name: modulo(value) for symbol, value in setting.values.items()}
-            self.known |= {name: self.value(formula) for name, formula in problem.operation.where.items()}
+            for name, formula in problem.operation.where.items():
+                self.known[name] = self.value(formula)
             self.numbers |= {*setting.values.values()}
             self.names |= {*problem.names, *self.known}
             self.numbers.add(Fraction(sum(step.section in problem.sections for step in steps)))
-            self.numbers |= {Fraction(axis.chips) for axis in problem.mesh.values() if axis.chips}
+            self.numbers |= {Fraction(n) for one in problem.mesh.values() for n in (one.chips, one.closing) if n}
             asked = (asked, problem.solve, problem.minimize, problem.subject, problem.assume)
             given = [Compare(Name(n), "=", Number(x)) for point in problem.at for n, x in point.items()]
         sides = [Compare(step.left, step.relation, step.right) for step in steps]
@@ -190,53 +130,35 @@ class Steps:
         return self.values[formula]
 
     def worked_out(self, formula, parts):
-        match formula:
-            case Name(name=name):
-                return self.known.get(name, of_text(name.replace("flops_exact", "flops")))
-            case Number() | Figure():
-                return modulo(formula.value if isinstance(formula, Number) else Fraction(formula.digits))
-            case Sum():
-                return sum(parts) % PRIME
-            case Product():
-                value = 1
-                for part in parts:
-                    value = value * part % PRIME
-                return value
-            case Negative():
+        match type(formula).__name__:
+            case "Name":
+                return self.known.get(formula.name, of_text(formula.name.replace("flops_exact", "flops")))
+            case "Number" | "Figure":
+                return modulo(self.number(formula))
+            case "Sum" | "Product":
+                return (sum(parts) if hasattr(formula, "terms") else prod(parts)) % PRIME
+            case "Negative":
                 return -parts[0] % PRIME
-            case Quotient() if parts[1]:
+            case "Quotient" if parts[1]:
                 return parts[0] * pow(parts[1], -1, PRIME) % PRIME
-            case Power() if (power := self.number(formula.exponent)) is not None and power.denominator == 1:
+            case "Power" if (power := self.number(formula.exponent)) is not None and power.denominator == 1:
                 return pow(parts[0], int(power), PRIME)
-            case Call(function=function):
-                return of_text(f"{function}{sorted(parts) if function in ('max', 'min') else parts}")
-            case Verdict() | Cases() | Compare():
-                return of_text(f"{formula}")
-        return parts[0] if len(parts) == 1 else of_text(f"{type(formula).__name__}{parts}")
+            case "Call":
+                return of_text(f"{formula.function}{sorted(parts) if formula.function in ('max', 'min') else parts}")
+            case "Group" | "Written":
+                return parts[0]
+        return of_text(f"{formula}")
 
     def number(self, formula):
-        """The number that a formula without names is; modulo the prime it is a fraction of small numbers."""
-        match formula:
-            case Number(value=value):
-                return value
-            case Figure(digits=digits):
-                return Fraction(digits)
-            case Negative(body=body) if (number := self.number(body)) is not None:
-                return -number
-            case Sum() | Product() | Quotient() | Power():
-                parts = [*map(self.number, children(formula))]
-                if None in parts:
-                    return None
-                if isinstance(formula, Quotient):
-                    return parts[0] / parts[1] if parts[1] else None
-                if isinstance(formula, Power):
-                    return parts[0] ** int(parts[1]) if parts[0] and parts[1].denominator == 1 else None
-                value = sum(parts) if isinstance(formula, Sum) else Fraction(1)
-                for part in parts if isinstance(formula, Product) else ():
-                    value *= part
-                return value
-        part = children(formula)
-        return self.number(part[0]) if len(part) == 1 and not isinstance(formula, Call) else None
+        """The number that a formula without names is."""
+        if hasattr(formula, "digits"):
+            return getattr(formula, "value", None) or Fraction(formula.digits or 0)
+        if not {type(node).__name__ for node in nodes(formula)} <= ARITHMETIC:
+            return None
+        try:
+            return Exact().rational(formula).constant
+        except SymroofError:
+            return None
 
     def near(self, digits, scale=Fraction(1)):
         """The numbers of steps that digits stand for; a share may be that by which a number is above or below 1."""
@@ -248,7 +170,7 @@ class Steps:
 
     def ways(self, formula):
         """The values that a formula may have, with its decimals as the numbers that they stand for."""
-        decimals = [n for n in dict.fromkeys(nodes(formula)) if isinstance(n, Number | Figure) and "." in str(n.digits)]
+        decimals = [n for n in dict.fromkeys(nodes(formula)) if "." in str(getattr(n, "digits", ""))]
         exact = [dict.fromkeys((Fraction(n.digits), *islice(self.near(n.digits), 8))) for n in decimals]
         for chosen in product(*exact):
             put = dict(zip(decimals, map(Number, chosen), strict=True))
@@ -259,7 +181,11 @@ class Steps:
         number = self.number(formula)
         digits = getattr(formula, "digits", None)
         known = number is not None and (number in self.numbers or (digits and self.near(digits)))
-        if not known and not isinstance(formula, Name | Infinity) and self.said.isdisjoint(self.ways(formula)):
+        if (
+            not known
+            and type(formula).__name__ not in ("Name", "Infinity")
+            and self.said.isdisjoint(self.ways(formula))
+        ):
             raise AssertionError(f"no step says {text}")
 
     def require_related(self, lefts, sign, right, text):
@@ -286,6 +212,7 @@ COMMAND = "|".join(re.escape(sign) + r"\b" for sign in COMMANDS)
 CUT = re.compile(rf"\\\\(?:\[\w+\])?|&&?|\\text\{{[^{{}}]*\}}|{COMMAND}|\\iff\b|\\implies\b|<=>|=>|<=|>=|<<|~~|->|[<>=~≤≥≪→⇔≈,;]|\b(?:and|or|if|otherwise|always|never)\b")  # fmt: skip
 UNIT = "|".join(sorted(map(re.escape, ("%", "µs", *UNITS)), key=len, reverse=True))
 AMOUNT = re.compile(rf"(?<![\w.^{{/*-])(\d[\d.]*(?:e[+-]?\d+)?)(?:\s|\\,|~)*({UNIT})(?![\w/])")
+BRACKETS = {"(": 1, ")": -1}
 TEXT = r"(?:{names}|(?<![\w.])\d[\d.]*(?:e[+-]?\d+)?|[-+*/^()<>=≤≥≪→⇔≈~,∞]|[ \xa0])+"
 
 
@@ -312,27 +239,17 @@ class Reader:
             for name in sorted(steps.names):
                 spelled.setdefault(one.printer.print(Name(name)), set()).add(name.replace("flops_exact", "flops"))
         assert all(len(said) == 1 for said in spelled.values()), f"two names are printed alike: {spelled}"
-        odd = [
-            word
-            for word in sorted(spelled, key=len, reverse=True)
-            if not word.replace("_", "").isalnum() or not word.isascii() or "_" in word
-        ]
-        stand = "v_{}" if form in ("text", "json") else "v_{{{}}}"
+        stand, longest = "v_{}" if form in ("text", "json") else "v_{{{}}}", sorted(spelled, key=len, reverse=True)
+        odd = [word for word in longest if not (word.isalnum() and word.isascii())]
         self.odd = {word: stand.format(i) for i, word in enumerate(odd)}
-        self.called = {
-            self.odd.get(word, word).replace("{", "").replace("}", ""): next(iter(said))
-            for word, said in spelled.items()
-        }
+        self.called = {re.sub("[{}]", "", self.odd.get(word, word)): min(said) for word, said in spelled.items()}
         self.scope = Scope(tuple(sorted(self.called)), open=True, indices=True, letters=frozenset())
-        words = sorted(map(re.escape, spelled), key=len, reverse=True)
-        words += [rf"{function}(?=\()" for function in ("min", "max", "log", "sqrt", "exp")]
+        words = [*map(re.escape, longest)] + [rf"{function}(?=\()" for function in ("min", "max", "log", "sqrt", "exp")]
         letters = re.escape("".join(name for name in spelled if len(name) == 1)) or "-"
         own = rf"(?<![A-Za-z_'])(?:\d[\d.]*(?:e[+-]?\d+)?)?(?:{'|'.join(words)}|[{letters}]+)(?![A-Za-z0-9_'])"
         self.runs = re.compile(TEXT.format(names=own))
 
     def formula(self, text):
-        for word, stand in self.odd.items():
-            text = text.replace(word, stand)
         text = re.sub(r"([\d.]+) \\times 10\^\{(-?\d+)\}", r"\1e\2", text)
         try:
             plain = self.form in ("text", "json")
@@ -353,7 +270,7 @@ class Reader:
                 lefts, sign = [side for side in (main, last) if side], ""
             sign = SIGNS.get(before, sign if before == "&" else "")
             inner = re.fullmatch(r"(?:\\left)?\((.*?)(?:\\right)?\)", part)
-            if inner and CUT.search(inner[1]) and min(_depths(inner[1])) >= 0:
+            if inner and CUT.search(inner[1]) and min(accumulate(BRACKETS.get(sign, 0) for sign in inner[1])) >= 0:
                 self.read(inner[1])
                 last = None
             elif part:
@@ -422,14 +339,6 @@ class Reader:
             arrays = (f"{one.tensor.name}: {one.tensor}" for one in program.declared)
             assert all(array in " ".join(page.split()) for array in arrays), "the page leaves out an array"
         assert {line.strip() for line in lines} <= {*said}, "the page leaves out a line of the program"
-
-
-def _depths(text):
-    depth = 0
-    for sign in text:
-        depth += (sign == "(") - (sign == ")")
-        yield depth
-    yield depth
 
 
 def _trimmed(run):
@@ -570,7 +479,7 @@ FAULTS = {
     "a fraction is upside down": (LatexPrinter, "quotient", lambda original: lambda self, node, above, below: original(self, node, below, above), "regime", "latex"),
     "the brackets of a product are left out": (PlainPrinter, "brackets", lambda original: lambda self, part: part.text, "regime", "text"),
     "a name is another one": (Letters, "plain", then(lambda name: "D" if name == "F" else name), "regime", "text"),
-    "a template sets a formula of its own": (Pen, "_part", first(lambda one: Product((Number(Fraction(7)), one)) if isinstance(one, Quotient) else one), "regime", "rst"),
+    "a template sets a formula of its own": (Pen, "_part", first(lambda one: Name("D") if one == Name("F") else one), "regime", "rst"),
     "a condition of a page is turned": (Notation, "compare", turned_around, "regime", "markdown"),
     "an amount is another one": (Pen, "amount", first(one_more), "regime", "text"),
     "a share is another one": (explorations, "to_digits", then(one_more), "map", "text"),
