@@ -6,11 +6,10 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from itertools import pairwise
-from math import ceil, exp, floor, isclose, log, prod, sqrt
 from random import Random
-from typing import Any, TypeVar
+from typing import Any
 
-from symroof.errors import AlgebraError, CheckError
+from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Verdict, fold, several_of
 from symroof.proof.exact import Exact, free_names, rational_root
 from symroof.proof.ledger import Ledger, refuted, undecided
@@ -20,14 +19,9 @@ from symroof.proof.step import Check, Step
 SAMPLES = 200
 # How far from a bound a point is that is close to it, as a part of the bound.
 CLOSE = Fraction(1, 10**6)
-# How near two floating-point numbers are that stand for one.
-NEAR = 1e-9
-# Two values of a size that a quantity does not depend on.
-ELSEWHERE = (1.0, 3.0)
 HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
 
 Point = Mapping[str, Fraction]
-N = TypeVar("N", Fraction, float)
 Truth = Callable[[Point], bool | None]
 
 
@@ -102,80 +96,22 @@ def _decided(truths: set[bool | None], deciding: bool) -> bool | None:
 
 def value_at(value: Rat, exact: Exact, point: Point) -> Fraction | None:
     """A quotient at a point; None where it has no value, a root is not rational, or a name is not in the point."""
-    return _worked_out(value, exact, point, VALUES, Poly.at)
-
-
-def number_at(value: Rat, exact: Exact, sizes: Mapping[str, float]) -> float | None:
-    """A quotient at sizes as a floating-point number; None where it has no value, or a name is not among the sizes."""
-    return _worked_out(value, exact, sizes, NUMBERS, _number)
-
-
-def measured(value: Rat, exact: Exact, sizes: Mapping[str, float]) -> float:
-    """A quotient at sizes as a floating-point number, whatever those sizes are that it does not depend on.
-
-    Raises :class:`~symroof.errors.CheckError` where it has none, or depends on a size that is not given.
-    """
-    others = names_in(value, exact) & exact.least_one - sizes.keys()
-    first, *more = (number_at(value, exact, {**sizes, **dict.fromkeys(others, other)}) for other in ELSEWHERE)
-    if first is None or any(one is None or not isclose(first, one, rel_tol=NEAR) for one in more):
-        raise CheckError(f"nothing is known of what is shown at {_at(sizes)}")
-    return first
-
-
-def require_near(known: float, shown: float, sizes: Mapping[str, float], what: str) -> None:
-    """Raises :class:`~symroof.errors.CheckError` where a number that is shown is not the one that is known at some sizes."""
-    if not isclose(known, shown, rel_tol=NEAR, abs_tol=1e-300):
-        raise CheckError(f"{what} shows {shown:g} at {_at(sizes)}, where the value is {known:g}")
-
-
-def _at(sizes: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} = {size:g}" for name, size in sizes.items())
-
-
-def names_in(value: Rat, exact: Exact) -> frozenset[str]:
-    """The names in a quotient, and in its maxima and roots."""
-    inside = (names_in(one, exact) for name in value.names & exact.atoms.keys() for one in exact.atoms[name][1])
-    return frozenset(value.names - exact.atoms.keys()).union(*inside)
-
-
-def _worked_out(
-    value: Rat,
-    exact: Exact,
-    point: Mapping[str, N],
-    functions: Mapping[str, Callable[[list[N]], N | None]],
-    at: Callable[[Poly, Mapping[str, N]], N],
-) -> N | None:
     known = {name: size for name, size in point.items() if name not in exact.atoms}
     for name in value.names - known.keys():
         function, arguments = exact.atoms.get(name, ("", ()))
-        parts = [part for one in arguments if (part := _worked_out(one, exact, point, functions, at)) is not None]
-        result = functions[function](parts) if function in functions and len(parts) == len(arguments) else None
+        parts = [part for one in arguments if (part := value_at(one, exact, point)) is not None]
+        result = VALUES[function](parts) if function in VALUES and len(parts) == len(arguments) else None
         if result is None:
             return None
         known[name] = result
-    below = at(value.below, known)
-    return at(value.above, known) / below if below else None
-
-
-def _number(poly: Poly, sizes: Mapping[str, float]) -> float:
-    return sum(float(c) * prod(sizes[name] ** e for name, e in m) for m, c in poly.items())
+    below = value.below.at(known)
+    return value.above.at(known) / below if below else None
 
 
 VALUES: Mapping[str, Callable[[list[Fraction]], Fraction | None]] = {
     "max": max,
     "min": min,
     "sqrt": lambda values: rational_root(*values),
-}
-
-NUMBERS: Mapping[str, Callable[[list[float]], float | None]] = {
-    "max": max,
-    "min": min,
-    "sqrt": lambda values: sqrt(*values) if values[0] >= 0 else None,
-    "log": lambda values: log(*values) if values[0] > 0 else None,
-    "exp": lambda values: exp(*values),
-    "floor": lambda values: float(floor(*values)),
-    "ceil": lambda values: float(ceil(*values)),
-    "abs": lambda values: abs(*values),
 }
 
 
