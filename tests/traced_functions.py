@@ -275,18 +275,6 @@ def residual(x, k1, k2):
     return x + c(jax.nn.relu(c(x, k1)), k2)
 
 
-def split_otherwise(mesh, *spec):
-    """An MLP whose hidden values are split as is said."""
-
-    def function(x, W1, W2):
-        h = jax.lax.with_sharding_constraint(
-            x @ W1, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*spec))
-        )
-        return h @ W2
-
-    return function
-
-
 def constrained(x, W1, W2):
     h = jax.nn.relu(x @ W1)
     return h @ W2

@@ -44,7 +44,10 @@ REMADE = {"remat2", "checkpoint", "remat"}
 REFUSED = {
     "while": ("a while has no number of turns that is known", "lax.scan"),
     "cond": ("a cond has branches", "one of them"),
-    "shard_map": ("what chips do of their parts is not traced", "the function of whole arrays, and a mesh to split it"),
+    "shard_map": (
+        "what chips do of their parts is not traced",
+        "the function of whole arrays; the program that is written may be split",
+    ),
 }
 # What of the parameters of an equation says what it does, where it is not a shape.
 TOLD = (

@@ -11,8 +11,6 @@ from symroof.errors import SymroofError
 from symroof.formula import Frozen
 
 Numbers = tuple[int, ...]
-# The axes that split a size, by its label.
-Split = Mapping[str, str]
 
 
 class TracingError(SymroofError):

@@ -39,7 +39,6 @@ def written(
     functions: Mapping[str, str] | None = None,
     fuse: Iterable[str] = (),
     opened: Iterable[str] = (),
-    mesh: str = "",
     init: str = "",
     names: Mapping[str, str | int] | None = None,
 ) -> str:
@@ -70,7 +69,6 @@ def written(
     declared = {
         name: (dtype(kind).name, _labels(sized, map(sized.named, dims))) for name, (_, kind, dims, _) in read.items()
     }
-    splits = {name: _split(name, types[name], declared[name][1], mesh) for name in read}
     worth = [{size: int(value_of(size, one)) for size in dict.fromkeys(sizes)} for one in (*given, fourth)]
     numbers = {name: [[one[dim] for dim in dims] for one in worth] for name, (_, _, dims, _) in read.items()}
     dtypes = {name: NUMPY.get(dtype(kind).name, dtype(kind).name) for name, (_, kind, _, _) in read.items()}
@@ -92,9 +90,8 @@ def written(
             raise TracingError(
                 f"there is no call of {said}", expected="FILE:NAME, or the name of a function that is called"
             )
-    given_splits = {name: split for name, split in splits.items() if mesh}
     trace = unrepeated(trace)
-    writer = Writer(sized, known, roles, declared, given_splits, mesh)
+    writer = Writer(sized, known, roles, declared)
     text = writer.text(trace)
     counts = counted(function, last) if of_torch else _counted(traced(function, last))
     _require_same(text, counts, sized.with_shorter(fourth), writer.returned)
@@ -195,25 +192,15 @@ def _read(name: str, text: str) -> tuple[str, str, tuple[Formula, ...], dict[str
     dims = []
     for part in filter(None, (part.strip() for part in match.group(3).split(","))):
         left, equals, right = (word.strip() for word in part.partition("="))
-        left = AXES.sub("", left)
+        if AXES.search(left):
+            problem = f"{name}: {part!r} is split over a mesh"
+            raise TracingError(problem, expected="whole arrays; the program that is written may be split")
         if equals:
             if not right.isdigit() or not left.isidentifier():
                 raise TracingError(f"{name}: {part!r} is no size", expected="a name, a number, or both: H=128")
             fixed[left] = int(right)
         dims.append(_formula(left))
     return match.group(1) or "", match.group(2), tuple(dims), fixed
-
-
-def _split(name: str, text: str, labels: Sequence[str], mesh: str) -> dict[str, str]:
-    """The axes that split the sizes of an argument: bf16[B_X, D]."""
-    match = SHAPE.fullmatch(text)
-    parts = [] if match is None else [part.partition("=")[0].strip() for part in match.group(3).split(",")]
-    found = {label: axes.group(1) for label, part in zip(labels, parts, strict=False) if (axes := AXES.search(part))}
-    if found and not mesh:
-        raise TracingError(
-            f"{name}: {text} is split over a mesh that is not declared", expected='--mesh "X = 4 on ICI"'
-        )
-    return found
 
 
 def _labels(sizes: SizeNames, labels: Iterable[str]) -> tuple[str, ...]:
@@ -296,7 +283,6 @@ def trace(
     functions: Mapping[str, str] | None = None,
     fuse: Iterable[str] = (),
     opened: Iterable[str] = (),
-    mesh: str = "",
     init: str = "",
     names: Mapping[str, str | int] | None = None,
     **shapes: Any,
@@ -305,10 +291,10 @@ def trace(
     shapes of its arguments, and written with the names. ``x="bf16[B, D]"`` is an input, ``W="weight bf16[D, F]"`` a
     weight; trees of arguments are trees of shapes. ``functions`` says what functions or classes of yours are, FILE:NAME
     or NAME with one of the table; ``fuse`` names functions whose inside stays on the chip, ``opened`` known ones that
-    are looked into. Over a ``mesh`` arguments are split by subscripts, and results keep what their operands have.
+    are looked into.
     ``init="D, 4*D"`` are the sizes that a class, or a function that makes a module, is called with; ``names={"D": 512,
     "H": "D/8"}`` what the numbers of a module are called that is there. Raises :class:`~symroof.errors.SymroofError`
     for what no statement says, with its line; needs ``symroof[jax]`` or ``symroof[torch]``.
     """
-    text = written(function, shapes, functions=functions, fuse=fuse, opened=opened, mesh=mesh, init=init, names=names)
+    text = written(function, shapes, functions=functions, fuse=fuse, opened=opened, init=init, names=names)
     return read_program(text)
