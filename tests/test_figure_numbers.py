@@ -7,6 +7,8 @@ import re
 import pytest
 
 import symroof as sr
+from symroof.derivation.evaluation import evaluated
+from symroof.derivation.meanings import times_in_figures
 
 pytest.importorskip("matplotlib")
 
@@ -114,3 +116,22 @@ def test_what_a_batch_costs(length):
         assert row["s"] == pytest.approx(known("T_lower", at | {"B": row["B"]}))
         assert row["tokens/s per chip"] == pytest.approx(known("tokens_per_second", at | {"B": row["B"]}))
     assert known("memory", at | {"B": last["B"]}) <= 80e9 < known("memory", at | {"B": last["B"] + 1})
+
+
+@pytest.mark.parametrize("name", ["mlp", "fsdp"])
+def test_maps_of_the_longest_time(name):
+    operation, at, over, on = {
+        "mlp": ("mlp", {"F": 8192}, "B=1..10000,D=1..10000", "h100"),
+        "fsdp": ("fsdp", {"D": 8192, "F": 8192}, "X=4..64,B=4096..1000000", "tpu-v5p"),
+    }[name]
+    known, map_ = Known(operation, on=on), sr.plot(operation, on=on, at=at, over=over).drawing
+    values = {
+        time: known.derivation.setting.in_numbers(value)
+        for time, value in times_in_figures(known.derivation.setting).items()
+    }
+    for region in map_.regions:
+        half = len(region.corners) // 4
+        (x, low), (_, high) = region.corners[half], region.corners[-1 - half]
+        there = at | dict(zip(map_.names, (x, (low * high) ** 0.5), strict=True))
+        seconds = {time: evaluated(value, there) for time, value in values.items()}
+        assert seconds[region.time] >= max(seconds.values()) * (1 - 1e-9)

@@ -10,7 +10,6 @@ from test_gate import _nothing_is_remembered, put_in  # noqa: F401 (a fixture)
 
 import symroof as sr
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Name
 from symroof.reading.documents import read_text
 from symroof.reading.exercises import read_exercise
 from symroof.reading.latex import read_latex
@@ -19,7 +18,7 @@ from symroof.verification.chapters import judge_read
 from symroof.verification.definitions import context_of
 from symroof.verification.judge import judge
 
-pytestmark = pytest.mark.part(6)
+pytestmark = pytest.mark.part(2)
 
 BOTH = """
 mesh X, Y on ICI
@@ -30,7 +29,6 @@ h = x * W1 -> bf16[B_X, F_Y]
 a = relu(h)
 y = a * W2 -> bf16[B_X, D_Y]
 """
-MEGATRON = BOTH.replace("mesh X, Y", "mesh Y").replace("_X", "")
 PRODUCT = {"operation": "bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]", "mesh": "X", "link": "ICI"}
 
 
@@ -43,44 +41,17 @@ def verdicts(program, *claims, **options):
     return [judgement.verdict for judgement in judged(program, *claims, **options)]
 
 
-def diagnosis(program, claim, **options):
-    (judgement,) = judged(program, claim, **options)
-    assert judgement.verdict == "wrong", judgement
-    (found,) = [finding.diagnosis for finding in judgement.findings if finding.diagnosis]
-    names = [name.name for name in found.facts.get("names", ())[:1]]
-    return " ".join((found.kind, found.facts["how"], *names))
-
-
 @pytest.mark.thorough
 def test_claims_name_what_a_chip_does_and_sends():
     true = [
-        "flops_per_chip = 4BDF/(XY)",
-        "flops_per_chip(h) = 2BDF/(XY)",
-        "flops = chips*flops_per_chip",
-        "chips = XY",
-        "chips = 64 at X = Y = 8",
-        "sent(X) = 2DF(X - 1)/(XY)",
-    ]
-    true += [
-        "sent(Y) = 2BD(Y - 1)/(XY)",
-        "sent(X) ~ 2DF/Y as X >> 1",
-        "T_X = sent(X)/ICI",
-        "T_X = 4DF(X - 1)/(XY ICI.bidirectional)",
-        "T_X ~ 4DF/(Y ICI.bidirectional) as X >> 1",
-    ]
-    true += [
-        "T_math = flops_per_chip/peak",
-        "T_lower >= T_X",
-        "T_X(h) + T_X(y) = T_X",
-        "T_math > T_X <=> B > 2550(X - 1)",
-        "T_math > T_Y <=> Y < 1 + F/2550",
-        "T_math > T_X <=> B/X > 2550 as X >> 1",
-    ]
-    true += [
-        "bytes_per_chip = bytes_per_chip(h) + bytes_per_chip(y)",
-        "bytes_per_chip(h) = (2BD + 2BF/Y)/X + 2DF/Y",
-        "sent(X) = 117 MB at D = F = 8192, X = 8, Y = 1",
-    ]
+        "flops_per_chip = 4BDF/(XY)", "flops_per_chip(h) = 2BDF/(XY)", "flops = chips*flops_per_chip",
+        "chips = XY", "chips = 64 at X = Y = 8", "sent(X) = 2DF(X - 1)/(XY)", "sent(Y) = 2BD(Y - 1)/(XY)",
+        "sent(X) ~ 2DF/Y as X >> 1", "T_X = sent(X)/ICI", "T_X = 4DF(X - 1)/(XY ICI.bidirectional)",
+        "T_X ~ 4DF/(Y ICI.bidirectional) as X >> 1", "T_math = flops_per_chip/peak", "T_lower >= T_X",
+        "T_X(h) + T_X(y) = T_X", "T_math > T_X <=> B > 2550(X - 1)", "T_math > T_Y <=> Y < 1 + F/2550",
+        "T_math > T_X <=> B/X > 2550 as X >> 1", "bytes_per_chip = bytes_per_chip(h) + bytes_per_chip(y)",
+        "bytes_per_chip(h) = (2BD + 2BF/Y)/X + 2DF/Y", "sent(X) = 117 MB at D = F = 8192, X = 8, Y = 1",
+    ]  # fmt: skip
     for claim, judgement in zip(true, judged(BOTH, *true), strict=True):
         assert judgement.verdict in ("holds", "rounded", "conditional"), (claim, judgement)
 
@@ -88,15 +59,9 @@ def test_claims_name_what_a_chip_does_and_sends():
 @pytest.mark.thorough
 def test_products_with_open_axes_have_the_same_names():
     true = [
-        "flops_per_chip = 2BDF/X",
-        "chips = X",
-        "sent(X) = DF(X - 1)/X",
-        "sent(X) = sent",
-        "T_X = T_comms",
-        "T_X = T_comms_ICI",
-        "bytes_per_chip = 2BD/X + 2DF + 2BF/X",
-        "T_math > T_X <=> B > 2550(X - 1)",
-    ]
+        "flops_per_chip = 2BDF/X", "chips = X", "sent(X) = DF(X - 1)/X", "sent(X) = sent", "T_X = T_comms",
+        "T_X = T_comms_ICI", "bytes_per_chip = 2BD/X + 2DF + 2BF/X", "T_math > T_X <=> B > 2550(X - 1)",
+    ]  # fmt: skip
     assert verdicts(PRODUCT, *true) == ["holds"] * len(true)
     assert (
         verdicts(PRODUCT, "sent(X) = DF", "chips = 2X", "bytes_per_chip = 2BD + 2DF", "T_X = 2DF/ICI") == ["wrong"] * 4
@@ -146,29 +111,9 @@ def test_axes_with_an_index():
     assert [j.verdict for j in judge_read(read_text(text), Path()).judgements] == ["holds"] * 2
 
 
-MISTAKES = [
-    (BOTH, "sent(X) = 4DF(X - 1)/(XY)", "exchanged wiring X"),
-    (BOTH, "T_X = 4DF(X - 1)/(XY ICI)", "exchanged wiring X"),
-    (BOTH, "sent(X) = 2DF/Y", "exchanged own"),
-    (BOTH, "sent(X) = 2DF(X - 1)/(X^2*Y)", "exchanged part"),
-    (BOTH, "sent(X) = DF(X - 1)/(XY)", "exchanged missing W1"),
-    (BOTH, "sent(Y) = 3BD(Y - 1)/(XY)", "exchanged collective x"),
-    (BOTH, "flops_per_chip = 4BDF/X", "on_chips along Y"),
-    (BOTH, "flops_per_chip = 4BDF/Y", "on_chips along X"),
-    (BOTH, "T_math = 4BDF/(X^2*Y*peak)", "on_chips twice X"),
-    (BOTH, "flops_per_chip = 4BDF", "other_amount chips"),
-    (MEGATRON, "sent(Y) = 2BD", "exchanged own"),
-]
-
-
-@pytest.mark.parametrize(("program", "claim", "expected"), MISTAKES)
-def test_what_is_wrong_with_a_claim(program, claim, expected):
-    assert diagnosis(program, claim) == expected
-
-
 @pytest.mark.thorough
 def test_a_condition_against_one_resource_is_told_from_that_against_all():
-    """compute-bound on a mesh is against the memory and every link; which of them are missing is said, and what would be right."""
+    """compute-bound on a mesh is against the memory and every link."""
     claims = (
         "compute-bound when B > 2550(X - 1)",
         "T_math > T_X <=> B > 2550(X - 1)",
@@ -176,15 +121,8 @@ def test_a_condition_against_one_resource_is_told_from_that_against_all():
     )
     first, alone, other = judged(BOTH, *claims)
     assert [first.verdict, alone.verdict, other.verdict] == ["wrong", "holds", "wrong"]
-    for found, resource, others in ((first, "T_X", ["T_HBM", "T_Y"]), (other, "T_Y", ["T_HBM", "T_X"])):
-        mistake = found.worst.diagnosis
-        assert mistake.kind == "one_resource"
-        assert mistake.facts["alone"].left == Compare(Name("T_math"), ">", Name(resource))
-        assert [condition.right.name for condition in mistake.facts["others"]] == others
     (named,) = sr.verify({"operation": BOTH, "hardware": "tpu-v5p", "link": "X", "claims": [claims[0]]}).judgements
     assert named.verdict == "holds"  # where a link is named, that is what is compared
-    (neither,) = judged(BOTH, "compute-bound when B > 1275(X - 1)")
-    assert neither.worst.diagnosis is None or neither.worst.diagnosis.kind != "one_resource"
 
 
 @pytest.mark.thorough
@@ -195,23 +133,8 @@ def test_what_is_wrong_with_a_claim_about_training():
         )
         == ["holds"] * 3
     )
-    mistakes = {
-        "sent(X) = 4DF(X - 1)/(XY)": "on_chips kept W1",
-        "sent(X) = 2DF(X - 1)/(XY)": "on_chips forward",
-        "flops_per_chip = 12BDF/X": "on_chips along Y",
-    }
-    assert {claim: diagnosis(BOTH, claim, training=True) for claim in mistakes} == mistakes
-
-
-@pytest.mark.parametrize(("chips", "said"), [(256, 32), (64, 16), (128, 64), (48, 32)])
-def test_a_fraction_of_whole_numbers_is_none_that_was_rounded(chips, said):
-    """31/32 is no 31.875/32 that was cut off: a ring of 256 carries 255/256."""
-    problem = {
-        "operation": f"mesh X={chips} ring on ICI; input A: bf16[N_X]; G = A -> bf16[N]",
-        "hardware": "tpu-v5p",
-        "claims": [f"sent(X) = N*{said - 1}/{said}", f"sent(X) = N*{chips - 1}/{chips}"],
-    }
-    assert [judgement.verdict for judgement in sr.verify(problem).judgements] == ["wrong", "holds"]
+    wrong = ("sent(X) = 4DF(X - 1)/(XY)", "sent(X) = 2DF(X - 1)/(XY)", "flops_per_chip = 12BDF/X")
+    assert verdicts(BOTH, *wrong, training=True) == ["wrong"] * 3
 
 
 # Faults. Each would make a false claim true; the played mesh refuses them all.
@@ -253,34 +176,6 @@ def test_no_fault_makes_a_false_claim_about_a_product_hold(monkeypatch):
     put_in(monkeypatch, "model.placing._Chips._brought", lambda f: lambda *a: ())
     with pytest.raises(SymroofError):
         judged(PRODUCT, "sent(X) = 0")
-
-
-@pytest.mark.thorough
-def test_a_forward_pass_is_missed_of_what_a_chip_does_alone():
-    """What all chips do together, without their backward pass, is a part of the whole; what one chip does is its forward pass."""
-    text = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight V: bf16[D_X, F_Y]; weight W: bf16[F_Y, D_X]; h = x * V -> bf16[B_X, F_Y]; a = gelu(h); y = a * W -> bf16[B_X, D_Y]"
-    found = sr.verify(
-        {"operation": text, "hardware": "tpu-v5p", "training": True, "claims": ["ops = 9BF", "ops_per_chip = 9BF/(XY)"]}
-    ).judgements
-    assert [(one.verdict, one.worst.diagnosis.kind) for one in found] == [
-        ("wrong", "part_missing"),
-        ("wrong", "on_chips"),
-    ]
-
-
-def test_axes_that_share_a_switch_are_not_wired_apart():
-    """What one ring in place of the switch would send is a mistake where the axis is alone on it, and none of two axes."""
-    split = "mesh X = 4 on NVLink; {}input x: bf16[B, D_X]; weight W: bf16[D_X, F{}]; y = x * W -> bf16[B, F{}]"
-    for more, index, claim, alone in (
-        ("", "", "sent(NVLink) = 3BF/2", True),
-        ("mesh Y = 2 on NVLink; ", "_Y", "sent(NVLink) = 3BF/4", False),
-    ):
-        (found,) = sr.verify(
-            {"operation": split.format(more, index, index), "hardware": "h100", "claims": [claim]}
-        ).judgements
-        mistake = found.worst.diagnosis
-        assert found.verdict == "wrong"
-        assert (mistake is not None and mistake.facts["how"] == "wiring") is alone
 
 
 ALL_TIMES = ("X/B + Y/F + 4/(3D) < 1/163.93", "B > 2550(X - 1)", "Y < 1 + F/1700")
@@ -364,19 +259,16 @@ def test_a_value_by_cases_is_left_open(claim):
     assert judge(read, context).verdict == "undecided"
 
 
-@pytest.mark.parametrize(
-    ("size", "verdict"), [(5100, "rounded"), (5101, "holds"), (5104, "holds"), (5105, "wrong"), (5108, "wrong")]
-)
-@pytest.mark.parametrize("turned", [False, True])
-def test_a_whole_size_is_one_of_those_that_the_chips_share_out(size, verdict, turned):
+@pytest.mark.thorough
+def test_a_whole_size_is_one_of_those_that_the_chips_share_out():
     """B > 5100 at X = 4 is B >= 5104, of which derivations speak, or any that leaves the same multiples of 4."""
-    import symroof as sr
-
     sizes = {"D": 8400, "F": 33600, "X": 4}
     problem = {"operation": "data-parallel", "training": True, "hardware": "tpu-v5p"}
-    both = (f"B >= {size}", "T_math > T_X")
-    claim = " <=> ".join(both if turned else both[::-1]) + " at " + ", ".join(f"{n} = {x}" for n, x in sizes.items())
-    (found,) = sr.verify({**problem, "claims": [claim]}).judgements
-    assert found.verdict == verdict
+    expected = {5100: "rounded", 5101: "holds", 5104: "holds", 5105: "wrong", 5108: "wrong"}
+    there = ", ".join(f"{n} = {x}" for n, x in sizes.items())
+    for form in ("B >= {} <=> T_math > T_X at {}", "T_math > T_X <=> B >= {} at {}"):
+        claims = [form.format(size, there) for size in expected]
+        found = sr.verify({**problem, "claims": claims}).judgements
+        assert [one.verdict for one in found] == [*expected.values()]
     derived = sr.derive(problem, at=sizes).to_dict()["answer"]["at"][0]["thresholds"]["X"]
     assert derived["smallest_integer"] == 5104

@@ -11,19 +11,12 @@ import time
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from texts import ATTENTION, MLP
 
 import symroof as sr
 
-pytestmark = pytest.mark.part(6)
+pytestmark = pytest.mark.part(2)
 
-MLP = """
-input  x:  bf16[N, D]
-weight W1: bf16[D, F]
-weight W2: bf16[F, D]
-h = x * W1 -> bf16[N, F]
-a = relu(h)
-y = a * W2 -> bf16[N, D]
-"""
 GATED = """
 input  x:  bf16[N, D]
 weight W1, W3: bf16[D, F]
@@ -33,15 +26,6 @@ h = x * W3 -> bf16[N, F]
 s = silu(g)
 a = s * h
 y = a * W2 -> bf16[N, D]
-"""
-ATTENTION = """
-input Q: bf16[B, T, K, G, H]
-cache Kc, Vc: bf16[B, S, K, H]
-fuse {
-  s = Q * Kc -> bf16[B, T, S, K, G]
-  p = softmax(s, S)
-  o = p * Vc -> bf16[B, T, K, G, H]
-}
 """
 UNFUSED = ATTENTION.replace("fuse {", "").replace("}", "")
 EXPERTS = """
@@ -118,42 +102,17 @@ def diagnosis(program, claim, **options):
 
 
 def test_claims_name_everything_that_a_program_has():
-    true = [
-        "params = 2DF",
-        "params(W1) = DF",
-        "flops(h) = 2NDF",
-        "flops = flops(h) + flops(y)",
-        "ops = NF",
-        "ops(h) = NF",
-        "weights = 4DF",
-        "weights = 2*params",
-    ]
-    true += [
-        "caches = 0",
-        "elements(x) = ND",
-        "size(W1) = 2DF",
-        "reads(h) = 2ND + 2DF",
-        "writes(h) = 2NF",
-        "bytes(y) = 2NF + 2DF + 2ND",
-        "bytes = bytes(h) + bytes(y)",
-    ]
-    true += [
-        "flops(y) = 2N*params(W2)",
-        "bytes(h) < bytes",
-        "bytes(h) <= bytes(y) < bytes",
-        "flops = 4NDF = 2N*params",
-        "flops(h)/bytes(h) ~ N as N << D, F",
-    ]
-    true += [
-        "limit(flops/bytes, N -> oo) = DF/(D + F)",
-        "sup(flops/bytes, N) = DF/(D + F)",
-        "compute-bound when N > 240 as N << D, F",
-        "weights = 268 MB at D = F = 8192",
-    ]
-    true += ["flops(h) = 1.1 TFLOPs at N = D = F = 8192", "argmin(N/flops(h) + D, D) = 1/sqrt(2F) assuming F <= 1/2"][
-        :1
-    ]
-    for claim, verdict in zip(true, verdicts(MLP, *true), strict=True):
+    claims = [
+        "params = 2DF", "params(W1) = DF", "flops(h) = 2NDF", "flops = flops(h) + flops(y)", "ops = NF",
+        "ops(h) = NF", "weights = 4DF", "weights = 2*params", "caches = 0", "elements(x) = ND",
+        "size(W1) = 2DF", "reads(h) = 2ND + 2DF", "writes(h) = 2NF", "bytes(y) = 2NF + 2DF + 2ND",
+        "bytes = bytes(h) + bytes(y)", "flops(y) = 2N*params(W2)", "bytes(h) < bytes",
+        "bytes(h) <= bytes(y) < bytes", "flops = 4NDF = 2N*params", "flops(h)/bytes(h) ~ N as N << D, F",
+        "limit(flops/bytes, N -> oo) = DF/(D + F)", "sup(flops/bytes, N) = DF/(D + F)",
+        "compute-bound when N > 240 as N << D, F", "weights = 268 MB at D = F = 8192",
+        "flops(h) = 1.1 TFLOPs at N = D = F = 8192",
+    ]  # fmt: skip
+    for claim, verdict in zip(claims, verdicts(MLP, *claims), strict=True):
         assert verdict in ("holds", "rounded"), claim
 
 
@@ -241,14 +200,6 @@ def test_the_mistake_behind_a_wrong_claim(program, claim, mistake):
     assert diagnosis(program, claim) == mistake
 
 
-def test_a_mistake_is_told_in_words():
-    report = sr.verify(
-        {"operation": ATTENTION, "claims": ["caches = 4BSKGH", "bytes = 4BHK(GT + S) + 4BTSKG"]}
-    ).to_text()
-    assert "right if Kc and Vc had a dimension G" in report
-    assert "right without the fuse: s and p would be written and read again" in report
-
-
 # What is no claim, and what only looks like one.
 
 
@@ -256,15 +207,6 @@ def test_a_size_has_no_name_of_an_amount():
     for name in ("params", "ops", "weights", "caches"):
         with pytest.raises(sr.SymroofError, match=f"{name} is the name of a quantity"):
             judged(f"input x: bf16[N, {name}]; weight W: bf16[{name}, F]; y = x * W -> bf16[N, F]", "flops > 0")
-
-
-def test_a_tensor_may_be_called_as_a_size_or_a_quantity():
-    sizes = "input N: bf16[N, D]; weight D: bf16[D, F]; F = N * D -> bf16[N, F]"
-    assert verdicts(sizes, "flops(F) = 2NDF", "size(D) = 2DF", "params(D) = DF", "flops = 2NDF") == ["holds"] * 4
-    amounts = "input flops: bf16[N, D]; weight bytes: bf16[D, F]; peak = flops * bytes -> bf16[N, F]"
-    assert verdicts(amounts, "flops(peak) = 2NDF", "size(bytes) = 2DF", "flops = 2NDF", "peak = 3") == ["holds"] * 3 + [
-        "wrong"
-    ]
 
 
 def test_a_number_before_an_amount_is_a_factor_and_no_unit():
@@ -373,39 +315,13 @@ def test_verdicts_on_claims_at_random(data):
 
 
 ODD = [
-    "flops(",
-    "flops()",
-    "flops(y",
-    "flops(y))=3",
-    "flops(y,y) = 3",
-    "flops (y) = 2NDF",
-    "flops(flops(y)) = 3",
-    "params! = 3",
-    "N -> oo => flops(y) -> oo",
-    "flops(y) never",
-]
-ODD += [
-    "params always",
-    "params = 3 at params = 3",
-    "params = DF at flops(y) = 3",
-    "argmin(flops(y), y) = 1",
-    "limit(params, W1 -> oo) = 3",
-    "sum(params(W1), W1, 1, 3) = 3",
-    "-params < 0",
-]
-ODD += [
-    "flops(y)/(params - 2DF) = 3",
-    "2^params = 3",
-    "sqrt(flops(h)) = 3",
-    "T_steps(h) = 3",
-    "saved = 3",
-    "y = 3",
-    "size = 3",
-    "bf16 = 2",
-    "= params",
-    "params =",
-    "params = params = params",
-]
+    "flops(", "flops()", "flops(y", "flops(y))=3", "flops(y,y) = 3", "flops (y) = 2NDF",
+    "flops(flops(y)) = 3", "params! = 3", "N -> oo => flops(y) -> oo", "flops(y) never", "params always",
+    "params = 3 at params = 3", "params = DF at flops(y) = 3", "argmin(flops(y), y) = 1",
+    "limit(params, W1 -> oo) = 3", "sum(params(W1), W1, 1, 3) = 3", "-params < 0",
+    "flops(y)/(params - 2DF) = 3", "2^params = 3", "sqrt(flops(h)) = 3", "T_steps(h) = 3", "saved = 3",
+    "y = 3", "size = 3", "bf16 = 2", "= params", "params =", "params = params = params",
+]  # fmt: skip
 
 
 @pytest.mark.thorough
@@ -417,39 +333,6 @@ def test_odd_claims_are_judged_and_nothing_breaks():
     for lang in ("en", "ko", "zh"):
         assert report.to_text(lang=lang)
         assert report.to_markdown(lang=lang)
-
-
-# Claims that are nearly right.
-
-
-FALSE = [
-    (MLP, "bytes = 4ND + 4DF + 6NF"),  # relu reads what it made
-    (MLP, "bytes(y) = 2NF + 2DF"),
-    (MLP, "reads(h) = 2ND + 2DF + 2NF"),
-    (MLP, "writes(h) = 4NF"),
-    (MLP, "ops = 2NF"),
-    (MLP, "intensity = NDF/(ND + DF + 2NF)"),
-    (MLP, "compute-bound when N > 480 as N << D, F"),
-    (GATED, "bytes = 4ND + 6DF + 8NF"),  # x is read twice
-    (GATED, "bytes = 6ND + 6DF + 6NF"),
-    (GATED, "ops = NF + 4NF"),
-    (ATTENTION, "bytes = 4BHK(GT + S) + 2BTSKG"),
-    (UNFUSED, "bytes = 4BHK(GT + S)"),
-    (UNFUSED, "bytes = 4BHK(GT + S) + 8BTSKG"),
-    (EXPERTS, "weights = 4DF"),
-    (EXPERTS, "bytes = 4EDF + 4BkD + 2BkF"),
-    (STACK, "bytes = 4ND + 4DFL + 4NFL"),  # every turn reads and writes
-    (STACK, "bytes = 4NDL + 4DF + 4NFL"),
-    (STACK, "ops = NF"),
-    (STACK, "size(W1) = 2DFL"),  # of one turn
-    (DECODER, "caches = 2BSKHL"),
-    (DECODER, "params = VD + L(2DKGH + 2DKH + 3DF) + D"),
-]
-
-
-@pytest.mark.parametrize(("program", "claim"), FALSE)
-def test_claims_that_are_nearly_right_are_wrong(program, claim):
-    assert verdicts(program, claim) == ["wrong"]
 
 
 @pytest.mark.thorough
@@ -478,5 +361,4 @@ def test_one_chip_is_taken_for_all_of_them():
         )
         == ["holds"] * 5
     )
-    assert diagnosis(split, "flops = 4BDF/Y") == "other_amount chip"
-    assert diagnosis(split, "flops_per_chip = 4BDF").startswith("on_chips")
+    assert verdicts(split, "flops = 4BDF/Y", "flops_per_chip = 4BDF") == ["wrong"] * 2

@@ -264,6 +264,7 @@ def test_a_gradient_is_a_program_too():
         ("padded", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "numbers are joined to an array"),
         ("branch", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "what is computed depends on the sizes"),
         ("while_loop", {"x": "bf16[B, D]", "W": "bf16[D, D]"}, "a while has no number of turns"),
+        ("on_chips", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "what chips do of their parts is not traced"),
         ("stacked", {"x": "bf16[B, D]", "W": "weight bf16[L, D, D]"}, "what is stacked is not made in the turns"),
         ("repeated", {"x": "bf16[B, D]"}, "what is repeated goes into another size"),
         ("nothing", {"x": "bf16[B, D]"}, "makes nothing of its arguments"),

@@ -16,7 +16,6 @@ from symroof.errors import ReadingError, SymroofError, about
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 # A fault in the usage of a command.
-Fault = click.ClickException
 QUOTE = 'the shell took the operation apart: put it in quotes, symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]"'
 QUOTE_PROGRAM = "the shell took the program apart: put all of it in single quotes, or in a file, symroof derive mlp.txt"
 # What looks like the name of a file.

@@ -21,7 +21,7 @@ UNARY: Mapping[str, str] = {
     "neg": "scale", "abs": "scale", "sign": "scale", "log1p": "log", "expm1": "exp",
 }  # fmt: skip
 # The same elements: nothing is done.
-SAME = ("stop_gradient", "copy", "copy_p", "optimization_barrier", "reduce_precision", "name", "pvary")
+SAME = ("stop_gradient", "copy", "copy_p", "optimization_barrier", "reduce_precision", "name")
 # A power is written as so many factors at most.
 LONGEST_POWER = 8
 COMPARED = ("gt", "lt", "ge", "le", "eq", "ne")
@@ -62,8 +62,6 @@ class EquationWriter(ProductWriter):
                 hint=f"say what the function that it stands in is: --function {_function(equation)}=NAME, one of the table",
             )
         self.values[result.key] = made
-        if "split" in equation.params and made.tensor not in {value.tensor for value in live}:
-            self.told[made.tensor] = self._split_by(made.labels, equation.params["split"])
 
     def _moved(self, equation: Equation, live: Sequence[Value]) -> Value | None:
         """What lies where its operand does."""
@@ -98,12 +96,12 @@ class EquationWriter(ProductWriter):
     def _split_by(self, labels: Sequence[Label], spec: Iterable[Any]) -> dict[str, str]:
         """The axes that split the sizes of a tensor, as a PartitionSpec says of its dimensions."""
         parts = (part if isinstance(part, tuple) else (part,) for part in spec)
-        axes = ("".join(self.axes.get(name, str(name)) for name in part if name) for part in parts)
+        axes = ("".join(str(name) for name in part if name) for part in parts)
         return {label: axis for label, axis in zip(labels, axes, strict=False) if label is not None and axis}
 
     def _constrained(self, equation: Equation, value: Value) -> Value:
         """The same tensor, split as its author says."""
-        spec = equation.params.get("axes", getattr(equation.params.get("sharding"), "spec", None))
+        spec = getattr(equation.params.get("sharding"), "spec", None)
         if spec is None or not self.mesh:
             return value
         said = self._say("{}", (value,), equation.results[0], self.tensors[value.tensor][1], equation.frames)

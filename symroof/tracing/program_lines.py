@@ -53,7 +53,6 @@ class Lines:
     declared: Mapping[str, tuple[str, tuple[str, ...]]]
     given: Mapping[str, Split] = field(default_factory=dict)  # how the arguments are split over a mesh
     mesh: str = ""
-    axes: dict[str, str] = field(default_factory=dict)  # what axes that a trace names are called here
     back: bool = False  # whether what is written is the transpose of what stands in its line
     returned: tuple[str, ...] = ()
     lines: list[Written] = field(default_factory=list)
@@ -71,7 +70,6 @@ class Lines:
         default_factory=dict
     )  # parts, by what they are of
     asked: dict[int, Split] = field(default_factory=dict)  # those that a constraint asks for
-    told: dict[int, Split] = field(default_factory=dict)  # those that the parts on chips tell
 
     def _declarations(self, used: Iterable[int]) -> list[str]:
         found = []

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, count
-from string import ascii_uppercase
 
 from symroof.model.dtype import dtype
 from symroof.model.functions import FUNCTIONS
@@ -27,13 +26,12 @@ from symroof.tracing.traced import Array, Constant, Equation, Loop, Made, Split,
 class Writer(EquationWriter):
     def text(self, trace: Trace) -> str:
         """The program of a trace."""
-        self._name_axes(trace)
         for name, (kind, labels) in self.declared.items():
             array = trace.arguments[name]
             number = self._tensor(kind, [label for label in labels if label != "1"])  # one place is no dimension
             self.arguments[number] = name
             self.values[array.key] = Value(number, tuple(None if label == "1" else label for label in labels))
-            self.splits |= {number: split} if (split := self._taken(trace, name, number)) else {}
+            self.splits |= {number: split} if (split := self.given.get(name)) else {}
         self.uses = Counter(array.key for array in (*operands_in(trace.body), *trace.results))
         self._body(trace.body)
         results = [self.values.get(array.key) for array in trace.results]
@@ -46,7 +44,7 @@ class Writer(EquationWriter):
         returned = [t for t in returned if t in left] + sorted(left - {*returned})
         self.alike |= alike
         self.arguments = {t: name for t, name in self.arguments.items() if t not in gone}
-        self.lines = split_lines(self.lines, self.tensors, self.splits, self.asked, self.told, stocks)
+        self.lines = split_lines(self.lines, self.tensors, self.splits, self.asked, stocks)
         names = self._names()
         used = {tensor for line in self.lines for tensor in line.uses}
         taken = {tensor for line in self.lines if line.result is not None for tensor in line.uses}
@@ -58,31 +56,6 @@ class Writer(EquationWriter):
         mesh = [f"mesh {self.mesh}"] if self.mesh else []
         self.returned = tuple(sorted({names[t] for t in returned if t in names and t not in self.arguments}))
         return "\n".join([*mesh, *body[:place], *where, *body[place:], *output]) + "\n"
-
-    def _name_axes(self, trace: Trace) -> None:
-        """The axes that a trace names, each with a capital of its own: its name where that is one, else one of its
-        letters, or another, that no size has."""
-        sizes = set(chain(self.sizes.given[0], *(labels for _, labels in self.declared.values())))
-        for name in trace.mesh:
-            taken, own = {*self.axes.values()}, name.upper()
-            others = [x for x in f"{own}{ascii_uppercase[::-1]}" if x.isalpha() and x not in sizes]
-            letters = [*([own] if len(own) == 1 else []), *others, *ascii_uppercase]
-            self.axes[name] = next(letter for letter in letters if letter not in taken)
-        if trace.mesh and not self.mesh:
-            long = [name for name in trace.mesh if len(name) > 1]
-            said = f"  # {', '.join(f'{self.axes[name]} is {name}' for name in long)}" if long else ""
-            self.mesh = ", ".join(f"{self.axes[name]} = {n}" for name, n in trace.mesh.items()) + said
-
-    def _taken(self, trace: Trace, name: str, number: int) -> Split:
-        """How an argument is split: as its subscripts say, or as the chips take it."""
-        labels, array = self.values[trace.arguments[name].key], trace.arguments[name]
-        assert isinstance(labels, Value)
-        split = self._split_by(labels.labels, trace.taken.get(array.key, ()))
-        said = self.given.get(name, {})
-        if said and split and said != split:
-            shown = ", ".join(f"{label}_{axes}" for label, axes in split.items())
-            raise TracingError(f"{name} is taken split otherwise: {shown}", expected="the splits of in_specs, or none")
-        return said or split
 
     def _require_used(self, returned: frozenset[int]) -> None:
         """What nothing uses is left out; what something uses that no statement says is told."""
@@ -281,11 +254,10 @@ def split_lines(
     tensors: Sequence[tuple[str, tuple[str, ...]]],
     splits: dict[int, Split],
     asked: Mapping[int, Split],
-    told: Mapping[int, Split],
     stocks: frozenset[int],
 ) -> list[Written]:
     """The lines with what their results are split by, which is noted in ``splits``. A constraint that changes nothing is left out.
-    ``told`` are the splits that need no guess, ``stocks`` weights and caches.
+    ``stocks`` are weights and caches.
     Raises :class:`TracingError` where two operands are split otherwise, or one axis would split two sizes."""
     if not splits and not asked:
         return list(lines)
@@ -299,7 +271,7 @@ def split_lines(
         if line.result is None:
             found.append(line)
             continue
-        guess = told[line.result] if line.result in told else _kept(line, tensors, splits, stocks)
+        guess = _kept(line, tensors, splits, stocks)
         if line.result in asked:
             if asked[line.result] == guess:
                 same[line.result] = line.uses[0]

@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-import symroof.verification.mesh_miscounts as mesh_miscounts
 import symroof.verification.miscounts as miscounts
 import symroof.verification.misprints as misprints
 import symroof.verification.misread as misread
@@ -21,7 +20,6 @@ from symroof.proof.exact import ORDER
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import truth
-from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import ACCEPTED, Finding, Remark
 from symroof.verification.links import proved
 from symroof.verification.literals import is_printed
@@ -40,12 +38,8 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
     for mistake in (
         misprints.turned,
         misprints.at_the_edge,
-        mesh_miscounts.one_resource,
         misread.other_figure,
         misread.figures_exchanged,
-        mesh_miscounts.on_chips,
-        mesh_miscounts.on_stages,
-        mesh_miscounts.exchanged,
         miscounts.other_amount,
         misprints.other_extreme,
         misprints.other_unit,
@@ -67,8 +61,6 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
         misprints.upside_down,
     )
 }
-# Of these two may have been made at once.
-SLIPS = (misprints.factor_two, misprints.power_of_ten, misprints.binary_prefix, misprints.upside_down)
 # The worlds that these lead to are the same for every link of a context.
 WORLDS = ("other_figure", "figures_exchanged", "other_rate")
 # An order that is false becomes true with any number that is large enough, and so does what is always or never met: no other
@@ -86,21 +78,6 @@ def diagnosed(finding: Finding, context: Context) -> Finding:
         spend(TRIAL)
         if (at is None or truth(changed.claim, at) is not False) and _is_right(changed):
             return replace(finding, diagnosis=Remark(kind, facts))
-    return _twice_mistaken(finding, link, context)
-
-
-def _twice_mistaken(finding: Finding, link: Compare, context: Context) -> Finding:
-    """The finding with two slips that together explain it, where numbers with three digits in print tell that."""
-    if link.relation not in ("=", "~") or not is_numeric(context.put(link.right)):
-        return finding
-    for i, first in enumerate(SLIPS):
-        for told, half in first(link, context):
-            for second in SLIPS[i + 1 :]:
-                for also, changed in second(half, context) if isinstance(half, Compare) else ():
-                    spend(TRIAL)
-                    if isinstance(changed, Compare) and _is_right(context.strict.question(changed), TELLING + 1):
-                        both = (Remark(first.__name__, told), Remark(second.__name__, also))
-                        return replace(finding, diagnosis=Remark("two_mistakes", {"mistakes": both}))
     return finding
 
 
@@ -131,7 +108,7 @@ def _undone(question: Question) -> Iterator[tuple[str, Mapping[str, Any], Questi
                     yield kind, facts, other
 
 
-def _is_right(changed: Question, telling: int = TELLING) -> bool:
+def _is_right(changed: Question) -> bool:
     """Whether a link is proved as it stands, where a quick look does not tell that it is not. What P implies has to be
     just what P says: a weaker condition is no better guess than another."""
     if changed.link.relation == "=>":
@@ -139,5 +116,5 @@ def _is_right(changed: Question, telling: int = TELLING) -> bool:
     with suppress(SymroofError, RecursionError):
         finding = proved(changed) if may_hold(changed) else None
         digits = [remark.facts["digits"] for remark in finding.remarks if "digits" in remark.facts] if finding else []
-        return finding is not None and finding.verdict in ACCEPTED and min(digits, default=telling) >= telling
+        return finding is not None and finding.verdict in ACCEPTED and min(digits, default=TELLING) >= TELLING
     return False

@@ -22,7 +22,7 @@ from symroof.symbols import expression, rational, symbol
 from symroof.verification.worlds import TRAFFIC, Amounts, Counted, Move, Worlds, nodes_of, of_programs, with_nodes
 
 # What is done by the matrix unit.
-WORK = ("flops", "flops_per_chip", "flops_forward", "flops_backward")
+WORK = ("flops", "flops_forward", "flops_backward")
 
 
 @of_programs
@@ -211,10 +211,6 @@ def other_amount(counted: Counted) -> Worlds:
     yield {"how": "bytes"}, sizes
     work = {n: x + known[n.replace("flops", "ops", 1)] for n, x in known.items() if n.partition("(")[0] == "flops"}
     yield {"how": "ops"}, {n: x for n, x in work.items() if x != known[n]}
-    for total in ("flops", "bytes"):
-        if (one := f"{total}_per_chip") in known:
-            yield {"how": "chip"}, {total: known[one]}
-            yield {"how": "chips"}, {one: known[total]}
     for total, parts in _totals(counted):
         every = {n: known[total] for n in (of_statement(total, part) for part in parts) if n in known}
         yield {"how": "every", "total": Name(total)}, every

@@ -88,10 +88,8 @@ def other_extreme(statement: Compare, context: Context) -> Meant:
 @slip
 def factor_two(statement: Compare, context: Context) -> Meant:
     """A factor 2 too many or too few on the right side."""
-    quantity = statement.left.name if isinstance(statement.left, Name) else None
-    network = context.setting is not None and context.setting.over_network
     for factor in (Fraction(2), Fraction(1, 2)):
-        yield {"missing": factor == 2, "quantity": quantity, "network": network}, _times(statement, factor)
+        yield {"missing": factor == 2}, _times(statement, factor)
 
 
 @slip

@@ -1,6 +1,6 @@
 """Mistakes about figures: the worlds in which a wrong claim would be right.
 
-A stale edition, the figure of another type, a peak with sparsity, both directions of a link, a ridge rounded too early.
+A stale edition, the figure of another type, a peak with sparsity, a ridge rounded too early.
 Every mistake gives what there is to say of it, and the world that it leads to.
 """
 
@@ -51,13 +51,12 @@ def figures_exchanged(link: Compare, context: Context) -> Worlds:
 
 
 def other_rate(link: Compare, context: Context) -> Worlds:
-    """The peak with sparsity is twice the dense one; a bandwidth for both directions is twice that of one."""
-    for name, kind in (("peak", "sparse"), ("bandwidth", "both_ways")):
-        value = context.definitions.get(name)
-        for factor in (Fraction(2), Fraction(1, 2)) if isinstance(value, Number) else ():
-            assert isinstance(value, Number)
-            facts = {"kind": kind, "twice": factor == 2, "right": value.digits}
-            yield facts, context.defining({name: Number(value.value * factor)})
+    """The peak with sparsity is twice the dense one."""
+    value = context.definitions.get("peak")
+    if isinstance(value, Number):
+        for factor in (Fraction(2), Fraction(1, 2)):
+            facts = {"twice": factor == 2, "right": value.digits}
+            yield facts, context.defining({"peak": Number(value.value * factor)})
 
 
 def rounded_early(link: Compare, context: Context) -> Worlds:

@@ -102,12 +102,12 @@ Trials = Iterator[tuple[Facts, Context]]
 
 
 def of_programs(kind: Kind) -> Callable[[Compare, Context], Trials]:
-    """The worlds of a kind that a link comes near, as contexts."""
+    """The worlds of a kind that a link comes near, as contexts; none of a program on a mesh."""
 
     @wraps(kind)
     def worlds(link: Compare, context: Context) -> Trials:
         counted = counted_in(context)
-        if counted is None or context.setting is None:
+        if counted is None or counted.program.axes or context.setting is None:
             return
         cache, write = context.worlds, context.setting.layout.write
         key = f"amounts {kind.__name__}"

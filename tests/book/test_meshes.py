@@ -19,64 +19,13 @@ from symroof.reading.exercises import read_exercise
 from symroof.reading.problems import read_problem, read_problem_file
 from symroof.verification.judge import judge_exercise
 
-pytestmark = pytest.mark.part(8)
+pytestmark = pytest.mark.part(3)
 
 HERE = Path(__file__).parent
 ANSWERS = ("collectives", "sharding", "strategies", "networks", "steps", "memory", "nodes", "hops")
 FILES = {name: HERE / f"answers_{name}.toml" for name in ANSWERS}
 PROBLEMS = [problem for path in FILES.values() for problem in read_problem_file(path)]
 NUMBERED = {int(problem["title"].split()[1].rstrip(":")): problem for problem in PROBLEMS}
-
-# What is said of some of the wrong answers, by their exercise: the kind of the mistake, and how.
-MISTAKES = {
-    (1, "sent(X) = 2DF(X - 1)/X"): "exchanged wiring",
-    (1, "sent(X) = DF"): "exchanged own",
-    (2, "sent(X) = 3DF/2"): "exchanged wiring",
-    (3, "sent(X) = 3DF/4"): "exchanged wiring",
-    (6, "flops_per_chip = BDF/2"): "on_chips shared",
-    (8, "sent(X) = DF"): "exchanged own",
-    (11, "sent(X) = BF(X - 1)/X"): "exchanged collective",
-    (11, "sent(X) = 2BF"): "exchanged own",
-    (15, "sent(X) = BF(X - 1)/X"): "exchanged collective",
-    (15, "sent(X) = 2BF(X - 1)/X^2"): "exchanged wiring",
-    (20, "sent(X) = BF/4"): "other_letter",
-    (23, "sent(Y) = 7BF/4"): "exchanged apart",
-    (25, "sent(X) = DF(X - 1)/X"): "exchanged apart",
-    (28, "bytes_per_chip = 2BD/X + 2DF/X + 2BF/X"): "on_chips shared",
-    (28, "flops_per_chip = 2BDF"): "on_chips along",
-    (30, "flops_per_chip = BDF/2"): "on_chips shared",
-    (34, "T_math > T_X <=> B > 2550X"): "exchanged own",
-    (41, "sent(Y) = 2BKGH(Y - 1)/Y"): "exchanged missing",
-    (45, "sent(X) = 2DF(X - 1)/X"): "exchanged",
-    (45, "sent(X) = 4DF"): "exchanged own",
-    (47, "sent(X) = 4DF(X - 1)/X"): "on_chips kept",
-    (47, "T_math > T_X <=> B > 1700(X - 1)"): "on_chips kept",
-    (51, "sent(Y) = 2BD(Y - 1)/Y"): "on_chips forward",
-    (51, "T_math > T_Y <=> Y < 1 + F/2550"): "on_chips forward",
-    (53, "sent(X) = 2DF(X - 1)/X"): "exchanged apart",
-    (54, "sent(X) = 4DF(X - 1)/(XY)"): "on_chips kept",
-    (58, "sent(NVLink) = 4BD(Z - 1)/Z^2"): "other_size",
-    (58, "sent(NVLink) = 4kBD(Z - 1)/Z"): "exchanged",
-    (64, "sent(Y) = 3BD/2"): "turns once",
-    (65, "sent(DCN) = 4DF(Z - 1)/Z"): "exchanged apart",
-    (66, "sent(X) = 2DF(X - 1)/X"): "on_chips kept",
-    (72, "sent(NVLink) = 7kBD/16"): "exchanged apart",
-    (78, "sent(X) = 6DF(X - 1)/(XY)"): "turns once",
-    (80, "sent(Y) = 3ND(Y - 1)/Y"): "on_chips again",
-    (81, "weights_per_chip = 4DF/X"): "on_chips shared",
-    (81, "saved_per_chip = 2BD + 2BF"): "on_chips along",
-    (82, "weights_per_chip = 4DF"): "on_chips along",
-    (83, "weights_per_chip = 4DF/X"): "on_chips along",
-    (85, "caches_per_chip = BSKH/2"): "on_chips shared",
-    (87, "sent(NVLink) = 2DF"): "exchanged own",
-    (88, "T_math > T_NVLink <=> B > 17600"): "exchanged own",
-    (89, "sent(InfiniBand) = 2DF(M - 1)/M"): "exchanged apart",
-    (90, "sent(InfiniBand) = 4DF(M - 1)/M"): "exchanged apart",
-    (91, "sent(InfiniBand) = 15DF/4"): "exchanged apart",
-    (92, "sent(NVLink) = 7DF/2"): "on_chips kept",
-    (96, "sent(InfiniBand) = 8DF(M - 1)/M"): "exchanged apart",
-    (99, "sent(InfiniBand) = 3BF/2"): "exchanged apart",
-}
 
 # Exercise, resource, and what goes over it by hand: collective, chips, wiring, and the bytes of its message.
 EXCHANGES = """
@@ -254,7 +203,6 @@ LETTERS = "BDEFGHKLMNSTVXYZk"
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem["title"])
 def test_exercise(problem):
     """Every answer has its verdict, and a wrong one the right value or a point at which it fails."""
-    exercise = int(problem["title"].split()[1].rstrip(":"))
     for judgement in judge_exercise(read_exercise(problem)):
         assert judgement.good, (judgement.claim, judgement.verdict, judgement.error)
         if judgement.verdict != "wrong":
@@ -262,13 +210,6 @@ def test_exercise(problem):
         finding = judgement.worst
         assert judgement.source, judgement.claim
         assert finding.value is not None or finding.counterexample is not None, judgement.claim
-        if (exercise, judgement.claim) in MISTAKES:
-            said = (
-                f"{finding.diagnosis.kind} {finding.diagnosis.facts.get('how', '')}".strip()
-                if finding.diagnosis
-                else ""
-            )
-            assert said.startswith(MISTAKES[exercise, judgement.claim]), (judgement.claim, said)
 
 
 def test_exercises_count_on():
@@ -280,13 +221,6 @@ def test_exercises_count_on():
     assert len(wrong) >= 150
     for problem in PROBLEMS:
         assert len(problem["claims"]) == len(set(map(str, problem["claims"])))
-    said = {
-        (n, claim["claim"])
-        for n, problem in NUMBERED.items()
-        for claim in problem["claims"]
-        if not isinstance(claim, str)
-    }
-    assert set(MISTAKES) <= said
     assert {int(row[0]) for row in ROWS} | {28, 29, 40, 44, 84, 85, 100, 101, 108} | {*range(110, 117)} == set(NUMBERED)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_MATH
 from symroof.derivation.sketching import Sketched
-from symroof.formula import Compare, Formula, Name, names
+from symroof.formula import Compare, Formula, Name
 from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.amounts import grouped_sizes, in_decimals
 from symroof.rendering.pages.blocks import blocks
@@ -17,56 +17,12 @@ from symroof.rendering.pages.pen import Pen, Style, pen_of
 SECTIONS = ("formulas", "solution", "optimum")
 
 
-class Splitting:
-    """A page of a problem that asks for what is least."""
+class StepsByReason:
+    """What is derived, its steps by their reasons, and what is asked to be least."""
 
+    derivation: Any
     problem: Any
     answer: Any
-
-    @property
-    def least(self) -> Formula:
-        """What is to be least."""
-        found: Formula = self.problem.minimize
-        return found
-
-    @property
-    def over(self) -> Name:
-        """What it is to be least over."""
-        return Name(str(self.problem.over))
-
-    def other(self, step: Step) -> Formula:
-        """The size that shares something with it."""
-        return next(a.left for a in step.assumed("=") if self.over.name in names(a.right))
-
-    @property
-    def bound_in_figures(self) -> Formula | None:
-        """The condition of being compute-bound there, with the figures put in."""
-        bound, value = self.answer.formula("optimum_bound"), self.answer.formula("optimum_bound_value")
-        return bound if value is None else replace(bound, right=value)
-
-    def growing(self, step: Step) -> tuple[Compare, ...]:
-        """The regime of a step."""
-        return step.assumed("<<", "->", "~", "~~")
-
-    def closed(self, step: Step) -> tuple[tuple[tuple[Name, ...], int], ...]:
-        """The sizes that come in multiples of a number, with it."""
-        each = getattr(step.facts, "each", ())
-        return tuple(
-            (tuple(name for name, n in each if n == step_), step_) for step_ in dict.fromkeys(n for _, n in each)
-        )
-
-    def guards(self, step: Step) -> tuple[tuple[Formula, Formula], ...]:
-        """What is at least what by assumption."""
-        return tuple((guard.left, guard.right) for guard in step.assumed(">="))
-
-
-class Outline(Splitting):
-    """A sketch, asked for by name: what the sentences of its steps need."""
-
-    def __init__(self, sketched: Sketched) -> None:
-        self.derivation, self.problem, self.answer = sketched, sketched.sketch, sketched.answer
-        self.chip, self.unknown = sketched.sketch.hardware, Name(str(sketched.sketch.solve_for))
-        self.points = [{"where": grouped_sizes(values, sketched.layout)} for values in sketched.sketch.at]
 
     def all(self, reason: str, section: str | None = None) -> tuple[Step, ...]:
         """The steps of a reason, in a section or anywhere."""
@@ -79,6 +35,40 @@ class Outline(Splitting):
     def first(self, reason: str, point: int) -> Step | None:
         """The first step of a reason at a set of sizes."""
         return next((step for step in self.all(reason) if step.point == point), None)
+
+    @property
+    def least(self) -> Formula:
+        """What is to be least."""
+        found: Formula = self.problem.minimize
+        return found
+
+    @property
+    def over(self) -> Name:
+        """What it is to be least over."""
+        return Name(str(self.problem.over))
+
+    @property
+    def bound_in_figures(self) -> Formula | None:
+        """The condition of being compute-bound there, with the figures put in."""
+        bound, value = self.answer.formula("optimum_bound"), self.answer.formula("optimum_bound_value")
+        return bound if value is None else replace(bound, right=value)
+
+    def growing(self, step: Step) -> tuple[Compare, ...]:
+        """The regime of a step."""
+        return step.assumed("<<", "->", "~", "~~")
+
+    def guards(self, step: Step) -> tuple[tuple[Formula, Formula], ...]:
+        """What is at least what by assumption."""
+        return tuple((guard.left, guard.right) for guard in step.assumed(">="))
+
+
+class Outline(StepsByReason):
+    """A sketch, asked for by name: what the sentences of its steps need."""
+
+    def __init__(self, sketched: Sketched) -> None:
+        self.derivation, self.problem, self.answer = sketched, sketched.sketch, sketched.answer
+        self.chip, self.unknown = sketched.sketch.hardware, Name(str(sketched.sketch.solve_for))
+        self.points = [{"where": grouped_sizes(values, sketched.layout)} for values in sketched.sketch.at]
 
 
 def render_sketch(sketched: Sketched, form: str, style: Style) -> str:

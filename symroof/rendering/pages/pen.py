@@ -295,6 +295,8 @@ class Sentences:
         return tuple(line for line in lines if line)
 
     def lines(self, macro: str, *facts: Any) -> str:
+        if macro in getattr(self.macros, "silent", ()):
+            return ""
         try:
             said = getattr(self.macros, macro)
         except AttributeError:

@@ -51,8 +51,7 @@ ESCAPED = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 HINTS: Mapping[str, str] = {
     **dict.fromkeys(("turned", "at_the_edge"), "direction"),
     **dict.fromkeys(("other_figure", "figures_exchanged", "other_rate"), "figure"),
-    **dict.fromkeys(("on_chips", "on_stages", "one_resource"), "chips"),
-    **dict.fromkeys(("exchanged", "turns"), "sent"),
+    "turns": "sent",
     **dict.fromkeys(("other_amount", "of_width"), "amount"),
     **dict.fromkeys(("traffic", "part_missing"), "moved"),
     **dict.fromkeys(("other_size", "other_shape", "factor_of_size", "other_letter"), "sizes"),
@@ -123,10 +122,7 @@ class Explainer:
     def remark(self, remark: Remark) -> str:
         """A remark of the judge, or why a formula is not judged."""
         said = self.omissions if isinstance(remark, Omission) else self.remarks
-        facts = dict(remark.facts)
-        if "mistakes" in facts:
-            facts["said"] = list(map(self.remark, facts["mistakes"]))
-        return said(remark.kind, facts)
+        return said(remark.kind, dict(remark.facts))
 
     def left_out(self, skip: Skipped) -> str:
         """The formula that is not judged, or the link of it."""
@@ -237,18 +233,17 @@ class Explainer:
         if len(steps) > 1:
             yield self.say("hint_step", steps.index(finding.link) + 1, len(steps), self.print(finding.link))
         mistake = finding.diagnosis
-        kinds = [one.kind for one in mistake.facts["mistakes"]] if mistake and "mistakes" in mistake.facts else []
-        if mistake is not None and not kinds:
-            kinds = [mistake.kind]
-        yield from (self.words.hints[HINTS[kind]] for kind in kinds)
-        if not kinds and finding.by == "units":
+        if mistake is not None:
+            yield self.words.hints[HINTS[mistake.kind]]
+            return
+        if finding.by == "units":
             yield self.words.hints["unit"]
         off = next((r.facts["share"] for r in finding.remarks if r.kind == "deviation"), None)
-        if not kinds and off is not None:
+        if off is not None:
             yield self.words.hints["high" if off > 0 else "low"]
-        elif not kinds and finding.counterexample is not None and finding.counterexample.values:
+        elif finding.counterexample is not None and finding.counterexample.values:
             yield self.say("hint_try", sizes(finding.counterexample.values))
-        elif not kinds and finding.by != "units":
+        elif finding.by != "units":
             yield self.words.hints["again"]
 
     def _fails(self, at: Counterexample, finding: Finding) -> tuple[str, ...]:
