@@ -48,7 +48,7 @@ FAULTS = {
     "the output is not among the bytes": (leading_parts, "shares", lambda f: lambda setting: f(setting)[:-1], lambda: test_regimes.test_a_point_on_the_map_is_exact()),
     "the far corner is the nearest": (map_points, "min", lambda f: max, lambda: test_regimes.test_a_point_on_the_map_is_exact()),
     "any regime will do": (explore, "weakest_regimes", lambda f: lambda *a: ((),), lambda: test_regimes.test_inference("BDF/(BD + DF + BF) ~ B", [["B << D", "B << F"]])),
-    "a dtype is not put in": (comparing, "retyped", lambda f: lambda program, types: program, lambda: test_exploring.test_a_comparison_shows_its_guard_and_what_it_assumes() or test_exploring.test_chips_and_dtypes_side_by_side()),
+    "a dtype is not put in": (comparing, "retyped", lambda f: lambda program, types: program, lambda: test_program_exploring.test_a_program_in_another_type_moves_as_many_elements()),
     "the last row of a grid is lost": (sweeping.Sweep, "size", lambda f: property(lambda self: f.fget(self) - 1), None),
     "weights are not read": (curves, "functions_of", lambda f: lambda setting, names: tuple(replace(g, name=n) for n, g in zip(names, f(setting, ["T_math" if n == "throughput" else n for n in names]), strict=True)), lambda: test_plots.test_question_3_point_by_point()),
     "a link has the intensity of memory": (roofs, "evaluated", lambda f: lambda *a: 2 * f(*a), lambda: test_plots.test_a_roofline_has_the_numbers_of_its_operations()),
