@@ -249,7 +249,7 @@ def regimes(runs: int) -> None:
     ):
         row(
             f"whole map, {name}, every line checked",
-            median_of(runs, lambda o=operation: sr.regimes(o, on="tpu-v5e").map.knobs),
+            median_of(runs, lambda o=operation: sr.regimes(o, on="tpu-v5e").map.singles),
         )
 
 

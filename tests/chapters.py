@@ -333,61 +333,22 @@ def outcomes(path: Path, pairs: list[tuple[Formula, Label]] | None = None) -> tu
     ], stray
 
 
-def table(all_outcomes: list[Outcome]) -> str:
-    """A row for each document: what could be judged, what was, which mistakes were found."""
-    rows = [("document", "judgeable", "judged", "mistakes", "found", "false alarms", "false acceptances")]
-    names = list(dict.fromkeys(one.document for one in all_outcomes))
-    for name in (*names, "all"):
-        here = [one for one in all_outcomes if name in (one.document, "all")]
-        mistakes = [one for one in here if one.label.label == "wrong"]
-        counts = (
-            sum(one.is_judgeable for one in here),
-            sum(one.is_judged for one in here),
-            len(mistakes),
-            sum(one.is_found for one in mistakes),
-            sum(one.is_false_alarm for one in here),
-            sum(one.is_false_acceptance for one in here),
-        )
-        rows.append((name, *map(str, counts)))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if not i else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    )
-
-
 def misses(all_outcomes: list[Outcome], stray: list[str]) -> str:
     """What is to be mended, worst first, with what the program said."""
-    kinds = (
-        ("false alarms", [one for one in all_outcomes if one.is_false_alarm]),
-        ("false acceptances", [one for one in all_outcomes if one.is_false_acceptance]),
-        (
-            "mistakes that are not found",
-            [
-                one
-                for one in all_outcomes
-                if one.label.label == "wrong" and not one.is_found and not one.is_false_acceptance
-            ],
-        ),
-        (
-            "judgeable, and not judged",
-            [one for one in all_outcomes if one.is_judgeable and one.label.label != "wrong" and not one.is_judged],
-        ),
+    mistakes = [one for one in all_outcomes if one.label.label == "wrong" and not one.is_found]
+    kinds = {
+        "findings on no labelled formula": stray,
+        "false alarms": [one for one in all_outcomes if one.is_false_alarm],
+        "false acceptances": [one for one in all_outcomes if one.is_false_acceptance],
+        "mistakes that are not found": [one for one in mistakes if not one.is_false_acceptance],
+        "judgeable, and not judged": [
+            one for one in all_outcomes if one.is_judgeable and one.label.label != "wrong" and not one.is_judged
+        ],
+    }
+    listed = (
+        f"{title} ({len(found)})\n" + "\n".join(f"  {one}" for one in found) for title, found in kinds.items() if found
     )
-    listed = [f"{title} ({len(found)})\n" + "\n".join(f"  {one}" for one in found) for title, found in kinds if found]
-    return "\n\n".join(
-        [
-            *(
-                [f"findings on no labelled formula ({len(stray)})\n" + "\n".join(f"  {one}" for one in stray)]
-                if stray
-                else []
-            ),
-            *listed,
-        ]
-    )
+    return "\n\n".join(listed)
 
 
 if __name__ == "__main__":
@@ -395,4 +356,4 @@ if __name__ == "__main__":
 
     results = [outcomes(path) for path in (map(Path, sys.argv[1:]) if sys.argv[1:] else DOCUMENTS)]
     everything = [one for found, _ in results for one in found]
-    print(table(everything), misses(everything, [one for _, stray in results for one in stray]), sep="\n\n")
+    print(misses(everything, [one for _, stray in results for one in stray]))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib.util
 import io
 import os
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 from _pytest.doctest import DoctestModule
 from effort import decide, is_thorough, left_out
+from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
 
@@ -33,18 +36,23 @@ class Collecting:
     """A module is imported for its examples only where it has some, and a file of thorough tests only for a thorough run."""
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_collect_file(self, file_path):
+    def pytest_collect_file(self, file_path, parent):
         found = yield
         if file_path.suffix != ".py":
             return found
         text = file_path.read_text("utf-8")
         if not is_thorough() and "\npytestmark = [pytest.mark.thorough" in text:
-            return []
+            named = (Path(argument.split("::")[0]).resolve() for argument in parent.config.args)
+            return found if file_path in named else []
         return [one for one in found if ">>>" in text or not isinstance(one, DoctestModule)]
 
 
 def pytest_configure(config):
     decide(config)
+    gc.disable()
+    if not is_thorough():
+        settings.register_profile("part", max_examples=25, deadline=None)
+        settings.load_profile("part")
     config.pluginmanager.register(Collecting())
 
 
@@ -57,8 +65,8 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_collection_finish():
     """What was imported and collected stays until the end: looking through it again and again is a tenth of the time."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(50_000, 20, 20)
 
 
@@ -102,3 +110,19 @@ def golden(request):
         assert text == path.read_text("utf-8"), f"{path.name} has changed: review it, then pytest --renew"
 
     return compare
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, without a network; skipped where there is none."""
+    from test_rendering_engines import require
+
+    require(importlib.util.find_spec("playwright"), "playwright is not installed")
+    from playwright.sync_api import sync_playwright
+
+    path = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chrome"))), None)
+    require(path, "there is no Chromium")
+    with sync_playwright() as engine:
+        found = engine.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield found
+        found.close()

@@ -106,7 +106,7 @@ def request(seed: int) -> tuple[str, tuple[object, ...], dict[str, object], dict
         else:
             options["at"][over] = random.choice((8, 512))
         if random.random() < 0.5:
-            options["kind"] = random.choice(("roofline", "throughput", "times", "breakdown", "regimes", "resources"))
+            options["kind"] = random.choice(("roofline", "throughput", "times", "breakdown", "regimes"))
         if options.get("kind") == "regimes" and others:
             del options["at"][others[0]]
             options["over"] = f"{over}=1..4096,{others[0]}=1..4096"

@@ -16,28 +16,22 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
 from sympy import Expr, Integer
-from symroof.rendering.hearing import require_heard
-from symroof.rendering.records.audit import Audit
-from symroof.rendering.told import Told
 
 import symroof
 from symroof.cli import main
 from symroof.derivation.meanings import ledger_of
-from symroof.errors import CheckError, SymroofError
+from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Number
 from symroof.proof.check import check
-from symroof.rendering import hearing
-from symroof.rendering.pages import catalogues, page
 
 PACKAGE = Path(symroof.__file__).parent
 DEEPEST = 6
@@ -191,93 +185,14 @@ def outcome(request: Callable[[], str], right: str) -> str:
     return "unchanged" if said == right else "changed"
 
 
-@dataclass
-class Said:
-    """What the exits were given while a request was answered: the formulas of pages, what the steps tell, the records with
-    their audits."""
-
-    pages: list[Any] = field(default_factory=list)
-    told: list[Any] = field(default_factory=list)
-    records: list[tuple[str, Any]] = field(default_factory=list)
-    audits: list[Any] = field(default_factory=list)
-    steps: list[tuple[tuple[Any, ...], Any]] = field(default_factory=list)
-
-    def require_true(self, honest: Said) -> None:
-        """Raises CheckError for what no step of the answer without a fault says, nor any step of this one that is true
-        without it."""
-        true = [
-            (kept, setting) for steps, setting in self.steps if setting is not None and (kept := _true(steps, setting))
-        ]
-        for heard in self.pages:
-            require_heard(heard, (*honest.told, *(Told(*one) for one in true)))
-        for method, tree in self.records:
-            audits = (*honest.audits, *(Audit(*one) for one in true))
-            refused = [error for audit in audits if (error := _refusal(getattr(audit, method), tree)) is not None]
-            if audits and len(refused) == len(audits):
-                raise refused[0]
-
-
-def _true(steps: tuple[Any, ...], setting: Any) -> list[Any]:
+def true_of(steps: Iterable[Any], setting: Any) -> list[Any]:
     """The steps that are true, decided anew."""
-    ledger, kept = ledger_of(setting), []
+    ledger, true = ledger_of(setting), []
     for step in steps:
         with contextlib.suppress(SymroofError, AttributeError, TypeError, KeyError):
             check(step, ledger)
-            kept.append(step)
-    return kept
-
-
-def _refusal(method: Callable[[Any], None], tree: Any) -> CheckError | None:
-    try:
-        method(tree)
-    except CheckError as error:
-        return error
-    return None
-
-
-@contextlib.contextmanager
-def listening() -> Iterator[Said]:
-    """What is said while this lasts."""
-    said, inside = Said(), []
-
-    def heard_by(original: Any) -> Any:
-        def heard(formulas: Any, told: Any) -> None:
-            said.pages.append(dict(formulas))
-            said.told += told
-            original(formulas, told)
-
-        return heard
-
-    def audited_by(method: str) -> Any:
-        original = getattr(Audit, method)
-
-        def audited(self: Any, tree: Any, *key: Any) -> None:
-            if not inside:
-                said.records.append((method, tree))
-                said.audits.append(self)
-            inside.append(method)
-            try:
-                original(self, tree, *key)
-            finally:
-                inside.pop()
-
-        return audited
-
-    def told_by(original: Any) -> Any:
-        def told(self: Any, steps: Any, setting: Any) -> None:
-            listed = tuple(steps)
-            said.steps.append((listed, setting))
-            original(self, listed, setting)
-
-        return told
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Told, "__init__", told_by(Told.__init__))
-        for module in (hearing, page, catalogues):
-            patch.setattr(module, "require_heard", heard_by(module.require_heard))
-        for method in ("require", "require_tree"):
-            patch.setattr(Audit, method, audited_by(method))
-        yield said
+            true.append(step)
+    return true
 
 
 # Command lines that together call what the package does; {out} is a file that is read afterwards.

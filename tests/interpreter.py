@@ -10,7 +10,6 @@ from collections import ChainMap
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass, field
 from itertools import product as tuples
-from math import prod
 
 import numpy as np
 
@@ -657,29 +656,13 @@ def loss(program: Program, sizes: dict[str, int], declared: dict, given: dict[st
     )
 
 
-def differences(
-    program: Program,
-    sizes: dict[str, int],
-    declared: dict,
-    given: dict[str, list[np.ndarray]],
-    step: float = 1e-5,  # type: ignore[type-arg]
-) -> dict[tuple[str, tuple[int, ...]], np.ndarray]:
-    """The gradient of the loss by central differences."""
-    found = {}
-    integers = {str(d.tensor.name) for d in program.declared if d.tensor.dtype.integer or d.frozen}
+def slopes(program: Program, sizes: dict[str, int], declared: dict, given: dict[str, list[np.ndarray]], seed: int = 0):  # type: ignore[type-arg]
+    """For each array in which there are gradients a random direction, and the slope of the loss along it by central differences."""
+    random, step, found = np.random.default_rng(seed), 1e-5, {}
+    fixed = {str(d.tensor.name) for d in program.declared if d.tensor.dtype.integer or d.frozen}
     for key, array in declared.items():
-        if key[0] in integers:
-            continue
-        found[key] = np.zeros(array.shape)
-        for at in tuples(*map(range, array.shape)):
-            sides = []
-            for sign in (1, -1):
-                moved = array.copy()
-                moved[at] += sign * step
-                sides.append(loss(program, sizes, {**declared, key: moved}, given))
-            found[key][at] = (sides[0] - sides[1]) / (2 * step)
+        if key[0] not in fixed:
+            along = random.normal(size=array.shape)
+            sides = (loss(program, sizes, {**declared, key: array + sign * step * along}, given) for sign in (1, -1))
+            found[key] = along, (next(sides) - next(sides)) / (2 * step)
     return found
-
-
-def elements(sizes: dict[str, int], labels: tuple[str, ...]) -> int:
-    return prod(int(label) if label.isdigit() else sizes[label] for label in labels)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from direct import evaluate
-from simulator import ELEMENTWISE, ROWS, Braces, Made, Text, Type
+from simulator import ONE_BY_ONE, ROWS, Braces, Made, Text, Type
 
 LABELS = "BDFHKMNS"
 DTYPES = ("bf16", "bf16", "int8", "fp32", "int4")
@@ -73,7 +73,7 @@ class Maker:
 
     def function(self):
         a = self.pick()
-        kind, type_ = self.random.choice((*ELEMENTWISE, *ROWS)), self.scope[a]
+        kind, type_ = self.random.choice((*ONE_BY_ONE, *ROWS)), self.scope[a]
         typed = self.random.random() < 0.3 or kind == "convert"
         result = replace(type_, dtype=self.random.choice(self.dtypes)) if typed else type_
         over = self.random.choice(type_.labels) if kind in ROWS else None

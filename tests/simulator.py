@@ -19,10 +19,11 @@ from functools import cached_property
 from itertools import product
 
 from direct import BITS, evaluate
+from tally import ELEMENTWISE, ROWS, Counted, rope
 
 ROLES = ("input", "weight", "cache")
 TYPE = re.compile(r"\s*(\w+)\[([^]]*)\]\s*$")
-ROWS = ("softmax", "rms_norm", "layer_norm")
+ONE_BY_ONE = ("relu", "gelu", "sigmoid", "silu", "rope", "convert")
 
 
 # Programs as they are written.
@@ -263,95 +264,16 @@ class Plan:
         return carried or not users or any(self.home[j] is not self.home[i] for j in users)
 
 
-# Operations, each counted.
-
-
-class Unit:
-    """Arithmetic on numbers, counted."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __call__(self, operation, *numbers):
-        self.count += 1
-        return operation(*numbers)
-
-    def add(self, a, b):
-        return self(lambda: a + b)
-
-    def sub(self, a, b):
-        return self(lambda: a - b)
-
-    def mul(self, a, b):
-        return self(lambda: a * b)
-
-    def div(self, a, b):
-        return self(lambda: a / b)
-
-    def sum(self, values):
-        total = values[0]
-        for value in values[1:]:
-            total = self.add(total, value)
-        return total
-
-    def sigmoid(self, x):
-        return self.div(1.0, self.add(1.0, self(math.exp, self(lambda: -x))))
-
-    def softmax(self, row):
-        top = row[0]
-        for value in row[1:]:
-            top = self(max, top, value)
-        powers = [self(math.exp, self.sub(value, top)) for value in row]
-        total = self.sum(powers)
-        return [self.div(power, total) for power in powers]
-
-    def mean(self, row):
-        return self.div(self.sum(row), len(row))
-
-    def one_over_root(self, value):
-        return self.div(1.0, self(math.sqrt, value))
-
-    def rms_norm(self, row):
-        scale = self.one_over_root(self.mean([self.mul(x, x) for x in row]) + EPSILON)
-        return [self.mul(self.mul(x, scale), GAIN) for x in row]
-
-    def layer_norm(self, row):
-        middle = self.mean(row)
-        away = [self.sub(x, middle) for x in row]
-        scale = self.one_over_root(self.mean([self.mul(x, x) for x in away]) + EPSILON)
-        return [self.add(self.mul(self.mul(x, scale), GAIN), SHIFT) for x in away]
-
-    def gelu(self, x):
-        cube = self.mul(self.mul(x, x), x)
-        inner = self.mul(self.add(x, self.mul(cube, 0.044715)), math.sqrt(2 / math.pi))
-        return self.mul(self.mul(self.add(self(math.tanh, inner), 1.0), x), 0.5)
-
-    def element(self, kind, x):
-        match kind:
-            case "relu":
-                return self(max, x, 0.0)
-            case "gelu":
-                return self.gelu(x)
-            case "sigmoid":
-                return self.sigmoid(x)
-            case "silu":
-                return self.mul(x, self.sigmoid(x))
-            case "rope":
-                return self.add(self.mul(x, COSINE), self.mul(x, SINE))
-            case "convert":
-                return self(float, x)
-
-
-# Stand-ins: a row of one element has no variance, and a rotation by one angle multiplies each element twice.
-GAIN, SHIFT, EPSILON, COSINE, SINE = 1.5, 0.25, 1e-3, 0.8, 0.6
-ELEMENTWISE = ("relu", "gelu", "sigmoid", "silu", "rope", "convert")
-
-
 def operations(kind, length):
     """The operations of a function on a row of so many elements; of one element where it has no rows."""
-    unit, row = Unit(), [0.1 * (i + 1) for i in range(length)]
-    getattr(unit, kind)(row) if kind in ROWS else unit.element(kind, 0.5)
-    return unit.count
+    if kind in ROWS:
+        return len(ROWS[kind][0](length))
+    tally = []
+    if kind == "rope":  # of two elements
+        rope(*(Counted(n / 7, tally) for n in range(4)))
+        return len(tally) // 2
+    ELEMENTWISE[kind][0](Counted(0.5, tally))
+    return len(tally)
 
 
 class Chip:
@@ -408,7 +330,7 @@ class Chip:
             (length,), rows = self._shape([made.over]), self._shape([x for x in labels if x != made.over])
             self.operations[owner] += turns * math.prod(rows) * operations(made.kind, length)
         else:
-            each = operations(made.kind, 1) if made.kind in ELEMENTWISE else len(made.operands) - 1
+            each = operations(made.kind, 1) if made.kind in ONE_BY_ONE else len(made.operands) - 1
             self.operations[owner] += turns * math.prod(self._shape(made.type.labels)) * each
 
     @property

@@ -371,15 +371,5 @@ def _shown(point: dict[str, Fraction], meaning: Meaning) -> str:
 
 def of_programs(kind) -> list[str]:
     """The kinds of evidence or of facts that only programs have."""
-    rooms = (
-        "running",
-        "scheduling",
-        "chips",
-        "mesh_facts",
-        "accounts",
-        "minima",
-        "radicals",
-        "whole_splits",
-        "distances",
-    )
+    rooms = ("running", "scheduling", "chips", "mesh_facts", "accounts", "minima", "radicals", "distances")
     return sorted(one.__name__ for one in kind.__subclasses__() if one.__module__.rsplit(".", 1)[-1] in rooms)

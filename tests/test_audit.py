@@ -1,9 +1,8 @@
-"""Every number that a record or a table of times holds, against direct arithmetic that is made from the operation's text."""
+"""Every number that a record holds, against direct arithmetic that is made from the operation's text."""
 
 import json
 import re
 from fractions import Fraction as Q
-from functools import cache
 from random import Random
 
 import direct
@@ -33,18 +32,7 @@ SHAPES = (
     "BD DF BF",
     "MK KN MN",
 )
-PRINTED = re.compile(r"([\d.]+(?:e-?\d+)?)(?:\s*\\times\s*10\^\{(-?\d+)\})?\$?\s*(ps|ns|µs|ms|s|min|h)?")
 TINY = Q(1, 10**9)
-SECONDS = {
-    "ps": Q(1, 10**12),
-    "ns": Q(1, 10**9),
-    "µs": Q(1, 10**6),
-    "ms": Q(1, 1000),
-    "s": Q(1),
-    None: Q(1),
-    "min": Q(60),
-    "h": Q(3600),
-}
 
 
 def drawn(seed):
@@ -153,7 +141,6 @@ def audit_costs(answer, truth, random, names):
         assert tuple(evaluate(answer[key], sizes) for key in ("T_math", "T_comms", "T_lower", "T_upper")) == times
         if answer["sent"] is not None:
             assert evaluate(answer["sent"], sizes) == truth.moved(sizes)
-    audit_bracket(answer["bracket"], truth, random, names)
     assert Q(answer["ridge"]) == truth.ridge
     assert answer["chips"] == truth.chips
 
@@ -257,28 +244,6 @@ def audit_guard(threshold, truth, sizes):
             assert evaluate(threshold["guard"], truth.full({**sizes, name: size})) == said
 
 
-def audit_bracket(bracket, truth, random, names):
-    """least/k <= intensity < least, where 1/intensity adds up the reciprocals of k parts, any of which may be the least."""
-    if bracket is None:
-        return
-    low, high = re.split(r" <= intensity < ", bracket)
-    tight, smallest = set(), set()
-    for _ in range(60):
-        sizes = truth.full({name: Q(random.randint(10, 99), 10) * 10 ** random.choice((0, 2, 9, 12)) for name in names})
-        least, intensity = evaluate(high, sizes), truth.intensity(sizes)
-        parts = (
-            [evaluate(part, sizes) for part in re.split(r", ", high.removeprefix("min(").removesuffix(")"))]
-            if "min(" in high
-            else [least]
-        )
-        assert evaluate(low, sizes) <= intensity < least
-        smallest |= {
-            i for i, part in enumerate(parts) if all(part * 1000 < other for j, other in enumerate(parts) if j != i)
-        }
-        tight |= {i for i, part in enumerate(parts) if part == least and intensity > least * Q(99, 100)}
-    assert smallest <= tight
-
-
 def audit_rule(threshold, answer, truth, sizes, *, inside):
     """The rule is the condition on the leading form; its factor is the exact bound over it."""
     if not threshold["rule"] or not threshold["rule_bound"]:
@@ -374,41 +339,6 @@ def kind(resource, one_chip=False):
     return "memory" if one_chip or resource in ("HBM", "VMEM", "L2") else "link"
 
 
-def audit_tables(d, record):
-    """The cells of the tables of times, in print: each is its exact value, rounded at its last digit."""
-    markdown, text = d.to_markdown(), d.to_text()
-    tables = [
-        re.findall(r"^\| (?:\*\*)?([\d.]+)[^|]*\|(.*)\|(?:\*\*)?\s*$", part, re.M)
-        for part in re.split(r"\n\n", markdown)
-        if "| bound by |" in part
-    ]
-    heads = [
-        re.findall(r"lower|upper|(?<=T_\{\\text\{)\w+|(?<=T_)[A-Z]\b", part)
-        for part in re.split(r"\n\n", markdown)
-        if "| bound by |" in part
-    ]
-    rows = [row for point in record["answer"]["at"] for row in point["times"]]
-    printed = [row for table in tables for row in table]
-    assert len(printed) == len(rows)
-    for (size, cells), row in zip(printed, rows, strict=True):
-        assert Q(size) == Q(row["size"])
-        *times, bound_by = (cell.strip().strip("*$ ") for cell in cells.split("|"))
-        named = bound_by.removeprefix("the ")
-        assert (named if named in ("compute", "memory", "vector") else "link") == kind(row["bound_by"])
-        for cell, name in zip(times, heads[0], strict=True):  # an axis is the link that was asked for
-            key = f"T_{name}" if f"T_{name}" in row else "T_comms"
-            digits, power, unit = PRINTED.match(cell).groups()
-            unit_of_last = Q(10) ** (int(power or 0) - len(digits.partition(".")[2])) * SECONDS[unit]
-            assert abs(Q(row[key]) - Q(digits) * Q(10) ** int(power or 0) * SECONDS[unit]) <= unit_of_last * Q(
-                500001, 10**6
-            )
-            assert digits in text
-    early = re.search(r"The rule comes (\d+) rows? too (early|late)", markdown)
-    if early and len(record["answer"]["at"]) == 1:
-        gap = record["answer"]["at"][0]["smallest_integer"] - record["answer"]["threshold"]["smallest_integer"]
-        assert gap == int(early[1]) * (1 if early[2] == "early" else -1)
-
-
 def audit(d, truth, regime, names, seed):
     record, random = json.loads(d.to_json()), Random(seed)
     answer, threshold = record["answer"], record["answer"]["threshold"]
@@ -419,8 +349,6 @@ def audit(d, truth, regime, names, seed):
     audit_threshold(threshold, answer, truth, random, names)
     for point in answer["at"]:
         audit_point(point, threshold, truth, names)
-    audit_tables(d, record)
-    assert d.to_latex().count("\\begin{aligned}") or answer["at"] == []
     assert {step["check"]["status"] for step in record["steps"]} == {"proved"}
 
 
@@ -492,107 +420,6 @@ def test_every_number_of_costs_that_are_given(name):
     audit(sr.derive(operation, on="tpu-v5e", compute="bf16", **options), truth, options.get("assume", ""), names, 7)
 
 
-# Maps and comparisons
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("seed", range(20))
-def test_every_number_of_a_map(seed):
-    random = Random(seed)
-    chip = random.choice(list(CHIPS))
-    left, right, output = random.choice(SHAPES[:3] + SHAPES[6:8]).split()
-    inputs, result = [random.choice(CHIPS[chip]) for _ in "lr"], random.choice(("bf16", "int8"))
-    text = "{}[{}] * {}[{}] -> {}[{}]".format(
-        inputs[0], ", ".join(left), inputs[1], ", ".join(right), result, ", ".join(output)
-    )
-    peak = direct.figure(chip, f"peak.{max(inputs, key=direct.BITS.get)}")
-    truth = direct.Product.read(text, peak=peak, bandwidth=direct.figure(chip, "HBM"))
-    names = truth.labels
-    point = {name: random.choice((64, 500, 4096)) for name in names}
-    record = json.loads(sr.regimes(text, on=chip, at=point).to_json())
-    floats_agree(record)
-    assert Q(record["ridge"]["exact"]) == truth.ridge
-    assert record["count"] == len(record["regimes"])
-    for _ in range(3):
-        sizes = wide(random, names)
-        assert evaluate(record["value"], sizes) == 1 / evaluate(record["reciprocal"], sizes) == truth.intensity(sizes)
-        for row in record["regimes"]:
-            audit_row(row, truth, sizes)
-        for knob in record["knobs"]:
-            assert evaluate(knob["exact"], sizes) == changed(knob["change"], truth, sizes) / truth.intensity(sizes)
-    for row in record["regimes"]:
-        audit_far(row, record["knobs"], truth, names)
-    for single in record["single"]:
-        audit_single(single, truth, wide(random, names))
-    audit_place(record["at"][0], truth, {name: Q(size) for name, size in point.items()})
-
-
-def audit_row(row, truth, sizes):
-    """A regime's leading form: its factor, and where it is above the ridge."""
-    leading = evaluate(row["intensity"], sizes)
-    assert evaluate(row["factor"], sizes) == leading / truth.intensity(sizes)
-    assert evaluate(row["compute_bound"], {**sizes, "ridge": truth.ridge}) == (leading > truth.ridge)
-    n = row["equal_sizes_from"]
-    if n is not None:
-        above, below = (
-            evaluate(row["intensity"], dict.fromkeys(truth.labels, Q(size))) > truth.ridge for size in (n, n - 1)
-        )
-        assert above
-        assert not below or n == 1
-
-
-def audit_far(row, knobs, truth, names):
-    """Far along a scaling of the regime the leading form is all there is, and so are what the knobs do."""
-    far = along(scaling(row["regime"], names), names, 9)
-    assert near(evaluate(row["intensity"], far), truth.intensity(far))
-    assert max(truth.shares(far), key=truth.shares(far).get) in row["dominant"]
-    assert {label for label, share in truth.shares(far).items() if share > Q(1, 1000)} == set(row["dominant"])
-    for knob in knobs:
-        factor = changed(knob["change"], truth, far) / truth.intensity(far)
-        said = knob["factor"][row["regime"]]
-        assert factor > 10**6 if said == "oo" else near(evaluate(said, far), factor)
-
-
-def changed(what, truth, sizes):
-    """The intensity after a change that is said in words."""
-    names = re.findall(r"\b[A-Z]\b", what) or re.findall(r"left|right|output", what)
-    values = set()
-    for name in names:
-        if what.startswith("double"):
-            values.add(truth.intensity({**sizes, name: 2 * sizes[name]}))
-        elif what.startswith("store"):
-            values.add(truth.stored(name, direct.BITS[what.rsplit(" ", 1)[1]]).intensity(sizes))
-        else:
-            assert what.startswith("never write")
-            values.add(truth.stored("output", 0).intensity(sizes))
-    (value,) = values
-    return value
-
-
-def audit_single(single, truth, sizes):
-    x, far = single["variable"], Q(10) ** 25
-    value = truth.intensity({**sizes, x: far})
-    assert value > 10**12 if single["limit"] == "oo" else near(evaluate(single["limit"], sizes), value)
-    if single["supremum"] not in (None, "oo"):
-        top = evaluate(single["supremum"], sizes)
-        assert value <= top
-        assert near(top, value)
-        assert evaluate(single["possible_when"], {**sizes, "ridge": truth.ridge}) == (top > truth.ridge)
-        if (n := single["equal_sizes_from"]) is not None:
-            tops = [evaluate(single["supremum"], dict.fromkeys(truth.labels, Q(size))) for size in (n, n - 1)]
-            assert tops[0] > truth.ridge >= tops[1]
-
-
-def audit_place(place, truth, sizes):
-    intensity = truth.intensity(sizes)
-    assert Q(place["intensity"]["exact"]) == intensity
-    assert place["compute_bound"] == truth.compute_bound(sizes)
-    assert Q(place["over_ridge"]["exact"]) == intensity / truth.ridge
-    assert {label: Q(share["exact"]) for label, share in place["bytes"].items()} == truth.shares(sizes)
-    for knob in place["knobs"]:
-        assert Q(knob["factor"]["exact"]) == changed(knob["change"], truth, sizes) / intensity
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("at", [{"D": 8192, "F": 8192}, {"D": 700, "F": 2048}, {"D": 300, "F": 400}])
 def test_every_number_of_a_comparison(at):
@@ -618,65 +445,3 @@ def test_every_number_of_a_comparison(at):
             assert evaluate(point["compute_bound"], {"B": batch}) == truth.compute_bound({**sizes, "B": batch})
         n = point["smallest_integer"]
         assert n is None or [truth.compute_bound({**sizes, "B": size}) for size in (n - 1, n)] == [False, True]
-
-
-# The audit itself: whichever number is changed, it notices.
-
-
-def leaves(record, path=()):
-    """The places of all numbers of an answer, and of formulas that hold one."""
-    if isinstance(record, dict):
-        for key, value in record.items():
-            if key != "values" and not key.startswith("size"):
-                yield from leaves(value, (*path, key))
-    elif isinstance(record, list):
-        for i, value in enumerate(record):
-            yield from leaves(value, (*path, i))
-    elif (isinstance(record, int | float) and not isinstance(record, bool)) or (
-        isinstance(record, str) and re.search(r"\d", record)
-    ):
-        yield path
-
-
-class Written:
-    """A derivation whose record and pages are written once."""
-
-    def __init__(self, d):
-        self.to_json, self.to_markdown, self.to_text, self.to_latex = map(
-            cache, (d.to_json, d.to_markdown, d.to_text, d.to_latex)
-        )
-
-
-class Changed:
-    """A derivation whose record has one number changed."""
-
-    def __init__(self, d, path, random):
-        record = json.loads(d.to_json())
-        here = record["answer"]
-        for key in path[:-1]:
-            here = here[key]
-        old = here[path[-1]]
-        if isinstance(old, str):
-            place = random.choice(list(re.finditer(r"(?<![\w.*])\d+|(?<=\*\*)\d+", old)))
-            here[path[-1]] = f"{old[: place.start()]}{int(place[0]) + 1}{old[place.end() :]}"
-        else:
-            here[path[-1]] = old + 1 if isinstance(old, int) else old * 1.001
-        self.what = f"{path}: {old} -> {here[path[-1]]}"
-        self.to_json = lambda: json.dumps(record)
-        self.to_markdown, self.to_text, self.to_latex = d.to_markdown, d.to_text, d.to_latex
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("seed", [2, 9, 18, 33, 41, 57])
-def test_the_audit_notices_any_number_that_is_changed(seed):
-    d, *rest = drawn(seed)
-    d, random = Written(d), Random(seed)
-    missed = []
-    for path in random.sample(every := list(leaves(json.loads(d.to_json())["answer"])), min(10, len(every))):
-        changed = Changed(d, path, random)
-        try:
-            audit(changed, *rest, seed)
-        except (AssertionError, ArithmeticError):
-            continue
-        missed.append(changed.what)
-    assert missed == []

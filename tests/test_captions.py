@@ -17,7 +17,6 @@ from test_plots import FIGURES, INT8, MATMUL, MESHED
 
 from symroof.rendering.figures import sheet
 from symroof.rendering.figures.canvas import _rows
-from symroof.rendering.figures.captions import captions
 from symroof.rendering.figures.drawings import draw
 
 pytestmark = pytest.mark.part(3)
@@ -28,7 +27,7 @@ KINDS = FIGURES | {
     "three points": (INT8, {"on": "tpu-v5e", "at": ["D=F=4096", "D=F=1024", "D=F=256"], "over": "B=1..400"}),
     "at the peak": (MATMUL, {"on": "tpu-v5e", "at": "D=F=8192", "over": "B=2000..4000"}),
     "not there yet": (MATMUL, {"on": "tpu-v5e", "at": "D=F=8192", "over": "B=1..100"}),
-    "resources": ("fsdp-megatron", {"on": "tpu-v5p", "at": "D=8192,F=28672,B=1000000", "over": "X=4..4096,Y=4..4096", "kind": "resources"}),
+    "resources": ("fsdp-megatron", {"on": "tpu-v5p", "at": "D=8192,F=28672,B=1000000", "over": "X=4..4096,Y=4..4096"}),
     "two times": (MATMUL, {"on": "tpu-v5e", "at": ["D=F=8192", "D=F=256"], "over": "B=1:4096:log", "kind": "times"}),
     "matrix unit": ("softmax", {"on": "tpu-v6e", "at": "N=4096", "over": "B=1..400", "kind": "times"}),
     "work for vectors": ("softmax", {"on": "a100", "at": "B=N=4096"}),
@@ -95,7 +94,7 @@ def test_signs_are_those_of_the_language(name):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("seed", [0, 3, 4, 6, 8])
+@pytest.mark.parametrize("seed", [0, 3, 4, 6, 4712])
 @pytest.mark.parametrize("lang", OTHERS)
 def test_labels_lie_apart_in_every_language(lang, seed):
     operation, options = random_figure(seed)
@@ -120,43 +119,6 @@ def test_rows_count_a_chinese_character_twice_and_end_between_two():
     assert _rows("1  연산 병목\n모든 링크", 12, "   ") == ["1  연산 병목", "   모든 링크"]
     assert _rows("compute-bound on both", 16) == ["compute-bound on", "both"]
     assert _rows("Dim_model_very_long", 8) == ["Dim_mode", "l_very_l", "ong"], "a name that has no room is cut"
-
-
-@pytest.mark.thorough
-def test_a_figure_speaks_the_language_that_is_asked_for(run, tmp_path):
-    figure = sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192", lang="ko")
-    assert figure.drawn() == sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192").drawn(lang="ko")
-    assert "메모리 병목" in figure._repr_svg_()
-    assert "memory-bound" in figure.drawn(lang="en").decode()
-    assert figure.to_text().split()[:3] == ["대상", "칩", "링크"]
-    assert figure.to_text("en").split()[:3] == ["what", "chip", "link"]
-    assert figure.description("en").endswith("it is bound by HBM, at 26 % of the peak.")
-    figure.save(tmp_path / "api.svg")
-    for flags in (["--lang", "ko"], []):
-        table = tmp_path / "x.toml"
-        table.write_text(
-            f"operation = '{MATMUL}'\nhardware = 'tpu-v5e'\nat = 'B=64,D=F=8192'\n" + ("" if flags else "lang = 'ko'\n")
-        )
-        assert run("plot", str(table), *flags, "-o", str(tmp_path / "cli.svg")).code == 0
-        assert (tmp_path / "cli.svg").read_bytes() == (tmp_path / "api.svg").read_bytes()
-    assert (
-        "대상"
-        in run("plot", "matmul", "--on", "tpu-v5e", "--at", "B=64,D=F=8192", "--format", "text", "--lang", "ko").out
-    )
-    refused = run(
-        "plot", "matmul", "--on", "tpu-v5e", "--at", "B=64,D=F=8192", "-o", str(tmp_path / "x.svg"), "--lang", "tlh"
-    )
-    assert refused.code == 2
-    assert "unknown language 'tlh'" in refused.err
-
-
-@pytest.mark.parametrize("lang", OTHERS)
-def test_several_chips_are_counted_in_every_language(lang):
-    assert (
-        captions(lang)("title", "op", "TPU v5e", 4, ["D = 8"])
-        == {"ko": "op (TPU v5e 4개), D = 8", "zh": "op，4 块 TPU v5e，D = 8"}[lang]
-    )
-    assert captions(lang)("throughput", "T", 4, False, False).startswith({"ko": "칩 4개의 ", "zh": "4 块芯片的"}[lang])
 
 
 @pytest.mark.parametrize("word", ["an H100 SXM", "a TPU v5e", "an fp8", "a uint8"])

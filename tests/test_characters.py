@@ -196,20 +196,6 @@ def test_values_and_remarks_of_a_ledger_stand_under_one_another():
     assert max(map(broad, narrow)) <= 40
 
 
-@pytest.mark.parametrize(("value", "place"), [("算术强度屋顶线计受限的是算", 43), ("算术强度屋顶线计受限的是算术", 46)])
-def test_a_remark_stands_beside_a_value_where_its_cells_fit(value, place):
-    """Values of up to 26 cells share their column of remarks."""
-    for width in range(30, 90):
-        lines = list(ledger([("强度", value, "정확한 값")], width))
-        assert max(map(broad, lines)) <= width
-        assert grid(next(line for line in lines if "정" in line)).index("정") == (place if place + 9 <= width else 17)
-
-
-def test_a_label_that_is_broader_than_the_others_moves_all_values():
-    lines = [grid(line) for line in ledger([("통신에 의한 병목", "B", ""), ("强度", "D", "")], 80)]
-    assert (lines[0].index("B"), lines[1].index("D")) == (18, 18)
-
-
 @pytest.mark.parametrize("width", [44, 60, 80, 96])
 def test_prose_stands_beside_heads_of_any_script(width):
     heads = ["강도", "데이터 이동량", "屋顶线"]
@@ -224,37 +210,12 @@ def test_prose_stands_beside_heads_of_any_script(width):
         assert (lines[0] == head) == (width < 72)
 
 
-def test_a_head_that_leaves_prose_no_room_stands_above_it():
-    heads = ["아주 길어서 옆에 글을 둘 수 없는 제목", "Work"]
-    assert gutter(heads, 96) == gutter([], 96) == 13
-    for head in (heads[0], "데이터 이동량"):
-        assert list(section(head, ["강도"], 96, 13)) == [head, " " * 13 + "강도"]
-    assert list(section("데이터 크기", ["강도"], 96, 13)) == ["데이터 크기  강도"]
-
-
 B, D, F = map(Name, "BDF")
 BELOW = Sum((Product((B, D)), Product((D, F)), Product((B, F))))
-REMARK = f"比精确值高 {glued('1 + B/D + B/F')} 倍，当 {glued('B ≪ D, F')} 时"
 CHINESE = PlainPrinter(
     unicode=True,
     words=Words(both=" 且 ", always="恒成立", never="不可能", guard_in_line=("若 ", ""), rest_in_line=("否则", "")),
 )
-
-
-@pytest.mark.parametrize(
-    "approximate", ["B", "一段文字", "一段很长很长的文字", "所有尺寸之中最小的一个尺寸和别的尺寸里的一个"]
-)
-def test_a_remark_stands_beside_a_formula_where_its_cells_fit(approximate):
-    rows = [
-        Row(Name("intensity"), [("=", Quotient(Product((B, D, F)), BELOW))]),
-        Row(None, [("~", Name(approximate))], REMARK),
-    ]
-    own, beside = broad(REMARK), 16 + broad(approximate)
-    for width in range(40, 120):
-        lines = display(rows, CHINESE, width, 2)
-        assert max(map(broad, lines)) <= width
-        column = 60 if beside < 58 and 60 + own <= width else beside + 3 if beside + 3 + own <= width else 8
-        assert [grid(line).index("比") for line in lines if "比" in line] == [column]
 
 
 @pytest.mark.parametrize(

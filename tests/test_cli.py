@@ -1,9 +1,9 @@
 """The command line: answers on stdout, faults on stderr, one clear message, exit status 2."""
 
 import json
+import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -19,50 +19,9 @@ MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 TWO_CHIPS = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
 
 
-def test_the_answer_in_text(run):
-    done = run("derive", MATMUL, "--on", "tpu-v5e", "--assume", "B << D, F", "--at", "D=F=8192", "--brief")
-    assert (done.code, done.err) == (0, "")
-    assert "compute-bound  B > 240.24, from B = 241    rule of thumb" in done.out
-    assert "B > 255.21, from B = 256    exact, at D = F = 8192" in done.out
-
-
-def test_json_has_the_contract(run):
-    done = run("derive", MATMUL, "--on", "tpu-v5e", "--assume", "B << D, F", "--at", "D=F=8192", "--format", "json")
-    found = json.loads(done.out)
-    assert found["schema"] == 1
-    assert (found["operation"], found["hardware"]["name"]) == (MATMUL, "tpu-v5e")
-    answer = found["answer"]
-    assert answer["flops"] == "2*B*D*F"
-    assert answer["flops_exact"] == "B*F*(2*D - 1)"
-    assert answer["bytes"] == "2*B*D + 2*D*F + 2*B*F"
-    assert answer["intensity"] == "B*D*F/(B*D + D*F + B*F)"
-    assert answer["reciprocal"] == "1/B + 1/D + 1/F"
-    assert answer["bracket"] == "min(B, D, F)/3 <= intensity < min(B, D, F)"
-    assert (answer["intensity_leading"], answer["intensity_factor"]) == ("B", "1 + B/D + B/F")
-    assert answer["within"] == "D >= 40*B and F >= 40*B"
-    assert (answer["ridge"], round(answer["ridge_float"], 2)) == ("9850/41", 240.24)
-    assert answer["T_math"] == "2*B*D*F/1.97e14"
-    assert answer["limits"]["B -> oo"] == "D*F/(D + F)"
-    threshold = answer["threshold"]
-    assert threshold["variable"] == "B"
-    assert threshold["rule"] == "B > 9850/41"
-    assert threshold["smallest_integer"] == 241
-    assert threshold["outcome"] == "depends"
-    assert threshold["otherwise"] == {"outcome": "never compute-bound", "supremum": "D*F/(D + F)"}
-    point = answer["at"][0]
-    assert (point["exact_bound"], point["smallest_integer"]) == ("20172800/79043", 256)
-    assert {"id", "left", "relation", "right", "reason", "assumptions", "latex", "text", "check"} <= set(
-        found["steps"][0]
-    )
-    assert {step["check"]["status"] for step in found["steps"]} == {"proved"}
-
-
-@pytest.mark.thorough
-def test_json_of_several_problems_is_a_list(run):
-    done = run("derive", "examples/quantized.toml", "--format", "json")
-    found = json.loads(done.out)
-    assert len(found) == 3
-    assert found[0]["title"] == "int8 weights and activations"
+def typed(line):
+    """The words of a command line."""
+    return [{"@": MATMUL, "@2": TWO_CHIPS}.get(word, word) for word in shlex.split(line)]
 
 
 def test_expressions_of_the_json_can_be_read_back(run):
@@ -125,12 +84,6 @@ def test_sections_can_be_selected(run):
     assert heads == ["Work", "Threshold"]
 
 
-def test_without_a_chip_it_says_how_to_get_numbers_and_which_regimes_to_try(run):
-    done = run("derive", MATMUL)
-    assert "--on tpu-v5e" in done.out
-    assert '--assume "B << D, F"' in done.out
-
-
 def test_colour_only_on_request(run, monkeypatch):
     assert "\x1b[" not in run("derive", "dot").out
     assert "\x1b[" in run("derive", "dot", "--color", "always").out
@@ -145,100 +98,63 @@ def test_ascii_where_the_terminal_has_nothing_else():
     assert done.stdout.decode("ascii")
 
 
-@pytest.mark.thorough
-def test_a_closed_pipe_is_no_fault():
-    done = subprocess.run(
-        f"{sys.executable} -m symroof derive matmul | head -n 1",
-        shell=True,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stderr == ""
-    assert done.stdout.startswith("bf16[B, D]")
+# A command line, and what its one message says; @ is a product, and @2 the same on two chips.
+FAULTS = [
+    ("derive", "there is nothing to derive"),
+    ("derive 'bf16[B] * bf17[B] -> bf16[B]'", "unknown dtype 'bf17'"),
+    ("derive dot --at M=5", "unknown name 'M'"),
+    ("derive matmul --assume 'B << D' --assume 'D << B'", "the regime contradicts itself"),
+    ("derive dot --on tpu-v5e --given HBM=0", "0 is not positive"),
+    ("derive dot --on tpu-v5e --given HBM=-1", "unexpected '-'"),
+    ("derive dot --on tpu-v5e --given 'HBM=8e11 FLOPs/s'", "the unit is FLOPs/s"),
+    ("derive matmul --assume 'B << 9**9**9**9'", "the power is too large"),
+    ("derive dot --given HBM=1e999999999", "is too large"),
+    (f"derive '{'(' * 5000}'", "the text has 5000 characters"),
+    (f"derive matmul --assume '{'(' * 100}B{')' * 100} << D'", "nested too deeply"),
+    ("derive 'bf16[B\x07] * bf16[B] -> bf16[B]'", "unexpected character"),
+    ("derive \"__import__('os').system('touch /tmp/pwned')\"", "unexpected character"),
+    ("derive dot --assume \"exec('x') -> oo\"", "unexpected character"),
+    ("derive 'bf16[B,' 'D]'", "there are 2 operations"),
+    ("derive dot --on tpu-v5e --link NVLink", "nothing crosses NVLink"),
+    ("derive 'bf16[N, B, D] * bf16[N, D, F] -> bf16[N, B, F]' --for N", "does not depend on N"),
+    ("derive @2 --mesh X=two", "is not a number of chips"),
+    ("derive @2", "the mesh has no such axis"),
+    ("derive nowhere.toml", "cannot be read"),
+    ("derive dot --template /nowhere", "is not a folder of templates"),
+    ("derive matmul --assume 'B << D, B >= D'", "contradicts itself"),
+    ("derive matmul --assume 'D >= 8000, D <= 100'", "no D is at least 8000 and at most 100"),
+    ("derive matmul --assume 'D <= 100' --at D=8192", "contradict D <= 100"),
+    ("derive matmul --assume 'B = D' --at B=300,D=400", "contradict B = D"),
+    ("derive matmul --assume 'B ~ D, D ~ 2B'", "contradicts itself"),
+    ("derive matmul --assume '3 ~ 4'", "relates no sizes"),
+    ("derive matmul --assume 'D = D'", "says nothing"),
+    ("derive matmul --assume 'D = 0.5'", "at least 1"),
+    ("derive matmul --assume 'B = 0'", "is not positive"),
+    ("derive matmul --assume 'B = D - F'", "is not positive"),
+    ("derive matmul --assume 'B << D^9999'", "a power of 9999 is too large"),
+    ("derive dot --on tpu-v5e --given HBM=1e400", "out of range"),
+    ("derive dot --at N=1e300", "out of range"),
+    ("derive matmul --assume 'D = 1e500'", "out of range"),
+    ("derive @2 --mesh 'X=²'", "is not a number of chips"),
+    ("derive dot --on tpu-v5e --given HBN=8e11", "did you mean HBM?"),
+    ("derive dot --on tpu-v5e --given peak=HBM", "peak is in FLOPs/s, and HBM in bytes/s"),
+    ("derive dot --on tpu-v5e --given peak=peak.vector", "peak = peak.vector: there is no figure of that name"),
+    ("derive dot --on tpu-v5e --on h100", "a derivation has one --on"),
+    ("derive @2 --mesh X=2,X=4", "X is given twice"),
+    ("derive @ --mesh X=2", "is not split over the mesh"),
+    ("derive dot --on ''", "--on is empty"),
+    ("derive dot --on tpu-v5e --link hbm", "did you mean HBM?"),
+    ("derive dot --on tpu-v2", "has no bandwidth for HBM"),
+    ("hardware h1000", "unknown chip 'h1000'"),
+    ("operations --lang kor", "did you mean ko?"),
+    ("hardware --lang xx --format json", "unknown language 'xx'"),
+    ("names --lang zn", "did you mean zh?"),
+]
 
 
-FAULTS = {
-    "no operation": (["derive"], "there is nothing to derive"),
-    "unknown command": (["derve"], "there is no command 'derve'"),
-    "unknown option": (["derive", "dot", "--chip", "x"], "there is no option --chip"),
-    "unknown chip": (["derive", "dot", "--on", "tpu-v5"], "unknown chip 'tpu-v5'"),
-    "unknown dtype": (["derive", "bf16[B] * bf17[B] -> bf16[B]"], "unknown dtype 'bf17'"),
-    "unknown name": (["derive", "dot", "--at", "M=5"], "unknown name 'M'"),
-    "contradictory regime": (
-        ["derive", "matmul", "--assume", "B << D", "--assume", "D << B"],
-        "the regime contradicts itself",
-    ),
-    "zero figure": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBM=0"], "0 is not positive"),
-    "negative figure": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBM=-1"], "unexpected '-'"),
-    "wrong unit": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBM=8e11 FLOPs/s"], "the unit is FLOPs/s"),
-    "huge power": (["derive", "matmul", "--assume", "B << 9**9**9**9"], "the power is too large"),
-    "huge exponent": (["derive", "dot", "--given", "HBM=1e999999999"], "is too large"),
-    "brackets": (["derive", "(" * 5000], "the text has 5000 characters"),
-    "nested brackets": (["derive", "matmul", "--assume", "(" * 100 + "B" + ")" * 100 + " << D"], "nested too deeply"),
-    "control characters": (["derive", "bf16[B\x07] * bf16[B] -> bf16[B]"], "unexpected character"),
-    "code": (["derive", "__import__('os').system('touch /tmp/pwned')"], "unexpected character"),
-    "code in a regime": (["derive", "dot", "--assume", "exec('x') -> oo"], "unexpected character"),
-    "pieces": (["derive", "bf16[B,", "D]"], "there are 2 operations"),
-    "bandwidth that is not there": (["derive", "dot", "--on", "tpu-v5e", "--link", "NVLink"], "nothing crosses NVLink"),
-    "size that does not matter": (
-        ["derive", "bf16[N, B, D] * bf16[N, D, F] -> bf16[N, B, F]", "--for", "N"],
-        "does not depend on N",
-    ),
-    "mesh": (["derive", TWO_CHIPS, "--mesh", "X=two"], "is not a number of chips"),
-    "no mesh": (["derive", TWO_CHIPS], "the mesh has no such axis"),
-    "count": (["derive", "dot", "--count", "twice"], "count = 'twice' is not known"),
-    "file": (["derive", "nowhere.toml"], "cannot be read"),
-    "template": (["derive", "dot", "--template", "/nowhere"], "is not a folder of templates"),
-    "section": (["derive", "dot", "--section", "tables"], "sections = 'tables' is not known"),
-    "facts against the regime": (["derive", "matmul", "--assume", "B << D, B >= D"], "contradicts itself"),
-    "facts against facts": (
-        ["derive", "matmul", "--assume", "D >= 8000, D <= 100"],
-        "no D is at least 8000 and at most 100",
-    ),
-    "a point against a fact": (["derive", "matmul", "--assume", "D <= 100", "--at", "D=8192"], "contradict D <= 100"),
-    "a point against an equality": (
-        ["derive", "matmul", "--assume", "B = D", "--at", "B=300,D=400"],
-        "contradict B = D",
-    ),
-    "near relations that disagree": (["derive", "matmul", "--assume", "B ~ D, D ~ 2B"], "contradicts itself"),
-    "a relation without sizes": (["derive", "matmul", "--assume", "3 ~ 4"], "relates no sizes"),
-    "an equality that says nothing": (["derive", "matmul", "--assume", "D = D"], "says nothing"),
-    "half a size": (["derive", "matmul", "--assume", "D = 0.5"], "at least 1"),
-    "no size": (["derive", "matmul", "--assume", "B = 0"], "is not positive"),
-    "a difference": (["derive", "matmul", "--assume", "B = D - F"], "is not positive"),
-    "a large power": (["derive", "matmul", "--assume", "B << D^9999"], "a power of 9999 is too large"),
-    "figures out of range": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBM=1e400"], "out of range"),
-    "sizes out of range": (["derive", "dot", "--at", "N=1e300"], "out of range"),
-    "numbers out of range": (["derive", "matmul", "--assume", "D = 1e500"], "out of range"),
-    "digits of another script": (["derive", TWO_CHIPS, "--mesh", "X=²"], "is not a number of chips"),
-    "a figure that nothing uses": (["derive", "dot", "--on", "tpu-v5e", "--given", "HBN=8e11"], "did you mean HBM?"),
-    "a figure of another unit": (
-        ["derive", "dot", "--on", "tpu-v5e", "--given", "peak=HBM"],
-        "peak is in FLOPs/s, and HBM in bytes/s",
-    ),
-    "a figure that is not there": (
-        ["derive", "dot", "--on", "tpu-v5e", "--given", "peak=peak.vector"],
-        "peak = peak.vector: there is no figure of that name",
-    ),
-    "two chips at once": (["derive", "dot", "--on", "tpu-v5e", "--on", "h100"], "a derivation has one --on"),
-    "an axis twice": (["derive", TWO_CHIPS, "--mesh", "X=2,X=4"], "X is given twice"),
-    "a mesh for nothing": (["derive", MATMUL, "--mesh", "X=2"], "is not split over the mesh"),
-    "an empty option": (["derive", "dot", "--on", ""], "--on is empty"),
-    "a link in another case": (["derive", "dot", "--on", "tpu-v5e", "--link", "hbm"], "did you mean HBM?"),
-    "no bandwidth at all": (["derive", "dot", "--on", "tpu-v2"], "has no bandwidth for HBM"),
-    "unknown operation": (["operations", "matmull"], "did you mean matmul?"),
-    "unknown hardware": (["hardware", "h1000"], "unknown chip 'h1000'"),
-    "unknown language of the operations": (["operations", "--lang", "kor"], "did you mean ko?"),
-    "unknown language of the chips": (["hardware", "--lang", "xx", "--format", "json"], "unknown language 'xx'"),
-    "unknown language of the names": (["names", "--lang", "zn"], "did you mean zh?"),
-}
-
-
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_one_clear_message(run, name):
-    arguments, message = FAULTS[name]
-    done = run(*arguments)
+@pytest.mark.parametrize(("line", "message"), FAULTS, ids=lambda text: text[:60])
+def test_a_fault_is_one_clear_message(run, line, message):
+    done = run(*typed(line))
     assert done.code == 2
     assert done.out == ""
     assert done.err.startswith("symroof: ")
@@ -255,77 +171,35 @@ def test_a_caret_stands_under_the_fault(run):
     assert lines[2].strip() == "^^^^"
 
 
-def test_an_operation_that_the_shell_took_apart(run):
-    assert "put it in quotes" in run("derive", "bf16[B,", "D]", "*", "bf16[D,", "F]").err
-    assert "put it in quotes" in run("derive", "bf16[B]", "->", "bf16[B]").err
-
-
-def test_a_mistyped_option_is_not_taken_for_a_broken_operation(run):
-    assert "quotes" not in run("derive", MATMUL, "--onn", "x").err
-
-
 # Unusual inputs, and a line that their answer has; the numbers were worked out by hand or by brute force.
-UNUSUAL = {
-    "far above the rule": (
-        [MATMUL, "--on", "tpu-v5e", "--assume", "B << D, F", "--at", "D=F=481"],
-        "B > 225611.9, from B = 225612",
-    ),
-    "other sizes cancel": (
-        ["batched-matmul", "--on", "tpu-v5e", "--at", "B=D=F=512"],
-        "intensity 170.67, memory-bound",
-    ),
-    "never at a point": (["matvec", "--on", "tpu-v5e", "--at", "M=4096"], "never"),
-    "the unknown is put in": ([MATMUL, "--on", "tpu-v5e", "--at", "B=256,D=8192"], "F > 7456.22, from F = 7457"),
-    "numbers alone": (
-        ["bf16[512, 4096] * bf16[4096, 8192] -> bf16[512, 8192]", "--on", "tpu-v5e"],
-        "compute-bound  always",
-    ),
-    "a scalar": (["bf16[] * bf16[] -> bf16[]", "--on", "tpu-v5e"], "compute-bound  never"),
-    "a long contraction": (
-        ["bf16[B, 100000] * bf16[100000, F] -> bf16[B, F]", "--on", "tpu-v5e", "--at", "F=1000"],
-        "B > 317.21, from B = 318",
-    ),
-    "a dimension named like a product": (["bf16[B, D, BD] * bf16[D, F] -> bf16[B, BD, F]"], "2 B D BD F"),
-    "an equality turned round": (
-        [MATMUL, "--on", "tpu-v5e", "--assume", "8192 = D, D = F"],
-        "B > 255.21, from B = 256",
-    ),
-    "two axes": (
-        ["bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]", "--on", "tpu-v5e", "--mesh", "X=4,Y=2"],
-        "each of 8 chips",
-    ),
-    "no term dominates": ([MATMUL, "--assume", "B ~~ D ~~ F"], "no term dominates"),
-    "facts": (
-        [MATMUL, "--assume", "B << D, F", "--assume", "D >= 8000, F >= 8000"],
-        "the factor is at most B/4000 + 1",
-    ),
-    "facts turned round": (
-        [MATMUL, "--assume", "B << D, F", "--assume", "8000 <= D, 8000 <= F"],
-        "the factor is at most B/4000 + 1",
-    ),
-    "near sizes": ([MATMUL, "--on", "tpu-v5e", "--assume", "D ~ F, B << D"], "B > 240.24, from B = 241"),
-    "near sizes in a circle": (
-        [MATMUL, "--on", "tpu-v5e", "--assume", "D ~ F, F ~ D, D ~ F, B << D"],
-        "B > 240.24, from B = 241",
-    ),
-    "near sizes in a chain": ([MATMUL, "--on", "tpu-v5e", "--assume", "B ~ D, B ~ F, B -> oo"], "≈ F/3"),
-    "three operands": (["bf16[A, B] * bf16[B, C] * bf16[C] -> bf16[A, B, C]", "--on", "tpu-v5e"], "2ABC"),
-    "on-chip memory": (
-        [MATMUL, "--on", "tpu-v5e", "--link", "VMEM", "--assume", "B << D, F"],
-        "B > 10.92, from B = 11",
-    ),
-    "both directions": (
-        [TWO_CHIPS, "--on", "tpu-v5e", "--mesh", "X=2", "--link", "ICI.bidirectional"],
-        "D > 4377.78, from D = 4378",
-    ),
-}
+UNUSUAL = [
+    ("@ --on tpu-v5e --assume 'B << D, F' --at D=F=481", "B > 225611.9, from B = 225612"),
+    ("batched-matmul --on tpu-v5e --at B=D=F=512", "intensity 170.67, memory-bound"),
+    ("matvec --on tpu-v5e --at M=4096", "never"),
+    ("@ --on tpu-v5e --at B=256,D=8192", "F > 7456.22, from F = 7457"),
+    ("'bf16[512, 4096] * bf16[4096, 8192] -> bf16[512, 8192]' --on tpu-v5e", "compute-bound  always"),
+    ("'bf16[] * bf16[] -> bf16[]' --on tpu-v5e", "compute-bound  never"),
+    ("'bf16[B, 100000] * bf16[100000, F] -> bf16[B, F]' --on tpu-v5e --at F=1000", "B > 317.21, from B = 318"),
+    ("'bf16[B, D, BD] * bf16[D, F] -> bf16[B, BD, F]'", "2 B D BD F"),
+    ("@ --on tpu-v5e --assume '8192 = D, D = F'", "B > 255.21, from B = 256"),
+    ("'bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]' --on tpu-v5e --mesh X=4,Y=2", "each of 8 chips"),
+    ("@ --assume 'B ~~ D ~~ F'", "no term dominates"),
+    ("@ --assume 'B << D, F' --assume 'D >= 8000, F >= 8000'", "the factor is at most B/4000 + 1"),
+    ("@ --assume 'B << D, F' --assume '8000 <= D, 8000 <= F'", "the factor is at most B/4000 + 1"),
+    ("@ --on tpu-v5e --assume 'D ~ F, B << D'", "B > 240.24, from B = 241"),
+    ("@ --on tpu-v5e --assume 'D ~ F, F ~ D, D ~ F, B << D'", "B > 240.24, from B = 241"),
+    ("@ --on tpu-v5e --assume 'B ~ D, B ~ F, B -> oo'", "≈ F/3"),
+    ("'bf16[A, B] * bf16[B, C] * bf16[C] -> bf16[A, B, C]' --on tpu-v5e", "2ABC"),
+    ("@ --on tpu-v5e --link VMEM --assume 'B << D, F'", "B > 10.92, from B = 11"),
+    ("@2 --on tpu-v5e --mesh X=2 --link ICI.bidirectional", "D > 4377.78, from D = 4378"),
+]
 
 
 @pytest.mark.thorough
 @pytest.mark.part(4)
-@pytest.mark.parametrize("name", UNUSUAL)
-def test_unusual_inputs_are_answered(run, name):
-    arguments, line = UNUSUAL[name]
+@pytest.mark.parametrize(("asked", "line"), UNUSUAL)
+def test_unusual_inputs_are_answered(run, asked, line):
+    arguments = typed(asked)
     done = run("derive", *arguments)
     assert (done.code, done.err) == (0, "")
     assert line in done.out
@@ -400,39 +274,12 @@ def test_catalogues_say_what_every_operation_and_every_quantity_is(run, lang):
     assert all(f"{name:<12}{words.called(name)}" in listed for name in VOCABULARY)
 
 
-def test_catalogues_in_korean_and_chinese(run):
-    assert run("hardware", "--lang", "zh").out.splitlines()[0].split() == [
-        "名称",
-        "芯片",
-        "bf16",
-        "int8",
-        "HBM",
-        "链路",
-    ]
-    shown = run("hardware", "tpu-v5e", "--lang", "ko").out
-    assert "               또는   3.93e14 FLOPs/s  Cloud TPU v5e" in shown
-    assert "크기가 16의 배수이면 링으로 닫히고" in shown
-    assert "  산술 강도  BDF/(BD + DF + BF)" in run("operations", "matmul", "--lang", "ko").out
-    assert run("names", "--lang", "zh").out.startswith("flops       计算量      FLOPs,  FLOP,")
-
-
 def test_records_of_catalogues_have_no_language(run):
     for command in (["operations", "dot"], ["hardware", "h100"], ["names"]):
         assert run(*command, "--format", "json", "--lang", "ko").out == run(*command, "--format", "json").out
     assert json.loads(run("operations", "dot", "--format", "json").out)["summary"] == "inner product of two vectors"
 
 
-def test_named_formulas_are_shown(run):
-    assert "T_serial = T_math + T_comms" in run("derive", "examples/own_chip.toml").out
-
-
-@pytest.mark.thorough
-def test_the_same_input_gives_the_same_output(run):
-    first, second = (run("derive", "examples/quantized.toml", "--format", "json").out for _ in range(2))
-    assert first == second
-
-
-EXAMPLES = Path(__file__).parent.parent / "examples"
 CHAPTER = """<!-- symroof
 operation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 hardware  = "tpu-v5e"
@@ -481,31 +328,8 @@ def test_verify_in_other_formats(run, tmp_path):
     assert record["schema"] == 1
     (file,) = record["files"]
     first, second = file["judgements"]
-    assert set(first) == {
-        "claim",
-        "problem",
-        "line",
-        "column",
-        "sentence",
-        "verdict",
-        "value",
-        "detail",
-        "needs",
-        "counterexample",
-        "diagnosis",
-        "expect",
-        "source",
-        "good",
-        "accepted",
-        "links",
-    }
-    assert (first["verdict"], first["line"], first["column"], first["value"], first["good"]) == (
-        "wrong",
-        1,
-        1,
-        "1 + 1",
-        False,
-    )
+    said = [first[key] for key in ("verdict", "line", "column", "value", "good")]
+    assert said == ["wrong", 1, 1, "1 + 1", False]
     assert (second["verdict"], second["good"]) == ("holds", True)
     assert record["counts"]["wrong"] == 1
     assert run("verify", "--format", "github", str(path)).out.startswith(
@@ -574,24 +398,11 @@ def test_verify_under_another_figure_lists_what_moves(run, tmp_path):
     assert run("verify", "--on", "tpu-v5p", str(path)).code == 1
 
 
-def test_names_are_listed(run):
-    done = run("names")
-    assert done.code == 0
-    assert "arithmetic intensity" in done.out
-    assert "T_math" in json.loads(run("names", "--format", "json").out)
-
-
 def test_verify_wants_files(run):
     done = run("verify")
     assert (done.code, done.err.splitlines()[0]) == (2, "symroof: there is nothing to verify")
     assert run("verify", "--format", "html", "x.md").code == 2
     assert run("verify", "--given", "HBM", "x.md").code == 2
-
-
-@pytest.mark.thorough
-def test_the_same_input_gives_the_same_report(run):
-    arguments = ("verify", "-v", str(EXAMPLES / "rooflines-mistakes.md"), str(EXAMPLES / "answers.toml"))
-    assert run(*arguments).out == run(*arguments).out
 
 
 def test_a_bound_never_denies_its_least_size(run):
@@ -602,38 +413,6 @@ def test_a_bound_never_denies_its_least_size(run):
     assert "B > 2549.999, from B = 2550" in out
     out = run("compare", MATMUL, "--on", "tpu-v5e", "--given", "peak=2549999,HBM=1000", "--assume", "B << D, F").out
     assert "B > 2549.999" in out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["fp8[B, D] * fp8[D, F] -> fp8[B, F]", "--on", "h100"], ["on an H100 SXM", "An fp8 element"]),
-        (["int8[B, D] * int8[D, F] -> int8[B, F]", "--on", "a100"], ["on an A100", "An int8 element"]),
-        ([MATMUL, "--on", "tpu-v5e"], ["on a TPU v5e", "A bf16 element"]),
-        ([MATMUL, "--on", "b200"], ["on a B200"]),
-    ],
-)  # fmt: skip
-def test_articles_follow_the_sound(run, arguments, words):
-    out = run("derive", *arguments, "--format", "markdown").out
-    for word in words:
-        assert word in out
-
-
-@pytest.mark.thorough
-def test_a_figure_says_its_chip_with_the_right_article():
-    import symroof as sr
-
-    assert b"on an H100 SXM" in sr.plot("matmul", on="h100", at="D=F=4096", over="B=1..400").drawn("svg")
-
-
-@pytest.mark.parametrize(
-    "command", [["plot", "-o", "x.svg"], ["compare"], ["regimes"], ["sweep", "--grid", "B=1", "-o", "x.csv"]]
-)
-def test_sections_are_an_option_of_derivations_alone(run, command):
-    done = run(*command, MATMUL, "--on", "tpu-v5e", "--section", "work")
-    assert done.code == 2
-    assert "No such option" in done.err
-    assert "--section" in done.err
 
 
 def test_without_a_command_it_helps(run):

@@ -1,7 +1,5 @@
 """Nothing that a program keeps busy is left unsaid: a producer that loses some of it is refused."""
 
-import copy
-import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -17,8 +15,6 @@ import symroof.derivation.setting as setting
 import symroof.model.statement_costs as statement_costs
 from symroof.derivation.draft import Draft
 from symroof.errors import CheckError, SymroofError
-from symroof.rendering.records.audit import Audit
-from symroof.rendering.records.derivations import record
 
 MESHED = "mesh G=8 on NVLink; mesh M=4 on InfiniBand; input x: bf16[B_M, D]; weight W: bf16[D, F_G]; weight U: bf16[F_G, E]; h = x*W -> bf16[B_M, F_G]; y = h*U -> bf16[B_M, E]"
 TRAINING = {"operation": MESHED, "on": "h100", "training": True}
@@ -137,69 +133,7 @@ def test_what_a_producer_loses_is_missed(fault, options, monkeypatch):
         sr.derive(**options)
 
 
-def leaves(tree, path=()):
-    """Everything that a record holds, by where it stands."""
-    if isinstance(tree, dict | list):
-        for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
-            yield from leaves(value, (*path, key))
-    elif tree is not None:
-        yield path, tree
-
-
-def otherwise(value):
-    """Another value of its kind: a number is one more, another letter stands in a formula."""
-    if isinstance(value, str):
-        found = list(re.finditer(r"\d+", value))
-        if found:
-            start, end = found[-1].span()
-            return f"{value[:start]}{int(value[start:end]) + 1}{value[end:]}"
-        return value.replace("B", "D", 1) if "B" in value else value + "x"
-    return not value if isinstance(value, bool) else value + 1 if isinstance(value, int) else value * 1.01
-
-
 AT = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "on": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"}
-RECORDS = [
-    AT,
-    {"operation": "mlp", "on": "h100", "at": "B=64,D=8192,F=8192"},
-    {**PRODUCT, "at": "B=64,F=8192"},
-    {"operation": "fsdp-megatron", "on": "tpu-v5p", "mesh": {"X": 4, "Y": 2}},
-]
-# Words, names and texts; which of the two is longer only where that is the arithmetic; an end of a list of bounds.
-UNHEARD = {
-    "operand",
-    "pass",
-    "outcome",
-    "name",
-    "text",
-    "variable",
-    "bound_by",
-    "bracket",
-    "within",
-    "chips",
-    "size",
-    "intensity_leading",
-}
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("options", RECORDS, ids=["product", "program", "two_chips", "mesh"])
-def test_a_record_in_which_something_was_changed_does_not_leave(options):
-    """The audit at the exit: whatever formula or number of the answer is another one, it is no step's."""
-    derivation = sr.derive(**options)
-    answer, audit, refused = record(derivation)["answer"], Audit(derivation.written, derivation.setting), 0
-    for path, value in leaves(answer):
-        changed = copy.deepcopy(answer)
-        place = changed
-        for key in path[:-1]:
-            place = place[key]
-        place[path[-1]] = otherwise(value)
-        try:
-            audit.require(changed)
-        except CheckError:
-            refused += 1
-        else:
-            assert {key for key in path if isinstance(key, str)} & UNHEARD, (path, value)
-    assert refused > 30
 
 
 @pytest.mark.parametrize("lost", [slice(0, -1), slice(1, None)])

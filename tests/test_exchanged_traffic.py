@@ -10,8 +10,6 @@ import symroof as sr
 from symroof.errors import CheckError
 from symroof.model import chip_costs
 
-pytestmark = pytest.mark.part(4)
-
 # What is multiplied, and how the function behind it finds the result.
 HEADS = {
     "all-reduce": ("input a: bf16[B, F_X]; weight W: bf16[F_X, D]; y = a * W -> {}", "bf16[B, D]"),

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import os
 from fractions import Fraction
 from functools import cache
@@ -14,10 +13,9 @@ from hypothesis import strategies as st
 
 import symroof as sr
 from symroof.errors import SymroofError
-from symroof.formula import Verdict
 from symroof.reading.grids import read_grid, size_of
 
-pytestmark = pytest.mark.part(4)
+pytestmark = pytest.mark.part(2)
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 INT8 = "bf16[B, D] * int8[D, F] -> bf16[B, F]"
@@ -30,39 +28,11 @@ def rows_of(path):
 # Comparisons
 
 
-@pytest.mark.thorough
-def test_chips_and_dtypes_side_by_side():
-    found = sr.compare(MATMUL, on="tpu-v5e, tpu-v5p, v100", dtypes="bf16, int8", assume="B << D, F", at="D=F=8192")
-    rows = {(row.chip.name, str(row.dtype)): row for row in found.comparison.rows}
-    assert rows["tpu-v5e", "bf16"].derivation.answer.ridge == Fraction(197, 1) * 10**12 / (82 * 10**10)
-    assert [rows["tpu-v5e", kind].derivation.answer.smallest_integer for kind in ("bf16", "int8")] == [241, 241]
-    assert rows["tpu-v5p", "bf16"].derivation.answer.smallest_integer == 164  # 4.59e14 / 2.8e12 = 163.9
-    assert rows["tpu-v5e", "bf16"].derivation.answer.at[0].smallest_integer == 256
-    assert "peak.int8" in rows["v100", "int8"].error.problem
-    for text in (found.to_text(), found.to_markdown(), found.to_latex()):
-        assert "240.24" in text
-        assert "256" in text
-    table = list(csv.DictReader(io.StringIO(found.to_csv())))
-    assert len(table) == len(found.to_dict()["rows"]) == 6
-    assert table[0]["compute_bound"] == "B > 9850/41"
-    assert json.loads(found.to_json())["rows"][0]["ridge"]["exact"] == "9850/41"
-
-
 def test_a_rule_of_thumb_with_a_guard_is_compared_with_it():
     """GH/(G + H) > R: for H <= R there is no such G."""
     found = sr.compare("bf16[G, D] * bf16[D, H] -> bf16[G, H]", on="tpu-v5e", assume="G << D, H << D")
     assert "if H > 240.24" in " ".join(found.to_text().split())
     assert found.to_dict()["rows"][0]["compute_bound"] == "G > ridge*H/(H - ridge) and H > ridge"
-
-
-def test_a_chip_without_a_vector_figure_says_what_it_is_compared_with():
-    text = " ".join(sr.compare("softmax", on="tpu-v5e, h100").to_text().split())
-    assert (
-        "TPU v5e: work for the vector unit, for which the chip has no figure: the peak is that of the matrix unit."
-        in text
-    )
-    assert "H100 SXM: work" not in text
-    assert "matrix unit" not in sr.compare("matmul", on="tpu-v5e").to_text()
 
 
 def test_a_comparison_without_an_answer_is_an_error():
@@ -79,6 +49,7 @@ def test_figures_that_are_given_hold_for_every_chip():
     assert [float(row.derivation.answer.ridge) for row in found.comparison.rows] == [197, 989]
 
 
+@pytest.mark.thorough
 def test_the_command_compares(run):
     done = run("compare", MATMUL, "--on", "tpu-v5e,h100", "--dtype", "bf16,int8", "--format", "csv")
     assert done.code == 0
@@ -191,29 +162,10 @@ def test_grids(text, values):
     assert list(read_grid(text, ("B",))[0].values) == values
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "B",
-        "B=",
-        "B=0",
-        "B=1.5",
-        "B=4:1",
-        "B=1:2:log1",
-        "B=1:2:logx",
-        "B=1:2:0",
-        "B=1, B=2",
-        "X=1",
-        "B=1:1e12",
-        "B=D=",
-        "B=1 MB",
-        "B=1|",
-        "B=1:2:3:4",
-        "=1",
-        "B=-1",
-    ],
-)
+BAD = ";B;B=;B=0;B=1.5;B=4:1;B=1:2:log1;B=1:2:logx;B=1:2:0;B=1, B=2;X=1;B=1:1e12;B=D=;B=1 MB;B=1|;B=1:2:3:4;=1;B=-1"
+
+
+@pytest.mark.parametrize("text", BAD.split(";"))
 def test_bad_grids_say_where(text):
     with pytest.raises(SymroofError):
         read_grid(text, ("B", "D"))
@@ -281,6 +233,7 @@ def test_arguments_of_the_wrong_kind_are_refused_by_name(call):
         call()
 
 
+@pytest.mark.thorough
 def test_a_comparison_says_what_is_not_the_default():
     text = sr.compare(
         "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, count="exact", compute="int8"
@@ -288,16 +241,6 @@ def test_a_comparison_says_what_is_not_the_default():
     for words in ("on a mesh with X = 2\n", "counting K - 1 additions for K products\n", "computed in int8\n"):
         assert words in text
     assert "480.49" in text  # 3.94e14 / 8.2e11, and a chip does half of all
-
-
-def test_names_and_tables_of_chips():
-    assert (
-        sr.compare(MATMUL, on={"peak": "1e14", "HBM": "1e12"}, assume="B << D, F")
-        .comparison.rows[0]
-        .derivation.answer.smallest_integer
-        == 101
-    )
-    assert sr.plot(MATMUL, on="tpu-v5e", links="HBM", at="B=D=F=8").drawing.roofs[0].link == "HBM"
 
 
 def test_a_grid_has_chips_that_are_wired_as_the_axis_is(tmp_path):
@@ -312,26 +255,7 @@ def test_a_grid_has_chips_that_are_wired_as_the_axis_is(tmp_path):
 
 
 def test_regimes_without_a_corner_show_the_first():
-    """All sizes of one order: no size is small beside the others, and the knobs are those of the one regime that is left."""
+    """All sizes of one order: no size is small beside the others, and the one regime that is left stands for the corners."""
     found = sr.regimes("bf16[B, D] * bf16[D, F] -> bf16[B, F]", assume="B ~~ D ~~ F")
     assert [row.corner for row in found.map.rows] == [False]
     assert found.map.corner_rows == found.map.rows
-    assert "| knobs: the factor on the intensity when | any sizes |" in found.to_markdown()
-
-
-@pytest.mark.parametrize(("operation", "on", "verdict"), [("dot", "tpu-v5e", False), ("softmax", "h100", False)])
-def test_a_form_without_sizes_is_above_the_ridge_always_or_never(operation, on, verdict):
-    first = sr.regimes(operation, on=on).map.rows[0]
-    assert [step.right for step in first.steps if step.role == "condition"] == [Verdict(verdict)]
-
-
-@pytest.mark.thorough
-def test_every_record_says_its_schema():
-    shown = [
-        sr.regimes(MATMUL),
-        sr.regimes(MATMUL, of="intensity ~ B"),
-        sr.compare(MATMUL, on="tpu-v5e,h100"),
-        sr.derive(MATMUL),
-        sr.verify({"claims": ["1 = 1"]}),
-    ]
-    assert [json.loads(one.to_json())["schema"] for one in shown] == [1] * 5

@@ -7,6 +7,8 @@ import re
 import pytest
 
 import symroof as sr
+from symroof.derivation.evaluation import evaluated
+from symroof.derivation.meanings import times_in_figures
 
 pytest.importorskip("matplotlib")
 
@@ -14,7 +16,6 @@ pytestmark = pytest.mark.part(1)
 
 MLP = "input x: bf16[N, D]; weight V: bf16[D, F]; weight W: bf16[F, D]; h = x * V -> bf16[N, F]; a = f(h); y = a * W -> bf16[N, D]"
 MESH = "mesh X on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B_X, F]"
-LLAMA = {"V": 128256, "D": 4096, "K": 8, "G": 4, "H": 128, "F": 14336, "L": 32}
 NAMES = {"T_math": "compute", "T_vector": "vector unit", "T_HBM": "HBM", "T_comms": "HBM", "T_X": "X"}
 
 
@@ -106,11 +107,14 @@ def test_chips_of_a_mesh(seed):
         assert row["bound by"] in known.longest(there)
 
 
-@pytest.mark.parametrize("length", [512, 8192])
-def test_what_a_batch_costs(length):
-    known, at = Known("decode-step", on="h100"), LLAMA | {"S": length}
-    *_, last = rows = sr.plot("decode-step", on="h100", at=at, over="B=1:4096:log", kind="latency").rows
-    for row in rows:
-        assert row["s"] == pytest.approx(known("T_lower", at | {"B": row["B"]}))
-        assert row["tokens/s per chip"] == pytest.approx(known("tokens_per_second", at | {"B": row["B"]}))
-    assert known("memory", at | {"B": last["B"]}) <= 80e9 < known("memory", at | {"B": last["B"] + 1})
+def test_maps_of_the_longest_time():
+    known = Known("mlp", on="h100")
+    setting = known.derivation.setting
+    found = sr.plot("mlp", on="h100", at="F=8192", over="B=1..10000,D=1..10000").drawing
+    values = {time: setting.in_numbers(value) for time, value in times_in_figures(setting).items()}
+    for region in found.regions:
+        half = len(region.corners) // 4
+        (x, low), (_, high) = region.corners[half], region.corners[-1 - half]
+        there = {"F": 8192, "B": x, "D": (low * high) ** 0.5}
+        seconds = {time: evaluated(value, there) for time, value in values.items()}
+        assert seconds[region.time] >= max(seconds.values()) * (1 - 1e-9)

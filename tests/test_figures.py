@@ -6,7 +6,6 @@ import math
 import random
 import re
 import xml.etree.ElementTree as ET
-from fractions import Fraction
 
 import pytest
 
@@ -18,10 +17,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from symroof.rendering.figures.drawings import draw
 from symroof.rendering.figures.strokes import legible
 
-pytestmark = pytest.mark.part(3)
+pytestmark = pytest.mark.part(2)
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
+OVER_CHIPS = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight W: bf16[D_X, F_Y]; h = x * W -> bf16[B_X, F_Y]"
 CHIPS = ["tpu-v5e", "tpu-v5p", "tpu-v6e", "h100", "a100", "b200"]
 
 
@@ -40,6 +40,9 @@ def random_figure(seed):
 
     if seed == 4711:
         return MATMUL, {"on": "tpu-v5e", "at": [f"B={b},D=F={d}" for b in (1, 8, 64, 256) for d in (64, 512, 4096)]}
+    if seed == 4712:
+        points = [f"Y=4,B={b},D=8192,F=28672" for b in (196608, 4096)]
+        return OVER_CHIPS, {"on": "tpu-v5p", "training": True, "at": points, "over": "X=1..256"}
     kinds = ["throughput", "times", "roofline", "path", "chips", "links", "regimes", "mesh", "breakdown"]
     kind = draw_.choice(kinds)
     at = list(dict.fromkeys(f"D={size()},F={size()}" for _ in range(draw_.choice([1, 1, 2, 3, 6]))))
@@ -103,7 +106,7 @@ def apart(first, second):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("seed", [*range(16), 4711])
+@pytest.mark.parametrize("seed", [*range(16), 4711, 4712])
 def test_labels_lie_apart_and_nothing_is_clipped(seed):
     operation, options = random_figure(seed)
     figure = sr.plot(operation, **options)
@@ -150,6 +153,7 @@ def test_what_is_drawn_is_what_was_asked_for(over):
             assert (y0 + y1) / 2 * 1e12 == pytest.approx(exact_throughput(middle, d, f, 1.97e14, 8.2e11), rel=2e-3)
 
 
+@pytest.mark.thorough
 def test_the_rule_of_thumb_is_drawn_where_it_is():
     """2B FLOPs for each byte of the weights, whatever the range that is looked at."""
     canvas = draw(
@@ -163,22 +167,6 @@ def test_the_rule_of_thumb_is_drawn_where_it_is():
     assert "rule of thumb" not in " ".join(t.get_text() for t in above.axes.texts)
 
 
-@pytest.mark.thorough
-def test_the_ceiling_of_what_is_never_compute_bound():
-    canvas = draw(sr.plot(MATMUL, on="tpu-v5e", at="D=F=256", over="B=1..4000").drawing)
-    canvas.drawn("svg")
-    height = float(Fraction(256 * 256, 512)) * 8.2e11 / 1e12
-    assert any(
-        list(line.get_ydata()) == pytest.approx([height, height])
-        for line in canvas.axes.lines
-        if len(line.get_ydata()) == 2
-    )
-    words = " ".join(" ".join(t.get_text().split()) for t in canvas.axes.texts)
-    assert "never compute-bound, below 54 % of peak" in words
-    dot = sr.plot("dot", on="tpu-v5e", over="N=1..1000").drawn().decode()
-    assert "below 0.21 % of peak" in " ".join(dot.split())
-
-
 def test_several_paths_are_told_apart(run):
     figure = sr.plot(MATMUL, on="tpu-v5e", at=["D=F=8192", "D=F=512"], over="B=1:4096:log", kind="roofline")
     rows = figure.to_text().splitlines()[2:]
@@ -187,28 +175,6 @@ def test_several_paths_are_told_apart(run):
     canvas = draw(figure.drawing)
     assert "8192" not in canvas.title
     assert len({line.get_color() for line in canvas.axes.lines if len(line.get_xdata()) > 100}) == 2
-
-
-@pytest.mark.thorough
-def test_several_chips_say_whose_throughput_it_is():
-    roofline = draw(sr.plot(SPLIT, on="tpu-v5e", mesh="X=4", links=["HBM", "ICI"], at="B=64,D=F=8192").drawing)
-    assert "per chip" in roofline.axes.get_ylabel()
-    whole = draw(sr.plot(SPLIT, on="tpu-v5e", mesh="X=4", at="D=F=8192", over="B=1..400").drawing)
-    assert "of 4 chips" in whole.axes.get_ylabel()
-    network = sr.plot(SPLIT, on="tpu-v5e", mesh="X=4", link="ICI", at="B=64,D=F=8192").drawn().decode()
-    assert "comms-bound" in network
-    assert "memory-bound" not in network
-    shared = draw(
-        sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192", links=["HBM", "slow"], given={"slow": "2e11"}).drawing
-    )
-    assert "the same bytes over each link" in shared.axes.get_xlabel()
-
-
-@pytest.mark.thorough
-def test_a_roofline_of_several_chips_says_how_many_of_each_there_are():
-    split = sr.plot(SPLIT, on="tpu-v5e, tpu-v5p", mesh="X=2", at="B=64,D=F=8192").drawing
-    assert draw(split).title == f"{SPLIT}, X = 2"
-    assert "X = " not in draw(sr.plot(MATMUL, on="tpu-v5e, tpu-v5p", at="B=64,D=F=8192").drawing).title
 
 
 @pytest.mark.thorough
@@ -239,13 +205,6 @@ def test_many_curves_are_told_apart():
     assert len(looks) == len(set(looks)) == 12
 
 
-def test_a_roofline_without_sizes_is_refused(run, tmp_path):
-    done = run("plot", "matmul", "--on", "tpu-v5e", "-o", str(tmp_path / "x.svg"))
-    assert done.code == 2
-    assert "B, D, F have no size" in done.err
-    assert not (tmp_path / "x.svg").exists()
-
-
 @pytest.mark.thorough
 def test_type_has_one_size_on_every_sheet():
     figure = sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192")
@@ -260,17 +219,6 @@ def test_type_has_one_size_on_every_sheet():
         for sheet in sheets
     ]
     assert sizes[0] == sizes[1] == sizes[2] != set()
-
-
-@pytest.mark.thorough
-def test_a_picture_can_be_read_aloud():
-    svg = sr.plot(MATMUL, on="tpu-v5e", at="D=F=4096", over="B=1..400").drawn().decode()
-    root = ET.fromstring(svg)
-    title, description = root[0], root[1]
-    assert root.get("role") == "img"
-    assert title.tag.endswith("title")
-    assert title.text == "bf16[B, D] * bf16[D, F] -> bf16[B, F] on a TPU v5e" == root.get("aria-label")
-    assert "At D = F = 4096 it is compute-bound from B = 273." in description.text
 
 
 @pytest.mark.thorough
@@ -298,24 +246,6 @@ def test_every_operation_of_the_library_is_drawn(operation):
     others = f"{'='.join(sizes[1:])}=4096" if sizes[1:] else None
     for kind in ("throughput", "times", "roofline"):
         assert sr.plot(operation, on="h100", over=f"{sizes[0]}=1..4096", at=others, kind=kind).drawn()
-
-
-@pytest.mark.parametrize("kind", ["throughput", "times", "roofline", "regimes", "resources"])
-def test_an_axis_of_one_value_is_refused(kind):
-    two = kind in ("regimes", "resources")
-    over = "B=5,D=1..4" if two else "B=5"
-    with pytest.raises(sr.SymroofError, match="one value"):
-        sr.plot(MATMUL, on="tpu-v5e", kind=kind, over=over, at="F=8" if two else "D=F=8")
-
-
-@pytest.mark.thorough
-def test_what_is_compute_bound_nowhere_or_everywhere_on_a_map_says_so():
-    nowhere = draw(sr.plot(MATMUL, on="tpu-v5e", at="F=8192", over="B=1..400,D=1..400").drawing)
-    nowhere.drawn("svg")
-    assert "nowhere compute-bound here: intensity < 240.24" in [t.get_text() for t in nowhere.axes.texts]
-    everywhere = draw(sr.plot(MATMUL, on="tpu-v5e", at="F=8192", over="B=2000..4000,D=2000..4000").drawing)
-    everywhere.drawn("svg")
-    assert "everywhere compute-bound here: intensity > 240.24" in [t.get_text() for t in everywhere.axes.texts]
 
 
 @pytest.mark.thorough
@@ -460,22 +390,6 @@ def test_the_peak_has_its_name_on_the_figure(seed):
 
 
 @pytest.mark.thorough
-def test_what_was_assumed_is_said_under_the_title():
-    drawn = draw(sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192", given={"HBM": "8.1e11"}, count="exact").drawing)
-    assert drawn.aside == "peak.bf16 197 TFLOPs/s · HBM 810 GB/s (given) · every operation counted"
-    assert "given" not in draw(sr.plot(MATMUL, on="tpu-v5e", at="B=64,D=F=8192").drawing).aside
-    every = {
-        "throughput": {"over": "B=1..400", "at": "F=512", "assume": "D = F"},
-        "times": {"over": "B=1..400", "at": "F=512", "assume": "D = F"},
-    }
-    for kind, options in every.items():
-        assert "with D = F" in draw(sr.plot(MATMUL, on="tpu-v5e", kind=kind, **options).drawing).aside
-    trained = draw(sr.plot("mlp", on="h100", at="B=64,D=512,F=2048", training=True).drawing)
-    assert "training" in trained.aside
-    assert trained.title.startswith("mlp on an H100")
-
-
-@pytest.mark.thorough
 def test_chips_and_sizes_are_not_torn_apart():
     text = "mesh X=8 on NVLink; mesh M on InfiniBand; input x: bf16[B_XM, D]; weight W: bf16[D, F]; y = x*W -> bf16[B_XM, F]"
     canvas = draw(sr.plot(text, on="h100", over="B=64:65536:log", at="D=F=8192,M=4").drawing)
@@ -530,6 +444,7 @@ def test_what_falls_is_at_most_what_it_is_at_one():
     assert any("never compute-bound,\nat most" in t.get_text() for t in canvas.axes.texts)
 
 
+@pytest.mark.thorough
 def test_what_is_level_is_at_most_what_it_is():
     drawing = sr.plot("fp32[N] * fp32[N] -> fp32[N]", on="h100", over="N=1..1000").drawing
     (curve,) = drawing.curves
@@ -538,19 +453,6 @@ def test_what_is_level_is_at_most_what_it_is():
     canvas = draw(drawing)
     canvas.drawn("svg")
     assert any("at most" in t.get_text() for t in canvas.axes.texts)
-
-
-@pytest.mark.thorough
-def test_a_rule_of_thumb_has_its_regime_and_stays_within_it():
-    def words(**options):
-        canvas = draw(sr.plot(MATMUL, on="tpu-v5e", over="B=1..1000", **options).drawing)
-        canvas.drawn("svg")
-        return " ".join(" ".join(t.get_text().split()) for t in canvas.axes.texts)
-
-    assert "rule of thumb B ≥ 241 if D, F ≫ B" in words(at="D=F=8192")
-    assert "rule of thumb" not in words(at="D=F=256")  # never compute-bound
-    assert "rule of thumb" not in words(at="D=128,F=1000000")
-    assert "rule of thumb" in words(at=["D=F=256", "D=F=8192"])
 
 
 def test_percents_of_a_whole_add_up():

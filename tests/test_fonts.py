@@ -1,7 +1,6 @@
 """The type of figures: Korean and Chinese words measured by rule, drawn in the fonts of the machine, and never as boxes."""
 
 import logging
-import os
 import re
 import xml.etree.ElementTree as ET
 
@@ -9,13 +8,14 @@ import pytest
 
 pytest.importorskip("matplotlib")
 from matplotlib.font_manager import fontManager
+from test_rendering_engines import require
 
 from symroof.errors import RenderingError
 from symroof.rendering.figures import sheet
 from symroof.rendering.figures.canvas import Canvas
 from symroof.rendering.figures.labels import around
 
-pytestmark = pytest.mark.part(2)
+pytestmark = pytest.mark.part(1)
 
 NAMES = {
     "ko": ("산술 강도 (FLOPs/byte)", "달성 가능한 처리량 (TFLOPs/s)"),
@@ -49,16 +49,11 @@ def bare(monkeypatch):
     monkeypatch.setattr(sheet, "findSystemFonts", list)
 
 
-def missing(what):
-    """Skip where a font is missing, or fail where the environment says that all must be there."""
-    (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(what)
-
-
 def equipped(lang):
     try:
         return sheet._families({(c, "normal") for c in "".join(LABELS[lang]) if ord(c) > 0x1100}, lang)
     except RenderingError:
-        missing(f"this machine has no font for {lang}")
+        require(None, f"this machine has no font for {lang}")
 
 
 @pytest.mark.parametrize("lang", LABELS)
@@ -110,7 +105,7 @@ def test_drawing_says_nothing(lang, family, form, caplog, capfd, recwarn, monkey
     equipped(lang)
     if family is not None:
         if family not in set(sheet._candidates(lang)):
-            missing(f"this machine has no {family}")
+            require(None, f"this machine has no {family}")
         monkeypatch.setattr(sheet, "_candidates", lambda _: iter([family]))
     with caplog.at_level(logging.WARNING):
         assert drawing(lang).drawn(form) == drawing(lang).drawn(form)

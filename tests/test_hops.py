@@ -276,7 +276,7 @@ CLAIMS = {
 }
 
 
-@pytest.mark.part(11)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_claims_speak_of_hops(claim):
     problem = {"operation": MLP, "hardware": CHIP, "mesh": {"X": "4 line"}, "latency": True, "claims": [claim]}
@@ -343,7 +343,6 @@ def test_a_link_without_a_latency_is_refused_with_what_to_say():
     assert sr.derive(MLP, on=chip, mesh="X=4", latency=True, given={"ICI.latency": "2 us"}, at="B=1,D=F=8").answer.at
 
 
-@pytest.mark.part(4)
 @pytest.mark.parametrize("chips", [1, 2, 3, 4, 5, 8, 16])
 @pytest.mark.parametrize("wiring", ["", " on NVLink switch", " line"])
 def test_a_number_put_in_for_an_open_axis_is_that_number_in_the_mesh(chips, wiring):
@@ -397,7 +396,7 @@ def without_latency(times):
     return {**times, "T_lower": replace(lower, arguments=tuple(a for a in lower.arguments if a.name != "T_latency"))}
 
 
-@pytest.mark.part(7)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_refused(fault, monkeypatch):
     place, name, change = FAULTS[fault]

@@ -46,7 +46,7 @@ def derived(text, **options):
         return None
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_an_exchange_alone_sends_what_it_sends_before_a_product(seed):
     mesh, _, shapes = layouts(Random(seed))
     alone = derived(chained(mesh, shapes))
@@ -65,11 +65,6 @@ def test_an_exchange_alone_sends_what_it_sends_before_a_product(seed):
     assert here.value("T_lower") == max(times.values())
     assert here.value("T_upper") == pytest.approx(sum(times.values()))
     assert here.value("flops") == here.value("bytes") == here.value("intensity") == 0
-
-
-def test_some_of_the_random_layouts_are_exchanged():
-    told = [derived(chained(mesh, shapes)) for mesh, _, shapes in (layouts(Random(seed)) for seed in range(40))]
-    assert sum(one is not None for one in told) > 15
 
 
 PROGRAMS = {

@@ -15,7 +15,7 @@ from symroof.errors import SymroofError
 from symroof.reading.documents import read_text
 from symroof.reading.toml import read_table
 
-pytestmark = pytest.mark.part(4)
+pytestmark = pytest.mark.part(2)
 
 ROOT = Path(__file__).parent.parent
 
@@ -102,24 +102,11 @@ def test_openings_without_an_end_hide_nothing():
     assert texts == ["a = 1", "2 = 2", "b = 2", "c = 3"]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "aliases = 3",
-        'aliases = "mine"',
-        "aliases = [3]",
-        'wraparound = "no"',
-        "wraparound = true",
-        "wraparound = 0",
-        "wraparound = [4]",
-        'wraparound = ["4", "s"]',
-        "domain = 0",
-        "domain = [8, 8]",
-        "title = 3",
-        "figures = 3",
-        "sources = 3",
-    ],
-)
+UNFIT = """aliases = 3; aliases = "mine"; aliases = [3]; wraparound = "no"; wraparound = true; wraparound = 0; wraparound = [4]
+wraparound = ["4", "s"]; domain = 0; domain = [8, 8]; title = 3; figures = 3; sources = 3"""
+
+
+@pytest.mark.parametrize("line", re.split(r"; |\n", UNFIT))
 def test_a_chip_of_other_types_is_an_error_with_its_place(run, tmp_path, line):
     key = line.split()[0]
     figures = "" if key == "figures" else '[mine.figures]\n"peak.bf16" = ["1e14", "s"]\nHBM = ["1e12", "s"]\n'

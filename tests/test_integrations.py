@@ -2,7 +2,6 @@
 
 import html
 import importlib.util
-import json
 import os
 import re
 import shutil
@@ -12,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from render.portable import formulas
+from test_rendering_engines import MODULES, check, compile_latex
+from test_rendering_engines import require as require_engines
 
 pytestmark = pytest.mark.part(3)
 
@@ -22,10 +23,7 @@ DOCUMENTS = sorted((*SITE.glob("docs/*.md"), SITE / "paper.tex", SITE / "noteboo
 def require(*modules):
     """Skip where a tool is missing, or fail where the environment says that it must be there."""
     for module in modules:
-        if importlib.util.find_spec(module) is None:
-            (pytest.fail if os.environ.get("SYMROOF_REQUIRE_RENDERERS") == "1" else pytest.skip)(
-                f"{module} is not installed"
-            )
+        require_engines(importlib.util.find_spec(module), f"{module} is not installed")
 
 
 def sphinx(folder, *options):
@@ -156,54 +154,21 @@ def test_directives_and_roles_of_sphinx(suffix, site, tmp_path):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("how", ["option", "settings"])
-def test_directives_and_roles_of_sphinx_in_korean(how, site, tmp_path):
+def test_what_fails_is_an_error_at_its_line_and_leaves_the_others(site, tmp_path):
     require("sphinx", "myst_parser")
     folder = tmp_path / "pages"
     folder.mkdir()
     shutil.copy(site / "conf.py", folder)
-    option, settings = ("   :lang: ko\n", "") if how == "option" else ("", 'lang = "ko"\n')
-    (folder / "symroof.toml").write_text(f'["*.rst"]\nhardware = "tpu-v5e"\n{settings}')
-    text = DIRECTIVES["rst"].replace("   :hardware: tpu-v5e\n", option).replace("'$R", "mm.threshold`; :symroof:`'$R")
-    (folder / "index.rst").write_text(text)
-    tool("sphinx", "-W", "-q", "-D", "root_doc=index", "-b", "html", ".", "_build", cwd=folder)
-    page = words(folder / "_build" / "index.html")
-    assert "경험 법칙." in page
-    assert "Rule of thumb" not in page
-    assert "From 241 rows on; \\(\\begin{cases}" in page
-    assert page.count("\\text{불가능} & \\text{그 외}") == (2 if how == "settings" else 1)
-    (folder / "index.rst").write_text(text.replace("   :lang: ko\n", "   :lang: kx\n", 1))
-    (folder / "symroof.toml").write_text((folder / "symroof.toml").read_text().replace("ko", "kx"))
-    done = sphinx(folder, "-W")
-    assert done.returncode
-    assert "unknown language 'kx'" in done.stderr
-
-
-@pytest.mark.thorough
-def test_a_directive_that_fails_is_an_error_at_its_line(site, tmp_path):
-    require("sphinx", "myst_parser")
-    folder = tmp_path / "pages"
-    folder.mkdir()
-    shutil.copy(site / "conf.py", folder)
-    (folder / "index.rst").write_text("Page\n====\n\n.. symroof-derive:: bf17[N]\n")
-    done = sphinx(folder, "-W")
-    assert done.returncode
-    assert "index.rst:4" in done.stderr
-    assert "bf17" in done.stderr
-
-
-@pytest.mark.thorough
-def test_a_value_that_fails_is_an_error_at_its_line_and_leaves_the_others(site, tmp_path):
-    require("sphinx", "myst_parser")
-    folder = tmp_path / "pages"
-    folder.mkdir()
-    shutil.copy(site / "conf.py", folder)
-    twice = DIRECTIVES["rst"] + "\n\nBut :symroof:`mm.nothing`.\n\n.. symroof-derive:: dot\n   :id: mm\n"
+    twice = (
+        DIRECTIVES["rst"]
+        + "\n\nBut :symroof:`mm.nothing`.\n\n.. symroof-derive:: dot\n   :id: mm\n\n.. symroof-derive:: bf17[N]\n"
+    )
     (folder / "index.rst").write_text(twice)
     done = sphinx(folder)
     lines = twice.split("\n")
     assert f"index.rst:{lines.index('But :symroof:`mm.nothing`.') + 1}: ERROR: symroof: " in done.stderr
     assert "id: mm is the name of another block" in done.stderr
+    assert re.search(rf"index.rst:{lines.index('.. symroof-derive:: bf17[N]') + 1}: .*bf17", done.stderr)
     assert "From 241 rows on; \\(R = 240\\)" in words(folder / "_build" / "index.html")
 
 
@@ -252,28 +217,7 @@ def test_a_picture_outside_of_the_pages_of_mkdocs_is_refused(site):
     assert "outside.svg is not in" in done.stderr + done.stdout
 
 
-@pytest.mark.thorough
-def test_the_notebook_runs():
-    require("nbclient", "ipykernel")
-    import nbformat
-    from nbclient import NotebookClient
-
-    notebook = nbformat.read(SITE / "notebook.ipynb", as_version=4)
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(SITE)}}).execute()
-    shown = [
-        output["data"].get("text/markdown", "")
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
-        if "data" in output
-    ]
-    assert "240.24" in shown[0]
-    assert "H100 SXM" in shown[1]
-
-
 def test_katex_and_mathjax_typeset_every_formula_of_the_site():
-    from test_rendering_engines import MODULES, check
-    from test_rendering_engines import require as require_engines
-
     require_engines(shutil.which("node"), "node is not installed")
     for package in ("katex", "mathjax"):
         require_engines((MODULES / package).is_dir(), f"{MODULES} has no {package}")
@@ -304,8 +248,6 @@ def typeset(text, engine, folder):
     require("mdit_py_plugins")
     from markdown_it import MarkdownIt
     from mdit_py_plugins.dollarmath import dollarmath_plugin
-    from test_rendering_engines import MODULES
-    from test_rendering_engines import require as require_engines
 
     browser = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chrome"))), None)
     require_engines(browser, "there is no Chromium")
@@ -325,23 +267,14 @@ def typeset(text, engine, folder):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("engine", TYPESETTERS)
-@pytest.mark.parametrize("name", ["index.md", "thresholds.md", "two_chips.md", "rooflines.ko.md", "rooflines.zh.md"])
-def test_a_browser_typesets_every_formula(engine, name, tmp_path):
+def test_a_browser_typesets_every_formula(engine, tmp_path):
     _, made, failed = TYPESETTERS[engine]
-    text = (SITE / "docs" / name).read_text("utf-8")
+    text = "\n\n".join(path.read_text("utf-8") for path in sorted(SITE.glob("docs/*.md")))
     shown = typeset(text, engine, tmp_path)
-    assert shown.count(made) == len(formulas(text))
+    assert shown.count(made) == len(formulas(text)) > 100
     assert failed not in shown
 
 
 def test_pdflatex_compiles_the_paper(tmp_path):
-    from test_rendering_engines import compile_latex
-    from test_rendering_engines import require as require_engines
-
     require_engines(shutil.which("pdflatex"), "pdflatex is not installed")
     assert compile_latex((SITE / "paper.tex").read_text("utf-8"), tmp_path / "paper") == []
-
-
-def test_the_notebook_is_json_with_the_same_cells():
-    tree = json.loads((SITE / "notebook.ipynb").read_text("utf-8"))
-    assert [cell["cell_type"] for cell in tree["cells"]] == ["markdown", "code", "code", "code"]

@@ -13,14 +13,11 @@ from test_gate import _nothing_is_remembered, forget, put_in  # noqa: F401 (a fi
 
 import symroof.proof.exact as exact
 import symroof.verification.approximations as approximations
-import symroof.verification.approximations as extremes
 import symroof.verification.bounds as bounds
-import symroof.verification.bounds as ratios
 import symroof.verification.conditions as conditions
 import symroof.verification.context as context
 import symroof.verification.counterexamples as counterexamples
 import symroof.verification.judge as judge
-import symroof.verification.links as arithmetic
 import symroof.verification.links as links
 import symroof.verification.literals as literals
 import symroof.verification.unit_agreement as unit_agreement
@@ -43,303 +40,171 @@ PROBLEMS = tomllib.loads((Path(__file__).parent / "data" / "claims.toml").read_t
 ]
 
 
-def any_digits_will_do(m):
-    m.setattr(literals, "rounding", lambda true, printed: Remark("rounded", {"digits": 2, "value": true.middle}))
+def some_digits(original):
+    return lambda true, printed: Remark("rounded", {"digits": 2, "value": true.middle})
 
 
-def truncation_is_not_rounding(m):
-    original = literals.rounding
-
-    def strict(true, printed):
-        found = original(true, printed)
-        return None if found is not None and found.kind == "truncated" else found
-
-    m.setattr(literals, "rounding", strict)
+def no_truncation(original):
+    return lambda *sides: None if (found := original(*sides)) is not None and found.kind == "truncated" else found
 
 
-def guards_are_forgotten(m):
-    m.setattr(unknowns, "eventually_positive", lambda *_: True)
-    m.setattr(bounds, "eventually_positive", lambda *_: True)
+def closed(original):
+    def unknown_of(*sides, **turned):
+        found = original(*sides, **turned)
+        return found and replace(found, closed=found.relation in (">=", "<="))
+
+    return unknown_of
 
 
-def edges_are_forgotten(m):
-    original = unknowns.unknown_of
-    m.setattr(
-        conditions,
-        "unknown_of",
-        lambda *sides, **turned: (
-            (found := original(*sides, **turned)) and replace(found, closed=found.relation in (">=", "<="))
-        ),
-    )
-
-
-def directions_are_forgotten(m):
-    original = unknowns.Unknown.edge
-
+def undirected(original):
     def edge(self, regime):
         found = original(self, regime)
         return found and unknowns.Edge(found.value, self.relation in (">", ">="))
 
-    m.setattr(unknowns.Unknown, "edge", edge)
+    return edge
 
 
-def contradictions_are_welcome(m):
-    m.setattr(Context, "require_possible", lambda self: self)
-
-
-def sizes_may_be_anything(m):
-    original = Context._still_a_size
-    m.setattr(Context, "_still_a_size", lambda self, name, value: original(self, name, value) if names(value) else ())
-
-
-def everything_is_near(m):
-    m.setattr(approximations, "near", lambda a, b, regime: Check("proved", "hope"))
-
-
-def signs_of_limits_are_forgotten(m):
-    m.setattr(approximations, "eventually_positive", lambda *_: True)
-
-
-def functions_always_have_a_value(m):
-    m.setattr(Prover, "_defined", lambda self, known, needs: True)
-
-
-def a_number_that_divides_is_rounded_as_one_that_multiplies(m):
-    original = literals._power
-    m.setattr(literals, "_power", lambda literal, side: abs(original(literal, side)))
-
-
-def units_are_forgotten(m):
-    m.setattr(links, "disagreement", lambda link, context: None)
-
-
-def what_z3_leaves_open_holds(m):
-    original = context.settle
-
+def hopeful(original):
     def settle(claim, least_one, facts=()):
         found = original(claim, least_one, facts)
         return Settled(True, "hope") if found.truth is None and found.point is None else found
 
-    m.setattr(context, "settle", settle)
+    return settle
 
 
-def one_count_for_each_link(m):
+def a_count_for_each_link(original):
     def findings(claim, place):
         found = [judge.decide(place.question(link)) for link in judge.links_of(claim)]
         other = [judge.decide(place.other.question(link)) for link in judge.links_of(claim)] if place.other else found
         return tuple(a if a.verdict in ("holds", "rounded") else b for a, b in zip(found, other, strict=True))
 
-    m.setattr(judge, "decided", findings)
+    return findings
 
 
-def five_percent_for_equality(m):
-    original = arithmetic.compare_numbers
+def one_count(original):
+    return lambda claim, place: tuple(judge.decide(place.question(link)) for link in judge.links_of(claim))
 
+
+def near_for_equal(original):
     def compare(question):
         link = question.link
         return original(replace(question, link=replace(link, relation="~") if link.relation == "=" else link))
 
-    m.setitem(links.DECISIONS, "numbers", compare)
+    return compare
 
 
-def no_tolerance(m):
-    original = arithmetic.compare_numbers
-    m.setitem(
-        links.DECISIONS,
-        "numbers",
-        lambda question: original(replace(question, context=replace(question.context, tolerance=Fraction(0)))),
-    )
+def intolerant(original):
+    return lambda question: original(replace(question, context=replace(question.context, tolerance=Fraction(0))))
 
 
-def any_number_rounds_a_ridge(m):
-    m.setattr(ratios, "rounding", lambda true, printed: Remark("rounded", {"digits": 2, "value": true.middle}))
+def one_reading(original):
+    return lambda question: ((original(question)[0][0],) * 2, original(question)[1])
 
 
-def any_number_puts_the_edge_there(m):
-    original = ratios._needed
-    m.setattr(ratios, "_needed", lambda p, q: (found := original(p, q)) and 2 * found)
-
-
-def conditions_are_read_one_way(m):
-    original = conditions._readings
-    m.setattr(conditions, "_readings", lambda question: ((original(question)[0][0],) * 2, original(question)[1]))
-
-
-def points_outside_of_the_regime_refute(m):
-    m.setattr(counterexamples, "is_typical", lambda point, growing: True)
-
-
-def any_argument_leads(m):
-    m.setattr(extremes, "_at_most", lambda small, large, context: True)
-
-
-def no_argument_leads(m):
-    m.setattr(extremes, "_at_most", lambda small, large, context: False)
-
-
-def sides_need_no_sign(m):
-    m.setattr(extremes, "_are_positive", lambda question: True)
-
-
-def sums_end_anywhere(m):
-    m.setattr(Context, "summing", lambda self, formulas: self)
-
-
-def the_stated_count_alone(m):
-    m.setattr(
-        judge,
-        "decided",
-        lambda claim, place: tuple(judge.decide(place.question(link)) for link in judge.links_of(claim)),
-    )
-
-
-def logarithms_of_sums_are_sums(m):
-    m.setattr(exact, "_factors", lambda poly: iter([(Poly({one: c}), 1) for one, c in poly.items()]))
-
-
-def arithmetic_is_rounded(m):
-    m.setattr(literals, "is_count", lambda formula, context: False)
-
-
-def what_stands_in_print_is_cut_off(m):
-    m.setattr(literals, "stands_in_print", lambda formula, context: False)
-
-
-def trailing_zeros_are_nothing(m):
-    original = literals.last_place
-
+def no_zeros(original):
     def last_place(printed):
         digits, unit = original(printed)
         return (1, unit * 10) if printed.value in (200, 3000) else (digits, unit)
 
-    m.setattr(literals, "last_place", last_place)
+    return last_place
 
 
-def large_numbers_are_plain(m):
-    m.setattr(unit_agreement, "PLAIN", 10**30)
+def plain_with(change):
+    return lambda original: lambda formula: original(mapped(formula, change))
 
 
-def exponents_are_plain(m):
-    original = unit_agreement._is_plain
-    m.setattr(
-        unit_agreement,
-        "_is_plain",
-        lambda formula: original(
-            mapped(formula, lambda node: Number(node.value) if isinstance(node, Number) and node.unit is None else node)
-        ),
-    )
+def without_exponent(node):
+    return Number(node.value) if isinstance(node, Number) and node.unit is None else node
 
 
-def names_are_plain(m):
-    original = unit_agreement._is_plain
-    m.setattr(
-        unit_agreement,
-        "_is_plain",
-        lambda formula: original(mapped(formula, lambda node: Number(Fraction(1)) if isinstance(node, Name) else node)),
-    )
+def without_name(node):
+    return Number(Fraction(1)) if isinstance(node, Name) else node
 
 
-def units_are_always_known(m):
-    m.setattr(unit_agreement, "_lacks_its_rate", lambda left, right: False)
+def climbing(original):
+    return lambda question: (found := original(question)) and replace(found, climbs=True)
 
 
-def work_is_no_rate(m):
-    m.setattr(unit_agreement, "_is_rate_of_work", lambda left, right: False)
+def says(answer):
+    return lambda original: lambda *arguments, **options: answer
 
 
-def prefixes_are_never_open(m):
-    m.setattr(arithmetic, "in_unknown_units", lambda link, context: ())
+def first(original):
+    return lambda argument, *others: argument
 
 
-def units_are_never_carried(m):
-    m.setattr(arithmetic, "carried", lambda link: ())
-
-
-def zero_is_a_number_like_others(m):
-    m.setattr(arithmetic, "NOTHING", None)
-
-
-def the_first_of_two_conditions_is_rounded(m):
-    m.setattr(conditions, "_in_print", lambda link, context: False)
-
-
-def sides_always_climb(m):
-    original = unknowns.unknown_of
-    for module in (unknowns, conditions):
-        m.setattr(module, "unknown_of", lambda question: (found := original(question)) and replace(found, climbs=True))
-
-
-def every_side_tells_its_unknown(m):
-    m.setattr(bounds, "_tells", lambda unknown, regime: True)
-
-
-def no_term_hides_a_number(m):
-    m.setattr(ratios, "HIDDEN", 10**9)
-
-
-def nothing_is_bounded(m):
-    m.setattr(Context, "bounded", frozenset())
-
-
-# Each fault, and a problem of the corpus in which it changes a verdict.
+# Each fault: where it is, what it makes of what stands there, and a problem of the corpus in which it changes a verdict.
+PRINT = "Numbers in print are rounded to nearest, and arithmetic is exact"
+LIMITS = "Limits with a sign, and sums with their ends"
+EXTREMES = "Maxima, minima, roots and logarithms"
+RESULT = "A unit that stands only at the result"
 FAULTS = {
-    sides_always_climb: "Conditions whose left side falls, in a regime",
-    every_side_tells_its_unknown: "A term that hides the bound",
-    no_term_hides_a_number: "A term that hides the bound",
-    nothing_is_bounded: "Extremes over a size of which something is assumed",
-    arithmetic_is_rounded: "Numbers in print are rounded to nearest, and arithmetic is exact",
-    what_stands_in_print_is_cut_off: "Numbers in print are rounded to nearest, and arithmetic is exact",
-    trailing_zeros_are_nothing: "Figures stand in print",
-    large_numbers_are_plain: "A unit that stands only at the result",
-    exponents_are_plain: "A unit that stands only at the result",
-    names_are_plain: "Names with a value are in base units",
-    units_are_always_known: "Figures stand in print",
-    work_is_no_rate: "Figures stand in print",
-    prefixes_are_never_open: "Units that are not written are not guessed",
-    units_are_never_carried: "A unit that stands only at the result",
-    zero_is_a_number_like_others: "Numbers in print are rounded to nearest, and arithmetic is exact",
-    the_first_of_two_conditions_is_rounded: "Conditions in print",
-    any_digits_will_do: "A gated feed-forward block",
-    truncation_is_not_rounding: "All-reduce of partial sums on two chips",
-    guards_are_forgotten: "Thresholds with a guard that fails, and edges that are taken or not",
-    edges_are_forgotten: "All-reduce of partial sums on two chips",
-    directions_are_forgotten: "The batch that fills a TPU v5e",
-    contradictions_are_welcome: "Assumptions that nothing satisfies",
-    sizes_may_be_anything: "Assumptions that nothing satisfies",
-    everything_is_near: "Weights in int4",
-    signs_of_limits_are_forgotten: "Limits with a sign, and sums with their ends",
-    functions_always_have_a_value: "Functions where they have no value",
-    a_number_that_divides_is_rounded_as_one_that_multiplies: "More letters",
-    units_are_forgotten: "Times with units",
-    what_z3_leaves_open_holds: "A gated feed-forward block",
-    one_count_for_each_link: "Limits with a sign, and sums with their ends",
-    five_percent_for_equality: "More numbers",
-    no_tolerance: "Products and quotients",
-    any_number_rounds_a_ridge: "Conditions on other quantities than a size",
-    any_number_puts_the_edge_there: "Conditions on other quantities than a size",
-    conditions_are_read_one_way: "Conditions both ways round, in a regime",
-    points_outside_of_the_regime_refute: "Conditions where two sizes are alike",
-    any_argument_leads: "Maxima, minima, roots and logarithms",
-    no_argument_leads: "Maxima, minima, roots and logarithms",
-    sides_need_no_sign: "Maxima, minima, roots and logarithms",
-    sums_end_anywhere: "What has to be assumed, and what is vacuous",
-    the_stated_count_alone: "The count is one for all links of a claim",
-    logarithms_of_sums_are_sums: "Maxima, minima, roots and logarithms",
-}
+    "sides always climb": ([(unknowns, "unknown_of"), (conditions, "unknown_of")], climbing, "Conditions whose left side falls, in a regime"),
+    "every side tells its unknown": ([(bounds, "_tells")], says(True), "A term that hides the bound"),
+    "no term hides a number": ([(bounds, "HIDDEN")], lambda _: 10**9, "A term that hides the bound"),
+    "nothing is bounded": ([(Context, "bounded")], lambda _: frozenset(), "Extremes over a size of which something is assumed"),
+    "arithmetic is rounded": ([(literals, "is_count")], says(False), PRINT),
+    "what stands in print is cut off": ([(literals, "stands_in_print")], says(False), PRINT),
+    "trailing zeros are nothing": ([(literals, "last_place")], no_zeros, "Figures stand in print"),
+    "large numbers are plain": ([(unit_agreement, "PLAIN")], lambda _: 10**30, RESULT),
+    "exponents are plain": ([(unit_agreement, "_is_plain")], plain_with(without_exponent), RESULT),
+    "names are plain": ([(unit_agreement, "_is_plain")], plain_with(without_name), "Names with a value are in base units"),
+    "units are always known": ([(unit_agreement, "_lacks_its_rate")], says(False), "Figures stand in print"),
+    "work is no rate": ([(unit_agreement, "_is_rate_of_work")], says(False), "Figures stand in print"),
+    "prefixes are never open": ([(links, "in_unknown_units")], says(()), "Units that are not written are not guessed"),
+    "units are never carried": ([(links, "carried")], says(()), RESULT),
+    "zero is a number like others": ([(links, "NOTHING")], lambda _: None, PRINT),
+    "the first of two conditions is rounded": ([(conditions, "_in_print")], says(False), "Conditions in print"),
+    "any digits will do": ([(literals, "rounding")], some_digits, "A gated feed-forward block"),
+    "truncation is not rounding": ([(literals, "rounding")], no_truncation, "All-reduce of partial sums on two chips"),
+    "guards are forgotten": ([(unknowns, "eventually_positive"), (bounds, "eventually_positive")], says(True), "Thresholds with a guard that fails, and edges that are taken or not"),
+    "edges are forgotten": ([(conditions, "unknown_of")], closed, "All-reduce of partial sums on two chips"),
+    "directions are forgotten": ([(unknowns.Unknown, "edge")], undirected, "The batch that fills a TPU v5e"),
+    "contradictions are welcome": ([(Context, "require_possible")], first, "Assumptions that nothing satisfies"),
+    "sizes may be anything": ([(Context, "_still_a_size")], lambda original: lambda self, name, value: original(self, name, value) if names(value) else (), "Assumptions that nothing satisfies"),
+    "everything is near": ([(approximations, "near")], says(Check("proved", "hope")), "Weights in int4"),
+    "signs of limits are forgotten": ([(approximations, "eventually_positive")], says(True), LIMITS),
+    "functions always have a value": ([(Prover, "_defined")], says(True), "Functions where they have no value"),
+    "a number that divides is rounded as one that multiplies": ([(literals, "_power")], lambda original: lambda *sides: abs(original(*sides)), "More letters"),
+    "units are forgotten": ([(links, "disagreement")], says(None), "Times with units"),
+    "what Z3 leaves open holds": ([(context, "settle")], hopeful, "A gated feed-forward block"),
+    "one count for each link": ([(judge, "decided")], a_count_for_each_link, LIMITS),
+    "five percent for equality": ([(links.DECISIONS, "numbers")], near_for_equal, "More numbers"),
+    "no tolerance": ([(links.DECISIONS, "numbers")], intolerant, "Products and quotients"),
+    "any number rounds a ridge": ([(bounds, "rounding")], some_digits, "Conditions on other quantities than a size"),
+    "any number puts the edge there": ([(bounds, "_needed")], lambda original: lambda p, q: (found := original(p, q)) and 2 * found, "Conditions on other quantities than a size"),
+    "conditions are read one way": ([(conditions, "_readings")], one_reading, "Conditions both ways round, in a regime"),
+    "points outside of the regime refute": ([(counterexamples, "is_typical")], says(True), "Conditions where two sizes are alike"),
+    "any argument leads": ([(approximations, "_at_most")], says(True), EXTREMES),
+    "no argument leads": ([(approximations, "_at_most")], says(False), EXTREMES),
+    "sides need no sign": ([(approximations, "_are_positive")], says(True), EXTREMES),
+    "the stated count alone": ([(judge, "decided")], one_count, "The count is one for all links of a claim"),
+    "logarithms of sums are sums": ([(exact, "_factors")], lambda _: lambda poly: iter([(Poly({one: c}), 1) for one, c in poly.items()]), EXTREMES),
+}  # fmt: skip
 
 
 # The second engine says the same of the same proposition under every fault, but for the one in itself.
 settled_once = cache(context.settle)
 
 
+def broken(monkeypatch, places, fault):
+    """Whatever stands at the places, as the fault has it; a place of a table is one of its keys."""
+    for owner, name in places:
+        if isinstance(owner, dict):
+            monkeypatch.setitem(owner, name, fault(owner[name]))
+        else:
+            monkeypatch.setattr(owner, name, fault(getattr(owner, name)))
+
+
 @pytest.mark.part(1)
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_a_fault_of_the_judge_is_noticed(fault, monkeypatch):
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_of_the_judge_is_noticed(name, monkeypatch):
+    places, fault, title = FAULTS[name]
     monkeypatch.setattr(judge, "diagnosed", lambda finding, context: finding)
-    if fault not in (functions_always_have_a_value, logarithms_of_sums_are_sums):
+    if name not in ("functions always have a value", "logarithms of sums are sums"):
         monkeypatch.setattr(context, "settle", settled_once)
-    fault(monkeypatch)
-    (problem,) = (p for p in PROBLEMS if p["title"] == FAULTS[fault])
+    broken(monkeypatch, places, fault)
+    (problem,) = (p for p in PROBLEMS if p["title"] == title)
     judgements = judge_exercise(read_exercise(problem))
     assert any(found.verdict not in ((found.expect,) if found.expect else ("holds", "rounded")) for found in judgements)
 
@@ -381,8 +246,6 @@ PRODUCT = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "hardware": "tp
         ("symroof.algebra.inequality.monotony", turned, VECTORS, "sup(N/(N + 1), N) = 1/2"),
         ("symroof.derivation.solving.diff", doubled, {}, "diff(X^2, X) = 4X"),
         ("symroof.derivation.solving.diff", doubled, {}, "diff(sqrt(X), X) = 1/sqrt(X)"),
-        ("symroof.verification.constructions.summation", doubled, {}, "sum(i, i, 1, N) = N(N + 1)"),
-        ("symroof.verification.constructions.summation", doubled, {}, "sum(i^2, i, 1, N) = N(N + 1)(2N + 1)/3"),
         ("symroof.algebra.inequality.solve_for", bounds_doubled, {}, "argmin(A/X + B X, X) = 2 sqrt(A/B)"),
         ("symroof.algebra.inequality.solve_for", bounds_doubled, {}, "argmin(max(8/X, 2X), X) = 4"),
         ("symroof.algebra.inequality.solve_for", bounds_doubled, {}, "minimum(8/X + 2X, X) = 10"),

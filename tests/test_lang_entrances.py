@@ -22,7 +22,7 @@ COMMENT = "<!-- symroof lang = '@' -->\n\n"
 VALUE = "v <!-- symroof = mm.threshold -->?<!-- / -->\n\n"
 pytestmark = [
     pytest.mark.skipif(not {"ko", "zh"} <= set(languages()), reason="there are no words of Korean and Chinese"),
-    pytest.mark.part(5),
+    pytest.mark.part(3),
 ]
 
 

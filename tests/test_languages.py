@@ -125,23 +125,11 @@ def test_chinese_is_set_as_in_a_textbook():
     } == dict.fromkeys(("text", "markdown", "latex", "rst"), True)
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "强度为 X, 即 X。",
-        "强度为X。",
-        "取 X时",
-        "强度为 X ，即 X。",
-        "强度 为 X。",
-        "强度为  X。",
-        "（当 X 时） 总是",
-        "强度为 X。，",
-        "X 块芯片(链)",
-        "条件为 X.",
-        "当 X, X 时",
-        "强度（）为 X",
-    ],
-)
+UNPRINTED = "强度为 X, 即 X。|强度为X。|取 X时|强度为 X ，即 X。|强度 为 X。|强度为  X。|（当 X 时） 总是|强度为 X。，"
+UNPRINTED += "|X 块芯片(链)|条件为 X.|当 X, X 时|强度（）为 X"
+
+
+@pytest.mark.parametrize("said", UNPRINTED.split("|"))
 def test_what_a_textbook_does_not_print_is_noticed(said):
     assert breaches(said, "markdown")
 

@@ -175,7 +175,6 @@ AS_WRITTEN = [
     (r"7B + B = 8B", "7B + B = 8B"),
     (r"\sum_{i=1}^{N} i = \sum\limits_{i=1}^N 2", "sum(i, i, 1, N) = sum(2, i, 1, N)"),
     (r"1 + 2 + \dots + N = N(N + 1)/2", "sum(i, i, 1, N) = N(N + 1)/2"),
-    (r"D/2 + (D/2 - 1) + \ldots = 3", "sum(i, i, 1, D/2) = 3"),
     (r"1 + 3 + 5 + \cdots + 99 = 2500", "sum(1 + 2(i - 1), i, 1, (99 - 1)/2 + 1) = 2500"),
     (r"\small x = \mathbf{3} \cdot \tiny\displaystyle 4 \tag{1} \label{eq}", "x = 3*4"),
     (r"\begin{split} a &= b \\ &= c \end{split}", "a = b = c"),

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from effort import is_thorough
 from test_rendering_engines import require as require_engines
 
 import symroof as sr
@@ -18,10 +19,8 @@ from symroof.derivation.evaluation import functions_of
 from symroof.derivation.figures_used import require_there
 from symroof.derivation.meanings import quantities
 from symroof.derivation.setting import setting_of
-from symroof.errors import CheckError, SymroofError
-from symroof.exploration.live import data_of, live, require_same
+from symroof.errors import SymroofError
 from symroof.reading.arguments import problem_of
-from symroof.reading.catalogue import chip as chip_named
 
 pytestmark = pytest.mark.part(2)
 
@@ -111,9 +110,9 @@ def functions(name, chip, chips, wanted):
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_page_computes_what_a_derivation_says(name):
-    """Every quantity at 200 points in one process, on chips that are wired otherwise as well; what one refuses the other does."""
+    """Every quantity at 100 points in one process, on chips that are wired otherwise as well; what one refuses the other does."""
     page = page_of(name)
-    states = drawn_states(name, page, 200)
+    states = drawn_states(name, page, 100)
     axes = [axis["n"] for axis in page["axes"]]
     compared, refused = 0, 0
     for state, found in zip(states, decided(page, states), strict=True):
@@ -145,8 +144,8 @@ def test_a_page_computes_what_a_derivation_says(name):
             there = {n: s for n, s in sizes.items() if n in function.parameters}
             assert value == pytest.approx(function(**there), rel=1e-12), (quantity, state)
             compared += 1
-    assert compared > 300
-    assert refused < 150
+    assert compared > 150
+    assert refused < 75
 
 
 def at(page, way, name, sizes, chip):
@@ -173,7 +172,9 @@ def inside(spans, n):
     return any(int(a) <= n and (b is None or n <= int(b)) for a, b in spans)
 
 
-@pytest.mark.parametrize("name", ["matmul", "mlp", "moe", "decode-step", "axpy"])
+@pytest.mark.parametrize(
+    "name", ["matmul", "axpy", *(pytest.param(n, marks=pytest.mark.thorough) for n in ("mlp", "moe", "decode-step"))]
+)
 def test_bounds_are_the_last_numbers_that_meet_them(name):
     """For every size and resource: at each end of a span, next to it, and at random, against exact fractions. Ties included."""
     page = page_of(name)
@@ -222,13 +223,13 @@ def test_ties_are_no_bound_and_both_are_the_longest():
 def test_what_a_derivation_says_of_a_size_a_page_says():
     """The least whole number of the answer is that of the page, on every chip that both know."""
     page, compared = page_of("matmul"), 0
-    for chip in chips_of(page):
+    for chip in chips_of(page)[:: 1 if is_thorough() else 5]:
         sizes = {"B": "64", "D": "8192", "F": "4096"}
         (found,) = decided(page, [{"chip": chip, "sizes": sizes}])
         answer = sr.derive("matmul", on=chip, at="D=8192,F=4096").to_dict()["answer"]["at"][0]
         assert int(found["bounds"]["B"]["joint"][0][0]) == answer["smallest_integer"]
         compared += 1
-    assert compared > 8
+    assert compared > (8 if is_thorough() else 1)
 
 
 @pytest.mark.thorough
@@ -248,36 +249,6 @@ def test_numbers_of_chips_are_those_that_are_wired(chip, most):
         assert (line[0][0][1], line[1]) == ("10", "2")  # a line of half as many ways: Y < 10.64, and 8 closes to a ring
     else:
         assert joined["refused"]["why"] == "joined"
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_a_quantity_that_is_another_is_not_written(seed):
-    """One coefficient, one power, one place of what a page computes with changed: the second engine refuses it."""
-    draw = random.Random(f"changed {seed}")
-    name = draw.choice(["matmul", "mlp", "data-parallel"])
-    found = live(problem_of(name, "tpu-v5p", {}), [chip_named("tpu-v5p"), chip_named("h100")])
-    data = json.loads(json.dumps(data_of(found)))
-    assert require_same(found, data) == sum(len(way.values) for way in found.ways)
-    pair = draw.choice([pair for pair in data["pool"] if pair[0]])
-    terms = pair[draw.randint(0, 1)]
-    term = draw.choice(terms)
-    place = draw.randrange(len(term))
-    if place == 0:
-        term[0] = int(term[0]) + draw.choice((-2, 1, 3))
-    elif place % 2:
-        term[place] = (term[place] + 1) % (len(data["names"]) + len(data["figures"]))
-    else:
-        term[place] += 1
-    with pytest.raises(CheckError):
-        require_same(found, data)
-
-
-def test_a_quantity_that_is_left_out_is_missed():
-    found = live(problem_of("mlp", "tpu-v5p", {}), [chip_named("tpu-v5p")])
-    data = data_of(found)
-    del data["ways"][0]["q"]["T_HBM"]
-    with pytest.raises(CheckError, match="lost"):
-        require_same(found, data)
 
 
 def test_a_page_is_one_file_that_its_own_policy_allows():

@@ -272,28 +272,12 @@ def inside(corners, x, y):
 ])  # fmt: skip
 def test_figures_of_resources_that_are_refused(over, more, says):
     with pytest.raises(ModelError, match=says):
-        sr.plot(SHARED, on="tpu-v5p", training=True, kind="resources", over=over, **more)
-
-
-def test_a_figure_of_resources_needs_a_chip():
-    with pytest.raises(ModelError, match="needs a peak and a bandwidth"):
-        sr.plot(MATMUL, kind="resources", over="B=1..64,D=1..64", at="F=8")
+        sr.plot(SHARED, on="tpu-v5p", training=True, kind="regimes", over=over, **more)
 
 
 @pytest.mark.thorough
 def test_the_points_of_a_figure_of_resources(run):
     printed = run(
-        "plot",
-        "fsdp",
-        "--on",
-        "tpu-v5p",
-        "--kind",
-        "resources",
-        "--over",
-        "X=4..64,B=100..1000000",
-        "--at",
-        "D=F=8192",
-        "--format",
-        "text",
+        "plot", "fsdp", "--on", "tpu-v5p", "--over", "X=4..64,B=100..1000000", "--at", "D=F=8192", "--format", "text"
     ).out
     assert "T_X takes longest" in printed

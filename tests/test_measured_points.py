@@ -12,7 +12,7 @@ from symroof.reading.measurements import read_measurements
 
 pytest.importorskip("matplotlib")
 
-pytestmark = pytest.mark.part(3)
+pytestmark = pytest.mark.part(2)
 
 PEAK, HBM = Fraction(197 * 10**12), Fraction(82 * 10**10)  # those of a TPU v5e
 
@@ -70,6 +70,7 @@ def test_what_all_points_share_is_said_once():
     assert short == long
 
 
+@pytest.mark.thorough
 def test_a_mesh_has_the_times_of_all_of_its_links():
     mesh = "mesh X on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B_X, F]"
     at = {"X": 16, "B": 65536, "D": 8192, "F": 8192}
@@ -142,26 +143,9 @@ def test_other_figures_have_no_measured_points():
 def test_no_table_makes_the_reader_fall(seed):
     draw = random.Random(f"tables {seed}")
     cells = [
-        "B",
-        "D",
-        "F",
-        "us",
-        "name",
-        "FLOPs/byte",
-        "1",
-        "64",
-        "2e9",
-        "-3",
-        "nan",
-        "1e400",
-        '"',
-        "",
-        "４",
-        "0x10",
-        "FLOPs/s",
-        "\0",
-        "1 ms",
-    ]
+        "B", "D", "F", "us", "name", "FLOPs/byte", "1", "64", "2e9", "-3", "nan", "1e400", '"', "", "４", "0x10", "FLOPs/s",
+        "\0", "1 ms",
+    ]  # fmt: skip
     for _ in range(40):
         text = "\n".join(
             ",".join(draw.choice(cells) for _ in range(draw.randint(1, 6))) for _ in range(draw.randint(0, 4))
@@ -173,6 +157,7 @@ def test_no_table_makes_the_reader_fall(seed):
         assert all((row.seconds is None) != (row.rate is None) for row in rows)
 
 
+@pytest.mark.thorough
 def test_a_block_has_measured_points_beside_the_document(tmp_path):
     (tmp_path / "points.csv").write_text("B,D,F,us\n64,8192,8192,210\n")
     text = '<!-- symroof plot\nid = "roof"\noperation = "matmul"\nhardware = "tpu-v5e"\npoints = "points.csv"\nwidth = "5in"\n-->\n'

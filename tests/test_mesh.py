@@ -31,8 +31,6 @@ from symroof.reading.catalogue import chip
 from symroof.reading.problems import merged, read_problem
 from symroof.symbols import fraction
 
-pytestmark = pytest.mark.part(4)
-
 SUMMED = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
 GATHERED = "bf16[B, D_X] * bf16[D, F] -> bf16[B, F]"
 SCATTERED = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F_X]"

@@ -5,6 +5,7 @@ import re
 from fractions import Fraction
 
 import pytest
+from texts import FSDP
 
 import symroof as sr
 from symroof.derivation.meanings import script_of
@@ -17,15 +18,6 @@ from symroof.model.wiring import wired
 from symroof.reading.problems import read_problem
 from symroof.symbols import symbol
 
-FSDP = """
-mesh X, Y on ICI
-input  x:  bf16[B_X, D_Y]
-weight W1: bf16[D_X, F_Y]
-weight W2: bf16[F_Y, D_X]
-h = x * W1 -> bf16[B_X, F_Y]
-a = gelu(h)
-y = a * W2 -> bf16[B_X, D_Y]
-"""
 BARE = """
 mesh X on ICI
 input  x:  bf16[B_X, D]
@@ -147,84 +139,34 @@ def test_a_weight_that_is_kept_is_gathered_once():
 
 TYPES = "mesh X; input x: bf16[B_X, D]; weight W: bf16[D, F]"
 ERRORS = {
-    "an exchange of nothing": (
-        "mesh X; input x: bf16[B_X, D]; y = x -> bf16[B_X, D]; z = relu(y)",
-        {},
-        "y is x itself, split as it is",
-        "y",
-    ),
-    "another type": (
-        "mesh X; input x: bf16[B_X, D]; y = x -> int8[B, D]; z = relu(y)",
-        {},
-        "an exchange keeps the type",
-        "y",
-    ),
-    "nobody says who gathers": (
-        f"{TYPES}; y = x * W -> bf16[B, F]",
-        {},
-        "y_x = x * W -> bf16[B_X, F]; y = y_x -> bf16[B, F], the result afterwards",
-        "x",
-    ),
-    "or the operand first": (
-        f"{TYPES}; y = x * W -> bf16[B, F]",
-        {},
-        "x_x = x -> bf16[B, D]; y = x_x * W -> bf16[B, F], the operand gathered first",
-        "x",
-    ),
+    "an exchange of nothing": ("mesh X; input x: bf16[B_X, D]; y = x -> bf16[B_X, D]; z = relu(y)", {}, "y is x itself, split as it is", "y"),
+    "another type": ("mesh X; input x: bf16[B_X, D]; y = x -> int8[B, D]; z = relu(y)", {}, "an exchange keeps the type", "y"),
+    "nobody says who gathers": (f"{TYPES}; y = x * W -> bf16[B, F]", {}, "y_x = x * W -> bf16[B_X, F]; y = y_x -> bf16[B, F], the result afterwards", "x"),
+    "or the operand first": (f"{TYPES}; y = x * W -> bf16[B, F]", {}, "x_x = x -> bf16[B, D]; y = x_x * W -> bf16[B, F], the operand gathered first", "x"),
     "or the second operand first": (
         "mesh X; input x: bf16[B, D]; weight W: bf16[D, F_X]; y = x * W -> bf16[B, F]",
         {},
         "W_x = W -> bf16[D, F]; y = x * W_x -> bf16[B, F], the operand gathered first",
         "W",
     ),
-    "of one line": (
-        "bf16[B_X, D] * bf16[D, F] -> bf16[B, F]",
-        {"mesh": "X=4"},
-        "bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F], gathered",
-        "bf16[B_X, D]",
-    ),
+    "of one line": ("bf16[B_X, D] * bf16[D, F] -> bf16[B, F]", {"mesh": "X=4"}, "bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F], gathered", "bf16[B_X, D]"),
     "of one line, the second operand": (
         "bf16[B, D] * bf16[D, F_X] -> bf16[B, F]",
         {"mesh": "X=4"},
         "bf16[B, D] * bf16[D, F] -> bf16[B, F], gathered first, or bf16[B, D] * bf16[D, F_X] -> bf16[B, F_X], gathered afterwards",
         "bf16[D, F_X]",
     ),
-    "an elementwise sum of two splits": (
-        "mesh X; input x: bf16[B_X, D]; input z: bf16[B, D_X]; y = x + z",
-        {},
-        "z_moved = z -> bf16[B_X, D]",
-        "z",
-    ),
-    "an elementwise slice": (
-        "mesh X; input x: bf16[B_X, D]; input z: bf16[B, D]; y = x + z",
-        {},
-        "z_moved = z -> bf16[B_X, D]",
-        "z",
-    ),
-    "an axis that reads as two": (
-        "mesh X, Y, XY; input x: bf16[B_X, D_Y]; y = relu(x)",
-        {},
-        "XY reads as X and Y too",
-        None,
-    ),
-    "an axis called as a link": (
-        "mesh ICI; input x: bf16[B_ICI, D]; y = relu(x)",
-        {},
-        "ICI is a memory or a link",
-        "ICI",
-    ),
+    "an elementwise sum of two splits": ("mesh X; input x: bf16[B_X, D]; input z: bf16[B, D_X]; y = x + z", {}, "z_moved = z -> bf16[B_X, D]", "z"),
+    "an elementwise slice": ("mesh X; input x: bf16[B_X, D]; input z: bf16[B, D]; y = x + z", {}, "z_moved = z -> bf16[B_X, D]", "z"),
+    "an axis that reads as two": ("mesh X, Y, XY; input x: bf16[B_X, D_Y]; y = relu(x)", {}, "XY reads as X and Y too", None),
+    "an axis called as a link": ("mesh ICI; input x: bf16[B_ICI, D]; y = relu(x)", {}, "ICI is a memory or a link", "ICI"),
     "an axis called as a size": ("mesh B; input x: bf16[B_B, D]; y = relu(x)", {}, "B is an axis, and a size", None),
-    "two numbers for one axis": (
-        "mesh X=2; input x: bf16[B_X, D]; y = relu(x)",
-        {"mesh": "X=4"},
-        "X has 2 in the program and 4 beside it",
-        None,
-    ),
+    "two numbers for one axis": ("mesh X=2; input x: bf16[B_X, D]; y = relu(x)", {"mesh": "X=4"}, "X has 2 in the program and 4 beside it", None),
     "numbers that are wired otherwise": (FSDP, {"hardware": "tpu-v5e", "at": ["X=8", "X=16"]}, "X = 8 is a line", None),
     "a part of a chip": (FSDP, {"at": "X=1.5"}, "X = 3/2 is no number of chips", None),
     "no weight": (FSDP, {"training": True, "keep": ["h"]}, "keep: 'h' is no weight", None),
     "a weight": (FSDP, {"training": True, "regather": ["W1"]}, "regather: 'W1' is no input or result", None),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ERRORS)
@@ -255,6 +197,7 @@ def test_each_link_has_its_bound(training):
     assert "B > 2550*(X - 1) and Y < 1 + F/1700" in answer["condition"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("b", "x", "y"), [(40_000, 16, 4), (30_000, 16, 4), (10**7, 16, 21), (10**7, 64, 20), (3_000, 2, 2)]
 )

@@ -12,9 +12,7 @@ import symroof as sr
 from symroof.errors import ModelError, ReadingError
 from symroof.model.program_text import rewritten
 from symroof.reading import operations
-from symroof.reading.operations import entry_named, read_operation
-
-pytestmark = pytest.mark.part(4)
+from symroof.reading.operations import read_operation
 
 SIZES = {"B": 64, "D": 96, "F": 160, "X": 4, "Y": 8, "Z": 4, "E": 8, "k": 2}
 # What each collective sends over a ring of n chips, of the bytes that it speaks of: half of it goes each way.
@@ -112,11 +110,6 @@ def test_what_is_known_of_them():
         assert [j.verdict for j in report.judgements] == ["holds"] * len(stated), name
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("zero3", "fsdp"), ("ZeRO-3", "fsdp"), ("tensor_parallel", "megatron"), ("ddp", "data-parallel"), ("gshard", "expert-parallel"), ("gspmd", "fsdp-megatron"), ("2d-weight-stationary", "weight-stationary")])  # fmt: skip
-def test_what_people_call_them(typed, meant):
-    assert entry_named(typed).name == meant
-
-
 def split(program, axes):
     """The program with these dimensions split over these axes, wherever they stand."""
 
@@ -134,7 +127,7 @@ def test_every_program_is_split_over_two_axes(name):
     program, derived, refused = read_operation(name), 0, []
     labels = [x for x in program.sizes if any(x in tensor.labels for tensor in program.written.values())]
     pairs, stages = list(permutations(labels, 2)), "".join(f", {axis}=2" for axis in program.stages)
-    for one, other in Random(name).sample(pairs, min(5, len(pairs))):
+    for one, other in Random(name).sample(pairs, min(3, len(pairs))):
         text = str(split(program, {one: ("X",), other: ("Y",)}))
         sizes = dict.fromkeys(program.dimensions, 8)
         try:

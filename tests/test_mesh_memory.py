@@ -13,8 +13,6 @@ import symroof as sr
 from symroof.errors import CheckError
 from symroof.model import statement_costs
 
-pytestmark = pytest.mark.part(4)
-
 BOTH = """
 mesh X, Y on ICI
 input  x:  bf16[B_X, D_Y]

@@ -1,11 +1,11 @@
 """Programs on meshes on pages and in records: why tensors are moved, who shares the work, and where links bound it."""
 
 import json
-import re
 from dataclasses import replace
 from functools import cache
 
 import pytest
+from texts import FSDP
 
 import symroof as sr
 from symroof.derivation.pipeline import begun
@@ -15,69 +15,10 @@ from symroof.proof.step import Reason
 from symroof.rendering.pages.counts import Counts
 from symroof.rendering.pages.exchanges import Mesh
 
-STEP = """
-mesh X, Y on ICI
-input  x:  bf16[B_X, D_Y]
-weight W1: bf16[D_X, F_Y]
-weight W2: bf16[F_Y, D_X]
-h = x * W1 -> bf16[B_X, F_Y]
-a = gelu(h)
-y = a * W2 -> bf16[B_X, D_Y]
-"""
-LINES = (
-    "mesh X on ICI line; mesh Y = 4 on DCN; input p: bf16[B, D]; weight w: bf16[F_X, D]; weight v: bf16[D, F]; weight q: bf16[D, E_Y]; "
-    "repeat L as p = z { h = p * v -> bf16[B, F_X]; a = softmax(h, F); z = a * w -> bf16[B, D] }; r = z * q -> bf16[B_Y, E]"
-)
-
 
 @cache
 def step():
-    return sr.derive(STEP, on="tpu-v5p", training=True)
-
-
-def words(page):
-    return " ".join(page.split())
-
-
-@pytest.mark.thorough
-def test_every_exchange_says_why():
-    page = words(step().to_text())
-    for said in (
-        "X and Y are rings of at least 3 chips on ICI",
-        "h: x is split over Y along D, the work along F: all-gather of x over Y, 2BD/X bytes; each direction of a link carries (Y - 1)/(2Y) of it",
-        "h: W1 is split over X along D, the work along B: all-gather of W1 over X, 2DF/Y bytes",
-        "y: each chip of Y has a partial sum over F, and y is split along D: reduce-scatter of y over Y",
-        "dW1: each chip of X has a partial sum over B, and dW1 is split along D: reduce-scatter of dW1 over X",
-        "played on meshes of 2 and 3 chips: every chip ends with the entries that its type declares",
-        "XY chips share every statement evenly",
-        "sent over X 6DF(X - 1)/(XY) all-gather W1, W2 / all-gather W2, W1; reduce-scatter dW2, dW1",
-        "against X B > 2550(X - 1) T_math > T_X",
-        "against Y Y < 1 + F/1700 T_math > T_Y",
-    ):
-        assert said in page, said
-
-
-@pytest.mark.thorough
-def test_a_sheet_has_a_row_for_each_exchange():
-    page = step().to_markdown()
-    rows = re.findall(r"^\| (`.*?`(?:, `.*?`)*)(?: each)? \| .* \| (?:all|reduce)-\w+ of .*$", page, re.MULTILINE)
-    assert len(rows) == 8  # the same exchange of two statements is one row
-    assert sum(row.count("`") for row in rows) == 20
-    assert (
-        "| `y` | each chip of $Y$ has a partial sum over $F$, and `y` is split along $D$ | reduce-scatter of `y` over $Y$ |"
-        in page
-    )
-
-
-@pytest.mark.thorough
-def test_rows_results_lines_and_switches():
-    page = words(sr.derive(LINES, on="tpu-v5p").to_text())
-    assert "X is a line of any number of chips on ICI" in page
-    assert "Y is a switch with 4 chips on DCN" in page
-    assert "the rows of a are split over X along F: all-reduce of 2 numbers for each row of a over X, 4B bytes" in page
-    assert "r is made split over Y along E, and declared along B: all-to-all of r over Y" in page
-    assert "in each of L turns" in page
-    assert "h and z: X chips share the work, and each part of it is done by 4: 4 times the work" in page
+    return sr.derive(FSDP, on="tpu-v5p", training=True)
 
 
 @pytest.mark.thorough
@@ -86,6 +27,7 @@ def test_pages_fit(width):
     assert all(len(line) <= width for line in step().to_text(width=width).splitlines())
 
 
+@pytest.mark.thorough
 def test_the_record():
     answer = json.loads(step().to_json())["answer"]
     assert answer["chips"] == "X*Y"
@@ -164,29 +106,6 @@ def test_a_wrong_reason_is_refused(reason, change):
     assert checked((told,), ledger)
     with pytest.raises(CheckError):
         checked((replace(told, facts=change(told.facts)),), ledger)
-
-
-def test_names_are_set_in_one_manner():
-    """Statements are upright, whatever their length; a pass is the whole with an index; the bandwidth is not W beside W1."""
-    page = step().to_markdown()
-    assert set(re.findall(r"T_\{\\text\{math\}\}\((.*?)\)", sr.derive("mlp", on="tpu-v5e").to_markdown())) <= {
-        r"\text{h}",
-        r"\text{y}",
-    }
-    assert r"\text{FLOPs}_{\text{fwd}} &= 4BDF" in page
-    assert "flops forward" not in page
-    assert r"W_{\text{HBM}} = 2.8" in page
-    assert "$W =" not in page
-    assert "$W =" in sr.derive("matmul", on="tpu-v5e").to_markdown()
-
-
-def test_what_is_said_above_is_not_said_again():
-    """The memory is solved for once; a long sum of times is words; what stays in memory is a row for each stock."""
-    page = step().to_markdown()
-    assert page.count(r"\begin{cases}") == 1
-    assert r"T_{\text{steps}} &=" not in page
-    assert page.count("\n") < 230
-    assert "| weights | $4DF$ | $\\dfrac{4DF}{XY}$ |" in page
 
 
 @pytest.mark.parametrize("column", ["outputs", "function", "reads", "on_each"])

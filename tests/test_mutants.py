@@ -23,8 +23,6 @@ from symroof.model.dtype import Dtype
 from symroof.model.einsum import Einsum
 from symroof.model.mesh_axes import COLLECTIVES
 
-pytestmark = pytest.mark.part(4)
-
 BOOK = importlib.import_module("book.test_ch1_rooflines")
 
 

@@ -15,8 +15,6 @@ from symroof.proof.collectives import FAST, SWITCHES
 from symroof.proof.step import Reason
 from symroof.reading.catalogue import catalogue, chip
 
-pytestmark = pytest.mark.part(4)
-
 STEP = "input x: bf16[B_GM, D]; weight W: bf16[D, F]; y = x * W -> bf16[B_GM, F]"
 SUMMED = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
 NODES = "G=8 on NVLink; M=16 on InfiniBand"

@@ -44,7 +44,7 @@ def random_product(draw):
 
 
 WORDS = ("depends", "compute", "memory", "link", "vector", "always", "never")
-NUMBERS = (
+NUMBERS = [
     "flops",
     "flops_exact",
     "flops_per_chip",
@@ -54,13 +54,8 @@ NUMBERS = (
     "sent_over",
     "intensity",
     "ridge",
-    "T",
-    "T_math",
-    "T_comms",
-    "T_lower",
-    "T_upper",
-    "condition",
-)
+]
+NUMBERS += ["T", "T_math", "T_comms", "T_lower", "T_upper", "condition"]
 AT = ("outcome", "intensity", "T", "T_math", "T_comms", "T_lower", "T_upper")
 
 
@@ -113,7 +108,7 @@ def told_apart(one, other, draw):
 @pytest.mark.parametrize("part", range(4))
 def test_a_product_is_its_program_in_every_number(part):
     draw, collectives, refused = random.Random(part), set(), 0
-    for _ in range(25):
+    for _ in range(12):
         (left, right, result), mesh = random_product(draw)
         line, moved = numbers(f"{left} * {right} -> {result}", mesh)
         program, moves = numbers(f"input x: {left}; weight W: {right}; y = x * W -> {result}", mesh)
@@ -121,7 +116,7 @@ def test_a_product_is_its_program_in_every_number(part):
         assert [(e.collective, e.axes, e.payload) for e in moved] == [(e.collective, e.axes, e.payload) for e in moves]
         refused += line is None
         collectives |= {(e.collective, len(e.axes)) for e in moved}
-    assert refused < 10
+    assert refused < 6
     assert len(collectives) > 2
 
 

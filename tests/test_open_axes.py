@@ -14,8 +14,6 @@ from symroof.model.mesh_axes import COLLECTIVES, MeshAxis
 from symroof.reading.meshes import axes_of, read_mesh
 from symroof.symbols import fraction, rational, symbol
 
-pytestmark = pytest.mark.part(4)
-
 FSDP = "bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]"
 LINK = {"on": "tpu-v5p", "link": "ICI"}
 

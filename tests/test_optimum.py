@@ -1,4 +1,4 @@
-"""The best split: least maxima and least sums of what links carry, against grids, brute force over whole splits, and z3."""
+"""The best split: least maxima and least sums of what links carry, against grids and z3."""
 
 import json
 import math
@@ -16,14 +16,12 @@ from symroof.errors import AlgebraError, CheckError, ReadingError, SymroofError
 from symroof.formula import Compare, Name, Quotient, Verdict, number
 from symroof.proof.check import check
 from symroof.proof.ledger import Ledger
-from symroof.proof.minima import Optimal, Splits, divisors
+from symroof.proof.minima import Optimal
 from symroof.proof.radicals import Leads, Rooted
 from symroof.proof.step import Reason, Step
 from symroof.reading.expressions import read_expression
 from symroof.reading.scope import Scope
 from symroof.symbols import expression, symbol
-
-pytestmark = pytest.mark.part(4)
 
 PROGRAM = """
 mesh X, Y on ICI
@@ -78,41 +76,6 @@ def test_the_parts_in_the_regime():
 
 
 @pytest.mark.thorough
-def test_the_best_whole_split():
-    assert record(0, training=True, at="N=64,B=196608,F=32768")["split"] == {"X": "16", "Y": "4"}
-
-
-# Brute force over whole splits, with exact fractions.
-
-
-def times(x, y, b, f):
-    """What a chip sends in a training step, over X and over Y, for D = 1."""
-    return Fraction(6 * f * (x - 1), x * y), Fraction(4 * b * (y - 1), x * y)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(("minimize", "total"), [("max(T_X, T_Y)", max), ("T_X + T_Y", sum)])
-def test_whole_splits_against_brute_force(minimize, total):
-    draw = random.Random(3)
-    points = [
-        (draw.choice((64, 96, 144, 256, 1024)), draw.randint(1, 10**6), draw.randint(1, 10**5)) for _ in range(12)
-    ]
-    at = [f"N={n},B={b},F={f}" for n, b, f in points]
-    rows = json.loads(sr.derive(PROGRAM, **{**ASKED, "minimize": minimize}, training=True, at=at).to_json())["answer"][
-        "at"
-    ]
-    for (n, b, f), row in zip(points, rows, strict=True):
-        allowed = [
-            d for d in range(4, n + 1, 4) if n % d == 0 and n // d % 4 == 0
-        ]  # what closes to a ring on a TPU v5p
-        split = row["optimum"]["split"]
-        x, y = int(split["X"]), int(split["Y"])
-        assert x * y == n
-        assert x in allowed
-        assert total(times(x, y, b, f)) == min(total(times(d, n // d, b, f)) for d in allowed)
-
-
-@pytest.mark.thorough
 @pytest.mark.part(2)
 @pytest.mark.parametrize(("f", "most"), [(32768, 16), (32760, 20), (32766, None), (36864, 16)])
 def test_the_largest_number_of_chips_that_divides_a_known_size(f, most):
@@ -150,16 +113,6 @@ def test_a_size_of_a_program_comes_in_multiples_of_its_chips():
     assert [round(float(found.answer.at[0].bound), 2), found.answer.at[0].smallest_integer] == [1020.85, 1024]
 
 
-@pytest.mark.thorough
-def test_splits_whose_rings_do_not_close_are_left_out():
-    """On a TPU v5p 6 chips are a line, which takes twice as long; a user who says that they are a ring is believed."""
-    assert record(0, training=True, at="N=96,B=300000,F=32768")["split"] == {"X": "24", "Y": "4"}
-    assert record(0, training=True, at="N=72,B=300000,F=32768")["split"] is None
-    closed = PROGRAM.replace("mesh X, Y on ICI", "mesh X, Y on ICI ring")
-    found = sr.derive(closed, **ASKED, training=True, at="N=72,B=300000,F=32768")
-    assert json.loads(found.to_json())["answer"]["at"][0]["optimum"]["split"] == {"X": "18", "Y": "4"}
-
-
 # Numeric minimisation over fine grids.
 
 
@@ -192,30 +145,6 @@ def test_what_has_no_closed_form_is_refused():
         least_sum(tuple(expression(read(text)) for text in ("X", "X^2", "1/X")), X, frozenset())
     with pytest.raises(SymroofError, match="no single powers"):
         sr.derive(PROGRAM, **{**ASKED, "minimize": "T_lower"})
-
-
-@pytest.mark.parametrize("latency", [False, True])
-@pytest.mark.parametrize("minimize", ["T_lower", "max(T_HBM, T_X)", "T_HBM + T_X + T_Y", "T_steps"])
-def test_where_no_form_says_the_place_whole_splits_are_compared(minimize, latency):
-    """T_lower with the memory, against every split by itself: the chips of a mesh of these numbers, derived anew."""
-    text = "input x: bf16[B_X, D_Y]; weight W: bf16[D_X, F_Y]; h = x * W -> bf16[B_X, F_Y]"
-    chip = {"peak": "1e13", "HBM": "1e11", "ICI": "1e10", "ICI.latency": "1e-6"}
-    seen = set()
-    for B, D, F in ((64, 4096, 1024), (4096, 1024, 4096), (1024, 64, 8192), (8192, 8192, 64)):
-        sizes = {"B": B, "D": D, "F": F}
-        asked = {"minimize": minimize, "over": "X", "subject": "X*Y = 64"}
-        found = sr.derive(text, on=chip, mesh="X ring; Y ring", latency=latency, at=sizes, **asked)
-        step = found.answer.at[0].step("optimum_split")
-        value = {}
-        for d in (4, 8, 16):  # a ring of an open axis is one of four chips or more
-            mesh = f"X={d} ring; Y={64 // d} ring"
-            let = {"total": minimize}
-            here = sr.derive(text, on=chip, mesh=mesh, latency=latency, at=sizes, let=let)
-            value[d] = here.to_dict()["answer"]["at"][0]["let"]["total"]["float"]
-        best = min(value.values())
-        assert value[int(step.right.value)] == pytest.approx(best, rel=1e-12), (value, step.right)
-        seen.add(int(step.right.value))
-    assert len(seen) > 1 or minimize == "T_HBM + T_X + T_Y"
 
 
 # z3: the value is at most what every other place has.
@@ -294,7 +223,7 @@ def test_a_maximum_and_a_sum_are_least_at_different_places():
         check(optimal(third, *guards, body="max(4F*X^2/N, 4B/X)"), ledger)
 
 
-def test_roots_and_splits_that_are_wrong_are_refused():
+def test_roots_that_are_wrong_are_refused():
     ledger = Ledger(frozenset("BFNXY"))
     for right, good in (("1.41", True), ("1.42", False), ("1.4", True), ("2", False)):
         shown = replace(number(Fraction(right)), digits=right)
@@ -308,27 +237,6 @@ def test_roots_and_splits_that_are_wrong_are_refused():
     assert check(Step("optimum", Reason.THERE, higher, "<=>", Compare(Name("B"), ">", read("4F")), (), Leads()), ledger)
     with pytest.raises(CheckError):
         check(Step("optimum", Reason.THERE, higher, "<=>", Compare(Name("B"), ">", read("2F")), (), Leads()), ledger)
-    sizes = tuple(Compare(Name(n), "=", number(s)) for n, s in (("N", 60), ("B", 7), ("F", 3)))
-    for place in divisors(60):
-        every = replace(
-            optimal(number(place)),
-            evidence=Splits(((Name("X"), 4),)),
-            assumptions=(*sizes, optimal(number(1)).assumptions[0]),
-        )
-        if place == 12:  # of 4, 12, 20 and 60
-            assert "4 splits" in check(every, ledger).by
-        else:
-            with pytest.raises(CheckError):
-                check(every, ledger)
-        step = replace(
-            optimal(number(place)), evidence=Splits(), assumptions=(*sizes, optimal(number(1)).assumptions[0])
-        )
-        best = min(divisors(60), key=lambda d: max(Fraction(12 * d, 60), Fraction(28, d)))
-        if place == best:
-            assert "12 splits" in check(step, ledger).by
-        else:
-            with pytest.raises(CheckError):
-                check(step, ledger)
 
 
 def test_roots_of_large_numbers_are_exact():

@@ -17,8 +17,6 @@ from symroof.model.statement_costs import amounts, traffic_of_tensors
 from symroof.reading.problems import read_problem
 from symroof.reading.programs import read_program
 
-pytestmark = pytest.mark.part(4)
-
 BODY = "h = x * W -> bf16[B, F]; a = gelu(h); y = a * V -> bf16[B, D]"
 HEAD = "input x: bf16[B, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; "
 LAYERS = HEAD + f"accumulate M {{ repeat L over P as x = y {{ {BODY} }} }}"

@@ -8,7 +8,7 @@ from test_gate import _nothing_is_remembered, put_in  # noqa: F401
 import symroof as sr
 from symroof.errors import CheckError
 
-pytestmark = pytest.mark.part(6)
+pytestmark = pytest.mark.part(3)
 
 SHARDED = """
 mesh X, Y on ICI

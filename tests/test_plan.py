@@ -11,8 +11,6 @@ from symroof.errors import CheckError
 from symroof.model.mesh import split_of
 from symroof.model.placing import _Chips, placed
 
-pytestmark = pytest.mark.part(4)
-
 KINDS = ("all-gather", "all-to-all", "reduce-scatter", "all-reduce")
 
 

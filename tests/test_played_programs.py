@@ -23,8 +23,6 @@ from symroof.model.program import Program
 from symroof.reading.meshes import laid_out, meshed, read_mesh
 from symroof.reading.operations import read_operation
 
-pytestmark = pytest.mark.part(4)
-
 MLP = "h = x * W1 -> bf16[{h}]; a = gelu(h); y = a * W2 -> bf16[{y}]"
 PROGRAMS = {
     "fully sharded and tensor parallel": "input x: bf16[B_X, D_Y]; weight W1: bf16[D_X, F_Y]; weight W2: bf16[F_Y, D_X];"
@@ -160,8 +158,8 @@ def refused_or_right(seed, training, needed=False):
 @pytest.mark.thorough
 @pytest.mark.parametrize("part", range(4))
 def test_random_programs_are_refused_or_right(part):
-    done = [refused_or_right(seed, bool(seed % 8 // 4), needed=seed % 20 == part) for seed in range(part, 400, 4)]
-    assert sum(done) > 50
+    done = [refused_or_right(seed, bool(seed % 8 // 4), needed=seed % 20 == part) for seed in range(part, 200, 4)]
+    assert sum(done) > 20
 
 
 @pytest.mark.thorough

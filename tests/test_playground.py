@@ -69,19 +69,6 @@ def site(maker, tmp_path_factory):
     server.server_close()
 
 
-@pytest.fixture(scope="module")
-def browser():
-    path = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chrome"))), None)
-    require_engines(path, "there is no Chromium")
-    require_engines(importlib.util.find_spec("playwright"), "playwright is not installed")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as engine:
-        found = engine.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
 def opened(browser, address, width=1280):
     page = browser.new_page(viewport={"width": width, "height": 900})
     bad = []

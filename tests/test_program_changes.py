@@ -34,7 +34,7 @@ PROBLEMS = {
     "with hops": (MLP_ON_CHIPS, {"on": "tpu-v5e", "latency": True}),
 }
 # Changed one by one in test_optimum.py, test_longest.py and test_sized.py, with faults of their own in test_gate.py.
-OF_OPTIMA = {"Tokens", "Splits", "Slope", "Rooted", "Leads", "Optimal", "Multiples", "Dividing", "Longest"}
+OF_OPTIMA = {"Tokens", "Slope", "Rooted", "Leads", "Optimal", "Dividing", "Longest"}
 TWO = Number(Fraction(2))
 
 

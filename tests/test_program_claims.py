@@ -6,24 +6,16 @@ Claims at random are held against an oracle that reads the shapes of a program b
 import itertools
 import math
 import re
-import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from texts import ATTENTION, MLP
 
 import symroof as sr
 
-pytestmark = pytest.mark.part(6)
+pytestmark = pytest.mark.part(2)
 
-MLP = """
-input  x:  bf16[N, D]
-weight W1: bf16[D, F]
-weight W2: bf16[F, D]
-h = x * W1 -> bf16[N, F]
-a = relu(h)
-y = a * W2 -> bf16[N, D]
-"""
 GATED = """
 input  x:  bf16[N, D]
 weight W1, W3: bf16[D, F]
@@ -33,15 +25,6 @@ h = x * W3 -> bf16[N, F]
 s = silu(g)
 a = s * h
 y = a * W2 -> bf16[N, D]
-"""
-ATTENTION = """
-input Q: bf16[B, T, K, G, H]
-cache Kc, Vc: bf16[B, S, K, H]
-fuse {
-  s = Q * Kc -> bf16[B, T, S, K, G]
-  p = softmax(s, S)
-  o = p * Vc -> bf16[B, T, K, G, H]
-}
 """
 UNFUSED = ATTENTION.replace("fuse {", "").replace("}", "")
 EXPERTS = """
@@ -112,54 +95,6 @@ def diagnosis(program, claim, **options):
     facts = {name: getattr(value, "name", value) for name, value in found.facts.items()}
     names = " ".join(name.name for name in facts.get("names", ()))
     return " ".join(str(part) for part in (found.kind, facts.get("how", ""), names) if part)
-
-
-# What a claim may name.
-
-
-def test_claims_name_everything_that_a_program_has():
-    true = [
-        "params = 2DF",
-        "params(W1) = DF",
-        "flops(h) = 2NDF",
-        "flops = flops(h) + flops(y)",
-        "ops = NF",
-        "ops(h) = NF",
-        "weights = 4DF",
-        "weights = 2*params",
-    ]
-    true += [
-        "caches = 0",
-        "elements(x) = ND",
-        "size(W1) = 2DF",
-        "reads(h) = 2ND + 2DF",
-        "writes(h) = 2NF",
-        "bytes(y) = 2NF + 2DF + 2ND",
-        "bytes = bytes(h) + bytes(y)",
-    ]
-    true += [
-        "flops(y) = 2N*params(W2)",
-        "bytes(h) < bytes",
-        "bytes(h) <= bytes(y) < bytes",
-        "flops = 4NDF = 2N*params",
-        "flops(h)/bytes(h) ~ N as N << D, F",
-    ]
-    true += [
-        "limit(flops/bytes, N -> oo) = DF/(D + F)",
-        "sup(flops/bytes, N) = DF/(D + F)",
-        "compute-bound when N > 240 as N << D, F",
-        "weights = 268 MB at D = F = 8192",
-    ]
-    true += ["flops(h) = 1.1 TFLOPs at N = D = F = 8192", "argmin(N/flops(h) + D, D) = 1/sqrt(2F) assuming F <= 1/2"][
-        :1
-    ]
-    for claim, verdict in zip(true, verdicts(MLP, *true), strict=True):
-        assert verdict in ("holds", "rounded"), claim
-
-
-def test_formulas_of_a_problem_name_them_too():
-    let = {"ratio": "flops(y)/params(W2)", "need": "weights + caches"}
-    assert verdicts(MLP, "ratio = 2N", "need = 4DF", "ratio = N", let=let) == ["holds", "holds", "wrong"]
 
 
 @pytest.mark.parametrize("program", [MLP, GATED, ATTENTION, UNFUSED, EXPERTS, STACK])
@@ -241,14 +176,6 @@ def test_the_mistake_behind_a_wrong_claim(program, claim, mistake):
     assert diagnosis(program, claim) == mistake
 
 
-def test_a_mistake_is_told_in_words():
-    report = sr.verify(
-        {"operation": ATTENTION, "claims": ["caches = 4BSKGH", "bytes = 4BHK(GT + S) + 4BTSKG"]}
-    ).to_text()
-    assert "right if Kc and Vc had a dimension G" in report
-    assert "right without the fuse: s and p would be written and read again" in report
-
-
 # What is no claim, and what only looks like one.
 
 
@@ -256,21 +183,6 @@ def test_a_size_has_no_name_of_an_amount():
     for name in ("params", "ops", "weights", "caches"):
         with pytest.raises(sr.SymroofError, match=f"{name} is the name of a quantity"):
             judged(f"input x: bf16[N, {name}]; weight W: bf16[{name}, F]; y = x * W -> bf16[N, F]", "flops > 0")
-
-
-def test_a_tensor_may_be_called_as_a_size_or_a_quantity():
-    sizes = "input N: bf16[N, D]; weight D: bf16[D, F]; F = N * D -> bf16[N, F]"
-    assert verdicts(sizes, "flops(F) = 2NDF", "size(D) = 2DF", "params(D) = DF", "flops = 2NDF") == ["holds"] * 4
-    amounts = "input flops: bf16[N, D]; weight bytes: bf16[D, F]; peak = flops * bytes -> bf16[N, F]"
-    assert verdicts(amounts, "flops(peak) = 2NDF", "size(bytes) = 2DF", "flops = 2NDF", "peak = 3") == ["holds"] * 3 + [
-        "wrong"
-    ]
-
-
-def test_a_number_before_an_amount_is_a_factor_and_no_unit():
-    assert verdicts(
-        MLP, "2 bytes(y) = 4NF + 4DF + 4ND", "2flops(y) = 4NDF", "flops(y)N = 2N^2DF", "flops(y) > 2 bytes"
-    ) == ["holds"] * 3 + ["wrong"]
 
 
 @pytest.mark.parametrize("lang", ["ko", "zh"])
@@ -293,14 +205,6 @@ def test_mistakes_about_training():
         "gradients = 2DF": "other_amount elements",
     }
     assert {claim: diagnosis(MLP, claim, training=True) for claim in claims} == claims
-    true = (
-        "flops = 12NDF = 6N params",
-        "flops_backward = 8NDF",
-        "saved = 2ND + 2NF",
-        "gradients = weights",
-        "flops = flops_forward + flops_backward",
-    )
-    assert verdicts(MLP, *true, training=True) == ["holds"] * 5
 
 
 # Claims at random, against an oracle that reads the shapes of a program by itself.
@@ -373,39 +277,13 @@ def test_verdicts_on_claims_at_random(data):
 
 
 ODD = [
-    "flops(",
-    "flops()",
-    "flops(y",
-    "flops(y))=3",
-    "flops(y,y) = 3",
-    "flops (y) = 2NDF",
-    "flops(flops(y)) = 3",
-    "params! = 3",
-    "N -> oo => flops(y) -> oo",
-    "flops(y) never",
-]
-ODD += [
-    "params always",
-    "params = 3 at params = 3",
-    "params = DF at flops(y) = 3",
-    "argmin(flops(y), y) = 1",
-    "limit(params, W1 -> oo) = 3",
-    "sum(params(W1), W1, 1, 3) = 3",
-    "-params < 0",
-]
-ODD += [
-    "flops(y)/(params - 2DF) = 3",
-    "2^params = 3",
-    "sqrt(flops(h)) = 3",
-    "T_steps(h) = 3",
-    "saved = 3",
-    "y = 3",
-    "size = 3",
-    "bf16 = 2",
-    "= params",
-    "params =",
-    "params = params = params",
-]
+    "flops(", "flops()", "flops(y", "flops(y))=3", "flops(y,y) = 3", "flops (y) = 2NDF",
+    "flops(flops(y)) = 3", "params! = 3", "N -> oo => flops(y) -> oo", "flops(y) never", "params always",
+    "params = 3 at params = 3", "params = DF at flops(y) = 3", "argmin(flops(y), y) = 1",
+    "limit(params, W1 -> oo) = 3", "sum(params(W1), W1, 1, 3) = 3", "-params < 0",
+    "flops(y)/(params - 2DF) = 3", "2^params = 3", "sqrt(flops(h)) = 3", "T_steps(h) = 3", "saved = 3",
+    "y = 3", "size = 3", "bf16 = 2", "= params", "params =", "params = params = params",
+]  # fmt: skip
 
 
 @pytest.mark.thorough
@@ -417,56 +295,6 @@ def test_odd_claims_are_judged_and_nothing_breaks():
     for lang in ("en", "ko", "zh"):
         assert report.to_text(lang=lang)
         assert report.to_markdown(lang=lang)
-
-
-# Claims that are nearly right.
-
-
-FALSE = [
-    (MLP, "bytes = 4ND + 4DF + 6NF"),  # relu reads what it made
-    (MLP, "bytes(y) = 2NF + 2DF"),
-    (MLP, "reads(h) = 2ND + 2DF + 2NF"),
-    (MLP, "writes(h) = 4NF"),
-    (MLP, "ops = 2NF"),
-    (MLP, "intensity = NDF/(ND + DF + 2NF)"),
-    (MLP, "compute-bound when N > 480 as N << D, F"),
-    (GATED, "bytes = 4ND + 6DF + 8NF"),  # x is read twice
-    (GATED, "bytes = 6ND + 6DF + 6NF"),
-    (GATED, "ops = NF + 4NF"),
-    (ATTENTION, "bytes = 4BHK(GT + S) + 2BTSKG"),
-    (UNFUSED, "bytes = 4BHK(GT + S)"),
-    (UNFUSED, "bytes = 4BHK(GT + S) + 8BTSKG"),
-    (EXPERTS, "weights = 4DF"),
-    (EXPERTS, "bytes = 4EDF + 4BkD + 2BkF"),
-    (STACK, "bytes = 4ND + 4DFL + 4NFL"),  # every turn reads and writes
-    (STACK, "bytes = 4NDL + 4DF + 4NFL"),
-    (STACK, "ops = NF"),
-    (STACK, "size(W1) = 2DFL"),  # of one turn
-    (DECODER, "caches = 2BSKHL"),
-    (DECODER, "params = VD + L(2DKGH + 2DKH + 3DF) + D"),
-]
-
-
-@pytest.mark.parametrize(("program", "claim"), FALSE)
-def test_claims_that_are_nearly_right_are_wrong(program, claim):
-    assert verdicts(program, claim) == ["wrong"]
-
-
-@pytest.mark.thorough
-def test_the_verdicts_on_a_decoder_take_seconds():
-    totals = [
-        "params = VD + L(2DKGH + 2DKH + 3DF)",
-        "weights = 2*params",
-        "caches = 4BSKHL",
-        "flops = 2BT*params + 4BTSKGHL",
-        "flops(l) = 2BTDV",
-        "ops(h) = 6BTFL",
-    ]
-    started = time.process_time()
-    found = verdicts(DECODER, *5 * totals)
-    assert time.process_time() - started < 20
-    assert set(found) <= {"holds", "wrong"}
-    assert found[0] == "holds"
 
 
 @pytest.mark.thorough

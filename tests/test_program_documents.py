@@ -11,7 +11,7 @@ from symroof.reading.documents import read_text
 from symroof.reading.problems import read_options, read_problems
 from symroof.verification.chapters import judge_read
 
-pytestmark = pytest.mark.part(6)
+pytestmark = pytest.mark.part(2)
 
 CHAPTER = Path(__file__).parent / "data" / "decoder.md"
 MLP = """input  x:  bf16[N, D]
@@ -180,22 +180,6 @@ def test_a_block_of_a_program_that_changed_is_stale(tmp_path, run):
 
 
 @pytest.mark.thorough
-def test_blocks_of_programs_in_latex_and_rst(tmp_path):
-    for name, mark, block in (("a.tex", "% ", "% symroof derive\n"), ("a.rst", "   ", ".. symroof derive\n")):
-        page = tmp_path / name
-        page.write_text(
-            "Text.\n\n"
-            + block
-            + "".join(f"{mark}{line}\n" for line in (STATED + 'sections = ["work"]').splitlines())
-            + "\nMore.\n"
-        )
-        built = sr.build(page.read_text(), path=page)
-        assert [b.error for b in built.blocks] == [None]
-        assert "4NDF" in built.text
-        assert sr.build(built.text, path=page).text == built.text
-
-
-@pytest.mark.thorough
 def test_a_program_is_read_from_files_and_from_standard_input(tmp_path, run, monkeypatch):
     text, toml = tmp_path / "mlp.txt", tmp_path / "mlp.toml"
     text.write_text(MLP)
@@ -207,20 +191,6 @@ def test_a_program_is_read_from_files_and_from_standard_input(tmp_path, run, mon
     for given, chip in ((MLP, ("--on", "tpu-v5e")), (STATED, ())):
         monkeypatch.setattr("sys.stdin", io.StringIO(given))
         assert run("derive", "-", *chip, "--brief").out == expected.out
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("input", "x:", "bf16[N,", "D]"), "put all of it in single quotes"),
-        (("bf16[B, D]", "*", "bf16[D, F]"), 'symroof derive "bf16[B, D] * bf16[D, F]'),
-        (("missing.txt",), "missing.txt cannot be read"),
-        (("input x: bf16[N, D]",), "the program makes nothing"),
-    ],
-)
-def test_what_a_shell_took_apart_is_told_with_a_cure(words, told, run):
-    found = run("derive", *words)
-    assert (found.code, told in found.err) == (2, True)
 
 
 def test_problems_of_a_file_hold_programs(tmp_path, run):

@@ -17,7 +17,7 @@ from test_program_laws import ATTENTION, LAYERS, MLP, agrees, model, whole_sizes
 import symroof as sr
 from symroof.errors import CheckError, SymroofError
 
-pytestmark = pytest.mark.part(8)
+pytestmark = pytest.mark.part(3)
 
 SOFTMAX = """
 input x: bf16[B, T]; weight W: int4[T, S]

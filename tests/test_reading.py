@@ -124,26 +124,11 @@ def test_quantities_refuse(text, problem):
 
 def test_every_unit_is_in_its_base_unit():
     """A row for each: prefixes are powers of 1000, or of 1024 with an i."""
-    prefixes = {
-        "k": 10**3,
-        "M": 10**6,
-        "G": 10**9,
-        "T": 10**12,
-        "P": 10**15,
-        "E": 10**18,
-        "Ki": 2**10,
-        "Mi": 2**20,
-        "Gi": 2**30,
-        "Ti": 2**40,
-        "Pi": 2**50,
-    }
+    prefixes = {prefix: 1000 ** (i + 1) for i, prefix in enumerate("kMGTPE")}
+    prefixes |= {f"{prefix}i": 1024 ** (i + 1) for i, prefix in enumerate("KMGTP")}
     times = {
         "s": 1,
-        "ms": Fraction(1, 10**3),
-        "us": Fraction(1, 10**6),
-        "µs": Fraction(1, 10**6),
-        "μs": Fraction(1, 10**6),
-        "ns": Fraction(1, 10**9),
+        **{unit: Fraction(1, 10**e) for unit, e in (("ms", 3), ("us", 6), ("µs", 6), ("μs", 6), ("ns", 9))},
     }
     times |= {"minute": 60, "sec": 1, "second": 1, "hour": 3600, "day": 24 * 3600, "year": 365 * 24 * 3600}
     prefixes |= {"K": 10**3, "ki": 2**10, "": 1}
@@ -153,15 +138,7 @@ def test_every_unit_is_in_its_base_unit():
         elif unit.base == "1":
             assert unit.scale == 1
         else:
-            nouns = {
-                "bps": "bytes/s",
-                "bytes": "bytes",
-                "Bytes": "bytes",
-                "byte": "bytes",
-                "bits": "bytes",
-                "bit": "bytes",
-                "B": "bytes",
-            }
+            nouns = {"bps": "bytes/s", **dict.fromkeys(("bytes", "Bytes", "byte", "bits", "bit", "B"), "bytes")}
             nouns |= dict.fromkeys(("FLOPs", "FLOPS", "FLOP", "OPs", "OPS", "OP"), "FLOPs")
             nouns |= {"watts": "J/s", "watt": "J/s", "W": "J/s", "Wh": "J", "joules": "J", "joule": "J", "J": "J"}
             nouns |= {"Hz": "1/s", "T/s": "1/s"}
@@ -212,6 +189,7 @@ def test_options_of_python_are_those_of_problem_files():
     assert caught.value.hint == "did you mean assume?"
 
 
+@pytest.mark.thorough
 def test_figures_are_put_over_those_of_a_chip_in_every_form():
     """A name, a table and a chip of the catalogue; and a problem that was read is asked on another chip."""
     from symroof.reading.problems import read_problem
@@ -249,15 +227,8 @@ def test_a_number_does_not_go_on_from_what_stands_before_it(text):
 def test_what_is_said_of_a_problem_that_was_read_replaces_what_it_says():
     text = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
     base = {"operation": text, "hardware": "tpu-v5e", "mesh": {"X": 4}, "link": "ICI", "solve_for": "D"}
-    asked = {
-        "mesh": "X=8 line",
-        "link": "HBM",
-        "at": "D=F=8192",
-        "given": {"HBM": "1e12"},
-        "count": "exact",
-        "title": "other",
-        "let": {"T": "T_math"},
-    }
+    asked = {"mesh": "X=8 line", "link": "HBM", "at": "D=F=8192", "given": {"HBM": "1e12"}}
+    asked |= {"count": "exact", "title": "other", "let": {"T": "T_math"}}
     problem = read_problem(base)
 
     def asked_of(table):  # with the mesh wired

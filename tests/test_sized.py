@@ -65,13 +65,6 @@ def test_a_model_is_counted_by_hand(llama):
     assert found["intensity"] == found["flops"] / found["bytes"]
 
 
-@pytest.mark.thorough
-def test_the_largest_batch_is_the_last_that_fits(llama):
-    capacity = 4 * Fraction("8e10")
-    held = {B: numbers_of(sr.derive("decode-step", on="h100", at=at(B=B, S=8192, **LLAMA)))["memory"] for B in (66, 67)}
-    assert held[66] <= capacity < held[67]
-
-
 def memory_is_all_that_stays():
     """In a training step of one product: its weights, their gradients, and what is kept for the backward pass; and the cache
     of a step of decoding. Every array is bf16, with elements that are counted here."""
@@ -85,17 +78,6 @@ def memory_is_all_that_stays():
 
 def test_memory_is_all_that_stays():
     memory_is_all_that_stays()
-
-
-@pytest.mark.thorough
-def test_what_a_chip_of_a_mesh_holds_is_compared_with_what_it_can():
-    sizes = {"B": 64, "D": 8192, "F": 32768}
-    two, four = (sr.derive("megatron", on="tpu-v5e", mesh={"Y": n}, at=at(**sizes)) for n in (2, 4))
-    assert numbers_of(four)["memory_per_chip"] * 4 == numbers_of(two)["memory_per_chip"] * 2 == 4 * 8192 * 32768
-    assert "1.7 % of the 16 GB of a chip" in four.to_text()
-    full = sr.derive("megatron", on="tpu-v5e", mesh={"Y": 4}, at="B=64,D=F=131072")
-    assert "more than the 16 GB of a chip: 107.4 %" in full.to_text()
-    assert "one chip does not hold it" in full.to_text()
 
 
 @pytest.mark.thorough
@@ -146,27 +128,6 @@ def test_a_number_that_is_another_is_refused(monkeypatch, change):
     monkeypatch.setattr(values, "exactly", lambda *a: None if (x := right(*a)) is None else change(x))
     with pytest.raises(CheckError):
         sr.derive("matmul", on="tpu-v5e", at="B=64,D=F=8192")
-
-
-def test_roots_and_logarithms_are_numbers():
-    let = {
-        "root": "sqrt(B/3)",
-        "square": "sqrt(D)",
-        "lg": "log2(F)",
-        "lg3": "log2(F/3)",
-        "up": "ceil(B/100)",
-        "down": "floor(B/100)",
-    }
-    d = sr.derive("matmul", on="tpu-v5e", at="B=250,D=4096,F=8192", let=let)
-    found = {name: row["float"] for name, row in d.to_dict()["answer"]["at"][0]["let"].items()}
-    assert found["root"] == pytest.approx(sqrt(250 / 3), rel=1e-15)
-    assert found["lg3"] == pytest.approx(11.415037499278844, rel=1e-15)
-    assert {name: found[name] for name in ("square", "lg", "up", "down")} == {
-        "square": 64,
-        "lg": 13,
-        "up": 3,
-        "down": 2,
-    }
 
 
 @pytest.mark.parametrize(
@@ -297,19 +258,6 @@ def test_what_has_no_value_is_said_so(run, text):
     assert "internal" not in named.err
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("operation", ["matmul", "softmax", "mlp", "axpy"])
-def test_a_comparison_says_of_a_chip_what_its_derivation_says(operation):
-    """At sizes that leave nothing open: what bounds it there."""
-    for chip in ("h100", "tpu-v5e"):
-        open_ = sr.derive(operation, on=chip)
-        for size in (1, 300, 9000):
-            at_ = at(**dict.fromkeys(open_.setting.problem.names, size))
-            page = sr.derive(operation, on=chip, at=at_).to_text(brief=True)
-            bound = re.search(r"ridge [\d.]+:\s+([\w-]+(?: by [\w ]+)?)", " ".join(page.split()))[1]
-            assert bound in sr.compare(operation, on=chip, at=at_).to_text(width=200)
-
-
 def test_what_is_open_and_cancels_leaves_a_number():
     """B and N stand above and below the bar: the intensity is a number without them, and the times are not."""
     line = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"
@@ -429,12 +377,6 @@ def test_a_rate_of_something_else_is_refused(monkeypatch, tokens):
     monkeypatch.setattr(meanings, "served_of", lambda program: value)
     with pytest.raises(CheckError):
         sr.derive("mlp", on="h100", at="B=64,D=F=8192")
-
-
-def test_a_rate_that_has_a_name_is_not_said_twice():
-    d = sr.derive("mlp", on="h100", at="B=64,D=F=8192", let={"rate": "B/T_lower"})
-    assert "tokens/s" not in d.to_text(brief=True)
-    assert "rate" in d.to_text(brief=True)
 
 
 @pytest.mark.thorough
@@ -582,27 +524,6 @@ def test_a_name_of_ones_own_goes_before_ours(name):
     assert d.to_dict()["answer"]["at"][0]["let"][name]["value"] == "128"
     for form in FORMS:
         assert getattr(d, form)()
-
-
-@pytest.mark.parametrize(
-    ("relation", "sizes"),
-    [
-        ("B^5 + D*B^2 > F", "B=3,D=5,F=7"),
-        ("sqrt(B) > D", "B=3,D=5,F=7"),
-        ("2^B > D", "B=3,D=5,F=7"),
-        ("B = D", "B=3,D=5,F=7"),
-    ],
-)
-def test_what_has_no_solved_form_leaves_the_rest_as_it_is(relation, sizes):
-    """At sizes that have its own too what was asked for may be left open; nothing else is."""
-    told = ""
-    try:
-        d = sr.derive("matmul", on="h100", at=sizes, solve=relation, solve_for="B")
-    except sr.SymroofError as error:
-        told = str(error)
-    assert "refuted" not in told
-    assert "not those that were checked" not in told
-    assert told or (d.to_text() and d.to_dict())
 
 
 EQUAL = {
@@ -898,16 +819,6 @@ def test_over_an_axis_of_one_chip_nothing_is_waited_for(name):
     assert (step.left, step.right) == (Compare(Name("T_math"), ">", Name("T_X")), Verdict(True))
     (row,) = [line.split() for line in d.to_text(brief=True).splitlines() if line.strip().startswith("against X")]
     assert row[:3] == ["against", "X", "always"]
-
-
-@pytest.mark.parametrize(("name", "link", "size"), [("megatron", "Y", "Y"), ("fsdp", "X", "B"), ("fsdp", "HBM", "B")])
-def test_what_is_asked_may_be_what_is_told_anyway(name, link, size):
-    """The relation of a bound of the answer itself, solved: as strictly and not."""
-    told = [
-        sr.derive(name, on="tpu-v5p", solve=f"T_math {sign} T_{link}", solve_for=size).answer.solved(None)
-        for sign in (">", ">=")
-    ]
-    assert None not in told
 
 
 @pytest.mark.parametrize(

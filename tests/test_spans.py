@@ -8,8 +8,7 @@ from math import lcm
 
 import pytest
 
-from symroof.derivation.spans import spans_of, written
-from symroof.derivation.whole_sizes import Wholes, whole_condition
+from symroof.derivation.whole_sizes import Wholes, spans_of, whole_condition, written
 from symroof.errors import CheckError
 from symroof.formula import Both, Compare, Either, Name, Verdict, nodes, number
 from symroof.proof.check import check

@@ -15,8 +15,6 @@ from symroof.errors import SymroofError
 from symroof.formula import Call, Name, Sum, total
 from symroof.symbols import expression
 
-pytestmark = pytest.mark.part(8)
-
 MLP = """
 input  x:  bf16[N, D]
 weight W1: bf16[D, F]

@@ -264,6 +264,8 @@ def test_a_gradient_is_a_program_too():
         ("padded", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "numbers are joined to an array"),
         ("branch", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "what is computed depends on the sizes"),
         ("while_loop", {"x": "bf16[B, D]", "W": "bf16[D, D]"}, "a while has no number of turns"),
+        ("constrained", {"x": "bf16[B_X, D]", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "is split over a mesh"),
+        ("on_chips", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "what chips do of their parts is not traced"),
         ("stacked", {"x": "bf16[B, D]", "W": "weight bf16[L, D, D]"}, "what is stacked is not made in the turns"),
         ("repeated", {"x": "bf16[B, D]"}, "what is repeated goes into another size"),
         ("nothing", {"x": "bf16[B, D]"}, "makes nothing of its arguments"),
@@ -415,56 +417,6 @@ def test_powers_scalars_and_filters():
     n, p, q, c = sr.dimensions("N P Q C")
     flops = read_program(text).cost().flops
     assert (read_program(text).resolved(flops) - 2 * 2 * 9 * n * p * q * c**2).expand() == 0
-
-
-SPLIT = {"x": "bf16[B_X, D]", "W1": "weight bf16[D_X, F_Y]", "W2": "weight bf16[F_Y, D_X]"}
-
-
-def test_arguments_that_are_split_over_a_mesh():
-    """What is not said is guessed: results keep what their operands have. Sent is what a program with these splits sends."""
-    program = sr.trace(fs.constrained, mesh="X = 4, Y = 2 on ICI", **SPLIT)
-    text = str(program)
-    assert "h = relu(" in text
-    assert "bf16[B_X, F_Y]" in text
-    assert "-> bf16[B_X, D]" in text
-    own = "mesh X = 4, Y = 2 on ICI; input x: bf16[B_X, D]; weight W1: bf16[D_X, F_Y]; weight W2: bf16[F_Y, D_X]; p = x * W1 -> bf16[B_X, F_Y]; h = relu(p); y = h * W2 -> bf16[B_X, D]"
-    sizes = "B=512,D=128,F=256"
-    one, other = (sr.derive(t, on="tpu-v5p", training=True, at=sizes) for t in (text, own))
-    for name in ("sent(X)", "sent(Y)", "flops_per_chip", "bytes_per_chip"):
-        assert one.value(name) == other.value(name), name
-
-
-@pytest.mark.parametrize(
-    ("spec", "made"),
-    [
-        (("X", "Y"), []),  # what it is already
-        (("X", None), ["bf16[B_X, F]"]),
-        ((None, "X"), ["bf16[B, F_X]"]),
-    ],
-)
-def test_a_constraint_is_an_exchange_where_it_changes_something(spec, made):
-    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]).reshape(1, 1), ("X", "Y"))
-    types = {"x": "bf16[B_X, D]", "W1": "weight bf16[D, F_Y]", "W2": "weight bf16[F, D_Y]"}
-    program = read_program(written(fs.split_otherwise(mesh, *spec), types, mesh="X = 4, Y = 2 on ICI"))
-    moved = [str(line.statement.result) for line in program.forward if line.statement.kind == "->"]
-    assert moved == made
-    assert {s.check.status for s in sr.derive(str(program), on="tpu-v5p").steps if s.check} == {"proved"}
-
-
-@pytest.mark.parametrize(
-    ("types", "mesh", "said"),
-    [
-        (SPLIT, "", "is split over a mesh that is not declared"),
-        (
-            {"x": "bf16[B_X, D]", "W1": "bf16[D, F_X]", "W2": "bf16[F, D]"},
-            "X = 4 on ICI",
-            "one axis would split two sizes",
-        ),
-    ],
-)
-def test_splits_that_contradict_themselves_are_told(types, mesh, said):
-    with pytest.raises(SymroofError, match=said):
-        written(fs.constrained, types, mesh=mesh)
 
 
 def test_functions_that_are_never_called_are_told():

@@ -6,10 +6,10 @@ from random import Random
 
 import numpy as np
 import pytest
-from interpreter import Interpreter, differences, interpreter
+from interpreter import Interpreter, interpreter, slopes
 
 import symroof as sr
-from symroof.derivation import itemizing
+from symroof.derivation import counting
 from symroof.derivation.counting import traffic, work
 from symroof.derivation.pipeline import begun
 from symroof.errors import CheckError, SymroofError
@@ -22,8 +22,6 @@ from symroof.proof.step import Reason
 from symroof.reading.problems import read_problem
 from symroof.reading.programs import read_program
 from symroof.symbols import expression, symbol
-
-pytestmark = pytest.mark.part(8)
 
 MLP = """
 input  x:  bf16[B, T, D]
@@ -267,10 +265,11 @@ def random_program(seed: int) -> str:
 def require_differences(program, seed=3, tolerance=1e-4, sizes=None):
     """The gradients that a program makes are those of finite differences, and everything is counted in loops."""
     found, sizes, given = run(program, seed, sizes)
-    expected = differences(program, sizes, found.declared, given)
+    expected = slopes(program, sizes, found.declared, given)
     assert expected.keys() == found.gradients.keys()
-    for key, gradient in expected.items():
-        np.testing.assert_allclose(found.gradients[key], gradient, rtol=tolerance, atol=tolerance, err_msg=str(key))
+    for key, (along, slope) in expected.items():
+        gradient = (found.gradients[key] * along).sum()
+        np.testing.assert_allclose(gradient, slope, rtol=tolerance, atol=tolerance, err_msg=str(key))
     _held_against(program, found, sizes)
 
 
@@ -289,7 +288,7 @@ def test_programs_are_lawful(name):
     require_lawful(PROGRAMS[name], tolerance=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_random_programs_are_lawful(seed):
     require_lawful(random_program(seed), seed)
 
@@ -374,7 +373,7 @@ def test_a_fault_in_a_count_is_refused(name, monkeypatch):
         honest = statement_costs.kept_for_backward
         monkeypatch.setattr(statement_costs, name, lambda program: honest(program)[1:])
     else:
-        monkeypatch.setattr(itemizing, "amounts", lambda p, c: {**amounts(p, c), "params": 2 * amounts(p, c)["params"]})
+        monkeypatch.setattr(counting, "amounts", lambda p, c: {**amounts(p, c), "params": 2 * amounts(p, c)["params"]})
     with pytest.raises(CheckError):
         counted(MLP)
 

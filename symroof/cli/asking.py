@@ -120,7 +120,7 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
 @click.option(
     "--kind",
     metavar="KIND",
-    help="roofline, throughput, times, breakdown, latency, regimes or resources; by default told by --over.",
+    help="roofline, throughput, times, breakdown, latency or regimes; by default told by --over.",
 )
 @click.option("--over", multiple=True, metavar="SIZES", help="B=1..400, or B=1..4096,D=1..4096 for a regime map.")
 @click.option("--width", metavar="WIDTH", help="In pixels, 400, or in inches, 3.5in; type is readable at it.")

@@ -35,12 +35,6 @@ from symroof.errors import ReadingError, suggestion
 @click.option("--fuse", multiple=True, metavar="NAME", help="A function whose inside stays on the chip.")
 @click.option("--open", "opened", multiple=True, metavar="NAME", help="A known function that is looked into.")
 @click.option(
-    "--mesh",
-    default="",
-    metavar="AXES",
-    help="A mesh, over which shapes are split by subscripts: 'X = 4 on ICI' and x=bf16[B_X, D].",
-)
-@click.option(
     "--init",
     default="",
     metavar="SIZES",
@@ -61,7 +55,6 @@ def trace(
     functions: tuple[str, ...],
     fuse: tuple[str, ...],
     opened: tuple[str, ...],
-    mesh: str,
     init: str,
     names: tuple[str, ...],
     output: str | None,
@@ -83,7 +76,6 @@ def trace(
         functions=named,
         fuse=fuse,
         opened=opened,
-        mesh=mesh,
         init=init,
         names=dict(_said(text, "--name D=4096") for text in names),
     )

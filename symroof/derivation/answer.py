@@ -279,11 +279,6 @@ class Answer(Said):
         return rule.bound if rule is not None and isinstance(rule.bound, Root) else self.value("rule_bound")
 
     @property
-    def rule_factor(self) -> Expr | None:
-        """The exact bound over that of the rule."""
-        return self.value("rule_factor")
-
-    @property
     def at(self) -> tuple[Point, ...]:
         return tuple(
             Point(tuple(s for s in self.steps if s.point == i), values) for i, values in enumerate(self.points)

@@ -18,8 +18,7 @@ from symroof.derivation.layout import is_negative
 from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
-from symroof.derivation.spans import spans_of, written
-from symroof.derivation.whole_sizes import whole_step, wholes
+from symroof.derivation.whole_sizes import spans_of, whole_step, wholes, written
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, names, number
 from symroof.model.chip_costs import message
 from symroof.model.hops import is_latency

@@ -1,28 +1,281 @@
-"""The first two sections: how much arithmetic, and how many bytes."""
+"""The first two sections: how much arithmetic, and how many bytes; of a program those of each statement, with the
+elementwise ones that join it, then of all of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from sympy import Expr
+from sympy import Add, Expr
 
+from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import FLOPS, Draft
 from symroof.derivation.layout import Layout
-from symroof.derivation.meanings import KINDS
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
-from symroof.model.cost import Counting
+from symroof.model.cost import Cost, Counting
+from symroof.model.derived_sizes import known_of_sizes
 from symroof.model.einsum import Einsum
+from symroof.model.nodes import Mask, sized
 from symroof.model.operation import Operation, written
+from symroof.model.program import Line, Program, turns_of
+from symroof.model.statement_costs import StatementCost, amounts, elementwise, of_statement
+from symroof.model.tokens import tokens_of
 from symroof.proof.evidence import Excess
+from symroof.proof.ledger import Facts
 from symroof.proof.recounts import Counted
+from symroof.proof.running import Applied, Dots, Members, Moves
 from symroof.proof.step import Reason, Step, amount_of
+from symroof.symbols import rational
 
+# The FLOPs of each pass: whether it goes back.
+PASSES = {"flops_forward": False, "flops_backward": True}
 EXACT, READS, WRITES, BYTES = map(Name, ("flops_exact", "reads", "writes", "bytes"))
+# What stands for the kinds of operations that the given FLOPs are: no name that a formula could have.
+KINDS = "flops by kind"
+
+
+def work_of_program(draft: Draft, program: Program) -> Draft:
+    """FLOPs of each contraction and of all of them, elementwise operations, and the sizes that others define."""
+    cost, count = draft.setting.cost, draft.setting.problem.count
+    for name, formula in program.where.items():
+        if name in program.choices:
+            known = known_of_sizes(program)
+            draft = draft.add(Step("work", Reason.CASE, program.choices[name], "=", formula, known))
+        draft = draft.add(Step("work", Reason.WHERE, Name(name), "=", formula))
+    if not program.vector and (params := amounts(program, count)["params"]) != 0:
+        draft = _stock(draft, "work", "params", params)
+        if "trainable" in draft.ledger.meanings:
+            draft = _stock(draft, "work", "trainable", amounts(program, count)["trainable"])
+    draft = _masked(draft, program)
+    for name, owner in program.owners.items():
+        if owner.flops != 0:
+            draft = _contraction(draft, name, owner, count)
+    if count != "exact" and not program.vector:
+        draft = _in_all(draft, "work", "flops_exact", cost.flops_exact)
+    if not program.vector:
+        draft = _of_passes(draft, program) if program.training else _in_all(draft, "work", "flops", cost.flops)
+        draft = _per_parameter(draft, program)
+    for name, owner in program.owners.items():
+        if owner.ops != 0:
+            facts = Members(tuple(_applied(draft, line) for line in owner.members if elementwise(line) != 0))
+            draft = _of(draft, "work", Reason.STATEMENT_OPS, "ops", name, owner.ops, facts)
+    ops = amounts(program, count)["ops"]
+    draft = draft if ops == 0 else _in_all(draft, "work", "ops", ops)
+    if program.vector and program.training and ops != 0:
+        return _of_passes(draft, program)
+    return _in_all(draft, "work", "flops", ops, "ops") if program.vector and ops != 0 else draft
+
+
+def _masked(draft: Draft, program: Program) -> Draft:
+    """How many pairs the masks of fuses leave."""
+    for line in program.forward:
+        if line.statement.mask is not None and line.mask is not None:
+            name = of_statement("pairs", line.statement.name)
+            shown, evidence = _pairs(line.statement.mask), draft.ledger.meanings[name]
+            draft = draft.add(Step("work", Reason.PAIRS, Name(name), "=", shown, evidence=evidence))
+    return draft
+
+
+def _pairs(mask: Mask) -> Formula:
+    """TS - T(T - 1)/2, or T(T + 1)/2; in a window TW - m(m - 1)/2, where m of the rows meet fewer."""
+    rows, columns, one = (_sized(label) for label in (mask.rows, mask.columns, "1"))
+    if mask.window and mask.span != "whole":
+        window = _sized(mask.window)
+        fewer = Sum((window, Negative(columns), rows))
+        missing = Quotient(product(fewer, Sum((*fewer.terms, Negative(one)))), number(2))
+        return product(rows, window) if mask.span == "even" else Sum((product(rows, window), Negative(missing)))
+    if mask.from_first:
+        return Quotient(product(rows, Sum((rows, one))), number(2))
+    return Sum((product(rows, columns), Negative(Quotient(product(rows, Sum((rows, Negative(one)))), number(2)))))
+
+
+def _sized(label: str) -> Formula:
+    return number(int(label)) if label.isdigit() else Name(label)
+
+
+def _of_passes(draft: Draft, program: Program) -> Draft:
+    """The FLOPs of the forward and of the backward pass, and of both."""
+    found, part = amounts(program, draft.setting.problem.count), "ops" if program.vector else "flops"
+    for what, back in PASSES.items():
+        owners = [name for name, owner in program.owners.items() if owner.backward == back]
+        if found[what] != 0:
+            draft = _in_all(draft, "work", what, found[what], part, owners)
+    both = total(*(Name(what) for what in PASSES if found[what] != 0))
+    flops, shown = Name("flops"), draft.layout.factored(draft.setting.cost.flops)
+    return draft.add(
+        Step("work", Reason.PASSES, flops, "=", both, evidence=draft.ledger.meanings["flops"]),
+        Step("work", Reason.TOTAL, flops, "=", shown, role="flops"),
+    )
+
+
+def _per_parameter(draft: Draft, program: Program) -> Draft:
+    """FLOPs by parameters: 2 for each parameter and token, 6 with the backward pass, and what is beside that."""
+    found, tokens = amounts(program, draft.setting.problem.count), tokens_of(program)
+    if found["params"] == 0 or program.frozen or tokens is None or draft.setting.problem.count == "exact":
+        return draft
+    each = 6 if program.training else 2
+    rest = (draft.setting.cost.flops - each * tokens * found["params"]).expand()
+    main = product(number(each), draft.write(tokens), Name("params"))
+    beside = () if rest == 0 else draft.layout.factored(rest)
+    terms = beside.terms if isinstance(beside, Sum) else (beside,) if beside else ()
+    return draft.add(Step("work", Reason.TOKENS, Name("flops"), "=", total(main, *terms), role="flops_per_parameter"))
+
+
+def _intensity(draft: Draft, name: str, owner: StatementCost, moved: Expr) -> Draft:
+    """FLOPs of a statement over its bytes, in lowest terms."""
+    flops = owner.flops_exact if draft.setting.problem.count == "exact" else owner.flops
+    quotient = Quotient(Name(of_statement("flops", name)), Name(of_statement("bytes", name)))
+    shown = draft.layout.factored(cancelled(flops / moved))
+    return draft.add(Step("traffic", Reason.STATEMENT_INTENSITY, quotient, "=", shown))
+
+
+def traffic_of_program(draft: Draft, program: Program) -> Draft:
+    """Bytes read and written by each statement, and by all of them; and what weights and caches hold."""
+    for name, owner in program.owners.items():
+        if not (owner.loads or owner.stores) and name in program.memory.sources:
+            continue
+        for reason, what, moves in (
+            (Reason.STATEMENT_READS, "reads", owner.loads),
+            (Reason.STATEMENT_WRITES, "writes", owner.stores),
+        ):
+            if moves:
+                both = total(*(draft.write(amount) for _, amount in moves))
+                draft = _of(draft, "traffic", reason, what, name, both)
+        moved = Add(*(amount for _, amount in (*owner.loads, *owner.stores)))
+        draft = _of(draft, "traffic", Reason.STATEMENT_BYTES, "bytes", name, moved, _moves(draft, owner))
+        if owner.flops != 0 and moved != 0:
+            draft = _intensity(draft, name, owner, moved)
+    cost = draft.setting.cost
+    if cost.bytes != 0:
+        draft = _added_up(draft, cost)
+    found = amounts(program, draft.setting.problem.count)
+    for what in ("params", "weights", "caches", "saved", "gradients"):
+        if found.get(what, 0) != 0 and draft.answer.step(amount_of(what)) is None:
+            draft = _stock(draft, "traffic", what, found[what])
+    return memory(draft, "memory")
+
+
+def _added_up(draft: Draft, cost: Cost) -> Draft:
+    """The bytes of all statements together."""
+    for what, value in (("reads", cost.reads), ("writes", cost.writes)):
+        draft = _in_all(draft, "traffic", what, value)
+    return draft.add(
+        Step("traffic", Reason.BYTES, BYTES, "=", Sum((READS, WRITES))),
+        Step("traffic", Reason.STATEMENTS, BYTES, "=", _summands(draft, "bytes")),
+        Step("traffic", Reason.TOTAL, BYTES, "=", draft.write(cost.bytes.expand()), role="bytes_added"),
+        Step("traffic", Reason.TOTAL, BYTES, "=", draft.write(cost.bytes.expand()), role="bytes"),
+    )
+
+
+def memory(draft: Draft, name: str) -> Draft:
+    """What stays in memory together; where that is one stock alone no page says it twice."""
+    meaning = draft.ledger.meanings.get(name)
+    if meaning is None or name in draft.setting.problem.let:
+        return draft
+    section = "traffic" if isinstance(meaning, Sum) else "summary"
+    reason = Reason.HELD if name.endswith("_per_chip") else Reason.STOCK
+    return draft.add(Step(section, reason, Name(name), "=", meaning, role=amount_of(name)))
+
+
+def _stock(draft: Draft, section: str, what: str, value: Expr) -> Draft:
+    shown, evidence = draft.layout.factored(value), draft.ledger.meanings[what]
+    return draft.add(Step(section, Reason.STOCK, Name(what), "=", shown, evidence=evidence, role=amount_of(what)))
+
+
+def _contraction(draft: Draft, name: str, owner: StatementCost, count: Counting) -> Draft:
+    """The FLOPs of one contraction: exactly and, counting an addition with every multiplication, roundly."""
+    facts = _dots(draft, owner)
+    if count == "exact":
+        return _of(draft, "work", Reason.STATEMENT_FLOPS, "flops", name, owner.flops_exact, facts)
+    exact, flops = of_statement("flops_exact", name), of_statement("flops", name)
+    value = draft.write(owner.flops)
+    draft = _of(draft, "work", Reason.STATEMENT_FLOPS, "flops_exact", name, owner.flops_exact, facts)
+    excess = (owner.flops - owner.flops_exact).expand()
+    counted = Step("work", Reason.STATEMENT_FLOPS, Name(flops), "=", value, evidence=draft.ledger.meanings[flops])
+    return draft.add(
+        Step("work", Reason.STATEMENT_ROUNDED, Name(exact), "~", value, evidence=Excess(draft.write(excess))),
+        counted,
+        Step("work", Reason.EXCESS, Quotient(draft.write(excess), Name(flops)), "=", draft.write(excess / owner.flops)),
+    )
+
+
+def _dots(draft: Draft, owner: StatementCost) -> Dots | None:
+    """What prose says of a contraction: its outputs, and the length of the dot product that each of them is."""
+    line = next(line for line in owner.members if line.statement.contracts)
+    product = line.statement.product
+    if product is None:
+        return None
+    outputs = product.output.elements * line.worked(product.output.labels)
+    every = {label for tensor in product.tensors for label in tensor.labels}
+    mean = product.output.elements * product.length * line.worked(every) / outputs
+    length = mean.expand() if line.mask else product.length  # the mean, where pairs are left out
+    return Dots(draft.write(outputs), draft.write(length), draft.write(length - 1), turns_written(draft, line))
+
+
+def _applied(draft: Draft, line: Line) -> Applied:
+    """What an elementwise statement takes for each element, or for each row where rows take something of their own."""
+    statement, function = line.statement, line.statement.function
+    if function is None:
+        each = draft.write(max(len(statement.operands) - 1, 1))
+        return Applied(statement.name, each, sums=statement.reduces)
+    if function.row == 0:
+        return Applied(statement.name, draft.write(function.each))
+    length = next(dim.size for dim in statement.operands[0].dims if dim.label == statement.over)
+    if line.mask is not None and statement.over in line.mask.labels:
+        (other,) = line.mask.labels - {statement.over}
+        length = (line.mask.pairs / sized(other)).expand()  # the mean of the rows
+    return Applied(
+        statement.name, draft.write(rational(function.each) * length + rational(function.row)), statement.over
+    )
+
+
+def _moves(draft: Draft, owner: StatementCost) -> Moves:
+    """What a statement loads, finds on the chip, stores and keeps there."""
+    loaded, stored = (tuple(name for name, _ in moves) for moves in (owner.loads, owner.stores))
+    made = tuple(line.statement.name for line in owner.members)
+    every = (line.statement for line in owner.members)
+    used = dict.fromkeys(str(t.name) for one in every for t in one.operands[1 if one.appends else 0 :])
+    memory, first = draft.setting.problem.operation.memory, owner.members[0]
+    joined = {name for name in used if {*loaded} & {*memory.parts(name, first.repeats)}}  # what is read part by part
+    found = tuple(name for name in used if name not in loaded and name not in made and name not in joined)
+    kept = tuple(name for name in made if name not in stored and name not in memory.sources)
+    return Moves(loaded, found, stored, made[1:], kept, first.fuse is not None, turns_written(draft, first))
+
+
+def turns_written(draft: Draft, line: Line) -> Formula | None:
+    """How often the repeats around a statement run it; None where there are none."""
+    return draft.layout.factored(turns_of(line.repeats)) if line.repeats else None
+
+
+def _of(
+    draft: Draft, section: str, reason: Reason, what: str, name: str, value: Expr | Formula, facts: Facts | None = None
+) -> Draft:
+    """A cost of one statement, in the sizes of its shapes, with what prose says of it."""
+    left = of_statement(what, name)
+    right = value if isinstance(value, Formula) else draft.layout.factored(value)
+    return draft.add(Step(section, reason, Name(left), "=", right, evidence=draft.ledger.meanings[left], facts=facts))
+
+
+def _in_all(
+    draft: Draft, section: str, what: str, value: Expr, part: str | None = None, owners: Iterable[str] | None = None
+) -> Draft:
+    """A cost of the program as the sum over its statements, or over some of them, and what that comes to."""
+    names, evidence = _summands(draft, part or what, owners), draft.ledger.meanings[what]
+    return draft.add(
+        Step(section, Reason.STATEMENTS, Name(what), "=", names, evidence=evidence),
+        Step(section, Reason.TOTAL, Name(what), "=", draft.layout.factored(value), role=amount_of(what)),
+    )
+
+
+def _summands(draft: Draft, part: str, owners: Iterable[str] | None = None) -> Formula:
+    """The sum of a cost of all statements that have it, or of some."""
+    lefts = dict.fromkeys(x for step in draft.steps if isinstance(x := step.left, Name))
+    among = None if owners is None else [of_statement(part, name) for name in owners]
+    return total(*(x for x in lefts if x.name.startswith(f"{part}(") and (among is None or x.name in among)))
 
 
 def work(draft: Draft) -> Draft:
     """FLOPs, exactly; and, counting an addition with every multiplication, roundly."""
-    from symroof.derivation.itemizing import work_of_program
     from symroof.derivation.per_chip import work_of_chips
 
     program, count = draft.setting.problem.operation, draft.setting.problem.count
@@ -44,19 +297,19 @@ def _work_of(draft: Draft, operation: Einsum, count: Counting) -> Draft:
     )
     formula = _exact_count(operation, draft.layout)
     if count == "exact" or not operation.contracted:
-        counted = Step("work", Reason.COUNT, FLOPS, "=", formula, evidence=_of(draft, FLOPS), facts=facts)
+        counted = Step("work", Reason.COUNT, FLOPS, "=", formula, evidence=_evidence_of(draft, FLOPS), facts=facts)
         return _summed(draft.add(counted), FLOPS, cost.flops)
     excess, value = draft.write(operation.output.elements), draft.write(cost.flops)
     share = draft.write(operation.output.elements / cost.flops)
-    draft = draft.add(Step("work", Reason.COUNT, EXACT, "=", formula, evidence=_of(draft, EXACT), facts=facts))
+    draft = draft.add(Step("work", Reason.COUNT, EXACT, "=", formula, evidence=_evidence_of(draft, EXACT), facts=facts))
     return _summed(draft, EXACT, cost.flops_exact).add(
         Step("work", Reason.MULTIPLY_ADD, EXACT, "~", value, evidence=Excess(excess)),
-        Step("work", Reason.MULTIPLY_ADD, FLOPS, "=", value, evidence=_of(draft, FLOPS), role="flops"),
+        Step("work", Reason.MULTIPLY_ADD, FLOPS, "=", value, evidence=_evidence_of(draft, FLOPS), role="flops"),
         Step("work", Reason.EXCESS, Quotient(excess, FLOPS), "=", share),
     )
 
 
-def _of(draft: Draft, name: Name) -> Any:
+def _evidence_of(draft: Draft, name: Name) -> Any:
     """The evidence that a count of this name has to rest on."""
     return draft.ledger.meanings.get(name.name)
 
@@ -74,7 +327,6 @@ def _exact_count(operation: Einsum, layout: Layout) -> Formula:
 
 def traffic(draft: Draft) -> Draft:
     """Bytes read and written by the whole operation; and what one chip moves in its memory and over its links."""
-    from symroof.derivation.itemizing import traffic_of_program
     from symroof.derivation.per_chip import exchanges_of_chips, traffic_of_chips
 
     program = draft.setting.problem.operation
@@ -90,8 +342,8 @@ def _traffic_of_product(draft: Draft) -> Draft:
     cost = draft.setting.cost
     loads, stores = (total(*map(draft.write, amounts)) for amounts in (cost.loads, cost.stores))
     draft = draft.add(
-        Step("traffic", Reason.READS, READS, "=", loads, evidence=_of(draft, READS)),
-        Step("traffic", Reason.WRITES, WRITES, "=", stores, evidence=_of(draft, WRITES)),
+        Step("traffic", Reason.READS, READS, "=", loads, evidence=_evidence_of(draft, READS)),
+        Step("traffic", Reason.WRITES, WRITES, "=", stores, evidence=_evidence_of(draft, WRITES)),
     )
     draft = _summed(_summed(draft, READS, cost.reads), WRITES, cost.writes)
     return _total_bytes(draft)
@@ -132,7 +384,7 @@ def _given(draft: Draft, given: Operation, section: str, name: str, reason: Reas
     function = given.functions[name]
     value = draft.layout.factored(getattr(draft.setting.cost, name))
     body = written(function)
-    evidence = _of(draft, Name(name))
+    evidence = _evidence_of(draft, Name(name))
     formula: Formula = value if body is None or set(names(body)) - set(evidence.parameters) else Written(body, function)
     plain = (formula.body if isinstance(formula, Written) else formula) == value
     draft = draft.add(

@@ -13,8 +13,7 @@ from symroof.derivation.formulas import Ground
 from symroof.derivation.layout import is_negative
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import relation_solved
-from symroof.derivation.spans import spans_of, written
-from symroof.derivation.whole_sizes import Wholes, whole_condition, whole_step
+from symroof.derivation.whole_sizes import Wholes, spans_of, whole_condition, whole_step, written
 from symroof.errors import AlgebraError
 from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Quotient, Sizes, Verdict, names
 from symroof.proof.ledger import Solved, UndecidedError

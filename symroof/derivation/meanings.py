@@ -16,9 +16,9 @@ from typing import Any
 from sympy import Expr, Max, Min
 
 from symroof.algebra.rational import cancelled
+from symroof.derivation.counting import KINDS, PASSES
 from symroof.derivation.draft import Draft
 from symroof.derivation.figures_used import ring_steps
-from symroof.derivation.itemizing import PASSES
 from symroof.derivation.per_chip import costs_of_chips, meshed_of
 from symroof.derivation.setting import Setting
 from symroof.formula import Formula, Name, Number, Quotient, names, total
@@ -39,8 +39,6 @@ from symroof.proof.script import Script
 from symroof.proof.wholes import Multiples
 from symroof.symbols import expression, symbol
 
-# What stands for the kinds of operations that the given FLOPs are: no name that a formula could have.
-KINDS = "flops by kind"
 PEAK, BANDWIDTH, RIDGE = map(symbol, ("peak", "bandwidth", "ridge"))
 READS, WRITES, BYTES = map(Name, ("reads", "writes", "bytes"))
 

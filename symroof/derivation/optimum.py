@@ -36,8 +36,7 @@ class Sharing(Frozen):
 class Asked(Frozen):
     """What is to be least over x: its parts as they are and in the ``forms`` of the regime, with their powers of x.
     ``where`` is the equation that is put in, ``regime`` what is assumed beside it, ``bound`` the condition of being
-    compute-bound there, with its right side as a root. Where no form says the place it is ``open_because`` of something,
-    and whole splits are compared alone."""
+    compute-bound there, with its right side as a root."""
 
     body: Formula
     x: Expr
@@ -45,9 +44,8 @@ class Asked(Frozen):
     where: tuple[Compare, ...]
     regime: tuple[Compare, ...]
     parts: tuple[Formula, ...]
-    forms: tuple[Expr, ...] = ()
-    found: Optimum | None = None
-    open_because: AlgebraError | None = None
+    forms: tuple[Expr, ...]
+    found: Optimum
     bound: tuple[Compare, Expr, int] | None = None
 
     @property
@@ -75,20 +73,12 @@ def optimum(ground: Ground, minimize: Formula, over: str, subject: Compare | Non
         where = (Compare(Name(sharing.other), "=", Quotient(end, Name(over))),)
         if where[0] != subject:
             ground = ground.add(Step("optimum", Reason.SUBJECT, subject, "<=>", where[0], facts=None))
-    try:
-        regime = _regime(values, x, sharing, ground, 1 if parted(body)[0] else 3)
-        relations = tuple(r for r in regime.relations if r[1] != "=")
-        assumed = (*written(relations, ground.layout.write), *ground.equalities)
-        both = [_form(value, regime) for value in values]
-        forms = tuple(form for _, form in both)
-        found = optimum_of(forms, x, ground.least_one, maximum=parted(body)[0])
-    except AlgebraError as error:
-        if sharing is None:
-            raise
-        if not ground.points:
-            error.hint = error.hint or f"put in sizes: what {x} shares is then split as it is best in whole numbers"
-            raise
-        return ground, Asked(body, x, sharing, where, ground.equalities, tuple(parts), open_because=error)
+    regime = _regime(values, x, sharing, ground, 1 if parted(body)[0] else 3)
+    relations = tuple(r for r in regime.relations if r[1] != "=")
+    assumed = (*written(relations, ground.layout.write), *ground.equalities)
+    both = [_form(value, regime) for value in values]
+    forms = tuple(form for _, form in both)
+    found = optimum_of(forms, x, ground.least_one, maximum=parted(body)[0])
     ground = _in_the_regime(ground, tuple(parts), both, regime, (x, sharing), (*assumed, *where))
     asked = Asked(body, x, sharing, where, assumed, tuple(parts), forms, found)
     return _at_the_place(ground, asked), asked
@@ -204,7 +194,7 @@ def _in_the_sizes(value: Expr, x: Expr, sharing: Sharing | None) -> Expr:
 
 def _at_the_place(ground: Ground, asked: Asked) -> Ground:
     """The least place and the least value; then the ends, as the forms say."""
-    found, over = asked.found or Optimum(asked.x), Name(asked.x.name)
+    found, over = asked.found, Name(asked.x.name)
     forms = tuple(map(ground.layout.write, asked.forms))
     near = "=" if all(map(_same(ground, asked), asked.parts, forms)) else "~"
     where, evidence = (*asked.regime, *asked.where), Optimal(forms)
@@ -276,7 +266,7 @@ def _order(ground: Ground, large: Expr | int, small: Expr | int) -> Compare:
 
 
 def _value(ground: Ground, asked: Asked) -> Formula:
-    found, write = asked.found or Optimum(asked.x), ground.layout.write
+    found, write = asked.found, ground.layout.write
     value = ground.layout.root(found.value, found.degree)
     if not found.constant:
         return value
@@ -296,13 +286,7 @@ def _may_be_time(ground: Ground, body: Formula) -> bool:
 def compute_bound(ground: Ground, asked: Asked) -> tuple[Ground, Asked]:
     """Where the arithmetic takes longer than the least value, solved for one size."""
     found, math = asked.found, ground.quantities.get(T_MATH.name)
-    if (
-        found is None
-        or math is None
-        or found.way
-        or (found.constant and not asked.maximum)
-        or not _may_be_time(ground, asked.body)
-    ):
+    if math is None or found.way or (found.constant and not asked.maximum) or not _may_be_time(ground, asked.body):
         return ground, asked
     equation = {} if asked.sharing is None else {symbol(asked.sharing.other): asked.sharing.end / asked.x}
     math = cancelled(ground.value(T_MATH).subs(equation))

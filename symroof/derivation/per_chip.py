@@ -9,8 +9,8 @@ from typing import Any
 from sympy import Expr, Mul
 
 from symroof.algebra.rational import cancelled
+from symroof.derivation.counting import memory
 from symroof.derivation.draft import Draft
-from symroof.derivation.itemizing import memory
 from symroof.formula import Formula, Name, total
 from symroof.model import mesh_axes
 from symroof.model.chip_costs import carried, message, resources_of

@@ -12,10 +12,9 @@ from symroof.derivation.counting import traffic, work
 from symroof.derivation.draft import Draft
 from symroof.derivation.intensity import intensity, regime
 from symroof.derivation.meanings import ledger_of, require_spoken
-from symroof.derivation.rule import rule
 from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.sizes import at, summary
-from symroof.derivation.threshold import threshold
+from symroof.derivation.threshold import rule, threshold
 from symroof.derivation.times import formulas, ridge, time
 from symroof.derivation.values import numbers
 from symroof.formula import Frozen, Name, names

@@ -14,10 +14,10 @@ from symroof.algebra.roots import Root
 from symroof.algebra.rounding import to_digits, to_places
 from symroof.derivation.answer import Point, Said
 from symroof.derivation.draft import INTENSITY, T_COMMS, T_MATH, Draft, numeric, rounded
-from symroof.derivation.rule import whole_size
 from symroof.derivation.setting import require_agreement
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
+from symroof.derivation.threshold import whole_size
 from symroof.formula import Compare, Formula, Name, Negative, Number, Quotient, Sum, Verdict, names, number
 from symroof.proof.evidence import Beside, Higher
 from symroof.proof.ledger import Solved

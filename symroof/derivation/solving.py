@@ -1,8 +1,8 @@
 """The one door to the solvers of the algebra: what comes out has been proved by the second engine, or is an error.
 
 A solved condition is put to the second engine as an equivalence, a limit is read off the highest powers again, a slope
-follows the chain rule, a sum has to telescope, a least place has to meet its weighted means. Values are SymPy expressions; ``least_one`` are the symbols
-that are at least 1, all others are above 0.
+follows the chain rule, a least place has to meet its weighted means. Values are SymPy expressions; ``least_one`` are the
+symbols that are at least 1, all others are above 0.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from symroof.formula import (
 from symroof.proof.check import check
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Ledger, RefutedError, UndecidedError
-from symroof.proof.limits import rises, slope, telescopes, tends
+from symroof.proof.limits import rises, slope, tends
 from symroof.proof.minima import Optimal
 from symroof.proof.settling import negated
 from symroof.proof.step import Reason, Step
@@ -282,13 +282,6 @@ def optimum_of(parts: Sequence[Expr], variable: Expr, least_one: frozenset[Expr]
     step = Step("solve", Reason.BEST, claim, "=", place, inside, Optimal(forms))
     check(step, _ledger(least_one, None))
     return found
-
-
-def require_telescopes(total: Expr, body: Expr, index: Expr, first: Expr, last: Expr) -> None:
-    """Raise :class:`CheckError` unless ``total`` is the sum of the body from the first index to ``last``, a symbol."""
-    write = PLAIN.write
-    if not telescopes(write(total), write(body), index.name, last.name, write(first)):
-        raise RefutedError(f"the sum over {index} was not proved")
 
 
 def _names(symbols: frozenset[Expr]) -> frozenset[str]:

@@ -4,7 +4,7 @@ and named formulas.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
@@ -16,7 +16,7 @@ from symroof.algebra.rational import cancelled
 from symroof.derivation.answer import Point
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft, numeric, rounded
 from symroof.derivation.equations import solution
-from symroof.derivation.figures_used import is_there, least_rings, ring_steps
+from symroof.derivation.figures_used import is_there
 from symroof.derivation.formulas import Ground, ground_of, named
 from symroof.derivation.schedules import Timetable, each_time, time_of_program, times_defined, timetable
 from symroof.derivation.sizes import put_in, valued
@@ -189,27 +189,22 @@ def formulas(draft: Draft) -> Draft:
         name = str(problem.solve_for)
         return None if name in problem.symbols else wholes(draft.setting, name, point)
 
-    ground = answered(ground_of(draft), problem, of, least_rings(problem), ring_steps(problem))
+    ground = answered(ground_of(draft), problem, of)
     return replace(draft, steps=(*draft.steps, *ground.steps))
 
 
 def answered(
-    ground: Ground,
-    asked: Problem | Sketch,
-    of: Callable[[int | None], Wholes | None] = lambda point: Wholes(),
-    least: Mapping[str, int] | None = None,
-    steps: Mapping[str, int] | None = None,
+    ground: Ground, asked: Problem | Sketch, of: Callable[[int | None], Wholes | None] = lambda point: Wholes()
 ) -> Ground:
     """What a problem asks beside its counts, or without any: its named formulas, its relation solved, and what is least.
-    The whole numbers ``of`` what is solved for are told at each set of sizes, where it is one; the chips along an axis are at least so many, and come in
-    ``steps``."""
+    The whole numbers ``of`` what is solved for are told at each set of sizes, where it is one."""
     ground = named(ground)
     if asked.solve is not None and asked.solve_for is not None:
         ground = solution(ground, asked.solve, asked.solve_for, of)
     if asked.minimize is not None and asked.over is not None:
         from symroof.derivation.optimum import compute_bound, optimum
-        from symroof.derivation.whole_splits import at_sizes
+        from symroof.derivation.places import at_sizes
 
         ground, best = optimum(ground, asked.minimize, asked.over, asked.subject)
-        ground = at_sizes(*compute_bound(ground, best), least or {}, steps or {})
+        ground = at_sizes(*compute_bound(ground, best))
     return ground

@@ -1,23 +1,145 @@
-"""Whole numbers: what a size comes in, what the chips of an axis share out, and the last of them on its side of a bound."""
+"""Conditions on one size by numbers, as what they leave of it: a union of spans, each from one number to another; and the
+whole numbers in them: what a size comes in, and what the chips of an axis share out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from functools import reduce
 from math import gcd, lcm
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from sympy import Expr
 
 from symroof.algebra.roots import Root, whole_number
+from symroof.derivation.draft import numeric
 from symroof.derivation.figures_used import ring_steps
 from symroof.derivation.setting import Setting
-from symroof.derivation.spans import spans_of, whole, written
-from symroof.formula import Compare, Formula, Name, Number, Verdict, number
+from symroof.formula import Both, Compare, Either, Formula, Name, Number, Verdict, names, number
 from symroof.model.mesh import shared_out, stride
 from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step
 from symroof.proof.wholes import LARGEST
-from symroof.symbols import rational
+from symroof.symbols import expression, rational
+
+Write: TypeAlias = Callable[["Expr | int | Fraction"], Formula]
+
+
+class Span(NamedTuple):
+    """What lies between two numbers, with each of them or without; above 0, and up to any size without a ``high``."""
+
+    low: Fraction = Fraction(0)
+    closed_low: bool = False
+    high: Fraction | None = None
+    closed_high: bool = False
+
+    def within(self, other: Span) -> Span:
+        """What both leave."""
+        low, closed_low = max((s.low, not s.closed_low) for s in (self, other))
+        ends = [(s.high, s.closed_high) for s in (self, other) if s.high is not None]
+        high, closed_high = min(ends) if ends else (None, False)
+        return Span(low, not closed_low, high, closed_high)
+
+    @property
+    def empty(self) -> bool:
+        return self.high is not None and (
+            self.low > self.high or (self.low == self.high and not (self.closed_low and self.closed_high))
+        )
+
+    def reaches(self, later: Span) -> bool:
+        """Whether nothing lies between this one and one that begins later."""
+        if self.high is None or later.low < self.high:
+            return True
+        return later.low == self.high and (self.closed_high or later.closed_low)
+
+
+Spans: TypeAlias = tuple[Span, ...]
+
+
+def spans_of(condition: Formula, size: str) -> Spans | None:
+    """What a condition leaves of a size; None where it speaks of more than that and numbers.
+
+    >>> from symroof.formula import number
+    >>> b = Name("B")
+    >>> both = Both((Compare(b, ">", number(9)), Compare(b, "<=", number(4))))
+    >>> spans_of(both, "B"), [int(s.low) for s in spans_of(Compare(b, ">", number(9)), "B")]
+    ((), [9])
+    """
+    if isinstance(condition, Verdict):
+        return (Span(),) if condition.holds else ()
+    if isinstance(condition, Both | Either):
+        parts = [spans_of(part, size) for part in condition.parts]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        return reduce(_both, known) if isinstance(condition, Both) else _any(known)
+    if not isinstance(condition, Compare) or condition.left != Name(size) or names(condition.right):
+        return None
+    edge, closed = numeric(expression(condition.right)), "=" in condition.relation
+    if edge is None or condition.relation not in ("<", "<=", ">", ">=", "="):
+        return None
+    below = Span(high=edge, closed_high=closed)
+    above = Span(edge, closed) if edge > 0 else Span()
+    kept = {">": above, "<": below, "=": below.within(above)}[condition.relation[0]]
+    return () if kept.empty else (kept,)
+
+
+def _both(one: Spans, other: Spans) -> Spans:
+    return _any([[a.within(b)] for a in one for b in other])
+
+
+def _any(parts: Iterable[Iterable[Span]]) -> Spans:
+    """All that one of several leaves, in order."""
+    found: list[Span] = []
+    for span in sorted((s for part in parts for s in part if not s.empty), key=lambda s: (s.low, not s.closed_low)):
+        if found and found[-1].reaches(span):
+            ends = [(s.high is None, s.high or Fraction(0), s.closed_high) for s in (found[-1], span)]
+            open_, high, closed = max(ends)
+            found[-1] = found[-1]._replace(high=None if open_ else high, closed_high=closed)
+        else:
+            found.append(span)
+    return tuple(found)
+
+
+def written(spans: Spans, size: str, write: Write, *, least: int = 0) -> Formula:
+    """The same as a condition; of a size that is ``least`` at least, without what that says already."""
+    domain = (Span(Fraction(least), True),) if least else (Span(),)
+    left = _both(spans, domain)
+    parts = tuple(_written(span, Name(size), write, domain[0]) for span in left)
+    if not parts or left == domain:
+        return Verdict(bool(parts))
+    return parts[0] if len(parts) == 1 else Either(parts)
+
+
+def _written(span: Span, x: Name, write: Write, domain: Span) -> Formula:
+    if span.low == span.high:
+        return Compare(x, "=", write(span.low))
+    ends: list[Formula] = []
+    if span[:2] != domain[:2]:
+        ends.append(Compare(x, ">=" if span.closed_low else ">", write(span.low)))
+    if span.high is not None:
+        ends.append(Compare(x, "<=" if span.closed_high else "<", write(span.high)))
+    return ends[0] if len(ends) == 1 else Both(tuple(ends))
+
+
+def whole(spans: Spans, last: Callable[[str, Fraction], int | None]) -> Spans | None:
+    """The same from one whole number to another, of those that ``last`` finds beyond and below a number; None where it finds
+    nothing out."""
+    found: list[Span] = []
+    for span in spans:
+        low = last(">=" if span.closed_low else ">", span.low)
+        high = None if span.high is None else last("<=" if span.closed_high else "<", span.high)
+        if low is None or (high is None and span.high is not None):
+            return None
+        if low == 0 or high == 0 or (high is not None and low > high):
+            continue
+        ends = Span(Fraction(low), True, None if high is None else Fraction(high), high is not None)
+        before: Sequence[Span] = found[-1:]
+        if before and before[0].high is not None and last(">", before[0].high) == low:  # no whole number lies between
+            found[-1] = before[0]._replace(high=ends.high, closed_high=ends.closed_high)
+        else:
+            found.append(ends)
+    return tuple(found)
 
 
 class Wholes(NamedTuple):

@@ -13,9 +13,9 @@ from symroof.algebra.roots import Root
 from symroof.derivation.draft import numeric
 from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of, functions_of
 from symroof.derivation.pipeline import counted
-from symroof.derivation.rule import first_size
 from symroof.derivation.setting import Setting
 from symroof.derivation.solving import limit, monotony, solution_of
+from symroof.derivation.threshold import first_size
 from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator, Known

@@ -16,7 +16,7 @@ from symroof.derivation.setting import Setting, require_sizes_agree
 from symroof.errors import AlgebraError
 from symroof.exploration.leading_parts import Led, leads
 from symroof.exploration.longest import LongestMap, longest_map
-from symroof.exploration.map_points import Place, Remains, covers, place, remains
+from symroof.exploration.map_points import Place, covers, place
 from symroof.exploration.regime_map import RegimeMap, at_sizes, listed, outlined, regime_map, valued
 from symroof.formula import Formula, Frozen, Sizes, names, several_of
 from symroof.model.problem import Problem
@@ -27,11 +27,10 @@ from symroof.symbols import expression
 
 
 class Exploration(Frozen):
-    """A map, the points that were asked for on it, and what its fixed sizes leave to find."""
+    """A map, and the points that were asked for on it."""
 
     found: RegimeMap | LongestMap
     places: tuple[Place, ...] = ()
-    remains: Remains | None = None
 
 
 def explore(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -> tuple[Exploration, ...]:
@@ -57,12 +56,11 @@ def explore(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -
     if points or not problem.at:
         whole = listed(whole, every=every)
         places = tuple(place(whole, values) for values in points)
-        found.append(Exploration(whole, places, remains(whole) if whole.fixed else None))
+        found.append(Exploration(whole, places))
     for values in problem.at:
         if not covers(whole, values):
             smaller = at_sizes(problem, dict(values))
-            shrunk = regime_map(smaller, of, every=every)
-            found.append(Exploration(shrunk, (), remains(shrunk)))
+            found.append(Exploration(regime_map(smaller, of, every=every)))
     return tuple(found)
 
 

@@ -8,9 +8,8 @@ from math import inf
 from typing import TypeAlias
 
 from symroof.derivation.evaluation import function_of
-from symroof.derivation.figures_used import require_there, whole_sizes
+from symroof.derivation.figures_used import require_over, require_there, whole_sizes
 from symroof.derivation.setting import require_arithmetic, require_sizes_agree, setting_of
-from symroof.derivation.size_ranges import require_over
 from symroof.errors import ModelError, require_one_of
 from symroof.exploration.breakdowns import Breakdown, breakdown
 from symroof.exploration.curves import Curves, along, curves
@@ -33,7 +32,6 @@ KINDS = {
     "throughput": (1, 1),
     "times": (1, 1),
     "regimes": (2, 2),
-    "resources": (2, 2),
     "breakdown": (0, 0),
     "latency": (1, 1),
 }
@@ -63,7 +61,8 @@ def figure(
     links: Sequence[str] = (),
     points: Sequence[Measured] = (),
 ) -> Drawn:
-    """The figure of a problem. Without a kind: a regime map over two sizes, throughput over one, otherwise a roofline, in
+    """The figure of a problem. Without a kind: regimes over two sizes, by the terms of the intensity, or, of several
+    resources, by which is busy longest; throughput over one size; otherwise a roofline, in
     which ``points`` that were measured stand as well.
 
     Raises :class:`ModelError` where the kind and the axes do not go together, or the axes and the sizes that are put in.
@@ -105,9 +104,10 @@ def figure(
         ranges = {axis.names[0]: range(axis.ends[0], axis.ends[1] + 1) for axis in over}
         require_over(setting.problem.operation, {**whole_sizes(values), **ranges}, drawn=True)
     if kind == "regimes":
-        return plane(problem, *over)
-    if kind == "resources":
-        return territories(problem, *over)
+        for second in problem.at[1:]:
+            raise ModelError(f"a map shows one set of the other sizes, and there is a second: {', '.join(second)}")
+        several = setting.rates.vector or (setting.joint and len(setting.rates.resources) > 2)
+        return (territories if setting.timed and several else plane)(problem, *over)
     if kind == "breakdown":
         return breakdown(problem)
     if kind == "latency":
@@ -121,13 +121,7 @@ def figure(
 
 def kind_of(drawn: Drawn) -> str:
     """The kind of a figure, by the name that it is asked for with."""
-    kinds = {
-        Plane: "regimes",
-        Territories: "resources",
-        Breakdown: "breakdown",
-        Latency: "latency",
-        Roofline: "roofline",
-    }
+    kinds = {Plane: "regimes", Territories: "regimes", Breakdown: "breakdown", Latency: "latency", Roofline: "roofline"}
     return drawn.kind if isinstance(drawn, Curves | Scaling) else kinds[type(drawn)]
 
 

@@ -80,8 +80,6 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
     ['B', 'F/2']
     """
     names = x.names[0], y.names[0]
-    for values in problem.at[1:]:
-        raise ModelError(f"a regime map shows one set of the other sizes, and there is a second: {', '.join(values)}")
     found = regime_map(at_sizes(problem, dict(problem.at[0]) if problem.at else {}))
     setting, ridge, symbols = found.setting, found.setting.ridge, (symbol(names[0]), symbol(names[1]))
     require_sizes((s.name for s in found.value.free_symbols), names, f", or --assume {{}}={names[1]}")
@@ -95,13 +93,13 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
     parts = total(*map(setting.layout.write, terms))
     upside_down = Quotient(number(1), INTENSITY)
     found.draft.add(Step("regime", Reason.RECIPROCAL, upside_down, "=", parts, setting.equalities))
-    ranges = _logarithms(x), _logarithms(y)
+    ranges = logarithms(x), logarithms(y)
     regions = _regions(terms, symbols, ranges, ridge)
     threshold = () if ridge is None else _threshold(found.value, symbols, ranges, ridge)
     side = "" if threshold or ridge is None else _side(found.draft, (x, y))
     beyond = _beyond(found.value, symbols, ranges, threshold, ridge) if threshold and ridge is not None else ()
-    places = tuple(map(_sizes, threshold)), side, tuple(map(_sizes, beyond))
-    return Plane(setting, names, (_sizes(ranges[0]), _sizes(ranges[1])), regions, *places)
+    places = tuple(map(sizes_of, threshold)), side, tuple(map(sizes_of, beyond))
+    return Plane(setting, names, (sizes_of(ranges[0]), sizes_of(ranges[1])), regions, *places)
 
 
 def _beyond(
@@ -109,7 +107,7 @@ def _beyond(
 ) -> list[Point]:
     """The threshold with the corners of the map that are beyond it, in their order about what they surround."""
     corners = [(x, y) for x in ranges[0] for y in ranges[1]]
-    put = [dict(zip((s.name for s in symbols), _sizes(corner), strict=True)) for corner in corners]
+    put = [dict(zip((s.name for s in symbols), sizes_of(corner), strict=True)) for corner in corners]
     inside = [corner for corner, sizes in zip(corners, put, strict=True) if evaluated(value, sizes) > ridge]
     every = [*threshold, *inside]
     x, y = (sum(place[i] for place in every) / len(every) for i in (0, 1))
@@ -132,12 +130,12 @@ def _side(draft: Draft, axes: tuple[Axis, Axis]) -> str:
     return ""
 
 
-def _logarithms(axis: Axis) -> Point:
+def logarithms(axis: Axis) -> Point:
     low, high = axis.ends
     return log10(low), log10(high)
 
 
-def _sizes(logarithms: Point) -> Point:
+def sizes_of(logarithms: Point) -> Point:
     return 10 ** logarithms[0], 10 ** logarithms[1]
 
 
@@ -155,8 +153,8 @@ def _regions(
         if _area(corners) > 1e-9:
             level = () if ridge is None else _cut(corners, _minus((-log10(ridge), 0.0, 0.0), own))
             ends = [place for place in level if place not in corners]
-            rule = tuple(map(_sizes, ends)) if len(ends) == 2 else ()
-            found.append(Region(cancelled(1 / term), tuple(map(_sizes, corners)), rule))
+            rule = tuple(map(sizes_of, ends)) if len(ends) == 2 else ()
+            found.append(Region(cancelled(1 / term), tuple(map(sizes_of, corners)), rule))
     return tuple(sorted(found, key=lambda region: str(region.form)))
 
 

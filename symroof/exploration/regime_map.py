@@ -10,7 +10,7 @@ from functools import cached_property
 from sympy import Expr, Integer, Rational
 
 from symroof.algebra.fan import Fan, fan, relations
-from symroof.algebra.rational import ratio, symbols_of
+from symroof.algebra.rational import symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, Draft, written
 from symroof.derivation.meanings import put, quantities
@@ -19,7 +19,6 @@ from symroof.derivation.schedules import times_defined
 from symroof.derivation.setting import Setting, require_arithmetic
 from symroof.errors import AlgebraError
 from symroof.exploration.edges import Single, above_ridge, equal_sizes, singles, upside_down
-from symroof.exploration.knobs import Knob, knobs
 from symroof.exploration.leading_parts import (
     MOST_PROVED,
     Led,
@@ -41,8 +40,6 @@ from symroof.symbols import expression, symbol
 
 # More regimes than this are not listed in full unless they are asked for.
 MOST_LISTED = 8
-# What a change does to a quantity of more terms is a formula that nobody reads.
-MOST_TURNED = 16
 
 
 class RegimeRow(Led):
@@ -121,14 +118,6 @@ class RegimeMap(Frozen):
         """What each size does alone."""
         order = [symbol(name) for name in self.setting.problem.names]
         return singles(self.draft, order) if self.of_ridge else ()
-
-    @cached_property
-    def knobs(self) -> tuple[Knob, ...]:
-        """What a change of one thing does, in every listed regime; nothing where that would be a table nobody reads."""
-        above, below = ratio(self.value, symbols_of(self.value))
-        if len(above) + len(below) > MOST_TURNED or (not self.every and len(self.corner_rows) > MOST_LISTED):
-            return ()
-        return knobs(self.draft, self.spelled, self.value, [row.regime for row in self.rows])
 
     @property
     def spelled(self) -> Formula:

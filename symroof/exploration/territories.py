@@ -24,7 +24,7 @@ from symroof.derivation.schedules import times_defined
 from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import ModelError
 from symroof.exploration.curves import require_sizes
-from symroof.exploration.planes import Point
+from symroof.exploration.planes import Point, logarithms, sizes_of
 from symroof.exploration.regime_map import at_sizes, equality
 from symroof.formula import Frozen, Group, Name
 from symroof.model.problem import Problem
@@ -57,7 +57,7 @@ class Territories(Frozen):
 def territories(problem: Problem, x: Axis, y: Axis) -> Territories:
     """The map of the longest time over two sizes, the others being put in.
 
-    Raises :class:`ModelError` where a figure is not known, where a size is open, and where an axis has too few chips.
+    Raises :class:`ModelError` where a size is open, and where an axis has too few chips.
 
     >>> from symroof.reading.grids import read_grid
     >>> from symroof.reading.problems import read_problem
@@ -66,9 +66,7 @@ def territories(problem: Problem, x: Axis, y: Axis) -> Territories:
     >>> sorted({region.time for region in found.regions})
     ['T_comms', 'T_math']
     """
-    for second in problem.at[1:]:
-        raise ModelError(f"a map shows one set of the other sizes, and there is a second: {', '.join(second)}")
-    names, ranges = (x.names[0], y.names[0]), (_logarithms(x), _logarithms(y))
+    names, ranges = (x.names[0], y.names[0]), (logarithms(x), logarithms(y))
     setting_of(problem)  # an axis of a mesh that is put in is wired as it is
     setting = setting_of(at_sizes(problem, dict(problem.at[0]) if problem.at else {}))
     for axis in (x, y):
@@ -78,15 +76,13 @@ def territories(problem: Problem, x: Axis, y: Axis) -> Territories:
     known = times_in_figures(setting)
     require_proved(setting, known)
     values = {name: setting.in_numbers(value) for name, value in known.items()}
-    if not setting.timed:
-        raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
     require_sizes((s.name for value in values.values() for s in value.free_symbols), names)
     found = tuple(_territories(_Plane(values, names, ranges)))
     draft = times_defined(compared(drafted(setting)), setting.problem.operation)
     proved = (
         replace(region, steps=draft.add(*_longest(draft, values, names, region)).since(draft)) for region in found
     )
-    return Territories(setting, names, (_sizes(ranges[0]), _sizes(ranges[1])), tuple(proved))
+    return Territories(setting, names, (sizes_of(ranges[0]), sizes_of(ranges[1])), tuple(proved))
 
 
 class _Plane(Frozen):
@@ -131,7 +127,7 @@ def _territories(plane: _Plane) -> Iterator[Territory]:
         run = [(x, (*(y for _, y in order), top)) for x, order in group]
         for place, time in enumerate(crossed):
             below, above = ([(x, ys[place + up]) for x, ys in run] for up in (0, 1))
-            yield Territory(time, tuple(map(_sizes, (*below, *reversed(above)))))
+            yield Territory(time, tuple(map(sizes_of, (*below, *reversed(above)))))
 
 
 def _longest(draft: Draft, values: Mapping[str, Expr], names: tuple[str, str], region: Territory) -> Iterator[Step]:
@@ -150,12 +146,3 @@ def _middle(corners: Sequence[Point]) -> Point:
     half = len(corners) // 4
     (x, low), (_, high) = corners[half], corners[-1 - half]
     return x, (low * high) ** 0.5
-
-
-def _logarithms(axis: Axis) -> Point:
-    low, high = axis.ends
-    return log10(low), log10(high)
-
-
-def _sizes(logarithms: Point) -> Point:
-    return 10 ** logarithms[0], 10 ** logarithms[1]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from symroof.formula import Call, Cases, Compare, Formula, Name, Negative, Number, Product, Quotient, Sum, number
-from symroof.proof.exact import Exact
+from symroof.formula import Call, Cases, Compare, Formula, Negative, Number, Quotient, Sum, number
 from symroof.proof.irrational import between
 from symroof.proof.ledger import Evidence, Ledger, refuted, undecided
 from symroof.proof.limits import Whole
@@ -58,25 +57,6 @@ class Harmonic(Evidence):
         if not exact.difference(Quotient(number(1), step.right), reciprocals).is_zero():
             raise refuted(step, "the reciprocals do not add up")
         return Check("proved", "harmonic mean, exact identity")
-
-
-class Doubled(Evidence):
-    """Evidence of a change: the left side is a quantity with this name doubled, over the quantity."""
-
-    name: str
-
-    def examine(self, step: Step, ledger: Ledger) -> Check:
-        exact = ledger.exact(figures=False, assumptions=step.assumptions)
-        if not isinstance(step.left, Quotient) or exact.atoms:
-            raise refuted(step, "the left side is not a quantity after a change over the quantity")
-        before, after = exact.rational(step.left.below), exact.rational(step.left.above)
-        two = Exact().rational(Product((number(2), Name(self.name))))
-        if not (after - before.put(self.name, two)).is_zero():
-            raise refuted(step, f"this is not the quantity with {self.name} doubled")
-        known = all(exact.sign(side) for side in (before.above, before.below))
-        if not known or not exact.difference(step.left, step.right).is_zero():
-            raise refuted(step, "the quotient is not the right side")
-        return Check("proved", "exact identity, with the size doubled")
 
 
 class Beside(Evidence):

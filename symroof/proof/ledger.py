@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from symroof.errors import CheckError
-from symroof.formula import Cases, Compare, Formula, Frozen, Name, Number, Sum, Verdict, names, nodes, number
+from symroof.formula import Cases, Compare, Formula, Frozen, Name, Number, Verdict, names, nodes
 from symroof.proof.exact import ORDER, Exact, free_names
 from symroof.proof.polynomials import Rat
 from symroof.proof.step import Check, Step
@@ -130,13 +130,6 @@ class Gone(Facts):
     def agree(self, step: Step, ledger: Ledger) -> bool:
         before = free_names(step.left, ledger.exact(figures=False))
         return {name.name for name in self.names} <= before - set(names(step.right))
-
-
-class Unbounded(Facts):
-    """Facts of 1 + 1/x ~ 1: x grows without bound."""
-
-    def agree(self, step: Step, ledger: Ledger) -> bool:
-        return step.right == number(1) and isinstance(step.left, Sum) and step.left.terms[0] == number(1)
 
 
 class Solved(Facts):

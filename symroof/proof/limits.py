@@ -1,7 +1,6 @@
-"""Limits, suprema, derivatives, sums, roots and whole sizes, decided again on quotients of polynomials.
+"""Limits, suprema, derivatives, roots and whole sizes, decided again on quotients of polynomials.
 
-A limit is read off the highest powers of the variable. A derivative follows the quotient and the chain rule. A sum is
-right if it telescopes: S(n) - S(n - 1) is the n-th term, and S is 0 before the first.
+A limit is read off the highest powers of the variable. A derivative follows the quotient and the chain rule.
 """
 
 from __future__ import annotations
@@ -73,14 +72,6 @@ def rises(formula: Formula, name: str, least_one: frozenset[str]) -> int | None:
     if exact.atoms or not exact.sign(value.below):
         return None
     return exact.sign(value.partial(name).above, strict=False)
-
-
-def telescopes(total: Formula, body: Formula, index: str, last: str, first: Formula) -> bool:
-    """Whether ``total`` is the sum of ``body`` over the index from ``first`` to ``last``, a name that nothing else has."""
-    exact = Exact()
-    whole, end, one = exact.rational(total), Rat(Poly.name(last)), Rat(ONE)
-    risen = whole - whole.put(last, end - one) - exact.rational(body).put(index, end)
-    return not exact.atoms and risen.is_zero() and whole.put(last, exact.rational(first) - one).is_zero()
 
 
 class Growing(Evidence):

@@ -5,8 +5,6 @@ A maximum is least where a rising part equals a falling one and no other is abov
 least (a x**p/v)**v (b x**-q/w)**w with v = q/(p + q) and w = p/(p + q), in which x cancels: the weighted means of its
 terms, with equality where both are the same. Before its least place each of the two falls, and behind it each rises: so on
 1 <= x <= M the end that is nearest is best where that place is outside.
-
-The best whole split is decided again by trying every divisor.
 """
 
 from __future__ import annotations
@@ -14,13 +12,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from symroof.errors import CheckError
-from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, Sum, names, number
+from symroof.formula import Call, Compare, Formula, Name, Quotient, Sum, names, number
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted, replaced
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.radicals import Radicals, raised
 from symroof.proof.step import Check, Step
-from symroof.proof.wholes import LARGEST, divisors
 
 BY = "weighted means multiplied out"
 CROSSES = "one part rises, one falls, equal there"
@@ -218,71 +215,3 @@ class Slope(Facts):
         value = ledger.exact(figures=False, assumptions=step.assumptions).rational(step.right)
         slopes = {(e > 0) - (e < 0) for e in powers(value, self.name)}
         return slopes == {self.way}
-
-
-class Splits(Evidence):
-    """Evidence of the best whole split: every divisor of what is split is tried that the assumptions leave, and in which
-    the sizes are ``multiples``."""
-
-    relations = ("=",)
-
-    multiples: tuple[tuple[Name, int], ...] = ()
-
-    def examine(self, step: Step, ledger: Ledger) -> Check:
-        left, right = step.left, step.right
-        if not (isinstance(left, Call) and left.function == "argmin" and isinstance(left.arguments[1], Name)):
-            raise refuted(step, "this is no least place")
-        body, x = left.arguments[0], left.arguments[1]
-        exact = ledger.exact(figures=True, assumptions=step.assumptions)
-        ends = ends_of(step, x.name, exact)
-        total = None if ends is None else exact.rational(ends).constant
-        if total is None or total.denominator != 1 or not 0 < total <= LARGEST or not isinstance(right, Number):
-            raise refuted(step, "a whole number of parts was expected")
-        values = [exact.rational(part) for part in parted(body)[1]]
-        allowed = [d for d in divisors(int(total)) if self._is_allowed(step, x.name, d, exact)]
-        if right.value not in allowed:
-            raise refuted(step, "this is no split that the assumptions leave")
-        here = [value.put(x.name, Rat(Poly.number(right.value))) for value in values]
-        for d in allowed:
-            there = [value.put(x.name, Rat(Poly.number(Fraction(d)))) for value in values]
-            if not _at_most(here, there, exact, maximum=parted(body)[0]):
-                raise refuted(step, f"{d} may be better")
-        return Check("proved", f"all {len(allowed)} splits compared")
-
-    def _is_allowed(self, step: Step, name: str, divisor: int, exact: Exact) -> bool:
-        """Whether a split meets the sizes that are at least something by assumption."""
-        for a in step.assumed(">="):
-            gap = exact.difference(a.left, a.right).put(name, Rat(Poly.number(Fraction(divisor))))
-            if gap.constant is None and not gap.is_zero():
-                raise refuted(step, "an assumption of the split is no number")
-            if not gap.is_zero() and (gap.constant or Fraction(0)) < 0:
-                return False
-        return all(self._is_multiple(step, of, each, name, divisor, exact) for of, each in self.multiples)
-
-    def _is_multiple(self, step: Step, size: Name, each: int, name: str, divisor: int, exact: Exact) -> bool:
-        """Whether a size is a multiple of a number, at a split."""
-        value = exact.rational(size).put(name, Rat(Poly.number(Fraction(divisor)))).constant
-        if value is None:
-            raise refuted(step, "a size of the split is no number")
-        return (value / each).denominator == 1
-
-
-class Multiples(Facts):
-    """Facts of a best whole split: what the sizes come in multiples of that were tried."""
-
-    each: tuple[tuple[Name, int], ...]
-
-    def agree(self, step: Step, ledger: Ledger) -> bool:
-        return bool(step.evidence.multiples == self.each)
-
-
-def _at_most(here: list[Rat], there: list[Rat], exact: Exact, *, maximum: bool) -> bool:
-    """Whether a maximum or a sum is at most another."""
-    if maximum:
-        return all(any(_no_less(b - a, exact) for b in there) for a in here)
-    rise = sum((b - a for a, b in zip(here, there, strict=True)), Rat(Poly()))
-    return _no_less(rise, exact)
-
-
-def _no_less(gap: Rat, exact: Exact) -> bool:
-    return gap.is_zero() or exact.is_positive(gap, strict=False)

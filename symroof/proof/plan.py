@@ -24,9 +24,8 @@ from math import prod
 
 from symroof.errors import CheckError
 from symroof.proof.acts import COLLECT, Act
-from symroof.proof.boxes import Box, any_of, common, overlap, within
 from symroof.proof.collectives import RETURNED, MeshAxis
-from symroof.proof.moves import Held, Move, Moved, Part, Planned, Split
+from symroof.proof.moves import Box, Held, Move, Moved, Part, Planned, Split, any_of, common, overlap, within
 from symroof.proof.rows import DEFINITIONS, exchanged
 from symroof.proof.script import Script
 

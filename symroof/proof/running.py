@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from operator import mul
@@ -29,7 +28,6 @@ STOCKS = {
 }
 # Those of the weights that have gradients.
 TRAINED = ("gradients", "trainable elements")
-WIDEST_QUANTISED = 8  # bits: wider whole numbers are indices, and stay what they are
 
 
 class Run(Evidence):
@@ -211,36 +209,6 @@ class Transfers(Run):
             if self.name in (None, name) and self.part in (None, self.script.part(name)):
                 total += self.size(name, exact, rows) * self.turned(turns, exact)
         return total
-
-
-class Narrowed(Transfers):
-    """Evidence of a change: the left side is the intensity with the tensors of a role in ``bits``, over the intensity."""
-
-    counts = False
-
-    role: str = ""
-    bits: int = 0
-
-    def examine(self, step: Step, ledger: Ledger) -> Check:
-        if ledger.meanings["params"] != Run(self.script, "weight elements"):
-            raise refuted(step, "this is another program")
-        if not isinstance(step.left, Quotient) or step.left.below != Name("intensity"):
-            raise refuted(step, "the left side is not an intensity after a change over the intensity")
-        narrow = tuple(
-            replace(array, bits=self.bits)
-            if array.role == self.role
-            and array.bits > self.bits
-            and not (array.integer and array.bits > WIDEST_QUANTISED)
-            else array
-            for array in self.script.arrays
-        )
-        exact = ledger.exact(figures=False, assumptions=step.assumptions)
-        moved = Transfers(replace(self.script, arrays=narrow), "moved").moved(exact)
-        if not (exact.rational(step.left.above) - exact.rational(Name("flops")) / moved).is_zero():
-            raise refuted(step, f"this is not the intensity with each {self.role} in {self.bits} bits")
-        if not exact.difference(step.left, step.right).is_zero():
-            raise refuted(step, "the quotient is not the right side")
-        return Check("proved", "loads and stores counted in other types")
 
 
 class Tokens(Facts):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -126,39 +125,38 @@ class Overlap(Evidence):
     relations = ("<=",)
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
-        exact, both = ledger.exact(figures=False), list(_arguments(ledger.definitions["T_steps"]))
-        groups, waiting = [group for group, _ in both], [part for group, waits in both if waits for part in group]
-        every = [part for group in groups for part in group]
+        exact, groups = ledger.exact(figures=False), list(_groups(ledger.definitions["T_steps"]))
+        every, waiting = ([p for group, waits in groups if waits or not late for p in group] for late in (False, True))
         if not all(exact.is_positive(exact.rational(part)) for part in every):
             raise refuted(step, "a part may not be positive")
+        working = Sum((number(1), Negative(BUBBLE)))
         if waiting and not (
-            exact.is_positive(exact.rational(BUBBLE), strict=False)
-            and exact.is_positive(exact.rational(Sum((number(1), Negative(BUBBLE)))))
+            exact.is_positive(exact.rational(BUBBLE), strict=False) and exact.is_positive(exact.rational(working))
         ):
             raise refuted(step, "a wait may be less than none, or all of the time")
         if step.left == STEPS:
             wait = (Negative(total(*waiting)), with_wait(total(*waiting))) if waiting else ()
-            sums = [(step.right, every, wait)]
+            shown = exact.difference(step.right, total(*every, *wait)).is_zero()
         elif step.right == STEPS and isinstance(step.left, Name):
-            bound = ledger.definitions[step.left.name]
-            whole = bound.arguments if isinstance(bound, Call) and bound.function == "max" else ()
-            whole = (bound,) if isinstance(bound, Name) else whole  # the longest of one
-            hops = [one for one in whole if one == LATENCY]
-            terms = (term for part in every for term in (part.terms if isinstance(part, Sum) else (part,)))
-            sides = {side for term in terms if isinstance(term, Call) for side in term.arguments}
-            if hops and not taken_in(ledger, sides, exact):
-                raise refuted(step, "the hops that take longest are not among these")
-            whole = tuple(one for one in whole if one not in hops)
-            groups = [tuple(part for each in group for part in _sides(each)) for group in groups]
-            sums = [(one, [part for group in groups for part in {*group} if _is_of(part, one)], ()) for one in whole]
+            bound, options = ledger.definitions[step.left.name], [[*_sides(group)] for group, _ in groups]
+            times = bound.arguments if _is_longest(bound) else (bound,)
+            shown = all(self._is_taken(time, options, every, ledger, exact) for time in times)
         else:
             raise refuted(step, "this is no bound of T_steps")
-        if not sums or not all(
-            parts and exact.difference(whole, total(*parts, *wait)).is_zero() and _one_of_each(parts, groups, step)
-            for whole, parts, wait in sums
-        ):
+        if not shown:
             raise refuted(step, "the parts do not add up")
         return Check("proved", "a maximum of sums is at most the sum of the maxima")
+
+    def _is_taken(
+        self, time: Formula, options: list[list[Formula]], every: list[Formula], ledger: Ledger, exact: Exact
+    ) -> bool:
+        """Whether a time is the sum of one part of each group, of those that have one; or hops that an exchange waits for."""
+        if time == LATENCY:
+            terms = (term for part in every for term in (part.terms if isinstance(part, Sum) else (part,)))
+            return taken_in(ledger, {side for term in terms if _is_longest(term) for side in term.arguments}, exact)
+        own = (next((part for part in group if _is_of(part, time)), None) for group in options)
+        parts = [part for part in own if part is not None]
+        return bool(parts) and exact.difference(time, total(*parts)).is_zero()
 
 
 class Longest(Evidence):
@@ -183,30 +181,28 @@ class Longest(Evidence):
         return Check("proved", "between its longest part and their sum, certificates of dominance multiplied out")
 
 
-def _arguments(steps: Formula, waits: bool = False) -> Iterator[tuple[tuple[Formula, ...], bool]]:
+def _groups(steps: Formula, waits: bool = False) -> Iterator[tuple[tuple[Formula, ...], bool]]:
     """What the longest is taken of, for each group, and whether a wait makes it longer."""
     for term in steps.terms if isinstance(steps, Sum) else (steps,):
         if isinstance(term, Quotient) and not waits and term == with_wait(term.above):
-            yield from _arguments(term.above, waits=True)
+            yield from _groups(term.above, waits=True)
         else:
-            several = isinstance(term, Call) and term.function == "max" and not _waits(term)
-            yield (term.arguments if isinstance(term, Call) and several else (term,)), waits
+            several = _is_longest(term) and not _is_exchange(term)
+            yield (term.arguments if several and isinstance(term, Call) else (term,)), waits
 
 
-def _waits(time: Call) -> bool:
+def _is_exchange(time: Call) -> bool:
     """Whether this is the longer of the bytes and the hops of an exchange."""
     return isinstance(time.arguments[-1], Name) and time.arguments[-1].name.startswith("T_hops")
 
 
-def _sides(part: Formula) -> Iterator[Formula]:
-    """A part of a sum; of one in which exchanges take the longer of two what it is at least: all of the first, or the
-    second."""
-    terms = part.terms if isinstance(part, Sum) else (part,)
-    if not any(_is_longest(term) for term in terms):
-        yield part
-        return
-    for place in (0, 1):
-        yield total(*(term.arguments[place] if _is_longest(term) else term for term in terms))
+def _sides(group: Iterable[Formula]) -> Iterator[Formula]:
+    """The parts of a group; of a sum in which exchanges take the longer of two what it is at least: all of the first, or
+    the second."""
+    for part in group:
+        terms = part.terms if isinstance(part, Sum) else (part,)
+        for place in (0, 1) if any(map(_is_longest, terms)) else (0,):
+            yield total(*(term.arguments[place] if _is_longest(term) else term for term in terms))
 
 
 def _is_longest(term: Formula) -> TypeGuard[Call]:
@@ -216,12 +212,6 @@ def _is_longest(term: Formula) -> TypeGuard[Call]:
 def _is_of(part: Formula, whole: Formula) -> bool:
     """Whether a part is made of the times of statements of one resource."""
     return isinstance(whole, Name) and all(name.startswith(f"{whole.name}(") for name in names(part))
-
-
-def _one_of_each(parts: list[Formula], groups: list[tuple[Formula, ...]], step: Step) -> bool:
-    """Whether no group gives more than one part to a sum that is compared with the longest of each."""
-    often = Counter(parts)
-    return step.left == STEPS or all(sum(often[part] for part in {*group}) <= 1 for group in groups)
 
 
 class AboveAll(Evidence):

@@ -110,88 +110,23 @@ class Reason(Enum):
     THERE = "there"
     INSIDE = "inside"
     AT_AN_END = "at_an_end"
-    BEST_SPLIT = "best_split"
-    SHARE_LEFT = "share_left"
 
 
 # The parts of an answer: each step that says one names it, and who looks for one names it as well.
-Role = Literal[
-    "",
-    "flops",
-    "flops_exact",
-    "flops_per_parameter",
-    "ops",
-    "reads",
-    "writes",
-    "bytes",
-    "bytes_added",
-    "params",
-    "trainable",
-    "weights",
-    "caches",
-    "saved",
-    "gradients",
-    "intensity",
-    "reciprocal",
-    "bracket",
-    "limit",
-    "leading",
-    "moved_leading",
-    "factor",
-    "next",
-    "within",
-    "moves",
-    "ridge",
-    "threshold",
-    "bound",
-    "guard",
-    "supremum",
-    "upside_down",
-    "rule",
-    "rule_bound",
-    "rule_factor",
-    "condition",
-    "smallest",
-    "equal",
-    "early",
-    "gap",
-    "side",
-    "joint",
-    "all",
-    "row",
-    "solution",
-    "solution_bound",
-    "solution_guard",
-    "solution_whole",
-    "optimum",
-    "optimum_value",
-    "optimum_guard",
-    "optimum_end",
-    "optimum_bound",
-    "optimum_bound_value",
-    "optimum_at",
-    "optimum_bound_at",
-    "optimum_split",
-    "optimum_other",
-    "T_math",
-    "T_comms",
-    "T_lower",
-    "T_upper",
-    "T_steps",
-    "quantity",
-    "over",
-    "top",
-    "each",
-    "share",
-    "ratio",
-    "knob",
-    "highest",
-    "figures",
-    "never",
-    "longest",
-    "part",
-    "whole",
-]
+Role = (
+    Literal["", "flops", "flops_exact", "flops_per_parameter", "ops", "reads", "writes", "bytes", "bytes_added"]
+    | Literal["params", "trainable", "weights", "caches", "saved", "gradients"]
+    | Literal["intensity", "reciprocal", "bracket", "limit", "leading", "moved_leading", "factor", "next", "within"]
+    | Literal["moves"]
+    | Literal["ridge", "threshold", "bound", "guard", "supremum", "upside_down", "rule", "rule_bound", "rule_factor"]
+    | Literal["condition", "smallest", "equal", "early", "gap", "side", "joint", "all", "row"]
+    | Literal["solution", "solution_bound", "solution_guard", "solution_whole"]
+    | Literal["optimum", "optimum_value", "optimum_guard", "optimum_end", "optimum_bound", "optimum_bound_value"]
+    | Literal["optimum_at", "optimum_bound_at"]
+    | Literal["T_math", "T_comms", "T_lower", "T_upper", "T_steps"]
+    | Literal["quantity", "over", "share", "highest", "figures", "never", "longest"]
+    | Literal["part", "whole"]
+)
 # A part that is there once for each of several things: threshold(X), sent(X), let N.
 Part = NewType("Part", str)
 

@@ -114,8 +114,10 @@ class ExpressionReader(Reader):
     def _series(self, terms: list[Formula]) -> Formula:
         """A sum whose middle terms are dots; its last term ends it."""
         dots = self.next()
+        if not self.accept("+"):
+            raise self.error("the sum has no last term", "1 + 2 + … + N", token=dots)
         try:
-            added_up = series(terms, self._term() if self.accept("+") else None)
+            added_up = series(terms, self._term())
         except ReadingError as error:
             raise error if error.span else self.error(error.problem, error.expected, token=dots) from None
         if self.at("+", "-"):
@@ -305,24 +307,20 @@ def read_expression(text: str, scope: Scope) -> Formula:
     return ExpressionReader(text, scope).alone()
 
 
-def series(terms: Sequence[Formula], last: Formula | None) -> Formula:
+def series(terms: Sequence[Formula], last: Formula) -> Formula:
     """The sum of the terms that begin as ``terms`` do and go on to ``last``.
 
     >>> from symroof.rendering.formulas.plain import PlainPrinter
     >>> PlainPrinter().print(series((number(1), number(2)), Name("N")))
     'sum(i, i, 1, N)'
     """
-    taken = {name for term in (*terms, last or number(1)) for name in names(term)}
+    taken = {name for term in (*terms, last) for name in names(term)}
     index = Name(next(letter for letter in LETTERS if letter not in taken))
     try:
         steps = {cancelled(expression(b) - expression(a)) for a, b in pairwise(terms)}
         if len(steps) != 1 or not (step := steps.pop()).is_Rational or not step:
             raise ReadingError("the terms before the dots have no common step", expected="1 + 2 + … + N")
         first = terms[0]
-        if last is None:
-            if step != -1 or not names(first):
-                raise ReadingError("the sum has no last term", expected="1 + 2 + … + N")
-            return Call("sum", (index, index, number(1), first))
         length = cancelled((expression(last) - expression(first)) / step) + 1
         if length.is_Rational and (length.q != 1 or length < len(terms)):
             raise ReadingError("the last term of the sum is none of its terms")

@@ -5,9 +5,8 @@ Numbers of indices are not counted: what they are made of is what they are."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from symroof.model.dtype import dtype
 from symroof.tracing.jaxprs import user_frame
@@ -21,7 +20,7 @@ UNARY: Mapping[str, str] = {
     "neg": "scale", "abs": "scale", "sign": "scale", "log1p": "log", "expm1": "exp",
 }  # fmt: skip
 # The same elements: nothing is done.
-SAME = ("stop_gradient", "copy", "copy_p", "optimization_barrier", "reduce_precision", "name", "pvary")
+SAME = ("stop_gradient", "copy", "copy_p", "optimization_barrier", "reduce_precision", "name", "sharding_constraint")
 # A power is written as so many factors at most.
 LONGEST_POWER = 8
 COMPARED = ("gt", "lt", "ge", "le", "eq", "ne")
@@ -62,8 +61,6 @@ class EquationWriter(ProductWriter):
                 hint=f"say what the function that it stands in is: --function {_function(equation)}=NAME, one of the table",
             )
         self.values[result.key] = made
-        if "split" in equation.params and made.tensor not in {value.tensor for value in live}:
-            self.told[made.tensor] = self._split_by(made.labels, equation.params["split"])
 
     def _moved(self, equation: Equation, live: Sequence[Value]) -> Value | None:
         """What lies where its operand does."""
@@ -89,26 +86,9 @@ class EquationWriter(ProductWriter):
                 )
             case "reshape":
                 return self._reshaped(equation, value)
-            case "sharding_constraint":
-                return self._constrained(equation, value)
             case name if name in SAME:
                 return value
         return None
-
-    def _split_by(self, labels: Sequence[Label], spec: Iterable[Any]) -> dict[str, str]:
-        """The axes that split the sizes of a tensor, as a PartitionSpec says of its dimensions."""
-        parts = (part if isinstance(part, tuple) else (part,) for part in spec)
-        axes = ("".join(self.axes.get(name, str(name)) for name in part if name) for part in parts)
-        return {label: axis for label, axis in zip(labels, axes, strict=False) if label is not None and axis}
-
-    def _constrained(self, equation: Equation, value: Value) -> Value:
-        """The same tensor, split as its author says."""
-        spec = equation.params.get("axes", getattr(equation.params.get("sharding"), "spec", None))
-        if spec is None or not self.mesh:
-            return value
-        said = self._say("{}", (value,), equation.results[0], self.tensors[value.tensor][1], equation.frames)
-        self.asked[said.tensor] = self._split_by(value.labels, spec)
-        return replace(said, labels=value.labels)
 
     def _reshaped(self, equation: Equation, value: Value) -> Value:
         """The same elements in other dimensions: what stays keeps its label, all else is told by its numbers."""

@@ -19,7 +19,7 @@ from symroof.reading.tensors import WORDS
 from symroof.tracing.aten_arrays import Call
 from symroof.tracing.aten_equations import AtenReader
 from symroof.tracing.jaxprs import of_library
-from symroof.tracing.traced import Arguments, Array, Constant, Frame, Trace, TracingError, lived
+from symroof.tracing.traced import Arguments, Array, Constant, Frame, Trace, TracingError, differing, lived
 
 FRAME = re.compile(r'File "(.*?)", line (\d+), in (\S+)')
 # What the one parameter of a layer is called, at the end of its path.
@@ -194,17 +194,10 @@ class _Graphs:
         graphs = [list(program.graph.nodes) for program in self.programs]
         for each in zip(*graphs, strict=False):
             if len({str(node.target) for node in each}) > 1:
-                raise self._differs(each[0])
+                raise differing(_at(each[0]))
             yield each
         if len({len(nodes) for nodes in graphs}) > 1:
-            raise self._differs(graphs[0][-1])
-
-    def _differs(self, node: Any) -> TracingError:
-        frames = _frames(node)
-        problem = f"{frames[0] if frames else 'the function'}: what is computed depends on the sizes"
-        return TracingError(
-            problem, expected="the same operations whatever the sizes are", hint="fix one: --shape x=bf16[B, T=1]"
-        )
+            raise differing(_at(graphs[0][-1]))
 
     def _array(self, values: Sequence[Any]) -> Array | Constant:
         if not hasattr(values[0], "shape"):
@@ -258,6 +251,11 @@ def _named(paths: Mapping[str, str], taken: set[str]) -> Iterator[tuple[str, str
             name = f"p_{name}"
         taken.add(name)
         yield node, name
+
+
+def _at(node: Any) -> str:
+    """Where in the user's code a node was made."""
+    return str(next(iter(_frames(node)), "the function"))
 
 
 def _frames(node: Any) -> tuple[Frame, ...]:

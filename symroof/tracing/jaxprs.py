@@ -10,9 +10,8 @@ from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from types import CodeType
-from typing import Any, TypeVar
+from typing import Any
 
-from symroof.tracing.sharded import Left, Part, Sharded, placed
 from symroof.tracing.traced import (
     Again,
     Arguments,
@@ -24,6 +23,7 @@ from symroof.tracing.traced import (
     Made,
     Trace,
     TracingError,
+    differing,
     lived,
 )
 
@@ -40,6 +40,15 @@ CALLED = {
     "custom_lin",
 }
 REMADE = {"remat2", "checkpoint", "remat"}
+# What programs do not say, and what they do instead.
+REFUSED = {
+    "while": ("a while has no number of turns that is known", "lax.scan"),
+    "cond": ("a cond has branches", "one of them"),
+    "shard_map": (
+        "what chips do of their parts is not traced",
+        "the function of whole arrays; the program that is written may be split",
+    ),
+}
 # What of the parameters of an equation says what it does, where it is not a shape.
 TOLD = (
     "dimension_numbers", "axes", "permutation", "broadcast_dimensions", "dimensions", "y", "new_dtype", "axis", "exact",
@@ -84,18 +93,11 @@ def _by_place(function: Callable[..., Any], names: Sequence[str], keywords: froz
     return called
 
 
-Value = TypeVar("Value")
-
-
 class _Reader:
     """Several jaxprs read side by side."""
 
     def __init__(self, assignments: int, function: Callable[..., Any]) -> None:
         self.assignments, self.keys = assignments, count()
-        self.mesh: dict[str, int] = {}
-        self.taken: dict[int, tuple[tuple[str, ...], ...]] = {}
-        self.arguments: set[int] = set()
-        self.left: dict[int, Left] = {}  # what chips hand on to those that take it just so
         self.code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
 
     def trace(self, jaxprs: Sequence[Any], names: Sequence[str], dtypes: Mapping[str, str]) -> Trace:
@@ -103,20 +105,12 @@ class _Reader:
         arguments = {}
         for name, each in zip(names, zip(*(jaxpr.invars for jaxpr in jaxprs), strict=True), strict=True):
             arguments[name] = self._new(each, known)
-            self.arguments.add(arguments[name].key)
         for each in zip(*(jaxpr.constvars for jaxpr in jaxprs), strict=True):
             known[id(each[0])] = Constant()
         body = tuple(self._equations(jaxprs, known, ()))
         results = tuple(self._value(each, known) for each in zip(*(jaxpr.outvars for jaxpr in jaxprs), strict=True))
-        self._require_known(results)
         made = tuple(one for one in results if isinstance(one, Array))
-        return Trace(arguments, lived(body, {one.key for one in made}), made, self.mesh, self.taken)
-
-    def _require_known(self, values: Sequence[Array | Constant]) -> None:
-        """What left chips otherwise than it says is taken by chips alone, just so."""
-        for one in values:
-            if isinstance(one, Array) and (left := self.left.get(one.key)) is not None:
-                raise TracingError(left.problem, expected=left.expected)
+        return Trace(arguments, lived(body, {one.key for one in made}), made)
 
     def _new(self, each: Sequence[Any], known: dict[int, Array | Constant]) -> Array:
         if len({len(var.aval.shape) for var in each}) > 1:
@@ -147,8 +141,6 @@ class _Reader:
                 raise self._differs(first, around)
             operands = tuple(self._value(vs, known) for vs in zip(*(one.invars for one in each), strict=True))
             inner = next((key for key in CALLS if key in first.params), None)
-            if not (inner is not None and name in CALLED | REMADE) and name != "shard_map":
-                self._require_known(operands)
             if inner is not None and name in CALLED | REMADE:
                 bodies = [getattr(one.params[inner], "jaxpr", one.params[inner]) for one in each]
                 own = _bound(bodies, operands)
@@ -156,93 +148,17 @@ class _Reader:
                 yield from ((Again(found),) if name in REMADE else found)
                 for var, vs in zip(first.outvars, zip(*(body.outvars for body in bodies), strict=True), strict=True):
                     known[id(var)] = self._value(vs, own)
-            elif name == "shard_map":
-                yield from self._sharded(each, operands, known, frames)
             elif name == "scan":
                 yield self._scan(each, operands, known, frames)
-            elif name in ("while", "cond"):
-                shown = "a while has no number of turns that is known" if name == "while" else "a cond has branches"
-                raise TracingError(f"{_at(frames)}: {shown}", expected="lax.scan" if name == "while" else "one of them")
+            elif name in REFUSED:
+                shown, expected = REFUSED[name]
+                raise TracingError(f"{_at(frames)}: {shown}", expected=expected)
             else:
                 results = tuple(self._new(vs, known) for vs in zip(*(one.outvars for one in each), strict=True))
                 told = [{key: str(one.params[key]) for key in TOLD if key in one.params} for one in each]
                 if name not in ("reshape", "broadcast_in_dim") and any(one != told[0] for one in told):
                     raise self._differs(first, around)
                 yield Equation(name, operands, results, _params(each), frames, _goes_back(first))
-
-    def _sharded(
-        self,
-        each: Sequence[Any],
-        operands: Sequence[Array | Constant],
-        known: dict[int, Array | Constant],
-        frames: tuple[Frame, ...],
-    ) -> Iterator[Made]:
-        """What every chip computes of its part, as what is computed of the whole."""
-        first, where = each[0].params, _at(frames)
-        mesh = {str(name): int(n) for name, n in dict(first["mesh"].shape).items()}
-        if any(self.mesh.get(name, n) != n for name, n in mesh.items()):
-            raise TracingError(f"{where}: an axis has another number of chips here", expected="one mesh")
-        self.mesh |= mesh
-        back = _goes_back(each[0])
-        chips = Sharded(mesh, lambda shape, kind: Array(next(self.keys), shape, kind), back=back)
-        bodies = [getattr(one.params["jaxpr"], "jaxpr", one.params["jaxpr"]) for one in each]
-        own: dict[int, Part | Constant] = {id(var): Constant() for var in bodies[0].constvars}
-        for var, operand, spec in zip(bodies[0].invars, operands, first["in_specs"], strict=True):
-            if isinstance(operand, Constant):
-                own[id(var)] = operand
-                continue
-            if (left := self.left.get(operand.key)) is not None:
-                if left.spec != placed(spec, len(operand.shape)):
-                    raise TracingError(left.problem, expected=left.expected)
-                own[id(var)] = left.part
-                continue
-            part, split = chips.entering(operand, spec, frames)
-            own[id(var)] = part
-            if operand.key in self.arguments:
-                self.taken.setdefault(operand.key, tuple(axes or () for axes in part.axes))
-            yield split
-        yield from self._on_chips(bodies, own, frames, chips)
-        for var, inner, spec in zip(each[0].outvars, bodies[0].outvars, first["out_specs"], strict=True):
-            result = chips.leaving(self._part(inner, own), spec, where)
-            if isinstance(result, Left):
-                array = Array(next(self.keys), result.part.array.shape, result.part.array.dtype)
-                self.left[array.key] = result
-                result = array
-            known[id(var)] = result
-
-    def _part(self, var: Any, own: Mapping[int, Part | Constant]) -> Part | Constant:
-        return Constant() if hasattr(var, "val") else own[id(var)]
-
-    def _on_chips(
-        self, jaxprs: Sequence[Any], own: dict[int, Part | Constant], around: tuple[Frame, ...], chips: Sharded
-    ) -> Iterator[Made]:
-        for each in zip(*(jaxpr.eqns for jaxpr in jaxprs), strict=True):
-            first = each[0]
-            name, frames = first.primitive.name, (*self._frames(first), *around)
-            operands = [self._part(var, own) for var in first.invars]
-            inner = next((key for key in CALLS if key in first.params), None)
-            if inner is not None and name in CALLED:
-                bodies = [getattr(one.params[inner], "jaxpr", one.params[inner]) for one in each]
-                there = _bound(bodies, operands)
-                yield from self._on_chips(bodies, there, frames, chips)
-                own |= {id(v): self._part(w, there) for v, w in zip(first.outvars, bodies[0].outvars, strict=True)}
-                continue
-            if name in ("scan", "while", "cond", *REMADE, "axis_index", "ppermute"):
-                raise TracingError(f"{_at(frames)}: {name} on chips is no statement", expected="shard_map inside of it")
-            scratch: dict[int, Array | Constant] = {}
-            results = tuple(self._new(vs, scratch) for vs in zip(*(one.outvars for one in each), strict=True))
-            local = tuple(self._local(vs) for vs in zip(*(one.invars for one in each), strict=True))
-            values = [one if isinstance(one, Constant) else there for one, there in zip(local, operands, strict=True)]
-            equation = Equation(name, local, results, _params(each), frames, chips.back or _goes_back(first))
-            for made in chips.read(equation, values, [array.shape for array in results], _at(frames)):
-                if isinstance(made, Equation):
-                    yield made
-                else:
-                    own |= {id(var): part for var, part in zip(first.outvars, made, strict=True)}
-
-    def _local(self, each: Sequence[Any]) -> Array | Constant:
-        """An operand as every chip has it."""
-        return self._value(each, {}) if hasattr(each[0], "val") else self._new(each, {})
 
     def _scan(
         self,
@@ -291,16 +207,12 @@ class _Reader:
         return tuple(found)
 
     def _differs(self, equation: Any, around: tuple[Frame, ...]) -> TracingError:
-        frames = (*(self._frames(equation) if equation is not None else ()), *around)
-        problem = f"{_at(frames)}: what is computed depends on the sizes"
-        return TracingError(
-            problem, expected="the same operations whatever the sizes are", hint="fix one: --shape x=bf16[B, T=1]"
-        )
+        return differing(_at((*(self._frames(equation) if equation is not None else ()), *around)))
 
 
-def _bound(bodies: Sequence[Any], operands: Sequence[Value]) -> dict[int, Value | Constant]:
+def _bound(bodies: Sequence[Any], operands: Sequence[Array | Constant]) -> dict[int, Array | Constant]:
     """What the arguments and constants of a body are inside of it."""
-    own: dict[int, Value | Constant] = {id(var): Constant() for var in bodies[0].constvars}
+    own: dict[int, Array | Constant] = {id(var): Constant() for var in bodies[0].constvars}
     return own | {id(var): value for var, value in zip(bodies[0].invars, operands, strict=True)}
 
 

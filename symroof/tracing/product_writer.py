@@ -96,12 +96,7 @@ class ProductWriter(Lines):
             whole = self.sizes.another(self.sizes.root(whole), [x for part in parts for x in part.own])
         aligned = [first]
         for other in others:
-            names = {
-                b: a
-                for i, (a, b) in enumerate(zip(first.labels, other.labels, strict=True))
-                if i != axis and a is not None and b is not None and a != b
-            }
-            aligned.append(self._renamed(other, names, equation.frames))
+            aligned.append(self._renamed(other, _other_names(first, other, axis), equation.frames))
         labels = tuple(whole if i == axis else x for i, x in enumerate(first.labels))
         places = ", ".join("{}" for _ in aligned)
         return self._say(f"concat({places})", aligned, result, labels, equation.frames)
@@ -116,12 +111,7 @@ class ProductWriter(Lines):
         if len(shorter) != 1 or None in cache.labels:
             raise TracingError(f"{where}: entries are written along several dimensions", expected="along one")
         (axis,) = shorter
-        names = {
-            b: a
-            for i, (a, b) in enumerate(zip(cache.labels, new.labels, strict=True))
-            if i != axis and a is not None and b is not None and a != b
-        }
-        new = self._renamed(new, names, equation.frames)
+        new = self._renamed(new, _other_names(cache, new, axis), equation.frames)
         text = f"append({{}}, {{}}, {cache.labels[axis]})"
         return self._say(text, (cache, new), equation.results[0], cache.labels, equation.frames, typed=False)
 
@@ -251,3 +241,9 @@ class ProductWriter(Lines):
             equation.frames,
             typed=False,
         )
+
+
+def _other_names(first: Value, other: Value, axis: int) -> dict[str, str]:
+    """The labels of an array that are others than those of the first, with these, but along an axis."""
+    pairs = enumerate(zip(first.labels, other.labels, strict=True))
+    return {b: a for i, (a, b) in pairs if i != axis and a is not None and b is not None and a != b}

@@ -14,7 +14,7 @@ from symroof.model.functions import FUNCTIONS
 from symroof.tracing.jaxprs import user_frame
 from symroof.tracing.known_functions import Known
 from symroof.tracing.size_names import SizeNames
-from symroof.tracing.traced import Array, Constant, Frame, Numbers, Split, TracingError
+from symroof.tracing.traced import Array, Constant, Frame, Numbers, TracingError
 
 Label = str | None
 ASSIGNED = re.compile(r"\s*([^\W\d]\w*)\s*(?::[^=]+)?=(?!=)")
@@ -51,9 +51,6 @@ class Lines:
     known: Known
     roles: Mapping[str, str]
     declared: Mapping[str, tuple[str, tuple[str, ...]]]
-    given: Mapping[str, Split] = field(default_factory=dict)  # how the arguments are split over a mesh
-    mesh: str = ""
-    axes: dict[str, str] = field(default_factory=dict)  # what axes that a trace names are called here
     back: bool = False  # whether what is written is the transpose of what stands in its line
     returned: tuple[str, ...] = ()
     lines: list[Written] = field(default_factory=list)
@@ -66,12 +63,9 @@ class Lines:
     begun: set[int] = field(default_factory=set)  # what begins as a number and is carried
     depth: int = 0
     uses: Mapping[int, int] = field(default_factory=dict)  # how often each array is used
-    splits: dict[int, Split] = field(default_factory=dict)  # the axes that split the sizes of a tensor
     cut: dict[tuple[int, str], list[tuple[Numbers, Numbers, Value]]] = field(
         default_factory=dict
     )  # parts, by what they are of
-    asked: dict[int, Split] = field(default_factory=dict)  # those that a constraint asks for
-    told: dict[int, Split] = field(default_factory=dict)  # those that the parts on chips tell
 
     def _declarations(self, used: Iterable[int]) -> list[str]:
         found = []
@@ -95,9 +89,9 @@ class Lines:
         return "  " * line.depth + left + text + typed + line.masked + comment
 
     def _type(self, tensor: int) -> str:
-        """The type of a tensor as a program has it, with the axes that split it."""
-        (kind, labels), axes = self.tensors[tensor], self.splits.get(tensor, {})
-        return f"{kind}[{', '.join(f'{label}_{axes[label]}' if label in axes else label for label in labels)}]"
+        """The type of a tensor as a program has it."""
+        kind, labels = self.tensors[tensor]
+        return f"{kind}[{', '.join(labels)}]"
 
     def _names(self) -> dict[int, str]:
         """A name for each tensor: that of an argument, of the variable that the last statement of its line is assigned to, or t1, t2."""

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, count
-from string import ascii_uppercase
 
 from symroof.model.dtype import dtype
 from symroof.model.functions import FUNCTIONS
@@ -21,19 +20,17 @@ from symroof.tracing.jaxprs import user_frame
 from symroof.tracing.known_functions import Region, ends, regions
 from symroof.tracing.program_lines import Value, Written
 from symroof.tracing.rolling import rolled
-from symroof.tracing.traced import Array, Constant, Equation, Loop, Made, Split, Trace, TracingError, operands_in
+from symroof.tracing.traced import Array, Constant, Equation, Loop, Made, Trace, TracingError, operands_in
 
 
 class Writer(EquationWriter):
     def text(self, trace: Trace) -> str:
         """The program of a trace."""
-        self._name_axes(trace)
         for name, (kind, labels) in self.declared.items():
             array = trace.arguments[name]
             number = self._tensor(kind, [label for label in labels if label != "1"])  # one place is no dimension
             self.arguments[number] = name
             self.values[array.key] = Value(number, tuple(None if label == "1" else label for label in labels))
-            self.splits |= {number: split} if (split := self._taken(trace, name, number)) else {}
         self.uses = Counter(array.key for array in (*operands_in(trace.body), *trace.results))
         self._body(trace.body)
         results = [self.values.get(array.key) for array in trace.results]
@@ -46,7 +43,6 @@ class Writer(EquationWriter):
         returned = [t for t in returned if t in left] + sorted(left - {*returned})
         self.alike |= alike
         self.arguments = {t: name for t, name in self.arguments.items() if t not in gone}
-        self.lines = split_lines(self.lines, self.tensors, self.splits, self.asked, self.told, stocks)
         names = self._names()
         used = {tensor for line in self.lines for tensor in line.uses}
         taken = {tensor for line in self.lines if line.result is not None for tensor in line.uses}
@@ -55,34 +51,8 @@ class Writer(EquationWriter):
         where = self._where("\n".join(body))
         output = [f"output {', '.join(again)}"] if again else []
         place = len(body) - len(self.lines)
-        mesh = [f"mesh {self.mesh}"] if self.mesh else []
         self.returned = tuple(sorted({names[t] for t in returned if t in names and t not in self.arguments}))
-        return "\n".join([*mesh, *body[:place], *where, *body[place:], *output]) + "\n"
-
-    def _name_axes(self, trace: Trace) -> None:
-        """The axes that a trace names, each with a capital of its own: its name where that is one, else one of its
-        letters, or another, that no size has."""
-        sizes = set(chain(self.sizes.given[0], *(labels for _, labels in self.declared.values())))
-        for name in trace.mesh:
-            taken, own = {*self.axes.values()}, name.upper()
-            others = [x for x in f"{own}{ascii_uppercase[::-1]}" if x.isalpha() and x not in sizes]
-            letters = [*([own] if len(own) == 1 else []), *others, *ascii_uppercase]
-            self.axes[name] = next(letter for letter in letters if letter not in taken)
-        if trace.mesh and not self.mesh:
-            long = [name for name in trace.mesh if len(name) > 1]
-            said = f"  # {', '.join(f'{self.axes[name]} is {name}' for name in long)}" if long else ""
-            self.mesh = ", ".join(f"{self.axes[name]} = {n}" for name, n in trace.mesh.items()) + said
-
-    def _taken(self, trace: Trace, name: str, number: int) -> Split:
-        """How an argument is split: as its subscripts say, or as the chips take it."""
-        labels, array = self.values[trace.arguments[name].key], trace.arguments[name]
-        assert isinstance(labels, Value)
-        split = self._split_by(labels.labels, trace.taken.get(array.key, ()))
-        said = self.given.get(name, {})
-        if said and split and said != split:
-            shown = ", ".join(f"{label}_{axes}" for label, axes in split.items())
-            raise TracingError(f"{name} is taken split otherwise: {shown}", expected="the splits of in_specs, or none")
-        return said or split
+        return "\n".join([*body[:place], *where, *body[place:], *output]) + "\n"
 
     def _require_used(self, returned: frozenset[int]) -> None:
         """What nothing uses is left out; what something uses that no statement says is told."""
@@ -274,96 +244,3 @@ class Writer(EquationWriter):
             raise TracingError(f"{where}: what is stacked is not made in the turns", expected="what each turn makes")
         labels = (along, *value.labels)
         self.values[whole.key] = self._say(f"collect({{}}, {along})", (value,), whole, labels, loop.frames)
-
-
-def split_lines(
-    lines: Sequence[Written],
-    tensors: Sequence[tuple[str, tuple[str, ...]]],
-    splits: dict[int, Split],
-    asked: Mapping[int, Split],
-    told: Mapping[int, Split],
-    stocks: frozenset[int],
-) -> list[Written]:
-    """The lines with what their results are split by, which is noted in ``splits``. A constraint that changes nothing is left out.
-    ``told`` are the splits that need no guess, ``stocks`` weights and caches.
-    Raises :class:`TracingError` where two operands are split otherwise, or one axis would split two sizes."""
-    if not splits and not asked:
-        return list(lines)
-    found: list[Written] = []
-    same: dict[int, int] = {}
-    turns: list[tuple[int, int, Written]] = []
-    for line in lines:
-        line = replace(line, uses=tuple(same.get(t, t) for t in line.uses))
-        if line.text.startswith("repeat "):
-            turns.append((line.uses[0], line.uses[1], line))
-        if line.result is None:
-            found.append(line)
-            continue
-        guess = told[line.result] if line.result in told else _kept(line, tensors, splits, stocks)
-        if line.result in asked:
-            if asked[line.result] == guess:
-                same[line.result] = line.uses[0]
-                continue
-            guess = asked[line.result]
-        elif _shared(guess):
-            both = ", ".join(f"{label}_{axes}" for label, axes in guess.items())
-            raise TracingError(
-                f"{line.comment}: one axis would split two sizes of a result: {both}",
-                expected="a constraint there: jax.lax.with_sharding_constraint",
-            )
-        splits[line.result] = guess
-        found.append(replace(line, uses=tuple(same.get(t, t) for t in line.uses)))
-    for enters, leaves, line in turns:
-        leaves = same.get(leaves, leaves)
-        if splits.get(enters, {}) != splits.get(leaves, {}):
-            raise TracingError(
-                f"{line.comment or 'a loop'}: what leaves a turn is split otherwise than what enters it",
-                expected="a constraint at its end",
-            )
-    return [replace(line, uses=tuple(same.get(t, t) for t in line.uses)) for line in found]
-
-
-def _kept(
-    line: Written, tensors: Sequence[tuple[str, tuple[str, ...]]], splits: Mapping[int, Split], stocks: frozenset[int]
-) -> dict[str, str]:
-    """What a result keeps of the splits of its operands; those of weights give way where another operand has the axes, and are
-    gathered."""
-    assert line.result is not None
-    labels, found = tensors[line.result][1], dict[str, str]()
-    for operand in sorted(line.uses, key=lambda t: t in stocks):
-        own, split = tensors[operand][1], splits.get(operand, {})
-        if line.text in ("{}", "rearrange({})") and {*own} != {*labels}:
-            return _seen(line, own, labels, split)
-        for label in (x for x in labels if x in split):
-            taken = {axis for other, axes in found.items() if other != label for axis in axes}
-            if operand in stocks and taken & {*split[label]}:
-                continue
-            if found.setdefault(label, split[label]) != split[label]:
-                raise TracingError(
-                    f"{line.comment}: {label} is split over {found[label]} and over {split[label]}",
-                    expected="operands that are split alike, or a constraint before",
-                )
-    return found
-
-
-def _seen(line: Written, own: Sequence[str], labels: Sequence[str], split: Split) -> dict[str, str]:
-    """The splits of a tensor in other dimensions: those of sizes that stay, or have another name; of one that is taken apart the outermost
-    part has it."""
-    before, after = [x for x in own if x not in labels], [x for x in labels if x not in own]
-    found = {label: axes for label, axes in split.items() if label in labels}
-    lost = [label for label in before if label in split]
-    if lost and len(before) == len(after):
-        found |= {new: split[old] for old, new in zip(before, after, strict=True) if old in split}
-    elif lost == before[:1] and after:
-        found[after[0]] = split[lost[0]]
-    elif lost:
-        raise TracingError(
-            f"{line.comment}: {lost[0]} is split, and goes into other sizes", expected="a constraint before"
-        )
-    return found
-
-
-def _shared(split: Split) -> bool:
-    """Whether one axis splits two sizes."""
-    axes = "".join(split.values())
-    return len({*axes}) < len(axes)

@@ -4,19 +4,23 @@ sizes, so that every number in them is a tuple with one for each assignment."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import Any
 
 from symroof.errors import SymroofError
 from symroof.formula import Frozen
 
 Numbers = tuple[int, ...]
-# The axes that split a size, by its label.
-Split = Mapping[str, str]
 
 
 class TracingError(SymroofError):
     """A function that has no program: something in it that programs do not say, or a size that has no name."""
+
+
+def differing(where: str) -> TracingError:
+    """The error on a function that does something else at other sizes."""
+    expected, hint = "the same operations whatever the sizes are", "fix one: --shape x=bf16[B, T=1]"
+    return TracingError(f"{where}: what is computed depends on the sizes", expected=expected, hint=hint)
 
 
 class Arguments(Frozen):
@@ -128,14 +132,11 @@ Made = Equation | Loop | Again
 
 
 class Trace(Frozen):
-    """The arguments by name, what is made of them, and what is returned; the axes of a mesh that it says itself, with
-    the numbers of their chips, and how it takes arguments, by their keys: the axes that split each dimension."""
+    """The arguments by name, what is made of them, and what is returned."""
 
     arguments: Mapping[str, Array]
     body: tuple[Made, ...]
     results: tuple[Array, ...]
-    mesh: Mapping[str, int] = field(default_factory=dict)
-    taken: Mapping[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
 
 
 def lived(body: Sequence[Made], asked: set[int]) -> tuple[Made, ...]:

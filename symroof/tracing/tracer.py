@@ -39,14 +39,14 @@ def written(
     functions: Mapping[str, str] | None = None,
     fuse: Iterable[str] = (),
     opened: Iterable[str] = (),
-    mesh: str = "",
     init: str = "",
     names: Mapping[str, str | int] | None = None,
 ) -> str:
     """The text of the program that a function of arrays of these shapes computes. Raises
     :class:`~symroof.tracing.traced.TracingError` for what no statement says, with its line."""
     of_torch = bool(init) or is_of_torch(function)
-    shapes = _in_order(function, shapes, of_torch, init)
+    parameters = _parameters(function, of_torch, init)
+    shapes = shapes if parameters is None else _in_order(parameters, shapes)
     types = dict(_flat(shapes))
     tree = _tree(shapes, types)
     read = {name: _read(name, text) for name, text in types.items()}
@@ -66,14 +66,14 @@ def written(
         if name not in read:
             raise TracingError(f"{name} is no argument", expected=f"one of {', '.join(read)}")
     roles = {name: role or ("weight" if name in {*weights} else "input") for name, (role, *_) in read.items()}
-    declared = {name: (dtype(kind).name, _labels(sized, dims)) for name, (_, kind, dims, _) in read.items()}
-    splits = {name: _split(name, types[name], declared[name][1], mesh) for name in read}
+    declared = {
+        name: (dtype(kind).name, _labels(sized, map(sized.named, dims))) for name, (_, kind, dims, _) in read.items()
+    }
     worth = [{size: int(value_of(size, one)) for size in dict.fromkeys(sizes)} for one in (*given, fourth)]
     numbers = {name: [[one[dim] for dim in dims] for one in worth] for name, (_, _, dims, _) in read.items()}
     dtypes = {name: NUMPY.get(dtype(kind).name, dtype(kind).name) for name, (_, kind, _, _) in read.items()}
     made_with = [[one[formula] for formula in built] for one in worth]
-    by_name = _keywords(function, shapes, of_torch, init)
-    asked = Arguments(numbers, dtypes, tree, by_name, made_with)
+    asked = Arguments(numbers, dtypes, tree, _keywords(parameters or (), shapes), made_with)
     first, last = asked.at(slice(None, -1)), asked.at(slice(-1, None))
     if of_torch:
         found = exported(function, first)
@@ -81,7 +81,7 @@ def written(
         for name in (name for name in trace.arguments if name not in declared):
             array = trace.arguments[name]
             roles[name] = "weight" if name in found.weights else "input"
-            declared[name] = dtype(array.dtype).name, _labels_of(sized, array, name)
+            declared[name] = dtype(array.dtype).name, _labels(sized, (sized.of(n, name) for n in array.shape))
     else:
         trace = traced(function, first)
     known = Known(dict(functions or {}), tuple(fuse), tuple(opened))
@@ -90,9 +90,8 @@ def written(
             raise TracingError(
                 f"there is no call of {said}", expected="FILE:NAME, or the name of a function that is called"
             )
-    given_splits = {name: split for name, split in splits.items() if mesh}
     trace = unrepeated(trace)
-    writer = Writer(sized, known, roles, declared, given_splits, mesh)
+    writer = Writer(sized, known, roles, declared)
     text = writer.text(trace)
     counts = counted(function, last) if of_torch else _counted(traced(function, last))
     _require_same(text, counts, sized.with_shorter(fourth), writer.returned)
@@ -104,17 +103,6 @@ def _formula(text: str) -> Formula:
     """A size as it is written."""
     words = re.findall(r"[^\W\d]\w*", text)
     return read_expression(text.strip(), Scope(tuple(dict.fromkeys(words)), open=True))
-
-
-def _labels_of(sizes: SizeNames, array: Array, name: str) -> tuple[str, ...]:
-    """The labels of a parameter, which its numbers tell: one size twice has two names."""
-    found: list[str] = []
-    for number in array.shape:
-        label = sizes.of(number, name)
-        if label in found:
-            label = sizes.another(sizes.root(label), found)
-        found.append(label)
-    return tuple(found)
 
 
 def _is_call(frame: Frame, said: str) -> bool:
@@ -131,44 +119,34 @@ def _frames(body: Iterable[Made]) -> Iterable[Frame]:
             yield from _frames(made.body)
 
 
-def _in_order(function: Callable[..., Any], shapes: Mapping[str, Any], of_torch: bool, init: str) -> Mapping[str, Any]:
-    """The shapes in the order of the function's parameters; those of a module are those of its forward."""
+def _parameters(function: Callable[..., Any], of_torch: bool, init: str) -> Sequence[inspect.Parameter] | None:
+    """The parameters of a function; those of a module are those of its forward. None where they are not known."""
     forward = getattr(function, "forward", None) if of_torch else None
     if of_torch and forward is None and init:
-        return shapes  # what makes a module says nothing of its forward
-    try:
-        parameters = dict(inspect.signature(forward or function).parameters)
-        if isinstance(function, type):
-            parameters.pop(next(iter(parameters)))  # the module itself
-    except (TypeError, ValueError):
-        return shapes
-    if any(one.kind is one.VAR_POSITIONAL for one in parameters.values()):
-        return shapes
-    for name in shapes:
-        require_one_of(name, parameters, f"the function has no parameter {name!r}")
-    for name, one in parameters.items():
-        if name not in shapes and one.default is one.empty and one.kind is not one.VAR_KEYWORD:
-            raise TracingError(f"there is no shape for {name}", expected=f"--shape {name}=bf16[B, D]")
-    return {name: shapes[name] for name in parameters if name in shapes}
-
-
-def _keywords(function: Callable[..., Any], shapes: Mapping[str, Any], of_torch: bool, init: str) -> frozenset[str]:
-    """The arguments that are given by name: what has to be, and what stands behind one that is left out."""
-    forward = getattr(function, "forward", None) if of_torch else None
-    if of_torch and forward is None and init:
-        return frozenset()
+        return None  # what makes a module says nothing of its forward
     try:
         parameters = list(inspect.signature(forward or function).parameters.values())
     except (TypeError, ValueError):
-        return frozenset()
-    parameters = parameters[1:] if isinstance(function, type) else parameters
+        return None
+    parameters = parameters[1:] if isinstance(function, type) else parameters  # without the module itself
+    return None if any(one.kind is one.VAR_POSITIONAL for one in parameters) else parameters
+
+
+def _in_order(parameters: Sequence[inspect.Parameter], shapes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The shapes in the order of the parameters."""
+    for name in shapes:
+        require_one_of(name, [one.name for one in parameters], f"the function has no parameter {name!r}")
+    for one in parameters:
+        if one.name not in shapes and one.default is one.empty and one.kind is not one.VAR_KEYWORD:
+            raise TracingError(f"there is no shape for {one.name}", expected=f"--shape {one.name}=bf16[B, D]")
+    return {one.name: shapes[one.name] for one in parameters if one.name in shapes}
+
+
+def _keywords(parameters: Sequence[inspect.Parameter], shapes: Mapping[str, Any]) -> frozenset[str]:
+    """The arguments that are given by name: what has to be, and what stands behind one that is left out."""
     left_out = next((i for i, one in enumerate(parameters) if one.name not in shapes), len(parameters))
-    behind = {one.name for one in parameters[left_out:]} | {
-        one.name for one in parameters if one.kind is one.KEYWORD_ONLY
-    }
-    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
-        return frozenset()
-    return frozenset(name for name in shapes if name in behind)
+    named = (one.name for i, one in enumerate(parameters) if i >= left_out or one.kind is one.KEYWORD_ONLY)
+    return frozenset(name for name in named if name in shapes)
 
 
 def _flat(shapes: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
@@ -214,7 +192,9 @@ def _read(name: str, text: str) -> tuple[str, str, tuple[Formula, ...], dict[str
     dims = []
     for part in filter(None, (part.strip() for part in match.group(3).split(","))):
         left, equals, right = (word.strip() for word in part.partition("="))
-        left = AXES.sub("", left)
+        if AXES.search(left):
+            problem = f"{name}: {part!r} is split over a mesh"
+            raise TracingError(problem, expected="whole arrays; the program that is written may be split")
         if equals:
             if not right.isdigit() or not left.isidentifier():
                 raise TracingError(f"{name}: {part!r} is no size", expected="a name, a number, or both: H=128")
@@ -223,26 +203,11 @@ def _read(name: str, text: str) -> tuple[str, str, tuple[Formula, ...], dict[str
     return match.group(1) or "", match.group(2), tuple(dims), fixed
 
 
-def _split(name: str, text: str, labels: Sequence[str], mesh: str) -> dict[str, str]:
-    """The axes that split the sizes of an argument: bf16[B_X, D]."""
-    match = SHAPE.fullmatch(text)
-    parts = [] if match is None else [part.partition("=")[0].strip() for part in match.group(3).split(",")]
-    found = {label: axes.group(1) for label, part in zip(labels, parts, strict=False) if (axes := AXES.search(part))}
-    if found and not mesh:
-        raise TracingError(
-            f"{name}: {text} is split over a mesh that is not declared", expected='--mesh "X = 4 on ICI"'
-        )
-    return found
-
-
-def _labels(names: SizeNames, dims: Sequence[Formula]) -> tuple[str, ...]:
-    """The labels of an argument: one size twice has two names."""
+def _labels(sizes: SizeNames, labels: Iterable[str]) -> tuple[str, ...]:
+    """The labels of an array: one size twice has two names."""
     found: list[str] = []
-    for formula in dims:
-        label = names.named(formula)
-        if label in found:
-            label = names.another(names.root(label), found)
-        found.append(label)
+    for label in labels:
+        found.append(sizes.another(sizes.root(label), found) if label in found else label)
     return tuple(found)
 
 
@@ -318,7 +283,6 @@ def trace(
     functions: Mapping[str, str] | None = None,
     fuse: Iterable[str] = (),
     opened: Iterable[str] = (),
-    mesh: str = "",
     init: str = "",
     names: Mapping[str, str | int] | None = None,
     **shapes: Any,
@@ -327,10 +291,10 @@ def trace(
     shapes of its arguments, and written with the names. ``x="bf16[B, D]"`` is an input, ``W="weight bf16[D, F]"`` a
     weight; trees of arguments are trees of shapes. ``functions`` says what functions or classes of yours are, FILE:NAME
     or NAME with one of the table; ``fuse`` names functions whose inside stays on the chip, ``opened`` known ones that
-    are looked into. Over a ``mesh`` arguments are split by subscripts, and results keep what their operands have.
+    are looked into.
     ``init="D, 4*D"`` are the sizes that a class, or a function that makes a module, is called with; ``names={"D": 512,
     "H": "D/8"}`` what the numbers of a module are called that is there. Raises :class:`~symroof.errors.SymroofError`
     for what no statement says, with its line; needs ``symroof[jax]`` or ``symroof[torch]``.
     """
-    text = written(function, shapes, functions=functions, fuse=fuse, opened=opened, mesh=mesh, init=init, names=names)
+    text = written(function, shapes, functions=functions, fuse=fuse, opened=opened, init=init, names=names)
     return read_program(text)

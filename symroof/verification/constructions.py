@@ -3,7 +3,7 @@
 Each is worked out by the algebra, proved by the second engine, and replaced by its value, so that the judge meets
 rational functions, roots, maxima and minima only. What is not proved is not put in.
 
-    sum(e, i, a, b)    e a polynomial in i: Faulhaber's formula, which telescopes; with ends that are numbers: term by term
+    sum(e, i, a, b)    term by term, between two numbers
     limit(e, N -> oo)  e rational in N: read off the highest powers
     sup(e, B)          e monotone in B: its limit where it rises, its value at 1 where it falls
     argmin(e, X)       e falls and then rises in X: where its slope changes sign, or its two parts cross
@@ -13,14 +13,11 @@ rational functions, roots, maxima and minima only. What is not proved is not put
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from fractions import Fraction
+from sympy import Expr, Integer, Max
 
-from sympy import Expr, Integer, Max, summation
-
-from symroof.algebra.rational import cancelled, ratio, sign, sign_of, symbols_of
+from symroof.algebra.rational import ratio, sign, sign_of, symbols_of
 from symroof.algebra.roots import Root
-from symroof.derivation.solving import PLAIN, derivative, limit, monotony, proved_solution, require_telescopes
+from symroof.derivation.solving import PLAIN, derivative, limit, monotony, proved_solution
 from symroof.errors import AlgebraError
 from symroof.formula import (
     FUNCTIONS,
@@ -31,20 +28,18 @@ from symroof.formula import (
     Infinity,
     Name,
     Negative,
-    Quotient,
     Sum,
     mapped,
     names,
-    nodes,
     number,
 )
 from symroof.symbols import expression, symbol
 from symroof.verification.budget import spend, weighed
-from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
+from symroof.verification.enclosures import enclosed, is_numeric
 
 # What shows that the value of a construction is right, and how a check names that.
 CONSTRUCTIONS = {
-    "sum": "telescopes",
+    "sum": "added up",
     "limit": "highest powers",
     "sup": "one sign",
     "argmin": "one change",
@@ -53,7 +48,6 @@ CONSTRUCTIONS = {
 }
 EXTREMES = frozenset(["sup", "argmin", "minimum"])
 SHOWN_BY = {
-    "telescopes": "the sum telescopes",
     "added up": "the terms are added up",
     "highest powers": "the limit is read off the highest powers",
     "one sign": "the slope has one sign",
@@ -61,7 +55,7 @@ SHOWN_BY = {
     "chain rule": "the derivative follows the chain rule",
 }
 LONGEST_SUM = 10_000
-LAST = symbol("last index")
+MOST_TERMS = 100  # with names in them
 
 
 def worked_out(node: Call, least_one: frozenset[str], bounded: frozenset[str] = frozenset()) -> tuple[Formula, str]:
@@ -87,10 +81,8 @@ def worked_out(node: Call, least_one: frozenset[str], bounded: frozenset[str] = 
     if node.function in EXTREMES and isinstance(place := node.arguments[1], Name) and place.name in bounded:
         raise AlgebraError(f"{node.function} over {place.name}, of which something is assumed, is not worked out")
     weighed(node)
-    added = _added_up(node)
-    if added is not None:
-        return Group(added), "added up"
-    return Group(_value(node, frozenset(map(symbol, least_one)))), CONSTRUCTIONS[node.function]
+    value = _added_up(node) if node.function == "sum" else _value(node, frozenset(map(symbol, least_one)))
+    return Group(value), CONSTRUCTIONS[node.function]
 
 
 def _value(node: Call, least_one: frozenset[Expr]) -> Formula:
@@ -102,8 +94,6 @@ def _value(node: Call, least_one: frozenset[Expr]) -> Formula:
         place = place.left
     if not isinstance(place, Name):
         raise AlgebraError(f"the second argument of {node.function}(…) is no name")
-    if node.function == "sum":
-        return _sum(node, place, least_one)
     value, x = expression(body), symbol(place.name)
     match node.function:
         case "diff":
@@ -152,47 +142,24 @@ def _argmin(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
     raise AlgebraError(f"the least value over {x} may lie at no {x} above 0")
 
 
-def _added_up(node: Call) -> Formula | None:
-    """A sum of numbers between two numbers, term by term; as a sum of its terms where one of them is irrational."""
-    if node.function != "sum" or not isinstance(node.arguments[1], Name):
-        return None
+def _added_up(node: Call) -> Formula:
+    """A sum between two numbers, term by term; as a sum of its terms where one of them is no rational number."""
     body, index, first, last = node.arguments
-    if not (is_numeric(first) and is_numeric(last)) or not set(names(body)) <= set(names(index)):
-        return None
+    if not isinstance(index, Name):
+        raise AlgebraError("the second argument of sum(…) is no name")
+    if not (is_numeric(first) and is_numeric(last)):
+        raise AlgebraError("sum(…): its ends are no numbers", expected="a formula for it, or ends that are numbers")
     start, end = enclosed(first), enclosed(last)
     if not (start.exact and end.exact and start.low.denominator == end.low.denominator == 1):
         raise AlgebraError("the ends of the sum are no whole numbers")
-    if end.low - start.low >= LONGEST_SUM:
-        return None
+    numeric = set(names(body)) <= {index.name}
+    longest = LONGEST_SUM if numeric else MOST_TERMS
+    if end.low - start.low >= longest:
+        raise AlgebraError(f"the sum has more than {longest} terms")
     indices = range(int(start.low), int(end.low) + 1)
     spend(5 * len(indices))
-    terms = Sum(tuple(_put(body, node.arguments[1], number(i)) for i in indices))
-    total = enclosed(terms) if indices else Enclosure(Fraction(0), Fraction(0))
+    terms = Sum(tuple(_put(body, index, number(i)) for i in indices)) if indices else number(0)
+    if not numeric or not indices:
+        return terms
+    total = enclosed(terms)
     return number(total.low) if total.exact else terms
-
-
-def ends_of_sums(formula: Formula) -> Iterator[Formula]:
-    """Where the sums in a formula begin and end."""
-    sums = (node for node in nodes(formula) if isinstance(node, Call) and node.function == "sum")
-    yield from (end for node in sums for end in node.arguments[2:])
-
-
-def _sum(node: Call, index: Name, least_one: frozenset[Expr]) -> Formula:
-    """The sum of a polynomial in its index."""
-    body, _, first, last = node.arguments
-    inner = [part for part in nodes(body) if index.name in names(part)]
-    divided = any(isinstance(part, Quotient) and index.name in names(part.below) for part in inner)
-    if divided or any(isinstance(part, Call) for part in inner):
-        wanted = f"a polynomial, or at most {LONGEST_SUM} terms that are numbers"
-        raise AlgebraError("sum(…): the body is no polynomial in its index", expected=wanted)
-    if any(is_numeric(end) and enclosed(end).low.denominator != 1 for end in (first, last)):
-        raise AlgebraError("the ends of the sum are no whole numbers")
-    length = expression(last) - expression(first) + 1
-    symbols = symbols_of(length)
-    above, below = ratio(length, symbols)
-    if sign(above, symbols, least_one, weak=True) not in (0, 1) or sign(below, symbols, least_one) != 1:
-        raise AlgebraError("sum(…): it is not known that the last index is not before the first")
-    total = summation(cancelled(expression(body)).expand(), (symbol(index.name), expression(first), LAST))
-    require_telescopes(total, expression(body), symbol(index.name), expression(first), LAST)
-    value = _put(PLAIN.write(total), Name(LAST.name), last)
-    return number(enclosed(value).low) if is_numeric(value) else value

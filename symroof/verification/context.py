@@ -30,7 +30,7 @@ from symroof.proof.wholes import Admitted, Multiples
 from symroof.reading.exercises import TOLERANCE
 from symroof.reading.scope import Scope
 from symroof.verification.budget import COEFFICIENTS, LEFT_OPEN, PROVER, spend
-from symroof.verification.constructions import ends_of_sums, worked_out
+from symroof.verification.constructions import worked_out
 from symroof.verification.enclosures import enclosed
 from symroof.verification.nearness import regime_of
 from symroof.weight import weight
@@ -69,7 +69,6 @@ class Context:
 
     ``other`` is the same context under the other way of counting additions, where that makes a difference.
     ``sized`` are the symbols that have values: relations of the regime that mention them say nothing any more.
-    ``whole`` are the symbols at which a sum ends: sizes that are whole numbers, as far as a counterexample goes.
     ``equations`` are facts of another kind: equalities that put nothing for a name, and that a replaced size is one.
     With ``proofs_only`` nothing is refuted and nothing inferred; with ``nearest`` numbers that are cut off may not stand;
     where units are ``binary``, GB may stand for GiB.
@@ -90,7 +89,6 @@ class Context:
     other: Context | None = None
     binding: bool = False
     sized: frozenset[str] = frozenset()
-    whole: frozenset[str] = frozenset()
     equations: tuple[Compare, ...] = ()
     proofs_only: bool = False
 
@@ -227,15 +225,6 @@ class Context:
         for r in more:
             context = context._equal(r.left, context.put(r.right)) if r.relation == "=" else context
         return context
-
-    def summing(self, formulas: Iterable[Formula]) -> Context:
-        """With the symbols at which the sums of these formulas begin or end, which are whole numbers."""
-        reached = (end for formula in self._reached(formulas) for end in ends_of_sums(formula))
-        ends = {name for end in reached for name in names(self.put(end))}
-        if not ends:
-            return self
-        other = None if self.other is None else self.other.summing(formulas)
-        return replace(self, whole=self.whole | ends, least_one=self.least_one | ends, other=other)
 
     def _reached(self, formulas: Iterable[Formula]) -> list[Formula]:
         """The formulas, and those that their names stand for."""

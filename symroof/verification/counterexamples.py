@@ -82,9 +82,8 @@ def witness(
 
 def _is_inside(point: Point, context: Context) -> bool:
     """Whether a point lies in the domain."""
-    whole = all(point[name].denominator == 1 for name in context.whole & point.keys())
     least, several = context.least_one, several_of(context.least_one)
-    return whole and all(v > 1 if n in several else v >= 1 if n in least else v > 0 for n, v in point.items())
+    return all(v > 1 if n in several else v >= 1 if n in least else v > 0 for n, v in point.items())
 
 
 def _grown(letters: Sequence[str], moves: Sequence[Move]) -> Iterator[Point]:

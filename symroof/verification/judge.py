@@ -130,8 +130,7 @@ def judge(claim: Claim, context: Context, *, explain: bool = True) -> Judgement:
 
 def placed(claim: Claim, context: Context) -> Context:
     """The context with the sizes of the claim put in and its regime assumed, where some sizes satisfy that."""
-    sides = tuple(side for link in claim.links for side in (link.left, link.right))
-    return context.at(claim.at).assuming(claim.regime).summing(sides).require_possible()
+    return context.at(claim.at).assuming(claim.regime).require_possible()
 
 
 def decided(claim: Claim, place: Context) -> tuple[Finding, ...]:

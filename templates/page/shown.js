@@ -11,7 +11,7 @@ const shown = (doc, page) => {
   const time = (x) => { const i = x >= 1 ? 0 : Math.min(4, Math.ceil(-Math.log10(x) / 3 - 1e-9)); return x >= 1 ? `${nice(x, 4)} s` : `${nice(x * 1000 ** i, 4)} ${["s", "ms", "µs", "ns", "ps"][i]}`; };
   const percent = (q, digits = 3) => `${nice(100 * float(q), digits)} %`;
 
-  const state = { kind: 0, chip: page.kinds[0].chips.find((one) => !one.e).n, for: page.turned[0] || page.names[0], sizes: {}, figures: {}, pins: [] };
+  const state = { kind: 0, chip: page.kinds[0].chips.find((one) => !one.e).n, for: page.turned[0] || page.names[0], sizes: {}, figures: {} };
   for (const name of page.names) state.sizes[name] = BigInt(page.start[name]);
   const chips = () => page.kinds[state.kind].chips;
   const axes = new Map(page.axes.map((axis, i) => [axis.n, i]));
@@ -105,9 +105,8 @@ const shown = (doc, page) => {
     const flops = float(m.of(m.way.k.flops)), top = flops / float(m.math);
     const moving = m.way.r.map((row, i) => ({ row, time: float(m.times[i]), width: float(decimal(m.figures[row[2]] || "1")) })).filter(({ row, time: t }) => (row[3] === "memory" || row[3] === "link") && t > 0);
     const points = moving.map(({ row, time: t, width }) => ({ row, width, x: flops / (t * width), y: Math.min(top, flops / t) }));
-    const pins = state.pins.map((pin, i) => { const p = decide(pin), f = float(p.of(p.way.k.flops)), j = p.way.r.findIndex((row) => row[3] === "memory"); return j < 0 || p.refused ? null : { i, x: f / (float(p.times[j]) * float(decimal(p.figures[p.way.r[j][2]]))), y: f / float(p.lower) }; }).filter(Boolean);
-    const xs = [...points.flatMap((p) => [p.x, top / p.width]), ...pins.map((p) => p.x)].filter((x) => x > 0 && isFinite(x));
-    const ys = [...points.map((p) => p.y), ...pins.map((p) => p.y), flops / float(m.lower)];
+    const xs = points.flatMap((p) => [p.x, top / p.width]).filter((x) => x > 0 && isFinite(x));
+    const ys = [...points.map((p) => p.y), flops / float(m.lower)];
     if (!xs.length) return c.show("");
     const x0 = Math.min(...xs) / 6, x1 = Math.max(...xs) * 6, y1 = top * 4, y0 = Math.min(...ys, top / 10) / 5;
     const X = (x) => L + ((c.width - L - R) * Math.log(x / x0)) / Math.log(x1 / x0), Y = (y) => T + (c.height - T - B) * (1 - Math.log(y / y0) / Math.log(y1 / y0));
@@ -132,7 +131,6 @@ const shown = (doc, page) => {
     points.forEach((p, i) => c.text(X(p.x), Y(p.y), points.length > 1 ? `${p.row[1]} ${nice(p.x)}` : nice(p.x), { fill: SHADES[i % 5] }));
     points.forEach((p, i) => { const knee = top / p.width; if (knee < x1 && points.findIndex((q) => q.width === p.width) === i) { c.put(`<circle cx="${X(knee)}" cy="${Y(top)}" r="4" fill="var(--paper)" stroke="${SHADES[i % 5]}" stroke-width="2"/>`); c.text(X(knee), Y(top), points.length > 1 ? nice(knee) : `${w.ridge} ${nice(knee)}`, { places: [[0, -10], [0, -26], [0, -42], [-8, -10], [8, -10]], kind: "soft" }); } });
     if (got < top * 0.999) { const x = X(main.x), y = Y(Math.min(main.y, got)); c.put(`<path d="M${x} ${Y(main.y) - 6}V${Y(top) + 3}" stroke="var(--hot)" stroke-dasharray="3 3"/>`); c.text(x, (y + Y(top)) / 2, say("left", { x: nice(top / got, 3) }), { fill: "var(--hot)", places: [[7, 4], [-7, 4], [7, 20], [-7, 20]] }); }
-    pins.forEach((p) => { c.put(`<circle cx="${X(p.x)}" cy="${Y(p.y)}" r="5" fill="none" stroke="currentColor" stroke-width="2"/>`); c.text(X(p.x), Y(p.y), String(p.i + 1)); });
     c.show(`${say("roofline", { chip: m.chip.t })} ${verdict(m).text}`);
   };
 
@@ -222,12 +220,6 @@ const shown = (doc, page) => {
     $("splits").innerHTML = found.slice(0, 12).map(([x, at]) => { const v = verdict(at); return `<tr${x === state.sizes[one] ? ' class="now"' : ""}><td><button class="go" data-x="${x}" data-y="${n / x}">${one} = ${grouped(x)}, ${other} = ${grouped(n / x)}</button></td><td class="${v.ok ? "ok" : "no"}">${esc(v.text)}</td><td class="n">${time(float(at.lower))}</td></tr>`; }).join("");
   };
   const refusal = (m) => (m.refused.why === "below" ? say("below", { n: m.refused.axis }) : m.refused.why === "joined" ? say("joined", { most: m.refused.most, chip: m.chip.t }) : say("unwired", { n: m.refused.axis, x: state.sizes[m.refused.axis], least: m.refused.least[0], each: m.refused.least[1] }));
-  const knobs = (m) => {
-    const change = (values) => { const times = m.way.r.map(([resource]) => value(m.way.q[`T_${resource}`], m.kind, values)); return float(times.map((t) => float(t)).reduce((a, b) => Math.max(a, b))) / float(m.lower); };
-    const doubled = page.names.filter((name) => !axes.has(name)).map((name) => { const values = [...m.values], i = page.names.indexOf(name); values[i] = [2n * values[i][0], 1n]; return `${name} × ${nice(change(values), 3)}`; });
-    const raised = m.kind.figures.map((name, i) => { const values = [...m.values], k = page.names.length + i; values[k] = mul(values[k], [11n, 10n]); return [name, change(values)]; }).filter(([, x]) => x < 0.99999).map(([name, x]) => `${figureName(m, name)} + 10 % → −${nice(100 * (1 - x), 2)} %`);
-    return `${say("doubled", { each: doubled.join(", ") })}${raised.length ? ` ${say("raised", { each: raised.join(", ") })}` : ""}`;
-  };
   const figureName = (m, name) => (name === "peak" ? m.chip.p : name === "bandwidth" ? (m.way.r.find((row) => row[2] === "bandwidth") || [])[1] || name : name);
 
   const draw = () => {
@@ -246,7 +238,6 @@ const shown = (doc, page) => {
       over(m); bar(m); tables(m);
       if ($("chips").closest("details").open) chipsTable();
       if ($("splits").closest("details").open) splitsTable(m);
-      $("knobs").textContent = knobs(m);
     }
     later(v.text);
     keep();
@@ -319,10 +310,8 @@ const shown = (doc, page) => {
       if (t.dataset.go) { set(state.for, BigInt(t.dataset.go)); go(); }
       if (t.dataset.chip) { state.chip = t.dataset.chip; state.figures = {}; figures(); go(); }
       if (t.dataset.x) { set(page.axes[0].n, BigInt(t.dataset.x)); set(page.axes[1].n, BigInt(t.dataset.y)); go(); }
-      if (t.id === "pin") { state.pins = state.pins.length > 3 ? [] : [...state.pins, { kind: state.kind, chip: state.chip, sizes: { ...state.sizes }, figures: { ...state.figures } }]; draw(); }
       if (t.id === "link") copy(String(location.href).split("#")[0] + written());
       if (t.id === "command") copy(`symroof derive ${page.kinds[state.kind].asked.map((part) => (/^[\w-]+$/.test(part) ? part : `"${part}"`)).join(" ")} --on ${state.chip}${Object.entries(state.figures).map(([k, x]) => ` --given ${k === "bandwidth" ? figureName(decide(state), k) : k}=${x}`).join("")} --for ${state.for} --at ${page.names.map((name) => `${name}=${state.sizes[name]}`).join(",")}`);
-      if (t.id === "svg") copy($("roof").outerHTML);
     });
     const roof = $("roof");
     roof.addEventListener("pointerdown", (e) => { if (grip) { pulled = { at: e.clientX, ...grip }; roof.setPointerCapture(e.pointerId); } });

@@ -9,7 +9,7 @@ from symroof.reading.problems import read_problem_file
 from symroof.verification.files import judge_file
 from symroof.verification.judge import judge_exercise
 
-pytestmark = pytest.mark.part(8)
+pytestmark = pytest.mark.part(3)
 
 HERE = Path(__file__).parent
 ANSWERS = ("mlps", "attention", "experts", "models", "decoding", "training", "times", "pipelines")

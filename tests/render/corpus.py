@@ -9,24 +9,14 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
+from texts import LAYERS
+
 import symroof as sr
 from symroof.model.library import LIBRARY
 
 ATTENTION = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"
 SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
 MLP = "input x: bf16[N, D]; weight W1: bf16[D, F]; weight W2: bf16[F, D]; h = x * W1 -> bf16[N, F]; a = relu(h); y = a * W2 -> bf16[N, D]"
-LAYERS = """
-input x: bf16[B, T, D]
-weight Wq: bf16[D, K, G, H]; weight Wo: bf16[K, G, H, D]; weight W1, W3: bf16[D, F]; weight W2: bf16[F, D]; weight We: bf16[V, D]
-cache Kc, Vc: bf16[B, S, K, H]
-repeat L as x = z {
-  n = rms_norm(x); q = n * Wq -> bf16[B, T, K, G, H]
-  fuse { s = q * Kc -> bf16[B, T, S, K, G]; p = softmax(s, S); o = p * Vc -> bf16[B, T, K, G, H] }
-  u = o * Wo -> bf16[B, T, D]; w = x + u; m = rms_norm(w)
-  h = m * W1 -> bf16[B, T, F]; g = m * W3 -> bf16[B, T, F]; a = silu(h); b = a * g; y = b * W2 -> bf16[B, T, D]; z = w + y
-}
-l = z * We -> bf16[B, T, V]
-"""
 NO_PEAK = {"triad"}  # no chip of the catalogue has a peak for fp64
 
 

@@ -11,7 +11,6 @@ from sympy import Mul
 from symroof.derivation.setting import Setting
 from symroof.formula import Number
 from symroof.model.hardware import Accelerator
-from symroof.model.resources import time_name
 from symroof.rendering.figures.strokes import moment, rate, share, shares
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -111,11 +110,6 @@ def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = ()) -> str:
     regime = [printer.print(relation) for relation in setting.problem.assume if relation not in sized]
     problem = setting.problem
     return say("assumed", named, regime, problem.training, problem.count == "exact", list(undrawn))
-
-
-def against(setting: Setting) -> str:
-    """What the ridge decides where a vector unit may take longer than both: which of two times exceeds the other."""
-    return f"T_math > {time_name(setting.rates.called or setting.rates.memory)}" if setting.rates.vector else ""
 
 
 def peak_of(say: Say, setting: Setting, rate: str, chip: str = "") -> str:

@@ -10,7 +10,7 @@ from symroof.exploration.planes import Plane
 from symroof.exploration.territories import Territories
 from symroof.formula import Number
 from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import against, assumed, captions, title_of
+from symroof.rendering.figures.captions import assumed, captions, title_of
 from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.strokes import FIELDS, INK
 from symroof.rendering.formulas.letters import Letters
@@ -41,13 +41,13 @@ def draw_plane(found: Plane, inches: float, lang: str) -> Canvas:
         canvas.line(found.threshold, BEYOND[0], 2.4)
         for end in (found.threshold[0], found.threshold[-1]):
             _edge(canvas, found, end)
-        words = say("beyond", ridge, against(setting))
+        words = say("beyond", ridge)
         beyond = reversed(found.threshold[:: max(1, len(found.threshold) // 12)])
         canvas.label(
             words, [spot for place in beyond for spot in around(place, "nw ne w", (6, 14))], BEYOND[1], bold=True
         )
     elif found.side:
-        words = say("on_the_whole_map", found.side == ">", ridge, against(setting))
+        words = say("on_the_whole_map", found.side == ">", ridge)
         canvas.label(words, around((right, top), "sw", (5, 20, 40, 60)), BEYOND[1], bold=True)
     if found.rules:
         (a, b), (c, d) = max(found.rules, key=lambda line: sum(_extent(line)))

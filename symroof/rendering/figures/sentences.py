@@ -14,7 +14,7 @@ from symroof.exploration.roofs import Roofline, Track
 from symroof.exploration.scaling import Scaling
 from symroof.exploration.territories import Territories
 from symroof.model.resources import LATENCY, MATH, VECTOR
-from symroof.rendering.figures.captions import Say, against, called, captions, own_sizes, share_in, shares_in
+from symroof.rendering.figures.captions import Say, called, captions, own_sizes, share_in, shares_in
 from symroof.rendering.figures.strokes import factor, moment, rate
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -184,4 +184,4 @@ def _map(found: Plane | Territories, say: Say) -> Iterator[str]:
     if found.setting.ridge is not None:
         side = "" if found.threshold else found.side
         if found.threshold or side:
-            yield say("told_edge", decimal(found.setting.ridge), side, against(found.setting))
+            yield say("told_edge", decimal(found.setting.ridge), side)

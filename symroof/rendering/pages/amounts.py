@@ -40,14 +40,6 @@ def to_places(value: Fraction, places: int) -> str:
     return _compared(rounding.to_places, value, places)
 
 
-def raised(value: Fraction, digits: int) -> str:
-    """A decimal of that many digits that is not below a value, and less than one unit of its last digit above."""
-    text = rounding.raised(value, digits)
-    if not 0 <= Fraction(text) - value < Fraction(1, 10 ** len(text.partition(".")[2])):
-        raise CheckError(f"{text} is not {float(value)} rounded up")
-    return text
-
-
 def _compared(shown: Callable[..., str], value: Fraction, *digits: int) -> str:
     """The digits, if they are the value rounded to nearest. Raises :class:`CheckError` otherwise."""
     text = shown(value, *digits)

@@ -54,8 +54,6 @@ IN_PROSE = frozenset(
             "best_value",
             "inside",
             "at_an_end",
-            "best_split",
-            "share_left",
         ],
     )
 )

@@ -10,14 +10,12 @@ from textwrap import dedent
 
 from sympy import Expr, oo
 
-from symroof.algebra.rounding import magnitude
 from symroof.derivation.layout import with_digits
 from symroof.derivation.meanings import in_ridge
 from symroof.exploration.comparing import Compared, Comparison, steps_at
 from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.leading_parts import shares
 from symroof.exploration.longest import LongestMap, LongestRow
-from symroof.exploration.map_points import Place
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Verdict
 from symroof.rendering.pages.amounts import (
@@ -27,9 +25,7 @@ from symroof.rendering.pages.amounts import (
     grouped_sizes,
     in_decimals,
     quantity,
-    raised,
     to_digits,
-    to_places,
 )
 from symroof.rendering.pages.page import Grid, Lines, Page, render_page
 from symroof.rendering.pages.pen import Pen, Sentences, Style, pen_of
@@ -74,14 +70,14 @@ def _map(exploration: Exploration, pen: Pen) -> Page:
     symbols = [s.name for s in found.fan.symbols if s.name in setting.layout.order]
     say = _sentences(pen, found=found, ridge=setting.ridge, whole=len(shares(setting)), symbols=symbols)
     blocks: list[Grid | Lines] = [
-        Lines(say.each("facts", exploration.remains)),
+        Lines(say.each("facts")),
         _grid(say, MAP, found.rows),
         Lines((say("complete"),)),
         *_leaders(found, say),
     ]
     if not pen.style.brief:
         blocks += _details(found, say)
-    blocks += [Lines(_place(place, say)) for place in exploration.places]
+    blocks += [Lines(say.each("place", place, place.over_ridge)) for place in exploration.places]
     title = pen.code(setting.problem.operation.title)
     return Page(title, pen.words(say("machine", setting)), tuple(blocks), landscape=True)
 
@@ -119,33 +115,12 @@ def _leaders(found: RegimeMap, say: Sentences) -> Iterable[Grid]:
     yield Grid(head, tuple((regime, *row) for regime, row in zip(regimes, rows, strict=True)))
 
 
-def _details(found: RegimeMap, say: Sentences) -> Iterable[Grid | Lines]:
-    """How far the leading forms are off, what one size alone comes to, and what turning each knob does."""
+def _details(found: RegimeMap, say: Sentences) -> Iterable[Grid]:
+    """How far the leading forms are off, and what one size alone comes to."""
     if any(row.factor != 1 for row in found.rows):
         yield _grid(say, ("regime", "factor"), found.rows)
     if found.singles:
         yield _grid(say, ("alone", "rises", "possible"), found.singles)
-    if found.knobs:
-        corners = [i for i, row in enumerate(found.rows) if row in found.corner_rows]
-        head = (say("head", "knob"), *(say("cell_regime", found.rows[i]) for i in corners))
-        rows = [(say(knob.kind, knob), *(say("changed", knob.factors[i]) for i in corners)) for knob in found.knobs]
-        yield Grid(head, tuple(rows))
-        if found.of_ridge:
-            yield Lines((say("machine_knobs"),))
-
-
-def _place(place: Place, say: Sentences) -> tuple[str, ...]:
-    factors = grouped((say(knob.kind, knob), _times(factor)) for knob, factor in place.knobs)
-    return say.each("place", place, place.over_ridge, factors)
-
-
-def _times(factor: Fraction) -> str:
-    """A factor with digits enough to differ from 1, where it does.
-
-    >>> _times(Fraction(3, 2)), _times(Fraction(100001, 100000)), _times(Fraction(1))
-    ('1.500', '1.00001', '1')
-    """
-    return "1" if factor == 1 else to_places(factor, max(3, -magnitude(factor - 1)))
 
 
 def _comparison(comparison: Comparison, pen: Pen) -> Page:
@@ -198,7 +173,6 @@ def _sentences(pen: Pen, **names: object) -> Sentences:
         joined=pen.condition,
         names=lambda names: tuple(map(Name, names)),
         share=lambda share, digits=3: pen.share(share, to_digits(share * 100, digits)),
-        at_most=lambda share, digits=3: pen.share(share, raised(share * 100, digits)),
         decimal=decimal_number,
         in_decimals=in_decimals,
         grouped=grouped,

@@ -8,7 +8,7 @@ from typing import Any
 from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_MATH
 from symroof.derivation.pipeline import Derivation
 from symroof.derivation.sketching import Sketched
-from symroof.formula import Compare, Formula, Name, names
+from symroof.formula import Compare, Formula, Name
 from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.amounts import grouped_sizes, in_decimals
 from symroof.rendering.pages.blocks import blocks
@@ -48,10 +48,6 @@ class StepsByReason:
         """What it is to be least over."""
         return Name(str(self.problem.over))
 
-    def other(self, step: Step) -> Formula:
-        """The size that shares something with it."""
-        return next(a.left for a in step.assumed("=") if self.over.name in names(a.right))
-
     @property
     def bound_in_figures(self) -> Formula | None:
         """The condition of being compute-bound there, with the figures put in."""
@@ -61,13 +57,6 @@ class StepsByReason:
     def growing(self, step: Step) -> tuple[Compare, ...]:
         """The regime of a step."""
         return step.assumed("<<", "->", "~", "~~")
-
-    def closed(self, step: Step) -> tuple[tuple[tuple[Name, ...], int], ...]:
-        """The sizes that come in multiples of a number, with it."""
-        each = getattr(step.facts, "each", ())
-        return tuple(
-            (tuple(name for name, n in each if n == step_), step_) for step_ in dict.fromkeys(n for _, n in each)
-        )
 
     def guards(self, step: Step) -> tuple[tuple[Formula, Formula], ...]:
         """What is at least what by assumption."""

@@ -11,7 +11,6 @@ from symroof.derivation.draft import T_LOWER
 from symroof.derivation.meanings import in_ridge
 from symroof.exploration.comparing import Compared, Comparison, steps_at
 from symroof.exploration.explore import Exploration, Inferred
-from symroof.exploration.knobs import Knob
 from symroof.exploration.longest import LongestMap
 from symroof.exploration.map_points import Place
 from symroof.exploration.reached import Measurement
@@ -24,7 +23,7 @@ from symroof.symbols import expression, fraction
 
 def map_record(exploration: Exploration) -> dict[str, Any]:
     """The object of one map; keys that do not apply are null."""
-    found, left, setting = exploration.found, exploration.remains, exploration.found.setting
+    found, setting = exploration.found, exploration.found.setting
     if isinstance(found, LongestMap):
         return _longest(found)
     answer, chip, pen = found.draft.answer, setting.problem.hardware, claims_pen(setting.layout)
@@ -58,18 +57,6 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
             fields(single, "variable", "limit", "supremum", "reached", "possible_when", "equal_sizes_from")
             for single in found.singles
         ],
-        "knobs": [
-            {"change": _change(knob), "factor": dict(zip(rows, knob.factors, strict=True)), "exact": knob.ratio}
-            for knob in found.knobs
-        ],
-        "remains": left
-        and {
-            "supremum": text(left.number("top")),
-            "share_of_peak": left.number("share"),
-            "compute_bound": left.condition,
-            "equal_sizes_from": left.equal_sizes_from,
-            "each_from": dict(left.each_from),
-        },
         "at": [_place(found, place) for place in exploration.places],
     }
     return dict(spelled(record, lambda value: setting.layout.write(in_ridge(value))))
@@ -119,18 +106,7 @@ def _place(found: RegimeMap, place: Place) -> dict[str, Any]:
         "bytes": dict(place.parts),
         "nearest": claims_pen(setting.layout).condition(place.nearest.relations),
         "factor": place.factor,
-        "knobs": [{"change": _change(knob), "factor": factor} for knob, factor in place.knobs],
     }
-
-
-def _change(knob: Knob) -> str:
-    what = " or ".join(knob.what)
-    return {
-        "doubled": f"double {what}",
-        "narrowed": f"store the {what}s in {knob.dtype}",
-        "stored": f"store the {what} in {knob.dtype}",
-        "unwritten": f"never write the {what}",
-    }[knob.kind]
 
 
 def inferred_record(inferred: Inferred) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from symroof.derivation.answer import Said
 from symroof.derivation.draft import numeric
 from symroof.derivation.sketching import Sketched
 from symroof.derivation.solutions import Solution
-from symroof.derivation.spans import spans_of
-from symroof.formula import Compare, Formula, Verdict, names
+from symroof.derivation.whole_sizes import spans_of
+from symroof.formula import Compare, Formula, Verdict
 from symroof.proof.step import Step, named_formula, number_of
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -65,18 +65,13 @@ def solution_record(said: Said, variable: str | None) -> dict[str, Any] | None:
 
 def optimum_record(said: Said, over: str | None) -> dict[str, Any] | None:
     """What is least: where, its value there, under which guard and what is best otherwise, and what being compute-bound
-    there means; at a set of sizes, as a number and as the best whole split."""
-    best, split, bound = (
-        said.step("optimum") or said.step("optimum_at"),
-        said.step("optimum_split"),
-        said.step("optimum_bound"),
-    )
+    there means; at a set of sizes, as a number."""
+    best, bound = said.step("optimum") or said.step("optimum_at"), said.step("optimum_bound")
     edge = said.formula("optimum_bound_value") or said.formula("optimum_bound_at")
-    if best is None and split is None and edge is None:
+    if best is None and edge is None:
         return None
     ends = [{"where": step.assumptions[-1], "at": step.right} for step in said.all("optimum_end")]
-    right, other = bound and bound.right, said.formula("optimum_other")
-    shares = [a.left for a in split.assumed("=") if over in names(a.right)] if split else []
+    right = bound and bound.right
     return {
         "over": over,
         "at": best and best.right,
@@ -87,7 +82,6 @@ def optimum_record(said: Said, over: str | None) -> dict[str, Any] | None:
         "compute_bound": replace(right, right=edge) if isinstance(right, Compare) and edge else right,
         "bound": edge or (right.right if isinstance(right, Compare) else None),
         **_precisely("bound", said, said.step("optimum_bound_at")),
-        "split": split and {over: split.right, **{PLAIN.print(name): other for name in shares}},
     }
 
 
