@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_MATH
+from symroof.derivation.pipeline import Derivation
 from symroof.derivation.sketching import Sketched
 from symroof.formula import Compare, Formula, Name
 from symroof.proof.step import Reason, Step
@@ -20,7 +21,7 @@ SECTIONS = ("formulas", "solution", "optimum")
 class StepsByReason:
     """What is derived, its steps by their reasons, and what is asked to be least."""
 
-    derivation: Any
+    derivation: Derivation | Sketched
     problem: Any
     answer: Any
 

@@ -31,6 +31,8 @@ class View(StepsByReason):
     is in decimals; ``number_condition`` is the exact condition, where it is a number without any regime.
     """
 
+    derivation: Derivation
+
     def __init__(self, derivation: Derivation) -> None:
         self.derivation, self.answer, self.setting = derivation, derivation.answer, derivation.setting
         self.problem = problem = self.setting.problem
