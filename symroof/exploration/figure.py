@@ -107,7 +107,9 @@ def figure(
         for second in problem.at[1:]:
             raise ModelError(f"a map shows one set of the other sizes, and there is a second: {', '.join(second)}")
         several = setting.rates.vector or (setting.joint and len(setting.rates.resources) > 2)
-        return (territories if setting.timed and several else plane)(problem, *over)
+        if setting.timed and several:
+            return territories(problem, *over)
+        return plane(problem, *over)
     if kind == "breakdown":
         return breakdown(problem)
     if kind == "latency":
