@@ -331,16 +331,16 @@ def noted(chain: Chain, skips: Sequence[Skip | None], passage: Passage) -> Disco
     What is approximated may be used in either form later on, so that it defines nothing.
     """
     *letters, value = chain.sides
-    said, equal = passage.said, set(chain.relations) == {"="}
+    said, equal, line = passage.said, set(chain.relations) == {"="}, passage.around.written.place.line
     sizes = {one.name: value for one in letters if isinstance(one, Name) and _is_size(one.name, passage.place)}
     if equal and is_numeric(value) and len(sizes) == len(letters):  # B = 16, or D = F = 4096
-        return said.at(sizes, passage.around.written.place.line)
+        return said.at(sizes, line)
     if set(chain.relations) == {"~"} and len(letters) == 1 and isinstance(letters[0], Name) and is_numeric(value):
-        return said.stating(Definition(letters[0].name, value, passage.around.written.place.line, said.path))
+        return said.stating(Definition(letters[0].name, value, line, said.path))
     for link, skip in zip(chain.links, skips, strict=True):
         if skip is not None and skip.reason.kind in ("equation", "other_letters"):
             if len(chain.relations) == 1 and (told := constraint(link, replace(passage, said=said))) is not None:
-                said = said.stating(Definition(*told, passage.around.written.place.line, said.path))
+                said = said.stating(Definition(*told, line, said.path))
             continue
         if skip is None or not isinstance(link.left, Name) or link.relation != "=":
             continue
@@ -348,7 +348,6 @@ def noted(chain: Chain, skips: Sequence[Skip | None], passage: Passage) -> Disco
             said = said.forgetting([link.left.name])
         elif skip.defines and set(chain.relations) <= {"=", "~"} and is_numeric(value) and len(chain.relations) > 1:
             said = said.forgetting([skip.defines])
-            line = passage.around.written.place.line
             said = said.stating(Definition(skip.defines, value, line, said.path))
         elif skip.defines and not equal:
             said = said.forgetting([skip.defines])
