@@ -7,7 +7,6 @@ import pytest
 
 import symroof.verification.assertions as assertions
 import symroof.verification.chapters as chapters
-import symroof.verification.noting as noting
 import symroof.verification.premises as premises
 from symroof.reading.documents import read_text
 from symroof.verification.surroundings import Discourse
@@ -87,7 +86,7 @@ def tables_state_nothing(m):
 
 
 def contradictions_are_not_seen(m):
-    m.setattr(noting, "_valued", lambda told, value, passage: passage.said)
+    m.setattr(premises, "_valued", lambda told, value, passage: passage.said)
 
 
 def units_do_not_matter(m):

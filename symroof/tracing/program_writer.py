@@ -17,8 +17,7 @@ from symroof.model.functions import FUNCTIONS
 from symroof.model.spelling import spelled_size
 from symroof.tracing.equation_writer import REDUCED, EquationWriter
 from symroof.tracing.jaxprs import user_frame
-from symroof.tracing.known_functions import Region, ends, regions
-from symroof.tracing.program_lines import Value, Written
+from symroof.tracing.program_lines import Region, Value, Written, ends, regions
 from symroof.tracing.rolling import rolled
 from symroof.tracing.traced import Array, Constant, Equation, Loop, Made, Trace, TracingError, operands_in
 

@@ -20,7 +20,7 @@ from symroof.reading.scope import Scope
 from symroof.symbols import symbol
 from symroof.tracing.fx_graphs import counted, exported, is_of_torch
 from symroof.tracing.jaxprs import traced
-from symroof.tracing.known_functions import Known
+from symroof.tracing.program_lines import Known
 from symroof.tracing.program_writer import Writer
 from symroof.tracing.repeating import unrepeated
 from symroof.tracing.size_names import SMALL, SizeNames, assignments, value_of

@@ -17,9 +17,8 @@ from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_la
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
-from symroof.verification.noting import noted
 from symroof.verification.premises import OPEN as OPEN_LINKS
-from symroof.verification.premises import by_constraints, by_premises, under_premises
+from symroof.verification.premises import by_constraints, by_premises, noted, under_premises
 from symroof.verification.readings import Passage, Reading, free_names
 from symroof.verification.selection import Skip, skipped
 from symroof.verification.steps import (
