@@ -28,7 +28,6 @@ STOCKS = {
 }
 # Those of the weights that have gradients.
 TRAINED = ("gradients", "trainable elements")
-WIDEST_QUANTISED = 8  # bits: wider whole numbers are indices, and stay what they are
 
 
 class Run(Evidence):
