@@ -16,12 +16,11 @@ that is what it takes on lines and rings of odd numbers of chips; on rings of ev
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 
 from sympy import Expr, Integer, floor
 
 from symroof.model.mesh_axes import HANDED, MeshAxis
-from symroof.model.trees import NODE, TREE, Level, together
+from symroof.model.trees import TREE, networks, together
 
 # The figure of what a message needs for one hop over a link, in seconds.
 LATENCY = "latency"
@@ -60,10 +59,11 @@ def hops(collective: str, axes: Iterable[MeshAxis]) -> Mapping[str, Expr]:
 def _farthest(collective: str, axes: Sequence[MeshAxis]) -> Iterator[tuple[str, Expr]]:
     """The hops to the farthest chip, link by link."""
     if axes and axes[0].wiring == TREE:
-        networks = list(_networks(together(axis.levels for axis in reversed(axes))))
-        for levels in networks[-1:] if collective == "all-to-all" else networks:
-            for level in levels:
-                yield level.link, Integer(1 if level == levels[-1] else 2)
+        levels = together(axis.levels for axis in reversed(axes))
+        joining = [network for _, network in networks(levels) if any(level.degree != 1 for level in network)]
+        for network in joining[-1:] if collective == "all-to-all" else joining:
+            top = max(i for i, level in enumerate(network) if level.degree != 1)
+            yield from ((level.link, Integer(2 if i < top else 1)) for i, level in enumerate(network[: top + 1]))
     elif axes and axes[0].wiring == "switch":
         yield str(axes[0].link), Integer(1)  # axes on one switch are joined by it
     else:
@@ -76,12 +76,3 @@ def farthest(axis: MeshAxis) -> Expr:
     if axis.ways == 1:
         return axis.size - 1
     return floor(axis.size / 2) if axis.chips is not None else axis.size / 2
-
-
-def _networks(levels: Sequence[Level]) -> Iterator[tuple[Level, ...]]:
-    """The levels of each network up to the last that joins chips."""
-    for _, network in groupby(levels, lambda level: level.link.partition(".")[0] == NODE):
-        mine = tuple(network)
-        last = max((i for i, level in enumerate(mine) if level.degree != 1), default=-1)
-        if last >= 0:
-            yield mine[: last + 1]

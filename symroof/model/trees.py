@@ -46,14 +46,6 @@ class Level(Frozen):
         return f"{self.link}{degree}{taper}{' sharp' if self.sharp else ''}"
 
 
-class Port(Frozen):
-    """A level, the chips below one of its children, and those below the top of its network."""
-
-    level: Level
-    below: int
-    top: int
-
-
 def tapered(taper: Fraction) -> str:
     """A taper in decimals."""
     return f"{(Decimal(taper.numerator) / taper.denominator).normalize():f}"
@@ -108,15 +100,13 @@ def together(parts: Iterable[Sequence[Level]]) -> tuple[Level, ...]:
     return tuple(found.values())
 
 
-def ports(levels: Sequence[Level]) -> Iterator[Port]:
-    """The port of a child of each level."""
+def networks(levels: Sequence[Level]) -> Iterator[tuple[int, tuple[Level, ...]]]:
+    """The levels of each network, and the number of chips below it."""
     below = 1
     for _, network in groupby(levels, lambda level: level.link.partition(".")[0] == NODE):
         mine = tuple(network)
-        top = below * prod(level.degree or 1 for level in mine)
-        for level in mine:
-            yield Port(level, below, top)
-            below *= level.degree or 1
+        yield below, mine
+        below *= prod(level.degree or 1 for level in mine)
 
 
 def shares_on_tree(collective: str, levels: Sequence[Level]) -> Iterator[tuple[str, Fraction]]:
@@ -125,24 +115,24 @@ def shares_on_tree(collective: str, levels: Sequence[Level]) -> Iterator[tuple[s
     >>> dict(shares_on_tree("all-gather", (Level("NVLink", 8), Level("leaf", 4))))
     {'NVLink': Fraction(7, 8), 'leaf': Fraction(3, 32)}
     """
+    if collective not in ("all-gather", "reduce-scatter", "all-reduce", "all-to-all"):
+        raise ModelError(
+            f"what goes from chip to chip of {spelled(levels)} goes through other ports for each",
+            expected="an axis of its own for the stages of a pipeline, as in mesh P on InfiniBand",
+        )
     whole = prod(level.degree or 1 for level in levels)
-    for port in ports(levels):
-        outside = 1 - Fraction(port.below, port.top)
-        if outside == 0:  # all of a network are below one child
-            continue
-        match collective:
-            case "all-gather" | "reduce-scatter":
-                share = outside / port.below
-            case "all-reduce":
-                share = (1 if port.level.sharp else 2 * outside) / Fraction(port.below)
-            case "all-to-all":
-                share = Fraction(port.top - port.below, whole**2)
-            case _:
-                raise ModelError(
-                    f"what goes from chip to chip of {spelled(levels)} goes through other ports for each",
-                    expected="an axis of its own for the stages of a pipeline, as in mesh P on InfiniBand",
-                )
-        yield port.level.link, share * port.level.taper
+    for below, network in networks(levels):
+        top = below * prod(level.degree or 1 for level in network)
+        for level in network:
+            outside = 1 - Fraction(below, top)
+            share = outside / below
+            if collective == "all-reduce":
+                share = Fraction(1, below) if level.sharp else 2 * share
+            elif collective == "all-to-all":
+                share = Fraction(top - below, whole**2)
+            if outside:  # else all of a network are below one child
+                yield level.link, share * level.taper
+            below *= level.degree or 1
 
 
 def require_levels(levels: Sequence[Level]) -> None:
@@ -154,8 +144,7 @@ def require_levels(levels: Sequence[Level]) -> None:
     if any(level.degree is None for level in levels[:-1]):
         inner = next(level.link for level in levels[:-1] if level.degree is None)
         raise ModelError(f"{inner} of {spelled(levels)} has no degree", expected=f"how many it joins, as in {inner}(8)")
-    for _, network in groupby(levels, lambda level: level.link.partition(".")[0] == NODE):
-        mine = tuple(network)
-        if len({level.sharp for level in mine}) > 1:
-            shown = " and ".join(level.link for level in mine)
+    for _, network in networks(levels):
+        if len({level.sharp for level in network}) > 1:
+            shown = " and ".join(level.link for level in network)
             raise ModelError(f"only some of {shown} add up in their switches", expected=f"sharp for each of {shown}")
