@@ -44,6 +44,7 @@ def test_no_program_of_the_library_is_wider_than_the_sheet(tmp_path):
     found = list(derived())
     assert len(found) > 60
     for name, d in found:
+        assert d.setting.problem.operation.title in d.to_text(), name
         assert d.to_markdown(brief=True).startswith("### "), name
     for lang, engine in ENGINES.items():
         pages = [*found, *with_long_names()] if lang == "en" else found
