@@ -49,11 +49,14 @@ class Collecting:
 
 def pytest_configure(config):
     decide(config)
-    gc.disable()
     if not is_thorough():
         settings.register_profile("part", max_examples=25, deadline=None)
         settings.load_profile("part")
     config.pluginmanager.register(Collecting())
+
+
+def pytest_collectstart():
+    gc.disable()
 
 
 def pytest_collection_modifyitems(config, items):
