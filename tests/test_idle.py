@@ -46,6 +46,7 @@ def derived(text, **options):
         return None
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("seed", range(20))
 def test_an_exchange_alone_sends_what_it_sends_before_a_product(seed):
     mesh, _, shapes = layouts(Random(seed))
@@ -86,6 +87,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("lang", ["en", "ko", "zh"])
 def test_pages_leave_out_what_has_no_meaning(name, lang):
@@ -102,6 +104,7 @@ def test_pages_leave_out_what_has_no_meaning(name, lang):
         assert all(point["outcome"] is None for point in answer["at"])
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_times_are_bytes_over_bandwidths(name):
     text, sizes = PROGRAMS[name]

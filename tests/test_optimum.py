@@ -192,6 +192,7 @@ def test_what_has_no_closed_form_is_refused():
         sr.derive(PROGRAM, **{**ASKED, "minimize": "T_lower"})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("latency", [False, True])
 @pytest.mark.parametrize("minimize", ["T_lower", "max(T_HBM, T_X)", "T_HBM + T_X + T_Y", "T_steps"])
 def test_where_no_form_says_the_place_whole_splits_are_compared(minimize, latency):

@@ -168,6 +168,7 @@ def _orders(count):
     return permutations(range(count))
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", TYPES)
 def test_a_program_is_read_back_derived_and_trained(name):
     text = of(name)
@@ -420,6 +421,7 @@ def test_powers_scalars_and_filters():
 SPLIT = {"x": "bf16[B_X, D]", "W1": "weight bf16[D_X, F_Y]", "W2": "weight bf16[F_Y, D_X]"}
 
 
+@pytest.mark.thorough
 def test_arguments_that_are_split_over_a_mesh():
     """What is not said is guessed: results keep what their operands have. Sent is what a program with these splits sends."""
     program = sr.trace(fs.constrained, mesh="X = 4, Y = 2 on ICI", **SPLIT)

@@ -101,6 +101,7 @@ def exchanges(program, sizes):
     return sorted((m.collective, m.axes, int(message(m, program).subs(put))) for p in placed(program) for m in p.moves)
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_on_chips_is_a_program_on_a_mesh(name):
     function, types, whole, moved = FUNCTIONS[name]
@@ -156,6 +157,7 @@ def traceable():
     return [name for name in (*own.PROGRAMS, *own.splits()) if not has_own_parts(listed(name)[1])]
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("part", range(20))
 def test_programs_that_are_written_on_chips_are_traced_to_themselves(part):
     for name in traceable()[part::20]:
@@ -185,6 +187,7 @@ def require_traced(name):
     assert own.multiplied(jax.make_jaxpr(named)(*shapes).jaxpr) == sum(cost.flops for cost in each).subs(put)
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", ["tensor parallel", "fully sharded", "experts"])
 def test_a_training_step_on_chips(name):
     """What JAX transposes is traced as well: each collective of the step is one of the program."""

@@ -154,6 +154,7 @@ def expert(name):
     return int(parts[1]) if len(parts) == 3 and parts[1].isdigit() else 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("title", TITLES)
 def test_every_matrix_that_a_token_meets_is_multiplied_once(derivations, title):
     """FLOPs are 2 for each entry of a matrix and token, and those of attention with what is cached. Of the table of
