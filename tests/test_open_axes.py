@@ -5,10 +5,11 @@ from fractions import Fraction
 
 import pytest
 from exchanging import exchanges
-from test_mesh import FETCHED, GATHERED, MOVED, SCATTERED, SUMMED, WEIGHTS, half_the_share, random_product
+from test_mesh import FETCHED, GATHERED, MOVED, SCATTERED, SUMMED, WEIGHTS, random_product
 
 import symroof as sr
 from symroof.errors import CheckError, ModelError
+from symroof.model import chip_costs
 from symroof.model.mesh_axes import COLLECTIVES, MeshAxis
 from symroof.reading.meshes import axes_of, read_mesh
 from symroof.symbols import fraction, rational, symbol
@@ -92,7 +93,8 @@ def test_claims_speak_of_axes():
 
 
 def test_another_share_is_refused(monkeypatch):
-    half_the_share(monkeypatch)
+    honest = chip_costs.shares
+    monkeypatch.setattr(chip_costs, "shares", lambda *a: ((name, share / 2) for name, share in honest(*a)))
     with pytest.raises(CheckError):
         sr.derive(FSDP, mesh="X", **LINK)
 
