@@ -265,29 +265,6 @@ def test_where_bandwidth_takes_over_both_sides_are_as_said():
     assert sides == {True, False}
 
 
-CLAIMS = {
-    "hops_ICI(h) = 6": "holds",
-    "hops_ICI(h) = 3": "wrong",
-    "T_latency = 6 us": "holds",
-    "T_hops(h) = 6*ICI.latency": "holds",
-    "T_latency > T_X <=> BF < 2000": "holds",
-    "latency-bound when BF < 2000": "holds",
-    "latency-bound when BF < 1000": "wrong",
-    "latency-bound when BF > 2000": "wrong",
-    "T_math > T_latency <=> BDF > 6e6": "holds",
-    "T_lower = 6 us at B = 1, D = F = 8": "holds",
-    "T_lower = 3 us at B = 1, D = F = 8": "wrong",
-}
-
-
-@pytest.mark.part(3)
-@pytest.mark.parametrize("claim", CLAIMS)
-def test_claims_speak_of_hops(claim):
-    problem = {"operation": MLP, "hardware": CHIP, "mesh": {"X": "4 line"}, "latency": True, "claims": [claim]}
-    (found,) = sr.verify(problem).judgements
-    assert found.verdict == CLAIMS[claim], found
-
-
 def test_an_exchange_of_several_is_named_with_its_tensor_and_programs_are_memory_bound_too():
     text = "input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B, F_X]"
     claims = [

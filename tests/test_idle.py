@@ -149,14 +149,6 @@ def test_one_time_alone_is_the_longest():
     assert sr.plot(text, on="tpu-v5p", kind="times", at="D=128", over="B=8..64").rows
 
 
-def test_an_exchange_has_a_result_and_no_work():
-    text, _ = PROGRAMS["gathered"]
-    said = {lang: " ".join(sr.derive(text, on="tpu-v5p").to_text(lang=lang).split()) for lang in ("en", "ko", "zh")}
-    for lang, words in {"en": "the result is not", "ko": "결과는 분할되지 않음", "zh": "结果不切分"}.items():
-        assert words in said[lang], lang
-        assert "the work" not in said[lang], lang
-
-
 def test_nothing_computed_and_nothing_moved_is_refused():
     with pytest.raises(ModelError, match="moves nothing"):
         sr.derive("mesh X=4 on ICI\ninput x: bf16[B, D]\ny = x -> bf16[B_X, D]", on="tpu-v5p")

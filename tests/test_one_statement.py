@@ -85,7 +85,6 @@ def leaves(record, path=()):
 def told_apart(one, other, draw):
     """Where two records differ: their formulas have other values at random sizes."""
     sizes = {name: Fraction(draw.randint(3, 400)) for name in "BDEFXYZPQR"}
-    sizes |= {new: sizes[old] for old, new in AXES.items()}
     sizes |= {
         figure: Fraction(draw.randint(1, 10**6))
         for figure in ("peak", "bandwidth", "ridge", "HBM", "ICI", "DCN", "NVLink", "InfiniBand")
@@ -120,20 +119,6 @@ def test_a_product_is_its_program_in_every_number(part):
     assert len(collectives) > 2
 
 
-AXES = {"X": "P", "Y": "Q", "Z": "R"}
-
-
-def renamed(text):
-    """A text with other letters for its axes: behind the underscore of a type, and in a mesh."""
-    kept = {"DCN": "\0", "ICI": "\1", "NVLink": "\2"}
-    for word, mark in kept.items():
-        text = text.replace(word, mark)
-    text = text.translate(str.maketrans(AXES))
-    for word, mark in kept.items():
-        text = text.replace(mark, word)
-    return text
-
-
 def named_again(record):
     """A record of what was renamed under the names that it had."""
     back = {
@@ -146,24 +131,6 @@ def named_again(record):
     if isinstance(record, list):
         return [named_again(value) for value in record]
     return back.get(record, record) if isinstance(record, str) else record
-
-
-def turned(mesh, draw):
-    """A mesh with its networks in another order, and the axes of each; in which its chips lie is the same."""
-    networks = [part.strip() for part in mesh.split(";")]
-    draw.shuffle(networks)
-    spoken = []
-    for network in networks:
-        axes, _, link = network.partition(" on ")
-        each = [axis.strip() for axis in axes.split(",")]
-        draw.shuffle(each)
-        spoken.append(f"{', '.join(each)} on {link}")
-    return "; ".join(spoken)
-
-
-def in_any_order(found):
-    """Numbers without the order of what has none: the links beside one another."""
-    return found and found | {"rows": sorted(found["rows"], key=lambda row: str(row.get("resource")))}
 
 
 def drawn(seed, count):

@@ -5,14 +5,12 @@ Each list below is that of the checkpoint: a name, and a shape, in the order of 
 and 2), Mixtral 8x7B (arXiv:2401.04088, table 1), DeepSeek-V3 (arXiv:2412.19437, section 4.2, and its config.json).
 """
 
-import re
 from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil, prod
 from pathlib import Path
 
 import pytest
-from sympy import sympify
 
 import symroof as sr
 from symroof.formula import Name, names
@@ -115,21 +113,6 @@ def test_parameters_are_those_of_the_checkpoint(derivations, title):
     digits = PUBLISHED[title]
     places = len(digits.partition(".")[2])
     assert round(elements / 10**9, places) == float(digits)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("title", TITLES)
-def test_the_record_says_the_same(derivations, title):
-    answer = derivations[title].to_dict()["answer"]
-    elements = sum(map(prod, CHECKPOINTS[title].values()))
-    assert int(answer["params"]) == elements
-    assert int(answer["weights"]) == 2 * elements
-    sizes = {name: int(value) for name, value in re.findall(r"([A-Z]) = (\d+)", PROBLEMS[title]["operation"])}
-    sizes |= {"B": 64, "S": 1000}
-    sizes |= {"M": Fraction(64 * sizes["A"], sizes["E"])} if "A" in sizes else {}
-    for quantity in ("flops", "reads", "writes", "bytes"):
-        parts = (row[quantity] for row in answer["statements"] if row[quantity] is not None)
-        assert sum(sympify(part, locals=sizes) for part in parts) == sympify(answer[quantity], locals=sizes)
 
 
 @pytest.mark.thorough
