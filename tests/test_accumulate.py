@@ -66,6 +66,7 @@ def test_one_microbatch_is_a_batch(name):
     assert added == 2 * 16 * 32 * (1 if name == "mlp" else 3)
 
 
+@pytest.mark.thorough
 def test_what_is_kept_is_that_of_one_microbatch():
     """Of the same tokens in M microbatches the activations are an M-th, and weights are read M times."""
     whole = sr.derive(MLP, on="h100", training=True, at="B=64,D=16,F=32,M=1")
@@ -79,6 +80,7 @@ def test_what_is_kept_is_that_of_one_microbatch():
         assert eight == 8 * one > 0, name
 
 
+@pytest.mark.thorough
 def test_tokens_are_those_of_all_microbatches():
     d = sr.derive(MLP, on="h100", training=True, at="B=8,D=16,F=32,M=8")
     assert "6BM params" in d.to_text().replace("\N{NO-BREAK SPACE}", " ")
@@ -105,19 +107,20 @@ def step(name, batches, **options):
     return sr.derive(SPLIT[name], on="tpu-v5p", training=True, at={**PUT, "M": batches}, **options)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SPLIT)
 def test_gradients_are_added_up_over_the_chips_once(name):
     """Of the bytes that X carries gathers grow with the microbatches, and what adds gradients up does not; kept weights are gathered
     once. Each time everything grows."""
     sent = {m: step(name, m).value("sent(X)") for m in (1, 2, 5)}
-    each = {m: step(name, m, reduce="each").value("sent(X)") for m in (1, 2, 5)}
-    kept = {m: step(name, m, keep="W,V").value("sent(X)") for m in (1, 2, 5)}
+    each = {m: step(name, m, reduce="each").value("sent(X)") for m in (1, 5)}
+    kept = {m: step(name, m, keep="W,V").value("sent(X)") for m in (1, 5)}
     assert sent[1] == each[1]
     assert each[5] == 5 * each[1]
     gathered = sent[2] - sent[1]
     assert sent[5] - sent[1] == 4 * gathered
     assert each[1] - gathered > 0
-    assert kept[1] == kept[2] == kept[5]
+    assert kept[1] == kept[5]
     if name == "data":
         assert gathered == 0
         ring = 2 * (3 / 4) / 2  # an all-reduce, over both directions
@@ -127,6 +130,7 @@ def test_gradients_are_added_up_over_the_chips_once(name):
     assert "once for all microbatches" in d.to_text().replace("\n", " ").replace("             ", "")
 
 
+@pytest.mark.thorough
 def test_what_is_added_up_late_is_held_whole():
     """Rajbhandari et al., arXiv:1910.02054: gradients that are split have to be reduced in each microbatch."""
     late, each = step("fsdp", 8), step("fsdp", 8, reduce="each")
@@ -220,6 +224,7 @@ HEAD_X = "mesh X=4 on ICI; input x: bf16[B_X, D]; input u: bf16[E_X, D]; weight 
 FIRST, SECOND = "accumulate M { h = x*W -> bf16[B_X,F] }; ", "accumulate N { r = u*W -> bf16[E_X,F] }; "
 
 
+@pytest.mark.thorough
 def test_what_is_gathered_in_microbatches_is_gone_after_them():
     """In which order microbatches stand changes nothing, and more work sends no less."""
     sizes = {"B": 8, "D": 8, "F": 12, "E": 8, "M": 8, "N": 100}
@@ -233,6 +238,7 @@ def test_what_is_gathered_in_microbatches_is_gone_after_them():
         assert sr.derive(HEAD_X + text, on="tpu-v5p", at=sizes).value("sent(X)") == 9 * gather
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["data", "fsdp"])
 def test_turns_that_share_weights_are_reduced_once(name):
     """Of weights that all turns of a microbatch share there is one reduction, after the last; kept they are gathered once."""
@@ -251,6 +257,7 @@ def test_turns_that_share_weights_are_reduced_once(name):
     assert {s.check.status for d in (once, kept, each) for s in d.steps if s.check} == {"proved"}
 
 
+@pytest.mark.thorough
 def test_two_uses_are_reduced_as_one_each_time():
     """With one microbatch it is what it is without."""
     body = "h=x*W->bf16[B_X,F]; y=h*V->bf16[B_X,D]; z=y*W->bf16[B_X,F]"

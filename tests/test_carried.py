@@ -108,6 +108,7 @@ def test_what_cannot_be_carried_is_refused(carried):
     assert REFUSED[carried] in str(error.value)
 
 
+@pytest.mark.thorough
 def test_on_chips_each_state_is_split_as_it_is_declared():
     text = (
         "mesh X on ICI; input x: bf16[B_X, D]; input m: bf16[B_X, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; "
@@ -124,6 +125,7 @@ def test_on_chips_each_state_is_split_as_it_is_declared():
     assert 4 * one.value("saved_per_chip") == alone.value("saved")
 
 
+@pytest.mark.thorough
 def test_states_go_on_from_stage_to_stage():
     text = (
         "input x: bf16[B, D]; input m: bf16[B, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; "

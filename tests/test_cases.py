@@ -52,6 +52,7 @@ def test_what_is_counted_is_that_of_the_least(text, point):
     assert str(read_program(str(read_program(text)))) == str(read_program(text))
 
 
+@pytest.mark.thorough
 def test_what_is_told_beside_a_program_decides_as_what_stands_in_it():
     plain = TOUCHED.format(more="")
     for text, assume, at in ((FEW, "B*k <= E", "B=4,k=8,E=64"), (MANY, "E <= B*k", ["B=16,k=8,E=64", "B=24,k=8,E=64"])):
@@ -88,7 +89,7 @@ def test_of_random_formulas_what_is_decided_is_their_value(seed):
         parts = random.choices(("B", "D", "E", "c", "2", "3"), k=random.randint(1, 2))
         return random.choice(("*", "+", "*", "/")).join(parts)
 
-    for _ in range(60):
+    for _ in range(24):
         formula = read_expression(
             f"{random.choice(('min', 'max'))}({one()}, {one()})*{random.choice('BD')} + {one()}", scope
         )
@@ -100,7 +101,7 @@ def test_of_random_formulas_what_is_decided_is_their_value(seed):
             chosen = decided(formula, Known({}, least_one, facts))
         except UndecidedError:
             continue
-        for _ in range(60):
+        for _ in range(16):
             point = {name: Fraction(random.randint(1, 9), 1) for name in "BDE"} | {
                 "c": Fraction(random.randint(1, 9), 4)
             }
@@ -111,7 +112,7 @@ def test_of_random_formulas_what_is_decided_is_their_value(seed):
             ):
                 told += 1
                 assert value(chosen, point) == value(formula, point), (formula, facts, point)
-    assert told > 50
+    assert told > 10
 
 
 def test_points_decide_what_is_the_same_at_all_of_them():

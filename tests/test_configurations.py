@@ -9,6 +9,7 @@ import pytest
 import symroof as sr
 from symroof.errors import ReadingError
 from symroof.reading.configurations import read_configuration
+from symroof.reading.problems import read_problem
 
 KEYS = (
     "hidden_size",
@@ -131,6 +132,7 @@ def written(tmp_path):
     return write
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_parameters_are_those_that_are_published(name, written):
     table, parameters = PUBLISHED[name]
@@ -141,6 +143,7 @@ def test_parameters_are_those_that_are_published(name, written):
     assert d.value("weights") == 2 * parameters
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_is_not_modelled_is_named(name, written):
     table, parameters, missing, same = OTHERS[name]
@@ -160,9 +163,9 @@ def test_a_size_that_a_file_does_not_say_is_asked_for(written):
         sr.derive("decoder", config=written(table), on="h100", at="B=1,T=8")
     assert "intermediate_size" in str(caught.value)
     assert "--at F=" in str(caught.value)
-    assert sr.derive("decoder", config=written(table), on="h100", at="B=1,T=8,F=14336").value("params") > 8e9
 
 
+@pytest.mark.thorough
 def test_sizes_are_put_in_beside_others(written):
     path = written(PUBLISHED["llama-3-8b"][0])
     said = sr.derive("decode-step", config=path, on="h100", at=["B=1,S=8192", "B=64,S=8192"])
@@ -174,7 +177,6 @@ def test_sizes_are_put_in_beside_others(written):
         assert [p.number(f"number {name}") for p in said.answer.at] == [
             p.number(f"number {name}") for p in by_hand.answer.at
         ]
-    assert sr.derive("decode-step", config=path, on="h100", at="B=1,S=64,L=2").value("params") < 3e9
 
 
 def test_an_operation_takes_the_sizes_that_it_has(written):
@@ -187,30 +189,28 @@ def test_an_operation_takes_the_sizes_that_it_has(written):
 
 
 def test_one_matrix_for_both_ends_is_one(written):
-    d = sr.derive("decoder", config=written(PUBLISHED["llama-3.2-1b"][0]), on="h100", at="B=1,T=8")
-    assert "* We ->" in d.to_text()
-    assert "Wu" not in d.to_text()
+    problem = read_problem({"operation": "decoder", "config": written(PUBLISHED["llama-3.2-1b"][0])})
+    assert "* We ->" in str(problem.operation)
+    assert "Wu" not in str(problem.operation)
 
 
 def test_types_are_taken_and_may_be_said(written):
     path = written(PUBLISHED["llama-2-7b"][0])
-    assert sr.derive("decoder", config=path, on="h100").setting.problem.operation.arrays["Wq"].dtype.name == "fp16"
-    assert (
-        sr.derive("decoder", config=path, on="h100", dtype="bf16").setting.problem.operation.arrays["Wq"].dtype.name
-        == "bf16"
-    )
+    for more, name in (({}, "fp16"), ({"dtype": "bf16"}, "bf16")):
+        problem = read_problem({"operation": "decoder", "config": path, **more})
+        assert problem.operation.arrays["Wq"].dtype.name == name
 
 
 def test_the_command_line_and_a_file_say_the_same(written, run, tmp_path):
     path = written(PUBLISHED["llama-3-70b"][0])
-    asked = ("derive", "decoder", "--config", path, "--value", "params", "--at", "B=1,T=8")
-    assert "70553706496" in run(*asked).out.replace(",", "") or "70.55e9" in run(*asked).out
+    asked = ("derive", "mlp", "--config", path, "--value", "params", "--at", "B=1")
+    assert run(*asked).out == "469.8e6\n"
     problem = tmp_path / "problem.toml"
-    problem.write_text('operation = "decoder"\nconfig = "config.json"\nat = "B=1, T=8"\n', "utf-8")
+    problem.write_text('operation = "mlp"\nconfig = "config.json"\nat = "B=1"\n', "utf-8")
     assert run("derive", str(problem), "--value", "params").out == run(*asked).out
-    problem.write_text(f'operation = "decoder"\nconfig = "../{tmp_path.name}/../x.json"\n', "utf-8")
+    problem.write_text(f'operation = "mlp"\nconfig = "../{tmp_path.name}/../x.json"\n', "utf-8")
     assert "not in the folder" in run("derive", str(problem)).err
-    named, by_path = (sr.derive("decoder", config=kind(path), at="B=1,T=8").to_json() for kind in (str, Path))
+    named, by_path = (sr.derive("mlp", config=kind(path), at="B=1").to_json() for kind in (str, Path))
     assert named == by_path
     shown = run("operations", "decoder", "--config", path).out
     assert "repeat L as x = z" in shown
@@ -254,4 +254,3 @@ def test_what_a_file_says_is_text(written):
         set(item) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:+ -=")
         for item in found.unmodelled
     )
-    assert sr.derive("decoder", config=written(table), on="h100").to_markdown()

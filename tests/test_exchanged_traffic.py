@@ -52,6 +52,7 @@ def behind(typed, tail):
     return f"input y: {typed}; {''.join(declared)}fuse {{ {made} }}"
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize("head", HEADS)
 def test_behind_an_exchange_a_function_costs_what_it_costs_alone(head, tail):
@@ -61,6 +62,7 @@ def test_behind_an_exchange_a_function_costs_what_it_costs_alone(head, tail):
     assert bytes_of(f"{first}; {then}") == bytes_of(first) + bytes_of(alone)
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize("head", ALONE)
 def test_where_nothing_is_exchanged_it_finds_its_operand_on_the_chip(head, tail):
@@ -72,6 +74,7 @@ def test_where_nothing_is_exchanged_it_finds_its_operand_on_the_chip(head, tail)
     assert bytes_of(f"{first}; {then}") == bytes_of(first) + bytes_of(alone) - written * y - y
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("head", [name for name, (first, _) in (HEADS | ALONE).items() if "h -> " not in first])
 def test_one_chip_exchanges_nothing(head):
     first, typed = (HEADS | ALONE)[head]

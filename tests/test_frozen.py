@@ -92,6 +92,7 @@ def test_layers_hand_their_gradients_down_to_a_frozen_input():
     assert {step.check.status for step in d.steps} == {"proved"}
 
 
+@pytest.mark.thorough
 def test_each_chip_holds_gradients_of_what_is_trained():
     text = """
     mesh X = 4 on ICI

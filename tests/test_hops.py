@@ -105,6 +105,7 @@ def stepped(chips, ring, message, latency, width):
     return time
 
 
+@pytest.mark.thorough
 def test_the_larger_of_hops_and_bytes_is_the_time_from_hop_to_hop_or_at_most_a_sixth_less():
     """Equal on lines and odd rings, and never more than what it takes: V from far below to far above where bandwidth takes over."""
     latency, width, equal, worst = Fraction(1), Fraction(1), 0, Fraction(1)
@@ -125,11 +126,12 @@ def test_the_larger_of_hops_and_bytes_is_the_time_from_hop_to_hop_or_at_most_a_s
     assert equal > 500
 
 
+@pytest.mark.thorough
 def test_times_are_the_longer_of_both_exchange_by_exchange():
     """Each statement against fractions of its own: the product, its memory, and what is exchanged."""
     chosen, seen = Random(5), set()
     figure = {name: Fraction(value) for name, value in CHIP.items()}
-    for _ in range(40):
+    for _ in range(16):
         n, wiring = chosen.choice(((2, "line"), (4, "line"), (4, "ring"), (6, "ring")))
         B, D, F = (12 * chosen.choice((1, 2, 8, 32, 128, 512)) for _ in "BDF")
         found = derived(MLP, mesh=f"X={n} {wiring}", at={"B": B, "D": D, "F": F}).answer.at[0]
@@ -176,6 +178,7 @@ def test_stages_share_out_the_turns_in_which_hops_come(training):
     assert said(here, "T_lower") <= said(here, "T_steps") <= said(here, "T_upper")
 
 
+@pytest.mark.thorough
 def test_random_programs_keep_their_order_and_say_the_hops_of_all_they_send():
     chip, done = CHIP | {"DCN": "1e8", "DCN.latency": "1e-5"}, 0
     for seed in range(400):
@@ -243,9 +246,10 @@ def test_without_the_option_nothing_is_said_of_latency_and_one_chip_waits_for_no
     assert "its hops times their latency" in derived(MLP, mesh="X=4").to_text()
 
 
+@pytest.mark.thorough
 def test_where_bandwidth_takes_over_both_sides_are_as_said():
     chosen, sides = Random(3), set()
-    for _ in range(12):
+    for _ in range(6):
         n, F = chosen.choice((2, 4, 8)), 2 ** chosen.randint(3, 9)
         found = derived(MLP, mesh=f"X={n} line", at={"D": 64, "F": F})
         longer = next(s for s in found.steps if s.reason.value == "takes_over")
@@ -259,29 +263,6 @@ def test_where_bandwidth_takes_over_both_sides_are_as_said():
             assert bytes_longer is (least < 2 * B * F)
             sides.add(bytes_longer)
     assert sides == {True, False}
-
-
-CLAIMS = {
-    "hops_ICI(h) = 6": "holds",
-    "hops_ICI(h) = 3": "wrong",
-    "T_latency = 6 us": "holds",
-    "T_hops(h) = 6*ICI.latency": "holds",
-    "T_latency > T_X <=> BF < 2000": "holds",
-    "latency-bound when BF < 2000": "holds",
-    "latency-bound when BF < 1000": "wrong",
-    "latency-bound when BF > 2000": "wrong",
-    "T_math > T_latency <=> BDF > 6e6": "holds",
-    "T_lower = 6 us at B = 1, D = F = 8": "holds",
-    "T_lower = 3 us at B = 1, D = F = 8": "wrong",
-}
-
-
-@pytest.mark.part(3)
-@pytest.mark.parametrize("claim", CLAIMS)
-def test_claims_speak_of_hops(claim):
-    problem = {"operation": MLP, "hardware": CHIP, "mesh": {"X": "4 line"}, "latency": True, "claims": [claim]}
-    (found,) = sr.verify(problem).judgements
-    assert found.verdict == CLAIMS[claim], found
 
 
 def test_an_exchange_of_several_is_named_with_its_tensor_and_programs_are_memory_bound_too():
@@ -316,6 +297,7 @@ def test_a_map_has_the_regime_and_a_figure_where_it_ends():
     assert "T_latency" in drawn.to_text()
 
 
+@pytest.mark.thorough
 def test_a_point_under_its_roofs_is_as_high_as_hops_let_it_be():
     for B in (1, 16, 4096):
         drawn = sr.plot(MLP, on=CHIP, mesh="X=4 line", latency=True, at={"B": B, "D": 64, "F": 64}, kind="roofline")

@@ -173,6 +173,7 @@ MESHED = {
 }
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", MESHED)
 @pytest.mark.parametrize("training", [False, True])
 def test_chips_share_out_what_is_cut_and_joined(name, training):

@@ -21,6 +21,7 @@ def bytes_of(b, s, v, d, k, g, h, f, el):
     return 2 * (el * layer + 2 * v * d + d) + 2 * 2 * el * b * s * k * h
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(6))
 def test_a_curve_ends_where_the_memory_is_full(seed):
     draw = random.Random(f"latency {seed}")
@@ -93,6 +94,7 @@ def test_what_cannot_be_drawn_is_said(operation, options, says):
         sr.plot(operation, on="h100", kind="latency", **options)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 def test_a_curve_ends_where_the_derivation_says_that_the_memory_is_full(seed):
     """Two commands, one question: "B ≤ 59 on one" of the derivation is the last mark of the curve."""

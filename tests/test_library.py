@@ -298,6 +298,7 @@ def test_rows_are_routed_once_each_way():
     assert program.value("size(x)") == 2 * B * D
 
 
+@pytest.mark.thorough
 def test_a_vision_transformer_has_the_parameters_that_are_published():
     """ViT-B/16 at 224 pixels: 86 567 656 parameters, of which 768 are the class token, an input here; 17.56e9 multiplications."""
     sizes = {
@@ -322,6 +323,7 @@ def test_a_vision_transformer_has_the_parameters_that_are_published():
     assert found.value("flops") == 2 * (196 * 16 * 16 * 3 * D + 12 * layer + D * 1000)
 
 
+@pytest.mark.thorough
 def test_a_state_space_model_has_the_parameters_that_are_published():
     """Mamba of 130 million: 129 135 360 parameters; its state is as large for a token as for many, and moves once."""
     sizes = {"B": 2, "D": 768, "N": 16, "C": 4, "R": 48, "L": 24, "V": 50280}
@@ -340,6 +342,7 @@ def test_a_state_space_model_has_the_parameters_that_are_published():
     assert many.value("bytes") == 24 * layer + ends
 
 
+@pytest.mark.thorough
 def test_a_pipeline_is_a_training_step_in_microbatches_and_stages():
     M, L, V, P = 3, 4, 11, 2
     step, stages = (in_training(read_operation(name), False) for name in ("training-step", "pipeline"))

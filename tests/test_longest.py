@@ -1,7 +1,5 @@
 """Which time is longest, by regimes: held against times typed by hand, along random scalings of sizes and figures."""
 
-import json
-import re
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -158,21 +156,6 @@ def test_times_of_one_order_are_named_together():
     together = [row for row in found.rows if len(row.longest) > 1]
     assert [row.longest for row in together] == [("X", "Y")]
     assert [row.tends for row in together] == [None]
-
-
-@pytest.mark.thorough
-def test_the_page_and_the_record(run):
-    found = sr.regimes(SHARED, on="tpu-v5p", training=True, of="T_lower")
-    text = found.to_text()
-    assert "T_lower = max(T_math, T_vector, T_X, T_Y, T_HBM)" in text
-    assert re.search(r"peak/bandwidth ≪ D, peak/ICI ≪ B/X, F/Y +T_math +12BDF/\(peak XY\)", text)
-    assert "peak/ICI = 5100" in text
-    record = json.loads(found.to_json())
-    assert record["figures"]["peak/ICI"] == {"exact": "5100", "float": 5100.0}
-    assert [row["longest"] for row in record["regimes"]] == [["HBM"], ["X"], ["Y"], ["math"]]
-    assert record["complete"]["status"] == "proved"
-    printed = run("regimes", MATMUL, "--of", "T_lower", "--on", "tpu-v5e", "--at", "B=8", "--format", "json")
-    assert [row["longest"] for row in json.loads(printed.out)["regimes"]] == [["HBM"]]
 
 
 @pytest.mark.thorough

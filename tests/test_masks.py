@@ -51,6 +51,7 @@ def looped(line, mask, sizes):
     return added if statement.reduces else (len(statement.operands) - 1) * elements
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("body", [BODY, GATED], ids=["softmax", "by hand"])
 @pytest.mark.parametrize("columns", ["T", "T + P", "2*T"])
 @pytest.mark.parametrize("mask", [" masked S <= T", " masked S <= T from the first"])
@@ -98,6 +99,7 @@ def windowed(name, body=BODY):
     return attention(columns, " masked S <= T, window W", body).replace("fuse {", f"{more}fuse {{")
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("body", [BODY, GATED], ids=["softmax", "by hand"])
 @pytest.mark.parametrize("name", WINDOWS)
 def test_every_pair_of_a_window_is_gone_through(name, body):
@@ -126,6 +128,7 @@ def test_every_pair_of_a_window_is_gone_through(name, body):
     assert read_program(str(read_program(text))) == read_program(text)
 
 
+@pytest.mark.thorough
 def test_a_window_of_one_column_is_a_copy():
     """At W = 1 every row meets one column: 2H + 2H FLOPs for each row and head."""
     d = sr.derive(windowed("all rows alike"), on="h100", at="B=2,T=8,K=4,H=16,W=1,N=5")
@@ -153,6 +156,7 @@ def test_a_cache_that_is_read_further_than_a_window_is_refused(monkeypatch):
         counted(windowed("all rows alike"))
 
 
+@pytest.mark.thorough
 def test_a_figure_goes_through_the_root_that_the_ridge_is_reached_at(tmp_path):
     """Over the width of a window the intensity is a quotient of squares."""
     text = windowed("the first meet fewer")
@@ -215,6 +219,7 @@ def test_a_mask_outside_of_a_fuse_leaves_nothing_out():
     assert "masked S <= T" in masked.to_text()
 
 
+@pytest.mark.thorough
 def test_masks_on_a_mesh():
     text = f"mesh X = 4 on ICI; {attention()}"
     split = sr.derive(text.replace("[B,", "[B_X,"), on="tpu-v5p", training=True, at="B=8,T=64,K=2,H=16")

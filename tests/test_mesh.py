@@ -1,6 +1,5 @@
 """Meshes: who does what, played by the second engine, by NumPy, and by hand; and faults put into whoever tells it."""
 
-import dataclasses
 import json
 import random
 import re
@@ -15,10 +14,8 @@ from sympy import Integer, Rational
 from test_played_programs import require_right
 
 import symroof as sr
-from symroof.derivation import per_chip
-from symroof.errors import CheckError, ModelError
-from symroof.model import chip_costs
-from symroof.model.chip_costs import message, shares
+from symroof.errors import ModelError
+from symroof.model.chip_costs import shares
 from symroof.model.dtype import Dim, Tensor, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.mesh_axes import COLLECTIVES, MeshAxis
@@ -228,124 +225,6 @@ def test_random_splits_are_played_with_numbers(seed):
         done += 1
         collectives |= {e.collective for e in exchanges(d)}
     assert collectives
-
-
-# Faults, put in at run time.
-
-
-def costing(change):
-    """Another cost of each statement on a chip."""
-
-    def fault(m):
-        original = chip_costs.chip_costs
-        m.setattr(
-            chip_costs, "chip_costs", lambda program: {name: change(cost) for name, cost in original(program).items()}
-        )
-
-    return fault
-
-
-def thrice(moves):
-    return tuple((name, 3 * amount) for name, amount in moves)
-
-
-three_times_the_bytes = costing(lambda c: dataclasses.replace(c, loads=thrice(c.loads), stores=thrice(c.stores)))
-seven_chips = costing(lambda c: dataclasses.replace(c, flops=c.flops * 4 / 7))
-one_chip = costing(lambda c: dataclasses.replace(c, flops=c.flops * 4))
-
-
-def placing(change):
-    """Another place for each statement."""
-
-    def fault(m):
-        original = chip_costs.placed
-        m.setattr(chip_costs, "placed", lambda program: tuple(map(change, original(program))))
-
-    return fault
-
-
-def changed(**fields):
-    return placing(
-        lambda p: dataclasses.replace(p, moves=tuple(dataclasses.replace(move, **fields) for move in p.moves))
-    )
-
-
-at_the_same_cost = changed(collective="reduce-scatter")
-no_exchange_but_one = placing(lambda p: dataclasses.replace(p, moves=p.moves[:1]))
-no_exchange = placing(lambda p: dataclasses.replace(p, moves=()))
-split_otherwise = placing(lambda p: dataclasses.replace(p, division=frozenset({("F", "X")})))
-other_operand = placing(
-    lambda p: dataclasses.replace(
-        p, moves=tuple(dataclasses.replace(m, tensor=p.line.statement.operands[1]) for m in p.moves)
-    )
-)
-
-
-def five_times_the_payload(m):
-    for module in (chip_costs, per_chip):
-        m.setattr(module, "message", lambda move, program: 5 * message(move, program))
-
-
-def half_the_share(m):
-    m.setattr(
-        chip_costs, "shares", lambda collective, axes: ((name, share / 2) for name, share in shares(collective, axes))
-    )
-
-
-def rows_exchanged(m):
-    m.setitem(COLLECTIVES, "all-reduce", COLLECTIVES["all-gather"])
-    m.setitem(COLLECTIVES, "all-gather", COLLECTIVES["all-to-all"])
-
-
-def always_a_ring(m):
-    m.setattr(MeshAxis, "ways", 2)
-
-
-def never_a_ring(m):
-    m.setattr(MeshAxis, "ways", 1)
-
-
-LINK, MEMORY = {"on": "tpu-v5e", "mesh": {"X": 4}, "link": "ICI"}, {"on": "tpu-v5e", "mesh": {"X": 4}}
-RING = {"on": "tpu-v5e", "mesh": {"X": 16}, "link": "ICI"}
-FAULTS = {
-    "three times the bytes of a chip": (three_times_the_bytes, SUMMED, MEMORY),
-    "7 of 4 chips": (seven_chips, SUMMED, MEMORY),
-    "7 of 4 chips over the link": (seven_chips, SUMMED, LINK),
-    "1 of 4 chips": (one_chip, SUMMED, LINK),
-    "five times the payload": (five_times_the_payload, SUMMED, LINK),
-    "all-gather for all-reduce": (changed(collective="all-gather"), SUMMED, LINK),
-    "reduce-scatter for all-gather, at the same cost": (at_the_same_cost, GATHERED, LINK),
-    "the other operand": (other_operand, GATHERED, LINK),
-    "said over memory alone": (changed(collective="all-gather"), SUMMED, MEMORY),
-    "no exchange, over memory": (no_exchange, SUMMED, MEMORY),
-    "one exchange of two": (no_exchange_but_one, "bf16[B_Y, D_X] * bf16[D_XY, F] -> bf16[B_Y, F]", {"on": "tpu-v5e", "mesh": {"X": 2, "Y": 2}}),
-    "half the share": (half_the_share, SUMMED, LINK),
-    "rows of the table": (rows_exchanged, SUMMED, LINK),
-    "a line as a ring": (always_a_ring, SUMMED, LINK),
-    "a ring as a line": (never_a_ring, SUMMED, RING),
-    "the work split otherwise": (split_otherwise, SUMMED, MEMORY),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_raises(monkeypatch, name):
-    fault, text, options = FAULTS[name]
-    sr.derive(text, **options)
-    fault(monkeypatch)
-    for ask in (sr.derive, sr.regimes):
-        with pytest.raises(CheckError):
-            ask(text, **options)
-    if fault is at_the_same_cost:  # no claim speaks of it
-        return
-    with pytest.raises(CheckError):
-        sr.verify(
-            {
-                "operation": text,
-                "hardware": options["on"],
-                **{k: v for k, v in options.items() if k != "on"},
-                "claims": ["flops > 0"],
-            }
-        )
 
 
 @pytest.mark.thorough

@@ -183,6 +183,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_fault_of_what_a_chip_holds_is_printed(fault, monkeypatch):
     name, change = FAULTS[fault]
@@ -191,6 +192,7 @@ def test_no_fault_of_what_a_chip_holds_is_printed(fault, monkeypatch):
         sr.derive({"operation": MLP, "hardware": "tpu-v5p", "training": True})
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("fault", ["doubled", "whole", "one axis"])
 def test_no_fault_makes_a_false_claim_of_memory_hold(fault, monkeypatch):
     name, change = FAULTS[fault]

@@ -1,7 +1,6 @@
 """Dtypes, chips, meshes, library: every table row by row."""
 
 import dataclasses
-import inspect
 import math
 import re
 from fractions import Fraction
@@ -355,12 +354,6 @@ def test_degree_two_with_figures():
     assert d.counts()["sampled"] == 0
 
 
-def test_lambdas_without_a_written_form_are_typeset_by_value():
-    op = sr.Operation("odd", flops=lambda N: 2 * N, reads=lambda N: N, writes=lambda N: N)
-    assert "2N" in sr.derive(op).to_markdown()
-    assert inspect.isfunction(op.flops)
-
-
 def test_an_intensity_that_rises_and_falls_is_above_the_ridge_between_two_sizes():
     """30N/(N^2 + 101) > 1 between the roots of N^2 - 30N + 101, which are 15 - sqrt(124) and 15 + sqrt(124)."""
     humped = sr.Operation("humped", flops=lambda N: 30 * N, reads=lambda N: N**2 + 100, writes=lambda N: 1)
@@ -368,25 +361,6 @@ def test_an_intensity_that_rises_and_falls_is_above_the_ridge_between_two_sizes(
     assert "N > 3.8644713 and N < 26.135529\n" in d.to_text()
     assert d.answer.smallest_integer is None
     assert d.counts()["sampled"] == 0
-
-
-def guarded_flops(N):
-    """A function that does more than return is not set as it is written."""
-    isinstance(N, int)
-    return 2 * (N + 1)
-
-
-def negative_flops(N):
-    return -3 + 5 * N
-
-
-def test_only_one_return_is_set_as_it_is_written():
-    shown = [
-        sr.derive(sr.Operation("odd", flops=f, reads=lambda N: N, writes=lambda N: N)).to_text()
-        for f in (guarded_flops, negative_flops)
-    ]
-    assert "flops = 2N + 2\n" in shown[0]
-    assert "flops = -3 + 5N" in shown[1]
 
 
 def test_functions_have_their_values():

@@ -2,14 +2,14 @@
 
 import random
 from fractions import Fraction
-from itertools import permutations
 
 import pytest
 from exchanging import exchanges
-from test_mesh import FETCHED, GATHERED, MOVED, SCATTERED, SUMMED, WEIGHTS, half_the_share, random_product
+from test_mesh import FETCHED, GATHERED, MOVED, SCATTERED, SUMMED, WEIGHTS, random_product
 
 import symroof as sr
 from symroof.errors import CheckError, ModelError
+from symroof.model import chip_costs
 from symroof.model.mesh_axes import COLLECTIVES, MeshAxis
 from symroof.reading.meshes import axes_of, read_mesh
 from symroof.symbols import fraction, rational, symbol
@@ -93,7 +93,8 @@ def test_claims_speak_of_axes():
 
 
 def test_another_share_is_refused(monkeypatch):
-    half_the_share(monkeypatch)
+    honest = chip_costs.shares
+    monkeypatch.setattr(chip_costs, "shares", lambda *a: ((name, share / 2) for name, share in honest(*a)))
     with pytest.raises(CheckError):
         sr.derive(FSDP, mesh="X", **LINK)
 
@@ -140,7 +141,7 @@ def test_the_smallest_batch_splits_over_both_axes():
 
 
 @pytest.mark.parametrize("text", [SUMMED, GATHERED, SCATTERED, MOVED, FETCHED, WEIGHTS])
-@pytest.mark.parametrize("chips", [2, 3, 8, 12])
+@pytest.mark.parametrize("chips", [3, 8])
 def test_a_number_that_all_sets_of_sizes_give_is_that_of_the_mesh(text, chips):
     """However so many chips are wired: on a TPU v5e only multiples of sixteen close to a ring."""
     program = sr.derive(text, mesh="X", on="tpu-v5e").setting.problem.operation
@@ -158,7 +159,8 @@ def test_numbers_that_differ_from_set_to_set_are_put_into_one_formula():
     assert sr.derive(GATHERED, mesh="X", on="tpu-v5e", at="X=16").setting.problem.mesh["X"].chips is None
 
 
-@pytest.mark.parametrize("chips", [1, 2, 3, 8, 16])
+@pytest.mark.thorough
+@pytest.mark.parametrize("chips", [1, 3, 8])
 def test_the_order_of_chips_tells_nothing(chips):
     """Eight of a TPU v5p are a ring, eight of a TPU v5e a line, and a switch joins those of a node of H100."""
     rows = [
@@ -166,7 +168,7 @@ def test_the_order_of_chips_tells_nothing(chips):
             row["chip"]: row
             for row in sr.compare(GATHERED, mesh="X", on=order, at=f"X={chips},B=D=F=96").to_dict()["rows"]
         }
-        for order in permutations(("tpu-v5p", "tpu-v5e", "h100"))
+        for order in ("tpu-v5p,tpu-v5e,h100", "h100,tpu-v5e,tpu-v5p", "tpu-v5e,h100,tpu-v5p")
     ]
     assert all(each == rows[0] for each in rows)
     assert [rows[0][name]["error"] for name in ("tpu-v5p", "tpu-v5e")] == [None, None]
@@ -174,9 +176,10 @@ def test_the_order_of_chips_tells_nothing(chips):
     assert rows[0]["tpu-v5e"]["at"] == alone["at"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("chip", ["tpu-v5p", "tpu-v5e", "h100"])
 def test_a_page_moves_numbers_of_chips_wherever_it_begins(chip):
-    for sizes in ({}, {"X": 3}, {"X": 8}, {"X": 12, "B": 36}):
+    for sizes in ({}, {"X": 12, "B": 36}):
         page = sr.page(GATHERED, mesh="X", on=chip, at=",".join(f"{n}={v}" for n, v in sizes.items()) or None)
         begins = {name: int(size) for name, size in page.data()["start"].items()}
         assert begins | sizes == begins

@@ -74,6 +74,7 @@ def test_what_the_first_user_takes_alone_is_refused(monkeypatch):
         costs("a part and the whole", PROGRAMS["a part and the whole"][1], True, False)
 
 
+@pytest.mark.thorough
 def test_a_link_is_compared_although_the_size_stands_in_a_square():
     """The rows of a tensor stand twice in its Gram matrix: from which number on a link is faster is a root of figures."""
     head = "mesh X = 2, Y = 2 on ICI; input x: bf16[B_X, D]; weight W: bf16[D, F_X]; weight V: bf16[D_Y, G_X]; where P = B; "

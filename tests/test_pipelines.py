@@ -135,11 +135,12 @@ def simulated(chips, microbatches, times, schedule, back):
     return now, busy, most, messages
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("schedule", stages.SCHEDULES)
 @pytest.mark.parametrize("back", [False, True])
 def test_the_bubble_and_what_is_kept_are_those_of_stages_that_wait_for_one_another(schedule, back):
     chosen = random.Random(f"{schedule} {back}")
-    for _ in range(30 if is_thorough() else 2):
+    for _ in range(12 if is_thorough() else 1):
         chips, microbatches = chosen.randint(2, 8), chosen.randint(1, 20)
         times = Fraction(chosen.randint(1, 9)), Fraction(chosen.randint(1, 9))
         whole, busy, most, messages = simulated(chips, microbatches, times, schedule, back)
@@ -158,6 +159,7 @@ def test_the_bubble_and_what_is_kept_are_those_of_stages_that_wait_for_one_anoth
             assert found.value("saved_per_chip") == most * (turns // chips) * kept, (chips, microbatches)
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("name", EACH)
 def test_a_stage_does_its_part_of_what_all_turns_do(name, training):
@@ -191,6 +193,7 @@ def test_a_stage_does_its_part_of_what_all_turns_do(name, training):
     assert sum(map(at, moved.values())) == at(one["bytes_per_chip"])
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("name", EACH)
 def test_every_line_of_a_pipeline_is_proved_and_its_times_wait(name, training):
@@ -251,6 +254,7 @@ def test_random_turns_in_stages(seed):
         assert stages.pipeline_of(found.setting.problem.operation) is not None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("schedule", "before", "behind"), [("1f1b", 4, 1), ("gpipe", 6, 6)])
 def test_what_stands_before_the_stages_waits_with_them(schedule, before, behind):
     """What comes before them is kept for all that the first stage holds, what comes behind for one, unless all go forward first."""
@@ -267,6 +271,7 @@ def test_a_sum_that_is_made_again_in_a_stage():
     assert found.counts()["sampled"] == 0
 
 
+@pytest.mark.thorough
 def test_an_axis_of_one_chip_shares_nothing_out():
     sizes = {"B": 8, "D": 16, "F": 32, "M": 4, "L": 6}
     one = sr.derive(LAYERS, on="tpu-v5p", mesh="P=1", training=True, at=sizes)
@@ -364,6 +369,7 @@ def test_a_fault_of_the_producer_is_refused(name, monkeypatch):
         sr.derive(LAYERS, on="tpu-v5p", mesh="P on ICI", training=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("over", "told"),
     [

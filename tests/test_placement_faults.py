@@ -73,6 +73,22 @@ def networks():
     return derived(NETWORKS)
 
 
+def product(text, mesh="X=4", **options):
+    """A product on one line: its derivation, its map, and what is claimed of it."""
+    options = {"mesh": mesh, **options}
+    return (
+        lambda: sr.derive(text, on="tpu-v5e", **options),
+        lambda: sr.regimes(text, on="tpu-v5e", **options),
+        lambda: sr.verify({"operation": text, "hardware": "tpu-v5e", "claims": ["flops > 0"], **options}),
+    )
+
+
+SUMMED = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
+MEMORY, LINK, RING = product(SUMMED), product(SUMMED, link="ICI"), product(SUMMED, "X=16", link="ICI")
+GATHERED = product("bf16[B, D_X] * bf16[D, F] -> bf16[B, F]", link="ICI")[:2]  # no claim speaks of what is gathered
+TWO = product("bf16[B_Y, D_X] * bf16[D_XY, F] -> bf16[B_Y, F]", "X=2, Y=2")
+
+
 def moved(change):
     """Every exchange changed."""
 
@@ -141,6 +157,19 @@ def weights_kept(f):
     return lambda program: f(replace(program, keep=("W1", "W2")))
 
 
+def thrice(moves):
+    return tuple((name, 3 * amount) for name, amount in moves)
+
+
+def of_all_reduces(f):
+    """A row of the table for another: an all-reduce costs what an all-gather does."""
+    return lambda collective, axes: f(collective.replace("all-reduce", "all-gather"), axes)
+
+
+def other_operand(p):
+    return replace(p, moves=tuple(replace(m, tensor=p.line.statement.operands[1]) for m in p.moves))
+
+
 FAULTS = {
     "a collective": ("model.placing.placed", first_changed(lambda p: replace(p, moves=(replace(p.moves[0], collective="all-reduce"), *p.moves[1:]))), sharded),
     "an exchange left out": ("model.placing.placed", first_changed(lambda p: replace(p, moves=p.moves[1:])), sharded),
@@ -173,6 +202,22 @@ FAULTS = {
     "exchanges said in another order": ("derivation.per_chip._exchanged", lambda f: lambda *a: [replace(e, axes=("Z",)) for e in f(*a)], sharded),
     "a bound against a link": ("derivation.bottlenecks.solution_of", lambda f: lambda ratio, *a, **k: f(2 * ratio, *a, **k), sharded),
     "figures put into a bound": ("derivation.per_chip.each_written", lambda f: lambda draft, value: f(draft, 2 * value), sharded),
+    "three times the bytes of a chip": ("model.chip_costs.chip_costs", costs(loads=thrice, stores=thrice), MEMORY),
+    "7 of 4 chips": ("model.chip_costs.chip_costs", costs(flops=lambda x: x * 4 / 7), MEMORY),
+    "7 of 4 chips over the link": ("model.chip_costs.chip_costs", costs(flops=lambda x: x * 4 / 7), LINK),
+    "1 of 4 chips": ("model.chip_costs.chip_costs", costs(flops=lambda x: x * 4), LINK),
+    "five times the payload": ("model.chip_costs.message", lambda f: lambda *a: 5 * f(*a), LINK),
+    "all-gather for all-reduce": ("model.placing.placed", moved(lambda m: replace(m, collective="all-gather")), LINK),
+    "reduce-scatter for all-gather, at the same cost": ("model.placing.placed", moved(lambda m: replace(m, collective="reduce-scatter")), GATHERED),
+    "the other operand": ("model.placing.placed", first_changed(other_operand), GATHERED),
+    "said over memory alone": ("model.placing.placed", moved(lambda m: replace(m, collective="all-gather")), MEMORY),
+    "no exchange, over memory": ("model.placing.placed", first_changed(lambda p: replace(p, moves=())), MEMORY),
+    "one exchange of two": ("model.placing.placed", first_changed(lambda p: replace(p, moves=p.moves[:1])), TWO),
+    "half the share": ("model.chip_costs.shares", shares(lambda share: share / 2), LINK),
+    "rows of the table": ("model.chip_costs.shares", of_all_reduces, LINK),
+    "a line as a ring": ("model.mesh_axes.MeshAxis.ways", lambda f: property(lambda self: 2), LINK),
+    "a ring as a line": ("model.mesh_axes.MeshAxis.ways", lambda f: property(lambda self: 1), RING),
+    "the work split otherwise": ("model.placing.placed", first_changed(lambda p: replace(p, division=frozenset({("F", "X")}))), MEMORY),
     "the rates of links": ("derivation.bottlenecks.cancelled", lambda f: lambda value: 2 * f(value), sharded),
 }  # fmt: skip
 
@@ -181,11 +226,12 @@ FAULTS = {
 def test_a_fault_of_the_placement_is_refused(name, monkeypatch):
     path, fault, ask = FAULTS[name]
     put_in(monkeypatch, path, fault)
-    with pytest.raises(CheckError):
-        ask()
+    for one in ask if isinstance(ask, tuple) else (ask,):
+        with pytest.raises(CheckError):
+            one()
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("ask", [sharded, shared, rows, repeated, networks], ids=lambda ask: ask.__name__)
+@pytest.mark.parametrize("ask", [sharded, shared, rows, repeated, networks, *MEMORY, *LINK, *RING, *GATHERED, *TWO])
 def test_without_a_fault_everything_is_derived(ask):
     assert ask()

@@ -76,6 +76,7 @@ def test_a_random_program_is_made_again_and_has_the_same_gradients(seed):
     assert at(one["saved"], put) <= inputs
 
 
+@pytest.mark.thorough
 def test_a_layer_keeps_its_input_alone():
     """Korthikanti et al., arXiv:2205.05198: with full recomputation 2sbh bytes are kept for each layer, its input; and one forward
     pass more is run but for what no gradient needs."""
@@ -92,6 +93,7 @@ def test_a_layer_keeps_its_input_alone():
     assert {step.check.status for step in d.steps} == {"proved"}
 
 
+@pytest.mark.thorough
 def test_on_a_mesh_weights_are_gathered_once_more_and_no_more():
     text = (
         PROGRAMS["mlp"]
@@ -111,6 +113,7 @@ def test_on_a_mesh_weights_are_gathered_once_more_and_no_more():
     assert again.value("flops_per_chip") - plain.value("flops_per_chip") == 2 * 512 * 64 * 256 / 4
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", [*PROGRAMS, "layer"])
 def test_chips_share_out_what_is_made_again(name):
     """Split along its batch a program does on each of four chips a quarter of what it does on one."""

@@ -67,6 +67,7 @@ def test_a_mean_is_a_sum_and_one_operation_more():
     assert at(mean - total, sizes) == 7 * 5
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize(
     ("layout", "result"),
     [("B, D_X", "B"), ("B, D_X", "B_X"), ("B_X, D", "B_X"), ("B_X, D_Y", "B_X"), ("B_Y, D_X", "B_XY")],

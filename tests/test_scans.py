@@ -99,6 +99,7 @@ def random_scan(seed: int) -> str:
 SIZES = {"B": 4, "C": 8, "D": 8, "H": 16}
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("turns", [1, 3])
 def test_turns_cost_what_they_cost_written_out(seed, turns):
@@ -113,6 +114,7 @@ def test_turns_cost_what_they_cost_written_out(seed, turns):
             assert one.value(what) == out.value(what), what
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("turns", [1, 3])
 def test_turns_on_the_chip_move_what_they_move_written_out(seed, turns):
@@ -130,6 +132,7 @@ def test_turns_on_the_chip_move_what_they_move_written_out(seed, turns):
     assert one.counts()["sampled"] == 0
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_chips_share_out_what_turns_do(name):
     """Split along its batch a program does on each of four chips a quarter of what it does on one."""
@@ -153,6 +156,7 @@ SPLITS = {
 }
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize(
     ("name", "training"), [(name, training) for name in SPLITS for training in (False, True)][:-1]
 )  # but for the way back through what stays on the chip
@@ -280,6 +284,7 @@ def test_the_second_engine_refuses_what_turns_do_not_have(monkeypatch):
     assert refused(lambda: sr.derive(OF_ITS_OWN, on="h100"))
 
 
+@pytest.mark.thorough
 def test_a_scan_is_a_repeat_of_shared_turns_with_places():
     """Said in full, in another order, with names that the text gives itself."""
     full = HEAD + (

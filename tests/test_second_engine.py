@@ -421,6 +421,7 @@ def test_evidence_shows_no_other_relation(name):
                 check(replace(step, relation=relation), copied(ledger))
 
 
+@pytest.mark.thorough
 def test_steps_that_others_rest_on_have_been_checked():
     """A bound, or a whole size, of a step that the ledger does not know is none, even where it is right."""
     rests = [
@@ -472,6 +473,7 @@ def test_points_tell_both_from_either(right, true):
             sampled(step, Ledger(frozenset("B")))
 
 
+@pytest.mark.thorough
 def test_every_kind_of_evidence_and_of_facts_is_changed():
     """All but what only programs have."""
     steps = [step for name in PROBLEMS for step in derived(name)[0]]

@@ -34,6 +34,7 @@ def there(program, names, values):
     return taken(lambda: program.require_sizes(dict(zip(names, map(Fraction, values), strict=True))))
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("seed", range(12))
 def test_of_ranges_is_said_what_is_said_of_every_set_of_sizes(seed):
     """The sets one by one, as a derivation asks for them, against what decides them all."""
@@ -54,6 +55,7 @@ def test_of_ranges_is_said_what_is_said_of_every_set_of_sizes(seed):
     assert seen == {True, False}
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("seed", range(6))
 def test_of_places_is_said_what_is_said_of_every_set_of_sizes(seed):
     random, seen = Random(seed), set()
@@ -67,6 +69,7 @@ def test_of_places_is_said_what_is_said_of_every_set_of_sizes(seed):
     assert seen == {True, False}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("c", "where", "left", "right"),
     [("c", "where c = B/E", "B=8,E=8", "B=8,E=9"), ("E", "where B*(E - B) <= 50", "B=2,E=20", "B=10,E=20"),
@@ -106,6 +109,7 @@ def test_what_is_between_the_ends_is_held_as_well():
             ask()
 
 
+@pytest.mark.thorough
 def test_a_size_that_is_solved_for_is_none_beyond_what_is_known():
     """Neither beyond a fact of products nor beyond one of sums: at E = 64 there are no 511 in either."""
     for known, least in (("B <= 2*E", "2*E"), ("B <= E - 4", "E - 4")):
@@ -123,6 +127,7 @@ def test_too_many_sets_to_try_are_refused(monkeypatch):
     require_over(program, {"B": range(20, 50), "E": [1], "D": [2]})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", ["ends", "residues", "sign"])
 def test_a_shortcut_that_does_not_decide_is_noticed(fault, monkeypatch):
     """The laws above fail with it."""

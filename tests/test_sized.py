@@ -116,6 +116,7 @@ def test_where_the_side_changes_is_where_it_is_without_that_size(seed):
     assert whole == other.smallest_integer
 
 
+@pytest.mark.thorough
 def test_a_share_is_of_the_whole(llama):
     shares = [step.value for step in llama.written if step.role.startswith("number share(")]
     assert len(shares) == 12
@@ -593,6 +594,7 @@ def places(n, closing):
     return [d for d in range(2, n + 1) if n % d == 0 and d % closing == 0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(8))
 def test_chips_up_to_a_bound_share_out_the_sizes(seed):
     """The number that is told is the last at which the sides stand as they are asked, of those that there are."""
@@ -644,6 +646,7 @@ def test_a_size_that_chips_share_out_comes_in_multiples_whoever_says_it(chips):
     assert below == ["holds", "wrong"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("chips", [1, 2, 3, 4, 6, 8, 12])
 def test_numbers_of_chips_are_refused_by_every_command_or_none(chips):
     """What a function is called with, what an array holds, what a sweep goes through and what a claim puts in; what is put in

@@ -41,6 +41,7 @@ def put(value, **sizes):
     return Fraction(str(value.subs({s: sizes[s.name] for s in value.free_symbols})))
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_convolution_in_loops(kind):
     (stride, padding, taps), (where, pixels_of) = kind, KINDS[kind]
@@ -144,6 +145,7 @@ def test_places_are_whole():
         sr.derive(text, on="h100", at="N=1,P=225,Q=224,C=3,K=64,R=7,S=7")
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("label", ["P", "Q", "U", "R"])
 def test_chips_do_not_share_out_places(label):
     text = TEXT.format("U = P/2, V = Q/2")

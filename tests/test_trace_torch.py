@@ -104,6 +104,7 @@ def _called(path):
     return path.removesuffix(".weight").replace(".", "_")
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", [*MODULES, "Encoder", "Pixels", "Stem"])
 def test_a_program_is_read_back_derived_and_trained(name):
     more = {
@@ -120,6 +121,7 @@ def test_a_program_is_read_back_derived_and_trained(name):
         sr.derive(text, on="h100", training=True)
 
 
+@pytest.mark.thorough
 def test_a_layer_is_what_its_author_would_write():
     text = written(ms.Block, BLOCK[0], init=BLOCK[1])
     sizes = {"B": 4, "T": 64, "K": 2, "G": 4, "H": 16, "F": 352}
@@ -164,6 +166,7 @@ def test_keys_that_are_repeated_are_read_once():
     assert d.value(f"reads({scores.name})") == 8 * (2 * 16 * 64 + 2 * 16 * 16)
 
 
+@pytest.mark.thorough
 def test_layers_of_a_loop_are_turns():
     text = written(ms.Stack, BLOCK[0], init=BLOCK[1])
     assert "repeat 100 as x = " in text
@@ -217,6 +220,7 @@ def test_weights_of_turns_of_turns_are_counted():
     assert trained.value("gradients") == 2 * 6 * 8 * 8
 
 
+@pytest.mark.thorough
 def test_parameters_are_counted_against_those_of_the_module(monkeypatch):
     honest = tracer.Writer.text
     monkeypatch.setattr(

