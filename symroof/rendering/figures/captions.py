@@ -57,6 +57,7 @@ def percent_in(lang: str, text: str) -> str:
 def own_sizes(values: Mapping[str, Any], shared: Mapping[str, Any]) -> str:
     """The sizes of a point that are not those of all, as they stand beside it.
 
+    >>> from fractions import Fraction
     >>> own_sizes({"B": Fraction(1), "D": Fraction(8)}, {"D": Fraction(8)})
     'B = 1'
     """
