@@ -10,7 +10,7 @@ from textwrap import dedent
 
 from sympy import Expr, oo
 
-from symroof.algebra.rounding import magnitude
+from symroof.algebra.rounding import decimal, magnitude, raised, to_places
 from symroof.derivation.layout import with_digits
 from symroof.derivation.meanings import in_ridge
 from symroof.exploration.comparing import Compared, Comparison, steps_at
@@ -20,17 +20,7 @@ from symroof.exploration.longest import LongestMap, LongestRow
 from symroof.exploration.map_points import Place
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Verdict
-from symroof.rendering.pages.amounts import (
-    decimal,
-    decimal_number,
-    grouped,
-    grouped_sizes,
-    in_decimals,
-    quantity,
-    raised,
-    to_digits,
-    to_places,
-)
+from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes, in_decimals, quantity, to_digits
 from symroof.rendering.pages.page import Grid, Lines, Page, render_page
 from symroof.rendering.pages.pen import Pen, Sentences, Style, pen_of
 from symroof.rendering.records.maps import comparison_csv

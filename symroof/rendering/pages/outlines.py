@@ -18,10 +18,23 @@ SECTIONS = ("formulas", "solution", "optimum")
 
 
 class Splitting:
-    """A page of a problem that asks for what is least."""
+    """The steps of a page by their reasons, and what they say of what is least."""
 
     problem: Any
     answer: Any
+    derivation: Any
+
+    def all(self, reason: str, section: str | None = None) -> tuple[Step, ...]:
+        """The steps of a reason, in a section or anywhere."""
+        wanted = Reason(reason)
+        return tuple(s for s in self.derivation.steps if s.reason is wanted and section in (None, s.section))
+
+    def find(self, reason: str, section: str | None = None) -> Step | None:
+        return next(iter(self.all(reason, section)), None)
+
+    def first(self, reason: str, point: int) -> Step | None:
+        """The first step of a reason at a set of sizes."""
+        return next((step for step in self.all(reason) if step.point == point), None)
 
     @property
     def least(self) -> Formula:
@@ -67,18 +80,6 @@ class Outline(Splitting):
         self.derivation, self.problem, self.answer = sketched, sketched.sketch, sketched.answer
         self.chip, self.unknown = sketched.sketch.hardware, Name(str(sketched.sketch.solve_for))
         self.points = [{"where": grouped_sizes(values, sketched.layout)} for values in sketched.sketch.at]
-
-    def all(self, reason: str, section: str | None = None) -> tuple[Step, ...]:
-        """The steps of a reason, in a section or anywhere."""
-        wanted = Reason(reason)
-        return tuple(s for s in self.derivation.steps if s.reason is wanted and section in (None, s.section))
-
-    def find(self, reason: str, section: str | None = None) -> Step | None:
-        return next(iter(self.all(reason, section)), None)
-
-    def first(self, reason: str, point: int) -> Step | None:
-        """The first step of a reason at a set of sizes."""
-        return next((step for step in self.all(reason) if step.point == point), None)
 
 
 def render_sketch(sketched: Sketched, form: str, style: Style) -> str:

@@ -16,7 +16,7 @@ from symroof.derivation.layout import with_digits
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
 from symroof.proof.recounts import Arrays
-from symroof.proof.step import Reason, Step, against
+from symroof.proof.step import Step, against
 from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes
 from symroof.rendering.pages.exchanges import Mesh
 from symroof.rendering.pages.listings import Statements
@@ -70,18 +70,6 @@ class View(Splitting):
             )
             if bound is not None and not isinstance(bound, Verdict):
                 yield bound
-
-    def all(self, reason: str, section: str | None = None) -> tuple[Step, ...]:
-        """The steps of a reason, in a section or anywhere."""
-        wanted = Reason(reason)
-        return tuple(s for s in self.derivation.steps if s.reason is wanted and section in (None, s.section))
-
-    def find(self, reason: str, section: str | None = None) -> Step | None:
-        return next(iter(self.all(reason, section)), None)
-
-    def first(self, reason: str, point: int) -> Step | None:
-        """The first step of a reason at a set of sizes."""
-        return next((step for step in self.all(reason) if step.point == point), None)
 
     def opens_point(self, step: Step) -> bool:
         """Whether a step is the first of its section at a set of sizes."""
