@@ -9,6 +9,7 @@ import io
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,25 @@ def pytest_collection_finish():
     gc.freeze()
     gc.enable()
     gc.set_threshold(50_000, 20, 20)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    before = time.process_time()
+    try:
+        return (yield)
+    finally:
+        item.user_properties.append(("processor time", time.process_time() - before))
+
+
+def pytest_terminal_summary(terminalreporter):
+    """A quick run says which tests take more than a second of processor time: those belong to a thorough one."""
+    if is_thorough():
+        return
+    passed = (report for report in terminalreporter.getreports("passed") if report.when == "call")
+    slow = {report.nodeid: seconds for report in passed for _, seconds in report.user_properties if seconds > 1}
+    for name in sorted(slow, key=slow.get, reverse=True):
+        terminalreporter.write_line(f"over a second: {slow[name]:.1f} s {name}")
 
 
 class Run:

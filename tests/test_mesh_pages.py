@@ -12,8 +12,6 @@ from symroof.derivation.pipeline import begun
 from symroof.errors import CheckError
 from symroof.proof.check import checked
 from symroof.proof.step import Reason
-from symroof.rendering.pages.counts import Counts
-from symroof.rendering.pages.exchanges import Mesh
 
 
 @cache
@@ -106,39 +104,3 @@ def test_a_wrong_reason_is_refused(reason, change):
     assert checked((told,), ledger)
     with pytest.raises(CheckError):
         checked((replace(told, facts=change(told.facts)),), ledger)
-
-
-@pytest.mark.parametrize("column", ["outputs", "function", "reads", "on_each"])
-@pytest.mark.parametrize("form", ["to_text", "to_markdown"])
-def test_a_row_that_a_table_loses_is_missed(column, form, monkeypatch):
-    """What a table says in place of steps it says of all of them."""
-    whole = Counts._table
-
-    def without_its_last(self, columns, rows, steps, **options):
-        return whole(self, columns, rows[:-1] if column in columns else rows, steps, **options)
-
-    shown = step()
-    assert getattr(shown, form)()
-    monkeypatch.setattr(Counts, "_table", without_its_last)
-    with pytest.raises(sr.SymroofError, match="a table lacks"):
-        getattr(shown, form)()
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["mesh X = 64 on NVLink(8)/leaf(4)/spine; input x: bf16[B, D_X]; weight W: bf16[D_X, F]; y = x * W -> bf16[B, F]",
-     "mesh X = 8 on NVLink; input x: bf16[B, D_X]; weight W: bf16[D, F]; y = x * W -> bf16[B, F]", "fsdp-megatron"],
-)  # fmt: skip
-def test_an_exchange_of_which_no_line_tells_is_missed(text, monkeypatch):
-    """Each of them in turn."""
-    given = {"leaf": "5e10", "spine": "5e10"} if "leaf" in text else {}
-    found = sr.derive(text, on="tpu-v5p" if text == "fsdp-megatron" else "h100", given=given)
-    assert Mesh(found, found.setting.problem.operation).exchanges
-    for place in range(len(Mesh(found, found.setting.problem.operation).steps[Reason.SENT])):
-        mesh = Mesh(found, found.setting.problem.operation)
-        sent = mesh.steps[Reason.SENT]
-        mesh.steps[Reason.SENT] = (*sent[:place], *sent[place + 1 :])
-        if not sent[place].facts.exchanges:
-            continue
-        with pytest.raises(CheckError, match="nothing tells what"):
-            assert not mesh.exchanges

@@ -483,7 +483,7 @@ FAULTS = {
     "a condition of a page is turned": (Notation, "compare", turned_around, "regime", "markdown"),
     "an amount is another one": (Pen, "amount", first(one_more), "regime", "text"),
     "a share is another one": (explorations, "to_digits", then(one_more), "map", "text"),
-    "decimals stand for nothing": (amounts.rounding, "decimal", then(one_more), "regime", "latex"),
+    "decimals stand for nothing": (amounts, "decimal", then(one_more), "regime", "latex"),
     "a program loses a statement": (listings, "str", of_program(lambda text: text.rsplit("\n", 1)[0]), "program", "markdown"),
     "a program has another function": (listings, "str", of_program(lambda text: text.replace("relu", "gelu")), "program", "rst"),
     "a listing loses a line": (listings, "_short", then(lambda lines: [*lines][:-1]), "program", "text"),

@@ -11,6 +11,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
+from symroof.algebra.rounding import decimal
 from symroof.building.contents import Content, Makers, Request, content_of, digest, request_of
 from symroof.building.lookup import DOTTED, Lookup, Said, said_by
 from symroof.building.outcome import Built, BuiltDocument, Change, changes
@@ -25,7 +26,6 @@ from symroof.reading.markers import SYNTAXES, Marker, Span, read_markers, requir
 from symroof.reading.notebooks import BETWEEN, text_of, with_texts
 from symroof.reading.problems import merged, read_options
 from symroof.rendering.figures.signature import is_own
-from symroof.rendering.pages.amounts import decimal
 from symroof.rendering.pages.pen import Style, pen_of
 from symroof.rendering.records.derivations import parts
 from symroof.verification.comments import InForce

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from symroof.algebra.rounding import short
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import numeric
 from symroof.derivation.formulas import ASKED, unit_in, worked_out
@@ -17,7 +18,7 @@ from symroof.model.quantities import Exponents, exponents, spelled
 from symroof.model.units import Unlike
 from symroof.proof.step import Step, named_formula
 from symroof.reading.numbers import measured, unit_named
-from symroof.rendering.pages.amounts import measured_in, short
+from symroof.rendering.pages.amounts import measured_in
 from symroof.rendering.pages.characters import plain
 from symroof.rendering.pages.insertions import Shape, inserted
 from symroof.rendering.pages.pen import Pen

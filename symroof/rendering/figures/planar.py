@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log10
 
+from symroof.algebra.rounding import decimal
 from symroof.derivation.setting import Setting
 from symroof.exploration.planes import Plane
 from symroof.exploration.territories import Territories
@@ -15,7 +16,6 @@ from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.strokes import FIELDS, INK
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.amounts import decimal
 
 # The line of a threshold, and the words on it.
 BEYOND = ("#0072B2", "#00507D")

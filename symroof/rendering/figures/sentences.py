@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from symroof.algebra.rounding import decimal
 from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curve, Curves, in_common
 from symroof.exploration.figure import Drawn
@@ -18,7 +19,7 @@ from symroof.rendering.figures.captions import Say, called, captions, own_sizes,
 from symroof.rendering.figures.strokes import factor, moment, rate
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.amounts import decimal, sizes
+from symroof.rendering.pages.amounts import sizes
 
 # Of how many statements a roofline is told, and of how many pieces a bar: the largest.
 STATEMENTS, PIECES = 12, 3

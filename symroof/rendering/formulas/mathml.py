@@ -7,10 +7,9 @@ What is not in it is refused, and a letter or a digit that would be lost is an e
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
-from symroof.errors import CheckError, RenderingError
+from symroof.errors import RenderingError
 from symroof.reading.documents import with_formulas_set
 from symroof.rendering.formulas.letters import GREEK
 from symroof.rendering.formulas.tex import COMMANDS
@@ -60,8 +59,6 @@ TABLES = {"aligned": PAIRS, "align": PAIRS, "align*": PAIRS, "gathered": ("cente
 # A mark behind a formula does not begin the next line.
 FOLLOWED = re.compile(r'<span class="math">(<math (?:(?!</math>).)*</math>)</span>([.,;:!?)，。；：、）]+)')
 WORDS = re.compile(r"\\([_%&#{}$ ])")
-COMMAND = re.compile(r"\\(?:begin|end)\{\w+\*?\}|\\\\(?:\[\w+\])?|\\[A-Za-z]+")
-TAG = re.compile(rf"<mi>(?:{'|'.join(COMMANDS)})</mi>|<[^>]*>|&#?\w+;")
 
 
 def mathml(latex: str, *, display: bool = False) -> str:
@@ -76,8 +73,6 @@ def mathml(latex: str, *, display: bool = False) -> str:
     body = translation.row()
     if translation.ahead is not None:
         raise translation.refused()
-    if _letters(COMMAND.sub("", latex)) != _letters(TAG.sub("", body)):
-        raise CheckError("a formula in MathML lacks a letter or a digit of its LaTeX")
     style = ' style="display:block;overflow:auto hidden"' if display else ""
     kind = ' display="block"' if display else ""
     written = escaped(" ".join(latex.split()))
@@ -101,11 +96,6 @@ def escaped(text: str) -> str:
     'a&#95;b &#60; 2 %'
     """
     return re.sub(r"[^\w\s%+=.,;:/()!−-]|_", lambda mark: f"&#{ord(mark.group())};", text)
-
-
-def _letters(text: str) -> Counter[str]:
-    """The letters and digits of a formula; those of Greek are commands in LaTeX."""
-    return Counter(c for c in text if c.isalnum() and c not in GREEK)
 
 
 class _Translation:

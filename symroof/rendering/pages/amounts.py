@@ -1,30 +1,17 @@
-"""Numbers as people write them: decimals, sizes put in, quantities with their units, shares.
-
-Every decimal is compared with the value that it stands for before anyone sees it.
-"""
+"""Numbers as people write them: decimals, sizes put in, quantities with their units, shares."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from symroof.algebra import rounding
-from symroof.algebra.rounding import magnitude, trimmed
-from symroof.errors import CheckError
+from symroof.algebra.rounding import decimal, magnitude, short, to_places, trimmed
 from symroof.formula import Compare, Formula, Name, Number, Quotient
 from symroof.model.quantities import STORAGE, UNITS, Exponents, Unit, spelled, unit_of_time
-from symroof.proof.evidence import stands_for
 from symroof.reading.numbers import exact
-
-
-def decimal(value: Fraction) -> str:
-    return _compared(rounding.decimal, value)
-
-
-def short(value: Fraction, digits: int = 6) -> str:
-    return _compared(rounding.short, value, digits)
 
 
 def to_digits(value: Fraction, digits: int) -> str:
@@ -33,19 +20,7 @@ def to_digits(value: Fraction, digits: int) -> str:
     >>> to_digits(Fraction(48731, 20), 3), to_digits(Fraction(1, 3), 3)
     ('2437', '0.333')
     """
-    return _compared(rounding.to_digits, value, max(digits, magnitude(value) + 1) if value else digits)
-
-
-def to_places(value: Fraction, places: int) -> str:
-    return _compared(rounding.to_places, value, places)
-
-
-def _compared(shown: Callable[..., str], value: Fraction, *digits: int) -> str:
-    """The digits, if they are the value rounded to nearest. Raises :class:`CheckError` otherwise."""
-    text = shown(value, *digits)
-    if not stands_for(text, value):
-        raise CheckError(f"{text} does not stand for {float(value)}")
-    return text
+    return rounding.to_digits(value, max(digits, magnitude(value) + 1) if value else digits)
 
 
 if TYPE_CHECKING:
@@ -88,7 +63,7 @@ def grouped_sizes(values: Mapping[str, Fraction], layout: Layout) -> list[tuple[
 
 def _written(value: Fraction, layout: Layout) -> Formula:
     """A number that is put in: in decimals, where they are the value."""
-    text = rounding.decimal(value)
+    text = decimal(value)
     return Number(value, text) if value.denominator != 1 and Fraction(text) == value else layout.write(value)
 
 
@@ -128,7 +103,7 @@ def readable(value: Fraction, unit: str) -> tuple[str, str]:
         return (str(value) if size.scale == 1 and value.denominator == 1 else short(value / size.scale, 4)), size.name
     power = magnitude(value) // 3 * 3 if value else 0
     if power >= 6:
-        return _compared(_in_thousands, value, power), ""
+        return _in_thousands(value, power), ""
     return (str(value) if value.denominator == 1 else decimal(value) if power >= -3 else short(value, 4)), ""
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from symroof.derivation.pipeline import Derivation
-from symroof.errors import CheckError
 from symroof.formula import Formula, Name, number
 from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.blocks import Paragraph
@@ -44,14 +42,8 @@ class Counts:
         steps = self.derivation.section(section)
         return (*self._work(steps), *self._elementwise(steps)) if section == "work" else tuple(self._traffic(steps))
 
-    def _table(
-        self, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], steps: Iterable[Step], *, alike: bool = False
-    ) -> Grid:
-        """The table that stands for some steps; rows that are ``alike`` but for the statement are one. Raises
-        :class:`~symroof.errors.CheckError` where it has fewer cells that say something than steps do."""
-        cells = Counter(cell for row in rows for cell in row)
-        if lost := Counter(filter(None, (self._or_nothing(step.right) for step in steps))) - cells:
-            raise CheckError(f"a table lacks {' and '.join(lost)}")
+    def _table(self, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, alike: bool = False) -> Grid:
+        """A table of statements; rows that are ``alike`` but for the statement are one."""
         return Grid(tuple(self.say("head", c) for c in columns), self.grouped(rows) if alike else tuple(rows)).filled
 
     def _work(self, steps: tuple[Step, ...]) -> Iterator[Paragraph | Grid]:
@@ -66,8 +58,7 @@ class Counts:
             rows.append((self.pen.code(name), *parts))
         if rows:
             yield Paragraph(self.say(self.lead))
-            counted = [step for step in steps if step.reason is Reason.STATEMENT_ROUNDED] or found
-            yield self._table(("statement", "outputs", "length", "turns", "flops"), rows, counted, alike=True)
+            yield self._table(("statement", "outputs", "length", "turns", "flops"), rows, alike=True)
 
     def _elementwise(self, steps: tuple[Step, ...]) -> Iterator[Paragraph | Grid]:
         """The functions, with what each takes for an element or a row."""
@@ -83,8 +74,7 @@ class Counts:
                     rows.append((self.pen.code(name), applied, each, cost))
         if rows:
             yield Paragraph(self.say("functions_applied"))
-            applied_in = [step for step in steps if step.reason is Reason.STATEMENT_OPS]
-            yield self._table(("statement", "function", "each", "in_all"), rows, applied_in)
+            yield self._table(("statement", "function", "each", "in_all"), rows)
 
     def _traffic(self, steps: tuple[Step, ...]) -> Iterator[Paragraph | Grid]:
         """What each statement reads and writes, and what stays on the chip."""
@@ -97,8 +87,7 @@ class Counts:
                 rows.append((self.pen.code(name), *parts, self.pen.inline(step.right)))
         if rows:
             yield Paragraph(self.say("moved_once"))
-            moved = [step for step in steps if step.reason is Reason.STATEMENT_BYTES]
-            yield self._table(("statement", "reads", "writes", "kept", "bytes"), rows, moved)
+            yield self._table(("statement", "reads", "writes", "kept", "bytes"), rows)
 
     def stays(self) -> tuple[Paragraph | Grid, ...]:
         """What stays in memory, and on a mesh what one chip holds of it: a row for each of them."""
@@ -112,8 +101,7 @@ class Counts:
             (self.say("stock", name), *(self._of(said, of) for of in (name, f"{name}_per_chip"))) for name in names
         )
         columns = ("name", "in_all_bytes" if split else "bytes_held", "on_each")
-        parts = (step for step in said.values() if not str(step.role).startswith("memory"))
-        return Paragraph(self.say("stays", split)), self._table(columns, rows, parts)
+        return Paragraph(self.say("stays", split)), self._table(columns, rows)
 
     def grouped(self, rows: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
         """The rows of statements, those that are alike but for the name as one."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from symroof.derivation.pipeline import Derivation
-from symroof.errors import CheckError
 from symroof.formula import Compare, Formula, Frozen, Name, Verdict, number
-from symroof.model.chip_costs import resources_of
 from symroof.model.mesh_axes import fast_first, presumed_order
 from symroof.model.program import EXCHANGE, MAXIMUM, NAMELESS, Program
 from symroof.model.statement_costs import busy_links, of_statement, sent_over
@@ -111,26 +108,14 @@ class Mesh:
 
     @cached_property
     def exchanges(self) -> tuple[Said, ...]:
-        """Every exchange, in the order of the statements; one over several axes is on a step for each.
-
-        Raises :class:`~symroof.errors.CheckError` where something is sent of which none of them tells.
-        """
+        """Every exchange, in the order of the statements; one over several axes is on a step for each."""
         found: dict[tuple[Exchanged, str, str], Said] = {}
         for step in self.steps[Reason.SENT]:
             name, level = about(step), self.level(step)
             for exchange in step.facts.exchanges:
                 back = self.program.owners[name].backward
                 found.setdefault((exchange, name, level), Said(exchange, name, back, level, self.taper(level)))
-        sent = {(name, resource) for name, cost in self.program.on_chip.items() for resource in cost.sent}
-        if lost := sent - {(said.statement, name) for said in found.values() for name in self._busy(said)}:
-            name, resource = min(lost)
-            raise CheckError(f"nothing tells what {name} sends over {resource}")
         return tuple(found.values())
-
-    def _busy(self, said: Said) -> Iterator[str]:
-        """What an exchange keeps busy: its axes, their links, or a level of their tree."""
-        mine = (axis for axis in self.program.mesh if axis.name in said.exchange.axes)
-        yield from (n for axis in mine for n in resources_of(axis, said.exchange.collective) if said.level in ("", n))
 
     def level(self, step: Step) -> str:
         """The level of a tree through which goes what a step says."""

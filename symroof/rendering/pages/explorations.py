@@ -10,6 +10,7 @@ from textwrap import dedent
 
 from sympy import Expr, oo
 
+from symroof.algebra.rounding import decimal
 from symroof.derivation.layout import with_digits
 from symroof.derivation.meanings import in_ridge
 from symroof.exploration.comparing import Compared, Comparison, steps_at
@@ -18,15 +19,7 @@ from symroof.exploration.leading_parts import shares
 from symroof.exploration.longest import LongestMap, LongestRow
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Verdict
-from symroof.rendering.pages.amounts import (
-    decimal,
-    decimal_number,
-    grouped,
-    grouped_sizes,
-    in_decimals,
-    quantity,
-    to_digits,
-)
+from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes, in_decimals, quantity, to_digits
 from symroof.rendering.pages.page import Grid, Lines, Page, render_page
 from symroof.rendering.pages.pen import Pen, Sentences, Style, pen_of
 from symroof.rendering.records.maps import comparison_csv

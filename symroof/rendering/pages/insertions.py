@@ -10,11 +10,12 @@ from typing import Any
 from sympy import Expr
 
 from symroof.algebra.roots import Root
+from symroof.algebra.rounding import decimal, short
 from symroof.derivation.draft import numeric
 from symroof.errors import ReadingError
 from symroof.formula import Formula, Frozen, Number
 from symroof.model.quantities import UNITS, unit_of_time
-from symroof.rendering.pages.amounts import decimal, short, to_digits
+from symroof.rendering.pages.amounts import to_digits
 from symroof.rendering.pages.characters import plain
 from symroof.rendering.pages.environment import words
 from symroof.rendering.pages.pen import Pen

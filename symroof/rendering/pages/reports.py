@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from symroof.algebra.rounding import short
 from symroof.errors import RenderingError, SymroofError, printable
 from symroof.formula import Both, Compare, Formula, Gap, Infinity, Number
 from symroof.proof.exact import ORDER
@@ -15,7 +16,7 @@ from symroof.reading.claims import Claim, Logic
 from symroof.reading.exercises import VERDICTS
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.amounts import percent, quantity, short, sizes, told_apart
+from symroof.rendering.pages.amounts import percent, quantity, sizes, told_apart
 from symroof.rendering.pages.characters import padded
 from symroof.rendering.pages.environment import guarded, load, render, words
 from symroof.rendering.pages.pen import Sentences, Style

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from symroof.derivation.draft import INTENSITY, T_MATH, numeric
+from symroof.algebra.rounding import to_places
+from symroof.derivation.draft import INTENSITY, numeric
 from symroof.derivation.formulas import unit_in
 from symroof.derivation.schedules import T_STEPS
-from symroof.errors import CheckError
 from symroof.formula import Compare, Formula, Name, Sum, Verdict
 from symroof.model.quantities import MOVED, STOCKS, TOKENS, unit_of_amount
 from symroof.model.resources import overlapping, time_name
@@ -18,7 +18,7 @@ from symroof.model.statement_costs import of_statement, sent_over
 from symroof.proof.settling import without_cases
 from symroof.proof.step import Step, amount_of, named_formula, number_of
 from symroof.rendering.formulas.tex import breadth
-from symroof.rendering.pages.amounts import bound_shown, decimal_number, grouped_sizes, measured_in, readable, to_places
+from symroof.rendering.pages.amounts import bound_shown, decimal_number, grouped_sizes, measured_in, readable
 from symroof.rendering.pages.characters import cells
 from symroof.rendering.pages.page import Grid, Lines, grouped
 from symroof.rendering.pages.pen import Pen, Sentences
@@ -123,8 +123,6 @@ class Sized:
         step = self.view.answer.step(number_of(turn))
         if step is None:
             return label, "", "", general
-        if link is not None and step.left != Compare(T_MATH, ">", Name(time_name(link))):
-            raise CheckError(f"what is said of {link} is about something else")
         return label, self._turn(step, turn), self._others(step, place, *self._top(step, turn)), beside
 
     def _turn(self, step: Step, turn: str) -> str:

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 from sympy import Expr
 
 from symroof.algebra.roots import Root
+from symroof.algebra.rounding import short
 from symroof.derivation.draft import numeric
 from symroof.formula import Formula
 from symroof.proof.step import Check
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.amounts import short
 
 SCHEMA = 1
 EXPLICIT = PlainPrinter(explicit=True)
