@@ -369,6 +369,3 @@ def test_a_level_that_drops_what_goes_on_is_a_wrong_claim():
     }
     report = sr.verify({**problem, "claims": [*claims]})
     assert [one.verdict for one in report.judgements] == [*claims.values()]
-    assert "sent(leaf) = 31BF/8" in report.to_text()
-    own = sr.verify({**problem, "claims": ["sent(leaf) = 2*2*B*F"]})
-    assert "a chip sends what the others lack" in own.to_text()
