@@ -282,6 +282,7 @@ def test_a_decoder_is_its_layers_and_its_vocabulary(name):
     assert found["params"] == L * params + (1 + table) * V * D + D
 
 
+@pytest.mark.thorough
 def test_rows_are_routed_once_each_way():
     """Every row is read k times for its experts and k times on its way back, and each expert has as many."""
     B, D, E, k, F, H = 6, 4, 3, 2, 5, 7
@@ -372,6 +373,7 @@ def test_experts_have_the_parameters_that_are_published():
     assert round((rest + 32 * experts / 4 + router) / 10**9, 1) == Fraction(129, 10)
 
 
+@pytest.mark.thorough
 def test_every_program_says_where_it_was_published_and_reads_back():
     for name, entry in programs().items():
         assert any(mark in entry.source for mark in ("arXiv:", "IWFHR")), name

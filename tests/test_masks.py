@@ -3,6 +3,7 @@
 from itertools import product as tuples
 
 import pytest
+from effort import is_thorough
 from test_training import at, counted, trained
 
 import symroof as sr
@@ -105,7 +106,7 @@ def windowed(name, body=BODY):
 def test_every_pair_of_a_window_is_gone_through(name, body):
     text = windowed(name, body)
     program, mask = trained(text), "window"
-    for rows, width, rest in WINDOWS[name][2]:
+    for rows, width, rest in WINDOWS[name][2] if is_thorough() else WINDOWS[name][2][:1]:
         sizes = {"B": 1, "K": 2, "H": 2, "T": rows, "W": width, "N": rest}
         sizes |= {"P": width + rest} if "P = " in text else {}
         sizes |= {"Z": width - rest, "Y": rows - width + rest}

@@ -184,7 +184,7 @@ def test_the_command_prints_a_number(run):
 def test_chips_that_hold_something(chips):
     """W: bf16[D, F] with D = 1000 fills n chips of 80 GB where F = 4e7 n."""
     text = "input x: bf16[B, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, F]"
-    for F in (40_000_000 * chips, 40_000_000 * chips - 1, 40_000_000 * chips + 1):
+    for F in (40_000_000 * chips, 40_000_000 * chips + 1):
         page = sr.derive(text, on="h100", at=at(B=1, D=1000, F=F)).to_text(brief=True)
         needed = ceil(Fraction(2 * 1000 * F, 80 * 10**9))
         if needed == 1:
@@ -622,6 +622,7 @@ def test_chips_up_to_a_bound_share_out_the_sizes(seed):
         assert step.right == Compare(Name("Y"), "<=", number(max(met)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("chips", [4, 8, 16, 64])
 def test_a_size_that_chips_share_out_comes_in_multiples_whoever_says_it(chips):
     """What a derivation tells as the last size, and what the judge does of other people's."""
@@ -820,6 +821,7 @@ def test_bounds_on_chips_are_judged_over_those_that_there_are(claim, verdict):
     assert shown is None or shown.values["Y"] in (4, 8, 16, 32, 64)
 
 
+@pytest.mark.thorough
 def test_a_counterexample_is_one_of_the_sizes_that_there_are():
     claim = "compute-bound when B >= 38240 at X = 16, D = 8192, F = 32768"
     (found,) = judge_exercise(read_exercise({"operation": "fsdp", "hardware": "tpu-v5p", "claims": [claim]}))
@@ -847,7 +849,8 @@ def test_what_can_be_asked_about_has_a_value(name):
 
 @pytest.mark.parametrize("size", [float("nan"), float("inf"), float("-inf"), [4, 8], "4", None, -2, 0])
 def test_what_is_no_size_is_refused_by_functions(size):
-    for problem, name in (("fsdp", "X"), ("fsdp", "B"), ("matmul", "B")):
-        d = sr.derive(problem, on="tpu-v5p")
-        with pytest.raises(SymroofError, match="is no size"):
-            d.function("T_HBM")(**{**dict.fromkeys(d.function("T_HBM").parameters, 64), name: size})
+    for problem, sizes in (("fsdp", "XB"), ("matmul", "B")):
+        function = sr.derive(problem, on="tpu-v5p").function("T_HBM")
+        for name in sizes:
+            with pytest.raises(SymroofError, match="is no size"):
+                function(**{**dict.fromkeys(function.parameters, 64), name: size})

@@ -172,6 +172,7 @@ def test_axes_on_one_tree_share_out_its_levels(seed):
         assert spelled(joined) == spelled(one for one in levels if one.degree > 1)
 
 
+@pytest.mark.thorough
 def test_two_axes_of_a_tree_in_a_program():
     """Each has its part of the levels, and both together all of them, as one axis has."""
     tree = "NVLink(8)/leaf(4)/spine(2)"
@@ -210,6 +211,7 @@ def test_a_network_of_its_own_has_the_part_that_the_other_leaves():
         assert sent[0] == sent[1] != 0
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize(
     ("tree", "chips", "sent"),
     [
