@@ -253,6 +253,7 @@ def test_numbers_of_chips_are_those_that_are_wired(chip, most):
         assert joined["refused"]["why"] == "joined"
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_quantity_that_is_another_is_not_written(seed):

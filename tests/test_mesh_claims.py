@@ -19,7 +19,7 @@ from symroof.verification.chapters import judge_read
 from symroof.verification.definitions import context_of
 from symroof.verification.judge import judge
 
-pytestmark = pytest.mark.part(2)
+pytestmark = pytest.mark.part(1)
 
 BOTH = """
 mesh X, Y on ICI
@@ -195,6 +195,7 @@ def test_a_forward_pass_is_missed_of_what_a_chip_does_alone():
     ]
 
 
+@pytest.mark.thorough
 def test_axes_that_share_a_switch_are_not_wired_apart():
     """What one ring in place of the switch would send is a mistake where the axis is alone on it, and none of two axes."""
     split = "mesh X = 4 on NVLink; {}input x: bf16[B, D_X]; weight W: bf16[D_X, F{}]; y = x * W -> bf16[B, F{}]"
