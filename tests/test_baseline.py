@@ -75,6 +75,7 @@ def test_reasons_and_other_files_stay_where_a_baseline_is_written_anew(document,
     assert run("verify", "notes.toml", "--baseline", "b.toml").code == 0
 
 
+@pytest.mark.thorough
 def test_a_verdict_that_has_changed_is_new_and_so_is_what_a_strict_reader_objects_to(document, run, tmp_path):
     run("verify", "notes.toml", "--write-baseline", "b.toml")
     path = tmp_path / "b.toml"
@@ -86,6 +87,7 @@ def test_a_verdict_that_has_changed_is_new_and_so_is_what_a_strict_reader_object
     assert run("verify", "notes.toml", "--strict", "--baseline", "c.toml").code == 0
 
 
+@pytest.mark.thorough
 def test_a_document_that_is_red_on_its_first_day_goes_into_ci_on_that_day(document, run, tmp_path):
     path = tmp_path / "chapter.md"
     path.write_text(HEAD + "Nothing is claimed here.\n", "utf-8")
@@ -161,6 +163,7 @@ def test_another_word_for_digits_is_refused(run, tmp_path):
     assert (found.code, "did you mean nearest?" in found.err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_a_baseline_that_is_written_elsewhere_keeps_the_reasons(document, run, tmp_path):
     """The files of a baseline are told from its folder: written into another folder they are told from there."""
     run("verify", "notes.toml", "--write-baseline", "a.toml")

@@ -23,7 +23,7 @@ from symroof.reading.notebooks import cells
 from symroof.rendering.figures.drawings import draw
 from symroof.rendering.figures.signature import is_own
 
-pytestmark = pytest.mark.part(2)
+pytestmark = pytest.mark.part(1)
 
 BLOCK = """<!-- symroof derive
 operation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
@@ -244,6 +244,7 @@ def test_markers_that_cannot_be_read_are_refused(text, said):
     assert said in str(error.value)
 
 
+@pytest.mark.thorough
 def test_other_blocks_and_files_are_still_tried(run, tmp_path):
     bad, good = tmp_path / "bad.md", tmp_path / "good.md"
     bad.write_text("<!-- symroof derive\n-->\n\n" + BLOCK)
@@ -604,6 +605,7 @@ def test_the_cells_of_a_notebook_are_judged_as_they_are_read(run, tmp_path):
     assert run("verify", str(notebook)).code == 1
 
 
+@pytest.mark.thorough
 def test_a_value_that_is_not_the_formulas_is_refused(monkeypatch):
     from symroof.algebra.roots import Root
     from symroof.building import lookup

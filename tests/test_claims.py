@@ -20,7 +20,7 @@ from symroof.verification.judge import judge
 from symroof.verification.judgement import GOOD
 from symroof.verification.literals import stands_in_print
 
-pytestmark = pytest.mark.part(3)
+pytestmark = pytest.mark.part(2)
 
 DATA = Path(__file__).parent / "data"
 PROBLEMS = tomllib.loads((DATA / "claims.toml").read_text("utf-8"), parse_float=str)["problem"]

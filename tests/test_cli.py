@@ -435,6 +435,7 @@ def test_a_list_before_a_relation_is_offered_written_out(run):
     assert run("derive", operation, "--assume", offered, "--brief").code == 0
 
 
+@pytest.mark.thorough
 def test_short_times_have_three_digits(run):
     tiny = ["derive", "bf16[1] * bf16[1] -> bf16[1]", "--on", "tpu-v5e"]
     assert "T_math  = 1/1.97e14 ≈ 5.08e-15 s" in run(*tiny).out
@@ -461,6 +462,7 @@ def test_sizes_of_a_file_are_changed_one_by_one(run, tmp_path):
     assert both == "".join(each)
 
 
+@pytest.mark.thorough
 def test_a_size_of_a_file_runs_over_an_axis(run, tmp_path):
     file, rows, others = tmp_path / "problem.toml", tmp_path / "a.csv", tmp_path / "b.csv"
     file.write_text('operation = "matmul"\nhardware = "tpu-v5e"\nat = "B = 64, D = F = 8192"\n')

@@ -17,7 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from symroof.rendering.figures.drawings import draw
 from symroof.rendering.figures.strokes import legible
 
-pytestmark = pytest.mark.part(2)
+pytestmark = pytest.mark.part(1)
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"

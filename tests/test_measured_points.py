@@ -85,6 +85,7 @@ def test_a_mesh_has_the_times_of_all_of_its_links():
         assert x == float(one.intensity)
 
 
+@pytest.mark.thorough
 def test_the_command_ends_with_one_and_says_which(run, tmp_path):
     table = tmp_path / "points.csv"
     table.write_text("name,B,D,F,us\nours,64,8192,8192,210\nfast,64,8192,8192,160\n")

@@ -18,7 +18,7 @@ from symroof.verification.chapters import judge_read
 from symroof.verification.definitions import context_of
 from symroof.verification.judge import judge
 
-pytestmark = pytest.mark.part(2)
+pytestmark = pytest.mark.part(1)
 
 BOTH = """
 mesh X, Y on ICI

@@ -59,6 +59,7 @@ def test_the_record():
     assert [(e["operand"], e["pass"]) for e in moved["dW1"]] == [("dW1", "backward")]
 
 
+@pytest.mark.thorough
 def test_how_often_something_is_exchanged():
     """In each layer of each microbatch, or once for all of them."""
     text = "mesh X=4 on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, E]; where E = D; accumulate M { repeat L as x = y { h = x*W -> bf16[B_X, E]; y = h -> bf16[B_X, D] } }"
@@ -76,6 +77,7 @@ def test_on_one_chip_they_are_null():
     assert [answer[key] for key in ("sent_over", "thresholds", "flops_per_chip")] == [None, None, None]
 
 
+@pytest.mark.thorough
 def test_one_product_on_an_open_axis():
     d = sr.derive("bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]", on="tpu-v5p", mesh="X", link="ICI")
     assert "compute-bound  B > 2550(X - 1)" in d.to_text()

@@ -21,7 +21,7 @@ import symroof as sr
 from symroof.errors import SymroofError
 from symroof.rendering.figures.drawings import draw
 
-pytestmark = pytest.mark.part(2)
+pytestmark = pytest.mark.part(1)
 
 pytest.importorskip("matplotlib")
 GOLDEN = Path(__file__).parent / "golden"

@@ -224,6 +224,7 @@ def test_a_directive_of_sphinx_keeps_the_lines_of_a_program():
         assert "4NDF" in built.text
 
 
+@pytest.mark.thorough
 def test_python_takes_and_gives_programs():
     program = sr.operation(MLP)
     assert sr.operation(str(program)) == program

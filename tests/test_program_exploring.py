@@ -141,6 +141,7 @@ def test_a_tensor_has_its_own_name_in_every_language(lang):
     assert "output 2DF" in page
 
 
+@pytest.mark.thorough
 def test_a_program_in_another_type_moves_as_many_elements():
     found = sr.compare(MLP, on="tpu-v5e", dtypes="bf16, int8").comparison
     for row, width in zip(found.rows, (2, 1), strict=True):
@@ -232,6 +233,7 @@ def test_how_long_a_program_takes_on_each_chip_stands_beside_it():
     assert "T_steps" not in sr.compare("matmul", on="tpu-v5e", at="B=D=F=64").to_text()
 
 
+@pytest.mark.thorough
 def test_a_bar_for_each_set_of_sizes_and_a_row_for_each_part():
     found = sr.plot(MLP, on="tpu-v5e", at=["N=1, D=64, F=64", "N=512, D=64, F=64"], kind="breakdown")
     assert [bar.time for bar in found.drawing.bars] == ["T_math", "T_HBM", "T_steps"] * 2

@@ -17,7 +17,7 @@ from symroof.verification.chapters import judge_read
 
 pytestmark = pytest.mark.part(4)
 
-CLAIMS = int(os.environ.get("SYMROOF_CLAIMS", 1500 if is_thorough() else 150))
+CLAIMS = int(os.environ.get("SYMROOF_CLAIMS", 1500 if is_thorough() else 75))
 EACH = 25
 NAMES = ["N", "M", "P", "Q", "R", "U", "V", "n_h", "n_{kv}", "d_{ff}", "L_g", "p", "q", "w"]
 UNITS = {"GB": 10**9, "MB": 10**6, "TFLOPs": 10**12, "ms": Fraction(1, 1000), "bytes": 1}

@@ -224,6 +224,7 @@ def test_a_number_does_not_go_on_from_what_stands_before_it(text):
         read_expression(text, SCOPE)
 
 
+@pytest.mark.thorough
 def test_what_is_said_of_a_problem_that_was_read_replaces_what_it_says():
     text = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
     base = {"operation": text, "hardware": "tpu-v5e", "mesh": {"X": 4}, "link": "ICI", "solve_for": "D"}

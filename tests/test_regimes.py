@@ -481,6 +481,7 @@ def test_bounds_on_sizes_have_no_place_on_a_map(assume):
         sr.regimes(MATMUL, assume=assume)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("of", "says"),
     [

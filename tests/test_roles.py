@@ -43,6 +43,7 @@ def test_what_moves_of_a_tensor_moves_in_its_type(name, role):
     assert read_program(str(after)) == after if not after.line else True
 
 
+@pytest.mark.thorough
 def test_roles_stand_beside_a_type_and_a_configuration():
     d = sr.derive("mlp", dtype="fp16, weights=int8", on="h100", at="B=8,D=256,F=1024")
     assert {str(t.dtype) for t in d.setting.problem.operation.declared_as("weight")} == {"int8"}

@@ -16,7 +16,7 @@ pytest.importorskip("matplotlib")
 
 from symroof.rendering.figures.drawings import draw
 
-pytestmark = pytest.mark.part(2)
+pytestmark = pytest.mark.part(1)
 
 PEAK, VECTOR, HBM, ICI = (Fraction(x) for x in (459 * 10**12, 14 * 10**12, 28 * 10**11, 9 * 10**10))
 LARGE, SMALL = {"B": 196608, "D": 8192, "F": 28672}, {"B": 4096, "D": 8192, "F": 28672}
