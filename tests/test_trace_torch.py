@@ -74,6 +74,7 @@ def of(name):
 
 
 # What is run on numbers: a norm that is written out adds a number that the interpreter does not know.
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", [name for name in MODULES if name != "Normed"])
 def test_a_program_makes_what_the_module_makes(name):
     shapes, init = MODULES[name]
@@ -133,6 +134,7 @@ def test_a_layer_is_what_its_author_would_write():
         assert trained.value(name) == other.value(name), name
 
 
+@pytest.mark.thorough
 def test_its_products_are_those_that_pytorch_counts():
     """Masks in full, at numbers of a real layer; every trace is held against the same counter at numbers of its own."""
     from torch.utils.flop_counter import FlopCounterMode
@@ -151,6 +153,7 @@ def test_its_products_are_those_that_pytorch_counts():
     assert d.value("params") == sum(p.numel() for p in module.parameters())
 
 
+@pytest.mark.thorough
 def test_keys_that_are_repeated_are_read_once():
     """A product of a group of queries takes the keys as they are."""
     text = of("Repeated")
@@ -189,6 +192,7 @@ def test_a_stride_that_does_not_divide_a_size_is_told():
     assert "windows(input)" in written(torch.nn.Conv2d, {"input": "bf16[N, C, 5*P, 5*Q]"}, init="C, K, 5, 5")
 
 
+@pytest.mark.thorough
 def test_a_module_with_numbers_gets_names():
     module = ms.Block(128, 8, 2, 352).bfloat16()
     names = {"K": 2, "G": 4, "H": 16, "D": "K*G*H", "F": 352}
