@@ -195,6 +195,7 @@ def test_causal_attention_takes_half_and_a_diagonal():
     assert half.value("bytes") == whole.value("bytes")
 
 
+@pytest.mark.thorough
 def test_the_two_masks_are_one_where_there_are_as_many_columns():
     one, other = (
         sr.derive(attention(mask=mask), on="h100") for mask in (" masked S <= T", " masked S <= T from the first")
@@ -206,6 +207,7 @@ def test_the_two_masks_are_one_where_there_are_as_many_columns():
     assert one.answer.intensity != other.answer.intensity
 
 
+@pytest.mark.thorough
 def test_one_row_meets_everything():
     """A decode step: T = 1 masks nothing."""
     at_one = "B=4,T=1,P=1023,K=16,H=128"
