@@ -215,6 +215,7 @@ def test_several_exchanges_of_one_statement_take_the_longer_of_both_each_by_itse
     assert max(sum(gathered.values()), 6 * hop) < sum(each.values())
 
 
+@pytest.mark.thorough
 def test_a_tree_takes_the_switches_on_the_way_and_two_networks_are_two_axes():
     given = {"leaf": "1e9", "spine": "1e9", "leaf.latency": "2e-6", "spine.latency": "3e-6"}
     chip, text = CHIP | given, SPLIT["all-gather after"]
@@ -287,6 +288,7 @@ def test_latency_bound_is_no_word_where_hops_take_no_time():
     assert found.verdict == "unreadable"
 
 
+@pytest.mark.thorough
 def test_a_map_has_the_regime_and_a_figure_where_it_ends():
     found = sr.regimes(MLP, on=CHIP, mesh="X=4 line", latency=True, of="T_lower")
     forms = [row["longest"] for row in found.to_dict()["regimes"]]

@@ -61,6 +61,7 @@ def test_several_chips_and_sizes_are_curves_of_their_own():
         assert alone.drawing.curves[0].lines == curve.lines
 
 
+@pytest.mark.thorough
 def test_tokens_are_those_of_each_chip_of_a_mesh():
     text = """
 mesh X on NVLink

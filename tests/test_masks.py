@@ -137,6 +137,7 @@ def test_a_window_of_one_column_is_a_copy():
     assert "intensity ≤ W/2" in d.to_text()  # and at W = 1 it is
 
 
+@pytest.mark.thorough
 def test_a_window_reads_no_more_than_it_meets():
     """Jiang et al., Mistral 7B, arXiv:2310.06825: W = 4096, so that a step at 32768 entries reads an eighth of the cache."""
     text = attention("T + P", " masked S <= T, window 4096").replace("fuse {", "where P = 4096 + N; fuse {")
@@ -151,6 +152,7 @@ def test_a_window_reads_no_more_than_it_meets():
     assert 4 * split.value("bytes_per_chip") == window.value("bytes")
 
 
+@pytest.mark.thorough
 def test_a_cache_that_is_read_further_than_a_window_is_refused(monkeypatch):
     monkeypatch.setattr(kernels.Fetched, "bytes", property(lambda self: self.tensor.bytes))
     with pytest.raises(CheckError):
@@ -168,6 +170,7 @@ def test_a_figure_goes_through_the_root_that_the_ridge_is_reached_at(tmp_path):
         figure.save(str(tmp_path / f"{kind}.svg"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("span", ["even", "whole", "first"])
 @pytest.mark.parametrize("name", WINDOWS)
 def test_a_window_that_leaves_something_else_is_refused(monkeypatch, name, span):
@@ -192,6 +195,7 @@ def test_causal_attention_takes_half_and_a_diagonal():
     assert half.value("bytes") == whole.value("bytes")
 
 
+@pytest.mark.thorough
 def test_the_two_masks_are_one_where_there_are_as_many_columns():
     one, other = (
         sr.derive(attention(mask=mask), on="h100") for mask in (" masked S <= T", " masked S <= T from the first")
@@ -203,6 +207,7 @@ def test_the_two_masks_are_one_where_there_are_as_many_columns():
     assert one.answer.intensity != other.answer.intensity
 
 
+@pytest.mark.thorough
 def test_one_row_meets_everything():
     """A decode step: T = 1 masks nothing."""
     at_one = "B=4,T=1,P=1023,K=16,H=128"
@@ -264,6 +269,7 @@ def test_sizes_that_others_define_are_told_from_unknown_ones():
         sr.derive(text, on="tpu-v5p", at="Z=8")
 
 
+@pytest.mark.thorough
 def test_regimes_of_sizes_that_are_no_dimensions():
     """A size that only a definition names may be below 1: nothing that is so from 1 on alone is said of it."""
     text = attention("T + P").replace("input q: bf16[B, T, K, H]", "input x: bf16[B, T, D]; weight W: bf16[D, K, H]")

@@ -99,7 +99,7 @@ def random_scan(seed: int) -> str:
 SIZES = {"B": 4, "C": 8, "D": 8, "H": 16}
 
 
-@pytest.mark.part(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("turns", [1, 3])
 def test_turns_cost_what_they_cost_written_out(seed, turns):
@@ -132,7 +132,7 @@ def test_turns_on_the_chip_move_what_they_move_written_out(seed, turns):
     assert one.counts()["sampled"] == 0
 
 
-@pytest.mark.part(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_chips_share_out_what_turns_do(name):
     """Split along its batch a program does on each of four chips a quarter of what it does on one."""
@@ -165,6 +165,7 @@ def test_what_turns_exchange_is_played(name, training):
     assert {step.check.status for step in sr.derive(text, on="tpu-v5p", training=training).steps} == {"proved"}
 
 
+@pytest.mark.thorough
 def test_what_is_exchanged_in_turns_is_exchanged_in_each():
     text = f"mesh X = 4 on ICI; {SPLITS['an exchange in each turn']}"
     one, many = (sr.derive(text, on="tpu-v5p", at=f"B=4,T={turns},D=8,H=16").value("sent_X(w)") for turns in (1, 5))

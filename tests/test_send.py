@@ -83,6 +83,7 @@ def test_what_is_split_over_other_axes_is_sent_in_parts_and_repeats_send_again()
     )
 
 
+@pytest.mark.thorough
 def test_the_gradient_goes_back_the_way_that_it_came(monkeypatch):
     text = "input A: bf16[N, M]; weight W: bf16[M, F_X]; B = send(A, X); C = relu(B); D = C * W -> bf16[N, F_X]"
     plain = found(text, "X=4 line")

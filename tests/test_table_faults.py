@@ -28,7 +28,6 @@ from symroof.reading import operations
 from symroof.reading.catalogue import catalogue
 from symroof.reading.operations import read_operation
 
-pytestmark = pytest.mark.part(4)
 MODEL = Path(sr.__file__).parent / "model"
 SPLIT = {
     "all-gather": ("bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]", "X=4 on ICI"),

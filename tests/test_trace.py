@@ -108,6 +108,7 @@ def drawn(program, sizes):
     return found, stacked
 
 
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", RUN)
 def test_a_program_makes_what_the_function_makes(name):
     program = read_program(of(name))

@@ -74,6 +74,7 @@ def of(name):
 
 
 # What is run on numbers: a norm that is written out adds a number that the interpreter does not know.
+@pytest.mark.part(1)
 @pytest.mark.parametrize("name", [name for name in MODULES if name != "Normed"])
 def test_a_program_makes_what_the_module_makes(name):
     shapes, init = MODULES[name]
@@ -133,6 +134,7 @@ def test_a_layer_is_what_its_author_would_write():
         assert trained.value(name) == other.value(name), name
 
 
+@pytest.mark.thorough
 def test_its_products_are_those_that_pytorch_counts():
     """Masks in full, at numbers of a real layer; every trace is held against the same counter at numbers of its own."""
     from torch.utils.flop_counter import FlopCounterMode
@@ -151,6 +153,7 @@ def test_its_products_are_those_that_pytorch_counts():
     assert d.value("params") == sum(p.numel() for p in module.parameters())
 
 
+@pytest.mark.thorough
 def test_keys_that_are_repeated_are_read_once():
     """A product of a group of queries takes the keys as they are."""
     text = of("Repeated")
@@ -176,12 +179,14 @@ def test_layers_of_a_loop_are_turns():
     assert every.value("params") == 100 * one.value("params")
 
 
+@pytest.mark.thorough
 def test_a_class_may_be_a_function_of_the_table():
     text = written(ms.Normed, *[MODULES["Normed"][0]], init="D, F", functions={"RMSNorm": "rms_norm"})
     assert "rms_norm(x, norm)" in text
     assert "rsqrt" in written(ms.Normed, MODULES["Normed"][0], init="D, F")
 
 
+@pytest.mark.thorough
 def test_a_stride_that_does_not_divide_a_size_is_told():
     shapes = {"input": "bf16[N, C, P, Q]"}
     with pytest.raises(TracingError, match="every 5th place of a size that was"):
@@ -189,6 +194,7 @@ def test_a_stride_that_does_not_divide_a_size_is_told():
     assert "windows(input)" in written(torch.nn.Conv2d, {"input": "bf16[N, C, 5*P, 5*Q]"}, init="C, K, 5, 5")
 
 
+@pytest.mark.thorough
 def test_a_module_with_numbers_gets_names():
     module = ms.Block(128, 8, 2, 352).bfloat16()
     names = {"K": 2, "G": 4, "H": 16, "D": "K*G*H", "F": 352}
@@ -209,6 +215,7 @@ def test_a_function_of_tensors_is_a_program():
     assert str(read_program(text)) == str(program)
 
 
+@pytest.mark.thorough
 def test_weights_of_turns_of_turns_are_counted():
     """A layer that is applied twice is one; layers that take parts of one weight take different ones: neither is a repeat of them."""
     twice = read_program(written(ms.Twice, {"x": "bf16[B, D]"}, init="D"))
@@ -237,6 +244,7 @@ def test_arguments_that_are_left_out_stay_out(given, sign):
     assert f" {sign} {given} -> " in text
 
 
+@pytest.mark.thorough
 def test_what_is_changed_in_place_is_another_tensor():
     text = written(ms.InPlace, {"x": "bf16[B, T, D]"}, init="D")
     assert text.count("relu(") == 2
@@ -248,6 +256,7 @@ def test_a_softmax_in_a_wider_type_converts():
     assert "-> fp32[B, T, " in text
 
 
+@pytest.mark.thorough
 def test_numbers_of_a_module_are_multiples_of_named_ones():
     module = ms.Fused(64, 4)
     text = written(module, {"x": "fp32[B, T, D]"}, names={"N": 4, "H": 16, "D": "N*H"})
@@ -305,6 +314,7 @@ def test_a_program_that_multiplies_something_else_is_refused(monkeypatch):
         written(ms.MLP, MODULES["MLP"][0], init="D, D")
 
 
+@pytest.mark.thorough
 def test_the_documentation_shows_what_is_written(monkeypatch, capsys):
     root = Path(__file__).parent.parent
     text = (root / "docs" / "trace.md").read_text("utf-8").partition("## Modules of PyTorch")[2]

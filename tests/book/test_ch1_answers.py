@@ -3,6 +3,8 @@
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from symroof.reading.problems import read_problem_file
 from symroof.verification.files import judge_file
 
@@ -14,10 +16,12 @@ def report():
     return judge_file(ANSWERS)
 
 
+@pytest.mark.thorough
 def test_every_answer_comes_out_as_written():
     assert [(j.problem, j.claim, j.verdict, j.error) for j in report().judgements if not j.good] == []
 
 
+@pytest.mark.thorough
 def test_all_answers_were_judged_where_they_stand():
     assert len(report().judgements) == sum(len(table["claims"]) for table in read_problem_file(ANSWERS)) >= 70
     lines = ANSWERS.read_text("utf-8").splitlines()
