@@ -41,6 +41,7 @@ def test_a_bar_has_few_pieces_and_all_of_its_time(count):
     assert named >= set(most) or count <= PIECES + 1, "those that take longest have a piece"
 
 
+@pytest.mark.thorough
 def test_the_second_axis_over_chips_is_the_part_of_perfect_scaling():
     """Read back from the drawing: throughput of n chips over n times that of one."""
     mesh = "mesh X on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B_X, F]"

@@ -132,6 +132,7 @@ def written(tmp_path):
     return write
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_parameters_are_those_that_are_published(name, written):
@@ -143,6 +144,7 @@ def test_parameters_are_those_that_are_published(name, written):
     assert d.value("weights") == 2 * parameters
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_is_not_modelled_is_named(name, written):

@@ -193,6 +193,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FAULTS)
 def test_every_fault_is_noticed(tmp_path, monkeypatch, name):
     owner, part, fault, row = FAULTS[name]

@@ -62,6 +62,7 @@ def test_points_under_a_roof(seed):
     assert longest[place["bound by"]] in shown.description()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["throughput", "times", "roofline"])
 @pytest.mark.parametrize("seed", range(5))
 def test_curves(seed, kind):
@@ -96,6 +97,7 @@ def test_bars(seed):
         assert whole == pytest.approx(known(time, at)) == pytest.approx(sum(parts))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 def test_chips_of_a_mesh(seed):
     draw = random.Random(f"mesh {seed}")

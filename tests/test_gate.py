@@ -566,6 +566,7 @@ def test_a_false_claim_is_not_accepted_without_a_fault_either(claim):
         claimed(claim, operation=MATMUL, hardware="tpu-v5e", assume=["B << D, F"])
 
 
+@pytest.mark.thorough
 def test_a_busy_machine_refutes_nothing(monkeypatch):
     """Without time for z3 a step is undecided, or sampled: never refuted, and a claim is never wrong."""
     from symroof.proof import prover

@@ -99,6 +99,7 @@ def page(name):
     return sr.derive(**PAGES[name])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", GOLDEN_PAGES)
 def test_page(name, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
@@ -114,6 +115,7 @@ def test_there_are_examples():
     assert len(SCRIPTS) >= 3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_problem(path, golden):
     pages = [sr.derive(read_problem(table)).to_markdown() for table in read_problem_file(path)]

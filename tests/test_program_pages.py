@@ -103,6 +103,7 @@ def test_a_phone_and_a_sheet_hold_every_display(derived):
             assert all(len(re.sub(r"\\[a-z]+|[{}&$_^]", "", row)) <= 2.2 * limit for row in rows), body
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_code_block_is_the_program(name):
     page = sr.derive(PROGRAMS[name], on="tpu-v5e").to_markdown(brief=True)

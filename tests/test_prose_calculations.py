@@ -94,6 +94,7 @@ def test_nothing_that_is_not_whole_is_wrong_and_what_is_right_may_be_accepted():
     assert verdicts("So 3 * 4 = 13.") == ["wrong"]
 
 
+@pytest.mark.thorough
 def test_the_same_calculation_is_judged_alike_wherever_it_stands():
     """In prose, a list, a quotation, a table, code, a block of text, an indented block, mathematics, and a shortcode."""
     draw = random.Random(1)

@@ -113,6 +113,7 @@ def test_on_a_mesh_weights_are_gathered_once_more_and_no_more():
     assert again.value("flops_per_chip") - plain.value("flops_per_chip") == 2 * 512 * 64 * 256 / 4
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("name", [*PROGRAMS, "layer"])
 def test_chips_share_out_what_is_made_again(name):

@@ -114,6 +114,7 @@ def test_turns_cost_what_they_cost_written_out(seed, turns):
             assert one.value(what) == out.value(what), what
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("turns", [1, 3])
@@ -156,6 +157,7 @@ SPLITS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize(
     ("name", "training"), [(name, training) for name in SPLITS for training in (False, True)][:-1]

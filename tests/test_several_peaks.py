@@ -28,6 +28,7 @@ def times(n, B, D, F):
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("latency", [False, True])
 def test_the_threshold_against_a_link_is_where_both_times_are_alike(latency):
     chosen, seen = Random(7), set()

@@ -152,6 +152,7 @@ def test_every_matrix_that_a_token_meets_is_multiplied_once(derivations, title):
     assert (derived(derivations[title], "flops") - (2 * B * matrices + B * S * attention)).expand() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("title", TITLES)
 def test_caches_of_one_token(derivations, title):
     """Two bytes for each number that the checkpoint makes of a token for its keys and values, in all layers."""
