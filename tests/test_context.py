@@ -193,7 +193,6 @@ FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("name", FAULTS)
 def test_every_fault_is_noticed(tmp_path, monkeypatch, name):
     owner, part, fault, row = FAULTS[name]

@@ -94,13 +94,17 @@ EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.toml") if path.st
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 
 
+def slow(name, *which):
+    """A case that is left to a thorough run where its name begins so."""
+    return pytest.param(name, marks=pytest.mark.thorough) if name.startswith(which) else name
+
+
 @cache
 def page(name):
     return sr.derive(**PAGES[name])
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", GOLDEN_PAGES)
+@pytest.mark.parametrize("name", [slow(name, "program_") for name in GOLDEN_PAGES])
 def test_page(name, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
     golden(GOLDEN / name, GOLDEN_PAGES[name]())
@@ -115,9 +119,9 @@ def test_there_are_examples():
     assert len(SCRIPTS) >= 3
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example_problem(path, golden):
+@pytest.mark.parametrize("name", [slow(path.name, "decode", "attention", "mesh", "mlp") for path in EXAMPLES])
+def test_example_problem(name, golden):
+    path = ROOT / "examples" / name
     pages = [sr.derive(read_problem(table)).to_markdown() for table in read_problem_file(path)]
     golden(path.with_suffix(".md"), "\n".join(pages))
 

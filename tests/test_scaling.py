@@ -241,7 +241,6 @@ def test_a_roof_for_the_memory_and_for_each_axis():
     assert [roof.link for roof in plot(None, point, kind="roofline", links=["Y"]).drawing.roofs] == ["Y"]
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("over", "points", "options", "says"), [
     ("X=1..3", [{"Y": 4, **SMALL}], {}, r"X without a number of chips is a ring of at least 4.*\n.*as in X=4\.\.16"),
     ("X=1..64", [SMALL], {}, "the number of chips of Y"),
