@@ -81,6 +81,7 @@ def test_programs_are_lawful(name):
     require_lawful(PROGRAMS[name], tolerance=1e-5)
 
 
+@pytest.mark.thorough
 def test_a_fused_gate_costs_what_two_weights_cost_but_reads_its_input_once():
     sizes = {"B": 8, "D": 64, "F": 96}
     one, other = (sr.derive(text, on="h100", at=sizes) for text in (GATED, TWO_WEIGHTS))
@@ -105,6 +106,7 @@ def test_what_is_made_is_written_into_its_place_and_what_is_declared_is_copied()
     assert d.value("writes") == prefix + x + y
 
 
+@pytest.mark.thorough
 def test_a_fuse_copies_nothing_that_it_alone_uses():
     inside, out = (sr.derive(PROGRAMS[n], on="h100", at="B=2,T=1,P=7,H=4") for n in ("in a fuse", "in a fuse and out"))
     q, cache, new, o = 2 * 2 * 4, 2 * 2 * 7 * 4, 2 * 2 * 4, 2 * 2 * 4
@@ -148,6 +150,7 @@ def test_several_entries_have_room():
     assert d.value("reads(y)") == 2 * 2 * 7 * 5
 
 
+@pytest.mark.thorough
 def test_the_order_of_slices_and_of_statements_changes_nothing():
     lines = GATED.strip().split("\n")
     other = "\n".join([*lines[:2], lines[3], lines[2], *lines[4:]])

@@ -107,6 +107,7 @@ def test_a_curve_ends_where_the_derivation_says_that_the_memory_is_full(seed):
     assert int(re.search(r"B ≤ ([\d,]+) on one", told)[1].replace(",", "")) == curve.full == curve.marks[-1]
 
 
+@pytest.mark.thorough
 def test_a_curve_begins_and_ends_where_its_axis_does():
     (curve,) = sr.plot("decode-step", on="h100", at=LLAMA, over="B=3..20", kind="latency").drawing.curves
     assert curve.marks == (3, 4, 8, 16, 20)

@@ -220,6 +220,7 @@ def test_ties_are_no_bound_and_both_are_the_longest():
     assert one["bounds"]["N"]["joint"] == [["2", None]]
 
 
+@pytest.mark.thorough
 def test_what_a_derivation_says_of_a_size_a_page_says():
     """The least whole number of the answer is that of the page, on every chip that both know."""
     page, compared = page_of("matmul"), 0
@@ -251,6 +252,7 @@ def test_numbers_of_chips_are_those_that_are_wired(chip, most):
         assert joined["refused"]["why"] == "joined"
 
 
+@pytest.mark.thorough
 def test_a_page_is_one_file_that_its_own_policy_allows():
     page = sr.page("mlp", on="h100", title='<b>&"</b>').html
     assert "<b>&" not in page.split("<body>")[1].split("<script")[0]

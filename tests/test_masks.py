@@ -100,6 +100,7 @@ def windowed(name, body=BODY):
     return attention(columns, " masked S <= T, window W", body).replace("fuse {", f"{more}fuse {{")
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("body", [BODY, GATED], ids=["softmax", "by hand"])
 @pytest.mark.parametrize("name", WINDOWS)

@@ -175,6 +175,7 @@ def test_rows_of_a_csv_are_those_of_python():
     assert [one.said for one in found] == ["a, b", "B = 2, D = 8, F = 8"]
 
 
+@pytest.mark.thorough
 def test_of_many_points_those_beyond_the_bound_have_words():
     """Forty points are forty marks; a dozen of them, the impossible ones first, stand in the table."""
     from symroof.rendering.figures.drawings import draw

@@ -53,6 +53,7 @@ def costs(name, order, fused, training):
     return {what: d.value(what) for what in (f"flops{chip}", f"ops{chip}", *more)}
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("fused", [False, True])

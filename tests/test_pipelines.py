@@ -135,6 +135,7 @@ def simulated(chips, microbatches, times, schedule, back):
     return now, busy, most, messages
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("schedule", stages.SCHEDULES)
 @pytest.mark.parametrize("back", [False, True])
@@ -313,6 +314,7 @@ def test_what_stages_cannot_do_is_refused(name):
     assert told in f"{error.value} {error.value.expected}"
 
 
+@pytest.mark.thorough
 def test_a_gradient_that_stages_would_add_up_is_refused():
     text = HEAD + f"input e: bf16[B, D]; repeat L over P as x = z {{ {BODY}; z = y + e }}"
     assert sr.derive(text, on="tpu-v5p", mesh="P on ICI").counts()["sampled"] == 0
@@ -360,6 +362,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_the_producer_is_refused(name, monkeypatch):
     where, what, change = FAULTS[name]

@@ -62,6 +62,7 @@ def test_ten_turns_have_one_of_it():
     assert "shared W" in ten.to_text()
 
 
+@pytest.mark.thorough
 def test_on_a_mesh_a_chip_holds_one_part():
     text = (
         TIED.format(times="6").replace("[B, D]", "[B_X, D]").replace("[B, F]", "[B_X, F]").replace("[D, F]", "[D_X, F]")

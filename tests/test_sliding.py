@@ -125,6 +125,7 @@ def test_sizes_that_tell_of_no_stride_are_refused(text):
     assert REFUSED[text] in str(error.value)
 
 
+@pytest.mark.thorough
 def test_no_place_is_read_that_no_window_has():
     text = "input x: bf16[N, P, Q, C]; weight f: bf16[C, K]; where U = P/2, V = Q/2; fuse { w = windows(x) -> bf16[N, U, V, C]; y = w * f -> bf16[N, U, V, K] }"
     found = sr.derive(text, on="h100", training=True, at="N=2,P=8,Q=6,C=3,K=4")
@@ -145,6 +146,7 @@ def test_places_are_whole():
         sr.derive(text, on="h100", at="N=1,P=225,Q=224,C=3,K=64,R=7,S=7")
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("label", ["P", "Q", "U", "R"])
 def test_chips_do_not_share_out_places(label):

@@ -432,6 +432,7 @@ def test_a_gain_is_a_product_and_a_sum(monkeypatch):
         a_gain_is_a_product_and_a_sum()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("_nothing_is_remembered")
 @pytest.mark.parametrize("rows", [rows for *_, rows in EVERY], ids=[f"{table} {i}" for table, i, _ in EVERY])
 def test_a_fault_in_a_table_is_noticed(monkeypatch, rows):

@@ -169,6 +169,7 @@ def _orders(count):
     return permutations(range(count))
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("name", TYPES)
 def test_a_program_is_read_back_derived_and_trained(name):

@@ -74,6 +74,7 @@ def of(name):
 
 
 # What is run on numbers: a norm that is written out adds a number that the interpreter does not know.
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("name", [name for name in MODULES if name != "Normed"])
 def test_a_program_makes_what_the_module_makes(name):
@@ -105,6 +106,7 @@ def _called(path):
     return path.removesuffix(".weight").replace(".", "_")
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("name", [*MODULES, "Encoder", "Pixels", "Stem"])
 def test_a_program_is_read_back_derived_and_trained(name):
@@ -207,6 +209,7 @@ def test_a_module_with_numbers_gets_names():
     assert "fp32[256, 64]" in plain
 
 
+@pytest.mark.thorough
 def test_a_function_of_tensors_is_a_program():
     text = written(ms.projected, {"x": "bf16[B, D]", "w": "weight bf16[D, F]", "v": "weight bf16[F, D]"})
     assert "relu(h)" in text

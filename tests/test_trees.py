@@ -211,6 +211,7 @@ def test_a_network_of_its_own_has_the_part_that_the_other_leaves():
         assert sent[0] == sent[1] != 0
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize(
     ("tree", "chips", "sent"),

@@ -167,6 +167,7 @@ MESHES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.part(1)
 @pytest.mark.parametrize("name", MESHES)
 @pytest.mark.parametrize("training", [False, True])
