@@ -202,7 +202,7 @@ def test_sizes_go_before_parts_of_a_chip_that_have_their_names():
 
 def test_a_case_of_which_nothing_is_said_is_missed(monkeypatch):
     point = "B=4,k=8,E=64,D=32,F=16"
-    assert "with min(E, Bk) = Bk" in sr.derive(FEW, on="h100", at=point).to_text()
+    assert "Here min(E, Bk) = Bk" in sr.derive(FEW, on="h100", at=point).to_text()
     add = Draft.add
     monkeypatch.setattr(
         Draft, "add", lambda draft, *steps: add(draft, *(s for s in steps if s.reason is not Reason.CASE))

@@ -183,7 +183,7 @@ UNUSUAL = [
     ("'bf16[B, D, BD] * bf16[D, F] -> bf16[B, BD, F]'", "2 B D BD F"),
     ("@ --on tpu-v5e --assume '8192 = D, D = F'", "B > 255.21, from B = 256"),
     ("'bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]' --on tpu-v5e --mesh X=4,Y=2", "each of 8 chips"),
-    ("@ --assume 'B ~~ D ~~ F'", "no term dominates"),
+    ("@ --assume 'B ~~ D ~~ F'", "No term dominates"),
     ("@ --assume 'B << D, F' --assume 'D >= 8000, F >= 8000'", "the factor is at most B/4000 + 1"),
     ("@ --assume 'B << D, F' --assume '8000 <= D, 8000 <= F'", "the factor is at most B/4000 + 1"),
     ("@ --on tpu-v5e --assume 'D ~ F, B << D'", "B > 240.24, from B = 241"),

@@ -239,7 +239,7 @@ def test_a_folder_of_ones_own_adds_a_language(run, tmp_path):
     """Where the folder is said, its languages are known: on a command line, in a call, in settings and in a block."""
     own = tmp_path / "own"
     (own / "xx").mkdir(parents=True)
-    for name in ("words", "derivation", "terse", "chips", "documents"):
+    for name in ("words", "derivation", "chips", "documents"):
         from symroof.rendering.pages.environment import shipped_template
 
         text = shipped_template(f"ko/{name}.j2").replace('"ko/', '"xx/')

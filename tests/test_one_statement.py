@@ -241,7 +241,7 @@ def test_an_all_to_all_over_axes_of_other_sizes_keeps_each_busy_otherwise():
 def test_an_axis_that_splits_nothing_repeats_the_work_and_the_page_says_so():
     alone, beside = (sr.derive(SUMMED, on="tpu-v5e", mesh=mesh, link="ICI") for mesh in ("X=4", "X=4, Y=2"))
     assert (alone.setting.moved, alone.setting.flops) == (beside.setting.moved, beside.setting.flops)
-    assert "no tensor is split over Y: the chips along it repeat the same work" in beside.to_text()
+    assert "No tensor is split over Y: the chips along it repeat the same work" in beside.to_text()
     assert "8 TPU v5e" in beside.to_text()
     program = sr.derive(
         "input x: bf16[B, D_X]; weight W: bf16[D_X, F]; y = x * W -> bf16[B, F]",
@@ -249,7 +249,7 @@ def test_an_axis_that_splits_nothing_repeats_the_work_and_the_page_says_so():
         mesh="X=4, Y=2",
         link="X",
     )
-    assert "no tensor is split over Y" in program.to_text()
+    assert "No tensor is split over Y" in program.to_text()
     assert "done by 2: 2 times the work" in program.to_text()
 
 

@@ -131,7 +131,7 @@ def test_a_statement_that_there_is_not(run):
     done = run("derive", MLP, "--on", "tpu-v5e", "--statement", "y", "--section", "traffic")
     assert (done.code, said(done.out)) == (
         0,
-        "Traffic y: reads a and W2 (2NF + 2DF); writes y (2ND) bytes(y) = 2ND + 2DF + 2NF",
+        "Traffic y: a and W2 are read, 2NF + 2DF bytes. y is written, 2ND bytes. bytes(y) = 2ND + 2DF + 2NF",
     )
 
 

@@ -12,7 +12,7 @@ from symroof.rendering.pages.environment import environment, shipped_template
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 OF_THE_PAGE = {
-    "title", "on", "instead", "solve_it", "outcome_there", "point_outcome", "head", "head_label", "head_cell", "head_near", "head_times", "bounded", "compute_bound", "above_ridge", "compute_bound_rule", "bounding", "point_exact", "declared", "head_of_statement", "codes", "backward_pass", "many",
+    "title", "on", "instead", "solve_it", "head", "head_label", "head_cell", "head_near", "head_times", "bounded", "compute_bound", "above_ridge", "compute_bound_rule", "bounding", "declared", "head_of_statement", "codes", "backward_pass", "many",
     "closing", "unmodelled", "closing_of_sketch", "machine", "label_flops", "cell_flops", "near_flops", "label_bytes", "cell_bytes", "near_bytes",
     "label_intensity", "cell_intensity", "near_intensity", "label_ridge", "cell_ridge", "near_ridge", "label_compute",
     *(f"{part}_{row}" for part in ("label", "cell", "near") for row in ("params", "trainable", "lower", "caches", "saved", "solution", "best", "there", "ops")), "head_of", "of_name", "of_flops", "of_bytes", "of_intensity",
