@@ -11,7 +11,7 @@ from symroof.formula import Frozen
 
 
 class Format(Frozen):
-    """A format is a page template, whether its sentences are short, and what stands around strong words and around code."""
+    """A format is a page template, whether what stands beside formulas is short, and what stands around strong words and code."""
 
     page: str
     short: bool = False
