@@ -213,6 +213,7 @@ CUT = re.compile(rf"\\\\(?:\[\w+\])?|&&?|\\text\{{[^{{}}]*\}}|{COMMAND}|\\iff\b|
 UNIT = "|".join(sorted(map(re.escape, ("%", "µs", *UNITS)), key=len, reverse=True))
 AMOUNT = re.compile(rf"(?<![\w.^{{/*-])(\d[\d.]*(?:e[+-]?\d+)?)(?:\s|\\,|~)*({UNIT})(?![\w/])")
 BRACKETS = {"(": 1, ")": -1}
+SET_APART = re.compile(r" {15,}\S| {2}\S")  # displays and tables of a terminal; its sentences are those of the other formats
 TEXT = r"(?:{names}|(?<![\w.])\d[\d.]*(?:e[+-]?\d+)?|[-+*/^()<>=≤≥≪→⇔≈~,∞]|[ \xa0])+"
 
 
@@ -288,7 +289,7 @@ class Reader:
             self.page(page, operation if operation and operation.line is None else None)
 
     def page(self, page, program=None):
-        """Everything on a page: amounts with a unit, and mathematics, which on a terminal stands among the words."""
+        """Everything on a page: amounts with a unit, and mathematics, which on a terminal stands on lines of its own."""
         page, words = page.replace(r"\%", "%").replace(r"$\mu$", "µ").replace(r"\mu\text{s}", "µs"), ""
         if program:
             self.listing(page, program)
@@ -301,9 +302,11 @@ class Reader:
         words += page[start:]
         for digits, unit in AMOUNT.findall(words):
             scale = Fraction(1, 100) if unit == "%" else measured("us" if unit == "µs" else unit)[0]
-            assert self.steps.near(digits, scale), f"no step says {digits} {unit}"
+            width = unit in ("byte", "bytes") and digits in ("1", "2", "4", "8")  # of an element
+            assert width or self.steps.near(digits, scale), f"no step says {digits} {unit}"
         if self.form == "text":
-            body = words.partition("\n\n")[2] if program else words
+            lines = (words.partition("\n\n")[2] if program else words).split("\n")
+            body = "\n".join(line for line in lines if SET_APART.match(line))
             body = re.sub(r" \((?=[^()]*[≤≥<>=≈])", " ; (", body)
             body = re.sub(r"[ \xa0]+(?=[=≤≥≪→⇔≈<>])", " ", AMOUNT.sub(";", body))
             body = re.sub(r"(?<=[A-Za-z0-9)])[ \xa0](?=(?:bytes|chips)\b)|(?<=[A-Za-z)])[ \xa0](?=\d)", ";", body)
