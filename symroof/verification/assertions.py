@@ -189,10 +189,11 @@ def _skip(link: Compare, place: Context, chained: bool, passage: Passage) -> Ski
     if skip is not None or link.relation != "=":
         return skip
     spoken = {name for one in passage.claim.links for name in names(one)}
+    known = {*QUANTITIES, *passage.context.definitions, *passage.context.least_one}
     with suppress(SymroofError):
         left, right = ({s.name for s in reduced(place.put(side)).free_symbols} for side in (link.left, link.right))
         alone = left ^ right if left and right else set()
-        if alone & passage.equated or (alone and not spoken & {*QUANTITIES, *passage.context.definitions}):
+        if alone & passage.equated or (alone and not spoken & known):
             return Skip(Omission("other_letters"))
     return None
 
