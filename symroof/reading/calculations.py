@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from itertools import pairwise
 
-from symroof.errors import ReadingError
-from symroof.formula import Formula, Frozen
+from symroof.formula import Frozen
 from symroof.reading.claims import Claim, ClaimReader
 from symroof.reading.prose_parts import CALCULATIONS, Part, parts_of
 from symroof.reading.scanner import Token, joined_powers, require_short
@@ -48,35 +46,6 @@ def read_calculation(text: str, scope: Scope) -> Claim:
     ['"Total"', '2*32 layers*2 bytes', '128 bytes']
     """
     return _CalculationReader(text, scope).claim()
-
-
-def read_amount(text: str) -> Formula | None:
-    """The number that a text is, with its unit and what it counts; None where it is none.
-
-    >>> [amount and amount.digits for amount in map(read_amount, ("8.03B", "4,096 tokens", "32 x 2", "n/a"))]
-    ['8.03B', '4096 tokens', None, None]
-    """
-    parts = list(parts_of(text))
-    if [part.kind for part in parts] != ["number"] or not parts[0].known:  # 2N is no amount
-        return None
-    with suppress(ReadingError):
-        return _CalculationReader(text, Scope(letters=frozenset())).alone()
-    return None
-
-
-def amount_before(text: str) -> Formula | None:
-    """The number with which a text begins, where nothing is calculated with it.
-
-    >>> [amount and amount.digits for amount in map(amount_before, ("32000, and", "40 heads of", "2 times", "3 * 4", "4.5 %"))]
-    ['32000', '40 heads', None, None, '4.5%']
-    """
-    parts = list(parts_of(text.lstrip("$"), names=False))
-    behind = parts[1:2]
-    if not parts or parts[0].kind != "number" or (behind and (behind[0].kind in ("operator", "relation", "bracket"))):
-        return None
-    if behind and behind[0].text.casefold() in CALCULATING:
-        return None
-    return read_amount(text.lstrip("$")[: parts[0].end])
 
 
 class _CalculationReader(ClaimReader):

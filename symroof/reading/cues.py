@@ -108,15 +108,6 @@ def bound_by(words: str) -> str | None:
     return next(kind for kind, phrases in CUES["bounds"].items() if found["said"].casefold() in phrases)
 
 
-def is_supposed(before: str, behind: str) -> bool:
-    """Whether a sentence supposes a formula, by the words before it and directly behind it.
-
-    >>> is_supposed("If the width is ", ", then"), is_supposed("", " 이면"), is_supposed("The width is ", " here")
-    (True, True, False)
-    """
-    return _goes_on(behind, "supposed") or any(True for _ in _found(CUES["supposing"], before))
-
-
 def is_supposed_here(before: str, behind: str) -> bool:
     """Whether the words that touch a formula suppose it.
 

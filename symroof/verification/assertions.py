@@ -1,49 +1,47 @@
 """What a formula of a document is, beside what was said before it: a definition, a size, a condition, a step, a claim.
 
 :func:`asserted` decides its role in one place, and :data:`READINGS` has the ways in which a formula of that role may be
-meant, which are tried in turn. What the formula defines or puts in is noted in what has been said.
+meant, which are tried in turn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby
 
-from symroof.formula import Call, Compare, Gap, Name, Number, Quotient, names, nodes
+from symroof.errors import SymroofError
+from symroof.formula import Compare, Formula, Gap, Name, Number, Quotient, names, nodes
 from symroof.model.quantities import QUANTITIES
+from symroof.proof.exact import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
-from symroof.verification.premises import OPEN as OPEN_LINKS
-from symroof.verification.premises import by_constraints, by_premises, noted, under_premises
 from symroof.verification.readings import Passage, Reading, free_names
-from symroof.verification.selection import Skip, skipped
+from symroof.verification.selection import Skip, reduced, skipped
 from symroof.verification.steps import (
     TENDING,
     beyond_poles,
     comes_to,
     condition_of,
+    depends,
     in_regimes,
     of_the_unknown,
-    puts_in,
     steps,
     valued,
     without_values,
 )
-from symroof.verification.surroundings import Definition, Discourse
 
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """The readings of a claim, why it is left out where none of them decides, and what has been said with it; and which
-    of its links are left out of the readings; ``further`` are those of them that what the text states makes claims of."""
+    """The readings of a claim, why it is left out where none of them decides, and which of its links are left out of the
+    readings; ``further`` are those of them that are claims by themselves."""
 
     readings: tuple[Reading, ...]
     otherwise: Omission
-    said: Discourse
     condition: Compare | None = None
     left_out: tuple[tuple[Compare, Omission], ...] = ()
     further: tuple[tuple[Compare, Reading], ...] = ()
@@ -52,22 +50,23 @@ class Assertion:
 def asserted(passage: Passage) -> Assertion:
     """What a claim of a formula is, where it stands."""
     passage = _taken_up(passage)
-    told = _valued_elsewhere(passage) if passage.claim.connectives else ()
-    if told:  # … <=> B > C/W ~ 240: what the bound comes to is a claim of its own
+    bounds, told = _bounds(passage) if passage.claim.connectives else ((), ())
+    if bounds:  # … <=> B > 9850/41 ~ 240: what the bound comes to is a claim of its own
         passage = replace(passage, claim=without_values(passage.claim))
-    claim, said, context = passage.claim, passage.said, passage.context
+    claim, context = passage.claim, passage.context
     if claim.connectives and not valued(passage) and (past := beyond_poles(passage)) is not None:
         passage = past if valued(past, beyond=True) else passage
     if claim.always is not None or (claim.connectives and valued(passage, beyond=passage.context is not context)):
         readings = meant(replace(passage, context=_of_whole_numbers(passage)))
-        if passage.context is not context:  # what is false there may be true of rounded numbers, which is not looked at
+        conditions = [depends(link, passage.place) for link in claim.links if link.relation in ORDER]
+        put = frozenset().union(*conditions) - frozenset.intersection(*conditions) if conditions else frozenset()
+        if (
+            passage.context is not context or put & passage.equated
+        ):  # what is false there may be true of rounded numbers, which is not looked at
             readings = tuple(replace(reading, firm=False) for reading in readings)
-        left = tuple((link, Omission("equation")) for link, _ in told)
-        return Assertion(readings, Omission("no_claim"), said, condition_of(claim), left, told)
+        left = tuple((link, Omission("equation")) for link in bounds)
+        return Assertion(readings, Omission("no_claim"), condition_of(claim), left, told)
     links = [(chain, _skips(chain, passage)) for chain in claim.chains if isinstance(chain, Chain)]
-    after = said
-    for chain, skips in links:
-        after = noted(chain, skips, replace(passage, said=after))
     found = [skip for _, skips in links for skip in skips if skip is not None]
     otherwise = found[0].reason if found else Omission("no_claim")
     kept = () if claim.alternative else tuple(run for chain, skips in links for run in _runs(chain, skips))
@@ -82,23 +81,21 @@ def asserted(passage: Passage) -> Assertion:
         readings += meant(replace(passage, claim=replace(claim, propositions=(kept,), connectives=())))
     elif not claim.connectives and not claim.alternative:
         readings = meant(replace(passage, role=otherwise.kind))
-    if after.sizes is not said.sizes:
+    if any(_puts_in_sizes(chain, passage.place) for chain, _ in links):
         otherwise = Omission("size")
-    ended = next((d for name in said.stated.keys() - after.stated.keys() if (d := said.last(name)) is not None), None)
-    if ended is not None and otherwise.kind == "definition":
-        otherwise = Omission("contradicts", {"name": ended.name, "line": ended.line})
     pairs = (pair for chain, skips in links for pair in zip(chain.links, skips, strict=True))
     omitted = [(link, skip.reason) for link, skip in pairs if skip is not None]
-    further = tuple(_stated_elsewhere(omitted, replace(passage, said=said))) if not claim.connectives else ()
     left_out = tuple(omitted) if kept else ()
-    return Assertion(readings, otherwise, after, condition_of(claim), left_out, further)
+    return Assertion(readings, otherwise, condition_of(claim), left_out)
 
 
-def _valued_elsewhere(passage: Passage) -> tuple[tuple[Compare, Reading], ...]:
-    """What bounds are said to come to, where the text states the values in them."""
-    links = [link for chain in passage.claim.chains if comes_to(chain) for link in chain.links[1:]]
-    found = ((link, _of_numbers(link, passage) or by_premises(link, passage)) for link in links)
-    return tuple((link, reading) for link, reading in found if reading is not None)
+def _bounds(passage: Passage) -> tuple[tuple[Compare, ...], tuple[tuple[Compare, Reading], ...]]:
+    """What bounds are said to come to that nobody knows here, and those that are claims between numbers."""
+    links = tuple(link for chain in passage.claim.chains if comes_to(chain) for link in chain.links[1:])
+    if all(is_numeric(passage.place.put(side)) for link in links for side in (link.left, link.right)):
+        return (), ()
+    found = ((link, _of_numbers(link, passage)) for link in links)
+    return links, tuple((link, reading) for link, reading in found if reading is not None)
 
 
 def _of_numbers(link: Compare, passage: Passage) -> Reading | None:
@@ -109,23 +106,13 @@ def _of_numbers(link: Compare, passage: Passage) -> Reading | None:
     return Reading(replace(passage.claim, propositions=((chain,),), connectives=()), passage.context)
 
 
-def _stated_elsewhere(links: Iterable[tuple[Compare, Omission]], passage: Passage) -> Iterator[tuple[Compare, Reading]]:
-    """The links that are claims once what the text states before is put in."""
-    for link, reason in links:
-        if reason.kind not in OPEN_LINKS:
-            continue
-        reading = by_premises(link, passage) or by_constraints(link, passage)
-        if reading is not None:
-            yield link, reading
-
-
 def meant(passage: Passage) -> tuple[Reading, ...]:
     """The ways in which a claim may be meant in its role. What is said for its own sizes, and is no claim by itself, is a
     step from what is before it, or nothing."""
     ways = READINGS.get(passage.role, (steps,))
     if passage.claim.at and passage.role not in ("claim", "conditions"):
         ways = (steps,)
-    return tuple(_named(reading, passage) for way in ways for reading in way(passage))
+    return tuple(_of_its_problem(reading, passage) for way in ways for reading in way(passage))
 
 
 def _taken_up(passage: Passage) -> Passage:
@@ -148,6 +135,19 @@ def _of_whole_numbers(passage: Passage) -> Context:
     return replace(context, least_one=context.least_one | letters) if alone else context
 
 
+def _puts_in_sizes(chain: Chain, place: Context) -> bool:
+    """Whether a chain says what sizes are: of dimensions, or of letters that nothing else explains. B = 16, D = F = 4096."""
+    *letters, value = chain.sides
+    return set(chain.relations) == {"="} and is_numeric(value) and all(_is_size(letter, place) for letter in letters)
+
+
+def _is_size(letter: Formula, place: Context) -> bool:
+    if not isinstance(letter, Name):
+        return False
+    name = letter.name
+    return name in place.least_one or (len(name) == 1 and name not in place.definitions and name not in QUANTITIES)
+
+
 def _is_zero(chain: Chain) -> bool:
     """Whether something is set to 0."""
     last = chain.sides[-1]
@@ -168,34 +168,48 @@ def _of_one_unknown(claim: Claim) -> Claim:
 
 
 def _skips(chain: Chain, passage: Passage) -> list[Skip | None]:
-    """Why links of a chain are not judged."""
-    defined = passage.said.in_force()
+    """Why links of a chain are not judged, as they stand and with what their sentence puts in."""
+    put = _with_relations(passage.place, passage)
     if chain.relations.count("->") > 1:  # h -> 4h -> h, the widths of layers
         return [Skip(Omission("operation"))] * len(chain.relations)
     found = []
     for i, link in enumerate(chain.links):
         chained = i > 0 and chain.relations[i - 1] in ("=", "~")
-        found.append(skipped(passage.place.question(link), defined, chained=chained))
+        skip = _skip(link, passage.place, chained, passage)
+        if skip is not None and skip.reason.kind == "other_letters" and put is not None:
+            skip = skip if _skip(link, put, chained, passage) else None
+        found.append(skip)
     return found
+
+
+def _skip(link: Compare, place: Context, chained: bool, passage: Passage) -> Skip | None:
+    """Why a link is not judged in a context; where something may be put in for a letter that one side has alone, it claims
+    nothing: 4SH = 4S 16384, or FLOPs = 8BD^2 where F = 4D was said before."""
+    skip = skipped(place.question(link), chained=chained)
+    if skip is not None or link.relation != "=":
+        return skip
+    spoken = {name for one in passage.claim.links for name in names(one)}
+    known = {*QUANTITIES, *passage.context.definitions, *passage.context.least_one}
+    with suppress(SymroofError):
+        left, right = ({s.name for s in reduced(place.put(side)).free_symbols} for side in (link.left, link.right))
+        alone = left ^ right if left and right else set()
+        if alone & passage.equated or (alone and not spoken & known):
+            return Skip(Omission("other_letters"))
+    return None
 
 
 def _plain(passage: Passage) -> Reading:
     """A claim as it stands; firm, unless it is an equation that is to be solved."""
     solved = passage.around.solved and not passage.chained and _is_equation(passage.claim, passage.context)
-    put = any(map(partial(puts_in, passage.context), passage.claim.links)) if passage.chained else False
-    return Reading(passage.claim, passage.context, firm=not solved and not put and passage.claim.whole)
+    return Reading(passage.claim, passage.context, firm=not solved and passage.claim.whole)
 
 
 def _as_it_stands(passage: Passage) -> Iterator[Reading]:
-    """A claim as it stands, with the sizes that its paragraph relates, and in the regimes that are stated beside it."""
-    plain, said = _plain(passage), passage.said
+    """A claim as it stands, with the sizes that its sentence puts in, and in the regimes that are stated beside it."""
+    plain = _plain(passage)
     yield plain
-    if held := {name for name, d in said.in_force().items() if _is_held(d, passage.claim)}:
-        free = {n: f for n, f in passage.context.definitions.items() if n not in held}
-        yield replace(plain, context=replace(passage.context, definitions=free))
     yield from _with_sizes(plain, passage)
     yield from in_regimes(plain, passage.around)
-    yield from under_premises(plain, passage)
 
 
 def _as_conditions(passage: Passage) -> Iterator[Reading]:
@@ -240,29 +254,6 @@ def _of_itself(link: Compare) -> bool:
     return several and link.relation == "=" and link.left in nodes(link.right)
 
 
-def _defined_again(passage: Passage) -> Iterator[Reading]:
-    """A second definition of a name agrees with the first, or is another one."""
-    claim, context = passage.claim, passage.context
-    left, right = claim.links[0].left, claim.links[0].right
-    first = passage.said.in_force().get(left.name) if isinstance(left, Name) else None
-    if first is None or len(claim.links) != 1 or is_numeric(right) or context.put(right) == first.formula:
-        return
-    yield Reading(claim, context, firm=False)
-
-
-def _under_more(passage: Passage) -> Iterator[Reading]:
-    """A claim under the definitions that it would need and that have ended."""
-    used, past = passage.said.in_force(), passage.said.ended()
-    ended = [d for name, d in past.items() if name in passage.spoken and not is_numeric(d.formula)]
-    if any({*used, *(d.name for d in ended)} & set(names(d.formula)) for d in ended):
-        return  # one of them would be put into another, or means something else by now
-    if ended:
-        named = passage.context.defining({d.name: d.formula for d in ended if not d.size})
-        assumed = named.assuming(d.equation for d in ended if d.size)
-        offered = tuple(d.equation for d in ended)
-        yield Reading(passage.claim, assumed, firm=False, offered=offered, remarks=tuple(d.past for d in ended))
-
-
 def _in_the_limit(passage: Passage) -> Iterator[Reading]:
     """What tends to something, in the regimes beside it; firm where these let all that it speaks of grow."""
     claim, around = passage.claim, passage.around
@@ -272,33 +263,15 @@ def _in_the_limit(passage: Passage) -> Iterator[Reading]:
         yield from in_regimes(Reading(claim, passage.context, firm), around)
 
 
-def _is_held(definition: Definition, claim: Claim) -> bool:
-    """Whether a name may be held constant in a derivative by a size that it stands for: N = XY, in a slope in X."""
-    slopes = (
-        node.arguments
-        for link in claim.links
-        for side in (link.left, link.right)
-        for node in nodes(side)
-        if isinstance(node, Call) and node.function == "diff"
-    )
-    return any(
-        definition.name in names(body)
-        and not isinstance(body, Name)
-        and set(names(variable)) & set(names(definition.formula))
-        for body, variable in slopes
-    )
-
-
-def _named(reading: Reading, passage: Passage) -> Reading:
-    """A reading that names the definitions that it uses; not firm where its sentence speaks of another problem."""
+def _of_its_problem(reading: Reading, passage: Passage) -> Reading:
+    """A reading; not firm where its sentence speaks of another problem."""
     spoken, around = {name for link in reading.claim.links for name in names(link)}, passage.around
-    used = (d.in_use for d in passage.said.in_force().values() if d.name in spoken)
     problem = reading.context.setting and reading.context.setting.problem
     own = {tensor.dtype for tensor in problem.operation.tensors} if problem else set()
     chip = reading.context.hardware
     other = (bool(own) and bool(around.types - own)) or (chip is not None and bool(around.chips - {chip.name}))
     elsewhere = other and any(name in reading.context.definitions for name in spoken)
-    return replace(reading, remarks=(*reading.remarks, *used), firm=reading.firm and not elsewhere)
+    return replace(reading, firm=reading.firm and not elsewhere)
 
 
 def _bridges(chain: Chain, passage: Passage) -> Iterator[Chain]:
@@ -321,43 +294,53 @@ def _runs(chain: Chain, skips: Sequence[Skip | None]) -> Iterator[Chain]:
 
 
 def _with_sizes(plain: Reading, passage: Passage) -> Iterator[Reading]:
-    """An equation with what its sentence and paragraph put in for its names: it may be meant for those sizes alone."""
+    """An equation with what its sentence puts in for its names: it may be meant for those sizes alone."""
     claim, context, around = plain.claim, plain.context, passage.around
-    if claim.connectives or claim.at or not _is_equation(claim, context):
+    if claim.connectives or claim.at:
         return
-    pairs = (
-        (r.left.name, r.right) for r in around.related if isinstance(r.left, Name) and r.left != claim.links[0].left
-    )
-    put = {name: size for name, size in pairs if name in passage.spoken - around.given}
-    if put:
-        dimensions = [Compare(Name(name), "=", size) for name, size in put.items() if name in context.least_one]
-        others = {name: size for name, size in put.items() if name not in context.least_one}
-        yield replace(plain, context=context.defining(others).assuming(dimensions))
-    sizes = {**passage.said.sizes, **{name: size for name, size in around.sizes.items() if size is not None}}
-    numbers = tuple((name, size) for name, size in sizes.items() if name in passage.spoken and name not in put)
+    if (put := _with_relations(context, passage)) is not None:
+        yield replace(plain, context=put)
+    if not _is_equation(claim, context):
+        return
+    numbers = tuple((name, size) for name, size in around.sizes.items() if size is not None and name in passage.spoken)
     if numbers:
         yield replace(plain, claim=replace(claim, at=numbers))
 
 
+def _with_relations(context: Context, passage: Passage) -> Context | None:
+    """The context with what the sentence of a claim says that its names are; None where it says nothing."""
+    put: dict[str, Formula] = {}
+    own, left = passage.spoken - {*QUANTITIES, *context.definitions}, passage.claim.links[0].left
+
+    def reaches(formula: Formula, name: str) -> bool:
+        return any(one == name or (one in put and reaches(put[one], name)) for one in {*names(formula)})
+
+    related = [r for r in passage.around.related if isinstance(r.left, Name) and r.left != left]
+    for name, size in {(name, r.right): None for r in related for name in names(r.left)}:
+        other = any(r.left == Name(name) and r.right != size for r in related)
+        if name in own and not other and not reaches(size, name):
+            put[name] = size
+    if not put:
+        return None
+    others = {name: size for name, size in put.items() if name not in context.least_one}
+    sizes = {name: size for name, size in put.items() if name in context.least_one}
+    numbers = [(name, size) for name, size in sizes.items() if is_numeric(size)]
+    equal = (Compare(Name(name), "=", size) for name, size in sizes.items() if not is_numeric(size))
+    return context.defining(others).at(numbers).assuming(equal)
+
+
 def _at_sizes(passage: Passage) -> Iterator[Reading]:
-    """A value, at the sizes of its sentence and paragraph."""
-    claim, said, around, valued = passage.claim, passage.said, passage.around, passage.role == "at_sizes"
+    """A value, at the sizes of its sentence."""
+    claim, around, valued = passage.claim, passage.around, passage.role == "at_sizes"
     free = free_names(claim, passage.place)
     sides = (claim.links[0].left, claim.links[-1].right)
     one_number = len(claim.links) == 1 and sum(map(is_numeric, sides)) == 1
-    again = isinstance(sides[0], Name) and sides[0].name in said.in_force()
-    if not free or not (valued or one_number) or (passage.role == "definition" and not again):
+    if not free or not (valued or one_number):
         return
-    typed = {name: value for name, value in around.sizes.items() if value is not None and name in free}
-    doubtful = any(
-        value != said.sizes.get(name, value) or value is None for name, value in around.sizes.items() if name in free
-    )
-    sizes = {**said.sizes, **typed}
-    if free <= set(sizes):
-        exact = valued or (free <= set(typed) and around.sized_alone)
-        firm = exact and not doubtful and not around.solved
-        picked = tuple((name, size) for name, size in sizes.items() if valued or name in free)
-        yield Reading(replace(claim, at=picked), passage.context, firm)
+    sizes = {name: value for name, value in around.sizes.items() if value is not None and name in free}
+    if free == set(sizes):
+        firm = (valued or around.sized_alone) and not around.solved and passage.sizes_alone(free)
+        yield Reading(replace(claim, at=tuple(sizes.items())), passage.context, firm)
 
 
 def _is_equation(claim: Claim, context: Context) -> bool:
@@ -372,14 +355,14 @@ Ways = tuple[Callable[[Passage], Iterator[Reading]], ...]
 # The ways in which a formula may be meant, by its role: that of a claim, of conditions that are joined, or the kind of what
 # is none by itself. Of any other kind it may go on from what stands before it.
 READINGS: Mapping[str, Ways] = {
-    "claim": (_as_it_stands, _under_more),
+    "claim": (_as_it_stands,),
     "conditions": (_as_conditions,),
     "condition": (steps, _bound),
-    "definition": (steps, _defined_again, _at_sizes),
-    "equation": (steps, _solved_by_none, _at_sizes, _under_more, _in_the_limit),
-    "other_letters": (steps, _at_sizes, _under_more, _in_the_limit),
-    "at_sizes": (steps, _at_sizes, _under_more, _in_the_limit),
-    "no_meaning": (steps, _under_more, _in_the_limit),
-    "letters_added": (steps, _under_more, _in_the_limit),
-    "letters_alone": (steps, _under_more, _in_the_limit),
+    "definition": (steps,),
+    "equation": (steps, _solved_by_none, _at_sizes, _in_the_limit),
+    "other_letters": (steps, _at_sizes, _in_the_limit),
+    "at_sizes": (steps, _at_sizes, _in_the_limit),
+    "no_meaning": (steps, _in_the_limit),
+    "letters_added": (steps, _in_the_limit),
+    "letters_alone": (steps, _in_the_limit),
 }

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import ReadingError, SymroofError
-from symroof.formula import Compare, Name, Number
-from symroof.reading.calculations import REFUTED, amount_before
+from symroof.formula import Compare, Name
+from symroof.reading.calculations import REFUTED
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
 from symroof.reading.cues import STATING, measured
 from symroof.reading.documents import RELATED, Document, Note, Written, read_document
@@ -31,10 +31,9 @@ from symroof.verification.comments import InForce
 from symroof.verification.context import Context
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
 from symroof.verification.judgement import Coverage, FileReport, Judgement, Omission, Skipped
-from symroof.verification.premises import of_row
 from symroof.verification.readings import Passage, carrying, settled
 from symroof.verification.steps import condition_of
-from symroof.verification.surroundings import Definition, Discourse, Surroundings, read_latex_regime
+from symroof.verification.surroundings import Surroundings, read_latex_regime
 
 # Bytes, or billions.
 TYPED_BYTES = re.compile(r"(?<=\d)B(?![A-Za-z/])")
@@ -84,13 +83,13 @@ def judge_read(
 
 @dataclass
 class _Chapter:
-    """A document on the way through it: the comments in ``force``, what they say of the ``following`` formula, what has
-    been ``said``, and the formula ``before`` with its last condition."""
+    """A document on the way through it: the comments in ``force``, what they say of the ``following`` formula, the names
+    that were ``equated`` to something since, and the formula ``before`` with its last condition."""
 
     document: Document
     force: InForce
     following: dict[str, Any] = field(default_factory=dict)
-    said: Discourse = field(default_factory=Discourse)
+    equated: frozenset[str] = frozenset()
     before: Before = None
     previous: Written | None = None
     left_out: list[Skipped] = field(default_factory=list)
@@ -120,11 +119,11 @@ class _Chapter:
                 return
             self.before = None
             if note.forget is not None:
-                self.force, self.said = self.force.forgetting(note.forget), self.said.forgetting([note.forget])
+                self.force = self.force.forgetting(note.forget)
                 return
-            self.force, self.said = self.force.adding(note.options, note.path), Discourse()
+            self.force, self.equated = self.force.adding(note.options, note.path), frozenset()
         except SymroofError as error:
-            self.force, self.said, self.before = self.force.afresh(), Discourse(), None
+            self.force, self.equated, self.before = self.force.afresh(), frozenset(), None
             line, column = note.place
             comment = self.document.text[note.offset :].split("\n")[0].strip()
             yield Judgement(comment, "unreadable", line=line, column=column, error=str(error))
@@ -138,17 +137,14 @@ class _Chapter:
 
     def _written(self, written: Written) -> Iterator[Judgement]:
         """A formula: its claims are judged; of what is not a claim, or not decided, it is noted why."""
-        if written.row is not None and written.offset == written.row.cells[0].offset:
-            dialect = self.force.dialect(contexts(self.force, self.said)[-1].scope)
-            for name, value in of_row(written.row, dialect):
-                self.said = self.said.stating(Definition(name, value, written.place.line, written.path))
+        if written.row is not None:
+            self.equated |= {cell.text.strip("$` ") for cell in (*written.row.heads, *written.row.cells)}
         if written.row is not None and not speaks(written, self.force):
             return
         self.force = self.force.below(written.path)
-        self.said = self.said.entering(written, self.document.prose.place(written.start))
         related = written.row is not None or any(sign in written.text for sign in RELATED)
-        if not related and written.kind == "math":
-            self._told_in_words(written)
+        if written.row is None and not related and STATING.match(self.document.prose.text, written.end):
+            self.equated |= {written.text.strip()}  # F is 4096
         if not {"is", "same"} & self.following.keys() and not related:
             return
         following, self.following = self.following, {}
@@ -171,19 +167,6 @@ class _Chapter:
             sentence = None if written.row else self.document.prose.quotation(written.start, written.end)
             yield replace(judgement, line=line, column=column, expect=expect, problem=title, sentence=sentence)
 
-    def _told_in_words(self, written: Written) -> None:
-        """A name of which the words behind it say what number it is: where V is 32000."""
-        behind = self.document.prose.text[written.end : written.end + 60]
-        match = STATING.match(behind)
-        amount = None if match is None else amount_before(behind[match.end() :])
-        if amount is None or len(written.text) > 40:
-            return
-        with suppress(SymroofError):
-            name = read_latex_expression(written.text, self.force.dialect(contexts(self.force, self.said)[-1].scope))
-            if isinstance(name, Name):
-                told = Definition(name.name, amount, written.place.line, written.path)
-                self.said = self.said.stating(told)
-
     def _outcomes(self, written: Written, following: Mapping[str, Any]) -> list[Outcome]:
         """The judgements on the claims of a formula, and why those that are not judged are not."""
         if not following and (typed_operation(written.text) or PRODUCT_OF_SHAPES.search(written.text)):
@@ -199,24 +182,20 @@ class _Chapter:
             if following:
                 return [Omission.unreadable(error)]
             if (told := tuple_of(written.text)) is not None:
-                return self._told_at_once(written, told)
+                with suppress(SymroofError):
+                    self._equate(read_latex(told, self.force.dialect(contexts(self.force)[-1].scope)))
+                return [Omission("size")]
             if (kind := other_statement(written.text)) is not None:
                 return [Omission("membership") if kind == "membership" else Omission("assignment")]
-            self.said = self.said.forgetting(_redefined(written.text, self.said))
             with suppress(SymroofError):
-                read_latex_regime(written.text, self.force.dialect(contexts(self.force, self.said)[-1].scope))
+                read_latex_regime(written.text, self.force.dialect(contexts(self.force)[-1].scope))
                 return [Omission("assumption")]
             return [Omission.unreadable(error)]
 
-    def _told_at_once(self, written: Written, told: str) -> list[Outcome]:
-        """What a tuple of names is said to be: (t, p, d) = (4, 4, 16)."""
-        with suppress(SymroofError):
-            for claim in read_latex(told, self.force.dialect(contexts(self.force, self.said)[-1].scope)):
-                for link in claim.links:
-                    if isinstance(link.left, Name) and isinstance(link.right, Number):
-                        line, _ = written.place
-                        self.said = self.said.stating(Definition(link.left.name, link.right, line, written.path))
-        return [Omission("size")]
+    def _equate(self, claims: Sequence[Claim]) -> None:
+        """Names that a formula sets equal to something may stand for that in what follows."""
+        links = [link for claim in claims for link in claim.links if link.relation in ("=", "~")]
+        self.equated |= {side.name for link in links for side in (link.left, link.right) if isinstance(side, Name)}
 
     def _judged(self, written: Written, following: Mapping[str, Any], before: Before) -> Iterator[Outcome]:
         """The outcome of each claim of a formula."""
@@ -237,7 +216,7 @@ class _Chapter:
                 outcome: Outcome = judge(claim, context)
                 condition = condition_of(claim)
             else:
-                passage = Passage(claim, context, self.said, around)
+                passage = Passage(claim, context, self.equated, around)
                 with limited():
                     found = asserted(passage)
                     others = [asserted(replace(passage, claim=more[i])) for more in meant]
@@ -245,12 +224,13 @@ class _Chapter:
                 with_units = (other.readings for other in reversed(others))
                 plain = tuple(reading for other in (*instead, found) for reading in other.readings)
                 outcome = settled(carrying((*with_units, plain)), found.otherwise)
-                self.said, condition = found.said, found.condition
+                condition = found.condition
                 further, outcome, left_out = _further(found, [*others, *instead], outcome)
                 yield from further
                 if isinstance(outcome, Judgement):
                     line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
                     self.left_out += [Skipped(line, column, text, why, link) for link, why in left_out]
+            self._equate([claim])
             around = replace(around, before=None)
             self.before = (written, condition) if condition is not None else None
             if isinstance(outcome, Judgement) and outcome.claim:  # a step is shown with what it goes on from
@@ -278,7 +258,7 @@ class _Chapter:
         if pattern.search(written.text) is None:
             return []
         with suppress(SymroofError):
-            claims, _ = claims_in(replace(written, text=pattern.sub(instead, written.text)), self.force, self.said)
+            claims, _ = claims_in(replace(written, text=pattern.sub(instead, written.text)), self.force)
             return [claims] if len(claims) == count else []
         return []
 
@@ -288,14 +268,14 @@ class _Chapter:
         """The claims of a formula; where a comment says so, that it is equal to something, or follows from it."""
         stated = str(following.get("same", following.get("is", "")))
         if "is" in following and not any(sign in stated for sign in RELATED):
-            context = contexts(self.force, self.said)[0]
+            context = contexts(self.force)[0]
             dialect, math = self.force.dialect(context.scope), written.kind == "math"
             read = (
                 read_latex_expression(written.text, dialect) if math else read_expression(written.text, context.scope)
             )
             chain = Chain((read_expression(stated, context.scope), read), ("=",))
             return (Claim(written.text, ((chain,),)),), context
-        claims, context = claims_in(written, self.force, self.said)
+        claims, context = claims_in(written, self.force)
         claims = going_on(claims, self._adjoining(written), self.force.dialect(context.scope))
         if "follows" in following:
             if before is None:
@@ -339,9 +319,3 @@ def _closed(judgement: Judgement) -> Outcome:
 def _joined(first: Proposition, claim: Claim, sign: str) -> Claim:
     """A claim as one about a condition: the same, or what follows from it."""
     return replace(claim, propositions=(first, *claim.propositions), connectives=(sign, *claim.connectives))
-
-
-def _redefined(text: str, said: Discourse) -> set[str]:
-    """The names that stand on the left of a formula that could not be read: what they stand for is not known any more."""
-    left = re.sub(r"\\(?:text|mathrm|textrm|textnormal|operatorname)|[{}\s&]", "", text.partition("=")[0])
-    return {name for name in said.in_force() if name in left}

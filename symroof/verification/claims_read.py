@@ -22,16 +22,13 @@ from symroof.reading.vocabulary import WORDS
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
-from symroof.verification.surroundings import Discourse
 
 
-def contexts(force: InForce, said: Discourse) -> tuple[Context, ...]:
-    """The contexts in which a formula is read in turn, with what the document defines: that of the problem, and one in
-    which every letter declares itself."""
-    defined = {name: definition.formula for name, definition in said.in_force().items()}
-    context = force.context.defining(defined) if defined else force.context
-    bare = context_of(Exercise()).defining(defined) if context.setting is not None else context
-    letters = tuple(dict.fromkeys((*QUANTITIES, *defined, *bare.scope.names)))
+def contexts(force: InForce) -> tuple[Context, ...]:
+    """The contexts in which a formula is read in turn: that of the problem, and one in which every letter declares itself."""
+    context = force.context
+    bare = context_of(Exercise()) if context.setting is not None else context
+    letters = tuple(dict.fromkeys((*QUANTITIES, *bare.scope.names)))
     own = replace(bare, scope=Scope(letters, open=True, indices=True, give_way=GIVE_WAY))
     return (own,) if context.scope.open else (context, own)
 
@@ -58,9 +55,9 @@ def going_on(claims: tuple[Claim, ...], before: Written | None, dialect: Dialect
     return (replace(claims[0], propositions=((replace(first, sides=(left, *sides[1:])), *chains), *more)), *claims[1:])
 
 
-def claims_in(written: Written, force: InForce, said: Discourse) -> tuple[tuple[Claim, ...], Context]:
+def claims_in(written: Written, force: InForce) -> tuple[tuple[Claim, ...], Context]:
     """The claims of a formula, and the context in whose names they are read. Code without a claim has none."""
-    in_turn = contexts(force, said)
+    in_turn = contexts(force)
     if written.kind == "math":
         claims, which = read_formula(written.text, [force.dialect(context.scope) for context in in_turn])
         return claims, in_turn[which]

@@ -19,7 +19,7 @@ ACCEPTED = ("holds", "rounded")
 OMISSIONS: Mapping[str, tuple[str, ...]] = {
     "assumption": ("assumption",),
     "condition": ("condition",),
-    "definition": ("definition", "contradicts"),
+    "definition": ("definition",),
     "size": ("size", "at_sizes"),
     "no model": ("no_chip", "no_meaning", "words", "no_width", "row"),
     "equation": ("equation", "other_letters", "letters_added", "letters_alone"),

@@ -15,17 +15,18 @@ from symroof.reading.claims import Claim
 from symroof.verification.context import Context
 from symroof.verification.judge import judge
 from symroof.verification.judgement import ACCEPTED, GOOD, Finding, Judgement, Omission, Remark
-from symroof.verification.surroundings import Discourse, Surroundings
+from symroof.verification.surroundings import Surroundings, sizes_beside
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A claim where it stands: in a context in which its names are read, behind what has been ``said``, with what is
-    ``around`` it, and in the ``role`` that it has there. What is ``chained`` was a chain of several equals signs: a calculation."""
+    """A claim where it stands: in a context in which its names are read, behind formulas that set the names in ``equated``
+    equal to something, with what is ``around`` it, and in the ``role`` that it has there. What is ``chained`` was a chain
+    of several equals signs: a calculation."""
 
     claim: Claim
     context: Context
-    said: Discourse
+    equated: frozenset[str]
     around: Surroundings
     role: str = "claim"
     chained: bool = False
@@ -44,6 +45,11 @@ class Passage:
     def named(self) -> set[str]:
         """The names that are written in it."""
         return {name for link in self.claim.links for name in names(link)}
+
+    def sizes_alone(self, wanted: Iterable[str]) -> bool:
+        """Whether names have had no other sizes than those that the words before the claim put in."""
+        before = sizes_beside(self.around.sentence[0], self.around.dialect)
+        return all(name in before or name not in self.equated for name in wanted)
 
     @property
     def spoken(self) -> set[str]:

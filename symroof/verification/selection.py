@@ -7,7 +7,6 @@ its names have values, or when its two sides stand on their own; every other one
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -53,8 +52,8 @@ class Skip:
     defines: str | None = None
 
 
-def skipped(question: Question, redefined: Container[str] = (), *, chained: bool = False) -> Skip | None:
-    """Why a link is not judged, or None where it is. Names that are ``redefined`` may be given another meaning.
+def skipped(question: Question, *, chained: bool = False) -> Skip | None:
+    """Why a link is not judged, or None where it is.
 
     A link that is ``chained`` goes on from one before it: S = 2N = N + N asserts that its last two sides are the same.
 
@@ -84,8 +83,6 @@ def skipped(question: Question, redefined: Container[str] = (), *, chained: bool
         return Skip(Omission("function"))
     if link.relation == "->" and _changes(link) and not set(names(link.left)) & {*QUANTITIES, *context.definitions}:
         return Skip(Omission("operation"))
-    if name is not None and name in redefined:
-        return Skip(Omission("definition"), name)
     if is_numeric(left) and is_numeric(right):
         sized = isinstance(link.left, Name) and link.left.name in context.sized
         return Skip(Omission("size")) if sized else None
@@ -218,7 +215,8 @@ def _of_operation(question: Question, used: set[str]) -> Skip | None:
     return None if times and not isinstance(link.right, Name) else Skip(Omission("equation"))
 
 
-def _value(formula: Formula) -> Expr:
+def reduced(formula: Formula) -> Expr:
+    """The value of a formula, with what cancels gone."""
     value = expression(formula)
     return cancelled(value) if value.is_rational_function() else value
 
@@ -226,7 +224,7 @@ def _value(formula: Formula) -> Expr:
 def _depends(formula: Formula) -> bool:
     """Whether the value of a side depends on any size."""
     try:
-        return bool(_value(formula).free_symbols)
+        return bool(reduced(formula).free_symbols)
     except SymroofError:
         return bool(names(formula))
 
@@ -265,7 +263,7 @@ def _own(question: Question, chained: bool) -> Skip | None:
     the right side does, 2BD/(4D) = B/2.
     """
     try:
-        a, b = _value(question.left), _value(question.right)
+        a, b = reduced(question.left), reduced(question.right)
     except SymroofError as error:
         return Skip(Omission.unreadable(error))
     left, right, approximate = a.free_symbols, b.free_symbols, question.link.relation == "~"
@@ -276,11 +274,11 @@ def _own(question: Question, chained: bool) -> Skip | None:
     if question.link.relation == "=":
         within = right and (left <= right or right <= left)
         of_sizes = {s.name for s in left | right} <= question.context.least_one
-        reduced = _reduces(question)
+        reduces = _reduces(question)
         figures = _puts_in({x.name for x in left}, {x.name for x in right}) and not _alike(question)
-        if figures or (left != right and not reduced and not (within and (chained or of_sizes))):
+        if figures or (left != right and not reduces and not (within and (chained or of_sizes))):
             return Skip(Omission("other_letters"))
-        judged = chained or reduced or _alike(question) or _never_equal(question)
+        judged = chained or reduces or _alike(question) or _never_equal(question)
         return None if judged else Skip(Omission("equation"))
     if not right <= left:
         return Skip(Omission("letters_added"))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 
 from sympy import Expr, factor_list
 
-from symroof.algebra.rational import Polynomial, cancelled, polynomial, ratio, symbols_of
+from symroof.algebra.rational import Polynomial, polynomial, ratio, symbols_of
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Gap, Name, Number, mapped, names, number
 from symroof.model.quantities import QUANTITIES
@@ -35,7 +34,7 @@ def steps(passage: Passage) -> Iterator[Reading]:
     is gone, numbers were put in for it, or it was neglected. Words that say that both are the same are taken at their
     word; of two conditions on one letter an author means the same as well.
     """
-    claim, context, said, around = passage.claim, passage.context, passage.said, passage.around
+    claim, context, around = passage.claim, passage.context, passage.around
     before, cue, links = around.going_on, around.cue, claim.links
     if before is None or len(links) != 1 or links[0].relation not in (*ORDER, "="):
         return
@@ -63,22 +62,19 @@ def steps(passage: Passage) -> Iterator[Reading]:
     growing = {name for r in context.relations for name in names(r)}
     gone = letters - others
     typed = {name: size for name, size in around.sizes.items() if size is not None}
-    sizes = ({**typed, **said.sizes}, {**said.sizes, **typed})  # those of the paragraph, or of the sentence, first
-    sized = [same]
-    if gone and others < letters and gone <= set(sizes[0]):
-        points = [tuple((name, known[name]) for name in sorted(gone)) for known in sizes]
-        sized, gone = [replace(same, at=point) for point in dict.fromkeys(points)], frozenset()
+    if gone and others < letters and gone <= set(typed):
+        explained = explained and passage.sizes_alone(gone)
+        same, gone = replace(same, at=tuple((name, typed[name]) for name in sorted(gone))), frozenset()
     poles = has_poles(before, context) or has_poles(link, context)
     firm = cue.alone and explained and not poles and others <= letters and gone <= growing
     only_same = cue.sign != "=>" or alike
     for sign in ("<=>",) if only_same else ("=>", "<=>"):
-        for one in sized:
-            plain = Reading(replace(one, connectives=(sign,)), context, firm)
-            yield plain
-            if _counts(link):  # u <= 16.6, so u <= 16
-                whole = replace(context, least_one=context.least_one | {*names(link.left)})
-                yield replace(plain, context=whole, firm=False)
-            yield from in_regimes(plain, around)
+        plain = Reading(replace(same, connectives=(sign,)), context, firm)
+        yield plain
+        if _counts(link):  # u <= 16.6, so u <= 16
+            whole = replace(context, least_one=context.least_one | {*names(link.left)})
+            yield replace(plain, context=whole, firm=False)
+        yield from in_regimes(plain, around)
     if alike and cue.sign == "=>":  # what is weaker follows, and is not what is meant
         yield Reading(replace(same, connectives=("=>",)), context, accepts=False)
 
@@ -158,28 +154,6 @@ def poles(link: Compare, context: Context) -> Iterator[Compare | None]:
                 yield Compare(Name(str(letters[0])), ">", number(fraction(root)))
         else:
             yield None
-
-
-def puts_in(context: Context, link: Compare) -> bool:
-    """Whether a number may have been put in for a letter that the right side lacks: 8 (t - 1)/t = 6, where t = 4. A letter
-    that is merely gone from the factors has been forgotten.
-
-    >>> from symroof.reading.claims import read_claim
-    >>> from symroof.reading.scope import Scope
-    >>> [puts_in(context_of(Exercise()), read_claim(text, Scope(open=True)).links[0]) for text in ("8b(t - 1)/t = 6b", "2BDF = 2BD")]
-    [True, False]
-    """
-    if link.relation != "=":
-        return False
-    with suppress(SymroofError, ZeroDivisionError):
-        left, right = (expression(context.put(side)) for side in (link.left, link.right))
-        if not (left.is_rational_function() and right.is_rational_function() and right != 0):
-            return False
-        above, below = cancelled(left / right).as_numer_denom()
-        gone = left.free_symbols - right.free_symbols
-        open_ = above.free_symbols | below.free_symbols
-        return bool(open_) and open_ <= gone and (above.is_Add or below.is_Add)
-    return False
 
 
 def _is_linear(value: Expr, x: Expr) -> bool:

@@ -1,17 +1,11 @@
-"""What stands around a formula of a document, and what it offers: sizes of its sentence, regimes stated beside it.
-
-What a document has said so far: the names that it defined, each with its end, and the sizes that it put in.
-
-What a sentence supposes ("if F = 4D") is in force to its end; what it defines, to the end of its paragraph; what a
-display of its own defines, to the next heading of the level of its section or a higher one. What has ended is remembered: a claim may be true under it.
-"""
+"""What stands around a formula of a document, and what it offers: sizes of its sentence, regimes stated beside it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from symroof.errors import SymroofError
@@ -27,7 +21,6 @@ from symroof.reading.cues import (
     bound_by,
     is_denied,
     is_solved,
-    is_supposed,
     is_supposed_here,
     says_sizes_alone,
     stated_regimes,
@@ -37,8 +30,6 @@ from symroof.reading.cues import (
 from symroof.reading.documents import Document, Written
 from symroof.reading.latex import LatexReader, read_latex, read_latex_expression
 from symroof.reading.latex_phrases import Dialect
-from symroof.reading.markup import Headings
-from symroof.verification.judgement import Remark
 
 # What a formula that states a regime has in it.
 GROWTH = re.compile(r"\\ll\b|\\gg\b|<<|>>|≪|≫|\\infty|∞")
@@ -77,8 +68,9 @@ class Surroundings:
 
     @cached_property
     def related(self) -> tuple[Compare, ...]:
-        """What the words directly behind it put in for names."""
-        return tuple(relations_behind(self.sentence[1], self.dialect))
+        """What its sentence puts in for names: before it, and directly behind it."""
+        before, behind = self.sentence
+        return (*relations_behind(behind, self.dialect), *reversed([*relations_before(before, self.dialect)]))
 
     @cached_property
     def sized_alone(self) -> bool:
@@ -139,11 +131,6 @@ class Surroundings:
         return None
 
     @cached_property
-    def supposed(self) -> bool:
-        """Whether its sentence supposes what it says, for what else it says."""
-        return is_supposed(*self.sentence)
-
-    @cached_property
     def going_on(self) -> Compare | None:
         """The condition or equation that it may go on from: of the same paragraph, or of a display before a display."""
         if self.before is None:
@@ -175,6 +162,22 @@ def sizes_beside(sentence: str, dialect: Dialect) -> dict[str, Formula | None]:
         with suppress(SymroofError):
             read[name] = text and read_latex_expression(text, dialect)  # type: ignore[assignment]
     return read
+
+
+def relations_before(text: str, dialect: Dialect) -> Iterator[Compare]:
+    """What the formulas before another one in its sentence say that names are: if F = 4D, where B = D = F.
+
+    >>> from symroof.reading.scope import Scope
+    >>> [r.left.name for r in relations_before("With $B = D = F$, not $D = 2F$, and $2B = D$ ", Dialect(Scope(open=True)))]
+    ['B', 'D']
+    """
+    for match in FORMULA.finditer(text):
+        inside = next(group for group in match.groups() if group is not None)
+        if "=" in inside and not is_denied(text[: match.start()], text[match.end() :]):
+            with suppress(SymroofError):
+                links = [link for claim in read_latex(inside, dialect) for link in claim.links]
+                if all(link.relation == "=" and isinstance(link.left, Name) for link in links):
+                    yield from links
 
 
 def relations_behind(text: str, dialect: Dialect) -> Iterator[Compare]:
@@ -265,104 +268,3 @@ def read_latex_regime(text: str, dialect: Dialect) -> Regime:
     if not all(relation.relation in ("<<", "->") for relation in relations):
         raise reader.error(expected="sizes that are small beside others, or that grow")
     return relations
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A name, what it stands for with the names put in that were defined before, and the line that says so.
-
-    ``value`` is the number that its line says it comes to. ``size`` tells of one that puts a formula in for a dimension of the operation. ``within`` is the paragraph, or the
-    paragraph and the sentence, with which it ends; nothing where that is its section.
-    """
-
-    name: str
-    formula: Formula
-    line: int
-    path: Headings
-    within: tuple[int, ...] = ()
-    size: bool = False
-    value: Formula | None = None
-
-    @property
-    def equation(self) -> Compare:
-        """The definition as a relation."""
-        return Compare(Name(self.name), "=", self.formula)
-
-    @property
-    def in_use(self) -> Remark:
-        """What a judgement says of it that uses it."""
-        return Remark("defined", {"name": self.name, "formula": self.formula, "line": self.line})
-
-    @property
-    def past(self) -> Remark:
-        """What a judgement says of it that would need it."""
-        return Remark("ended", {"line": self.line})
-
-    def holds(self, path: Headings, place: tuple[int, ...]) -> bool:
-        """Whether it is in force in a section, at a paragraph and a sentence."""
-        whole, part = (place, self.within) if self.within else (path, self.path)
-        return whole[: len(part)] == part
-
-
-@dataclass(frozen=True, slots=True)
-class Discourse:
-    """``definitions`` by name, the last one of each; ``sizes`` are those of the paragraph.
-    ``stated`` is everything that names have stood for, in the order of the text."""
-
-    path: Headings = ()
-    place: tuple[int, ...] = ()
-    definitions: Mapping[str, Definition] = field(default_factory=dict)
-    sizes: Mapping[str, Formula] = field(default_factory=dict)
-    stated: Mapping[str, tuple[Definition, ...]] = field(default_factory=dict)
-
-    def entering(self, written: Written, place: tuple[int, ...]) -> Discourse:
-        """At a formula: the sizes of another paragraph are gone.
-
-        >>> from symroof.reading.documents import read_text
-        >>> first, second = read_text("# A\\n\\n$x$\\n\\n# B\\n\\n$y$").parts
-        >>> said = Discourse().entering(first, (1, 1)).defining(Definition("F", Name("D"), 3, first.path, within=(1,)))
-        >>> [(list(at.in_force()), list(at.ended())) for at in (said, said.entering(second, (2, 2)))]
-        [(['F'], []), ([], ['F'])]
-        """
-        said = replace(self, path=written.path, place=place)
-        return said if place[:1] == self.place[:1] else replace(said, sizes={})
-
-    def in_force(self) -> dict[str, Definition]:
-        """What is defined here, but for what is put in for a dimension."""
-        return {name: d for name, d in self.definitions.items() if d.holds(self.path, self.place) and not d.size}
-
-    def ended(self) -> dict[str, Definition]:
-        """What was defined, and is in force no more."""
-        return {name: d for name, d in self.definitions.items() if not d.holds(self.path, self.place)}
-
-    def defining(self, definition: Definition) -> Discourse:
-        """With another definition; the one before of that name is forgotten."""
-        others = {name: d for name, d in self.definitions.items() if name != definition.name}
-        return replace(self.stating(definition), definitions={**others, definition.name: definition})
-
-    def stating(self, definition: Definition) -> Discourse:
-        """With what is said of a name remembered, whether it is in force or not."""
-        before = self.stated.get(definition.name, ())
-        return replace(self, stated={**self.stated, definition.name: (*before, definition)})
-
-    def last(self, name: str) -> Definition | None:
-        """What was said last of a name."""
-        return self.stated[name][-1] if self.stated.get(name) else None
-
-    def sole(self, name: str) -> bool:
-        """Whether nothing else has been said of it."""
-        return len({d.formula for d in self.stated.get(name, ())}) == 1
-
-    def forgetting(self, forgotten: Iterable[str]) -> Discourse:
-        """Without the definitions of some names."""
-        gone = frozenset(forgotten)
-        kept = {name: d for name, d in self.definitions.items() if name not in gone}
-        stated = {name: d for name, d in self.stated.items() if name not in gone}
-        return replace(self, definitions=kept, stated=stated)
-
-    def at(self, sizes: Mapping[str, Formula], line: int) -> Discourse:
-        """With sizes put in."""
-        said = replace(self, sizes={**self.sizes, **sizes})
-        for name, size in sizes.items():
-            said = said.stating(Definition(name, size, line, self.path))
-        return said

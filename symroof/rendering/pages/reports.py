@@ -205,7 +205,7 @@ class Explainer:
             yield from self._wrong(finding, judgement)
 
     def _conditional(self, finding: Finding, judgement: Judgement) -> Iterator[Label]:
-        said = self.words.semicolon.join(self.remark(r) for r in finding.remarks if r.kind in ("stated", "ended"))
+        said = self.words.semicolon.join(self.remark(r) for r in finding.remarks if r.kind == "stated")
         yield from (("needs", [self.remark(r)]) for r in finding.remarks if r.kind == "another_count")
         if not finding.needs:
             return
