@@ -212,8 +212,11 @@ COMMAND = "|".join(re.escape(sign) + r"\b" for sign in COMMANDS)
 CUT = re.compile(rf"\\\\(?:\[\w+\])?|&&?|\\text\{{[^{{}}]*\}}|{COMMAND}|\\iff\b|\\implies\b|<=>|=>|<=|>=|<<|~~|->|[<>=~≤≥≪→⇔≈,;]|\b(?:and|or|if|otherwise|always|never)\b")  # fmt: skip
 UNIT = "|".join(sorted(map(re.escape, ("%", "µs", *UNITS)), key=len, reverse=True))
 AMOUNT = re.compile(rf"(?<![\w.^{{/*-])(\d[\d.]*(?:e[+-]?\d+)?)(?:\s|\\,|~)*({UNIT})(?![\w/])")
+DECIMAL = re.compile(r"(?<![\w.^{/])\d+\.\d+(?=[\s,;)×]|\.\s|$)")
 BRACKETS = {"(": 1, ")": -1}
-SET_APART = re.compile(r" {15,}\S| {2}\S")  # displays and tables of a terminal; its sentences are those of the other formats
+SET_APART = re.compile(
+    r" {15,}\S| {2}\S"
+)  # displays and tables of a terminal; its sentences are those of the other formats
 TEXT = r"(?:{names}|(?<![\w.])\d[\d.]*(?:e[+-]?\d+)?|[-+*/^()<>=≤≥≪→⇔≈~,∞]|[ \xa0])+"
 
 
@@ -304,6 +307,8 @@ class Reader:
             scale = Fraction(1, 100) if unit == "%" else measured("us" if unit == "µs" else unit)[0]
             width = unit in ("byte", "bytes") and digits in ("1", "2", "4", "8")  # of an element
             assert width or self.steps.near(digits, scale), f"no step says {digits} {unit}"
+        for digits in DECIMAL.findall(AMOUNT.sub(" ", words)):
+            assert self.steps.near(digits), f"no step says {digits}"
         if self.form == "text":
             lines = (words.partition("\n\n")[2] if program else words).split("\n")
             body = "\n".join(line for line in lines if SET_APART.match(line))
@@ -337,6 +342,8 @@ class Reader:
         if self.form == "latex":
             return
         lines, said = str(program).split("\n"), [line.strip() for line in page.split("\n")]
+        for digits in DECIMAL.findall(AMOUNT.sub(" ", words)):
+            assert self.steps.near(digits), f"no step says {digits}"
         if self.form == "text":
             lines = [line for line in lines if not line.startswith((*ROLES, "frozen ", "shared "))]
             arrays = (f"{one.tensor.name}: {one.tensor}" for one in program.declared)
@@ -482,7 +489,7 @@ FAULTS = {
     "a fraction is upside down": (LatexPrinter, "quotient", lambda original: lambda self, node, above, below: original(self, node, below, above), "regime", "latex"),
     "the brackets of a product are left out": (PlainPrinter, "brackets", lambda original: lambda self, part: part.text, "regime", "text"),
     "a name is another one": (Letters, "plain", then(lambda name: "D" if name == "F" else name), "regime", "text"),
-    "a template sets a formula of its own": (Pen, "_part", first(lambda one: Name("D") if one == Name("F") else one), "regime", "rst"),
+    "a template sets a formula of its own": (Pen, "_part", first(lambda one: Compare(one.left, one.relation, one.left) if isinstance(one, Compare) else one), "regime", "rst"),
     "a condition of a page is turned": (Notation, "compare", turned_around, "regime", "markdown"),
     "an amount is another one": (Pen, "amount", first(one_more), "regime", "text"),
     "a share is another one": (explorations, "to_digits", then(one_more), "map", "text"),

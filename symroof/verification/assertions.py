@@ -28,7 +28,6 @@ from symroof.verification.steps import (
     condition_of,
     depends,
     in_regimes,
-    of_the_unknown,
     steps,
     valued,
     without_values,
@@ -116,13 +115,11 @@ def meant(passage: Passage) -> tuple[Reading, ...]:
 
 
 def _taken_up(passage: Passage) -> Passage:
-    """A claim that begins with an arrow, or that speaks of the solution of its own first link."""
+    """A claim that begins with an arrow."""
     claim, around = passage.claim, passage.around
     if claim.connectives and _is_gap(claim.propositions[0]):  # ⇒ B > 240, after a condition
         around = replace(around, arrow=claim.connectives[0])
         claim = replace(claim, propositions=claim.propositions[1:], connectives=claim.connectives[1:])
-    if len(claim.connectives) == 1 and len(claim.links) == 2:
-        claim = _of_one_unknown(claim)
     return replace(passage, claim=claim, around=around)
 
 
@@ -157,14 +154,6 @@ def _is_zero(chain: Chain) -> bool:
 def _is_gap(proposition: Proposition) -> bool:
     """Whether nothing stands in the place of a proposition."""
     return all(isinstance(side, Gap) for chain in proposition for side in chain.sides)
-
-
-def _of_one_unknown(claim: Claim) -> Claim:
-    """A claim on two links, where the second one speaks of the solution of the first."""
-    first, second = claim.links
-    solved = of_the_unknown(second, first)
-    chain = Chain((solved.left, solved.right), (solved.relation,))
-    return replace(claim, propositions=(claim.propositions[0], (chain,)))
 
 
 def _skips(chain: Chain, passage: Passage) -> list[Skip | None]:

@@ -9,11 +9,10 @@ from sympy import Expr, factor_list
 
 from symroof.algebra.rational import Polynomial, polynomial, ratio, symbols_of
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Gap, Name, Number, mapped, names, number
+from symroof.formula import Compare, Gap, Name, names, number
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import Chain, Claim, Logic
-from symroof.reading.cues import CUES
 from symroof.reading.exercises import Exercise
 from symroof.symbols import expression, fraction
 from symroof.verification.context import Context
@@ -38,10 +37,7 @@ def steps(passage: Passage) -> Iterator[Reading]:
     before, cue, links = around.going_on, around.cue, claim.links
     if before is None or len(links) != 1 or links[0].relation not in (*ORDER, "="):
         return
-    link = of_the_unknown(links[0], before)
-    if link is not links[0] and link.relation == "=" and before.relation in ORDER and cue is not None:
-        yield from _solutions(before, link, passage)
-        return
+    (link,) = links
     letters, others = depends(before, context), depends(link, context)
     shared = set(names(before)) & set(names(link)) or letters & others
     if not shared or ("=" in (before.relation, link.relation) and not around.written.display):
@@ -71,36 +67,9 @@ def steps(passage: Passage) -> Iterator[Reading]:
     for sign in ("<=>",) if only_same else ("=>", "<=>"):
         plain = Reading(replace(same, connectives=(sign,)), context, firm)
         yield plain
-        if _counts(link):  # u <= 16.6, so u <= 16
-            whole = replace(context, least_one=context.least_one | {*names(link.left)})
-            yield replace(plain, context=whole, firm=False)
         yield from in_regimes(plain, around)
     if alike and cue.sign == "=>":  # what is weaker follows, and is not what is meant
         yield Reading(replace(same, connectives=("=>",)), context, accepts=False)
-
-
-def _solutions(before: Compare, link: Compare, passage: Passage) -> Iterator[Reading]:
-    """What is said to be the largest, or the least, name that meets a condition: s_max = (M - P)/(B k), where B s k <= M - P.
-    The condition is one on that name, with what it is said to be as its bound."""
-    firm = depends(before, passage.context) >= depends(link, passage.context) and not has_poles(link, passage.context)
-    for relation in ("<=", ">=", "<", ">"):
-        bound = Compare(link.left, relation, link.right)
-        both = tuple((Chain((one.left, one.right), (one.relation,)),) for one in (before, bound))
-        claim = replace(passage.claim, text="", propositions=both, connectives=("<=>",))
-        yield Reading(claim, passage.context, firm=firm)
-
-
-def of_the_unknown(link: Compare, before: Compare) -> Compare:
-    """A link that speaks of the solution of the one before by a name of its own: X_opt where that one has X.
-
-    >>> of_the_unknown(Compare(Name("X_opt"), "=", Name("B")), Compare(Name("X"), "=", Name("B"))).left
-    Name(name='X')
-    """
-    known = set(names(before))
-    stems = {name: name.rpartition("_")[0] for name in names(link) if name.rpartition("_")[2] in CUES["solutions"]}
-    renamed = {name: Name(stem) for name, stem in stems.items() if name not in known and stem in known}
-    change = lambda node: renamed.get(node.name, node) if isinstance(node, Name) else node  # noqa: E731
-    return Compare(mapped(link.left, change), link.relation, mapped(link.right, change)) if renamed else link
 
 
 def depends(link: Compare, context: Context) -> frozenset[str]:
@@ -165,12 +134,6 @@ def _difference(link: Compare, context: Context) -> tuple[tuple[Expr, ...], Poly
     difference = expression(context.put(link.left)) - expression(context.put(link.right))
     symbols = symbols_of(difference)
     return (symbols, *ratio(difference, symbols))
-
-
-def _counts(link: Compare) -> bool:
-    """Whether a condition bounds one name by a whole number, as where things are counted."""
-    bound = link.right
-    return isinstance(link.left, Name) and isinstance(bound, Number) and bound.value.denominator == 1
 
 
 def _is_bound(link: Compare) -> bool:
