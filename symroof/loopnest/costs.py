@@ -23,6 +23,7 @@ from symroof.formula import Frozen
 from symroof.loopnest.images import Image, apart, columns_met, holds, image_of, union
 from symroof.loopnest.nests import (
     CACHE,
+    COPY,
     GRADIENT,
     MATRIX,
     ROWS,
@@ -110,6 +111,7 @@ def pairs(stair: Stair, domain: Domain, order: Order) -> Polynomial:
 def points(domain: Domain, axes: Iterable[str], order: Order) -> Polynomial:
     """How many points the projection of a domain onto some axes has.
 
+    >>> from symroof.loopnest.nests import Axis
     >>> from symroof.loopnest.size_polynomials import size
     >>> T = size("T")
     >>> causal = Domain((Axis("T", T), Axis("S", T)), (Stair("T", "S", ZERO),))
@@ -262,6 +264,8 @@ def _writes(kernel: Kernel, module: Module, wanted: Mapping[str, list[Image]]) -
         launched = [i for i, (axis, _) in enumerate(statement.result.turns) if axis in kernel.turns]
         (made,) = (_beside(image, launched) for image in _image_written(statement, kernel, order))
         whole, parts = module.buffers[name].size, []
+        if statement.operation.name == COPY:  # what is copied to its place beside others is there for that
+            parts.append(made)
         for one in dict.fromkeys(_beside(image, launched) for image in wanted.get(name, ())):
             if holds(one, made, whole, order):
                 parts.append(made)
@@ -292,7 +296,7 @@ def stock(module: Module, role: str) -> Polynomial:
     return total(product((b.size, *(axis.size for axis in b.turns))) for b in every)
 
 
-def saved(module: Module, microbatches: frozenset[str] = frozenset()) -> dict[str, Polynomial]:
+def saved(module: Module) -> dict[str, Polynomial]:
     """The elements that backward kernels read of forward buffers and of inputs, by buffer: what is kept for them. Of
     microbatches one is kept at a time."""
     order, found = module.order, dict[str, list[Image]]()
@@ -302,9 +306,9 @@ def saved(module: Module, microbatches: frozenset[str] = frozenset()) -> dict[st
             role = module.buffers[access.buffer].role
             if access.buffer in late or role in (WEIGHT, CACHE, GRADIENT, ROWS):
                 continue
-            launches = tuple(axis for axis in kernel.launches if axis.name not in microbatches)
+            launches = tuple(axis for axis in kernel.launches if axis.name not in module.microbatches)
             over = replace(statement.domain, axes=(*statement.domain.axes, *launches))
-            image = image_of(access, over, order, kernel.turns & microbatches)
+            image = image_of(access, over, order, kernel.turns & module.microbatches)
             found.setdefault(access.buffer, []).append(image)
     return {
         name: total(part.size(order) for part in union(images, module.buffers[name].size, order))

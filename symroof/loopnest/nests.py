@@ -204,12 +204,14 @@ class Kernel(Frozen, often=True):
 
 class Module(Frozen):
     """A program: its buffers by name, its kernels in their order, and what is wanted of it at the end. ``order`` decides what
-    is less than what of its sizes."""
+    is less than what of its sizes; of the turns of ``microbatches`` each has inputs of its own, and is done with, forward and
+    backward, before the next."""
 
     buffers: Mapping[str, Buffer]
     kernels: tuple[Kernel, ...]
     outputs: tuple[tuple[Domain, Operand], ...]
     order: Order
+    microbatches: frozenset[str] = frozenset()
 
 
 class Launched(Frozen, often=True):

@@ -15,6 +15,7 @@ from fractions import Fraction
 from sympy import Expr
 
 from symroof.errors import ModelError
+from symroof.loopnest.gradients import Derivative, with_backward
 from symroof.loopnest.nests import (
     CONTRACTION,
     COPY,
@@ -39,18 +40,21 @@ from symroof.loopnest.nests import (
 from symroof.loopnest.size_polynomials import ONE, ZERO, Order, polynomial_of
 from symroof.model.accesses import Layout, copy_name, form_of
 from symroof.model.dtype import Tensor
+from symroof.model.functions import FUNCTIONS
 from symroof.model.nodes import PRODUCT, Line, Node, Recompute, statements_in
 from symroof.model.nodes import Statement as Written
 from symroof.model.operation import Operation as Given
 from symroof.model.program import Program
 from symroof.model.sliding import NAME as WINDOWS
 from symroof.model.sliding import Slide, slid, stride_of
+from symroof.model.training import with_gradients
 
 REARRANGE, LOOKUP = "rearrange", "lookup"
 
 
 def lowered(program: Program) -> Module:
-    """The kernels of a program, its forward pass. Raises :class:`~symroof.errors.SymroofError` for what sizes leave open.
+    """The kernels of a program, in training with those of its backward pass. Raises :class:`~symroof.errors.SymroofError` for
+    what sizes leave open.
 
     >>> from symroof.reading.programs import read_program
     >>> module = lowered(read_program("input x: bf16[N, D]; weight W: bf16[D, F]; h = x * W -> bf16[N, F]; y = relu(h)"))
@@ -59,7 +63,19 @@ def lowered(program: Program) -> Module:
     """
     if program.given is not None:
         return _given(program.given)
-    return _Lowering(program).module()
+    module = _Lowering(program).module()
+    if not program.training:
+        return module
+    asked = with_gradients(program)
+    return with_backward(module, (str(d.tensor.name) for d in program.declared if d.tensor.name in asked), DERIVATIVES)
+
+
+# What the table of functions says of going back.
+DERIVATIVES: Mapping[str, Derivative] = {
+    name: Derivative(f.back_each, f.back_row, f.needs, f.operands, f.back == () and not f.reshapes)
+    for name, f in FUNCTIONS.items()
+    if f.back is not None
+}
 
 
 class _Lowering:
@@ -77,9 +93,10 @@ class _Lowering:
 
     def module(self) -> Module:
         items = [item for line in self.program.forward for item in self._launched(line)]
-        outputs = (*self._copies(items), *self._wanted())
         kernels = tuple(map(_with_rows_on_chip, kernels_of(items, self.whole)))
-        return Module(self.layout.buffers, kernels, outputs, self.layout.order)
+        repeats = {repeat for line in self.program.forward for repeat in line.repeats if repeat.accumulates}
+        microbatches = frozenset(self.layout.turn(repeat).name for repeat in repeats)
+        return Module(self.layout.buffers, kernels, tuple(self._wanted()), self.layout.order, microbatches)
 
     def _launched(self, line: Line) -> Iterator[Launched]:
         """The loop nests of a line with their launches: one, or of what is joined its copies alone, which are one kernel."""
@@ -211,13 +228,6 @@ class _Lowering:
         return Statement(written.name, domain, self._result(line), ((rows,), *operands[1:]), operation, table)
 
     # ---- what is wanted
-
-    def _copies(self, items: Iterable[Launched]) -> Iterator[tuple[Domain, Operand]]:
-        """What is copied to its place beside others is there at the end."""
-        for item in items:
-            if item.statement.operation.name == COPY:
-                domain = item.statement.domain
-                yield Domain((*domain.axes, *item.launches)), (item.statement.result,)
 
     def _wanted(self) -> Iterator[tuple[Domain, Operand]]:
         """What the program returns, what leaves a repeat after its last turn, and caches with what is appended to them."""
