@@ -34,12 +34,14 @@ ELEMENTWISE = {
     "tanh": (np.tanh, lambda y, d: d * (1 - y * y)),
     "exp": (lambda x: np.exp(np.clip(x, None, 2)), lambda y, d: d * y * (y < np.exp(2))),
     "log": (lambda x: np.log(np.abs(x)), lambda x, d: d / x),
+    "shift": (lambda x: x + 0.5, None),
+    "quantize": (lambda x: x, None),
     "square": (lambda x: x * x, lambda x, d: 2 * x * d),
     "sqrt": (lambda x: np.sqrt(np.abs(x)), lambda y, d: d / 2 / y),
     "rsqrt": (lambda x: np.abs(x) ** -0.5, lambda y, d: -d * y**3 / 2),
     "reciprocal": (lambda x: 1 / x, lambda y, d: -d * y * y),
-    "divide": (lambda x, z: x / z, None),
-    "ema": (lambda x, z: 0.75 * x + 0.25 * z, None),
+    "divide": (lambda x, z: x / z, lambda z, *yd: yd[0] / z if len(yd) == 1 else -yd[1] * yd[0] / z),
+    "ema": (lambda x, z: 0.5 * x + 0.5 * z, lambda d: 0.5 * d),
 }
 LINEAR = lambda x, *others: 0.5 * x  # noqa: E731
 
@@ -49,21 +51,42 @@ def softmax(x, keep, axis):
     return e / np.maximum(e.sum(axis, keepdims=True), 1e-30)
 
 
+def mean(x, keep, axis):
+    return (x * keep).sum(axis, keepdims=True) / np.maximum(keep.sum(axis, keepdims=True), 1)
+
+
 def rms_norm(x, keep, axis, gain=1.0):
-    square = (x * x * keep).sum(axis, keepdims=True) / np.maximum(keep.sum(axis, keepdims=True), 1)
-    return x * keep / np.sqrt(square + SMALL) * gain
+    return x * keep / np.sqrt(mean(x * x, keep, axis) + SMALL) * gain
 
 
 def layer_norm(x, keep, axis, gain=1.0, shift=0.0):
-    mean = (x * keep).sum(axis, keepdims=True) / np.maximum(keep.sum(axis, keepdims=True), 1)
-    return (rms_norm(x - mean, keep, axis, gain) + shift) * keep
+    return (rms_norm(x - mean(x, keep, axis), keep, axis, gain) + shift) * keep
 
 
 ROWS = {"softmax": softmax, "rms_norm": rms_norm, "layer_norm": layer_norm}
 
 
+def back_through_rows(name, x, keep, axis):
+    """The derivative of a function of rows, or of its gain: of what it reads and the gradient of the result."""
+    *read, d = x
+    if name == "softmax'":
+        return read[0] * (d - (d * read[0] * keep).sum(axis, keepdims=True))
+    centred = read[0] - mean(read[0], keep, axis) if name.startswith("layer") else read[0]
+    square = mean(centred**2, keep, axis) + SMALL
+    normal = centred / np.sqrt(square)
+    if name.endswith("_gain'"):
+        return normal * d
+    back = d * read[1] if len(read) > 1 else d * np.ones(keep.shape)
+    back = (back - normal * mean(back * normal, keep, axis)) / np.sqrt(square)
+    return back - mean(back, keep, axis) if name.startswith("layer") else back
+
+
 def computed(name, x, keep, axis):
     """An operation at all points of a domain, on the values of its operands."""
+    if name.endswith("'") and name[:-1].removesuffix("_gain") in ROWS:
+        return back_through_rows(name, x, keep, axis)
+    if name.endswith("'") and name[:-1] in ELEMENTWISE:
+        return ELEMENTWISE[name[:-1]][1](*x)
     if name in ROWS:
         return ROWS[name](x[0], keep, axis, *x[1:])
     if name in ("contraction", "*"):
@@ -72,7 +95,7 @@ def computed(name, x, keep, axis):
         return sum(x)
     if name == "-":
         return -x[0] if len(x) == 1 else x[0] - sum(x[1:])
-    if name in ("copy", "rearrange", "windows", "pass"):
+    if name in ("copy", "rearrange", "windows", "pass", "rearrange'", "windows'", "broadcast", "convert"):
         return x[0]
     return ELEMENTWISE.get(name, (LINEAR, None))[0](*x)
 
@@ -137,10 +160,10 @@ class Machine:
         keep = self.kept(statement, at) * np.ones(indices.shape[1:])
         over = [axis.name for axis in axes].index(statement.operation.over) if statement.operation.over in at else None
         values = [self.value(operand, at, indices.shape[1:], statement) for operand in statement.operands]
-        if statement.table:
+        if statement.operation.name.startswith("lookup"):
             row = statement.operation.over
-            picked = rows_named(values[-1], every[row]) == at[row]
-            found = self.value(statement.table, at, indices.shape[1:], statement) * picked
+            numbers, taken = (values[-1], statement.table) if statement.table else (values[0], statement.operands[1])
+            found = self.value(taken, at, indices.shape[1:], statement) * (rows_named(numbers, every[row]) == at[row])
         else:
             found = computed(statement.operation.name, values, keep, over)
         places = self.address(statement.result, at) + np.zeros(indices.shape[1:], int)
@@ -148,7 +171,8 @@ class Machine:
         if statement.operation.name == "max":
             np.maximum.at(out, places[keep > 0], found[keep > 0])
         else:
-            np.add.at(out, places, found * keep)
+            there = np.broadcast_to(keep, places.shape) > 0
+            np.add.at(out, places[there], np.broadcast_to(found, places.shape)[there])
 
     def kept(self, statement, at):
         keep = 1

@@ -104,7 +104,7 @@ class _Backward:
         self.moving = self._moving()
         self.arrived: dict[Variable | Sums, list[Contribution]] = {}
         self.lies: dict[str, Operand] = {}  # the gradient of each result
-        self.entries: dict[Variable, tuple[Statement, Operand, Access]] = {}
+        self.entries: dict[Variable, tuple[Operand, Access]] = {}
         self.names: dict[str, str] = {}  # buffers that are others
         self.made: list[Launched] = []
         self.outputs = {_variable(access) for _, operand in module.outputs for access in operand}
@@ -116,9 +116,9 @@ class _Backward:
         gradients = {name: self._total(Variable(name), ()) for name in sorted(self.asked)}
         made = [replace(item, statement=self._renamed(item.statement)) for item in self.made]
         contracting = {i.statement.fuse for i in made if i.statement.fuse and i.statement.contracts}
-        whole = frozenset({f"{fuse}'" for fuse in self.whole} | contracting)
+        whole = frozenset({_back(fuse) for fuse in self.whole} | contracting)
         kernels = tuple(self._with_remade(kernel) for kernel in kernels_of(made, whole))
-        outputs = (output for name, lies in gradients.items() for output in self._output(name, lies))
+        outputs = (self._output(name, lies) for name, lies in gradients.items())
         every = (*self.module.kernels, *kernels)
         buffers = {name: b for name, b in self.buffers.items() if name not in self.names}
         return replace(self.module, buffers=buffers, kernels=every, outputs=(*self.module.outputs, *outputs))
@@ -134,12 +134,9 @@ class _Backward:
                     moving.add(statement.result.buffer)
         return frozenset(moving)
 
-    def _output(self, name: str, lies: Operand) -> Iterator[tuple[Domain, Operand]]:
-        for access in lies:
-            there = self._renamed_access(access)
-            turns = {axis.name: axis for axis in self.buffers[name].turns}
-            used = (turns[axis] for axis, _ in there.turns if axis in turns)
-            yield Domain((Axis(PLACE, self.buffers[name].size), *used)), (there,)
+    def _output(self, name: str, lies: Operand) -> tuple[Domain, Operand]:
+        buffer = self.buffers[name]
+        return Domain((Axis(PLACE, buffer.size), *buffer.turns)), tuple(map(self._renamed_access, lies))
 
     # ---- statements and loops, from the last to the first
 
@@ -163,7 +160,7 @@ class _Backward:
             return
         self._require_no_turns_on_chip(statement, launches)
         if result.buffer not in self.lies:
-            self.lies[result.buffer] = self._total(Variable(result.buffer), launches)
+            self.lies[result.buffer] = self._total(Variable(result.buffer), launches, statement)
         gradient = self._at(self.lies[result.buffer], result)
         for place, operand in enumerate(statement.operands):
             if any(access.buffer in self.moving for access in operand):
@@ -215,22 +212,41 @@ class _Backward:
             del self.names[name]
             self._add(name, (lies,), Operation(COPY), launches)
             lies = (self._lying(name),)
-        _, outside, own = self.entries[entry]
-        first = [there for a in lies if (there := a.fixed(axis.name, ZERO, self.order)) is not None]
-        for part in outside:
-            if part.buffer in self.moving:
-                self._give_outside(part, own, tuple(first), launches[:-1])
+        outside, own = self.entries[entry]
+        first = tuple(there for a in lies if (there := a.fixed(axis.name, ZERO, self.order)) is not None)
+        around = _entry(outside, launches[:-1])
+        if around is None:
+            for part in (part for part in outside if part.buffer in self.moving):
+                self._require_alike(part, own)
+                self._arrive(_variable(part), part, Contribution(first), launches[:-1])
+        else:
+            variable, entering = self._entered(outside, *around)
+            self._require_alike(entering, own)
+            self._arrive(variable, entering, Contribution(first), launches[:-1])
 
-    def _give_outside(self, part: Access, own: Access, lies: Operand, launches: Launches) -> None:
+    def _require_alike(self, part: Access, own: Access) -> None:
         alike = (part.offset, dict(part.strides)) == (own.offset, dict(own.strides))
         if not alike or self.buffers[part.buffer].size != self.buffers[own.buffer].size:
             raise ModelError(
                 f"what enters the first turn lies otherwise in {part.buffer} than what leaves one in {own.buffer}",
                 expected="a tensor of its own before the repeat: x0 = rearrange(x) -> …",
             )
-        entry = _entry((part,), launches)
-        variable = _variable(part) if entry is None else Variable(entry[1].buffer, enters=entry[0])
-        self._arrive(variable, part, Contribution(lies), launches)
+
+    def _entered(self, operand: Operand, axis: str, access: Access) -> tuple[Variable, Access]:
+        """An operand that entered the turns along an axis as a variable, with where that lies; what it is in the first turn is
+        noted for the end of the loop."""
+        own = replace(
+            access,
+            turns=tuple((a, ZERO) if a == axis else (a, shift) for a, shift in access.turns),
+            within=tuple(guard for guard in access.within if guard.axis != axis),
+        )
+        others = (a for a in operand if not _enters(a, axis))
+        outside = tuple(replace(a, within=tuple(g for g in a.within if g.axis != axis)) for a in others)
+        if sum(_enters(a, axis) for a in operand) > 1:
+            raise ModelError(f"what enters a turn from {access.buffer} lies in several parts, and has no gradient here")
+        variable = Variable(access.buffer, enters=axis)
+        self.entries.setdefault(variable, (outside, own))
+        return variable, own
 
     def _sum_over_turns(self, sums: Sums) -> None:
         """Contributions over launches that a buffer has no coordinate of: what the turns before gave, and this one's. The backward
@@ -260,26 +276,14 @@ class _Backward:
     ) -> None:
         """What the gradient of a result gives to that of one operand, part by part."""
         entry = _entry(operand, launches)
-        parts = operand
         if entry is not None:
-            axis, access = entry
-            if len([a for a in operand if a.buffer == access.buffer and _enters(a, axis)]) < sum(
-                _enters(a, axis) for a in operand
-            ):
-                raise ModelError(
-                    f"what enters a turn at {statement.name} lies in several parts, and has no gradient here"
-                )
-            own = replace(access, turns=tuple((a, ZERO) if a == axis else (a, s) for a, s in access.turns))
-            own = replace(own, within=tuple(g for g in own.within if g.axis != axis))
-            outside = tuple(
-                replace(a, within=tuple(g for g in a.within if g.axis != axis)) for a in operand if not _enters(a, axis)
-            )
-            self.entries.setdefault(Variable(access.buffer, enters=axis), (statement, outside, own))
-            parts = (own,)
-        for part in parts:
-            variable = _variable(part) if entry is None else Variable(part.buffer, enters=entry[0])
+            variable, own = self._entered(operand, *entry)
+            self._contribute(statement, place, own, variable, gradient, launches)
+            return
+        for number, part in enumerate(operand):
             if part.buffer in self.moving:
-                self._contribute(statement, place, part, variable, gradient, launches, len(parts) > 1)
+                several = number + 1 if len(operand) > 1 else 0
+                self._contribute(statement, place, part, _variable(part), gradient, launches, several)
 
     def _contribute(
         self,
@@ -289,7 +293,7 @@ class _Backward:
         variable: Variable,
         gradient: Operand,
         launches: Launches,
-        several: bool,
+        several: int = 0,
     ) -> None:
         made = self._adjoint(statement, place, part, gradient)
         alike = (part.offset, dict(part.strides)) == (statement.result.offset, dict(statement.result.strides))
@@ -300,14 +304,15 @@ class _Backward:
             self._arrive(variable, part, Contribution(lies), launches)
             return
         made = made or _Adjoint((gradient,), Operation("pass", VECTOR))
+        if several > 1 and any(guard.axis == made.operation.over for guard in part.within):  # the rows are done with
+            made = _Adjoint(made.operands, replace(made.operation, work=()))
         axes = {a for o in made.operands for x in o for a in (*x.axes, *(t for t, _ in x.turns))}
         axes |= {*part.axes, *(a for a, _ in part.turns), *(a for g in part.within for a, _ in g.axes)}
         axes |= {a for _, w in made.operation.work for a in w} | {made.operation.over}
         stairs = tuple(s for s in statement.domain.stairs if {s.row, s.column} <= axes)
         domain = Domain(tuple(a for a in statement.domain.axes if a.name in axes), stairs)
-        fuse = f"{statement.fuse}'" if statement.fuse else ""
         name = f"d{part.buffer}_{statement.name}"
-        nest = Statement(name, domain, part, made.operands, made.operation, (), fuse, statement.remade)
+        nest = Statement(name, domain, part, made.operands, made.operation, (), _back(statement.fuse), statement.remade)
         self._write(nest, variable, part, launches, f"{name} {place}" if several and nest.contracts else "")
 
     def _write(self, nest: Statement, variable: Variable, part: Access, launches: Launches, alone: str) -> None:
@@ -329,10 +334,10 @@ class _Backward:
         fixed = {i for i, _ in variable.fixed}
         coordinates = tuple(t for i, t in enumerate(coordinates) if lacking or i not in fixed)
         result = replace(part, buffer=name, turns=coordinates)
-        guards = [g for g in part.within if g.axis is not None and g.axis in nest.domain.sizes]
         nest = replace(nest, result=result)
-        for guard in guards:
-            nest = self._limited(nest, guard)
+        for guard in part.within:
+            if guard.axis in nest.domain.sizes and guard.axis != nest.operation.over:
+                nest = self._limited(nest, guard)
         self.made.append(Launched(nest, launches, True, alone))
         self.arrived.setdefault(slot, []).append(Contribution((self._lying(name),), image))
 
@@ -362,8 +367,9 @@ class _Backward:
         slot = Sums(variable, launches) if lacking else variable
         self.arrived.setdefault(slot, []).append(contribution)
 
-    def _total(self, variable: Variable, launches: Launches) -> Operand:
-        """Where the gradient of something lies once all contributions have arrived; from outside where there are none."""
+    def _total(self, variable: Variable, launches: Launches, maker: Statement | None = None) -> Operand:
+        """Where the gradient of something lies once all contributions have arrived; from outside where there are none. They are
+        added in the fuse of what made it."""
         parts = _distinct(self.arrived.pop(variable, []))
         turns, like = self._turns(variable), variable.buffer
         if not parts or variable in self.outputs:
@@ -373,13 +379,22 @@ class _Backward:
         if len(parts) == 1:
             return parts[0]
         name = self._new(f"d{like}", like, turns)
-        self._add(name, parts, _sum(len(parts)), launches)
+        self._add(name, parts, _sum(len(parts)), launches, maker)
         return (self._lying(name),)
 
-    def _add(self, name: str, parts: tuple[Operand, ...], operation: Operation, launches: Launches) -> None:
+    def _add(
+        self,
+        name: str,
+        parts: tuple[Operand, ...],
+        operation: Operation,
+        launches: Launches,
+        maker: Statement | None = None,
+    ) -> None:
         """A statement that goes through the places of a buffer."""
         domain = Domain((Axis(PLACE, self.buffers[name].size),))
-        self.made.append(Launched(Statement(name, domain, self._lying(name), parts, operation), launches, True))
+        fuse, remade = ("", "") if maker is None else (_back(maker.fuse), maker.remade)
+        nest = Statement(name, domain, self._lying(name), parts, operation, (), fuse, remade)
+        self.made.append(Launched(nest, launches, True))
 
     # ---- where gradients lie
 
@@ -457,7 +472,7 @@ class _Backward:
         self.buffers[name] = Buffer(name, turns, product(axis.size for axis in axes), bits)
         result = Access(name, tuple((axis.name, ZERO) for axis in turns), ZERO, strides)
         work = ((Fraction(len(others) - 1), tuple(axis.name for axis in axes)),)
-        fuse = f"{statement.fuse}'" if statement.fuse else ""
+        fuse = _back(statement.fuse)
         nest = Statement(name, Domain(axes), result, others, Operation("*", VECTOR, work), (), fuse, statement.remade)
         self.made.append(Launched(nest, turns, True))
         return (result,)
@@ -504,8 +519,10 @@ class _Backward:
         first = _axes(operands[0][0], statement.domain)
         if place > derivative.operands or (derivative.passes and {*here} == {*first}):
             return self._passed(statement, part, gradient)
+        over = statement.operation.over
         if place == derivative.operands:
-            return _Adjoint((operands[0], gradient), Operation(f"{name}_gain'", VECTOR, ((Fraction(2), first),)))
+            work = ((Fraction(2), first),)
+            return _Adjoint((operands[0], gradient), Operation(f"{name}_gain'", VECTOR, work, over))
         if {*here} != {*first}:
             raise ModelError(f"{name} of {statement.name} has no derivative here: its operands have not one shape")
         taken = {
@@ -514,9 +531,9 @@ class _Backward:
             DIVISOR: (operands[1] if len(operands) > 1 else (), *(((statement.result,),) if place else ())),
         }.get(derivative.needs, operands)
         before = any(a.buffer in self.moving for operand in operands[:place] for a in operand)
-        row = tuple(axis for axis in here if axis != statement.operation.over)
+        row = tuple(axis for axis in here if axis != over)
         work = tuple(pair for pair in ((derivative.each, here), (derivative.row, row)) if pair[0])
-        operation = Operation(f"{name}'", VECTOR, () if before else work, statement.operation.over)
+        operation = Operation(f"{name}'", VECTOR, () if before else work, over)
         return _Adjoint((*taken, gradient), operation)
 
     # ---- what is made once more
@@ -566,6 +583,11 @@ def _in_buffers(statement: Statement, names: Mapping[str, str]) -> Statement:
 
     operands = tuple(tuple(map(put, operand)) for operand in statement.operands)
     return replace(statement, result=put(statement.result), operands=operands)
+
+
+def _back(fuse: str) -> str:
+    """The name of the backward pass of a fuse."""
+    return f"{fuse}'" if fuse else ""
 
 
 def _is_whole(kernel: Kernel) -> bool:
