@@ -89,6 +89,8 @@ def computed(name, x, keep, axis):
         return ELEMENTWISE[name[:-1]][1](*x)
     if name in ROWS:
         return ROWS[name](x[0], keep, axis, *x[1:])
+    if name == "zeros":
+        return np.zeros(keep.shape)
     if name in ("contraction", "*"):
         return np.prod(np.broadcast_arrays(*x), axis=0)
     if name in ("+", "sum", "max"):

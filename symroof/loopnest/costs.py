@@ -257,29 +257,29 @@ def _wanted(module: Module) -> dict[str, list[Image]]:
 
 def _writes(kernel: Kernel, module: Module, wanted: Mapping[str, list[Image]]) -> dict[str, Polynomial]:
     """The elements that a kernel writes, by buffer."""
-    order, found = module.order, dict[str, Polynomial]()
-    launches = product(axis.size for axis in kernel.launches)
+    order, found = module.order, dict[str, list[Image]]()
     for statement in kernel.body:
         name = statement.result.buffer
         launched = [i for i, (axis, _) in enumerate(statement.result.turns) if axis in kernel.turns]
-        (made,) = (_beside(image, launched) for image in _image_written(statement, kernel, order))
-        whole, parts = module.buffers[name].size, []
-        if statement.operation.name == COPY:  # what is copied to its place beside others is there for that
-            parts.append(made)
-        for one in dict.fromkeys(_beside(image, launched) for image in wanted.get(name, ())):
-            if holds(one, made, whole, order):
-                parts.append(made)
-            elif holds(made, one, whole, order):
-                parts.append(one)
-            elif not apart(one, made, order):
-                raise AlgebraError(f"nobody says which part of {name} is wanted of what {statement.name} makes")
-        written = launches * total(part.size(order) for part in union(parts, whole, order))
-        found[name] = found.get(name, ZERO) + written
-    return {name: n for name, n in found.items() if n != ZERO}
+        made = _beside(image_of(statement.result, statement.domain, order, kernel.turns, written=True), launched)
+        asked = [made] if statement.operation.name == COPY else []  # it is copied to be there
+        for one in (*asked, *dict.fromkeys(_beside(image, launched) for image in wanted.get(name, ()))):
+            found.setdefault(name, []).extend(_common(made, one, module))
+    launches = product(axis.size for axis in kernel.launches)
+    sizes = {name: union(parts, module.buffers[name].size, order) for name, parts in found.items()}
+    return {name: launches * total(part.size(order) for part in parts) for name, parts in sizes.items() if parts}
 
 
-def _image_written(statement: Statement, kernel: Kernel, order: Order) -> tuple[Image]:
-    return (image_of(statement.result, statement.domain, order, kernel.turns, written=True),)
+def _common(made: Image, wanted: Image, module: Module) -> tuple[Image, ...]:
+    """What two images of a buffer have in common: one of them, or nothing."""
+    whole, order = module.buffers[made.buffer].size, module.order
+    if holds(wanted, made, whole, order):
+        return (made,)
+    if holds(made, wanted, whole, order):
+        return (wanted,)
+    if not apart(wanted, made, order):
+        raise AlgebraError(f"nobody says which part is wanted of what is made of {made.buffer}")
+    return ()
 
 
 def _beside(image: Image, launched: list[int]) -> Image:

@@ -107,6 +107,7 @@ class _Backward:
         self.entries: dict[Variable, tuple[Operand, Access]] = {}
         self.names: dict[str, str] = {}  # buffers that are others
         self.made: list[Launched] = []
+        self.covered: dict[str, Polynomial] = {}  # how much of a buffer has contributions
         self.outputs = {_variable(access) for _, operand in module.outputs for access in operand}
 
     # ---- the whole
@@ -117,7 +118,7 @@ class _Backward:
         made = [replace(item, statement=self._renamed(item.statement)) for item in self.made]
         contracting = {i.statement.fuse for i in made if i.statement.fuse and i.statement.contracts}
         whole = frozenset({_back(fuse) for fuse in self.whole} | contracting)
-        kernels = tuple(self._with_remade(kernel) for kernel in kernels_of(made, whole))
+        kernels = tuple(self._with_zeros(map(self._with_remade, kernels_of(made, whole))))
         outputs = (self._output(name, lies) for name, lies in gradients.items())
         every = (*self.module.kernels, *kernels)
         buffers = {name: b for name, b in self.buffers.items() if name not in self.names}
@@ -339,6 +340,9 @@ class _Backward:
             if guard.axis in nest.domain.sizes and guard.axis != nest.operation.over:
                 nest = self._limited(nest, guard)
         self.made.append(Launched(nest, launches, True, alone))
+        sizes = {axis.name: axis.size for axis in launches}
+        places = product((*(n for _, n in image.terms), *(sizes[axis] for axis, _ in image.moving)))
+        self.covered[name] = self.covered.get(name, ZERO) + places
         self.arrived.setdefault(slot, []).append(Contribution((self._lying(name),), image))
 
     def _limited(self, nest: Statement, guard: Guard) -> Statement:
@@ -536,7 +540,25 @@ class _Backward:
         operation = Operation(f"{name}'", VECTOR, () if before else work, over)
         return _Adjoint((*taken, gradient), operation)
 
-    # ---- what is made once more
+    # ---- zeros, and what is made once more
+
+    def _with_zeros(self, kernels: Iterable[Kernel]) -> Iterator[Kernel]:
+        """Where contributions leave places of a gradient out, as those of a single slice do, zeros stand there first."""
+        left_out = {name for name, n in self.covered.items() if n != self.buffers[name].size}
+        for kernel in kernels:
+            here = dict.fromkeys(s.result.buffer for s in kernel.body if s.result.buffer in left_out)
+            left_out -= here.keys()
+            zeros = (
+                Statement(
+                    name,
+                    Domain((Axis(PLACE, self.buffers[name].size),)),
+                    self._lying(name),
+                    (),
+                    Operation("zeros", VECTOR),
+                )
+                for name in here
+            )
+            yield replace(kernel, body=(*zeros, *kernel.body))
 
     def _with_remade(self, kernel: Kernel) -> Kernel:
         """The backward pass of a fuse makes once more on the chip what it takes of its inside, in buffers of its own and
