@@ -105,7 +105,8 @@ class _Backward:
         self.arrived: dict[Variable | Sums, list[Contribution]] = {}
         self.lies: dict[str, Operand] = {}  # the gradient of each result
         self.entries: dict[Variable, tuple[Operand, Access]] = {}
-        self.names: dict[str, str] = {}  # buffers that are others
+        self.entering: dict[Variable, str] = {}  # the buffers of what enters turns
+        self.others: dict[str, Operand] = {}  # those of them that are other gradients
         self.made: list[Launched] = []
         self.covered: dict[str, Polynomial] = {}  # how much of a buffer has contributions
         self.outputs = {_variable(access) for _, operand in module.outputs for access in operand}
@@ -115,13 +116,13 @@ class _Backward:
     def module_with_gradients(self) -> Module:
         self._walk(self.items, 0)
         gradients = {name: self._total(Variable(name), ()) for name in sorted(self.asked)}
-        made = [replace(item, statement=self._renamed(item.statement)) for item in self.made]
+        made = [replace(item, statement=self._settled(item.statement)) for item in self.made]
         contracting = {i.statement.fuse for i in made if i.statement.fuse and i.statement.contracts}
         whole = frozenset({_back(fuse) for fuse in self.whole} | contracting)
         kernels = tuple(self._with_zeros(map(self._with_remade, kernels_of(made, whole))))
         outputs = (self._output(name, lies) for name, lies in gradients.items())
         every = (*self.module.kernels, *kernels)
-        buffers = {name: b for name, b in self.buffers.items() if name not in self.names}
+        buffers = {name: b for name, b in self.buffers.items() if name not in self.others}
         return replace(self.module, buffers=buffers, kernels=every, outputs=(*self.module.outputs, *outputs))
 
     def _moving(self) -> frozenset[str]:
@@ -137,7 +138,7 @@ class _Backward:
 
     def _output(self, name: str, lies: Operand) -> tuple[Domain, Operand]:
         buffer = self.buffers[name]
-        return Domain((Axis(PLACE, buffer.size), *buffer.turns)), tuple(map(self._renamed_access, lies))
+        return Domain((Axis(PLACE, buffer.size), *buffer.turns)), self._where(lies)
 
     # ---- statements and loops, from the last to the first
 
@@ -180,11 +181,11 @@ class _Backward:
         launches = run[0][1].launches[: depth + 1]
         pairs = {entry: access for statement, _ in run for entry, access in self._entering(statement, axis)}
         for entry, access in pairs.items():
-            left = Variable(entry.buffer)
-            name = self._new(f"d{entry.buffer}.entering", entry.buffer)
-            self.names[name] = name
+            left = Variable(entry.buffer, entry.fixed)
+            self.entering[entry] = name = self._new(f"d{entry.buffer}.entering", entry.buffer, self._turns(entry))
             place = next(i for i, (a, _) in enumerate(access.turns) if a == axis.name)
-            outside = self._total(Variable(entry.buffer, ((place, axis.size - 1),)), launches[:-1])
+            fixed = tuple(sorted((*entry.fixed, (place, axis.size - 1)), key=lambda pair: pair[0]))
+            outside = self._total(Variable(entry.buffer, fixed), launches[:-1])
             last = (a.limited(axis.name, axis.size - 1, ONE, self.order) for a in outside)
             next_ = self._lying(name).moved(axis.name, ONE).limited(axis.name, ZERO, axis.size - 1, self.order)
             lies = tuple(a for a in (*last, next_) if a is not None)
@@ -200,19 +201,16 @@ class _Backward:
         for operand in _taken(statement):
             entry = _entry(operand, (axis,))
             if entry is not None and entry[1].buffer in self.moving and statement.result.buffer in self.moving:
-                yield Variable(entry[1].buffer, enters=axis.name), entry[1]
+                yield replace(_variable(entry[1]), enters=axis.name), entry[1]
 
     def _leave(self, entry: Variable, axis: Axis, launches: Launches) -> None:
         """The gradient of what enters the turns, once all of a turn have arrived; that of the first is what is outside."""
-        name = next(n for n in self.names if n.rstrip("*") == f"d{entry.buffer}.entering" and self.names[n] == n)
-        lies = self._total(entry, launches)
-        plain = self._lying(lies[0].buffer) if len(lies) == 1 else None
-        if plain is not None and lies[0] == plain:
-            self.names[name] = lies[0].buffer
-        else:
-            del self.names[name]
+        name, lies = self.entering[entry], self._total(entry, launches)
+        if any(access.buffer == name for access in lies):  # what is handed on is handed back
             self._add(name, (lies,), Operation(COPY), launches)
             lies = (self._lying(name),)
+        else:
+            self.others[name] = lies
         outside, own = self.entries[entry]
         first = tuple(there for a in lies if (there := a.fixed(axis.name, ZERO, self.order)) is not None)
         around = _entry(outside, launches[:-1])
@@ -245,7 +243,7 @@ class _Backward:
         outside = tuple(replace(a, within=tuple(g for g in a.within if g.axis != axis)) for a in others)
         if sum(_enters(a, axis) for a in operand) > 1:
             raise ModelError(f"what enters a turn from {access.buffer} lies in several parts, and has no gradient here")
-        variable = Variable(access.buffer, enters=axis)
+        variable = replace(_variable(access), enters=axis)
         self.entries.setdefault(variable, (outside, own))
         return variable, own
 
@@ -314,7 +312,7 @@ class _Backward:
         domain = Domain(tuple(a for a in statement.domain.axes if a.name in axes), stairs)
         name = f"d{part.buffer}_{statement.name}"
         nest = Statement(name, domain, part, made.operands, made.operation, (), _back(statement.fuse), statement.remade)
-        self._write(nest, variable, part, launches, f"{name} {place}" if several and nest.contracts else "")
+        self._write(nest, variable, part, launches, f"d{place} {statement.name}" if several and nest.contracts else "")
 
     def _write(self, nest: Statement, variable: Variable, part: Access, launches: Launches, alone: str) -> None:
         """A statement that makes a contribution, in a buffer for it; other places of one buffer lie beside one another."""
@@ -426,21 +424,35 @@ class _Backward:
                 (axis, shift) if axis is None else _put(names.get(axis, (axis, ZERO)), shift)
                 for axis, shift in part.turns
             )
-            guards = tuple(
-                replace(g, axes=tuple((names.get(a, (a, ZERO))[0] or a, n) for a, n in g.axes)) for g in part.within
-            )
-            found.append(Access(part.buffer, turns, access.offset, access.strides, (*access.within, *guards)))
+            there = Access(part.buffer, turns, access.offset, access.strides, access.within)
+            found.append(self._guarded(there, part.within, names))
+        return tuple(access for access in found if access is not None)
+
+    def _guarded(
+        self, access: Access, guards: Iterable[Guard], names: Mapping[str, tuple[str | None, Polynomial]]
+    ) -> Access | None:
+        """An access under guards on turns, of which each is another turn, or the turn that a number says."""
+        found: Access | None = access
+        for guard in guards:
+            axis, shift = names.get(guard.axis or "", (guard.axis, ZERO))
+            first, end = guard.first - shift, guard.first + guard.length - shift
+            if found is None or (
+                axis is None and not (self.order.at_least(ZERO, first) and self.order.at_least(end, ONE))
+            ):
+                return None
+            found = found if axis is None else found.limited(axis, first, guard.length, self.order)
+        return found
+
+    def _where(self, operand: Operand) -> Operand:
+        """Where a gradient lies at last: that of what enters turns may be another gradient."""
+        found: list[Access] = []
+        for access in operand:
+            lies = self.others.get(access.buffer)
+            found += (access,) if lies is None else self._where(self._at(lies, access))
         return tuple(found)
 
-    def _renamed_access(self, access: Access) -> Access:
-        name = access.buffer
-        while self.names.get(name, name) != name:
-            name = self.names[name]
-        return replace(access, buffer=name)
-
-    def _renamed(self, statement: Statement) -> Statement:
-        operands = tuple(tuple(map(self._renamed_access, operand)) for operand in statement.operands)
-        return replace(statement, result=self._renamed_access(statement.result), operands=operands)
+    def _settled(self, statement: Statement) -> Statement:
+        return replace(statement, operands=tuple(map(self._where, statement.operands)))
 
     # ---- the rule of each operation
 

@@ -244,7 +244,7 @@ def kernels_of(items: Iterable[Launched], whole: frozenset[str]) -> tuple[Kernel
         together = statement.fuse in whole
         last = max((behind[buffer] for buffer in sources(statement) if buffer in behind), default=None)
         joined = None if together or item.alone else _joined(item, last, kernels, whole)
-        group = item.alone or statement.fuse
+        group = statement.fuse if together else item.alone or statement.fuse
         number = joined if joined is not None else groups.get(group, len(kernels))
         if group and joined is None:
             groups[group] = number
