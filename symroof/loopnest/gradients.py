@@ -44,6 +44,7 @@ from symroof.loopnest.nests import (
     bound,
     kernels_of,
 )
+from symroof.loopnest.recomputation import with_remade
 from symroof.loopnest.size_polynomials import ONE, ZERO, Polynomial, product
 
 # The axis of places in a buffer.
@@ -120,6 +121,7 @@ class _Backward:
         contracting = {i.statement.fuse for i in made if i.statement.fuse and i.statement.contracts}
         whole = frozenset({_back(fuse) for fuse in self.whole} | contracting)
         kernels = tuple(self._with_zeros(map(self._with_remade, kernels_of(made, whole))))
+        kernels = with_remade(self.module.kernels, kernels, self.buffers)
         outputs = (self._output(name, lies) for name, lies in gradients.items())
         every = (*self.module.kernels, *kernels)
         buffers = {name: b for name, b in self.buffers.items() if name not in self.others}

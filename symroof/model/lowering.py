@@ -111,6 +111,7 @@ class _Lowering:
                 result = self.layout.buffer(name, tensor, line.repeats)
                 operands = (self.layout.operand(line, place),)
                 nest = Statement(name, self._domain(line, tensor.labels), result, operands, Operation(COPY))
+                nest = replace(nest, remade=self.remade.get(line.statement.name, ""))
                 yield Launched(nest, launches, alone=f"copies of {line.statement.name}")
 
     def _statement(self, line: Line) -> Statement:
