@@ -135,7 +135,7 @@ def _work(kernel: Kernel, order: Order, exact: bool) -> dict[str, Polynomial]:
         for coefficient, axes in statement.operation.work:
             done = launches * points(statement.domain, axes, order) * coefficient
             found[statement.operation.unit] = found[statement.operation.unit] + done
-        if exact and statement.contracts:
+        if exact and statement.contracts and statement.operation.work:
             turns = {axis for axis, _ in statement.result.turns if axis}
             results = points(statement.domain, (*statement.result.axes, *turns), order)
             found[MATRIX] = found[MATRIX] - launches * results

@@ -44,7 +44,7 @@ from symroof.loopnest.nests import (
     bound,
     kernels_of,
 )
-from symroof.loopnest.recomputation import with_remade
+from symroof.loopnest.recomputation import remade, with_blocks_remade
 from symroof.loopnest.size_polynomials import ONE, ZERO, Polynomial, product
 
 # The axis of places in a buffer.
@@ -119,9 +119,12 @@ class _Backward:
         gradients = {name: self._total(Variable(name), ()) for name in sorted(self.asked)}
         made = [replace(item, statement=self._settled(item.statement)) for item in self.made]
         contracting = {i.statement.fuse for i in made if i.statement.fuse and i.statement.contracts}
-        whole = frozenset({_back(fuse) for fuse in self.whole} | contracting)
-        kernels = tuple(self._with_zeros(map(self._with_remade, kernels_of(made, whole))))
-        kernels = with_remade(self.module.kernels, kernels, self.buffers)
+        whole = {name for fuse in self.whole for name in (_back(fuse), remade(fuse))} | contracting
+        ahead = (
+            Launched(s, k.launches, alone=k.body[0].name if s.operation.name == COPY else "") for s, k in self.items
+        )
+        made = with_blocks_remade(ahead, self._with_fuses_remade(made), self.buffers)
+        kernels = tuple(self._with_zeros(kernels_of(made, frozenset(whole))))
         outputs = (self._output(name, lies) for name, lies in gradients.items())
         every = (*self.module.kernels, *kernels)
         buffers = {name: b for name, b in self.buffers.items() if name not in self.others}
@@ -574,24 +577,33 @@ class _Backward:
             )
             yield replace(kernel, body=(*zeros, *kernel.body))
 
-    def _with_remade(self, kernel: Kernel) -> Kernel:
+    def _with_fuses_remade(self, items: list[Launched]) -> list[Launched]:
         """The backward pass of a fuse makes once more on the chip what it takes of its inside, in buffers of its own and
         uncounted: a convention."""
-        fuse = kernel.body[0].fuse.removesuffix("'")
-        if fuse not in self.whole:
-            return kernel
-        needed = {access.buffer for s in kernel.body for operand in s.operands for access in operand}
+        for fuse in self.whole:
+            mine = [i for i, item in enumerate(items) if item.statement.fuse == _back(fuse)]
+            if mine:
+                again = self._made_on_chip(fuse, [items[i].statement for i in mine])
+                names = {s.result.buffer: f"{s.result.buffer} again" for s in again}
+                for name, other in names.items():
+                    self.buffers[other] = replace(self.buffers[name], name=other)
+                launches = items[mine[0]].launches
+                inside = [Launched(_in_buffers(s, names, _back(fuse)), launches, True) for s in again]
+                for i in mine:
+                    there = _in_buffers(items[i].statement, names, _back(fuse))
+                    items[i] = replace(items[i], statement=replace(there, result=items[i].statement.result))
+                items = [*items[: mine[0]], *inside, *items[mine[0] :]]
+        return items
+
+    def _made_on_chip(self, fuse: str, back: list[Statement]) -> list[Statement]:
+        """The statements of a fuse whose results its backward pass takes, without their work."""
+        needed = {access.buffer for s in back for operand in s.operands for access in operand}
         again: list[Statement] = []
         for statement, _ in reversed(self.items):
             if statement.fuse == fuse and statement.result.buffer in needed:
-                again.append(replace(statement, operation=replace(statement.operation, work=())))
+                again.insert(0, replace(statement, operation=replace(statement.operation, work=())))
                 needed |= {access.buffer for operand in statement.operands for access in operand}
-        names = {statement.result.buffer: f"{statement.result.buffer} again" for statement in again}
-        for name, other in names.items():
-            self.buffers[other] = replace(self.buffers[name], name=other)
-        remade = tuple(_in_buffers(statement, names) for statement in reversed(again))
-        body = tuple(replace(_in_buffers(s, names), result=s.result) for s in kernel.body)
-        return replace(kernel, body=(*remade, *body))
+        return again
 
 
 class _Adjoint(Frozen):
@@ -613,12 +625,14 @@ RULES: Mapping[str, Rule] = {
 }
 
 
-def _in_buffers(statement: Statement, names: Mapping[str, str]) -> Statement:
+def _in_buffers(statement: Statement, names: Mapping[str, str], fuse: str) -> Statement:
+    """A statement of a fuse that reads and makes what has other names there."""
+
     def put(access: Access) -> Access:
         return replace(access, buffer=names.get(access.buffer, access.buffer))
 
     operands = tuple(tuple(map(put, operand)) for operand in statement.operands)
-    return replace(statement, result=put(statement.result), operands=operands)
+    return replace(statement, result=put(statement.result), operands=operands, fuse=fuse)
 
 
 def _back(fuse: str) -> str:

@@ -7,42 +7,51 @@ them; their work counts. What others read of the block, or what another turn mad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from symroof.loopnest.nests import Access, Buffer, Kernel, Statement
+from symroof.loopnest.nests import Access, Buffer, Launched, Statement
 from symroof.loopnest.size_polynomials import ZERO
 
 
-def with_remade(ahead: tuple[Kernel, ...], back: tuple[Kernel, ...], buffers: dict[str, Buffer]) -> tuple[Kernel, ...]:
-    """The kernels of the backward pass with those of each block that it makes again; their buffers are added."""
-    for block in dict.fromkeys(s.remade for kernel in ahead for s in kernel.body if s.remade):
-        back = _with_block(block, ahead, back, buffers)
-    return back
+def remade(name: str) -> str:
+    """What a buffer, or a fuse, is called when it is made once more."""
+    return f"{name} remade" if name else ""
 
 
-def _with_block(
-    block: str, ahead: tuple[Kernel, ...], back: tuple[Kernel, ...], buffers: dict[str, Buffer]
-) -> tuple[Kernel, ...]:
-    inside = frozenset(s.result.buffer for kernel in ahead for s in kernel.body if s.remade == block)
-    readers = [number for number, k in enumerate(back) if any(_reads(s, inside) for s in k.body if s.remade == block)]
-    needed = {name for k in back for s in k.body if s.remade == block for name in _reads(s, inside)}
-    again: list[Kernel] = []
-    for kernel in reversed(ahead):
-        body = list[Statement]()
-        for statement in reversed(kernel.body):
-            if statement.result.buffer in needed and statement.remade == block:
-                body.insert(0, statement)
-                needed |= _reads(statement, inside)
-        again[:0] = [replace(kernel, body=tuple(body), backward=True)] if body else []
-    names = {s.result.buffer: f"{s.result.buffer} remade" for kernel in again for s in kernel.body}
+def with_blocks_remade(
+    ahead: Iterable[Launched], back: Iterable[Launched], buffers: dict[str, Buffer]
+) -> list[Launched]:
+    """The statements of the backward pass with those of each block that it makes again; their buffers are added."""
+    forward, found = list(ahead), list(back)
+    for block in dict.fromkeys(item.statement.remade for item in forward if item.statement.remade):
+        found = _with_block([item for item in forward if item.statement.remade == block], found, buffers)
+    return found
+
+
+def _with_block(made: list[Launched], back: list[Launched], buffers: dict[str, Buffer]) -> list[Launched]:
+    block, inside = made[0].statement.remade, frozenset(item.statement.result.buffer for item in made)
+    taken = {i: _reads(item.statement, inside) for i, item in enumerate(back) if item.statement.remade == block}
+    needed = {name for names in taken.values() for name in names}
+    again: list[Launched] = []
+    for item in reversed(made):
+        if item.statement.result.buffer in needed:
+            again.insert(0, item)
+            needed |= _reads(item.statement, inside)
+    names = {item.statement.result.buffer: remade(item.statement.result.buffer) for item in again}
     for name, other in names.items():
         buffers[other] = replace(buffers[name], name=other)
-    put = _put(names)
-    again = [replace(k, body=tuple(replace(put(s), result=_in(s.result, names)) for s in k.body)) for k in again]
-    back = tuple(replace(k, body=tuple(put(s) if s.remade == block else s for s in k.body)) for k in back)
-    first = min(readers, default=0)
-    return (*back[:first], *again, *back[first:])
+    first = min((i for i, names in taken.items() if names), default=0)
+    found = [
+        item if i not in taken else replace(item, statement=_put(item.statement, names)) for i, item in enumerate(back)
+    ]
+    return [*found[:first], *(_again(item, names) for item in again), *found[first:]]
+
+
+def _again(item: Launched, names: Mapping[str, str]) -> Launched:
+    statement = _put(item.statement, names)
+    statement = replace(statement, result=_in(statement.result, names), fuse=remade(statement.fuse))
+    return Launched(statement, item.launches, True, remade(item.alone))
 
 
 def _here(access: Access) -> bool:
@@ -60,11 +69,7 @@ def _in(access: Access, names: Mapping[str, str]) -> Access:
     return replace(access, buffer=names.get(access.buffer, access.buffer)) if _here(access) else access
 
 
-def _put(names: Mapping[str, str]) -> Callable[[Statement], Statement]:
-    """Statements that read what is made again."""
-
-    def put(statement: Statement) -> Statement:
-        operands = tuple(tuple(_in(access, names) for access in operand) for operand in statement.operands)
-        return replace(statement, operands=operands, table=tuple(_in(access, names) for access in statement.table))
-
-    return put
+def _put(statement: Statement, names: Mapping[str, str]) -> Statement:
+    """A statement that reads what is made again."""
+    operands = tuple(tuple(_in(access, names) for access in operand) for operand in statement.operands)
+    return replace(statement, operands=operands, table=tuple(_in(access, names) for access in statement.table))
