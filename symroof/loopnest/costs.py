@@ -204,14 +204,22 @@ def made_in(kernel: Kernel, buffer: str, order: Order) -> tuple[Image, ...]:
     return tuple(dict.fromkeys(image_of(s.result, s.domain, order, kernel.turns, written=True) for s in results))
 
 
-def _of_others(images: Iterable[Image], made: tuple[Image, ...], whole: Polynomial, order: Order) -> Iterator[Image]:
-    """Of images those that the kernel has not made itself."""
+def _size_without(images: Iterable[Image], made: tuple[Image, ...], module: Module) -> Polynomial:
+    """How many places images of a buffer have that the kernel has not made itself."""
+    order, others, own = module.order, list[Image](), list[Image]()
     for one in images:
-        if any(holds(own, one, whole, order) for own in made):
+        whole = module.buffers[one.buffer].size
+        if any(holds(mine, one, whole, order) for mine in made):
             continue
-        if not all(apart(own, one, order) for own in made):
-            raise AlgebraError(f"a kernel reads of {one.buffer} what it made itself and what another made as well")
-        yield one
+        others.append(one)
+        inside = [mine for mine in made if not apart(mine, one, order)]
+        if not all(holds(one, mine, whole, order) for mine in inside):
+            raise AlgebraError(f"nobody says what of {one.buffer} a kernel reads and what it made itself")
+        own += inside
+    if not others:
+        return ZERO
+    sizes = (total(part.size(order) for part in union(parts, whole, order)) for parts in (others, own))
+    return next(sizes) - next(sizes)
 
 
 def _reads(kernel: Kernel, module: Module) -> dict[str, Polynomial]:
@@ -219,7 +227,7 @@ def _reads(kernel: Kernel, module: Module) -> dict[str, Polynomial]:
     order, found = module.order, dict[str, Polynomial]()
     every = {axis.name: axis.size for axis in kernel.launches}
     for name in dict.fromkeys(access.buffer for access, _ in accesses(kernel)):
-        whole, made = module.buffers[name].size, made_in(kernel, name, order)
+        made = made_in(kernel, name, order)
         for launches in launches_of(kernel, name, order):
             times = product((*(n for _, n in launches.values()), *(n for a, n in every.items() if a not in launches)))
             images = (
@@ -227,8 +235,7 @@ def _reads(kernel: Kernel, module: Module) -> dict[str, Polynomial]:
                 for access, statement in accesses(kernel)
                 if access.buffer == name and (there := in_launches(access, launches, order)) is not None
             )
-            parts = union(_of_others(images, made, whole, order), whole, order)
-            found[name] = found.get(name, ZERO) + times * total(part.size(order) for part in parts)
+            found[name] = found.get(name, ZERO) + times * _size_without(images, made, module)
     return {name: n for name, n in found.items() if n != ZERO}
 
 
