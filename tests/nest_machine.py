@@ -34,6 +34,7 @@ ELEMENTWISE = {
     "tanh": (np.tanh, lambda y, d: d * (1 - y * y)),
     "exp": (lambda x: np.exp(np.clip(x, None, 2)), lambda y, d: d * y * (y < np.exp(2))),
     "log": (lambda x: np.log(np.abs(x)), lambda x, d: d / x),
+    "convert": (lambda x: x, lambda d: d),
     "shift": (lambda x: x + 0.5, None),
     "quantize": (lambda x: x, None),
     "square": (lambda x: x * x, lambda x, d: 2 * x * d),
@@ -97,7 +98,7 @@ def computed(name, x, keep, axis):
         return sum(x)
     if name == "-":
         return -x[0] if len(x) == 1 else x[0] - sum(x[1:])
-    if name in ("copy", "rearrange", "windows", "pass", "rearrange'", "windows'", "broadcast", "convert"):
+    if name in ("copy", "rearrange", "windows", "pass", "rearrange'", "windows'", "broadcast"):
         return x[0]
     return ELEMENTWISE.get(name, (LINEAR, None))[0](*x)
 

@@ -200,6 +200,9 @@ class _Backward:
             self._leave(entry, axis, launches)
         for sums in [s for s in self.arrived if isinstance(s, Sums) and s.launches == launches]:
             self._sum_over_turns(sums)
+        for variable in [v for v in self.arrived if isinstance(v, Variable) and v.buffer in self.asked]:
+            if self.buffers[variable.buffer].turns[-1:] == (axis,):  # a weight of each turn
+                self.arrived[variable] = [Contribution(self._total(variable, launches))]
 
     def _entering(self, statement: Statement, axis: Axis) -> Iterator[tuple[Variable, Access]]:
         """What of a statement's operands entered the turns along an axis and has a gradient."""
