@@ -188,7 +188,7 @@ def in_launches(access: Access, launches: Launches, order: Order) -> Access | No
     """An access without its guards on launches; None where they leave these out."""
     left = []
     for guard in access.within:
-        if guard.axis not in launches:
+        if guard.axis is None or guard.axis not in launches:
             left.append(guard)
             continue
         first, length = launches[guard.axis]

@@ -545,8 +545,8 @@ class _Backward:
             return self._passed(statement, part, gradient)
         over = statement.operation.over
         if place == derivative.operands:
-            work = ((Fraction(2), first),)
-            return _Adjoint((operands[0], gradient), Operation(f"{name}_gain'", VECTOR, work, over))
+            twice = ((Fraction(2), first),)
+            return _Adjoint((operands[0], gradient), Operation(f"{name}_gain'", VECTOR, twice, over))
         if {*here} != {*first}:
             raise ModelError(f"{name} of {statement.name} has no derivative here: its operands have not one shape")
         taken = {

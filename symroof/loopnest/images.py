@@ -100,7 +100,9 @@ def _span(axis: str | None, shift: Polynomial, ranges: Mapping[str, Range], laun
     return Span(ranges[axis][0] + shift, ranges[axis][1])
 
 
-def _windows(guard: Guard, strides: Mapping[str, Polynomial], ranges: Mapping[str, Range], order: Order) -> Range:
+def _windows(
+    guard: Guard, strides: Mapping[str, Polynomial], ranges: Mapping[str, Range], order: Order
+) -> tuple[Polynomial, Term]:
     """The first place and the term of axes that a guard bounds together, as windows that reach over an edge."""
     unit = strides[guard.axes[-1][0]] / guard.axes[-1][1]
     together = all(strides[axis] == places * unit for axis, places in guard.axes)
@@ -113,7 +115,7 @@ def _windows(guard: Guard, strides: Mapping[str, Polynomial], ranges: Mapping[st
         )
     first = order.most(start, guard.first)
     end = order.least(start + next(iter(terms))[1], guard.first + guard.length)
-    return first * unit, (unit, end - first)  # type: ignore[return-value]
+    return first * unit, (unit, end - first)
 
 
 def columns_met(stair: Stair, domain: Domain, order: Order) -> Range:
