@@ -189,6 +189,19 @@ class Statement(Frozen, often=True):
     def contracts(self) -> bool:
         return self.operation.name == CONTRACTION
 
+    def limited(self, guard: Guard) -> Statement:
+        """The same over the part of an axis that a guard leaves: the axis counts from the first place of that."""
+        axis = guard.axis or ""
+        own = bound(axis, ZERO, guard.length)
+
+        def moved(access: Access) -> Access:
+            there = access.moved(axis, guard.first)
+            return replace(there, within=tuple(g for g in there.within if g != own))
+
+        axes = tuple(replace(a, size=guard.length) if a.name == axis else a for a in self.domain.axes)
+        operands = tuple(tuple(map(moved, operand)) for operand in self.operands)
+        return replace(self, domain=replace(self.domain, axes=axes), result=moved(self.result), operands=operands)
+
 
 class Kernel(Frozen, often=True):
     """Statements that are run together, once for each point of its launches: what one makes for another stays on the chip."""
@@ -240,20 +253,22 @@ def kernels_of(items: Iterable[Launched], whole: frozenset[str]) -> tuple[Kernel
     behind: dict[str, int] = {}  # where a buffer is made that has a contraction behind it
     groups: dict[str, int] = {}
     for item in items:
-        statement = item.statement
-        together = statement.fuse in whole
+        statement, together = item.statement, item.statement.fuse in whole
         last = max((behind[buffer] for buffer in sources(statement) if buffer in behind), default=None)
-        joined = None if together or item.alone else _joined(item, last, kernels, whole)
-        group = statement.fuse if together else item.alone or statement.fuse
-        number = joined if joined is not None else groups.get(group, len(kernels))
-        if group and joined is None:
-            groups[group] = number
+        number = None if together or item.alone else _joined(item, last, kernels, whole)
+        if number is None:
+            group = (not together and item.alone) or statement.fuse
+            number = groups.setdefault(group, len(kernels)) if group else len(kernels)
         if number == len(kernels):
             kernels.append([])
         kernels[number].append(item)
         if statement.contracts or together or last is not None:
             behind[statement.result.buffer] = number
-    return tuple(Kernel(k[0].launches, tuple(item.statement for item in k), k[0].backward) for k in kernels)
+    return tuple(map(_kernel, kernels))
+
+
+def _kernel(items: list[Launched]) -> Kernel:
+    return Kernel(items[0].launches, tuple(item.statement for item in items), items[0].backward)
 
 
 def _joined(item: Launched, last: int | None, kernels: list[list[Launched]], whole: frozenset[str]) -> int | None:

@@ -1,5 +1,8 @@
 """Recomputation: what the backward pass makes once more instead of reading what the forward pass kept.
 
+Of a fuse everything that its backward pass takes of its inside is made once more on the chip, in the same kernel and uncounted:
+a convention.
+
 Of a block of statements the backward ones read results that the block made in the same turn. These are made again, by the
 forward kernels of the block as far as they are needed, in buffers of their own, before the first backward kernel that reads
 them; their work counts. What others read of the block, or what another turn made, is kept as ever.
@@ -10,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from symroof.loopnest.adjoint_rules import going_back
 from symroof.loopnest.nests import Access, Buffer, Launched, Statement
 from symroof.loopnest.size_polynomials import ZERO
 
@@ -27,6 +31,46 @@ def with_blocks_remade(
     for block in dict.fromkeys(item.statement.remade for item in forward if item.statement.remade):
         found = _with_block([item for item in forward if item.statement.remade == block], found, buffers)
     return found
+
+
+def with_fuses_remade(
+    ahead: list[Statement], back: list[Launched], whole: frozenset[str], buffers: dict[str, Buffer]
+) -> list[Launched]:
+    """The statements of the backward pass with those that each fuse which is one kernel makes again on the chip."""
+    for fuse in sorted(whole):
+        mine = [i for i, item in enumerate(back) if item.statement.fuse == going_back(fuse)]
+        if mine:
+            again = _made_on_chip(fuse, ahead, [back[i].statement for i in mine])
+            names = {s.result.buffer: f"{s.result.buffer} again" for s in again}
+            for name, other in names.items():
+                buffers[other] = replace(buffers[name], name=other)
+            inside = [replace(back[mine[0]], statement=_in_fuse(s, names, going_back(fuse)), alone="") for s in again]
+            for i in mine:
+                there = _in_fuse(back[i].statement, names, going_back(fuse))
+                back[i] = replace(back[i], statement=replace(there, result=back[i].statement.result))
+            back = [*back[: mine[0]], *inside, *back[mine[0] :]]
+    return back
+
+
+def _made_on_chip(fuse: str, ahead: list[Statement], back: list[Statement]) -> list[Statement]:
+    """The statements of a fuse whose results its backward pass takes, without their work."""
+    needed = {access.buffer for s in back for operand in s.operands for access in operand}
+    again: list[Statement] = []
+    for statement in reversed(ahead):
+        if statement.fuse == fuse and statement.result.buffer in needed:
+            again.insert(0, replace(statement, operation=replace(statement.operation, work=())))
+            needed |= {access.buffer for operand in statement.operands for access in operand}
+    return again
+
+
+def _in_fuse(statement: Statement, names: Mapping[str, str], fuse: str) -> Statement:
+    """A statement of a fuse that reads and makes what has other names there."""
+
+    def put(access: Access) -> Access:
+        return replace(access, buffer=names.get(access.buffer, access.buffer))
+
+    operands = tuple(tuple(map(put, operand)) for operand in statement.operands)
+    return replace(statement, result=put(statement.result), operands=operands, fuse=fuse)
 
 
 def _with_block(made: list[Launched], back: list[Launched], buffers: dict[str, Buffer]) -> list[Launched]:

@@ -15,7 +15,8 @@ from fractions import Fraction
 from sympy import Expr
 
 from symroof.errors import ModelError
-from symroof.loopnest.gradients import Derivative, with_backward
+from symroof.loopnest.adjoint_rules import Derivative
+from symroof.loopnest.gradients import with_backward
 from symroof.loopnest.nests import (
     CONTRACTION,
     COPY,
