@@ -192,11 +192,12 @@ class _Backward:
     def _leave(self, entry: Variable, axis: Axis, launches: Launches) -> None:
         """The gradient of what enters the turns, once all of a turn have arrived; that of the first is what is outside."""
         name, lies = self.entering[entry], self._total(entry, launches)
-        if any(access.buffer == name for access in lies):  # what is handed on is handed back
-            self._add(name, (lies,), Operation(COPY), launches)
-            lies = (self.places.all_of(name),)
-        else:
-            self.places.others[name] = lies
+        if any(
+            access.buffer == name for access in lies
+        ):  # what is handed on is handed back: it is what arrives outside
+            others = (access for access in lies if access.buffer != name)
+            lies = tuple(replace(a, within=tuple(g for g in a.within if g.axis != axis.name)) for a in others)
+        self.places.others[name] = lies
         outside, own = self.entries[entry]
         first = tuple(there for a in lies if (there := a.fixed(axis.name, ZERO, self.order)) is not None)
         around = entry_of(outside, launches[:-1])
@@ -297,7 +298,7 @@ class _Backward:
         """Whether the places of a part are those of a result, so that one gradient can be the other."""
         alike = (part.offset, dict(part.strides)) == (result.offset, dict(result.strides))
         sizes = self.places.buffers[part.buffer].size == self.places.buffers[result.buffer].size
-        return alike and sizes and not part.within and all(shift == ZERO for _, shift in part.turns)
+        return alike and sizes and not part.within and all(shift == ZERO for axis, shift in part.turns if axis)
 
     def _write(self, nest: Statement, variable: Variable, launches: Launches, alone: str) -> None:
         """A statement that makes a contribution, in a buffer for it; other places of one buffer lie beside one another."""
