@@ -92,9 +92,10 @@ class _Backward:
         in which something contracts."""
         ahead = frozenset(s.fuse for s, k in self.items if s.fuse and k.body[0].fuse == s.fuse and _is_whole(k))
         contracting = {item.statement.fuse for item in made if item.statement.fuse and item.statement.contracts}
-        whole = frozenset({name for fuse in ahead for name in (going_back(fuse), remade(fuse))} | contracting)
+        whole = frozenset({name for fuse in ahead for name in (fuse, going_back(fuse), remade(fuse))} | contracting)
         made = with_fuses_remade([statement for statement, _ in self.items], made, ahead, self.places.buffers)
-        return kernels_of(with_blocks_remade(self._launched(), made, self.places.buffers), whole)
+        made = with_blocks_remade(self._launched(), made, self.places.buffers)
+        return tuple(kernel for kernel in kernels_of((*self._launched(), *made), whole) if kernel.backward)
 
     def _launched(self) -> Iterator[Launched]:
         for statement, kernel in self.items:
