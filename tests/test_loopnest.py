@@ -394,6 +394,48 @@ def test_a_training_step_of_the_library_costs_what_it_cost(name):
     assert training_differences(TRAINED[name]) == TRAINING_EXCEPTIONS.get(name, {})
 
 
+TABLE = tomllib.loads((ROOT / "tests/data/loopnest_training.toml").read_text("utf-8"))["case"]
+KNOWN = {case.get("seed", case.get("text")): case for case in TABLE}
+
+
+def trained_text(key: str | int) -> Program | None:
+    """A text, or the random program of a seed, where it has a backward pass."""
+    made = random_programs.program(Random(key), dtypes=("bf16", "fp32")) if isinstance(key, int) else key
+    try:
+        program = program_of(str(made))
+        in_training(program)
+    except SymroofError:
+        return None
+    return program
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("part", range(4))
+def test_training_steps_cost_what_they_cost(part):
+    """All texts of the tests and a hundred random programs, but those of a table, each with its cause."""
+    for key in [*texts_of_tests(), *range(100)][part::4]:
+        program, case = trained_text(key), KNOWN.get(key, {"differs": {}})
+        if program is not None and "refused" in case:
+            with pytest.raises(SymroofError, match=case["refused"]):
+                training_differences(program)
+        elif program is not None:
+            assert {name: str(n) for name, n in training_differences(program).items()} == case["differs"], key
+
+
+def test_causes_that_are_not_found_yet_are_few():
+    assert sum(not case["why"] for case in TABLE) <= 4
+
+
+@pytest.mark.thorough
+def test_gradients_of_all_texts_are_those_of_numbers():
+    """But where repeats make numbers too large for two points to tell a derivative."""
+    for key in [*texts_of_tests(), *range(60)]:
+        program = trained_text(key)
+        if program is not None and "refused" not in KNOWN.get(key, ()):
+            inner, differences = both_sides(in_training(program))
+            assert inner == pytest.approx(differences, rel=1e-3, abs=1e-3, nan_ok=True) or abs(differences) > 1e5, key
+
+
 # ---- what is refused, and what is shown
 
 

@@ -54,16 +54,23 @@ from symroof.loopnest.recomputation import remade, with_blocks_remade, with_fuse
 from symroof.loopnest.size_polynomials import ONE, ZERO, Polynomial, product
 
 
-def with_backward(module: Module, asked: Iterable[str], derivatives: Mapping[str, Derivative]) -> Module:
+def with_backward(
+    module: Module, written: Iterable[str], asked: Iterable[str], derivatives: Mapping[str, Derivative]
+) -> Module:
     """A module with its backward pass behind it: gradients of the buffers that are asked for, of what gives something to them.
-    The gradients of its outputs come from outside."""
-    return _Backward(module, frozenset(asked), derivatives).module_with_gradients()
+    Statements are undone from the last to the first, in the order of their names as they are ``written``; the gradients of
+    outputs come from outside."""
+    return _Backward(module, tuple(written), frozenset(asked), derivatives).module_with_gradients()
 
 
 class _Backward:
-    def __init__(self, module: Module, asked: frozenset[str], derivatives: Mapping[str, Derivative]) -> None:
+    def __init__(
+        self, module: Module, written: tuple[str, ...], asked: frozenset[str], derivatives: Mapping[str, Derivative]
+    ) -> None:
         self.module, self.asked, self.order = module, asked, module.order
-        self.items = [(statement, kernel) for kernel in module.kernels for statement in kernel.body]
+        places = {name: place for place, name in enumerate(written)}
+        every = ((statement, kernel) for kernel in module.kernels for statement in kernel.body)
+        self.items = sorted(every, key=lambda item: places[item[0].name])
         self.moving = self._moving()
         self.places = Places(module.buffers, module.order)
         self.rules = Rules(self.places, derivatives, self.moving)
@@ -74,8 +81,6 @@ class _Backward:
         self.made: list[Launched] = []
         self.covered: dict[str, Polynomial] = {}  # how much of a buffer has contributions
         self.outputs = {variable_of(access) for _, operand in module.outputs for access in operand}
-
-    # ---- the whole
 
     def module_with_gradients(self) -> Module:
         self._walk(self.items, 0)
@@ -255,8 +260,6 @@ class _Backward:
         launches = tuple(a for a in sums.launches if a is not axis)
         self._arrive(sums.variable, None, Contribution((last,)), launches)
 
-    # ---- contributions
-
     def _through(
         self, statement: Statement, place: int, operand: Operand, gradient: Operand, launches: Launches
     ) -> None:
@@ -362,8 +365,6 @@ class _Backward:
         fuse, remade = ("", "") if maker is None else (going_back(maker.fuse), maker.remade)
         nest = Statement(name, domain, self.places.all_of(name), parts, operation, (), fuse, remade)
         self.made.append(Launched(nest, launches, True))
-
-    # ---- zeros
 
     def _with_zeros(self, kernels: Iterable[Kernel]) -> Iterator[Kernel]:
         """Where contributions leave places of a gradient out, as those of a single slice do, zeros stand there first."""

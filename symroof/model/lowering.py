@@ -64,11 +64,13 @@ def lowered(program: Program) -> Module:
     """
     if program.given is not None:
         return _given(program.given)
-    module = _Lowering(program).module()
+    lowering = _Lowering(program)
+    module = lowering.module()
     if not program.training:
         return module
-    asked = with_gradients(program)
-    return with_backward(module, (str(d.tensor.name) for d in program.declared if d.tensor.name in asked), DERIVATIVES)
+    gradients = with_gradients(program)
+    asked = (name for d in program.declared if (name := str(d.tensor.name)) in gradients)
+    return with_backward(module, lowering.written, asked, DERIVATIVES)
 
 
 # What the table of functions says of going back.
@@ -91,9 +93,11 @@ class _Lowering:
             self.fuses[id(line.fuse)] for line in program.forward if line.fuse is not None and line.fuse.contracts
         )
         self.remade = dict(_remade(program.body))
+        self.written: list[str] = []  # the names of the loop nests in the order of the author
 
     def module(self) -> Module:
         items = [item for line in self.program.forward for item in self._launched(line)]
+        self.written = [item.statement.name for item in items]
         kernels = tuple(map(_with_rows_on_chip, kernels_of(items, self.whole)))
         repeats = {repeat for line in self.program.forward for repeat in line.repeats if repeat.accumulates}
         microbatches = frozenset(self.layout.turn(repeat).name for repeat in repeats)
