@@ -31,50 +31,7 @@ ROOT = Path(__file__).parent.parent
 PROGRAMS = tuple(tomllib.loads((ROOT / "symroof/model/programs.toml").read_text("utf-8")))
 
 # One program for each row of the table of forms, or a few.
-FORMS = {
-    "contraction": "input x: bf16[B, D]; weight W: bf16[D, F]; h = x * W -> bf16[B, F]; y = relu(h)",
-    "transposed": "input x: bf16[B, D]; input z: bf16[D, B]; w = x + z; y = softmax(w, B)",
-    "three factors": "input a, b, c: bf16[B, D]; y = a * b * c",
-    "exchange": "mesh X; input x: bf16[B_X, D]; y = x -> bf16[B, D]; z = relu(y)",
-    "view": "input x: bf16[B, D]; where D = K*H; v = x -> bf16[B, K, H]; y = softmax(v, K)",
-    "view of one dimension": "input x: bf16[B, K, H]; where M = B*K; v = x -> bf16[M, H]; y = relu(v)",
-    "renamed": "input x: bf16[T, D]; where S = T; s = x[T -> S] * x -> bf16[T, S]; y = softmax(s, S)",
-    "slices": "input x: bf16[B, D]; where D = G + H; a = slice(x, D, G); b = slice(x, D, H); "
-    "u = exp(a); v = exp(b); w = u * v -> bf16[B, G, H]",
-    "one place": "input x: bf16[B, D]; where D = 2 + P; a = slice(x, D, 1); b = slice(x, D, 1); y = a * b",
-    "concatenation": "input x: bf16[B, D]; weight V: bf16[D, G]; weight W: bf16[D, H]; where F = G + H; "
-    "g = x * V -> bf16[B, G]; h = x * W -> bf16[B, H]; c = concat(g, h) -> bf16[B, F]; y = softmax(c, F)",
-    "of what is declared": "input x: bf16[B, G]; input z: bf16[B, H]; where F = G + H; c = concat(x, z) -> bf16[B, F]; y = exp(c)",
-    "of views": "input x: bf16[B, D]; weight W: bf16[D, E]; where E = 2*F, F = K*H; h = x * W -> bf16[B, E]; "
-    "a = slice(h, E, F); b = slice(h, E, F); c = concat(b, a) -> bf16[B, E]; r = c -> bf16[B, 2, K, H]; z = exp(r)",
-    "append": "input x: bf16[B, D]; weight W: bf16[D, H]; cache K: bf16[B, S, H]; where S = 1 + P; "
-    "k = x * W -> bf16[B, H]; c = append(K, k, S); y = softmax(c, S)",
-    "append what is declared": "input x: bf16[B, R, H]; cache K: bf16[B, S, H]; where S = R + P; "
-    "c = append(K, x, S); y = softmax(c, S)",
-    "repeat": "input x: bf16[B, D]; weight W: bf16[D, E]; where E = D; repeat L as x = z { h = x * W -> bf16[B, E]; "
-    "r = h[E -> D]; z = x + r }; y = relu(z)",
-    "repeats in repeats": "input x: bf16[B, D]; weight W: bf16[D, D2]; where D2 = D; repeat L as x = z { "
-    "repeat K as x = u { h = x * W -> bf16[B, D2]; u = h -> bf16[B, D] }; z = u + x }",
-    "scan": "input x: bf16[B, T, D]; cache h: bf16[B, D]; weight A: bf16[B, D]; scan T as h = s { a = A * h; s = a + x; y = exp(s) }; "
-    "z = softmax(y, D)",
-    "scan on the chip": "input x: bf16[B, T, D]; cache h: bf16[B, D]; fuse { scan T as h = s { a = exp(h); s = a + x; y = exp(s) } }; "
-    "z = softmax(y, D)",
-    "microbatches": "input x: bf16[B, D]; weight W: bf16[D, F]; accumulate M { h = x * W -> bf16[B, F]; y = gelu(h) }",
-    "mask": "input Q: bf16[T, H]; input Ks, Vs: bf16[S, H]; where S = T + P; "
-    "fuse { s = Q * Ks -> bf16[T, S] masked S <= T; p = softmax(s, S); o = p * Vs -> bf16[T, H] }",
-    "window": "input Q: bf16[T, H]; cache Ks, Vs: bf16[S, H]; where S = T + P, P = W + N; "
-    "fuse { s = Q * Ks -> bf16[T, S] masked S <= T, window W; p = softmax(s, S); o = p * Vs -> bf16[T, H] }",
-    "convolution": "input x: bf16[N, P, Q, C]; weight Wf: bf16[K, R, S, C]; "
-    "fuse { w = windows(x) -> bf16[N, P, Q, R, S, C]; y = w * Wf -> bf16[N, P, Q, K] }",
-    "strides": "input x: bf16[P, C]; where P = 2*U; w = windows(x) -> bf16[U, R, C]; y = sum(w, R)",
-    "no padding": "input x: bf16[P, C]; where P = 2*U + R - 2; w = windows(x) -> bf16[U, R, C]; y = sum(w, R)",
-    "every few places": "input x: bf16[P, C]; where P = 2*U; w = windows(x) -> bf16[U, C]; y = exp(w)",
-    "rearranged": "input x: bf16[B, K, H]; where D = K*H; y = rearrange(x) -> bf16[B, D]; z = softmax(y, D)",
-    "lookup": "input i: int32[B, T]; weight E: bf16[V, D]; x = lookup(E, i); y = relu(x)",
-    "lookup of what is made": "input i: int32[B]; input a: bf16[B, D]; e = exp(a); x = lookup(e, i); y = relu(x)",
-    "shared": "input x: bf16[B, D]; shared weight W: bf16[D, E]; where E = D; repeat L as x = z { h = x * W -> bf16[B, E]; z = h[E -> D] + x }",
-    "on a line": "bf16[B, D] * bf16[D, F] -> bf16[B, F]",
-}
+FORMS = tomllib.loads((ROOT / "tests/data/loopnest_forms.toml").read_text("utf-8"))
 
 
 def program_of(text: str) -> Program:
@@ -154,7 +111,7 @@ def differences(program: Program) -> dict[str, tuple[object, object]]:
 
 def texts_of_tests() -> list[str]:
     """Every text in a test that is a program."""
-    found = dict[str, None]()
+    found = dict.fromkeys(FORMS.values())
     for path in sorted((ROOT / "tests").rglob("*.py")):
         nodes = ast.walk(ast.parse(path.read_text("utf-8")))
         written = (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))

@@ -246,13 +246,12 @@ def _wanted(module: Module) -> dict[str, list[Image]]:
     """What other launches than the one that makes it read of each buffer, and what is wanted at the end, over all turns."""
     order, found = module.order, dict[str, list[Image]]()
     for kernel in module.kernels:
-        made = {s.result.buffer: made_in(kernel, s.result.buffer, order) for s in kernel.body}
+        made = {statement.result.buffer for statement in kernel.body}
         for access, statement in (*accesses(kernel), *((a, s) for s in kernel.body for a in s.table)):
-            own, whole = made.get(access.buffer, ()), module.buffers[access.buffer].size
             if access.buffer in made:
                 here = replace(access, within=tuple(g for g in access.within if g.axis not in kernel.turns))
-                image = image_of(here, statement.domain, order, kernel.turns)
-                if any(holds(one, image, whole, order) for one in own):
+                image, whole = image_of(here, statement.domain, order, kernel.turns), module.buffers[access.buffer].size
+                if any(holds(one, image, whole, order) for one in made_in(kernel, access.buffer, order)):
                     continue
             over = replace(statement.domain, axes=(*statement.domain.axes, *kernel.launches))
             found.setdefault(access.buffer, []).append(image_of(access, over, order))

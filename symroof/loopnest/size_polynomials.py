@@ -70,11 +70,7 @@ class Polynomial:
 
     def __truediv__(self, other: Polynomial | Number) -> Polynomial:
         """The quotient by one monomial; raises :class:`~symroof.errors.AlgebraError` for a sum of them."""
-        terms = polynomial(other).terms
-        if len(terms) != 1:
-            raise AlgebraError(f"{self} is divided by {other}", expected="a product of sizes below the line")
-        ((monomial, c),) = terms.items()
-        return self * Polynomial({tuple((name, -exponent) for name, exponent in monomial): Fraction(1) / c})
+        return _quotient(self, polynomial(other))
 
     def __pow__(self, exponent: int) -> Polynomial:
         power = ONE
@@ -134,6 +130,16 @@ class Polynomial:
             shown.append(("- " if c < 0 else "+ ") + "*".join(filter(None, (number, *factors))))
         text = " ".join(shown) or "0"
         return text.removeprefix("+ ") if text[0] != "-" else "-" + text.removeprefix("- ")
+
+
+@lru_cache(maxsize=65536)
+def _quotient(above: Polynomial, below: Polynomial) -> Polynomial:
+    if len(below.terms) != 1:
+        raise AlgebraError(f"{above} is divided by {below}", expected="a product of sizes below the line")
+    ((monomial, c),) = below.terms.items()
+    inverse = tuple((name, -exponent) for name, exponent in monomial)
+    quotients = ((_product(m, inverse), Fraction(d) / c) for m, d in above.terms.items())
+    return Polynomial({m: q.numerator if q.denominator == 1 else q for m, q in quotients})
 
 
 ZERO, ONE = Polynomial({}), Polynomial({(): 1})
