@@ -118,28 +118,28 @@ def points(domain: Domain, axes: Iterable[str], order: Order) -> Polynomial:
     >>> points(causal, ("T", "S"), Order()), points(causal, ("S",), Order())
     (1/2*T^2 + 1/2*T, T)
     """
-    sizes, left, found = domain.sizes, set(axes) & domain.sizes.keys(), ONE
+    sizes, left, count = domain.sizes, set(axes) & domain.sizes.keys(), ONE
     for stair in domain.stairs:
         if {stair.row, stair.column} <= left:
-            found = found * pairs(stair, domain, order)
+            count = count * pairs(stair, domain, order)
             left -= {stair.row, stair.column}
         elif stair.column in left:
-            found = found * columns_met(stair, domain, order)[1]
+            count = count * columns_met(stair, domain, order)[1]
             left.remove(stair.column)
-    return found * product(sizes[axis] for axis in left)
+    return count * product(sizes[axis] for axis in left)
 
 
 def _work(kernel: Kernel, order: Order, exact: bool) -> dict[str, Polynomial]:
-    launches, found = product(axis.size for axis in kernel.launches), {MATRIX: ZERO, VECTOR: ZERO}
+    launches, operations = product(axis.size for axis in kernel.launches), {MATRIX: ZERO, VECTOR: ZERO}
     for statement in kernel.body:
         for coefficient, axes in statement.operation.work:
             done = launches * points(statement.domain, axes, order) * coefficient
-            found[statement.operation.unit] = found[statement.operation.unit] + done
+            operations[statement.operation.unit] = operations[statement.operation.unit] + done
         if exact and statement.contracts and statement.operation.work:
             turns = {axis for axis, _ in statement.result.turns if axis}
             results = points(statement.domain, (*statement.result.axes, *turns), order)
-            found[MATRIX] = found[MATRIX] - launches * results
-    return found
+            operations[MATRIX] = operations[MATRIX] - launches * results
+    return operations
 
 
 # ---- reads
@@ -171,7 +171,7 @@ def launches_of(kernel: Kernel, buffer: str, order: Order) -> Iterator[Launches]
 
 
 def _ascending(places: set[Polynomial], order: Order) -> list[Polynomial]:
-    left, found = set(places), list[Polynomial]()
+    left, ascending = set(places), list[Polynomial]()
     while left:
         least = next((p for p in left if all(order.at_least(q, p) for q in left)), None)
         if least is None:
@@ -179,9 +179,9 @@ def _ascending(places: set[Polynomial], order: Order) -> list[Polynomial]:
                 f"nobody says in which order the turns {', '.join(sorted(map(repr, left)))} come",
                 expected="a fact about the number of turns: where L >= 2",
             )
-        found.append(least)
+        ascending.append(least)
         left.remove(least)
-    return found
+    return ascending
 
 
 def in_launches(access: Access, launches: Launches, order: Order) -> Access | None:
@@ -224,7 +224,7 @@ def _size_without(images: Iterable[Image], made: tuple[Image, ...], module: Modu
 
 def _reads(kernel: Kernel, module: Module) -> dict[str, Polynomial]:
     """The elements that a kernel reads, by buffer."""
-    order, found = module.order, dict[str, Polynomial]()
+    order, elements = module.order, dict[str, Polynomial]()
     every = {axis.name: axis.size for axis in kernel.launches}
     for name in dict.fromkeys(access.buffer for access, _ in accesses(kernel)):
         made = made_in(kernel, name, order)
@@ -235,8 +235,8 @@ def _reads(kernel: Kernel, module: Module) -> dict[str, Polynomial]:
                 for access, statement in accesses(kernel)
                 if access.buffer == name and (there := in_launches(access, launches, order)) is not None
             )
-            found[name] = found.get(name, ZERO) + times * _size_without(images, made, module)
-    return {name: n for name, n in found.items() if n != ZERO}
+            elements[name] = elements.get(name, ZERO) + times * _size_without(images, made, module)
+    return {name: n for name, n in elements.items() if n != ZERO}
 
 
 # ---- writes
@@ -244,7 +244,7 @@ def _reads(kernel: Kernel, module: Module) -> dict[str, Polynomial]:
 
 def _wanted(module: Module) -> dict[str, list[Image]]:
     """What other launches than the one that makes it read of each buffer, and what is wanted at the end, over all turns."""
-    order, found = module.order, dict[str, list[Image]]()
+    order, images = module.order, dict[str, list[Image]]()
     for kernel in module.kernels:
         made = {statement.result.buffer for statement in kernel.body}
         for access, statement in (*accesses(kernel), *((a, s) for s in kernel.body for a in s.table)):
@@ -254,25 +254,25 @@ def _wanted(module: Module) -> dict[str, list[Image]]:
                 if any(holds(one, image, whole, order) for one in made_in(kernel, access.buffer, order)):
                     continue
             over = replace(statement.domain, axes=(*statement.domain.axes, *kernel.launches))
-            found.setdefault(access.buffer, []).append(image_of(access, over, order))
+            images.setdefault(access.buffer, []).append(image_of(access, over, order))
     for domain, operand in module.outputs:
         for access in operand:
-            found.setdefault(access.buffer, []).append(image_of(access, domain, order))
-    return found
+            images.setdefault(access.buffer, []).append(image_of(access, domain, order))
+    return images
 
 
 def _writes(kernel: Kernel, module: Module, wanted: Mapping[str, list[Image]]) -> dict[str, Polynomial]:
     """The elements that a kernel writes, by buffer."""
-    order, found = module.order, dict[str, list[Image]]()
+    order, images = module.order, dict[str, list[Image]]()
     for statement in kernel.body:
         name = statement.result.buffer
         launched = [i for i, (axis, _) in enumerate(statement.result.turns) if axis in kernel.turns]
         made = _beside(image_of(statement.result, statement.domain, order, kernel.turns, written=True), launched)
         asked = [made] if statement.operation.name == COPY else []  # it is copied to be there
         for one in (*asked, *dict.fromkeys(_beside(image, launched) for image in wanted.get(name, ()))):
-            found.setdefault(name, []).extend(_common(made, one, module))
+            images.setdefault(name, []).extend(_common(made, one, module))
     launches = product(axis.size for axis in kernel.launches)
-    sizes = {name: union(parts, module.buffers[name].size, order) for name, parts in found.items()}
+    sizes = {name: union(parts, module.buffers[name].size, order) for name, parts in images.items()}
     return {name: launches * total(part.size(order) for part in parts) for name, parts in sizes.items() if parts}
 
 
@@ -305,7 +305,7 @@ def stock(module: Module, role: str) -> Polynomial:
 def saved(module: Module) -> dict[str, Polynomial]:
     """The elements that backward kernels read of forward buffers and of inputs, by buffer: what is kept for them. Of
     microbatches one is kept at a time."""
-    order, found = module.order, dict[str, list[Image]]()
+    order, images_of = module.order, dict[str, list[Image]]()
     late = {s.result.buffer for kernel in module.kernels if kernel.backward for s in kernel.body}
     for kernel in module.kernels if late else ():
         for access, statement in accesses(kernel) if kernel.backward else ():
@@ -315,8 +315,8 @@ def saved(module: Module) -> dict[str, Polynomial]:
             launches = tuple(axis for axis in kernel.launches if axis.name not in module.microbatches)
             over = replace(statement.domain, axes=(*statement.domain.axes, *launches))
             image = image_of(access, over, order, kernel.turns & module.microbatches)
-            found.setdefault(access.buffer, []).append(image)
+            images_of.setdefault(access.buffer, []).append(image)
     return {
         name: total(part.size(order) for part in union(images, module.buffers[name].size, order))
-        for name, images in found.items()
+        for name, images in images_of.items()
     }

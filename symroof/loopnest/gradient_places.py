@@ -101,32 +101,32 @@ class Places:
     def at(self, lies: Operand, access: Access) -> Operand:
         """The gradient at the places of an access of its tensor."""
         names = {axis.name: turn for axis, turn in zip(self.buffers[access.buffer].turns, access.turns, strict=True)}
-        found = []
+        parts = []
         for part in lies:
             turns = tuple(_turn(axis, shift, names) for axis, shift in part.turns)
             there = Access(part.buffer, turns, access.offset, access.strides, access.within)
-            found.append(self._guarded(there, part.within, names))
-        return tuple(there for there in found if there is not None)
+            parts.append(self._guarded(there, part.within, names))
+        return tuple(there for there in parts if there is not None)
 
     def _guarded(self, access: Access, guards: Iterable[Guard], names: Mapping[str, Turn]) -> Access | None:
         """An access under guards on turns, of which each is another turn, or the turn that a number says."""
-        found: Access | None = access
+        there: Access | None = access
         for guard in guards:
             axis, shift = names.get(guard.axis or "", (guard.axis, ZERO))
             first, end = guard.first - shift, guard.first + guard.length - shift
-            if found is not None and axis is not None:
-                found = found.limited(axis, first, guard.length, self.order)
+            if there is not None and axis is not None:
+                there = there.limited(axis, first, guard.length, self.order)
             elif not (self.order.at_least(ZERO, first) and self.order.at_least(end, ONE)):
                 return None
-        return found
+        return there
 
     def settled(self, operand: Operand) -> Operand:
         """An operand with the gradients put in that buffers stood for."""
-        found: list[Access] = []
+        parts: list[Access] = []
         for access in operand:
             lies = self.others.get(access.buffer)
-            found += (access,) if lies is None else self.settled(self.at(lies, access))
-        return tuple(found)
+            parts += (access,) if lies is None else self.settled(self.at(lies, access))
+        return tuple(parts)
 
 
 def _turn(axis: str | None, shift: Polynomial, names: Mapping[str, Turn]) -> Turn:

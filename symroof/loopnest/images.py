@@ -126,14 +126,14 @@ def columns_met(stair: Stair, domain: Domain, order: Order) -> Range:
 
 def merged(terms: Iterable[Term], order: Order) -> frozenset[Term]:
     """Terms with those that make one range put together: q*u and u, where there are at least q places of stride u."""
-    found = list(terms)
-    for one in found:
-        for other in found:
+    ranges = list(terms)
+    for one in ranges:
+        for other in ranges:
             length = None if one is other else _range_of(one, other, order)
             if length is not None:
-                rest = [term for term in found if term is not one and term is not other]
+                rest = [term for term in ranges if term is not one and term is not other]
                 return merged((*rest, (other[0], length)), order)
-    return frozenset(found)
+    return frozenset(ranges)
 
 
 def _range_of(one: Term, other: Term, order: Order) -> Polynomial | None:
@@ -192,11 +192,12 @@ def _along(one: Image, other: Image, order: Order) -> tuple[Polynomial, Range, R
 
 
 def _hulls(one: Range, other: Range, order: Order) -> Iterator[Polynomial]:
-    """How long a range is that holds two of them, wherever they lie: of the candidates those that are known to do."""
+    """How long a range is that holds two of them, of which it is known which begins first."""
     ends, back = other[0] + other[1], one[1] - other[0]
-    for hull in (ends, one[1], back):
-        forward = order.at_least(hull, ends) and order.at_least(hull, one[1])
-        if forward or (order.at_least(hull, back) and order.at_least(hull, other[1])):
+    for hull in (ends, one[1], back, other[1]):
+        forward = order.nonnegative(other[0]) and order.at_least(hull, ends) and order.at_least(hull, one[1])
+        behind = order.nonnegative(-other[0]) and order.at_least(hull, back) and order.at_least(hull, other[1])
+        if forward or behind:
             yield hull
 
 
@@ -289,14 +290,14 @@ def _range(one: Range, other: Range, order: Order) -> Range | None:
 def union(images: Iterable[Image], whole: Polynomial, order: Order) -> tuple[Image, ...]:
     """Images of one buffer without what others of them hold, each apart from the others. Raises
     :class:`~symroof.errors.AlgebraError` where nobody says how two of them lie to one another."""
-    found: list[Image] = []
+    disjoint: list[Image] = []
     for one in dict.fromkeys(images):
-        if any(holds(other, one, whole, order) for other in found):
+        if any(holds(other, one, whole, order) for other in disjoint):
             continue
-        found = [other for other in found if not holds(one, other, whole, order)]
-        near = next((other for other in found if not apart(one, other, order)), None)
+        disjoint = [other for other in disjoint if not holds(one, other, whole, order)]
+        near = next((other for other in disjoint if not apart(one, other, order)), None)
         if near is None:
-            found.append(one)
+            disjoint.append(one)
             continue
         both = _together(one, near, order)
         if both is None:
@@ -304,5 +305,5 @@ def union(images: Iterable[Image], whole: Polynomial, order: Order) -> tuple[Ima
                 f"nobody says how two parts of {one.buffer} lie to one another: {strides_of(near)} and {strides_of(one)}",
                 expected="facts about sizes that decide it, or one of them read as a whole",
             )
-        return union((*(other for other in found if other is not near), both, *images), whole, order)
-    return tuple(found)
+        return union((*(other for other in disjoint if other is not near), both, *images), whole, order)
+    return tuple(disjoint)

@@ -27,10 +27,10 @@ def with_blocks_remade(
     ahead: Iterable[Launched], back: Iterable[Launched], buffers: dict[str, Buffer]
 ) -> list[Launched]:
     """The statements of the backward pass with those of each block that it makes again; their buffers are added."""
-    forward, found = list(ahead), list(back)
+    forward, items = list(ahead), list(back)
     for block in dict.fromkeys(item.statement.remade for item in forward if item.statement.remade):
-        found = _with_block([item for item in forward if item.statement.remade == block], found, buffers)
-    return found
+        items = _with_block([item for item in forward if item.statement.remade == block], items, buffers)
+    return items
 
 
 def with_fuses_remade(
@@ -86,10 +86,10 @@ def _with_block(made: list[Launched], back: list[Launched], buffers: dict[str, B
     for name, other in names.items():
         buffers[other] = replace(buffers[name], name=other)
     first = min((i for i, names in taken.items() if names), default=0)
-    found = [
+    reading = [
         item if i not in taken else replace(item, statement=_put(item.statement, names)) for i, item in enumerate(back)
     ]
-    return [*found[:first], *(_again(item, names) for item in again), *found[first:]]
+    return [*reading[:first], *(_again(item, names) for item in again), *reading[first:]]
 
 
 def _again(item: Launched, names: Mapping[str, str]) -> Launched:

@@ -182,18 +182,18 @@ def polynomial_of(value: Expr) -> Polynomial:
 
 def total(values: Iterable[Polynomial]) -> Polynomial:
     """The sum of polynomials."""
-    found = ZERO
+    sum_of_all = ZERO
     for value in values:
-        found = found + value
-    return found
+        sum_of_all = sum_of_all + value
+    return sum_of_all
 
 
 def product(values: Iterable[Polynomial]) -> Polynomial:
     """The product of polynomials."""
-    found = ONE
+    product_of_all = ONE
     for value in values:
-        found = found * value
-    return found
+        product_of_all = product_of_all * value
+    return product_of_all
 
 
 class Order:

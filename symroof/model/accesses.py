@@ -44,7 +44,7 @@ class Layout:
         self.declared = {str(d.tensor.name): d for d in program.declared}
         self._sizes: dict[str, Polynomial] = {}
         self._turns: dict[int, Axis] = {}
-        self._found: dict[str, Operand] = {}
+        self._operands: dict[str, Operand] = {}
         self._open: list[tuple[str, str]] = []  # what enters turns, while it is looked up
         self.order = Order(_polynomials(program, never_below_zero(program)))
         self._first = self._firsts()
@@ -87,14 +87,14 @@ class Layout:
         if name in self.declared:
             return (self._stock(name, repeats),)
         line = self.makers[name]
-        if name not in self._found:
-            self._found[name] = self._made(line)
-        found, around = self._found[name], {id(repeat) for repeat in repeats}
+        if name not in self._operands:
+            self._operands[name] = self._made(line)
+        operand, around = self._operands[name], {id(repeat) for repeat in repeats}
         for repeat in line.repeats:
             if id(repeat) not in around:
                 axis = self.turn(repeat)
-                found = _some(access.fixed(axis.name, axis.size - 1, self.order) for access in found)
-        return found
+                operand = _some(access.fixed(axis.name, axis.size - 1, self.order) for access in operand)
+        return operand
 
     def _made(self, line: Line) -> Operand:
         form = FORMS.get(form_of(line.statement))
@@ -137,25 +137,25 @@ class Layout:
 
     def _firsts(self) -> Mapping[str, Polynomial]:
         """Where each slice begins: slices of one tensor along one dimension lie behind one another."""
-        found, ends = dict[str, Polynomial](), dict[tuple[str, str], Polynomial]()
+        firsts, ends = dict[str, Polynomial](), dict[tuple[str, str], Polynomial]()
         for statement in (line.statement for line in self.program.forward if line.statement.cuts):
             key = (str(statement.operands[0].name), statement.cut)
-            found[statement.name] = ends.get(key, ZERO)
-            ends[key] = found[statement.name] + self._length(_new(statement.result, statement.operands[0]))
-        return found
+            firsts[statement.name] = ends.get(key, ZERO)
+            ends[key] = firsts[statement.name] + self._length(_new(statement.result, statement.operands[0]))
+        return firsts
 
     def _length(self, label: str | None) -> Polynomial:
         return ONE if label is None else self.size(label)
 
     def _behind(self, parts: Operand, label: str | None, whole: str, first: Polynomial) -> Operand:
         """Parts of what is joined: their dimension ``label`` is the places of ``whole`` from a first one on."""
-        found = []
+        behind = []
         for part in parts:
             bounded = any(guard.axis == label for guard in part.within) if label is not None else False
             there = (part.renamed({label: whole}) if label is not None else part).moved(whole, -first)
             limited = there if bounded else there.limited(whole, first, self._length(label), self.order)
-            found.append(limited)
-        return _some(found)
+            behind.append(limited)
+        return _some(behind)
 
     def copied(self, line: Line, place: int) -> bool:
         """Whether what is joined or appended is copied to its place: what is declared is, and what has a place in something
@@ -201,15 +201,15 @@ class Layout:
         """A slice: the places behind those of the slices before it, or one place."""
         statement, first = line.statement, self._first[line.statement.name]
         cut, own = statement.cut, _new(statement.result, statement.operands[0])
-        found = []
+        parts = []
         for access in self.operand(line, 0):
             there = access.limited(cut, first, self._length(own), self.order)
             if there is not None and own is None:
                 there = there.fixed(cut, first, self.order)
             elif there is not None and own is not None:
                 there = self._open_range(there.moved(cut, first).renamed({cut: own}), own)
-            found.append(there)
-        return _some(found)
+            parts.append(there)
+        return _some(parts)
 
     def _open_range(self, access: Access, axis: str) -> Access:
         """An access without a guard that leaves all of an axis."""
@@ -220,12 +220,12 @@ class Layout:
         """Several tensors behind one another along a dimension."""
         statement, labels = line.statement, line.statement.result.labels
         whole = next(x for x in labels if self._is_joined(x, statement))
-        found, first = list[Access](), ZERO
+        parts, first = list[Access](), ZERO
         for place, operand in enumerate(statement.operands):
             own = next((x for x in operand.labels if x not in labels), whole if whole in operand.labels else None)
-            found += self._behind(self._in_place(line, place), own, whole, first)
+            parts += self._behind(self._in_place(line, place), own, whole, first)
             first = first + self._length(own)
-        return tuple(found)
+        return tuple(parts)
 
     def _is_joined(self, label: str, statement: Statement) -> bool:
         if any(label not in operand.labels for operand in statement.operands):
@@ -255,11 +255,11 @@ class Layout:
         if set(old) == set(new):
             return access
         strides, names = dict(access.strides), dict[str, str]()
-        found, guards = [pair for pair in access.strides if pair[0] not in old], list(access.within)
+        dimensions, guards = [pair for pair in access.strides if pair[0] not in old], list(access.within)
         for before, after in self._groups(old, new, name):
             if len(before) == len(after) == 1:
                 names[before[0]] = after[0]
-                found += [(before[0], strides[before[0]])] if before[0] in strides else []
+                dimensions += [(before[0], strides[before[0]])] if before[0] in strides else []
                 continue
             if any(strides.get(a) != strides.get(b, ZERO) * self.size(b) for a, b in pairwise(before)):
                 raise ModelError(
@@ -268,9 +268,9 @@ class Layout:
             guards = [self._guard_of_group(guard, before, after, name) for guard in guards]
             stride = strides[before[-1]] if before else ONE
             for label in reversed(after):
-                found.append((label, stride))
+                dimensions.append((label, stride))
                 stride = stride * self.size(label)
-        both = replace(access, strides=tuple(found), within=tuple(guards))
+        both = replace(access, strides=tuple(dimensions), within=tuple(guards))
         return both.renamed({a: b for a, b in names.items() if a != b})
 
     def _guard_of_group(self, guard: Guard, before: tuple[str, ...], after: tuple[str, ...], name: str) -> Guard:
