@@ -495,7 +495,6 @@ FAULTS = {
     "a program loses a statement": (listings, "str", of_program(lambda text: text.rsplit("\n", 1)[0]), "program", "markdown"),
     "a program has another function": (listings, "str", of_program(lambda text: text.replace("relu", "gelu")), "program", "rst"),
     "a listing loses a line": (listings, "_short", then(lambda lines: [*lines][:-1]), "program", "text"),
-    "a ratio of a map in words": (explorations, "to_places", then(one_more), "map", "text"),
     "a ratio at a point of a map": (maps, "_place", then(another_row), "map", "json"),
     "a row of a comparison": (maps, "_row", then(another_row), "compared", "json"),
     "a condition of a record is turned": (Notation, "compare", turned_around, "regime", "json"),
