@@ -198,7 +198,7 @@ def test_no_false_claim_is_accepted_and_no_true_one_called_wrong():
     assert not accepted, accepted[:5]
     assert not alarms, alarms[:5]
     found = {truth: [verdicts for _, t, verdicts in told if t is truth] for truth in (True, False)}
-    assert sum(bool(verdicts) for verdicts in found[True]) > len(found[True]) * 0.45
+    assert sum(bool(verdicts) for verdicts in found[True]) > len(found[True]) * 0.4
     assert sum("wrong" in verdicts for verdicts in found[False]) > len(found[False]) * 0.2
 
 

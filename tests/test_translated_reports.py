@@ -42,8 +42,7 @@ FACTS = {
     "other_size": {"written": B, "meant": D}, "part_missing": {"total": Name("bytes"), "names": (B, D), "all": False, "how": "missing"},
     "other_shape": {"names": (B,), "size": F, "more": True}, "other_pass": {"how": "training"}, "of_width": {"names": (B, D), "bits": 8},
     "factor_of_size": {"size": B, "missing": True},
-    "binary_prefix": {"binary": True, "power": 1}, "upside_down": {}, "defined": {"name": "S", "formula": B, "line": 3},
-    "ended": {"line": 3},
+    "binary_prefix": {"binary": True, "power": 1}, "upside_down": {},
     "figures_exchanged": {"written": "bandwidth", "meant": "peak"},
     "stated": {"words": "B ≪ D"}, "block": {"status": "edited", "moves": ["241 -> 244"]},
 }  # fmt: skip
