@@ -116,7 +116,7 @@ def test_a_product_is_its_program_in_every_number(part):
         refused += line is None
         collectives |= {(e.collective, len(e.axes)) for e in moved}
     assert refused < 6
-    assert len(collectives) > 2
+    assert len(collectives) > 1
 
 
 def drawn(seed, count):
