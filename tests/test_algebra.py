@@ -1,5 +1,6 @@
 """Decisions of the algebra that the laws do not draw: refusals, edges, certificates."""
 
+import random
 from fractions import Fraction
 from itertools import combinations
 
@@ -275,3 +276,29 @@ def test_rounding_is_to_nearest(value, digits):
         1 - digits
     )
     assert abs(Fraction(to_places(value, 3)) - value) * 2 <= Fraction(1, 1000)
+
+
+@pytest.mark.thorough
+def test_lowest_terms_are_those_of_sympy():
+    """Quotients with and without a common factor, some of whose symbols are in one side alone."""
+    from sympy import QQ, symbols
+    from sympy.polys.fields import FracField
+
+    from symroof.algebra.rational import lowest
+
+    field, draw, shared = FracField(symbols("a:e"), QQ, "grlex"), random.Random(5), 0
+
+    def polynomial(most):
+        names = draw.sample(range(5), draw.randint(1, 5))
+        terms = (tuple(draw.randint(0, 2) if i in names else 0 for i in range(5)) for _ in range(draw.randint(1, most)))
+        return field.ring.from_dict(
+            {exps: QQ(draw.choice((-3, -1, 1, 2, 4)), draw.choice((1, 1, 2, 3))) for exps in terms}
+        )
+
+    for _ in range(600):
+        factor = polynomial(3) if draw.random() < 0.6 else field.ring.one
+        above, below = polynomial(4) * factor, polynomial(4) * factor
+        wanted = field.new(above, below)
+        assert lowest(above, below) == (wanted.numer, wanted.denom)
+        shared += len(factor) > 1
+    assert shared > 100

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import TypeAlias
 
-from sympy import QQ, Expr, Poly, divisors, integer_nthroot
+from sympy import QQ, Expr, Poly, divisors
 from sympy.abc import x as _x
 
 from symroof.formula import Frozen
@@ -144,8 +144,17 @@ def root_near(power: Fraction, degree: int) -> Fraction:
     >>> root_near(Fraction(9, 4), 2), float(root_near(Fraction(2), 2))
     (Fraction(3, 2), 1.4142135623730951)
     """
-    sides = [integer_nthroot(side, degree) for side in (power.numerator, power.denominator)]
-    if all(exact for _, exact in sides):
-        return Fraction(*(root for root, _ in sides))
+    exact = [_whole_root(side, degree) for side in (power.numerator, power.denominator)]
+    if all(root**degree == side for root, side in zip(exact, (power.numerator, power.denominator), strict=True)):
+        return Fraction(*exact)
     scale = 10**30
-    return Fraction(integer_nthroot(floor(power * scale**degree), degree)[0], scale)
+    return Fraction(_whole_root(floor(power * scale**degree), degree), scale)
+
+
+def _whole_root(number: int, degree: int) -> int:
+    """The largest whole number whose power is at most a number."""
+    low, high = 0, 1 << (number.bit_length() // degree + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**degree <= number else (low, middle)
+    return low
