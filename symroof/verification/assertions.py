@@ -299,6 +299,8 @@ def _with_sizes(plain: Reading, passage: Passage) -> Iterator[Reading]:
 def _with_relations(context: Context, passage: Passage) -> Context | None:
     """The context with what the sentence of a claim says that its names are; None where it says nothing."""
     put: dict[str, Formula] = {}
+    if not passage.claim.links:
+        return None
     own, left = passage.spoken - {*QUANTITIES, *context.definitions}, passage.claim.links[0].left
 
     def reaches(formula: Formula, name: str) -> bool:

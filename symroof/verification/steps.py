@@ -9,7 +9,7 @@ from sympy import Expr, factor_list
 
 from symroof.algebra.rational import Polynomial, polynomial, ratio, symbols_of
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Gap, Name, names, number
+from symroof.formula import Compare, Gap, Name, Number, names, number
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import Chain, Claim, Logic
@@ -67,6 +67,9 @@ def steps(passage: Passage) -> Iterator[Reading]:
     for sign in ("<=>",) if only_same else ("=>", "<=>"):
         plain = Reading(replace(same, connectives=(sign,)), context, firm)
         yield plain
+        if _counts(link):  # u <= 16.6, so u <= 16
+            whole = replace(context, least_one=context.least_one | {*names(link.left)})
+            yield replace(plain, context=whole, firm=False)
         yield from in_regimes(plain, around)
     if alike and cue.sign == "=>":  # what is weaker follows, and is not what is meant
         yield Reading(replace(same, connectives=("=>",)), context, accepts=False)
@@ -134,6 +137,12 @@ def _difference(link: Compare, context: Context) -> tuple[tuple[Expr, ...], Poly
     difference = expression(context.put(link.left)) - expression(context.put(link.right))
     symbols = symbols_of(difference)
     return (symbols, *ratio(difference, symbols))
+
+
+def _counts(link: Compare) -> bool:
+    """Whether a condition bounds one name by a whole number, as where things are counted."""
+    bound = link.right
+    return isinstance(link.left, Name) and isinstance(bound, Number) and bound.value.denominator == 1
 
 
 def _is_bound(link: Compare) -> bool:
