@@ -245,7 +245,6 @@ def test_below_the_ridge_of_a_link_is_not_bound_by_memory():
 def test_names_of_tensors_are_taken_as_they_are():
     page = sr.regimes("X_0 . W_in: bf16[B, D], bf16[D, F] -> bf16[B, F]", on="tpu-v5e").to_latex()
     assert r"W\_in $2DF$" in page
-    assert r"the W\_in is stored in int8" in page
 
 
 @pytest.mark.thorough
@@ -529,12 +528,6 @@ def test_sizes_have_to_agree_with_what_is_assumed():
 def test_the_mesh_rounds_everywhere_alike():
     found = sr.regimes("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 4}).map
     assert {s.equal_sizes_from for s in found.singles if s.variable != "D"} == {1204}
-    at_f = (
-        sr.regimes("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 4}, at="F=8192")
-        .explorations[0]
-        .remains
-    )
-    assert (at_f.equal_sizes_from, dict(at_f.each_from)) == (1240, {"B": 248, "D": 992})
 
 
 @pytest.mark.parametrize(("lang", "words"), [("en", "was found"), ("ko", "찾지 못했다"), ("zh", "没有找到")])
