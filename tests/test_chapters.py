@@ -141,7 +141,9 @@ def test_a_result_with_another_digit_is_wrong(name, tmp_path):
     file, pairs = BY_NAME[name].read_text("utf-8"), labelled(BY_NAME[name])
     text, places = source(BY_NAME[name])
     held = {
-        one.formula.start for one in results((BY_NAME[name],))[0] if one.verdicts and set(one.verdicts) <= {*ACCEPTED}
+        one.formula.start
+        for one in results((BY_NAME[name],))[0]
+        if one.verdicts and not one.reason and set(one.verdicts) <= {*ACCEPTED}
     }
     changed, characters = set(), list(file)
     for place, (formula, label) in enumerate(pairs):
@@ -156,8 +158,8 @@ def test_a_result_with_another_digit_is_wrong(name, tmp_path):
     path.write_text("".join(characters), "utf-8")
     told = [one for one in outcomes(path, pairs)[0] if one.formula.start in changed]
     assert len(told) > 5
-    assert not [str(one) for one in told if one.verdicts and not one.reason and not one.is_found]
-    assert 4 * sum(one.is_found for one in told) >= 3 * len(told)
+    assert not [str(one) for one in told if one.verdicts and not one.is_found]
+    assert 20 * sum(one.is_found for one in told) >= 17 * len(told)
 
 
 @pytest.mark.thorough

@@ -107,7 +107,7 @@ def told_apart(one, other, draw):
 @pytest.mark.parametrize("part", range(4))
 def test_a_product_is_its_program_in_every_number(part):
     draw, collectives, refused = random.Random(part), set(), 0
-    for _ in range(12):
+    for _ in range(25):
         (left, right, result), mesh = random_product(draw)
         line, moved = numbers(f"{left} * {right} -> {result}", mesh)
         program, moves = numbers(f"input x: {left}; weight W: {right}; y = x * W -> {result}", mesh)
@@ -115,8 +115,8 @@ def test_a_product_is_its_program_in_every_number(part):
         assert [(e.collective, e.axes, e.payload) for e in moved] == [(e.collective, e.axes, e.payload) for e in moves]
         refused += line is None
         collectives |= {(e.collective, len(e.axes)) for e in moved}
-    assert refused < 6
-    assert len(collectives) > 1
+    assert refused < 10
+    assert len(collectives) > 2
 
 
 def drawn(seed, count):
