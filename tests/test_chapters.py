@@ -133,6 +133,10 @@ def test_nothing_false_is_said_of_a_few():
     assert not [one for one in everything if one.is_false_alarm or one.is_false_acceptance], told
 
 
+def fully_accepted(one):
+    return one.verdicts and not one.reason and {*one.verdicts} <= {*ACCEPTED}
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_result_with_another_digit_is_wrong(name, tmp_path):
@@ -140,11 +144,7 @@ def test_a_result_with_another_digit_is_wrong(name, tmp_path):
     that what one of them says does not follow from the others any more."""
     file, pairs = BY_NAME[name].read_text("utf-8"), labelled(BY_NAME[name])
     text, places = source(BY_NAME[name])
-    held = {
-        one.formula.start
-        for one in results((BY_NAME[name],))[0]
-        if one.verdicts and not one.reason and set(one.verdicts) <= {*ACCEPTED}
-    }
+    held = {one.formula.start for one in results((BY_NAME[name],))[0] if fully_accepted(one)}
     changed, characters = set(), list(file)
     for place, (formula, label) in enumerate(pairs):
         before, _, behind = text[formula.start : formula.stop].rpartition("=")

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from texts import FSDP as ON_MESH
 
 import symroof as sr
 from symroof.reading.problems import read_problem, read_problem_file
@@ -59,15 +60,6 @@ repeat L as x = z {
   z = w + y
 }
 l = z * We -> bf16[B, T, V]
-"""
-ON_MESH = """
-mesh X, Y on ICI
-input  x:  bf16[B_X, D_Y]
-weight W1: bf16[D_X, F_Y]
-weight W2: bf16[F_Y, D_X]
-h = x * W1 -> bf16[B_X, F_Y]
-a = gelu(h)
-y = a * W2 -> bf16[B_X, D_Y]
 """
 GOLDEN_PAGES = {
     "matmul.md": lambda: page("matmul").to_markdown(),

@@ -2,6 +2,7 @@
 
 The data hold a request and, under the place of each value in its record, what it was when it was last reviewed. Formulas are
 compared at exact points, conditions by the quotient of their sides, so that neither wording nor the order of terms matters.
+A row of which a value was changed or went says why, under ``changed``.
 """
 
 from __future__ import annotations

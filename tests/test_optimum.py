@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from texts import FSDP as PROGRAM
 
 import symroof as sr
 from symroof.algebra.optima import least_maximum, least_sum
@@ -23,15 +24,6 @@ from symroof.reading.expressions import read_expression
 from symroof.reading.scope import Scope
 from symroof.symbols import expression, symbol
 
-PROGRAM = """
-mesh X, Y on ICI
-input  x:  bf16[B_X, D_Y]
-weight W1: bf16[D_X, F_Y]
-weight W2: bf16[F_Y, D_X]
-h = x * W1 -> bf16[B_X, F_Y]
-a = gelu(h)
-y = a * W2 -> bf16[B_X, D_Y]
-"""
 ASKED = {"minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N", "on": "tpu-v5p"}
 PEAK, LINK = Fraction("4.59e14"), Fraction("9e10")
 X = symbol("X")

@@ -4,21 +4,13 @@ from dataclasses import replace
 
 import pytest
 from test_gate import _nothing_is_remembered, put_in  # noqa: F401
+from texts import FSDP as SHARDED
 
 import symroof as sr
 from symroof.errors import CheckError
 
 pytestmark = pytest.mark.part(3)
 
-SHARDED = """
-mesh X, Y on ICI
-input  x:  bf16[B_X, D_Y]
-weight W1: bf16[D_X, F_Y]
-weight W2: bf16[F_Y, D_X]
-h = x * W1 -> bf16[B_X, F_Y]
-a = gelu(h)
-y = a * W2 -> bf16[B_X, D_Y]
-"""
 SHARED = """
 mesh Y on ICI
 input x: bf16[B, D_Y]

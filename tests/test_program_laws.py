@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from random_programs import whole_sizes
 from simulator import Braces, Chip, Made, Plan, Text, contracts
 from sympy import Add, Integer
+from texts import ATTENTION, MLP
 
 import symroof as sr
 from symroof.errors import ModelError
@@ -32,23 +33,6 @@ small = st.builds(lambda seed: random_programs.program(Random(seed), most=3), st
 plain = st.builds(lambda seed: random_programs.program(Random(seed), grouped=False), st.integers(0, 10**9))
 many, few = settings(max_examples=draws(30), deadline=None), settings(max_examples=5, deadline=None)
 
-MLP = """
-input  x:  bf16[N, D]
-weight W1: bf16[D, F]
-weight W2: bf16[F, D]
-h = x * W1 -> bf16[N, F]
-a = relu(h)
-y = a * W2 -> bf16[N, D]
-"""
-ATTENTION = """
-input Q: bf16[B, T, K, G, H]
-cache Kc, Vc: bf16[B, S, K, H]
-fuse {
-  s = Q * Kc -> bf16[B, T, S, K, G]
-  p = softmax(s, S)
-  o = p * Vc -> bf16[B, T, K, G, H]
-}
-"""
 EXPERTS = """
 input x: bf16[E, c, D]
 weight W1: bf16[E, D, F]; weight W2: bf16[E, F, D]

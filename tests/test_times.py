@@ -9,20 +9,13 @@ import pytest
 import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from texts import MLP
 
 import symroof as sr
 from symroof.errors import SymroofError
 from symroof.formula import Call, Name, Sum, total
 from symroof.symbols import expression
 
-MLP = """
-input  x:  bf16[N, D]
-weight W1: bf16[D, F]
-weight W2: bf16[F, D]
-h = x * W1 -> bf16[N, F]
-a = relu(h)
-y = a * W2 -> bf16[N, D]
-"""
 MIXED = """
 input  x:  bf16[N, D]
 weight W1: int8[D, F]

@@ -7,6 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 from interpreter import Interpreter, interpreter, slopes
+from texts import ATTENTION
 
 import symroof as sr
 from symroof.derivation import counting
@@ -30,15 +31,6 @@ weight W2: bf16[F, D]
 h = x * W1 -> bf16[B, T, F]
 a = gelu(h)
 y = a * W2 -> bf16[B, T, D]
-"""
-ATTENTION = """
-input Q: bf16[B, T, K, G, H]
-cache Kc, Vc: bf16[B, S, K, H]
-fuse {
-  s = Q * Kc -> bf16[B, T, S, K, G]
-  p = softmax(s, S)
-  o = p * Vc -> bf16[B, T, K, G, H]
-}
 """
 LAYERS = """
 input  x, e: bf16[B, D]
