@@ -35,7 +35,7 @@ def listing(module: Module) -> str:
 
 
 def _moved(what: str, elements: Mapping[str, Polynomial]) -> str:
-    return f"{what} " + ", ".join(f"{name} {n}" for name, n in elements.items())
+    return f"{what} " + ", ".join(f"{name or 'output'} {n}" for name, n in elements.items())
 
 
 def _nest(statement: Statement, kernel: Kernel) -> Iterator[str]:
@@ -86,4 +86,6 @@ def _operand(operand: Operand) -> str:
 def _place(access: Access) -> str:
     turns = "".join(f"[{_sum([(axis, ONE)] if axis else [], shift)}]" for axis, shift in access.turns)
     guards = " and ".join(map(_guard, access.within))
-    return f"{access.buffer}{turns}[{_sum(access.strides, access.offset)}]" + (f" if {guards}" if guards else "")
+    return f"{access.buffer or 'output'}{turns}[{_sum(access.strides, access.offset)}]" + (
+        f" if {guards}" if guards else ""
+    )
