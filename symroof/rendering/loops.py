@@ -43,8 +43,7 @@ def _nest(statement: Statement, kernel: Kernel) -> Iterator[str]:
     yield f"  for {_loops(statement.domain.axes)}{masks}"
     own = {*statement.result.axes, *(axis for axis, _ in statement.result.turns)}
     adds = "+=" if any(axis not in own for axis in statement.domain.sizes) else "="
-    operands = [*statement.operands, *((statement.table,) if statement.table else ())]
-    taken = ", ".join(map(_operand, operands))
+    taken = ", ".join(map(_operand, (*statement.operands, *((statement.table,) if statement.table else ()))))
     yield f"    {_operand((statement.result,))} {adds} {statement.operation.name}({taken})"
 
 
@@ -75,8 +74,7 @@ def _sum(terms: Iterable[tuple[str, Polynomial]], more: Polynomial) -> str:
 
 
 def _guard(guard: Guard) -> str:
-    between = _sum(guard.axes, ZERO)
-    return f"{guard.first} <= {between} < {guard.first + guard.length}"
+    return f"{guard.first} <= {_sum(guard.axes, ZERO)} < {guard.first + guard.length}"
 
 
 def _operand(operand: Operand) -> str:
