@@ -29,7 +29,7 @@ ELEMENTWISE = {
     "relu": (lambda x: np.maximum(x - 0.9, 0), lambda y, d: d * (y > 0)),
     "gelu": (lambda x: x * np.tanh(x), lambda x, d: d * (np.tanh(x) + x / np.cosh(x) ** 2)),
     "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), lambda y, d: d * y * (1 - y)),
-    "silu": (lambda x: x / (1 + np.exp(-x)), lambda x, d: d * (1 + x + np.exp(x)) / (1 + np.exp(x)) ** 2 * np.exp(x)),
+    "silu": (lambda x: x / (1 + np.exp(-x)), lambda x, d: d * (1 + x / (1 + np.exp(x))) / (1 + np.exp(-x))),
     "softplus": (lambda x: np.log(1 + np.exp(x)), lambda x, d: d / (1 + np.exp(-x))),
     "tanh": (np.tanh, lambda y, d: d * (1 - y * y)),
     "exp": (lambda x: np.exp(np.clip(x, None, 2)), lambda y, d: d * y * (y < np.exp(2))),
@@ -48,7 +48,8 @@ LINEAR = lambda x, *others: 0.5 * x  # noqa: E731
 
 
 def softmax(x, keep, axis):
-    e = np.exp(x) * keep
+    top = np.where(keep, x, x.min()).max(axis, keepdims=True)
+    e = np.exp(np.minimum(x - top, 0)) * keep
     return e / np.maximum(e.sum(axis, keepdims=True), 1e-30)
 
 

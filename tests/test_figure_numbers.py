@@ -3,12 +3,14 @@
 import itertools
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
 import symroof as sr
 from symroof.derivation.evaluation import evaluated
 from symroof.derivation.meanings import times_in_figures
+from symroof.exploration import latency, reached
 
 pytest.importorskip("matplotlib")
 
@@ -75,7 +77,8 @@ def test_curves(seed, kind):
         for name in (name for name in row if name.startswith("T_")):
             assert row[name] == pytest.approx(known(name, there)), (name, there)
         if "FLOPs/s" in row:
-            assert row["FLOPs/s"] == pytest.approx(known("flops", there) / known("T_lower", there)), there
+            # What a point is called has its size to six digits.
+            assert row["FLOPs/s"] == pytest.approx(known("flops", there) / known("T_lower", there), rel=1e-5), there
         assert row["bound by"] in known.longest(there) or kind == "times"
     told = shown.description()
     if found := re.search(r"compute-bound from \w = (\d+)", told):
@@ -120,3 +123,53 @@ def test_maps_of_the_longest_time():
         there = {"F": 8192, "B": x, "D": (low * high) ** 0.5}
         seconds = {time: evaluated(value, there) for time, value in values.items()}
         assert seconds[region.time] >= max(seconds.values()) * (1 - 1e-9)
+
+
+LLAMA = {"S": 8192, "V": 128256, "D": 4096, "K": 8, "G": 4, "H": 128, "F": 14336, "L": 32}
+
+
+def require_steps_of_a_batch(seed):
+    """The time and the tokens/s of each batch that is marked; the memory holds the last one and not one more."""
+    at = LLAMA | {"S": random.Random(f"batch {seed}").choice((2048, 8192, 16384))}
+    known, shown = (
+        Known("decode-step", on="h100"),
+        sr.plot("decode-step", on="h100", at=at, over="B=1:2048:log", kind="latency"),
+    )
+    assert len(shown.rows) > 4
+    for row in shown.rows:
+        there = at | {"B": row["B"]}
+        assert row["s"] == pytest.approx(known("T_lower", there))
+        assert row["tokens/s per chip"] == pytest.approx(row["B"] / known("T_lower", there))
+    held, more = (known("memory", at | {"B": row["B"] + i}) for i in (0, 1))
+    assert held <= 80e9 < more
+
+
+def require_measured_points(seed):
+    draw = random.Random(f"measured {seed}")
+    at, seconds = {name: draw.choice((64, 300, 4096)) for name in "BDF"}, draw.choice((1e-4, 3e-3))
+    known = Known("matmul", on="tpu-v5e")
+    (one,) = sr.plot("matmul", on="tpu-v5e", points=[{**at, "seconds": seconds}]).measured
+    assert one.rate == pytest.approx(known("flops", at) / seconds)
+    assert one.reached == pytest.approx(known("T_lower", at) / seconds)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("law", [require_steps_of_a_batch, require_measured_points])
+def test_steps_and_measured_points(law, seed):
+    law(seed)
+
+
+FAULTS = {
+    "a batch less": (latency, "_last", lambda f: lambda *a: f(*a) - 1, require_steps_of_a_batch),
+    "twice the time": (latency, "along", lambda f: lambda *a: tuple(2 * y for y in f(*a)), require_steps_of_a_batch),
+    "twice the roof": (reached, "_at", lambda f: lambda *a: (lambda one: replace(one, most=2 * one.most))(f(*a)), require_measured_points),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_in_a_number_is_noticed(name, monkeypatch):
+    module, function, fault, law = FAULTS[name]
+    law(0)
+    monkeypatch.setattr(module, function, fault(getattr(module, function)))
+    with pytest.raises(AssertionError):
+        law(0)

@@ -27,6 +27,8 @@ from symroof.model.training import in_training, with_gradients
 from symroof.reading.operations import read_operation
 from symroof.reading.programs import read_program
 
+# A deep program without a norm makes numbers that a float does not hold: they are equal as infinite ones.
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value encountered")
 ROOT = Path(__file__).parent.parent
 PROGRAMS = tuple(tomllib.loads((ROOT / "symroof/model/programs.toml").read_text("utf-8")))
 
@@ -339,9 +341,9 @@ TRAINING_EXCEPTIONS = {
     # The fuse of the shortcut reads every fourth pixel of x once, 2C*N*U*V bytes with U = P/2 and V = Q/2; today that is read
     # for each of the three statements that take it.
     "resnet-block": {"reads": -2 * 2 * C * N * P * Q / 4},
-    # The gradient of the patches is a part of that of the sequence, behind the class token; here it is written once more,
-    # and read by what it gives to the projection and to its bias: twice 2B(PQ + 1)D read, and 2BPQD written.
-    "vit": {"reads": 2 * B * P * Q * D + 2 * B * D, "writes": 2 * B * P * Q * D},
+    # The gradient of the patches is a part of that of the sequence, behind the class token; here both parts of it are written
+    # once more: 2B(PQ + 1)D read and written.
+    "vit": {"reads": 2 * B * P * Q * D + 2 * B * D, "writes": 2 * B * P * Q * D + 2 * B * D},
 }
 
 

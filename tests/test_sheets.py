@@ -31,10 +31,9 @@ def derived():
             yield f"{name} {options}", sr.derive(name, on="tpu-v5p", at=at, **options)
 
 
-def with_long_names():
+def maps():
     for name, (operation, options) in LONG_NAMES.items():
-        yield name, sr.derive(operation, **options)
-        yield f"regimes, {name}", sr.regimes(operation, **{key: options[key] for key in options if key != "at"})
+        yield name, sr.regimes(operation, **{key: options[key] for key in options if key != "at"})
 
 
 @pytest.mark.thorough
@@ -46,9 +45,13 @@ def test_no_program_of_the_library_is_wider_than_the_sheet(tmp_path):
     for name, d in found:
         assert d.setting.problem.operation.title in d.to_text(), name
         assert d.to_markdown(brief=True).startswith("### "), name
-    for lang, engine in ENGINES.items():
-        pages = [*found, *with_long_names()] if lang == "en" else found
-        text = found[0][1].to_latex(lang=lang).partition(r"\begin{document}")[0] + "\\begin{document}\n"
+    named = [(name, sr.derive(operation, **options)) for name, (operation, options) in LONG_NAMES.items()]
+    # Maps lie on sheets of their own, which are wider.
+    for lang, pages in (("en", [*found, *named]), ("en", [*maps()]), ("ko", found), ("zh", found)):
+        engine, text = (
+            ENGINES[lang],
+            pages[0][1].to_latex(lang=lang).partition(r"\begin{document}")[0] + "\\begin{document}\n",
+        )
         begins = []
         for name, d in pages:
             begins.append((text.count("\n") + 1, name))
@@ -59,7 +62,7 @@ def test_no_program_of_the_library_is_wider_than_the_sheet(tmp_path):
             cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=300,
         )  # fmt: skip
         log = (tmp_path / f"{lang}.log").read_text("utf-8", errors="replace")
-        assert int(re.search(r"Output written on .*?\((\d+) pages", log, re.DOTALL)[1]) > len(found)
+        assert int(re.search(r"Output written on .*?\((\d+) pages", log, re.DOTALL)[1]) >= len(pages)
         wide = [
             (lang, next(name for line, name in reversed(begins) if line <= int(where)), points)
             for points, where in OVERFULL.findall(log)

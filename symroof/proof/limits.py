@@ -154,8 +154,9 @@ class Whole(Evidence):
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         left, right = step.left, step.right
-        if isinstance(left, Compare) and isinstance(right, Compare) and left.left != right.left:
-            left = self._on_the_size(step, left, right.left, ledger)
+        if isinstance(left, Compare) and isinstance(right, Compare):
+            if self.bound is not None or left.left != right.left:
+                left = self._on_the_size(step, left, right.left, ledger)
         size = next((part.left for part in nodes(left) if isinstance(part, Compare)), None)
         if not isinstance(size, Name):
             raise refuted(step, "a bound on a size was expected")
@@ -179,8 +180,7 @@ class Whole(Evidence):
     def _on_the_size(self, step: Step, left: Compare, size: Formula, ledger: Ledger) -> Compare:
         """The left side as a bound on the size, settled first: x > bound, or x > 0 where it holds for every size."""
         same = Verdict(True) if self.bound is None else Compare(size, left.relation, self.bound)
-        where = step.assumed("=")
-        exact = ledger.exact(figures=True, assumptions=where)
+        exact = ledger.exact(figures=True, assumptions=(where := step.assumed("=")))
         claim, rest = Compare(left, "<=>", same), tuple(a for a in step.assumptions if a not in where)
         if not read(claim, exact, rest) and not asked(claim, exact, rest).truth:
             raise refuted(step, "the left side is not this bound on the size")
