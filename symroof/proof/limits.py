@@ -154,8 +154,8 @@ class Whole(Evidence):
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         left, right = step.left, step.right
-        if isinstance(left, Compare) and isinstance(right, Compare):
-            if self.bound is not None or left.left != right.left:
+        match left, right:
+            case Compare(), Compare() if self.bound is not None or left.left != right.left:
                 left = self._on_the_size(step, left, right.left, ledger)
         size = next((part.left for part in nodes(left) if isinstance(part, Compare)), None)
         if not isinstance(size, Name):
