@@ -23,8 +23,9 @@ from symroof.errors import ModelError
 from symroof.formula import Compare, Frozen, Name, Number
 from symroof.model.derived_sizes import always_whole, never_below_zero
 from symroof.model.hardware import Accelerator, Known, meant
-from symroof.model.mesh import open_axes, splits
+from symroof.model.mesh import open_axes, size_at, splits
 from symroof.model.mesh_axes import MeshAxis
+from symroof.model.nodes import sized
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.stages import require_filled
@@ -72,7 +73,7 @@ def require_shared(program: Program, values: Mapping[str, Fraction]) -> None:
     """Every chip has as much as another of what is split over it. Raises :class:`ModelError` where a size is no multiple."""
     chips = {a.name: a.chips or int(values.get(a.name, 1)) for a in program.mesh}
     for label, axes in splits(program):
-        size, parts = int(label) if label.isdigit() else values.get(label), prod(chips[axis] for axis in axes)
+        size, parts = size_at(program, label, values), prod(chips[axis] for axis in axes)
         if size is not None and size % parts:
             raise _no_multiple(label, size, axes, parts)
 
@@ -140,12 +141,21 @@ def require_shared_out(problem: Problem, runs: Mapping[str, Sequence[int]]) -> N
         return
     for label, axes in splits(program):
         known = [(a.chips,) if a.chips else runs.get(a.name, (1,)) for a in program.mesh if a.name in axes]
-        parts, sizes = (
-            prod(lcm(*_all(chips)) for chips in known),
-            [int(label)] if label.isdigit() else runs.get(label, ()),
-        )
+        parts, sizes = prod(lcm(*_all(chips)) for chips in known), _values_of(program, label, runs)
         if sizes and gcd(*_all(sizes)) % parts:
             raise _no_multiple(label, next((n for n in sizes if n % parts), sizes[0]), axes, parts)
+
+
+def _values_of(program: Program, label: str, runs: Mapping[str, Sequence[int]]) -> Sequence[int]:
+    """The values that a dimension runs through; of one that others define those at all of theirs."""
+    if label in runs:
+        return runs[label]
+    needed = {s.name for s in program.resolved(sized(label)).free_symbols}
+    if not needed <= runs.keys() or prod(len(runs[name]) for name in needed) > MOST:
+        return ()
+    points = (dict(zip(needed, map(Fraction, n), strict=True)) for n in product(*(runs[name] for name in needed)))
+    sizes = (size_at(program, label, point) for point in points)
+    return [int(size) for size in sizes if size is not None and size.denominator == 1]
 
 
 def whole_sizes(values: Mapping[str, Fraction]) -> dict[str, tuple[int, ...]]:

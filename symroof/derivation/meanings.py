@@ -66,7 +66,7 @@ def multiples(setting: Setting) -> Multiples:
     if not setting.problem.mesh:
         return Multiples()
     known = {name: axis.chips for name, axis in setting.problem.mesh.items() if axis.chips is not None}
-    return Multiples(script_of(operation).split, known, ring_steps(setting.problem))
+    return Multiples(script_of(operation).split, known, ring_steps(setting.problem), operation.where)
 
 
 def meanings(setting: Setting) -> Mapping[str, Any]:

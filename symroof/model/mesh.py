@@ -29,7 +29,9 @@ from symroof.errors import ModelError
 from symroof.formula import Name
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.mesh_axes import Mesh
+from symroof.model.nodes import sized
 from symroof.model.program import Line, Program, Statement
+from symroof.symbols import fraction, rational, symbol
 
 Split = frozenset[tuple[str, str]]
 
@@ -62,19 +64,33 @@ def splits(program: Program) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def stride(operation: Program, mesh: Mesh, label: str, sizes: Mapping[str, Fraction] | None = None) -> int:
-    """What a dimension comes in multiples of: all chips that some tensor splits it over, as far as their number is known or
-    put in."""
+    """What a size comes in multiples of: all chips that some tensor splits it over, or a dimension that it defines, as far as
+    their number is known or put in.
+
+    >>> from symroof.reading.programs import read_program
+    >>> program = read_program("mesh X=8 on ICI; input x: bf16[B, D]; where F = 4*D; weight W: bf16[D, F_X]; y = x * W -> bf16[B, F_X]")
+    >>> stride(program, {axis.name: axis for axis in program.mesh}, "D")
+    2
+    """
     chips = {axis: mesh[axis].chips or int((sizes or {}).get(axis, 1)) for axis in mesh}
-    return lcm(*(prod(chips[axis] for axis in axes) for size, axes in splits(operation) if size == label))
+    own, put = symbol(label), {symbol(n): rational(v) for n, v in (sizes or {}).items() if n != label}
+    every = ((operation.resolved(sized(size)).subs(put) / own, axes) for size, axes in splits(operation))
+    return lcm(*((prod(chips[axis] for axis in axes) / fraction(n)).numerator for n, axes in every if n.is_Rational))
 
 
 def shared_out(operation: Program, mesh: Mesh, axis: str, sizes: Mapping[str, Fraction]) -> list[tuple[str, Fraction]]:
     """What the chips of an axis share out, as far as that is put in: each size that it splits, and what the other axes leave
     of it."""
     chips = {other: mesh[other].chips or sizes.get(other, Fraction(1)) for other in mesh if other != axis}
-    split = ((label, axes) for label, axes in splits(operation) if axis in axes and label in sizes)
-    parts = ((label, sizes[label] / prod(chips.get(other, 1) for other in axes)) for label, axes in split)
+    split = ((label, axes, size_at(operation, label, sizes)) for label, axes in splits(operation) if axis in axes)
+    parts = ((label, size / prod(chips.get(other, 1) for other in axes)) for label, axes, size in split if size)
     return sorted(set(parts))
+
+
+def size_at(operation: Program, label: str, sizes: Mapping[str, Fraction]) -> Fraction | None:
+    """A dimension where sizes are put in; None where that leaves it open."""
+    value = operation.resolved(sized(label)).subs({symbol(n): rational(v) for n, v in sizes.items()})
+    return fraction(value) if value.is_Rational else None
 
 
 def divided_by(operands: Sequence[Tensor], output: Tensor, axis: str) -> tuple[str, str] | None:

@@ -10,7 +10,9 @@ from itertools import pairwise
 from math import gcd, lcm, prod
 
 from symroof.errors import CheckError
-from symroof.formula import Both, Compare, Either, Formula, Frozen, Name, Verdict
+from symroof.formula import Both, Compare, Either, Formula, Frozen, Name, Product, Verdict, number
+from symroof.proof.exact import Exact
+from symroof.proof.polynomials import Poly, Rat
 
 # No list of divisors is longer than that of such a number.
 LARGEST = 10**9
@@ -51,11 +53,13 @@ class Admitted(Frozen):
 
 class Multiples(Frozen):
     """What sizes come in: of one that is split the chips of each group of ``axes`` that splits it together, as far as their
-    number is known or put in. ``each`` is said of sizes that come in so many for another reason."""
+    number is known or put in; so of one by which a split one is ``defined``. ``each`` is said of sizes that come in so many
+    for another reason."""
 
     axes: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     chips: Mapping[str, int] = field(default_factory=dict)
     each: Mapping[str, int] = field(default_factory=dict)
+    defined: Mapping[str, Formula] = field(default_factory=dict)
 
     def of(self, name: str, put: Mapping[str, Fraction] | None = None) -> int:
         """What a size comes in where numbers are put in for axes.
@@ -63,12 +67,25 @@ class Multiples(Frozen):
         >>> two = Multiples({"B": (("X",), ("X", "Y"))}, {"X": 4})
         >>> two.of("B"), two.of("B", {"Y": Fraction(3)}), two.of("D")
         (4, 12, 1)
+        >>> Multiples({"F": (("X",),)}, {"X": 8}, {}, {"F": Product((number(4), Name("D")))}).of("D")
+        2
         """
-        known = {axis: int(size) for axis, size in (put or {}).items() if size.denominator == 1}
+        put = put or {}
+        known = {axis: int(size) for axis, size in put.items() if size.denominator == 1}
+        others = {other: size for other, size in put.items() if other != name}
+        every = ((self._size(label, others) / Rat(Poly.name(name)), groups) for label, groups in self.axes.items())
+        times = ((n, groups) for part, groups in every if (n := part.constant) is not None)
         shares = (
-            prod(self.chips.get(axis) or known.get(axis, 1) for axis in group) for group in self.axes.get(name, ())
+            (prod(self.chips.get(axis) or known.get(axis, 1) for axis in group) / n).numerator
+            for n, groups in times
+            for group in groups
         )
         return lcm(self.each.get(name, 1), *shares)
+
+    def _size(self, label: str, put: Mapping[str, Fraction]) -> Rat:
+        """A dimension where numbers are put in for sizes."""
+        definitions = {**self.defined, **{name: number(value) for name, value in put.items()}}
+        return Exact(definitions).rational(number(int(label)) if label.isdigit() else Name(label))
 
     def shared(self, axis: str, put: Mapping[str, Fraction]) -> Iterator[tuple[str, Fraction]]:
         """What the chips of an axis share out evenly, where numbers are put in for sizes: of each size that the axis splits
@@ -79,9 +96,9 @@ class Multiples(Frozen):
         """
         for name, groups in self.axes.items():
             for group in groups:
-                if name in put and axis in group:
+                if axis in group and (size := self._size(name, put).constant) is not None:
                     others = (self.chips.get(other) or put.get(other, Fraction(1)) for other in group if other != axis)
-                    yield name, put[name] / prod(others)
+                    yield name, size / prod(others)
 
     def numbers(self, names: Iterable[str], put: Mapping[str, Fraction]) -> Admitted:
         """Which whole numbers are left to sizes that are equal."""

@@ -103,7 +103,8 @@ class Context:
         if not axes:
             return Admitted()
         if size not in self._admitted:
-            of = (*axes, *(axis for groups in axes.values() for group in groups for axis in group))
+            defining = (name for formula in self._multiples.defined.values() for name in names(formula))
+            of = (*axes, *defining, *(axis for groups in axes.values() for group in groups for axis in group))
             ends = {
                 name: enclosed(value)
                 for name in of
