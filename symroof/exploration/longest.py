@@ -26,7 +26,7 @@ from symroof.derivation.setting import Setting
 from symroof.errors import ContradictionError, ModelError
 from symroof.exploration.leading_parts import Traffic, carried, partition
 from symroof.exploration.regime_map import at_least_two, defined, require_scalings
-from symroof.formula import Compare, Formula, Frozen, Name, names, several_of, total
+from symroof.formula import Compare, Formula, Frozen, Name, Number, names, several_of, total
 from symroof.model.problem import Problem
 from symroof.model.resources import COMMS, slowest, time_name
 from symroof.proof.certificates import partitioned
@@ -129,6 +129,7 @@ def longest_map(problem: Problem) -> LongestMap:
     plain = Regime((*setting.regime.relations, *at_least_two(setting)), setting.least_one)
     whole = found = _cells(value, plain, setting)
     of_figures = {r: None for told in whole.kept.values() for r in told if _is_of_figures(r, setting)}
+    _require_scales(of_figures, setting)
     with suppress(
         ContradictionError
     ):  # what is told of figures alone is said once, and what follows from it not at all
@@ -148,6 +149,17 @@ def longest_map(problem: Problem) -> LongestMap:
         draft.add(*_never(draft, whole)).since(draft),
         None if evidence is None else partitioned(named, evidence, assumed, draft.ledger),
     )
+
+
+def _require_scales(told: Iterable[Relation], setting: Setting) -> None:
+    """Scalings compare times where no size is a number, and where figures grow as the chip orders them: all else is a question
+    of numbers. Raises :class:`ModelError` where it is."""
+    numbers = [f"{expression(r.left)} = {r.right.value}" for r in setting.equalities if isinstance(r.right, Number)]
+    false = [(x, y) for x, _, y in told if (value := setting.in_numbers(x / y)).is_Rational and value >= 1]
+    if numbers or false:
+        why = ", ".join(numbers) or f"{false[0][0]} << {false[0][1]} would have to hold, and does not on this chip"
+        shown = f"scalings do not say which time is longest: {why}"
+        raise ModelError(shown, expected="a map without such sizes, or derive and plot, which compare numbers")
 
 
 def _times(setting: Setting) -> tuple[Traffic, ...]:
