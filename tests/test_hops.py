@@ -313,7 +313,7 @@ def test_a_point_under_its_roofs_is_as_high_as_hops_let_it_be():
 
 
 def test_hops_over_links_of_which_none_is_known_to_be_slower_have_no_map():
-    text, mesh = MLP.replace("D_X", "D_XY"), "X=4 on NVLink; Y=4 on ICI"
+    text, mesh = MLP.replace("D_X", "D_XY"), "X=4 on ICI; Y=4 on NVLink"
     with pytest.raises(SymroofError, match="which hops take longest is open"):
         sr.regimes(text, mesh=mesh, latency=True, of="T_lower")
     assert sr.regimes(text, on=CHIP, mesh=mesh, latency=True, of="T_lower").to_dict()["count"] > 2

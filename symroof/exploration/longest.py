@@ -154,7 +154,8 @@ def longest_map(problem: Problem) -> LongestMap:
 def _require_scales(told: Iterable[Relation], setting: Setting) -> None:
     """Scalings compare times where no size is a number, and where figures grow as the chip orders them: all else is a question
     of numbers. Raises :class:`ModelError` where it is."""
-    numbers = [f"{expression(r.left)} = {r.right.value}" for r in setting.equalities if isinstance(r.right, Number)]
+    equal = {expression(r.left): r.right.value for r in setting.equalities if isinstance(r.right, Number)}
+    numbers = [f"{size} = {value}" for size, value in equal.items() if str(size) not in setting.problem.mesh]
     false = [(x, y) for x, _, y in told if (value := setting.in_numbers(x / y)).is_Rational and value >= 1]
     if numbers or false:
         why = ", ".join(numbers) or f"{false[0][0]} << {false[0][1]} would have to hold, and does not on this chip"

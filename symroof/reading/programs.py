@@ -42,7 +42,19 @@ from symroof.model.functions import FUNCTIONS as TABLE
 from symroof.model.functions import Function
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.nodes import statements_in, weights_of
-from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, Recompute, Repeat, Statement, turns_of
+from symroof.model.program import (
+    ROLES,
+    SUM,
+    Block,
+    Declared,
+    Fuse,
+    Node,
+    Program,
+    Recompute,
+    Repeat,
+    Statement,
+    turns_of,
+)
 from symroof.model.recomputing import collected_in
 from symroof.model.spelling import spelled_size
 from symroof.model.stages import require_stages
@@ -149,6 +161,8 @@ class ProgramReader(MaskReader):
         if self.at("="):
             made = self._made(word)
             before, self.seen = self.seen, []
+            if before and before[-1].kind == SUM and "fuse" not in self.inside:  # a mean is one pass
+                return [*before[:-1], Fuse((before[-1], made))]
             return [*before, made]
         if word.text in ROLES:
             self._declaration(word.text)
