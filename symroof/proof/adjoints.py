@@ -304,7 +304,7 @@ def _made(act: Act, xs: list[Numbers]) -> Numbers:
         return [a * pow(b, -1, PRIME) % PRIME for a, b in zip(*xs, strict=True)]
     if act.kept == "nothing" or _is_free(act):
         slopes = [_slopes(act, i, xs, []) for i in range(len(xs))]
-        moved = [drawn(act.function, act.result)] * len(xs[0])  # none of them leaves a number as it is
+        moved = [drawn(act.function, act.again or act.result)] * len(xs[0])  # none of them leaves a number as it is
         return added(moved, *(times_each(slope, x) for slope, x in zip(slopes, xs, strict=True)))
     return [drawn(act.function, *values) for values in zip(*xs, strict=True)]
 
