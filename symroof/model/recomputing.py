@@ -42,7 +42,9 @@ def _again(node: Node, needed: set[str], made: set[str]) -> list[Node]:
     body: list[Node] = []
     for one in reversed(node.body):
         body[:0] = _again(one, needed, made)
-    return [replace(node, body=tuple(body))] if body else []
+    if all(statement.lies for statement in statements_in(tuple(body))):
+        return body
+    return [replace(node, body=tuple(body))]
 
 
 def _needs(node: Node) -> Iterator[str]:
@@ -51,14 +53,14 @@ def _needs(node: Node) -> Iterator[str]:
         yield from (str(t.name) for t in node.operands)
         return
     inside = _inside(node)
-    again = node.again if isinstance(node, Fuse) else ()
+    again = (one for one in node.again if not one.lies) if isinstance(node, Fuse) else ()
     for one in (*node.body, *again):
         yield from (name for name in _needs(one) if name not in inside)
 
 
 def _inside(node: Node) -> set[str]:
-    """What is made again on the chip by the backward pass of a fuse itself."""
-    return {statement.name for statement in node.again} if isinstance(node, Fuse) else set()
+    """What is made again on the chip by the backward pass of a fuse itself: what lies elsewhere is not made."""
+    return {statement.name for statement in node.again if not statement.lies} if isinstance(node, Fuse) else set()
 
 
 def _reading(node: Node, names: dict[str, str]) -> Node:

@@ -88,7 +88,7 @@ def _require_made_again(script: Script, act: Act) -> None:
         or any(name not in (old, remade.get(old)) for name, old in taken)
         or any(getattr(act, part) != getattr(first, part) for part in same)
         or not _mirrors(act, first)
-        or (act.fuse is None) != (first.fuse is None)
+        or (not act.lies and (act.fuse is None) != (first.fuse is None))
     ):
         raise CheckError(f"{act.result} does not make {act.again} again")
 

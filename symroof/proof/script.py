@@ -166,7 +166,7 @@ class Script(Stored):
                 made.insert(0, act)
                 wanted.update(act.operands)
         remade = {act.again: act.result for act in self.acts if act.again}
-        inside = {act.result for act in made}
+        inside = {act.result for act in made if not act.lies}
         named = (
             replace(act, operands=tuple(n if n in inside else remade.get(n, n) for n in act.operands)) for act in made
         )
