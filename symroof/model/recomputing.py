@@ -12,13 +12,18 @@ from symroof.model.program import Fuse, Node, Recompute, Repeat, Statement
 
 def remade(node: Recompute, inner: list[Node], called: Callable[[str], str]) -> list[Node]:
     """The backward pass ``inner`` of a recompute, behind the statements that it needs, which are made again under other names. Of
-    a fuse only results that others need are: its own backward pass makes the rest on the chip."""
+    a fuse results that others need are; where none is, its own backward pass makes what it needs on the chip, and counts it."""
     made = {statement.name for statement in statements_in(node.body)}
     needed = {name for one in inner for name in _needs(one)} & made
     again: list[Node] = []
     for one in reversed(node.body):
         again[:0] = _again(one, needed, made)
-    names = {s.name: called(s.name) for s in statements_in(tuple(again))}
+    there = {statement.name for statement in statements_in(tuple(again)) if not statement.lies}
+    counted = [
+        one.again if isinstance(one, Fuse) and there.isdisjoint(s.name for s in one.again) else () for one in inner
+    ]
+    every = (*again, *(statement for body in counted for statement in body if not statement.lies))
+    names = {s.name: called(s.name) for s in statements_in(tuple(every))}
 
     def renamed(tensor: Tensor) -> Tensor:
         return replace(tensor, name=names.get(str(tensor.name), tensor.name))
@@ -29,7 +34,13 @@ def remade(node: Recompute, inner: list[Node], called: Callable[[str], str]) -> 
             return replace(one, operands=tuple(map(renamed, one.operands)), result=result, again=one.name)
         return replace(one, body=tuple(map(copied, one.body)))
 
-    return [*map(copied, again), *(_reading(one, names) for one in inner)]
+    def back(one: Node, body: tuple[Statement, ...]) -> Node:
+        if not body:
+            return _reading(one, names)
+        bare = _reading(replace(one, again=()), names)
+        return replace(bare, body=(*(copied(s) for s in body if not s.lies), *bare.body))
+
+    return [*map(copied, again), *map(back, inner, counted)]
 
 
 def _again(node: Node, needed: set[str], made: set[str]) -> list[Node]:
