@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import sympy  # noqa: F401 (first, and from here: deep in other imports Python 3.11 takes a third longer for it)
 
 from symroof.errors import ReadingError
-from symroof.model.lowering import lowered
 from symroof.reading.arguments import Options, Questions, listed, problem_of, problem_on_each, sketch_of, text_of
 from symroof.reading.languages import language_of
-from symroof.rendering.loops import listing
 from symroof.rendering.shown import ShownDerivation
 
 if TYPE_CHECKING:
@@ -92,15 +90,6 @@ def derive(
 
         return sketched(sketch)
     return ShownDerivation(**vars(run(problem_of(operation or {}, on, options))))
-
-
-def loop_nests(operation: Asked | None = None, on: Chip = None, **options: Unpack[Questions]) -> str:
-    """The kernels of an operation as loop nests, as text: what its counts are counts of.
-
-    >>> print(loop_nests("bf16[B, D] * bf16[D, F] -> bf16[B, F]").splitlines()[1])
-      for b < B, f < F, d < D
-    """
-    return listing(lowered(problem_of(operation or {}, on, options).operation)) + "\n"
 
 
 def regimes(

@@ -23,7 +23,6 @@ FLOORS = [
     ["formula"],
     ["symbols"],
     ["weight"],
-    ["loopnest"],
     ["model", "algebra", "proof"],
     ["reading", "derivation"],
     ["verification", "exploration", "tracing"],
@@ -38,12 +37,7 @@ BELOW = {
     for height, floor in enumerate(FLOORS)
     for room in floor
 }
-BELOW |= {
-    "loopnest": {"errors", "formula", "symbols"},
-    "proof": {"errors", "formula", "loopnest"},
-    "__main__": {"cli"},
-    "": {"errors"},
-}
+BELOW |= {"proof": {"errors", "formula"}, "__main__": {"cli"}, "": {"errors"}}
 ONLY_IN = {
     "jinja2": {"symroof.rendering.pages.environment", "symroof.rendering.pages.sandbox"},
     "latexify": {"symroof.rendering.formulas.tex"},

@@ -386,7 +386,6 @@ FAULTS = {
 # Why no number of a table can be wrong unseen: it has none, or it is a part of one that is above.
 SAFE = {
     "cost.COUNTINGS": "words of the command line",
-    "accesses.FORMS": "each form is held against NumPy in tests/test_loopnest.py", "lowering.OPERATIONS": "as FORMS", "lowering.DERIVATIVES": "gradients are held against slopes in tests/test_loopnest.py",
     "derivatives.GAIN": "its work is counted in test_a_gain_is_a_product_and_a_sum",
     "dtype.BY_NAME": "made of DTYPES", "functions.VIEW": "that it does and moves nothing is counted in tests/test_views.py", "functions.SLICE": "that they do and move nothing is counted in tests/test_joins.py", "functions.CONCAT": "as SLICE", "functions.PLACE": "counted in tests/test_scans.py", "functions.COLLECT": "as PLACE", "functions.APPEND": "as SLICE",
     "derivatives.UNDONE": "gradients are held against finite differences in tests/test_joins.py", "functions.BROADCAST": "what it does is counted in loops in tests/test_reductions.py",

@@ -21,7 +21,6 @@ from symroof.cli.options import (
     operation_argument,
     output_options,
     pair,
-    print_loop_nests,
     problem_options,
     respond,
 )
@@ -45,15 +44,9 @@ from symroof.errors import ReadingError
 @click.option("--formula", "formulas", multiple=True, metavar="NAME", help="One formula of the answer: threshold.")
 @click.option("--brief", is_flag=True, help="The answer alone.")
 @click.option("--program", is_flag=True, help="The text of the program too, with --brief.")
-@click.option("--lowered", is_flag=True, help="The kernels of the program as loop nests, and no derivation.")
 @output_options("text", "markdown", "latex", "json")
 def derive(
-    operation: tuple[str, ...],
-    values: tuple[str, ...],
-    formulas: tuple[str, ...],
-    unit: str | None,
-    lowered: bool,
-    **options: Any,
+    operation: tuple[str, ...], values: tuple[str, ...], formulas: tuple[str, ...], unit: str | None, **options: Any
 ) -> None:
     """Derive the roofline of an operation.
 
@@ -64,10 +57,6 @@ def derive(
     symroof derive examples/decode.toml --value B/T_lower --unit tokens/s
     """
     from symroof import api
-
-    if lowered:
-        print_loop_nests(operation, options, api.loop_nests)
-        return
 
     def run(table: dict[str, Any]) -> Any:
         derivation = api.derive(table)

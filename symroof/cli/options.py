@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from symroof.cli.output import complain, publish, write
+from symroof.cli.output import complain, publish
 from symroof.errors import ReadingError, SymroofError, about
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -120,7 +120,7 @@ GROUPS = {
         "let", "symbols", "keep", "regather", "reduce", "schedule",
     ),
     "Where": ("hardware", "given", "mesh", "link", "latency", "chips"),
-    "How much": ("at", "config", "values", "unit", "formulas", "brief", "program", "lowered", "sections", "statement"),
+    "How much": ("at", "config", "values", "unit", "formulas", "brief", "program", "sections", "statement"),
     "Output": ("form", "output", "lang", "color", "help"),
     "Document": ("heading", "dialect", "template"),
 }  # fmt: skip
@@ -195,19 +195,6 @@ def respond(
     if len(answers) < len(problems):
         sys.exit(2)
     return answers
-
-
-def print_loop_nests(
-    operation: tuple[str, ...], options: dict[str, Any], nests: Callable[[dict[str, Any]], str]
-) -> None:
-    """The kernels of each problem, in plain text: nothing else is asked then."""
-    kept = ("lang", "color", "output", "heading")
-    output = {name: options.pop(name) for name in ("form", "brief", "program", *OUTPUT) if name in options}
-    asked = [name for name, value in output.items() if value not in (None, (), False, "text") and name not in kept]
-    asked += [name for name in ("sections", "statement") if options.pop(name, None)]
-    if set(asked) - {"program"}:
-        raise ReadingError("--lowered prints kernels as they are", expected="no options of the output but -o")
-    write("\n".join(nests(table) for table in problems_of(operation, options).values()), output.get("output"))
 
 
 def only_problem(operation: tuple[str, ...], options: dict[str, Any], result: str, axes: str = "") -> dict[str, Any]:
