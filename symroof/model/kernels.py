@@ -112,8 +112,15 @@ def fetched(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = fr
         if made.name not in exchanged and on_chip.issuperset(str(t.name) for t in made.operands):
             on_chip.add(made.name)
     needs: list[tuple[str, Line, Statement, Tensor, bool]] = []
+    remade = {
+        id(line.fuse): line for line in reversed(lines) if line.fuse is not None
+    }  # on the chip once, for the first
     for line in lines:
-        again = () if line.fuse is None else (s for s in line.fuse.again if not s.lies)
+        again = (
+            (s for s in line.fuse.again if not s.lies)
+            if line.fuse is not None and remade[id(line.fuse)] is line
+            else ()
+        )
         for user in (line.statement, *again):
             for tensor, operand in zip(user.read, user.operands, strict=True):
                 name, entire = str(tensor.name), tensor is operand

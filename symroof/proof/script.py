@@ -206,7 +206,7 @@ class Script(Stored):
                 heads = [n for n in heads if self.contracts(self.acts[maker[n]])]
                 own = self.contracts(act) or not heads
                 payer[act.result] = act.result if own else max(heads, key=lambda n: maker[n])
-                again = [] if act.lies else self.made_again(act)
+                again = [] if act.lies else [one for one in self.made_again(act) if one.result not in made]
                 made |= {a.result for a in again}
                 for name in self.copied(act):
                     loads.append((payer[act.result], name))
