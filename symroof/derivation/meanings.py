@@ -273,7 +273,7 @@ class _Acts:
         alone = function is None and len(operands) == 1 and statement.kind in (SUM, DIFFERENCE, MAXIMUM)
         each = function.each if function is not None else Fraction(1 if alone else len(operands) - 1)
         act = Act(statement.name, operands, kind, each, turns=turns, fuse=fuse, back=line.backward)
-        act = replace(act, again=statement.again, sends=statement.sends)
+        act = replace(act, again=statement.again, recomputed=line.recomputed, sends=statement.sends)
         if line.mask is not None:
             act = replace(act, masked=Masked(line.mask.rows, line.mask.columns, line.mask.from_first, line.mask.window))
         act = replace(act, of=undone.of, undoes=undone.statement, place=undone.place, over=statement.over)

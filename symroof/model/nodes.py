@@ -323,7 +323,8 @@ Node = Statement | Fuse | Block | Repeat | Recompute
 
 class Line(Frozen):
     """A statement with what stands around it: the repeats from outside in, the fuse and the block, None outside of both;
-    and whether it belongs to the backward pass. Turns that stand in a fuse are gone through ``on_chip``."""
+    and whether it belongs to the backward pass, or is ``recomputed`` for it. Turns that stand in a fuse are gone through
+    ``on_chip``."""
 
     statement: Statement
     repeats: tuple[Repeat, ...]
@@ -331,6 +332,7 @@ class Line(Frozen):
     block: str | None
     backward: bool = False
     on_chip: tuple[Repeat, ...] = ()
+    recomputed: bool = False
 
     @property
     def launched(self) -> tuple[Repeat, ...]:
@@ -389,7 +391,9 @@ def lines_of(
             case Block():
                 yield from lines_of(node.body, repeats, fuse, node.name, on_chip)
             case Recompute():
-                yield from lines_of(node.body, repeats, fuse, block, on_chip)
+                yield from (
+                    replace(line, recomputed=True) for line in lines_of(node.body, repeats, fuse, block, on_chip)
+                )
 
 
 def statements_in(nodes: tuple[Node, ...]) -> Iterator[Statement]:

@@ -4,8 +4,8 @@ Each product is placed by the rules of :mod:`symroof.model.mesh`, axis by axis, 
 statement that multiplies nothing is split as its result is. The backward pass is the transpose: what undoes a statement is
 split as that is.
 
-A tensor is gathered once in a pass for all of its uses. In the backward pass weights are gathered again and all else
-keeps its form, unless the program says ``regather`` or ``keep``. Contributions to one gradient that all lack the same partial
+A tensor is gathered once in a pass for all of its uses. In the backward pass weights are gathered again, and what a recompute
+gathered inside; all else keeps its form, unless the program says ``regather`` or ``keep``. Contributions to one gradient that all lack the same partial
 sums are added first and reduced once; where an exchange alone uses them, it adds them up on the way. A row function over a split dimension adds up the numbers of its rows.
 """
 
@@ -126,6 +126,9 @@ class _Chips:
 
     program: Program
     held: dict[str, list[tuple[Repeat | None, Split]]] = field(default_factory=dict)  # with the microbatches it is in
+    inside: set[tuple[str, tuple[Repeat | None, Split]]] = field(
+        default_factory=set
+    )  # of these, what a recompute gathered
     waiting: dict[str, tuple[Split, Split]] = field(default_factory=dict)
     turned: dict[str, list[Split]] = field(default_factory=dict)  # what was gathered when the backward pass begins
 
@@ -137,7 +140,11 @@ class _Chips:
                 weights = {str(t.name) for t in self.program.declared_as("weight")} - {*self.program.keep}
                 dropped = weights | {*self.program.regather}
                 root = self.program.memory.root
-                self.held = {n: forms for n, forms in self.held.items() if n not in dropped and root(n) not in dropped}
+                self.held = {
+                    n: [pair for pair in forms if (n, pair) not in self.inside]
+                    for n, forms in self.held.items()
+                    if n not in dropped and root(n) not in dropped
+                }
                 self.turned = {name: [form for _, form in forms] for name, forms in self.held.items()}
             yield self._placed(line, late)
 
@@ -297,6 +304,7 @@ class _Chips:
             )
         self._require_one_name(name)
         self.held.setdefault(name, []).append((batch, needs))
+        self.inside |= {(name, (batch, needs))} if line.recomputed else set()
         once = not line.backward and batch is not None and kept
         alike = not line.backward and kept and self.program.memory.root(name) in self.program.shared
         held = own | {pair for pair in needs if pair[1] not in axes_in(own)}

@@ -12,7 +12,7 @@ from symroof.model.dtype import Tensor
 from symroof.model.kernels import fetched, kernels_of, owners_of, stored, written_in
 from symroof.model.mesh import Split, split_of
 from symroof.model.mesh_axes import BACK
-from symroof.model.nodes import kept_apart
+from symroof.model.nodes import EXCHANGE, kept_apart
 from symroof.model.operation import Operation
 from symroof.model.placing import kept_forms, summed_forms
 from symroof.model.program import NAMELESS, Line, Program, Repeat, turns_of
@@ -209,7 +209,8 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, tuple[Repeat, ...
     memory, late = program.memory, {line.statement.name for line in program.lines if line.backward}
     lying = (line.statement for line in program.lines if line.statement.lies and line.statement.again)
     there = (one for one in lying if late.isdisjoint(memory.origins(one.name)))
-    remade = {one.name: one.again for one in there}  # a slice that is made again of what is kept
+    # A slice that is made again is one of what is kept; what is exchanged again is kept as it was before.
+    remade = {one.name: memory.root(str(one.operands[0].name)) if one.kind == EXCHANGE else one.again for one in there}
     kept = dict[str, tuple[Tensor, tuple[Repeat, ...]]]()
     for one in (found for kernel in kernels_of(program) for found in fetched(kernel, program)):
         line, seen = one.line, one.tensor

@@ -123,7 +123,8 @@ class Run(Evidence):
             name = script.root(seen)
             late = [n for n in script.origins(name) if n in acts and acts[n].back]
             if name in acts and acts[name].again and acts[name].lies and not late:
-                name = acts[name].again  # a slice that is made again of what is kept
+                # a slice that is made again is one of what is kept, what is exchanged again is kept as it was before
+                name = script.root(acts[name].operands[0]) if acts[name].exchanges else acts[name].again
             made, whole = acts.get(name), (name, *script.around(name))[-1]
             ours = (made is not None and not made.back) or arrays[name].role == "input"
             ours = ours and arrays[whole].role not in ("weight", "cache")
