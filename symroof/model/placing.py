@@ -21,7 +21,7 @@ from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
 from symroof.model.functions import BROADCAST, FUNCTIONS
-from symroof.model.mesh import Split, axes_in, divided_by, needed_split, shared_split, split_of
+from symroof.model.mesh import Split, axes_in, divided_by, needed_split, same_blocks, shared_split, split_of
 from symroof.model.mesh_axes import HANDED, MeshAxis, fast_first
 from symroof.model.nodes import EXCHANGE, PRODUCT, SUM, Line, Repeat, Statement
 from symroof.model.program import Program
@@ -191,6 +191,8 @@ class _Chips:
             return set()
         if name in products:
             return {name} if self._lacking(made)[1] else set()
+        if made.statement.views and (ahead := self._moved_late(made, products, uses, late)):
+            return {name, *ahead}
         parts = [str(t.name) for t in made.statement.operands]
         return {name} if made.statement.kind == SUM and all(part in late for part in parts) else set()
 
@@ -230,6 +232,9 @@ class _Chips:
         moves: list[Move] = []
         if waited:
             division, summed = waited
+            if statement.views:
+                there = dict(same_blocks(self.program, statement))
+                division = frozenset((there[label], axis) for label, axis in division)
         else:
             for tensor in statement.operands:
                 moves += self._brought(tensor, division, line)

@@ -141,7 +141,7 @@ class Act(Frozen):
     @property
     def adds(self) -> bool:
         """Whether it adds its operands up, element by element, or hands one on: sums that are not whole may come in."""
-        return self.exchanges or (self.kind in (SUM, DIFFERENCE) and len(self.operands) > 1)
+        return self.exchanges or self.views or (self.kind in (SUM, DIFFERENCE) and len(self.operands) > 1)
 
     @property
     def needs(self) -> tuple[tuple[str, str | None], ...]:

@@ -209,9 +209,12 @@ class Chips:
             raise CheckError(f"{act.result} takes what is not added up")
         if any(one.blocks != other.blocks for form in forms[1:] for one, other in zip(forms[0], form, strict=True)):
             raise CheckError(f"what {act.result} adds up lies in several ways")
-        return tuple(
-            Held(each[0].blocks, tuple(s for held in each for s in held.sums)) for each in zip(*forms, strict=True)
-        )
+        there = dict(self.seen.get(act.result, ()))  # of a view the same blocks under its own labels
+        if act.views and not all(label in there for held in forms[0] for label, _ in held.blocks):
+            raise CheckError(f"{act.result} lies in other blocks than what it is a view of")
+        boxes = [{(there.get(label, label), axis): n for (label, axis), n in held.blocks.items()} for held in forms[0]]
+        sums = (tuple(s for held in each for s in held.sums) for each in zip(*forms, strict=True))
+        return tuple(map(Held, boxes, sums))
 
     def _brought(self, act: Act, name: str, moves: Iterable[Move], work: Split) -> list[Moved]:
         """An operand comes to the chips that need it, unless it is there."""
