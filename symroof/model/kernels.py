@@ -111,23 +111,18 @@ def fetched(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = fr
     for made in memory.lying:
         if made.name not in exchanged and on_chip.issuperset(str(t.name) for t in made.operands):
             on_chip.add(made.name)
+    users = dict[str, tuple[Line, Statement]]()
+    for line in lines:  # what the fuse makes again is on the chip once, for the first of them
+        again = () if line.fuse is None else (s for s in line.fuse.again if not s.lies)
+        users |= {user.name: (line, user) for user in (line.statement, *again) if user.name not in users}
     needs: list[tuple[str, Line, Statement, Tensor, bool]] = []
-    remade = {
-        id(line.fuse): line for line in reversed(lines) if line.fuse is not None
-    }  # on the chip once, for the first
-    for line in lines:
-        again = (
-            (s for s in line.fuse.again if not s.lies)
-            if line.fuse is not None and remade[id(line.fuse)] is line
-            else ()
-        )
-        for user in (line.statement, *again):
-            for tensor, operand in zip(user.read, user.operands, strict=True):
-                name, entire = str(tensor.name), tensor is operand
-                parts = memory.parts(name, line.repeats) if entire else (memory.root(name, line.repeats),)
-                here = on_chip if (user.name, name) not in exchanged else frozenset[str]()
-                seen = () if name in here else parts
-                needs += ((part, line, user, tensor, entire) for part in seen if part not in here)
+    for line, user in users.values():
+        for tensor, operand in zip(user.read, user.operands, strict=True):
+            name, entire = str(tensor.name), tensor is operand
+            parts = memory.parts(name, line.repeats) if entire else (memory.root(name, line.repeats),)
+            here = on_chip if (user.name, name) not in exchanged else frozenset[str]()
+            seen = () if name in here else parts
+            needs += ((part, line, user, tensor, entire) for part in seen if part not in here)
     whole: dict[str, list[tuple[Statement, Tensor]]] = {}
     for part, _, user, tensor, entire in needs:
         if entire:

@@ -247,23 +247,9 @@ class _Chips:
             moves += (replace(move, once=bool(waited) and once) for move in joined)
         if statement.function is not None and statement.over is not None:
             axes = {axis for label, axis in division if label == statement.over}
-            apart = axes_in(division) - axes
-            numbers, t = ROW_NUMBERS[statement.function.name], statement.result
-            moves += (
-                Move(
-                    "all-reduce",
-                    over,
-                    t,
-                    around,
-                    statement.name,
-                    "rows",
-                    (statement.over,),
-                    (),
-                    numbers,
-                    statement.over,
-                )
-                for over, around in self._by_link(axes, apart, slow_first=False)
-            )
+            count, over, result = ROW_NUMBERS[statement.function.name], statement.over, statement.result
+            for link, apart in self._by_link(axes, axes_in(division) - axes, slow_first=False):
+                moves.append(Move("all-reduce", link, result, apart, statement.name, "rows", (over,), (), count, over))
         if (stage := handed_on(line)) is not None:
             way, there = HANDED[stage.reverses is not None], split_of(statement.result)
             beside = tuple(sorted(axes_in(there)))
@@ -338,35 +324,18 @@ class _Chips:
         all-to-all, and gathered where an axis is on no dimension any more."""
         declared, summed = split_of(tensor), axes_in(partial)
         scattered = summed & axes_in(declared - made)
-        for axes, apart in self._by_link(scattered, axes_in(made), slow_first=False):
-            yield Move(
-                "reduce-scatter",
-                axes,
-                tensor,
-                apart,
-                str(tensor.name),
-                "sums",
-                _along(partial, axes),
-                _along(declared, axes),
-            )
-        for axes, apart in self._by_link(summed - scattered, axes_in(made) | scattered, slow_first=False):
-            yield Move("all-reduce", axes, tensor, apart, str(tensor.name), "sums", _along(partial, axes))
-        across = axes_in(made - declared) & axes_in(declared - made)
-        everywhere = axes_in(made) | scattered
-        for axes, apart in self._by_link(across, everywhere, slow_first=True):
-            yield Move(
-                "all-to-all",
-                axes,
-                tensor,
-                apart,
-                str(tensor.name),
-                "result",
-                _along(made, axes),
-                _along(declared, axes),
-            )
+        everywhere, across = axes_in(made) | scattered, axes_in(made - declared) & axes_in(declared - made)
         gathered = axes_in(made) - axes_in(declared)
-        for axes, apart in self._by_link(gathered, everywhere - gathered, slow_first=True):
-            yield Move("all-gather", axes, tensor, apart, str(tensor.name), "result", _along(made, axes))
+
+        def moved(collective: str, over: set[str], apart: set[str], of: str, *ends: Split) -> Iterator[Move]:
+            for axes, beside in self._by_link(over, apart, slow_first=of == "result"):
+                along = (_along(end, axes) for end in ends)
+                yield Move(collective, axes, tensor, beside, str(tensor.name), of, *along)
+
+        yield from moved("reduce-scatter", scattered, axes_in(made), "sums", partial, declared)
+        yield from moved("all-reduce", summed - scattered, everywhere, "sums", partial)
+        yield from moved("all-to-all", across, everywhere, "result", made, declared)
+        yield from moved("all-gather", gathered, everywhere - gathered, "result", made)
 
     def _by_link(
         self, axes: Iterable[str], apart: Iterable[str], *, slow_first: bool
