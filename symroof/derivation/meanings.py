@@ -23,6 +23,7 @@ from symroof.derivation.per_chip import costs_of_chips, meshed_of
 from symroof.derivation.setting import Setting
 from symroof.formula import Formula, Name, Number, Quotient, names, total
 from symroof.model.cost import Counting
+from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.mesh import split_of
 from symroof.model.program import DIFFERENCE, MAXIMUM, SUM, Fuse, Line, Program, Repeat, Undone
@@ -222,23 +223,16 @@ def script_of(program: Program) -> Script:
     if backward is not None:
         roles |= {str(tensor.name): "before" for tensor in backward.incoming}
         roles |= {str(tensor.name): "gradient" for tensor in backward.arriving.values()}
-    arrays = (
-        Array(
-            name,
-            tensor.labels,
-            tensor.dtype.bits,
-            roles.get(name, ""),
-            tensor.dtype.name,
-            split_of(tensor),
-            name in frozen,
-            name in shared,
-        )
-        for name, tensor in program.arrays.items()
-    )
+
+    def array(name: str, tensor: Tensor) -> Array:
+        bits, dtype, role = tensor.dtype.bits, tensor.dtype.name, roles.get(name, "")
+        return Array(name, tensor.labels, bits, role, dtype, split_of(tensor), name in frozen, name in shared)
+
+    arrays = tuple(array(name, tensor) for name, tensor in program.arrays.items())
     both = () if backward is None else (backward.gradients, backward.arriving)
     gradients, arriving = (tuple((n, str(t.name)) for n, t in named.items()) for named in both or ({}, {}))
     kept = (*program.returned, *(name for _, name in gradients))
-    return Script(tuple(arrays), tuple(map(_Acts(program).act, program.lines)), kept, gradients, arriving)
+    return Script(arrays, tuple(map(_Acts(program).act, program.lines)), kept, gradients, arriving)
 
 
 class _Acts:

@@ -221,18 +221,9 @@ def _at_the_place(ground: Ground, asked: Asked) -> Ground:
     for end, outside, within in ends:
         if names(outside):
             sides = (number(1), place) if end == number(1) else (place, end)
+            guard = Compare(sides[0], "<=", sides[1])
             ground = ground.add(
-                Step(
-                    "optimum",
-                    Reason.INSIDE,
-                    Compare(sides[0], "<=", sides[1]),
-                    "<=>",
-                    within,
-                    (),
-                    Leads(),
-                    None,
-                    "optimum_guard",
-                ),
+                Step("optimum", Reason.INSIDE, guard, "<=>", within, (), Leads(), role="optimum_guard"),
                 Step("optimum", Reason.AT_AN_END, at_forms, "=", end, (*equal, outside), evidence, role="optimum_end"),
             )
     return ground

@@ -52,31 +52,16 @@ HELD = {
 
 def meshed_of(program: Program, script: Script) -> Meshed:
     """The script on the mesh as the user wrote it, and the plan of its exchanges, for the second engine to carry out."""
-    axes = (
-        MeshAxis(
-            a.name,
-            a.chips,
-            a.said if a.origin else a.wiring,
-            a.closing,
-            a.link or "",
-            a.speed,
-            tuple((level.link, level.degree or 1, level.taper, level.sharp) for level in a.levels),
-        )
-        for a in program.mesh
-    )
+
+    def axis(a: mesh_axes.MeshAxis) -> MeshAxis:
+        levels = tuple((level.link, level.degree or 1, level.taper, level.sharp) for level in a.levels)
+        return MeshAxis(a.name, a.chips, a.said if a.origin else a.wiring, a.closing, a.link or "", a.speed, levels)
+
     views = (line.statement for line in program.lines if line.statement.views)
     seen = tuple((view.name, same_blocks(program, view)) for view in views)
-    return Meshed(
-        script,
-        tuple(axes),
-        tuple(map(_planned, placed(program))),
-        program.keep,
-        program.regather,
-        program.each,
-        program.schedule,
-        seen,
-        program.latency,
-    )
+    axes, plan = tuple(map(axis, program.mesh)), tuple(map(_planned, placed(program)))
+    conventions = program.keep, program.regather, program.each, program.schedule
+    return Meshed(script, axes, plan, *conventions, seen, program.latency)
 
 
 def _planned(place: Placed) -> moves.Planned:

@@ -35,21 +35,9 @@ def _in_numbers(ground: Ground, asked: Asked, found: Optimum, point: int) -> Gro
     if power < 1 or beyond:
         edge = ground.layout.write(asked.sharing.end) if beyond and asked.sharing else number(1)
         assumed = (*where, *asked.where)
-        evidence = Optimal(tuple(map(ground.layout.write, asked.forms)))
-        ground = ground.add(
-            Step(
-                "optimum",
-                Reason.AT_AN_END,
-                of_forms(ground, asked),
-                "=",
-                edge,
-                assumed,
-                evidence,
-                None,
-                "optimum_at",
-                point,
-            )
-        )
+        forms, evidence = of_forms(ground, asked), Optimal(tuple(map(ground.layout.write, asked.forms)))
+        step = Step("optimum", Reason.AT_AN_END, forms, "=", edge, assumed, evidence, None, "optimum_at", point)
+        ground = ground.add(step)
         return _bound(ground, asked, point)
     place = ground.layout.root(found.power, found.degree)
     return _bound(_rooted(ground, place, (power, found.degree), Reason.BEST, "optimum_at", point), asked, point)

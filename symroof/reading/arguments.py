@@ -211,12 +211,5 @@ def read_sketch(options: Mapping[str, Any]) -> Sketch:
     solve, solve_for = read_solve(options, scope)
     least = read_minimize(options, scope, None)
     sections_of(options)
-    return Sketch(
-        **model,
-        title=text(options, "title"),
-        at=points_of(options, scope),
-        solve=solve,
-        solve_for=solve_for,
-        lang=language_of(options),
-        **least,
-    )
+    asked = {"solve": solve, "solve_for": solve_for, "at": points_of(options, scope), **least}
+    return Sketch(**model, title=text(options, "title"), lang=language_of(options), **asked)

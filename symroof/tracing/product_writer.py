@@ -233,14 +233,8 @@ class ProductWriter(Lines):
         if not rows or None in table.labels or [taken] != [tuple(n[0] for n in shape) for shape in whole]:
             return None
         labels = [x for x in places.labels if x is not None]
-        return self._say(
-            "lookup({}, {})",
-            (table, places),
-            equation.results[0],
-            (*labels, *table.labels[1:]),
-            equation.frames,
-            typed=False,
-        )
+        result, seen = equation.results[0], (*labels, *table.labels[1:])
+        return self._say("lookup({}, {})", (table, places), result, seen, equation.frames, typed=False)
 
 
 def _other_names(first: Value, other: Value, axis: int) -> dict[str, str]:

@@ -31,17 +31,8 @@ def draw_times(found: Curves, inches: float, lang: str) -> Canvas:
     ranges = (first.xs[0], first.xs[-1]), (low, max(every) * (2.2 if found.log else 1.1))
     say = captions(lang)
     title = title_of(say, found.roof.setting, "" if several else sizes(first.values))
-    log = found.log, found.log
-    canvas = Canvas(
-        title,
-        (say("size", x), say("time", unit)),
-        ranges,
-        log=log,
-        scale=scale,
-        inches=inches,
-        lang=lang,
-        aside=assumed(say, found.roof.setting),
-    )
+    log, names, aside = (found.log, found.log), (say("size", x), say("time", unit)), assumed(say, found.roof.setting)
+    canvas = Canvas(title, names, ranges, log=log, scale=scale, inches=inches, lang=lang, aside=aside)
     for i, curve in enumerate(found.curves):
         own = sizes(curve.values) if several else ""
         of_math = say("t_math", found.roof.setting.matrix_stands_in, own)
@@ -141,16 +132,8 @@ def _throughput(found: Scaling, inches: float, lang: str) -> Canvas:
     names = _size(say, found), say("throughput", unit, chips_of(setting), False, False)
     ranges = _ends(found), (foot, top * (2 if found.log else 1))
     title = title_of(say, setting, sizes(shared))
-    canvas = Canvas(
-        title,
-        names,
-        ranges,
-        log=(found.log, found.log),
-        scale=scale,
-        inches=inches,
-        lang=lang,
-        aside=assumed(say, setting),
-    )
+    log, aside = (found.log, found.log), assumed(say, setting)
+    canvas = Canvas(title, names, ranges, log=log, scale=scale, inches=inches, lang=lang, aside=aside)
     if level and len(peaks) == 1 and not found.log:
         canvas.percent_axis(peak, say("of_peak"))
     if found.over_chips and not found.log:

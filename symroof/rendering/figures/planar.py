@@ -82,15 +82,8 @@ def _plane(found: Plane | Territories, inches: float, lang: str) -> Canvas:
     say, printer = captions(lang), _printer(found.setting)
     fixed = (printer.print(relation) for relation in found.setting.equalities if isinstance(relation.right, Number))
     title, (x, y) = title_of(say, found.setting, *fixed), found.names
-    return Canvas(
-        title,
-        (say("size", x), say("size", y)),
-        found.ranges,
-        log=(True, True),
-        inches=inches,
-        lang=lang,
-        aside=assumed(say, found.setting),
-    )
+    names, aside = (say("size", x), say("size", y)), assumed(say, found.setting)
+    return Canvas(title, names, found.ranges, log=(True, True), inches=inches, lang=lang, aside=aside)
 
 
 def _printer(setting: Setting) -> PlainPrinter:

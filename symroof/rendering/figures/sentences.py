@@ -91,14 +91,8 @@ def _track(found: Roofline, track: Track, shared: Mapping[str, Any], say: Say, l
             else held
         )
         where = own_sizes(track.values, shared) or (sizes(track.values) if links else "")
-        yield say(
-            "told_point",
-            say("over_link", where, roof.link) if links else where,
-            track.statement,
-            chip,
-            by,
-            share_in(lang, y / peak),
-        )
+        where = say("over_link", where, roof.link) if links else where
+        yield say("told_point", where, track.statement, chip, by, share_in(lang, y / peak))
 
 
 def _throughput(found: Curves, say: Say, lang: str) -> Iterator[str]:
@@ -144,13 +138,8 @@ def _on_a_mesh(found: Scaling, say: Say) -> Iterator[str]:
             yield say("told_longest_at", own_sizes(curve.values, shared), few.longest.time, found.variable, few.chips)
         for i, stretch in enumerate(curve.stretches):
             first = stretch.first if stretch.first is not None else f"{float(stretch.ends[0]):.4g}"
-            yield say(
-                "told_longest",
-                own_sizes(curve.values, shared),
-                stretch.time,
-                found.variable if i or apart else "",
-                first,
-            )
+            where, over = own_sizes(curve.values, shared), found.variable if i or apart else ""
+            yield say("told_longest", where, stretch.time, over, first)
 
 
 def _bars(found: Breakdown, say: Say, lang: str) -> Iterator[str]:
