@@ -233,8 +233,8 @@ class _Chips:
         if waited:
             division, summed = waited
             if statement.views:
-                there = dict(same_blocks(self.program, statement))
-                division = frozenset((there[label], axis) for label, axis in division)
+                seen = dict(same_blocks(self.program, statement))
+                division = frozenset((seen[label], axis) for label, axis in division)
         else:
             for tensor in statement.operands:
                 moves += self._brought(tensor, division, line)
@@ -327,10 +327,12 @@ class _Chips:
         everywhere, across = axes_in(made) | scattered, axes_in(made - declared) & axes_in(declared - made)
         gathered = axes_in(made) - axes_in(declared)
 
-        def moved(collective: str, over: set[str], apart: set[str], of: str, *ends: Split) -> Iterator[Move]:
+        def moved(
+            collective: str, over: set[str], apart: set[str], of: str, before: Split, after: Split = frozenset()
+        ) -> Iterator[Move]:
             for axes, beside in self._by_link(over, apart, slow_first=of == "result"):
-                along = (_along(end, axes) for end in ends)
-                yield Move(collective, axes, tensor, beside, str(tensor.name), of, *along)
+                ends = _along(before, axes), _along(after, axes)
+                yield Move(collective, axes, tensor, beside, str(tensor.name), of, *ends)
 
         yield from moved("reduce-scatter", scattered, axes_in(made), "sums", partial, declared)
         yield from moved("all-reduce", summed - scattered, everywhere, "sums", partial)

@@ -35,10 +35,10 @@ def remade(node: Recompute, inner: list[Node], called: Callable[[str], str]) -> 
         return replace(one, body=tuple(map(copied, one.body)))
 
     def back(one: Node, body: tuple[Statement, ...]) -> Node:
-        if not body:
+        if not body or not isinstance(one, Fuse):
             return _reading(one, names)
-        bare = _reading(replace(one, again=()), names)
-        return replace(bare, body=(*(copied(s) for s in body if not s.lies), *bare.body))
+        made_here = (copied(statement) for statement in body if not statement.lies)
+        return Fuse((*made_here, *(_reading(part, names) for part in one.body)), (), one.undoes)
 
     return [*map(copied, again), *map(back, inner, counted)]
 

@@ -211,5 +211,5 @@ def read_sketch(options: Mapping[str, Any]) -> Sketch:
     solve, solve_for = read_solve(options, scope)
     least = read_minimize(options, scope, None)
     sections_of(options)
-    asked = {"solve": solve, "solve_for": solve_for, "at": points_of(options, scope), **least}
-    return Sketch(**model, title=text(options, "title"), lang=language_of(options), **asked)
+    title, at, lang = text(options, "title"), points_of(options, scope), language_of(options)
+    return Sketch(**model, title=title, at=at, solve=solve, solve_for=solve_for, lang=lang, **least)

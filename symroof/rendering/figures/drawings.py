@@ -65,8 +65,8 @@ def draw_throughput(found: Curves, inches: float, lang: str) -> Canvas:
     names = say("size", x), say("throughput", unit, chips_of(setting), False, low)
     heights = (10 ** floor(log10(min(seen))) / 10, top * 3) if low else (0, top * 1.13)
     ranges = (first if first > 1 or found.log else 0, last), heights
-    title, log, aside = title_of(say, setting), (found.log, low), assumed(say, setting)
-    canvas = Canvas(title, names, ranges, log=log, scale=scale, inches=inches, lang=lang, aside=aside)
+    title, under = title_of(say, setting), assumed(say, setting)
+    canvas = Canvas(title, names, ranges, log=(found.log, low), scale=scale, inches=inches, lang=lang, aside=under)
     canvas.percent_axis(top, say("of_peak"))
     canvas.line([(canvas.left, top), (last, top)], INK, 0.9)
     places = [canvas.across(1 - part / 20) for part in range(17)]
