@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 from direct import evaluate
+from effort import draws
 
 import symroof as sr
 from symroof.errors import AlgebraError, CheckError, ModelError
@@ -16,7 +17,7 @@ from symroof.exploration.territories import territories
 from symroof.formula import Infinity, Name, names
 from symroof.reading.grids import read_grid
 from symroof.reading.problems import read_problem
-from symroof.symbols import expression
+from symroof.symbols import expression, symbol
 
 pytestmark = pytest.mark.part(2)
 
@@ -118,6 +119,25 @@ def test_the_longest_time_of_random_scalings(name):
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("chip", ["tpu-v5e", "h100"])
+@pytest.mark.parametrize("name", ["matmul", "mlp", "attention", "fsdp-megatron"])
+def test_a_row_is_what_the_times_of_the_chip_say(name, chip):
+    """At random sizes, where what a row asks of them holds by far, the longest time is one that the row names."""
+    found, random, tried = longest_map(read_problem({"operation": name, "hardware": chip})), Random(f"{name} {chip}"), 0
+    numbers = found.setting.in_numbers
+    for _ in range(draws(120)):
+        sizes = {
+            symbol(n): 2 ** random.randint(*((1, 6) if n in "XY" else (0, 44))) for n in found.setting.problem.names
+        }
+        for row in found.rows:
+            apart = [numbers(expression(r.right) / expression(r.left)).subs(sizes) for r in row.relations]
+            if min(apart) > 10**4:
+                times = {time.label: numbers(time.amount).subs(sizes) for time in row.times}
+                assert max(times.values()) in [times[label] for label in row.longest], (row.relations, sizes)
+                tried += 1
+    assert tried > 4
+
+
 def test_a_row_that_the_figures_exclude_is_said_with_its_reason():
     """On a chip whose links are slower than its memory the weights are never read for longer than they are sent."""
     free, on_chip = (longest_map(read_problem(CASES[name][1])) for name in ("shared", "shared on a chip"))
@@ -173,6 +193,16 @@ def test_a_number_of_chips_that_is_wired_otherwise_is_refused():
         sr.derive(GATHERED, on="tpu-v5e", at=["X=8,B=D=F=64", "X=16,B=D=F=64"])
     with pytest.raises(ModelError, match="X = 8 is a line"):
         sr.derive(GATHERED, on="tpu-v5e", assume="X = 8")
+
+
+@pytest.mark.parametrize("at", ["D=F=8192", "F=8192", "B=64,D=F=8192"])
+def test_with_numbers_as_sizes_times_are_compared_as_numbers(at):
+    """Of T_lower scalings know nothing then, in whichever way a number is given; the intensity has its map."""
+    with pytest.raises(ModelError, match="scalings do not say which time is longest"):
+        sr.regimes(MATMUL, on="h100", of="T_lower", at=at)
+    with pytest.raises(ModelError, match="scalings do not say which time is longest"):
+        sr.regimes(MATMUL, on="h100", of="T_lower", assume=at.replace("D=F", "D=8192,F").split(","))
+    assert sr.regimes(MATMUL, on="h100", at=at).map is not None
 
 
 def test_sizes_put_in_need_no_regime_of_their_own():
