@@ -173,7 +173,7 @@ def plot(
     axes = ",".join(over) or None
     figure = api.plot(table, on=chips or None, kind=kind, over=axes, links=links or None, points=points)
     form_of = Path(output or "").suffix.removeprefix(".")
-    tables = {"text": lambda: figure.to_text(lang), "csv": lambda: figure.to_csv(lang), "json": figure.to_json}
+    tables = {"text": lambda: figure.to_text(lang), "csv": figure.to_csv, "json": figure.to_json}
     write(tables[form]() if form in tables else figure.drawn(form_of, width, lang), output)
     for one in figure.findings:
         faster = f"faster than its bound allows, by {float(one.reached - 1) * 100:.2g} %"

@@ -203,10 +203,10 @@ class ShownFigure(Frozen):
         table = self._table(lang)
         return columns([tuple(f"{x:.6g}" if isinstance(x, float) else x for x in row) for row in table])
 
-    def to_csv(self, lang: str | None = None) -> str:
-        """The plotted points, a line for each, under a line of heads; floats in full."""
+    def to_csv(self) -> str:
+        """The plotted points, a line for each, under a line of heads, which are English: a file for programs."""
         out = StringIO()
-        csv.writer(out, lineterminator="\n").writerows(self._table(lang))
+        csv.writer(out, lineterminator="\n").writerows(self._table("en"))
         return out.getvalue()
 
     @property
@@ -246,10 +246,13 @@ class ShownFigure(Frozen):
         return tuple(one for one in self.measured if one.impossible)
 
     def _table(self, lang: str | None) -> list[tuple[str | float, ...]]:
-        """The head and the plotted points, in words of a language."""
-        say = captions(self._language(lang))
-        head, points = rows(self.drawing)
-        return [tuple(say(x.name, *x.of) if isinstance(x, Label) else x for x in row) for row in (head, *points)]
+        """The head and the plotted points, in words of a language; numbers to the fifteen digits that a float has."""
+        say, (head, points) = captions(self._language(lang)), rows(self.drawing)
+
+        def cell(x: str | float | Label) -> str | float:
+            return say(x.name, *x.of) if isinstance(x, Label) else float(f"{x:.15g}") if isinstance(x, float) else x
+
+        return [tuple(map(cell, row)) for row in (head, *points)]
 
     def _language(self, lang: str | None) -> str:
         return Style(lang=lang).of(self.drawing.setting.problem).language
