@@ -255,7 +255,7 @@ class _Chapter:
     def _of_bytes(self, written: Written, context: Context, count: int) -> list[tuple[Claim, ...]]:
         r"""The claims of a formula with bytes for the B behind its numbers, which stands for billions as well."""
         pattern, instead = (BYTES, r"\\text{bytes}") if written.kind == "math" else (TYPED_BYTES, " bytes")
-        if pattern.search(written.text) is None:
+        if pattern.search(written.text) is None or "B" in context.scope.names:
             return []
         with suppress(SymroofError):
             claims, _ = claims_in(replace(written, text=pattern.sub(instead, written.text)), self.force)

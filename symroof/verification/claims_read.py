@@ -25,10 +25,11 @@ from symroof.verification.definitions import context_of
 
 
 def contexts(force: InForce) -> tuple[Context, ...]:
-    """The contexts in which a formula is read in turn: that of the problem, and one in which every letter declares itself."""
+    """The contexts in which a formula is read in turn: that of the problem, and one in which every letter declares itself;
+    a size of the problem is a name there as well, and no unit."""
     context = force.context
     bare = context_of(Exercise()) if context.setting is not None else context
-    letters = tuple(dict.fromkeys((*QUANTITIES, *bare.scope.names)))
+    letters = tuple(dict.fromkeys((*QUANTITIES, *bare.scope.names, *sorted(context.least_one))))
     own = replace(bare, scope=Scope(letters, open=True, indices=True, give_way=GIVE_WAY))
     return (own,) if context.scope.open else (context, own)
 
