@@ -21,6 +21,7 @@ from symroof.reading.exercises import expected_verdict
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.markup import spelling
+from symroof.reading.operation_keys import has_operation
 from symroof.reading.operations import PRODUCT_OF_SHAPES, typed_operation
 from symroof.reading.problems import WORD
 from symroof.verification.assertions import Assertion, asserted
@@ -63,7 +64,7 @@ def judge_read(
         return _Chapter(document, counting.adding(said or {}) if overrides or said else counting).report()
 
     found = told()
-    notes = (part for part in document.parts if isinstance(part, Note) and "operation" in part.options)
+    notes = (part for part in document.parts if isinstance(part, Note) and has_operation(part.options))
     starts = [note.place.line for note in notes]
 
     def problems(report: FileReport) -> list[list[Judgement]]:
