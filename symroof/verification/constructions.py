@@ -107,7 +107,7 @@ def _argmin(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
             else {1: derivative(value, x), -1: Integer(0)}
         )
         if not {1, -1} <= ways.keys():
-            raise AlgebraError(f"argmin over {x}: the parts are not known to cross once")
+            raise AlgebraError(f"argmin over {x}: the two parts are not known to cross once")
         turn = proved_solution(ways[1], ways[-1], x, inner)
         bound = Integer(1) if turn.outcome == "always" else turn.bound
     if bound is None or isinstance(bound, Root):
