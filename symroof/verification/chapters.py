@@ -27,7 +27,15 @@ from symroof.reading.problems import WORD
 from symroof.verification.assertions import Assertion, asserted
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.cells import cell_claim, speaks
-from symroof.verification.claims_read import claims_in, contexts, given_names, going_on, other_statement, tuple_of
+from symroof.verification.claims_read import (
+    claims_in,
+    contexts,
+    given_names,
+    going_on,
+    other_statement,
+    tuple_of,
+    usual_sizes,
+)
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
@@ -207,7 +215,8 @@ class _Chapter:
         with limited():
             claims, context = self._claims(written, following, before)
             dialect = self.force.dialect(context.scope)
-            around = Surroundings(self.document, written, dialect, given_names(self.force), before)
+            usual = usual_sizes(claims, self.force)
+            around = Surroundings(self.document, written, dialect, given_names(self.force), before, usual=usual)
             meant = [] if following else self._measured(written, context, len(claims))
             in_bytes = [] if following else self._of_bytes(written, context, len(claims))
         if written.kind == "code" and REFUTED.match(self.document.prose.text, written.end):

@@ -19,6 +19,7 @@ from fractions import Fraction
 from symroof.algebra.rational import cancelled
 from symroof.errors import AlgebraError
 from symroof.formula import (
+    Call,
     Compare,
     Formula,
     Group,
@@ -32,12 +33,13 @@ from symroof.formula import (
     children,
     mapped,
     names,
+    nodes,
 )
 from symroof.proof.step import Check
 from symroof.reading.numbers import exact
 from symroof.symbols import expression, fraction
 from symroof.verification.context import Context, Question
-from symroof.verification.enclosures import Enclosure
+from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
 from symroof.verification.judgement import Finding, Remark
 
 WRITTEN = 10**100  # larger numbers without digits of their own are never in print
@@ -45,6 +47,8 @@ COUNTED = 10**4  # below this, arithmetic of whole numbers is exact
 COARSE = Fraction(1, 20)  # a number that is off by more than this says so
 WILD = Fraction(1, 4)  # nothing that is off by more is the same number
 FINE = Fraction(1, 100)  # a bound that is off by less is the same bound
+BINARY = re.compile(r" [KMGTP]iB$")
+PREFIX_RATIOS = tuple(Fraction(1024, 1000) ** power for power in range(1, 6))
 NUMBER = re.compile(r"(\d*)(\.?)(\d*)(?:[eE]([+-]?\d+))?", re.ASCII)
 
 
@@ -191,6 +195,9 @@ def may_stand(rounded: Remark, other: Formula, context: Context, printed: Formul
     stands for the bound of a condition as :func:`bounds_alike` says.
     """
     value, nearest = rounded.facts["value"], rounded.kind == "rounded"
+    if isinstance(printed, Number) and printed.unit == "bytes" and is_binary(other) != is_binary(printed):
+        alike = {printed.value * ratio**sign for ratio in PREFIX_RATIOS for sign in (1, -1)}
+        return bounds_alike(rounded) and value not in alike
     if isinstance(other, Compare):
         return bounds_alike(rounded) and (nearest or not stands_in_print(other, context))
     digits = printed.digits or "" if isinstance(printed, Number) else ""
@@ -226,9 +233,25 @@ def is_count(formula: Formula, context: Context) -> bool:
     match formula:
         case Number(value=value, unit=unit):
             return value.denominator == 1 and unit is None
+        case Call(function="ceil" | "floor" | "max" | "min" | "sqrt") if is_numeric(formula):
+            whole = enclosed(formula)
+            return whole.exact and whole.low.denominator == 1 and all(is_count(n, context) for n in literals(formula))
         case Sum() | Product() | Negative() | Group() | Compare():
             return all(is_count(child, context) for child in children(formula))
     return _is_free(formula, context)
+
+
+def is_binary(formula: Formula) -> bool:
+    """Whether KiB, MiB, GiB or TiB, or a power of two from 2^10 on, is printed in a side."""
+    for node in nodes(formula):
+        match node:
+            case Power(base=Number(value=Fraction(numerator=2, denominator=1)), exponent=Number(value=power)) if (
+                power >= 10
+            ):
+                return True
+            case Number(digits=str(digits)) if BINARY.search(digits):
+                return True
+    return False
 
 
 def is_arithmetic(side: Formula, context: Context) -> bool:
