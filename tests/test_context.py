@@ -319,3 +319,16 @@ def test_wordings_that_are_not_read_yet(sentence):
 
 def verdicts_of(text):
     return [one.verdict for one in judge_read(read_text(text), Path()).judgements]
+
+
+def test_a_relation_that_is_skipped_is_not_counted_as_judged():
+    """Whatever else of its formula is judged; a definition or a size claims nothing, and leaves nothing open."""
+    for text, judged, cause in (
+        ("$2 \\cdot 3 = 6 = 6$", 1, None),
+        ("$\\text{FLOPs} = 2 \\cdot 128 = 256$", 0, "size"),
+        ("$8BD = 8B^2 = 4B^2 + 4B^2$", 0, "equation"),
+        ("$x = 2 \\cdot 3 = 6$", 1, None),
+    ):
+        coverage = judge_read(read_text(MATMUL + text), Path()).coverage
+        assert (coverage.formulas, coverage.judged) == (1, judged), text
+        assert list(coverage.skipped) == ([cause] if cause else []), text

@@ -39,7 +39,7 @@ from symroof.verification.claims_read import (
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
-from symroof.verification.judgement import Coverage, FileReport, Judgement, Omission, Skipped
+from symroof.verification.judgement import CLAIMLESS, Coverage, FileReport, Judgement, Omission, Skipped
 from symroof.verification.readings import Passage, carrying, settled
 from symroof.verification.steps import condition_of
 from symroof.verification.surroundings import Surroundings, read_latex_regime
@@ -158,14 +158,18 @@ class _Chapter:
             return
         following, self.following = self.following, {}
         self.formulas += 1
+        before = len(self.left_out)
         outcomes = [Omission("ignored")] if "ignore" in following else self._outcomes(written, following)
         judged = [one for one in outcomes if isinstance(one, Judgement)]
         reasons = [one for one in outcomes if isinstance(one, Omission)]
         line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
         if following and "ignore" not in following and not judged:
             judged, reasons = [Judgement(written.text, "unreadable", reason=reasons[-1])], []
-        if not judged:
-            self.unjudged[reasons[0].cause] += 1
+        left = [
+            s.reason for s in self.left_out[before:] if s.reason.cause not in CLAIMLESS or s.reason.kind == "at_sizes"
+        ]
+        if not judged or left:  # a formula of which a relation is left is not judged
+            self.unjudged[(left if judged else reasons)[0].cause] += 1
         once = [reason for at, reason in enumerate(reasons) if reason not in reasons[:at]]  # of a list of sizes
         self.left_out += [Skipped(line, column, text, reason) for reason in once]
         for judgement in judged:
