@@ -58,9 +58,19 @@ def test_formulas_and_functions_are_the_same_operation():
         (BUTTERFLIES, {"intensity = 1/4": "holds", "flops = 5n": "holds", "writes = reads": "wrong"}),
     ],
 )  # fmt: skip
-def test_claims_on_it_are_judged(problem, claims):
-    report = sr.verify(problem | {"hardware": "h100", "claims": list(claims)})
+@pytest.mark.parametrize("name", [{}, {"operation": ""}, {"operation": "mine"}, {"title": "mine"}], ids=str)
+def test_claims_on_it_are_judged(problem, claims, name, tmp_path):
+    """With a name or without one, in a table and below the comment of a document; and it is derived alike."""
+    stated = {key: value for key, value in problem.items() if key != "operation"} | name | {"hardware": "h100"}
+    report = sr.verify(stated | {"claims": list(claims)})
     assert [judgement.verdict for judgement in report.judgements] == list(claims.values())
+    said = "\n".join(f"{key} = {str(value).lower() if value is True else repr(value)}" for key, value in stated.items())
+    (tmp_path / "a.md").write_text(
+        f"<!-- symroof\n{said}\n-->\n\n" + "\n\n".join(f"`{claim}`" for claim in claims), "utf-8"
+    )
+    below = [one.verdict for one in sr.verify(tmp_path / "a.md").judgements]
+    assert below == [v for claim, v in claims.items() if "bound" not in claim]
+    assert sr.derive(stated).answer == sr.derive(problem, on="h100").answer
 
 
 def test_costs_that_are_not_what_was_written_are_refused(monkeypatch):
@@ -104,7 +114,8 @@ def test_a_condition_that_always_holds_is_no_guard():
         ({"reads": "bytes"}, "bytes"),
         ({"flops": "0"}, "no arithmetic"),
         ({"flops": "sqrt(nnz)"}, "rational function"),
-        ({"operation": ""}, "no operation"),
+        ({"operation": None, "writes": None}, "lack writes"),
+        ({"flops": None, "operation": None}, "lack flops"),
         ({"flops": "1/0*nnz"}, "zero"),
     ],
 )  # fmt: skip

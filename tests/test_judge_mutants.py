@@ -4,10 +4,12 @@ import pkgutil
 import tomllib
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
+from inspect import isfunction
 from pathlib import Path
 
 import pytest
+from sympy import Expr
 from test_gate import FAULTS as PRODUCERS
 from test_gate import _nothing_is_remembered, forget, put_in  # noqa: F401 (a fixture)
 
@@ -15,6 +17,7 @@ import symroof.proof.exact as exact
 import symroof.verification.approximations as approximations
 import symroof.verification.bounds as bounds
 import symroof.verification.conditions as conditions
+import symroof.verification.constructions as constructions
 import symroof.verification.context as context
 import symroof.verification.counterexamples as counterexamples
 import symroof.verification.judge as judge
@@ -23,11 +26,11 @@ import symroof.verification.literals as literals
 import symroof.verification.unit_agreement as unit_agreement
 import symroof.verification.unknowns as unknowns
 from symroof.algebra.roots import Interval, Root
-from symroof.formula import Name, Number, Product, mapped, names, number
+from symroof.formula import Formula, Group, Name, Number, Product, Quotient, Sum, mapped, names, number
 from symroof.proof.polynomials import Poly
 from symroof.proof.prover import Prover
 from symroof.proof.settling import Settled
-from symroof.proof.step import Check
+from symroof.proof.step import Check, Step
 from symroof.reading.exercises import read_exercise
 from symroof.verification.context import Context
 from symroof.verification.judge import judge_exercise
@@ -263,6 +266,61 @@ def test_a_fault_in_a_producer_is_not_accepted(producer, fault, options, false, 
     monkeypatch.setattr(producer, lambda *arguments, **values: fault(*arguments, original=original, **values))
     (found,) = judge_exercise(read_exercise({**options, "claims": [false]}))
     assert found.verdict not in GOOD
+
+
+# Constructions: what each is, and what it is not.
+WORKED_OUT = {
+    "limit((2N + 1)/(N + 3), N -> oo)": ("2", "4"), "limit(N^2/(N + 1), N -> oo)": ("oo", "4"), "limit(intensity, B -> oo)": ("DF/(D + F)", "2DF/(D + F)"),
+    "sup(N/(N + 1), N)": ("1", "2"), "sup(intensity, B)": ("DF/(D + F)", "2DF/(D + F)"), "sup((B + 1)/B, B)": ("2", "4"),
+    "argmin(A/X + G*X, X)": ("sqrt(A/G)", "2*sqrt(A/G)"), "argmin(max(A/X, G*X), X)": ("sqrt(A/G)", "2*sqrt(A/G)"), "argmin(18/B + 2B, B)": ("3", "6"), "argmin(B^2 + 3B, B)": ("1", "2"),
+    "minimum(A/X + G*X, X)": ("2*sqrt(A*G)", "4*sqrt(A*G)"), "minimum(18/B + 2B, B)": ("12", "24"), "minimum(max(8/X, 2X), X)": ("4", "8"),
+    "diff(X^2, X)": ("2X", "4X"), "diff(sqrt(X), X)": ("1/(2*sqrt(X))", "1/sqrt(X)"), "diff(A/X + G*X, X)": ("G - A/X^2", "2G - 2A/X^2"),
+    "sum(i^2, i, 1, 4)": ("30", "60"), "sum(i*A, i, 1, 4)": ("10A", "20A"), "sum(1/i, i, 1, 3)": ("11/6", "11/3"), "abs(A - G)": ("max(A - G, G - A)", "2max(A - G, G - A)"),
+}  # fmt: skip
+TWICE = Number(Fraction(2))
+BEHIND_PROOFS = {
+    "doubled": lambda formula: Product((TWICE, Group(formula))),
+    "a term doubled": lambda formula: mapped(formula, lambda node: Sum((*node.terms, node.terms[-1])) if isinstance(node, Sum) else node),
+    "names doubled": lambda formula: mapped(formula, lambda node: Product((TWICE, node)) if isinstance(node, Name) else node),
+    "numbers doubled": lambda formula: mapped(formula, lambda node: Number(2 * node.value) if isinstance(node, Number) else node),
+    "upside down": lambda formula: Quotient(Number(Fraction(1)), Group(formula)),
+}  # fmt: skip
+
+
+def behind(fault, original):
+    """What a function says, with a fault in it: of a formula, an expression, or a step, wherever it stands in the result."""
+
+    def spoiled(value):
+        if isinstance(value, Step):
+            return replace(value, right=fault(value.right))
+        if isinstance(value, tuple):
+            return tuple(map(spoiled, value))
+        return fault(value) if isinstance(value, Formula) else 2 * value if isinstance(value, Expr) else value
+
+    return lambda *arguments, **options: spoiled(original(*arguments, **options))
+
+
+@pytest.mark.parametrize("fault", BEHIND_PROOFS)
+@pytest.mark.parametrize(
+    "name", [n for n, f in vars(constructions).items() if isfunction(f) and f.__module__ == constructions.__name__]
+)
+def test_what_a_construction_comes_to_is_decided_behind_whatever_says_it(name, fault, monkeypatch):
+    """A fault in any function that works one out makes nothing false right, and nothing right wrong."""
+    monkeypatch.setattr(judge, "diagnosed", lambda finding, context: finding)
+    broken(
+        monkeypatch,
+        [(constructions, name), (context, name)][: 1 + hasattr(context, name)],
+        partial(behind, BEHIND_PROOFS[fault]),
+    )
+    problem = {**VECTORS, "operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "symbols": ["A", "G", "N", "X"]}
+    for which, verdicts in enumerate((("wrong", "undecided", "unreadable"), (*GOOD, "undecided", "unreadable"))):
+        claims = [
+            f"{call} {'->' if value == 'oo' else '='} {value}"
+            for call, (right, false) in WORKED_OUT.items()
+            for value in [(false, right)[which]]
+        ]
+        found = judge_exercise(read_exercise({**problem, "claims": claims}))
+        assert [(one.claim, one.verdict) for one in found if one.verdict not in verdicts] == []
 
 
 SPOILED = ("dominance.leading", "dominance.similar", "inequality.solve_for", "inequality.growth", "inequality.monotony")

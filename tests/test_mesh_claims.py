@@ -3,6 +3,7 @@ none is accepted that the played mesh does not bear out."""
 
 import itertools
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -241,3 +242,32 @@ def test_a_whole_size_is_one_of_those_that_the_chips_share_out():
         assert [one.verdict for one in found] == [*expected.values()]
     derived = sr.derive(problem, at=sizes).to_dict()["answer"]["at"][0]["thresholds"]["X"]
     assert derived["smallest_integer"] == 5104
+
+
+@pytest.mark.parametrize("features", [28672, 24576, 13312])
+def test_a_bound_between_two_numbers_of_chips_is_right_and_says_so(features):
+    """Of whatever stands between two numbers of chips that share a size out each bound is right, and one that other whole
+    numbers would tell from the true one says so in the shortest report."""
+    told = {"operation": BOTH.replace("relu", "gelu"), "hardware": "tpu-v5p", "training": True}
+    threshold = Fraction(features * 1786588, 28672 * 100000)
+    chips = [n for n in range(1, features + 1) if features % n == 0]
+    bounds = sorted({*range(max(2, int(threshold) - 4), int(threshold) + 6)})
+    report = sr.verify({**told, "claims": [f"T_math > T_Y <=> Y < {n} at F = {features}" for n in bounds]})
+    lines = report.to_text(brief=True).splitlines()
+    for n, judgement in zip(bounds, report.judgements, strict=True):
+        same = [c for c in chips if c < n] == [c for c in chips if c < threshold]
+        assert (judgement.verdict in ("holds", "rounded")) == same, judgement.claim
+        (line,) = [line for line in lines if f"Y < {n} at" in line] or [""]
+        assert ("no number of chips between" in line) == (same and not n - 1 < threshold <= n)
+
+
+def test_what_is_right_in_the_other_count_alone_says_so():
+    told = {"operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "hardware": "tpu-v5e", "mesh": {"X": 2}}
+    report = sr.verify(
+        {**told, "assume": "B << D, F", "claims": [f"compute-bound never at D = {n}" for n in range(8750, 8764, 2)]}
+    )
+    lines = report.to_text(brief=True).splitlines()
+    for n, judgement in zip(range(8750, 8764, 2), report.judgements, strict=True):
+        exactly, fused = n * 2 > 2 * 8756, n > 8755.56
+        assert (judgement.verdict == "holds") == (not exactly), judgement.claim
+        assert any(f"D = {n}  count exact" in line for line in lines) == (fused and not exactly)

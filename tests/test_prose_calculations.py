@@ -164,3 +164,23 @@ def test_no_text_breaks_the_reading_of_a_document():
         text = "".join(draw.choices(PIECES, k=draw.randint(5, 60)))
         for tex in (False, True):
             judge_read(read_text(text, tex=tex), Path())
+
+
+SIZED = '<!-- symroof\noperation = "bf16[@, D] * int8[D, F] -> bf16[@, F]"\nhardware = "tpu-v5e"\nassume = "@ << D, F"\n-->\n\n'
+WITH_LETTERS = '<!-- symroof\nsymbols = ["@"]\n-->\n\n'
+AS_UNITS = r"""
+We are compute-bound if 2@ > 1. We are compute-bound if 2@ < 240. So 2@ * 3 = 6e9, 2@*4 = 8 bytes and 3 @ * 2 = 6e12.
+
+So 2@ * 3 = 6 bytes, 2@*4 = 8 million and 3 @ / 2 = 1500. It is 4 * 3@ < 13.
+
+And `2@ < 240`, `2@*3 = 6e9`, `2 @ * 3 = 6e3`, $2\text{@} = 2e9$, $3\text{ @} = 3$, $4\,\mathrm{@} < 240$, $2@ = 2 \cdot 10^6$.
+"""
+
+
+@pytest.mark.parametrize("letter", [*"BGKMTQbksgPmh"])
+@pytest.mark.parametrize("head", [SIZED, WITH_LETTERS], ids=["a size", "declared"])
+def test_a_letter_that_is_a_size_is_no_unit(head, letter):
+    """Under whatever name: nothing is judged that is a claim about a unit alone, and what is true of a size is not wrong."""
+    assert verdicts((head + AS_UNITS).replace("@", letter)) == []
+    alike = r"Here 4@ * 2 = 8@, `6@ - 2@ = 4@` and $\frac{4@}{2} = 2@$.".replace("@", letter)
+    assert set(verdicts(head.replace("@", letter) + alike)) == {"holds"}

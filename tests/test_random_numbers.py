@@ -2,6 +2,7 @@
 
 from decimal import Decimal, getcontext, localcontext
 from fractions import Fraction
+from math import prod
 from random import Random
 
 import pytest
@@ -146,6 +147,46 @@ def test_numbers_in_claims_are_judged_to_their_last_digit(seed):
     ]
     assert wrong == []
     assert getcontext().prec < PLACES
+
+
+def notations(value):
+    """A whole number as people write it: in full, with an exponent, with a power of ten behind it."""
+    digits = str(value).rstrip("0") or "0"
+    point = f"{digits[0]}.{digits[1:] or 0}"
+    return (
+        str(value),
+        f"{point}e{len(str(value)) - 1}",
+        f"{digits}e{len(str(value)) - len(digits)}",
+        f"{point}*10^{len(str(value)) - 1}",
+    )
+
+
+@pytest.mark.parametrize("behind", ["", "*N"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_verdict_does_not_depend_on_how_factors_are_written(seed, behind):
+    random, seen = Random(seed), set()
+    known = [([4, 2, 128, 128, 1500000000], "2e14"), ([3300, 2048], "6.7e6"), ([512, 4096], "2e6")]
+    for case in range(12):
+        factors = [
+            random.choice([2, 3, 128, 500, 4096, 12345, 33000, 10**6, 1500000000]) for _ in range(random.randint(2, 4))
+        ]
+        value, places = prod(factors), random.randint(1, 3)
+        shift = max(0, len(str(value)) - places)
+        head = value // 10**shift + random.choice([0, 0, 1, 2])
+        result = random.choice([f"{head}e{shift}", str(head * 10**shift)])
+        factors, result = known[case] if case < len(known) and not seed else (factors, result)
+        claims = [
+            f"{'*'.join(map(random.choice, map(notations, factors)))}{behind} = {result}{behind}" for _ in range(5)
+        ]
+        verdicts = [one.verdict for one in sr.verify({"claims": claims}).judgements]
+        assert len(set(verdicts)) == 1, list(zip(claims, verdicts, strict=True))
+        off = abs(Fraction(result) / prod(factors) - 1)
+        assert off < Fraction(1, 4) or verdicts[0] == "wrong"
+        assert off or verdicts[0] == "holds"
+        if case < len(known) and not seed:
+            assert verdicts[0] == ("wrong" if result == "2e6" or (behind and "." not in result) else "rounded")
+        seen.add(verdicts[0])
+    assert {"rounded", "wrong"} <= seen
 
 
 # Chapters: what is a claim, and what is none, in any order and dress.

@@ -774,6 +774,19 @@ def test_what_is_no_size_is_no_whole_number(operation, sizes):
     assert not re.search(r"^ +at *$", d.to_text(), re.M)
 
 
+@pytest.mark.parametrize(
+    "solve", ["weights <= n*capacity.HBM", "n*8*capacity.HBM >= weights", "3*weights < capacity.HBM*n"]
+)
+def test_a_number_of_servers_is_a_whole_number(solve):
+    """An unknown that multiplies a capacity counts what has it, in whatever order the relation is written."""
+    told = {"on": "h100", "at": {"B": 64, "D": 65536, "F": 262144}, "symbols": ["n"], "solve_for": "n"}
+    d = sr.derive("mlp", solve=solve, **told)
+    times, each = (3 if "3*" in solve else 1), (8 if "8*" in solve else 1)
+    least = -(-times * d.value("weights") // (each * 80 * 10**9))
+    (row,) = [line for line in d.to_text(brief=True).splitlines() if "capacity.HBM" in line and "n " in line]
+    assert f"n ≥ {int(least)}" in row
+
+
 def test_a_size_that_is_assumed_may_be_put_in_as_well():
     told = {"on": "h100", "assume": "D = F"}
     once, twice = (sr.derive("matmul", at=at, **told) for at in ("B=512,F=8192", "B=512,D=8192,F=8192"))

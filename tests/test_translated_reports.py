@@ -26,10 +26,10 @@ B, D, F = map(Name, "BDF")
 FACTS = {
     "exact": {}, "rounded": {"value": Fraction("240.24"), "digits": 3, "off": None}, "deviation": {"share": Fraction(1, 25)},
     "truncated": {"value": Fraction("59.81"), "digits": 2, "off": Fraction(-1, 10)},
-    "whole": {"value": Fraction("240.24"), "variable": B, "rises": True, "first": 241},
+    "whole": {"value": Fraction("240.24"), "variable": B, "rises": True, "first": 241, "between": False},
     "other_count": {"count": "exact"}, "another_count": {"count": "exact"}, "this_count": {"count": "fma", "exactly": B}, "factor": {"factor": B},
     "quotient_tends": {"value": B}, "at_equal": {"names": (B, D), "left": number(2), "value": B}, "numbers_do_not_grow": {},
-    "working": {"by": "one change"}, "no_proof": {}, "not_decided": {"why": "argmin over B: the function may have a pole"},
+    "working": {"by": "one change"}, "no_proof": {}, "not_decided": {"why": "argmin over B: the function is not known to fall and then rise in it"},
     "regime_not_proved": {}, "too_long": {}, "too_deep": {}, "vacuous": {"condition": Compare(B, "<", number(1))},
     "beside_what": {}, "taken_as": {"unit": "ms"}, "unknown_units": {}, "units": {"left": "bytes", "right": "FLOPs"},
     "turned": {}, "at_the_edge": {"written": "<", "meant": "<="}, "other_extreme": {"which": "sum"},
@@ -48,6 +48,7 @@ FACTS = {
 }  # fmt: skip
 # The same kinds with other facts, where these choose other words.
 MORE = [
+    ("whole", {"value": Fraction("17.87"), "variable": B, "rises": False, "first": 16, "between": True}),
     ("other_extreme", {"which": "max"}), ("other_extreme", {"which": "bound"}),
     ("other_figure", FACTS["other_figure"] | {"kind": "other", "figure": "peak.int8", "instead": "peak.bf16"}),
     ("other_rate", {"twice": False, "right": "1.97e14"}), ("multiply_add", {"factor": Fraction(1, 2)}),

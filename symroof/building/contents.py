@@ -14,6 +14,7 @@ from symroof.building.settings import LOOKS, SAID, Settings
 from symroof.errors import ReadingError
 from symroof.formula import Frozen
 from symroof.reading.languages import language_of, languages
+from symroof.reading.operation_keys import has_operation
 from symroof.reading.problems import KEYS, read_problem_file, require_key
 from symroof.reading.toml import text, unfit
 from symroof.rendering.figures.signature import signed
@@ -87,9 +88,9 @@ def request_of(
     shared = _problem_file(text(table, "problem"), settings, folder) if "problem" in table else {}
     ours = {key for key in table if key not in OWN[verb]}  # the sizes of a plot are those of its axes
     said = {key: value for key, value in {**shared, **table}.items() if key in KEYS and key in {*shared, *ours}}
-    taken = {key: value for key, value in before.items() if "operation" not in said or key in CONVENTIONS}
+    taken = {key: value for key, value in before.items() if not has_operation(said) or key in CONVENTIONS}
     problem = {**settings.problem, **taken, **said}
-    if "operation" not in problem and "of" in table:  # an approximation alone is not of the usual chip
+    if not has_operation(problem) and "of" in table:  # an approximation alone is not of the usual chip
         problem = {key: value for key, value in problem.items() if key in said or key == "lang"}
     if "show" in table:
         problem["sections"] = table["show"]

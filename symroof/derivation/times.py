@@ -21,7 +21,7 @@ from symroof.derivation.formulas import Ground, ground_of, named
 from symroof.derivation.schedules import Timetable, each_time, time_of_program, times_defined, timetable
 from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solving import solution_of
-from symroof.derivation.whole_sizes import Wholes, wholes
+from symroof.derivation.whole_sizes import Wholes, counts_chips, wholes
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, number, product
 from symroof.model.problem import Problem, Sketch
 from symroof.proof.ledger import AtSize
@@ -187,7 +187,8 @@ def formulas(draft: Draft) -> Draft:
 
     def of(point: int | None) -> Wholes | None:
         name = str(problem.solve_for)
-        return None if name in problem.symbols else wholes(draft.setting, name, point)
+        own = name in problem.symbols and not counts_chips(problem.solve, name)
+        return None if own else wholes(draft.setting, name, point)
 
     ground = answered(ground_of(draft), problem, of)
     return replace(draft, steps=(*draft.steps, *ground.steps))

@@ -15,7 +15,7 @@ from symroof.algebra.roots import Root, whole_number
 from symroof.derivation.draft import numeric
 from symroof.derivation.figures_used import ring_steps
 from symroof.derivation.setting import Setting
-from symroof.formula import Both, Compare, Either, Formula, Name, Number, Verdict, names, number
+from symroof.formula import Both, Compare, Either, Formula, Name, Number, Product, Verdict, names, nodes, number
 from symroof.model.mesh import shared_out, stride
 from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step
@@ -160,6 +160,12 @@ class Wholes(NamedTuple):
     @property
     def names(self) -> tuple[Name, ...]:
         return tuple(map(Name, self.sizes))
+
+
+def counts_chips(relation: Formula | None, name: str) -> bool:
+    """Whether a name multiplies a capacity: it is a number of chips, or of servers of them."""
+    products = () if relation is None else (node for node in nodes(relation) if isinstance(node, Product))
+    return any(Name(name) in node.factors and "capacity" in str(names(node)) for node in products)
 
 
 def wholes(setting: Setting, variable: str, point: int | None = None) -> Wholes:

@@ -9,14 +9,17 @@ terms, with equality where both are the same. Before its least place each of the
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 
 from symroof.errors import CheckError
-from symroof.formula import Call, Compare, Formula, Name, Quotient, Sum, names, number
+from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Quotient, Sum, mapped, names, number, total
 from symroof.proof.exact import Exact
-from symroof.proof.ledger import Evidence, Facts, Ledger, refuted, replaced
+from symroof.proof.ledger import Evidence, Facts, Ledger, refuted, replaced, undecided
+from symroof.proof.limits import rises, slope, tends
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.radicals import Radicals, raised
+from symroof.proof.settling import settle
 from symroof.proof.step import Check, Step
 
 BY = "weighted means multiplied out"
@@ -215,3 +218,94 @@ class Slope(Facts):
         value = ledger.exact(figures=False, assumptions=step.assumptions).rational(step.right)
         slopes = {(e > 0) - (e < 0) for e in powers(value, self.name)}
         return slopes == {self.way}
+
+
+class Construction(Evidence):
+    """Evidence of what a function of claims comes to: ``limit, sup, diff, sum, argmin, minimum``. For the last two ``rise``
+    is the derivative of what is no maximum, and ``place`` is where the least value is."""
+
+    rise: Formula | None = None
+    place: Formula | None = None
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        exact, right, by = ledger.exact(figures=False), step.right, ""
+        match step.left:
+            case Call("limit", (body, Compare(Name(name), "->", Infinity()))):
+                by = "highest powers" if _tends(body, name, right, exact) else ""
+            case Call("sup", (body, Name(name))):
+                way = rises(body, name, exact.least_one) if name in names(body) else 1
+                first = way == -1 and name in exact.least_one and _same(_put(body, name, number(1)), right, exact)
+                by = "one sign" if first or (way == 1 and _tends(body, name, right, exact)) else ""
+            case Call("diff", (body, Name(name))):
+                by = "chain rule" if self._is_slope(body, name, right, exact) else ""
+            case Call("sum", (body, Name(name), first, last)):
+                by = "added up" if _same(_added(body, name, first, last, exact), right, exact) else ""
+            case Call("argmin", (body, Name(name))):
+                by = "one change" if self._is_least(body, name, right, exact) else ""
+            case Call("minimum", (body, Name(name))) if (place := self.place) is not None:
+                there = _same(_put(body, name, place), right, exact)
+                by = "one change" if there and self._is_least(body, name, place, exact) else ""
+        if not by:
+            raise undecided(step, "this is not known to be what it comes to")
+        return Check("proved", by)
+
+    def _is_slope(self, body: Formula, name: str, rise: Formula, exact: Exact) -> bool:
+        return (slope(exact.rational(body), name, exact) - exact.rational(rise)).is_zero()
+
+    def _is_least(self, body: Formula, name: str, place: Formula, exact: Exact) -> bool:
+        """Whether a function falls before a place and rises beyond it; where x is at least 1, before and beyond 1 or the
+        place, whichever is larger."""
+        while isinstance(body, Group):
+            body = body.body
+        inner, bound, (maximum, parts) = exact.least_one - {name}, place, parted(body)
+        above = None if self.rise is None else Compare(self.rise, ">", number(0))
+        if above is not None and not (
+            exact.sign(exact.rational(body).below) and self._is_slope(body, name, above.left, exact)
+        ):
+            return False
+        if name in exact.least_one:
+            match place:
+                case Call("max", (one, bound)) if _same(one, number(1), exact):
+                    pass
+                case _ if _same(place, number(1), exact):
+                    return bool(above and settle(above, exact.least_one).truth)
+                case _ if not settle(Compare(place, ">=", number(1)), inner).truth:
+                    return False
+        with suppress(CheckError):
+            lines = _Lines([powers(exact.rational(part), name) for part in parts], exact, maximum)
+            positive = all(exact.is_positive(c) for _, c in lines.all) and not (maximum and lines.constant)
+            there, (told, root) = lines.place(), Radicals(exact).of(bound)
+            if positive and there is not None and exact.is_positive(told):
+                return (raised(told, there[1]) - raised(there[0], root)).is_zero()
+        ways = {rises(part, name, inner): part for part in parts} if maximum else {}
+        if ways.keys() == {1, -1} and len(parts) == 2:
+            above = Compare(ways[1], ">", ways[-1])
+        found = (Compare(bound, ">", number(0)), above and Compare(above, "<=>", Compare(Name(name), ">", bound)))
+        return all(claim is not None and settle(claim, inner).truth for claim in found)
+
+
+def _tends(body: Formula, name: str, right: Formula, exact: Exact) -> bool:
+    """Whether a rational function tends to something as the name grows, or is it without the name."""
+    value = exact.rational(body)
+    return (
+        _same(body, right, exact) if name not in names(body) else not exact.atoms and tends(value, name, right, exact)
+    )
+
+
+def _same(left: Formula, right: Formula, exact: Exact) -> bool:
+    return exact.difference(left, right).is_zero()
+
+
+def _put(body: Formula, name: str, value: Formula) -> Formula:
+    return mapped(body, lambda node: value if node == Name(name) else node)
+
+
+def _added(body: Formula, name: str, first: Formula, last: Formula, exact: Exact) -> Formula:
+    """A sum term by term; of numbers as one number."""
+    low, high = (exact.rational(end).constant for end in (first, last))
+    if low is None or high is None:
+        raise CheckError("the ends of the sum are no numbers")
+    terms = [_put(body, name, number(n)) for n in range(int(low), int(high) + 1)]
+    values = [exact.rational(term).constant for term in terms] if {*names(body)} <= {name} else []
+    known = [value for value in values if value is not None]
+    return number(sum(known, Fraction(0))) if len(known) == len(terms) else total(*terms)

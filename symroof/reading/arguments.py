@@ -18,6 +18,7 @@ from symroof.model.quantities import QUANTITIES
 from symroof.reading.claims import read_question
 from symroof.reading.inquiries import figure_names, names_of, points_of, read_minimize, read_solve
 from symroof.reading.languages import language_of
+from symroof.reading.operation_keys import has_operation
 from symroof.reading.problems import (
     freed,
     hardware_of,
@@ -101,7 +102,7 @@ def sketch_of(asked: Asked | None, on: Chip, options: Options) -> Sketch | None:
     (dict_keys(['x']), None)
     """
     said = {key: value for key, value in options.items() if value is not None}
-    if not isinstance(asked, Mapping | None) or (asked or {}).get("operation"):
+    if not isinstance(asked, Mapping | None) or has_operation(asked or {}):
         return None
     table = {**(asked or {}), **said, **({} if on is None else {"hardware": on})}
     return read_sketch(table) if any(map(table.get, ("let", "solve", "minimize"))) else None

@@ -108,6 +108,16 @@ def bound_by(words: str) -> str | None:
     return next(kind for kind, phrases in CUES["bounds"].items() if found["said"].casefold() in phrases)
 
 
+def says_bound_alone(words: str) -> bool:
+    """Whether a sentence says nothing before a condition but sizes, and what the operation is bound by there.
+
+    >>> says_bound_alone("At $D = F = 400$ we are compute-bound when "), says_bound_alone("For $D = 8$ surely compute-bound if ")
+    (True, False)
+    """
+    found = BOUND_WHEN.search(words)
+    return found is not None and says_sizes_alone(re.sub(r"\b(?:are|is)\s*\Z", "", words[: found.start("said")]), "")
+
+
 def is_supposed_here(before: str, behind: str) -> bool:
     """Whether the words that touch a formula suppose it.
 
@@ -146,7 +156,7 @@ def says_sizes_alone(before: str, behind: str) -> bool:
     """
     known = {*CUES["fillers"]["words"], *CUES["putting_in"]}
     words = re.findall(r"[^\W\d_]+", SIZES.sub(r" \3 ", before.replace("$", " ")).casefold())
-    return set(words) <= known and re.match(r"\s*(?:[,.;:)|。，]|and\b|\Z)", behind) is not None
+    return set(words) <= known and re.match(r"\s*(?:\([\d.,e]+\))?\s*(?:[,.;:)|。，]|and\b|\Z)", behind) is not None
 
 
 def turns(words: str) -> bool:

@@ -14,6 +14,7 @@ from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
 from symroof.reading.languages import language_of
 from symroof.reading.numbers import exact
+from symroof.reading.operation_keys import has_operation
 from symroof.reading.problems import GIVE_WAY, WORD, claims_of, hardware_of, model_of, read_problem, require_known
 from symroof.reading.toml import table, text, unfit
 
@@ -77,7 +78,7 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
         "nearest": text(options, "digits", DIGITS) == "nearest",
         "binary": text(options, "gb", PREFIXES) == "any",
     }
-    if options.get("operation"):
+    if has_operation(options):
         problem = read_problem(options, spoken)
         shared = {name: getattr(problem, name) for name in ("hardware", "assume", "symbols", "let")}
         stated["claims"] = tuple(_at_sizes(claim, problem) for claim in stated["claims"])

@@ -166,7 +166,8 @@ class Phrases:
             words = words[power.end() :].strip()
             if not words:
                 return end
-        if self._may_be_unit() and (units := unit_words(words)):
+        is_size = len(words) == 1 and words in self.names
+        if not is_size and self._may_be_unit() and (units := unit_words(words)):
             per = INVERSE.match(self.source, end) if units == ("s",) else None
             for unit in ("Hz",) if per else units:
                 self.add("unit", unit, start, end)

@@ -39,6 +39,11 @@ ORDERS = ("<=", ">=")
 SIZE = re.compile(r"[^\W\d]\w*\b(?!\s*\()")  # a word that is no function
 
 
+def has_operation(options: Mapping[str, Any]) -> bool:
+    """Whether a problem states an operation: its text, or any of its costs."""
+    return bool(options.get("operation")) or any(options.get(key) is not None for key in COSTS)
+
+
 def operation_of(options: Mapping[str, Any]) -> Program:
     """The operation of a problem.
 
@@ -46,7 +51,7 @@ def operation_of(options: Mapping[str, Any]) -> Program:
     'int8[b, d] * int8[d, f] -> int8[b, f]'
     """
     operation = options.get("operation")
-    if not operation:
+    if not has_operation(options):
         raise ReadingError("the problem has no operation, so there is nothing to derive", expected='operation = "…"')
     if any(key in options for key in (*COSTS, "vector")):
         operation = costs_of(options)
@@ -220,7 +225,7 @@ def _operations(name: str, count: Any) -> Fraction:
 def costs_of(options: Mapping[str, Any]) -> Operation:
     """The operation that three formulas give: its FLOPs, the bytes that it reads and those that it writes.
 
-    Its sizes are the words in them that are no functions; a run of capitals is a product of letters.
+    Its sizes are the words in them that are no functions; a run of capitals is a product of letters. It needs no name.
 
     >>> costs = {"flops": "2*nnz", "reads": "12*nnz + 8*N", "writes": "8*N", "vector": True}
     >>> costs_of({"operation": "sparse product", **costs}).dimensions
@@ -240,7 +245,7 @@ def costs_of(options: Mapping[str, Any]) -> Operation:
         with about(f"{key}: "):
             costs.append(CostFormula(key, mapped(read_expression(str(written), scope), _as_printed)))
     flops, reads, writes = costs
-    name, compute = text(options, "operation") or "", text(options, "compute")
+    name, compute = text(options, "operation") or text(options, "title") or "operation", text(options, "compute")
     return Operation(name, flops, reads, writes, None if compute is None else dtype(compute), vector)
 
 

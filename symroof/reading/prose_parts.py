@@ -79,8 +79,9 @@ class Part(Frozen):
 
 
 def parts_of(text: str, known: frozenset[str] = frozenset(), names: bool = True) -> Iterator[Part]:
-    """The parts of a text, each number with what stands behind it."""
-    tokens = list(_raw(text))
+    """The parts of a text, each number with what stands behind it; a letter that is known is a name there as well."""
+    letters = {name for name in known if len(name) == 1}
+    tokens = [_Raw("name", one.text, one.start, one.end) if one.text in letters else one for one in _raw(text)]
     at, spaced = 0, False
     while at < len(tokens):
         token = tokens[at]
@@ -215,7 +216,7 @@ def _unit(tokens: Sequence[_Raw], at: int) -> tuple[str, int] | None:
     word = tokens[at].text
     if word == "%":
         return "%", at + 1
-    texts = [token.text for token in tokens[at : at + 5]]
+    texts = [token.text if token.kind != "name" or token.text == "s" else "" for token in tokens[at : at + 5]]
     if texts[1:2] == ["/"] and len(texts) > 2 and (unit := unit_named(f"{word}/{texts[2]}")) is not None:
         return unit, at + 3
     if texts[1:4] == [" ", "/", " "] and tokens[at + 4 : at + 5] and tokens[at + 4].kind == "word":  # bytes / token
@@ -274,6 +275,8 @@ def _other(tokens: Sequence[_Raw], at: int, spaced: bool, known: frozenset[str],
     token = tokens[at]
     kind, text, start, end = token.kind, token.text, token.start, token.end
     sign = SIGNS.get(text, text)
+    if kind == "name" or (kind == "word" and text in known):
+        return Part("name", text, start, end, spaced, (Token("word", text, start, end, spaced),))
     if kind == "word":
         before = tokens[at - 1].kind if at else ""
         times = text in ("x", "X") and before in ("space", "number") and _behind(tokens, at + 1)[0] is not None
@@ -285,8 +288,6 @@ def _other(tokens: Sequence[_Raw], at: int, spaced: bool, known: frozenset[str],
             return Part("operator", "*", start, end, spaced, (Token("symbol", "*", start, end, spaced),))
         if text in ABOUT:
             return Part("about", text, start, end, spaced)
-        if text in known:
-            return Part("name", text, start, end, spaced, (Token("word", text, start, end, spaced),))
         looks = "_" in text or (len(text) == 1 and text.isascii() and text not in "aAI")
         if names or looks:
             name = text if len(text) == 1 or (text[1] == "_" and "_" not in text[2:]) else opaque(text)

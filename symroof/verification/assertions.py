@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import groupby
 
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Formula, Gap, Name, Number, Quotient, names, nodes
+from symroof.formula import Compare, Formula, Gap, Name, Number, Product, Quotient, names, nodes
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
+from symroof.reading.cues import says_bound_alone
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
@@ -59,10 +61,9 @@ def asserted(passage: Passage) -> Assertion:
         readings = meant(replace(passage, context=_of_whole_numbers(passage)))
         conditions = [depends(link, passage.place) for link in claim.links if link.relation in ORDER]
         put = frozenset().union(*conditions) - frozenset.intersection(*conditions) if conditions else frozenset()
-        if (
-            passage.context is not context or put & passage.equated
-        ):  # what is false there may be true of rounded numbers, which is not looked at
-            readings = tuple(replace(reading, firm=False) for reading in readings)
+        # what is false where something was put in may be true of rounded numbers, which is not looked at
+        open_ = put & passage.equated if passage.context is context else put | {""}
+        readings = tuple(replace(r, firm=r.firm and open_ <= dict(r.claim.at).keys()) for r in readings)
         left = tuple((link, Omission("equation")) for link in bounds)
         return Assertion(readings, Omission("no_claim"), condition_of(claim), left, told)
     links = [(chain, _skips(chain, passage)) for chain in claim.chains if isinstance(chain, Chain)]
@@ -85,7 +86,27 @@ def asserted(passage: Passage) -> Assertion:
     pairs = (pair for chain, skips in links for pair in zip(chain.links, skips, strict=True))
     omitted = [(link, skip.reason) for link, skip in pairs if skip is not None]
     left_out = tuple(omitted) if kept else ()
-    return Assertion(readings, otherwise, condition_of(claim), left_out)
+    worked = ((link, _with_its_working(link, passage)) for link, reason in left_out if reason.kind == "at_sizes")
+    further = tuple((link, reading) for link, reading in worked if reading is not None)
+    return Assertion(readings, otherwise, condition_of(claim), left_out, further)
+
+
+def _with_its_working(link: Compare, passage: Passage) -> Reading | None:
+    """A quantity that is said to be a product of the sizes of its sentence, and of whole numbers up to 16: a claim, where
+    the sentence says nothing else of it."""
+    sizes = {name: size for name, size in passage.around.sizes.items() if isinstance(size, Number)}
+    factors = list(nodes(link.right)) if isinstance(link.right, Product | Number) else []
+    numbers = [factor.value for factor in factors if isinstance(factor, Number) and factor.unit is None]
+    known = {size.value for size in sizes.values() if isinstance(size, Number)} | {*map(Fraction, range(17))}
+    free = {*names(passage.context.put(link.left))}
+    plain = isinstance(link.left, Name) and link.left.name in QUANTITIES and known.issuperset(numbers)
+    if not (
+        plain and len(numbers) >= len(factors) - 1 > 0 and free and free <= sizes.keys() and passage.around.sized_alone
+    ):
+        return None
+    at = tuple((name, sizes[name]) for name in sorted(free))
+    chain = Chain((link.left, link.right), (link.relation,))
+    return Reading(replace(passage.claim, propositions=((chain,),), at=at), passage.context)
 
 
 def _bounds(passage: Passage) -> tuple[tuple[Compare, ...], tuple[tuple[Compare, Reading], ...]]:
@@ -195,7 +216,7 @@ def _plain(passage: Passage) -> Reading:
 
 def _as_it_stands(passage: Passage) -> Iterator[Reading]:
     """A claim as it stands, with the sizes that its sentence puts in, and in the regimes that are stated beside it."""
-    plain = _plain(passage)
+    plain = _at_its_sizes(_plain(passage), passage)
     yield plain
     yield from _with_sizes(plain, passage)
     yield from in_regimes(plain, passage.around)
@@ -218,11 +239,14 @@ def _bound(passage: Passage) -> Iterator[Reading]:
         return  # hops take no time there
     stated = replace(claim, text="", propositions=((bound,), *claim.propositions), connectives=("<=>",))
     enough = replace(stated, propositions=(*claim.propositions, (bound,)), connectives=("=>",))
-    plain = Reading(stated, context)
+    plain = _at_its_sizes(Reading(stated, context), passage)
     yield plain
-    yield from in_regimes(plain, around)
+    if plain.claim is stated:
+        yield from in_regimes(plain, around)
+    elif says_bound_alone(around.sentence[0]):
+        return
     if around.answers is None:
-        yield Reading(enough, context, accepts=False)
+        yield Reading(replace(enough, at=plain.claim.at), context, accepts=False)
 
 
 def _solved_by_none(passage: Passage) -> Iterator[Reading]:
@@ -280,6 +304,19 @@ def _runs(chain: Chain, skips: Sequence[Skip | None]) -> Iterator[Chain]:
         if judged:
             first, end = places[0], places[-1] + 1
             yield Chain(chain.sides[first : end + 1], chain.relations[first:end])
+
+
+def _at_its_sizes(reading: Reading, passage: Passage) -> Reading:
+    """Conditions of a problem, at the sizes of their sentence that no regime speaks of, and that they do not bound."""
+    claim, context = reading.claim, reading.context
+    if not claim.connectives or claim.at or context.setting is None:
+        return reading
+    sides = [side for chain in claim.chains if isinstance(chain, Chain) for side in chain.sides]
+    regimes = (*context.relations, *claim.regime, *(r for said, _ in passage.around.stated for r in said))
+    taken = {name for r in regimes for name in names(r)} | {side.name for side in sides if isinstance(side, Name)}
+    open_ = free_names(claim, context) & context.least_one - taken
+    sizes = {name: size for name, size in passage.around.sizes.items() if size is not None and name in open_}
+    return replace(reading, claim=replace(claim, at=tuple(sizes.items()))) if sizes else reading
 
 
 def _with_sizes(plain: Reading, passage: Passage) -> Iterator[Reading]:

@@ -29,6 +29,7 @@ from symroof.errors import AlgebraError
 from symroof.formula import Both, Cases, Compare, Formula, Name, Number, Verdict, mapped, number
 from symroof.proof.exact import ORDER
 from symroof.proof.step import Check
+from symroof.proof.wholes import Admitted
 from symroof.symbols import expression, fraction, rational, symbol
 from symroof.verification.budget import COEFFICIENTS, spend
 from symroof.verification.context import Context, Question
@@ -151,7 +152,8 @@ def _whole(unknown: Unknown, true: Enclosure, claimed: Enclosure) -> Remark | No
     x, rises = unknown.x, unknown.rises
     if x.name not in unknown.question.context.least_one or not claimed.exact or claimed.low <= 0:
         return None
-    slope, below, firsts = cancelled(unknown.side / x), cancelled(unknown.side * x), set[int]()
+    slope, below = cancelled(unknown.side / x), cancelled(unknown.side * x)
+    firsts, plain = set[int | None](), set[int | None]()
     if not (slope.is_Rational or below.is_Rational):
         return None
 
@@ -164,9 +166,11 @@ def _whole(unknown: Unknown, true: Enclosure, claimed: Enclosure) -> Remark | No
     for bound, strict in ((true, not unknown.closed), (claimed, unknown.relation in "<>")):
         relation = (">" if rises else "<") + "=" * (not strict)
         firsts.update(admitted.last(relation, size(end)) for end in (bound.low, bound.high))
+        plain.update(Admitted().last(relation, size(end)) for end in (bound.low, bound.high))
     if len(firsts) > 1 or firsts == {0}:
         return None
-    return Remark("whole", {"variable": Name(x.name), "first": firsts.pop(), "rises": rises, "value": true.middle})
+    facts = {"variable": Name(x.name), "first": firsts.pop(), "rises": rises, "value": true.middle}
+    return Remark("whole", {**facts, "between": len(plain) > 1 and admitted.those is not None})
 
 
 def by_ratio(question: Question, regime: Regime) -> Finding | None:

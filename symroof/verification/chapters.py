@@ -21,16 +21,25 @@ from symroof.reading.exercises import expected_verdict
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.markup import spelling
+from symroof.reading.operation_keys import has_operation
 from symroof.reading.operations import PRODUCT_OF_SHAPES, typed_operation
 from symroof.reading.problems import WORD
 from symroof.verification.assertions import Assertion, asserted
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.cells import cell_claim, speaks
-from symroof.verification.claims_read import claims_in, contexts, given_names, going_on, other_statement, tuple_of
+from symroof.verification.claims_read import (
+    claims_in,
+    contexts,
+    given_names,
+    going_on,
+    other_statement,
+    tuple_of,
+    usual_sizes,
+)
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
-from symroof.verification.judgement import Coverage, FileReport, Judgement, Omission, Skipped
+from symroof.verification.judgement import CLAIMLESS, Coverage, FileReport, Judgement, Omission, Skipped
 from symroof.verification.readings import Passage, carrying, settled
 from symroof.verification.steps import condition_of
 from symroof.verification.surroundings import Surroundings, read_latex_regime
@@ -63,7 +72,7 @@ def judge_read(
         return _Chapter(document, counting.adding(said or {}) if overrides or said else counting).report()
 
     found = told()
-    notes = (part for part in document.parts if isinstance(part, Note) and "operation" in part.options)
+    notes = (part for part in document.parts if isinstance(part, Note) and has_operation(part.options))
     starts = [note.place.line for note in notes]
 
     def problems(report: FileReport) -> list[list[Judgement]]:
@@ -149,14 +158,18 @@ class _Chapter:
             return
         following, self.following = self.following, {}
         self.formulas += 1
+        before = len(self.left_out)
         outcomes = [Omission("ignored")] if "ignore" in following else self._outcomes(written, following)
         judged = [one for one in outcomes if isinstance(one, Judgement)]
         reasons = [one for one in outcomes if isinstance(one, Omission)]
         line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
         if following and "ignore" not in following and not judged:
             judged, reasons = [Judgement(written.text, "unreadable", reason=reasons[-1])], []
-        if not judged:
-            self.unjudged[reasons[0].cause] += 1
+        left = [
+            s.reason for s in self.left_out[before:] if s.reason.cause not in CLAIMLESS or s.reason.kind == "at_sizes"
+        ]
+        if not judged or left:  # a formula of which a relation is left is not judged
+            self.unjudged[(left if judged else reasons)[0].cause] += 1
         once = [reason for at, reason in enumerate(reasons) if reason not in reasons[:at]]  # of a list of sizes
         self.left_out += [Skipped(line, column, text, reason) for reason in once]
         for judgement in judged:
@@ -206,7 +219,8 @@ class _Chapter:
         with limited():
             claims, context = self._claims(written, following, before)
             dialect = self.force.dialect(context.scope)
-            around = Surroundings(self.document, written, dialect, given_names(self.force), before)
+            usual = usual_sizes(claims, self.force)
+            around = Surroundings(self.document, written, dialect, given_names(self.force), before, usual=usual)
             meant = [] if following else self._measured(written, context, len(claims))
             in_bytes = [] if following else self._of_bytes(written, context, len(claims))
         if written.kind == "code" and REFUTED.match(self.document.prose.text, written.end):
@@ -255,7 +269,7 @@ class _Chapter:
     def _of_bytes(self, written: Written, context: Context, count: int) -> list[tuple[Claim, ...]]:
         r"""The claims of a formula with bytes for the B behind its numbers, which stands for billions as well."""
         pattern, instead = (BYTES, r"\\text{bytes}") if written.kind == "math" else (TYPED_BYTES, " bytes")
-        if pattern.search(written.text) is None:
+        if pattern.search(written.text) is None or "B" in context.scope.names:
             return []
         with suppress(SymroofError):
             claims, _ = claims_in(replace(written, text=pattern.sub(instead, written.text)), self.force)

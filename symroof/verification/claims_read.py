@@ -4,11 +4,11 @@ and of calculations in prose; with what stands directly before it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from symroof.errors import ReadingError, SymroofError
-from symroof.formula import Formula, Gap, names
+from symroof.formula import Formula, Gap, names, number
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.calculations import calculations, read_calculation
 from symroof.reading.claims import Chain, Claim, read_claim
@@ -25,10 +25,11 @@ from symroof.verification.definitions import context_of
 
 
 def contexts(force: InForce) -> tuple[Context, ...]:
-    """The contexts in which a formula is read in turn: that of the problem, and one in which every letter declares itself."""
+    """The contexts in which a formula is read in turn: that of the problem, and one in which every letter declares itself;
+    a size of the problem is a name there as well, and no unit."""
     context = force.context
     bare = context_of(Exercise()) if context.setting is not None else context
-    letters = tuple(dict.fromkeys((*QUANTITIES, *bare.scope.names)))
+    letters = tuple(dict.fromkeys((*QUANTITIES, *bare.scope.names, *sorted(context.least_one))))
     own = replace(bare, scope=Scope(letters, open=True, indices=True, give_way=GIVE_WAY))
     return (own,) if context.scope.open else (context, own)
 
@@ -37,6 +38,15 @@ def given_names(force: InForce) -> frozenset[str]:
     """The names that a problem explains; a document says what they are, and does not define them."""
     stated = force.exercise.problem is not None or force.exercise.hardware is not None
     return frozenset((*QUANTITIES, *force.context.definitions)) if stated else frozenset()
+
+
+def usual_sizes(claims: Iterable[Claim], force: InForce) -> dict[str, Formula]:
+    """The one set of sizes that a problem states, for claims that name none themselves."""
+    problem = force.exercise.problem
+    spoken = {name for claim in claims for link in claim.links for name in names(link)}
+    if problem is None or len(problem.at) != 1 or spoken & {*problem.names, *problem.symbols}:
+        return {}
+    return {name: number(size) for name, size in problem.at[0].items()}
 
 
 def going_on(claims: tuple[Claim, ...], before: Written | None, dialect: Dialect) -> tuple[Claim, ...]:

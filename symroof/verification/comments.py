@@ -12,6 +12,7 @@ from symroof.errors import ReadingError, SymroofError, suggestion
 from symroof.reading.exercises import READING, Exercise, read_exercise
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.markup import Headings, Spelling
+from symroof.reading.operation_keys import has_operation
 from symroof.reading.problems import WORD, merged
 from symroof.reading.scope import Scope
 from symroof.verification.context import Context
@@ -53,7 +54,7 @@ class InForce:
     def adding(self, comment: Mapping[str, Any], path: Headings = ()) -> InForce:
         """A comment adds to those before it; a new operation starts afresh. Claims are those of this comment alone."""
         before = self.options
-        if "operation" in comment and "operation" in before:
+        if has_operation(comment) and has_operation(before):
             before = {key: value for key, value in before.items() if key in LASTING}
         said = {**before, **{key: _added(key, before.get(key), value) for key, value in comment.items()}}
         let = comment.get("let")

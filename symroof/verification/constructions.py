@@ -1,7 +1,7 @@
 """The functions of claims that name a construction: sum, limit, sup, argmin, minimum, diff.
 
-Each is worked out by the algebra, proved by the second engine, and replaced by its value, so that the judge meets
-rational functions, roots, maxima and minima only. What is not proved is not put in.
+Each is worked out by the algebra, and what it comes to is a step; the context has it proved by the second engine, and puts
+in what was proved, so that the judge meets rational functions, roots, maxima and minima only.
 
     sum(e, i, a, b)    term by term, between two numbers
     limit(e, N -> oo)  e rational in N: read off the highest powers
@@ -13,40 +13,21 @@ rational functions, roots, maxima and minima only. What is not proved is not put
 
 from __future__ import annotations
 
-from sympy import Expr, Integer, Max
+from contextlib import suppress
 
-from symroof.algebra.rational import ratio, sign, sign_of, symbols_of
+from sympy import Add, Expr, Integer, Max
+
 from symroof.algebra.roots import Root
-from symroof.derivation.solving import PLAIN, derivative, limit, monotony, proved_solution
-from symroof.errors import AlgebraError
-from symroof.formula import (
-    FUNCTIONS,
-    Call,
-    Compare,
-    Formula,
-    Group,
-    Infinity,
-    Name,
-    Negative,
-    Sum,
-    mapped,
-    names,
-    number,
-)
+from symroof.derivation.solving import PLAIN, derivative, limit, monotony, optimum_of, proved_solution
+from symroof.errors import AlgebraError, CheckError
+from symroof.formula import FUNCTIONS, Call, Compare, Formula, Group, Infinity, Name, Sum, mapped, names, number
+from symroof.proof.minima import Construction
+from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, symbol
 from symroof.verification.budget import spend, weighed
 from symroof.verification.enclosures import enclosed, is_numeric
 
-# What shows that the value of a construction is right, and how a check names that.
-CONSTRUCTIONS = {
-    "sum": "added up",
-    "limit": "highest powers",
-    "sup": "one sign",
-    "argmin": "one change",
-    "minimum": "one change",
-    "diff": "chain rule",
-}
-EXTREMES = frozenset(["sup", "argmin", "minimum"])
+# How a construction was shown to have its value, in words.
 SHOWN_BY = {
     "added up": "the terms are added up",
     "highest powers": "the limit is read off the highest powers",
@@ -54,40 +35,40 @@ SHOWN_BY = {
     "one change": "the slope changes its sign once",
     "chain rule": "the derivative follows the chain rule",
 }
+CONSTRUCTIONS = frozenset(["sum", "limit", "diff", "sup", "argmin", "minimum"])
+EXTREMES = frozenset(["sup", "argmin", "minimum"])
 LONGEST_SUM = 10_000
 MOST_TERMS = 100  # with names in them
 
 
-def worked_out(node: Call, least_one: frozenset[str], bounded: frozenset[str] = frozenset()) -> tuple[Formula, str]:
-    """What a call of which the names are put in is for the judge, and what shows that a construction has that value.
+def worked_out(node: Call, least_one: frozenset[str], bounded: frozenset[str] = frozenset()) -> Step | None:
+    """The step that says what a construction of which the names are put in comes to; None for any other function.
     An extreme is one over all sizes: where the size is ``bounded`` by what is assumed, it is another, and not worked out.
 
     >>> from symroof.reading.expressions import read_expression
     >>> from symroof.reading.scope import Scope
-    >>> call = read_expression("argmin(A/X + B X, X)", Scope(open=True))
-    >>> value, by = worked_out(call, frozenset())
-    >>> expression(value), by
-    (sqrt(A)/sqrt(B), 'one change')
+    >>> step = worked_out(read_expression("argmin(A/X + B X, X)", Scope(open=True)), frozenset())
+    >>> expression(step.right)
+    sqrt(A)/sqrt(B)
     """
     wanted = FUNCTIONS.get(node.function)
     if wanted not in (None, len(node.arguments)):
         count = len(node.arguments)
         raise AlgebraError(f"{node.function}(…) has {count} argument{'s' * (count != 1)} and takes {wanted}")
-    if node.function == "abs" and not is_numeric(node):
-        body = node.arguments[0]
-        return Call("max", (body, Negative(Group(body)))), ""
     if node.function not in CONSTRUCTIONS:
-        return node, ""
+        return None
     if node.function in EXTREMES and isinstance(place := node.arguments[1], Name) and place.name in bounded:
         raise AlgebraError(f"{node.function} over {place.name}, of which something is assumed, is not worked out")
     weighed(node)
-    value = _added_up(node) if node.function == "sum" else _value(node, frozenset(map(symbol, least_one)))
-    return Group(value), CONSTRUCTIONS[node.function]
+    value, evidence = _value(node, frozenset(map(symbol, least_one)))
+    return Step("claim", Reason.MEANS, node, "=", value, evidence=evidence)
 
 
-def _value(node: Call, least_one: frozenset[Expr]) -> Formula:
-    """What a construction is. Raises AlgebraError outside of the decided class, CheckError where it is not proved."""
+def _value(node: Call, least_one: frozenset[Expr]) -> tuple[Formula, Construction]:
+    """What a construction is, and the evidence of that. Raises AlgebraError outside of the decided class."""
     body, place = node.arguments[:2]
+    if node.function == "sum":
+        return _added_up(node), Construction()
     if node.function == "limit":
         if not (isinstance(place, Compare) and isinstance(place.right, Infinity)):
             raise AlgebraError("limit(…) has no place to go", expected="limit(e, N -> oo)")
@@ -97,20 +78,16 @@ def _value(node: Call, least_one: frozenset[Expr]) -> Formula:
     value, x = expression(body), symbol(place.name)
     match node.function:
         case "diff":
-            return PLAIN.write(derivative(value, x))
+            return PLAIN.write(derivative(value, x)), Construction()
         case "limit" | "sup" if not value.has(x):
-            return body
-        case "limit":
-            return PLAIN.write(limit(value, x, least_one))
-        case "sup":
-            way = monotony(value, x, least_one)
-            if way == -1 and x in least_one:
-                return _put(body, place, number(1))
-            if way != 1:
-                raise AlgebraError(f"sup over {x}: the function is not known to rise or fall in it")
-            return PLAIN.write(limit(value, x, least_one))
+            return body, Construction()
+        case "sup" if x in least_one and monotony(value, x, least_one) == -1:
+            return _put(body, place, number(1)), Construction()
+        case "limit" | "sup":
+            return PLAIN.write(limit(value, x, least_one)), Construction()
     least = PLAIN.write(_argmin(value, x, least_one))
-    return least if node.function == "argmin" else _put(body, place, least)
+    rise = None if isinstance(value, Max) else PLAIN.write(derivative(value, x))
+    return (least if node.function == "argmin" else _put(body, place, least)), Construction(rise, least)
 
 
 def _put(formula: Formula, name: Name, value: Formula) -> Formula:
@@ -118,28 +95,24 @@ def _put(formula: Formula, name: Name, value: Formula) -> Formula:
 
 
 def _argmin(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
-    """Where the slope turns from negative to positive, for a function without poles in the domain."""
-    inner = least_one - {x}
-    if isinstance(value, Max) and len(value.args) == 2:  # least where the falling part and the rising one meet
-        ways = {monotony(part, x, inner): part for part in value.args}
-        if set(ways) != {1, -1}:
+    """Where the slope may turn from negative to positive: of powers in closed form, else by the solver."""
+    inner, maximum, bound = least_one - {x}, isinstance(value, Max), None
+    with suppress(AlgebraError, CheckError):
+        best = optimum_of(value.args if maximum else Add.make_args(value), x, inner, maximum=maximum)
+        bound = None if best.way else expression(PLAIN.root(best.power, best.degree))
+    if bound is None:
+        ways = (
+            {monotony(part, x, inner): part for part in value.args}
+            if maximum
+            else {1: derivative(value, x), -1: Integer(0)}
+        )
+        if not {1, -1} <= ways.keys():
             raise AlgebraError(f"argmin over {x}: the two parts are not known to cross once")
         turn = proved_solution(ways[1], ways[-1], x, inner)
-    else:
-        symbols = symbols_of(value, x)
-        if not sign(ratio(value, symbols)[1], symbols, least_one):
-            raise AlgebraError(f"argmin over {x}: the function may have a pole")
-        turn = proved_solution(derivative(value, x), Integer(0), x, inner)
-    if turn.outcome == "always" and x in least_one:
-        return Integer(1)
-    bound = turn.bound
-    if turn.guard is not None or bound is None or isinstance(bound, Root) or not turn.rises:
+        bound = Integer(1) if turn.outcome == "always" else turn.bound
+    if bound is None or isinstance(bound, Root):
         raise AlgebraError(f"argmin over {x}: the function is not known to fall and then rise in it")
-    if x in least_one:
-        return Max(Integer(1), bound)
-    if bound.is_positive or (bound.is_rational_function() and sign_of(bound, least_one) == 1):
-        return bound
-    raise AlgebraError(f"the least value over {x} may lie at no {x} above 0")
+    return Max(Integer(1), bound) if x in least_one else bound
 
 
 def _added_up(node: Call) -> Formula:

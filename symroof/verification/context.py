@@ -22,16 +22,31 @@ from symroof.derivation.layout import Layout
 from symroof.derivation.meanings import multiples
 from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError, CheckError, ContradictionError, ModelError
-from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Number, Verdict, mapped, names, number
+from symroof.formula import (
+    Call,
+    Compare,
+    Formula,
+    Group,
+    Infinity,
+    Name,
+    Negative,
+    Number,
+    Verdict,
+    mapped,
+    names,
+    number,
+)
 from symroof.model.hardware import Accelerator
+from symroof.proof.check import check
 from symroof.proof.exact import ORDER, Exact
+from symroof.proof.ledger import Ledger
 from symroof.proof.settling import OPEN, Settled, read, settle
 from symroof.proof.wholes import Admitted, Multiples
 from symroof.reading.exercises import TOLERANCE
 from symroof.reading.scope import Scope
 from symroof.verification.budget import COEFFICIENTS, LEFT_OPEN, PROVER, spend
 from symroof.verification.constructions import worked_out
-from symroof.verification.enclosures import enclosed
+from symroof.verification.enclosures import enclosed, is_numeric
 from symroof.verification.nearness import regime_of
 from symroof.weight import weight
 
@@ -151,9 +166,13 @@ class Context:
                 length += known.length
                 workings.update(dict.fromkeys(known.workings))
                 node = Group(known.formula)
+            elif isinstance(node, Call) and node.function == "abs" and not is_numeric(node):
+                node = Call("max", (node.arguments[0], Negative(Group(node.arguments[0]))))
             elif isinstance(node, Call):
-                node, by = worked_out(node, self.least_one, self.bounded)
-                workings.update({by: None} if by else {})
+                step = worked_out(node, self.least_one, self.bounded)
+                if step is not None:
+                    workings[check(replace(step, left=node), Ledger(self.least_one)).by] = None
+                    node = Group(step.right)
             if length > LONGEST_EXPANSION:
                 raise ModelError("the formulas are too long once their names are put in")
             return node

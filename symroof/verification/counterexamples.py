@@ -62,11 +62,11 @@ def witness(
     """A point of the domain at which the facts hold and the proposition does not; None where none was found.
 
     It is typical of the regime ``growing``: a point outside of a regime refutes nothing that is said inside. ``moves``
-    bring a point to where the proposition may fail. Sizes that chips share out are those that there are, where
+    bring a point to where the proposition may fail. Its sizes are whole numbers, where one of the next does it. Sizes that chips share out are those that there are, where
     one of them will do.
     """
     letters = tuple(dict.fromkeys(n for f in (proposition, *growing, *context.facts) for n in names(f)))
-    first = [*first]
+    first, found = [*first], None
     for place in (context.there, lambda point: (point,)) if context.shares_out else (context.there,):
         candidates = _candidates(letters, context.least_one, first, moves)
         if growing:
@@ -76,7 +76,11 @@ def witness(
         for point in islice(typical, MOST_POINTS):
             spend(POINT)
             if all(truth(fact, point) for fact in context.facts) and truth(proposition, point) is False:
-                return Counterexample(point, *_sides(proposition, point))
+                found = found or Counterexample(point, *_sides(proposition, point))
+                if all(value.denominator == 1 for name, value in point.items() if name in context.least_one):
+                    return Counterexample(point, *_sides(proposition, point))
+        if found is not None:
+            return found
     return None
 
 

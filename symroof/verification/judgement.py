@@ -146,6 +146,14 @@ class Judgement:
         return self.verdict == "conditional" or self.is_cut
 
     @property
+    def is_noted(self) -> bool:
+        """Whether a good claim says something else than a derivation of it: in the other count, or because no number of
+        chips is between its bound and the true one."""
+        remarks = [remark for finding in self.findings for remark in finding.remarks]
+        noted = any(remark.kind == "other_count" or remark.facts.get("between") for remark in remarks)
+        return noted and self.verdict in ACCEPTED and self.expect is None
+
+    @property
     def is_cut(self) -> bool:
         """Whether a printed number is cut off, or off by more than 5 %."""
         remarks = [remark for finding in self.findings for remark in finding.remarks]

@@ -19,6 +19,7 @@ from fractions import Fraction
 from symroof.algebra.rational import cancelled
 from symroof.errors import AlgebraError
 from symroof.formula import (
+    Call,
     Compare,
     Formula,
     Group,
@@ -30,13 +31,15 @@ from symroof.formula import (
     Quotient,
     Sum,
     children,
+    mapped,
     names,
+    nodes,
 )
 from symroof.proof.step import Check
 from symroof.reading.numbers import exact
 from symroof.symbols import expression, fraction
 from symroof.verification.context import Context, Question
-from symroof.verification.enclosures import Enclosure
+from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
 from symroof.verification.judgement import Finding, Remark
 
 WRITTEN = 10**100  # larger numbers without digits of their own are never in print
@@ -44,6 +47,8 @@ COUNTED = 10**4  # below this, arithmetic of whole numbers is exact
 COARSE = Fraction(1, 20)  # a number that is off by more than this says so
 WILD = Fraction(1, 4)  # nothing that is off by more is the same number
 FINE = Fraction(1, 100)  # a bound that is off by less is the same bound
+BINARY = re.compile(r" [KMGTP]iB$")
+PREFIX_RATIOS = tuple(Fraction(1024, 1000) ** power for power in range(1, 6))
 NUMBER = re.compile(r"(\d*)(\.?)(\d*)(?:[eE]([+-]?\d+))?", re.ASCII)
 
 
@@ -128,30 +133,30 @@ def printed_digits(value: Enclosure, printed: Formula, context: Context) -> Rema
         return rounding(value, number)
     if len(precise(printed)) != 1 or not value.exact:
         return None
-    found = _rounded(Number(value.low), printed, context)
+    found, _ = _rounded(Number(value.low), printed, context)
     return None if found is None else Remark(found.kind, {**found.facts, "value": value.middle})
 
 
 def in_print(question: Question, other: Formula, side: Formula, check: Check) -> Finding | None:
     """The link holds once a number printed in a side is taken for the one that would make it equal to ``other``."""
-    link, found = question.link, _rounded(other, side, question.context)
+    link, (found, literal) = question.link, _rounded(other, side, question.context)
     beside = next((one for one in (link.left, link.right) if one is not side), None) if link.relation == "=" else None
-    if found is None or (beside is not None and not may_stand(found, beside, question.context)):
+    if found is None or (beside is not None and not may_stand(found, beside, question.context, literal)):
         return None
     if link.relation in ("<=>", "=>") and not bounds_alike(found):
         return None
     return Finding(link, "rounded", check, remarks=(found,))
 
 
-def _rounded(other: Formula, side: Formula, context: Context) -> Remark | None:
-    """How a number printed in a side comes from the one that would make the side equal to ``other``; those of a fraction
-    of whole numbers, 31/32, are what they are."""
+def _rounded(other: Formula, side: Formula, context: Context) -> tuple[Remark | None, Number | None]:
+    """How a number printed in a side comes from the one that would make the side equal to ``other``, and which one; those
+    of a fraction of whole numbers, 31/32, are what they are."""
     for literal in () if has_fraction(side) else precise(side):
         needed = _needed(other, side, literal, context)
         found = None if needed is None else rounding(Enclosure(needed, needed), literal)
         if found is not None and found.kind != "exact":
-            return found
-    return None
+            return found, literal
+    return None, None
 
 
 def precise(side: Formula) -> tuple[Number, ...]:
@@ -185,15 +190,22 @@ def may_stand(rounded: Remark, other: Formula, context: Context, printed: Formul
     """Whether a number may be rounded in this way beside what it stands for.
 
     Beside arithmetic of whole numbers not at all below 10^4, and from there to nearest; beside other numbers and conditions
-    in print only to nearest. Where a unit is ``printed`` with it, or it is 2M, it is no whole number. A bound stands for the
-    bound of a condition as :func:`bounds_alike` says.
+    in print only to nearest. Where a unit is ``printed`` with it, or it is 2M, it is no whole number, and 2e6 is none where
+    something from 10^4 on is in the arithmetic, or it is as near as a bound: however the factors are written. A bound
+    stands for the bound of a condition as :func:`bounds_alike` says.
     """
     value, nearest = rounded.facts["value"], rounded.kind == "rounded"
+    if isinstance(printed, Number) and printed.unit == "bytes" and is_binary(other) != is_binary(printed):
+        alike = {printed.value * ratio**sign for ratio in PREFIX_RATIOS for sign in (1, -1)}
+        return bounds_alike(rounded) and value not in alike
     if isinstance(other, Compare):
         return bounds_alike(rounded) and (nearest or not stands_in_print(other, context))
-    scaled = isinstance(printed, Number) and (printed.unit is not None or (printed.digits or "")[-1:].isalpha())
-    whole = value.denominator == 1 and not scaled
-    if whole and is_count(other, context) and not is_printed(other):
+    digits = printed.digits or "" if isinstance(printed, Number) else ""
+    scaled = isinstance(printed, Number) and (printed.unit is not None or digits[-1:].isalpha())
+    other = mapped(other, _with_power)
+    if value.denominator == 1 and not scaled and is_count(other, context) and not is_printed(other):
+        if "e" in digits.lower():
+            return bounds_alike(rounded) or any(abs(n.value) >= COUNTED for n in literals(other))
         return nearest and abs(value) >= COUNTED and bounds_alike(rounded)
     return nearest or not stands_in_print(other, context)
 
@@ -217,13 +229,49 @@ def stands_in_print(formula: Formula, context: Context) -> bool:
 
 
 def is_count(formula: Formula, context: Context) -> bool:
-    """Whether a side, or a condition, is of whole numbers in print, without exponents and units, and of free names."""
+    """Whether a side, or a condition, is of whole numbers in print, without units, and of free names."""
     match formula:
-        case Number(value=value, digits=digits, unit=unit):
-            return value.denominator == 1 and unit is None and "e" not in (digits or "").lower()
+        case Number(value=value, unit=unit):
+            return value.denominator == 1 and unit is None
+        case Call(function="ceil" | "floor" | "max" | "min" | "sqrt") if is_numeric(formula):
+            whole = enclosed(formula)
+            return whole.exact and whole.low.denominator == 1 and all(is_count(n, context) for n in literals(formula))
         case Sum() | Product() | Negative() | Group() | Compare():
             return all(is_count(child, context) for child in children(formula))
     return _is_free(formula, context)
+
+
+def is_binary(formula: Formula) -> bool:
+    """Whether KiB, MiB, GiB or TiB, or a power of two from 2^10 on, is printed in a side."""
+    for node in nodes(formula):
+        match node:
+            case Power(base=Number(value=Fraction(numerator=2, denominator=1)), exponent=Number(value=power)) if (
+                power >= 10
+            ):
+                return True
+            case Number(digits=str(digits)) if BINARY.search(digits):
+                return True
+    return False
+
+
+def is_arithmetic(side: Formula, context: Context) -> bool:
+    """Whether a side is of several whole numbers in print, none of which is a rounded one."""
+    side = mapped(side, _with_power)
+    return is_count(side, context) and len(tuple(literals(side))) > 1
+
+
+def _with_power(node: Formula) -> Formula:
+    """A product in which a number and a power of ten behind it are one number."""
+    if not isinstance(node, Product):
+        return node
+    factors: list[Formula] = []
+    for factor in node.factors:
+        both = bare(Product((factors[-1], factor))) if factors else factor
+        if isinstance(both, Number):
+            factors[-1:] = [both]
+        else:
+            factors.append(factor)
+    return Product(tuple(factors)) if len(factors) > 1 else factors[0]
 
 
 def _is_free(formula: Formula, context: Context) -> bool:

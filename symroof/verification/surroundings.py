@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
 from symroof.errors import SymroofError
@@ -47,7 +47,8 @@ def _called() -> dict[str, str]:
 @dataclass(frozen=True)
 class Surroundings:
     """A formula in its document; ``given`` are the names that a problem explains, ``before`` is the formula that it may
-    go on from, with its last condition or equation, and ``arrow`` the sign that it begins with."""
+    go on from, with its last condition or equation, and ``arrow`` the sign that it begins with; ``usual`` are the sizes
+    that its problem states, where it names none itself."""
 
     document: Document
     written: Written
@@ -55,6 +56,7 @@ class Surroundings:
     given: frozenset[str] = frozenset()
     before: tuple[Written, Compare] | None = None
     arrow: str | None = None
+    usual: Mapping[str, Formula] = field(default_factory=dict)
 
     @cached_property
     def sentence(self) -> tuple[str, str]:
@@ -63,8 +65,8 @@ class Surroundings:
 
     @cached_property
     def sizes(self) -> dict[str, Formula | None]:
-        """The sizes of its sentence; None for a name with two values there."""
-        return sizes_beside(" | ".join(self.sentence), self.dialect)
+        """The sizes of its sentence, and those of the problem; None for a name with two values there."""
+        return {**self.usual, **sizes_beside(" | ".join(self.sentence), self.dialect)}
 
     @cached_property
     def related(self) -> tuple[Compare, ...]:

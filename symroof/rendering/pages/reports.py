@@ -323,7 +323,7 @@ def render_report(
 
     def shown(judgement: Judgement) -> bool:
         doubtful = judgement.verdict == "conditional" and judgement.expect is None and judgement.accepted is None
-        return not style.brief or form == "markdown" or doubtful or not standard.met_by(judgement)
+        return not style.brief or form == "markdown" or doubtful or judgement.is_noted or not standard.met_by(judgement)
 
     def paint(verdict: str) -> str:
         word = padded(explainer.words.verdicts[verdict], VERDICT)
