@@ -1,0 +1,84 @@
+"""Names that mean something inside, and requests without bound: no word of a user turns an answer, and none of two kilobytes
+takes more than two seconds or half a gigabyte."""
+
+import json
+import re
+
+import pytest
+
+import symroof as sr
+from symroof.errors import CheckError, ReadingError, SymroofError
+
+# What means something inside: words of verdicts, of resources, quantities, figures, claims, and letters of pages.
+WORDS = [
+    *("compute", "both", "memory", "link", "latency", "math", "vector", "comms", "lower", "upper", "steps", "hops"),
+    *("peak", "bandwidth", "ridge", "flops", "reads", "bytes", "intensity", "throughput", "T_lower", "T_math"),
+    *("T", "I", "R", "C", "W", "N", "HBM", "always", "never", "max", "log2", "and", "chips", "params", "bubble"),
+]
+LETTERS = ["T", "I", "R", "C", "W", "N", "E", "L", "M", "X"]
+FORMATS = ["to_json", "to_text", "to_markdown", "to_latex"]
+SIZE, TENSOR, AXIS, NETWORK = "Q", "qq", "Z", "fabric"
+PROGRAM = "mesh {axis}=4 on {network} switch; input x: bf16[B, {size}_{axis}]; input {tensor}: bf16[{size}_{axis}, F]; y = x * {tensor} -> bf16[B, F]"
+NEUTRAL = {"size": SIZE, "tensor": TENSOR, "axis": AXIS, "network": NETWORK}
+
+
+def answer(form="to_json", **names):
+    called = NEUTRAL | names
+    at = {"B": 8192, called["size"]: 8192, "F": 8192}
+    given = {called["network"]: "1e9 bytes/s"}
+    return getattr(sr.derive(PROGRAM.format(**called), on="tpu-v5p", at=at, given=given), form)()
+
+
+def renamed(text, old, new):
+    return re.sub(rf"(?<![A-Za-z0-9]){re.escape(old)}(?![A-Za-z0-9])", new, text)
+
+
+def values(record):
+    """Every number and condition of a record; what orders them may be a name."""
+    if isinstance(record, dict):
+        return sorted(value for each in record.values() for value in values(each))
+    if isinstance(record, list):
+        return sorted(value for each in record for value in values(each))
+    return [str(record)] if isinstance(record, int | float) else []
+
+
+def require_refusal_by_name(error, name):
+    assert not isinstance(error, CheckError), error
+    assert name in str(error), error
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("what", ["network", "tensor", "size", "axis"])
+def test_a_name_that_means_something_turns_no_answer(what, word):
+    """The numbers of an answer are those under a neutral name, or the name is refused by name."""
+    if what == "axis" and not re.fullmatch("[A-Z][A-Za-z0-9]*", word):
+        pytest.skip("no axis")
+    try:
+        record = json.loads(answer(**{what: word}))
+    except SymroofError as error:
+        require_refusal_by_name(error, word)
+        return
+    neutral = json.loads(answer())
+    assert values(record["answer"]) == values(neutral["answer"])
+    bound = record["answer"]["at"][0]["times"][0]["bound_by"]
+    assert bound not in ("compute", "both", "vector", "latency"), bound
+    for form in FORMATS[1:]:
+        page, plain = renamed(answer(form, **{what: word}), word, ""), renamed(answer(form), NEUTRAL[what], "")
+        assert page.count("compute-bound") == plain.count("compute-bound")
+        assert ("balanced" in page) == ("balanced" in plain)
+        page, plain = (re.sub(r"p\{[\d.]*", "", one) for one in (page, plain))  # the width of a column of LaTeX
+        assert set(re.findall(r"\d[\d.]*", page)) == set(re.findall(r"\d[\d.]*", plain))
+
+
+@pytest.mark.parametrize("name", ["B", "Z", SIZE])
+def test_a_network_that_is_a_size_or_an_axis_is_refused(name):
+    with pytest.raises(ReadingError, match=f"{name} is the link of Z, and"):
+        answer(network=name)
+
+
+def test_a_network_called_as_a_verdict_is_the_bound_of_an_answer():
+    """A slow network bounds the operation, and the record says so, whatever it is called."""
+    for name, bound in (("compute", "T_compute"), ("both", "T_both"), ("fabric", "fabric")):
+        times = json.loads(answer(network=name))["answer"]["at"][0]["times"][0]
+        assert times["bound_by"] == bound
+        assert "bound by the link" in answer("to_text", network=name)
