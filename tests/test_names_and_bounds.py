@@ -82,3 +82,52 @@ def test_a_network_called_as_a_verdict_is_the_bound_of_an_answer():
         times = json.loads(answer(network=name))["answer"]["at"][0]["times"][0]
         assert times["bound_by"] == bound
         assert "bound by the link" in answer("to_text", network=name)
+
+
+SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
+ALONE = [("X=16 on InfiniBand", "h100", "InfiniBand"), ("X=16 on ICI", "tpu-v5p", "ICI")]
+
+
+@pytest.mark.parametrize(("mesh", "chip", "link"), ALONE)
+def test_the_time_of_an_axis_alone_on_a_link_has_the_names_of_both(mesh, chip, link):
+    """In values, formulas, conditions, and maps."""
+    at, on = {"B": 8192, "D": 8192, "F": 8192}, {"on": chip, "mesh": mesh}
+    for mine, other in (("T_X", f"T_{link}"), ("sent(X)", f"sent({link})"), ("2*T_X/B", f"2*T_{link}/B")):
+        one, two = (sr.derive(SPLIT, at=at, **on).only([name]).to_text() for name in (mine, other))
+        assert one == two
+    for options in (
+        {"solve": "T_math > {}", "solve_for": "D"},
+        {"let": {"q": "{}/T_math"}},
+        {"let": {"q": "sent({})"}},
+    ):
+        one, two = (
+            json.loads(sr.derive(SPLIT, **on, **_filled(options, name)).to_json())["answer"]
+            for name in (("X", link) if "sent" in str(options) else ("T_X", f"T_{link}"))
+        )
+        assert one == two
+    one, two = (str(sr.regimes(SPLIT, of=name, **on).map.rows) for name in ("T_X/T_math", f"T_{link}/T_math"))
+    assert one == two
+    with pytest.raises(SymroofError, match=f"(?s)T_nowhere.*T_(X|{link})"):
+        sr.derive(SPLIT, at=at, solve="T_math > T_nowhere", solve_for="D", **on)
+
+
+def _filled(options, name):
+    return {
+        key: {k: v.format(name) for k, v in value.items()} if isinstance(value, dict) else value.format(name)
+        for key, value in options.items()
+    }
+
+
+def test_two_axes_on_a_link_have_no_time_of_the_link():
+    with pytest.raises(SymroofError, match="T_ICI"):
+        sr.derive(
+            "bf16[B_X, D_Y] * bf16[D_Y, F_X] -> bf16[B_X, F]", mesh="X, Y on ICI", solve="T_ICI > T_math", solve_for="B"
+        )
+
+
+def test_the_figure_of_a_link_has_one_name():
+    """Two axes on one link are as fast, and pages say so under one name, with a chip and without."""
+    program = "mesh X, Y on ICI ring; input A: int8[V_XY]; o = A -> int8[V]"
+    page = sr.derive(program).to_text()
+    assert "bandwidth" in page
+    assert "4XY ICI" not in page

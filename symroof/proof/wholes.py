@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import gcd, lcm, prod
 
 from symroof.errors import CheckError
-from symroof.formula import Both, Compare, Either, Formula, Frozen, Name, Product, Verdict, number
+from symroof.formula import Both, Compare, Either, Formula, Frozen, Name, Verdict, number
 from symroof.proof.exact import Exact
 from symroof.proof.polynomials import Poly, Rat
 
