@@ -131,3 +131,26 @@ def test_the_figure_of_a_link_has_one_name():
     page = sr.derive(program).to_text()
     assert "bandwidth" in page
     assert "4XY ICI" not in page
+
+
+@pytest.mark.parametrize("named", ["tpu-v2", "tpu-v2, tpu-v5e"])
+def test_a_page_begins_with_the_chip_that_is_named_or_is_refused_as_a_derivation_is(named):
+    with pytest.raises(SymroofError) as derived:
+        sr.derive("matmul", on="tpu-v2")
+    with pytest.raises(SymroofError) as shown:
+        sr.page("matmul", on=named).html  # noqa: B018
+    assert str(shown.value) == str(derived.value)
+
+
+def test_a_page_without_a_chip_begins_with_one_that_people_know():
+    assert sr.page("matmul").chips[0].name == "tpu-v5e"
+
+
+@pytest.mark.parametrize(("at", "held"), [("B=64,S=8192", False), ("B=1,S=128", False), ("L=8,B=1,S=128", True)])
+def test_a_page_says_of_the_memory_what_a_derivation_says(at, held):
+    """Rates that no chip reaches, since its memory does not hold the model, are said to be such."""
+    asked = {"on": "h100", "config": "examples/llama-3-70b.json", "at": at}
+    said = "one chip does not hold it"
+    derived, page = sr.derive("decode-step", **asked).to_text(), sr.page("decode-step", **asked).html
+    verdict = re.search(r'<p id="verdict">(.*?)</p>', page)[1]
+    assert (said in derived) == (said in verdict) == (not held)
