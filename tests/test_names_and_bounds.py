@@ -154,3 +154,23 @@ def test_a_page_says_of_the_memory_what_a_derivation_says(at, held):
     derived, page = sr.derive("decode-step", **asked).to_text(), sr.page("decode-step", **asked).html
     verdict = re.search(r'<p id="verdict">(.*?)</p>', page)[1]
     assert (said in derived) == (said in verdict) == (not held)
+
+
+MIXTRAL = {
+    "model_type": "mixtral", "hidden_size": 512, "intermediate_size": 1024, "num_attention_heads": 8, "num_key_value_heads": 2,
+    "num_hidden_layers": 4, "num_local_experts": 8, "num_experts_per_tok": 2, "vocab_size": 1000, "torch_dtype": "bfloat16",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMATS[1:])
+@pytest.mark.parametrize("dense", [True, False])
+def test_a_total_that_leaves_something_out_says_so_in_its_row(form, dense, tmp_path):
+    """Parameters, memory and FLOPs of a mixture of experts whose experts are not derived; nothing of the kind elsewhere."""
+    table = {name: x for name, x in MIXTRAL.items() if not (dense and "expert" in name)}
+    if dense:
+        table["model_type"] = "llama"
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(table), "utf-8")
+    page = getattr(sr.derive("decoder", on="h100", config=str(path), at="B=1,T=128"), form)()
+    said = len(re.findall(r"without\s+\S*experts\s*=\s*8", " ".join(page.split()).replace("~", " ")))
+    assert said == (0 if dense else 4)  # parameters, memory, FLOPs, tokens/s
