@@ -174,3 +174,48 @@ def test_a_total_that_leaves_something_out_says_so_in_its_row(form, dense, tmp_p
     page = getattr(sr.derive("decoder", on="h100", config=str(path), at="B=1,T=128"), form)()
     said = len(re.findall(r"without\s+\S*experts\s*=\s*8", " ".join(page.split()).replace("~", " ")))
     assert said == (0 if dense else 4)  # parameters, memory, FLOPs, tokens/s
+
+
+STEP = "input x: bf16[B, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, F]"
+ENTRANCES = {
+    "derive": lambda op, at, **asked: sr.derive(op, at=at, **asked),
+    "function": lambda op, at, **asked: sr.derive(op, **asked).function("T_comms")(**at),
+    "positions": lambda op, at, **asked: sr.derive(op, **asked).function("T_comms")(*at.values()),
+    "sweep": lambda op, at, **asked: sr.sweep(op, ", ".join(f"{n}={x}" for n, x in at.items()), of="T_comms", **asked),
+    "range": lambda op, at, **asked: sr.sweep(op, f"B={at['B']}|60000, D={at['D']}, F={at['F']}", of="T_comms", **asked),
+    "plot": lambda op, at, **asked: sr.plot(op, over=f"F={at['F']}..60000", at={n: at[n] for n in "BD"}, **asked),
+    "regimes": lambda op, at, **asked: sr.regimes(op, at=at, **asked),
+    "compare": lambda op, at, on, **asked: sr.compare(op, at=at, on=[on], **asked),
+    "page": lambda op, at, **asked: sr.page(op, at=at, **asked).html,
+    "verify": lambda op, at, on, assume: judged(op, at, on, assume),
+}  # fmt: skip
+
+
+def judged(op, at, on, assume):
+    claim = "T_math > 0 at " + ", ".join(f"{n}={x}" for n, x in at.items())
+    asked = {"operation": op, "hardware": on, "assume": assume, "claims": [claim]}
+    (judgement,) = sr.verify(asked).judgements
+    if judgement.verdict == "undecided":
+        raise SymroofError(sr.verify(asked).to_text())
+
+
+@pytest.mark.parametrize("entrance", ENTRANCES)
+@pytest.mark.parametrize("op", ["matmul", STEP])
+@pytest.mark.parametrize(("assume", "name"), [("D >= 8000", "D"), ("B >= 2*D", "B"), ("3*F <= B", "B")])
+def test_all_entrances_hold_sizes_against_what_is_assumed(entrance, op, assume, name):
+    asked = {"on": "tpu-v5e", "assume": assume}
+    ask = ENTRANCES[entrance]
+    with pytest.raises(SymroofError, match=rf"contradict.*\b{name}\b|is what it is where|a bound on a size says"):
+        ask(op, {"B": 64, "D": 100, "F": 100}, **asked)
+    if entrance not in ("page", "plot", "range", "regimes"):  # sizes move there, and leave what is assumed
+        ask(op, {"B": 60000, "D": 9000, "F": 100}, **asked)
+
+
+def test_a_function_takes_all_sizes_of_its_problem():
+    """Those that nothing depends on too, in their order or by name; what is no size of it is refused by name."""
+    derived = sr.derive(STEP, on="tpu-v5e")
+    params = derived.function("params")
+    assert params(2, 3) == params(7, 2, 3) == params(B=7, D=2, F=3) == 6
+    for wrong in (lambda: params(1, 2, 3, 4), lambda: params(D=2, F=3, Q=1)):
+        with pytest.raises(SymroofError, match=r"params (takes|does not depend on Q)"):
+            wrong()
