@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -224,8 +225,8 @@ def freed(options: Mapping[str, Any], axes: str) -> dict[str, Any]:
 
 
 def _inside(folder: Path, name: str, key: str = "chips") -> str:
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()):
+    path = Path(realpath(folder / name))
+    if not path.is_relative_to(Path(realpath(folder))):
         raise ReadingError(
             f"{key}: {name} is not in the folder of the file that names it",
             hint=f"--{key} FILE on the command line reads any file",
