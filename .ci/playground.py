@@ -126,14 +126,15 @@ def policy() -> str:
 
 def write(site: Path) -> Path:
     """The page of the playground in a site, with the chips of the catalogue and what it may run."""
-    from symroof.reading.catalogue import catalogue
+    from symroof.reading.catalogue import catalogue, first_of_forms
 
     place = site / "play"
     if not (place / "play.js").exists():
         shutil.copytree(ROOT / "docs" / "play", place, dirs_exist_ok=True)
     page = (ROOT / "docs" / "play" / "index.html").read_text("utf-8")
+    form = {chip.name: chip for chip in sorted(catalogue().values(), key=first_of_forms) if "HBM" in chip.figures}
     chips = "".join(
-        f'<option value="{html.escape(name)}">{html.escape(chip.title)}</option>' for name, chip in catalogue().items()
+        f'<option value="{html.escape(name)}">{html.escape(chip.title)}</option>' for name, chip in form.items()
     )
     for mark, text in (("@policy@", policy()), ("@chips@", chips)):
         if page.count(mark) != 1:

@@ -199,7 +199,8 @@ def plot(
 def page(operation: Asked, *, on: Chips = None, **options: Unpack[Options]) -> ShownPage:
     """A page that answers while sizes move: one file of HTML, without a network, with every quantity proved.
 
-    ``on`` are chips, the first of them the one with which the page begins; the catalogue's others are on it as well. Sizes
+    ``on`` are chips, the first of them the one with which the page begins; the catalogue's others are on it as well. Raises
+    :class:`SymroofError` where the first one lacks a figure. Sizes
     of ``at`` are those with which it begins. The other options are those of :func:`derive`.
 
     >>> answer = page("matmul", on="tpu-v5e", at="B=64,D=F=8192")
@@ -208,11 +209,11 @@ def page(operation: Asked, *, on: Chips = None, **options: Unpack[Options]) -> S
     >>> "<script" in answer.html
     True
     """
-    from symroof.reading.catalogue import catalogue
+    from symroof.reading.catalogue import catalogue, first_of_forms
     from symroof.rendering.live_page import ShownPage
 
     problem, named = problem_on_each(operation, listed(on), options, moving=True)
-    others = catalogue(*listed(options.get("chips"))).values() if len(named) < 2 else ()
+    others = sorted(catalogue(*listed(options.get("chips"))).values(), key=first_of_forms) if len(named) < 2 else ()
     known = {chip.name for chip in named}
     return ShownPage(problem, (*named, *(chip for chip in others if chip.name not in known)))
 

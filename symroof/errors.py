@@ -68,6 +68,16 @@ class CheckError(SymroofError):
     """The second engine refuted a step. This is a bug in symroof, never the user's fault."""
 
 
+def bug(error: Exception) -> str:
+    """What is said of a fault of ours, in one line.
+
+    >>> bug(KeyError("T"))
+    "a bug in symroof, please report: KeyError: 'T'"
+    """
+    line = printable(" ".join(str(error).split()))[:300]
+    return f"a bug in symroof, please report: {type(error).__name__}: {line}"
+
+
 class RenderingError(SymroofError):
     """A template that is missing, broken or incomplete."""
 

@@ -10,6 +10,7 @@ import symroof as sr
 from symroof.derivation import figures_used
 from symroof.derivation.figures_used import require_over
 from symroof.errors import ModelError, SymroofError
+from symroof.model.problem import Problem
 from symroof.reading.programs import read_program
 
 PROGRAM = "input x: bf16[B, D]; weight W: bf16[D, {c}]; {where}; y = x * W -> bf16[B, {c}]"
@@ -50,7 +51,7 @@ def test_of_ranges_is_said_what_is_said_of_every_set_of_sizes(seed):
             if random.random() < 0.5:
                 runs[name] = random.sample(runs[name], many)
         every = all(there(program, tuple(runs), values) for values in product(*runs.values()))
-        assert taken(lambda p=program, r=runs: require_over(p, r)) == every, (where, runs)
+        assert taken(lambda p=program, r=runs: require_over(Problem(p), r)) == every, (where, runs)
         seen.add(every)
     assert seen == {True, False}
 
@@ -64,7 +65,7 @@ def test_of_places_is_said_what_is_said_of_every_set_of_sizes(seed):
         runs = {"P": range(low := random.randint(1, 30), low + random.randint(1, 30), random.randint(1, 6))}
         runs |= {"R": [random.choice((2, 3, 6, 9))], "N": [1, 2]}
         every = all(there(program, tuple(runs), values) for values in product(*runs.values()))
-        assert taken(lambda p=program, r=runs: require_over(p, r)) == every, runs
+        assert taken(lambda p=program, r=runs: require_over(Problem(p), r)) == every, runs
         seen.add(every)
     assert seen == {True, False}
 
@@ -123,8 +124,8 @@ def test_too_many_sets_to_try_are_refused(monkeypatch):
     monkeypatch.setattr(figures_used, "MOST", 30)
     program = read_program(PROGRAM.format(c="E", where="where B*(E - B) <= 50"))
     with pytest.raises(ModelError, match="at most 30 of them"):
-        require_over(program, {"B": range(1, 32), "E": [1], "D": [2]})
-    require_over(program, {"B": range(20, 50), "E": [1], "D": [2]})
+        require_over(Problem(program), {"B": range(1, 32), "E": [1], "D": [2]})
+    require_over(Problem(program), {"B": range(20, 50), "E": [1], "D": [2]})
 
 
 @pytest.mark.thorough

@@ -264,7 +264,7 @@ def test_a_tree_may_be_told_beside_the_text():
 )
 def test_a_level_has_a_name_of_its_own(tree):
     given = dict.fromkeys(("leaf", "spine"), "1e9")
-    with pytest.raises(SymroofError, match="another name for the level"):
+    with pytest.raises(SymroofError, match="another name for the "):
         sr.derive(TEXT.format(chips="", tree=tree), on="h100", given={} if "leaf" not in tree else given)
     with pytest.raises(SymroofError, match="Y is a level of the tree of X, and an axis"):
         sr.derive("mesh Y = 2 on ICI; " + TEXT.format(chips="", tree="Y(2)/leaf(4)").replace("B,", "B_Y,"), on="h100")
@@ -291,7 +291,7 @@ ERRORS = [
     ("NVLink(16)/leaf(4)", "", "NVLink joins 8 H100 SXM", "at most NVLink(8)"),
     ("leaf(8)/leaf(4)", "", "has leaf twice", "a name for each"),
     ("ICI(8)/leaf(4)", "", "ICI is no switch", "a network of switches"),
-    ("HBM(8)/leaf(4)", "", "HBM is no switch", "a network of switches"),
+    ("HBM(8)/leaf(4)", "", "HBM is no network", "a network between chips"),
     ("leaf(8)/(4)", "", "'(4)' is no level", "levels from the chips up"),
     ("leaf(8) taper 0.5/spine(4)", "", "a taper of 0.5 is below 1", "narrower"),
     ("leaf(8) sharp/spine(4)", "", "only some of leaf and spine add up", "sharp for each"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from fnmatch import fnmatch
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +63,9 @@ def settings_of(path: Path | None, dialect: str | None = None) -> Settings:
     if suffix not in SUFFIXES:
         raise ReadingError(f"{path} is in no format that is built", expected=f"one of {', '.join(SUFFIXES)}")
     form, usual = SUFFIXES[suffix]
-    said, root = _said(path.resolve())
+    said, root = _said(Path(realpath(path)))
     looks = {key: value for key, value in said.items() if key in LOOKS}
-    found, why = _dialect(path.resolve(), dialect, looks.pop("dialect", None), usual)
+    found, why = _dialect(Path(realpath(path)), dialect, looks.pop("dialect", None), usual)
     if DIALECTS[found].form != form:
         raise ReadingError(f"{path} is {form}, and the dialect {found} is of another format")
     problem = {key: value for key, value in said.items() if key in KEYS and key not in LOOKS}
@@ -74,7 +75,7 @@ def settings_of(path: Path | None, dialect: str | None = None) -> Settings:
 
 def reading_of(path: Path) -> dict[str, Any]:
     """What the settings of a file decide of how its numbers are read: ``digits``, ``gb``, ``roughly``, ``count``."""
-    said, _ = _said(path.resolve())
+    said, _ = _said(Path(realpath(path)))
     return {key: value for key, value in said.items() if key in (*READING, "count")}
 
 

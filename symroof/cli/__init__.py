@@ -6,6 +6,7 @@ import contextlib
 import gc
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,8 +22,10 @@ from symroof.cli.output import complain
 from symroof.cli.references import reference
 from symroof.cli.tracing import trace
 from symroof.cli.verifying import verify
-from symroof.errors import SymroofError, suggestion
+from symroof.errors import CheckError, SymroofError, bug, suggestion
 
+# How many objects are made before memory is tidied.
+SELDOM = 200_000
 # What only an operation has in it.
 IN_AN_OPERATION = re.compile(r"[\[\]*;]|->")
 
@@ -32,7 +35,7 @@ IN_AN_OPERATION = re.compile(r"[\[\]*;]|->")
 def cli() -> None:
     """Symbolic roofline derivations: written step by step, every line proved by a second engine.
 
-    Exit status: 0 all good, 1 a finding, 2 the input or the usage is at fault.
+    Exit status: 0 all good, 1 a finding, 2 the input or the usage is at fault, 3 a bug in symroof.
     """
 
 
@@ -55,10 +58,13 @@ for command in (
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
-    """Run the command line. One clear message and exit status 2 for any fault, never a traceback."""
+    """Run the command line. One clear message and exit status 2 for any fault of the input, 3 for one of ours, never a
+    traceback."""
     given = with_verb(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
     try:
         status = cli.main(given, prog_name="symroof", standalone_mode=False)
+    except CheckError as error:
+        status = _bug(error, given)
     except SymroofError as error:
         complain(error)
         status = 2
@@ -76,9 +82,14 @@ def main(arguments: Iterable[str] | None = None) -> None:
     except Exception as error:  # a bug: say so in one line, unless its traceback is wanted
         if os.environ.get("SYMROOF_TRACEBACK"):
             raise
-        click.echo(f"symroof: internal error, please report it: {type(error).__name__}: {str(error)[:300]}", err=True)
-        status = 2
+        status = _bug(error, given)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _bug(error: Exception, given: list[str]) -> int:
+    """Say that something is a fault of ours, with the request in one line; gives the exit status."""
+    click.echo(f"symroof: {bug(error)}\n  {shlex.join(['symroof', *given])}", err=True)
+    return 3
 
 
 # The options that are not called as the key of a problem.
@@ -134,8 +145,8 @@ def with_verb(words: list[str]) -> list[str]:
 
 
 def entry() -> None:
-    """The command of the shell: a short process, whose memory is not tidied before it ends."""
-    gc.disable()
+    """The command of the shell: a short process, whose memory is tidied seldom, and not before it ends."""
+    gc.set_threshold(SELDOM)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed by who called
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 (it stays open as long as the process)

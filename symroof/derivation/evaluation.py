@@ -48,7 +48,8 @@ FUNCTIONS: Mapping[Any, tuple[Callable[..., Any], str]] = {
 class QuantityFunction(Frozen):
     """A quantity of the ``parameters``, called by name or in their order. Values are floating-point numbers.
 
-    Sizes are at least 1. A figure that the problem does not know, such as the peak, is one more parameter. ``sizes``
+    Sizes are at least 1; one of the problem that nothing depends on may be said, and more than there are parameters are
+    all of the problem. A figure that the problem does not know, such as the peak, is one more parameter. ``sizes``
     are those that a call does not have to say again, and those that are not there in the ``problem`` are refused.
     """
 
@@ -59,14 +60,14 @@ class QuantityFunction(Frozen):
     problem: Problem | None = field(default=None, compare=False, repr=False)
 
     def __call__(self, *sizes: Any, **named: Any) -> Any:
-        if len(sizes) > len(self.parameters):
-            raise ModelError(
-                f"{self.name} takes {len(self.parameters)} sizes, and there are {len(sizes)}",
-                expected=", ".join(self.parameters),
-            )
-        given = dict(zip(self.parameters, sizes, strict=False))
+        every = dict.fromkeys((*(self.problem.names if self.problem else ()), *self.parameters))
+        order = self.parameters if len(sizes) <= len(self.parameters) else tuple(every)
+        if len(sizes) > len(order):
+            wrong = f"{self.name} takes {len(self.parameters)} sizes, and there are {len(sizes)}"
+            raise ModelError(wrong, expected=", ".join(self.parameters))
+        given = dict(zip(order, sizes, strict=False))
         for name, value in named.items():
-            require_one_of(name, self.parameters, f"{self.name} does not depend on {name}", ModelError)
+            require_one_of(name, every, f"{self.name} does not depend on {name}", ModelError)
             if name in given:
                 raise ModelError(f"{name} is given twice")
             given[name] = value
@@ -74,7 +75,7 @@ class QuantityFunction(Frozen):
         missing = [name for name in self.parameters if name not in given]
         if missing:
             raise ModelError(f"{self.name} needs {', '.join(missing)} as well")
-        floats = {name: floating(value) for name, value in given.items()}
+        floats = {name: floating(given[name]) for name in self.parameters}
         if self.problem is not None:
             for point in _points(self.problem, {**self.sizes, **given}):
                 require_there(self.problem, point)
@@ -88,7 +89,7 @@ def _points(problem: Problem, given: Mapping[str, Any]) -> Iterator[dict[str, Fr
     """The sizes and numbers of chips of a call: one set, or those of the elements of arrays; none where they are not bound to
     anything."""
     program = problem.operation
-    if not (program.axes or program.where or program.facts):
+    if not (program.axes or program.where or program.facts or problem.assume):
         return
     known = {name: value for name, value in given.items() if name in (*program.dimensions, *problem.mesh)}
     if not any(hasattr(value, "shape") for value in known.values()):

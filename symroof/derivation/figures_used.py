@@ -15,11 +15,12 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import gcd, lcm, prod
+from operator import eq, ge, le
 
 from sympy import Expr
 
-from symroof.algebra.rational import Polynomial, ratio
-from symroof.errors import ModelError
+from symroof.algebra.rational import Polynomial, is_rational, ratio
+from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Name, Number
 from symroof.model.derived_sizes import always_whole, never_below_zero
 from symroof.model.hardware import Accelerator, Known, meant
@@ -31,7 +32,10 @@ from symroof.model.program import Program
 from symroof.model.stages import require_filled
 from symroof.model.statement_costs import busy_links
 from symroof.model.wiring import wired
-from symroof.symbols import symbol
+from symroof.symbols import expression, rational, symbol
+
+# The relations that sizes are held against.
+HOLDS = {"=": eq, "<=": le, ">=": ge}
 
 
 def require_on_mesh(problem: Problem) -> None:
@@ -55,10 +59,13 @@ def require_there(problem: Problem, values: Mapping[str, Fraction]) -> None:
     """Sizes leave a dimension nothing less than 1; numbers of chips are wired as the formulas say, a network joins them all,
     and they share out what they split.
 
-    Raises :class:`ModelError` where they are not: every command that puts numbers in asks here.
+    Raises :class:`ModelError` where they are not, or :class:`AlgebraError` where they contradict what is assumed: every
+    command that puts numbers in asks here.
     """
     program = problem.operation
     program.require_sizes(values)
+    assumed = ((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
+    require_assumed(assumed, {symbol(name): rational(value) for name, value in values.items()})
     if not program.axes:
         return
     for name in open_axes(problem.mesh):
@@ -67,6 +74,16 @@ def require_there(problem: Problem, values: Mapping[str, Fraction]) -> None:
     require_joined(problem, values)
     require_filled(program, values)
     require_shared(program, values)
+
+
+def require_assumed(relations: Iterable[tuple[Expr, str, Expr]], put: Mapping[Expr, Expr]) -> None:
+    """Sizes contradict no fact or equality that is assumed."""
+    for left, relation, right in relations:
+        if relation not in HOLDS:
+            continue
+        a, b = left.subs(put), right.subs(put)
+        if a.is_Rational and b.is_Rational and not HOLDS[relation](a, b):
+            raise AlgebraError(f"the sizes that are put in contradict {left} {relation} {right}")
 
 
 def require_shared(program: Program, values: Mapping[str, Fraction]) -> None:
@@ -82,7 +99,7 @@ def is_there(problem: Problem, values: Mapping[str, Fraction]) -> bool:
     """Whether numbers may be put in together."""
     try:
         require_there(problem, values)
-    except ModelError:
+    except (ModelError, AlgebraError):
         return False
     return True
 
@@ -136,7 +153,7 @@ def require_joined(problem: Problem, values: Mapping[str, Fraction]) -> None:
 def require_shared_out(problem: Problem, runs: Mapping[str, Sequence[int]]) -> None:
     """Whatever values sizes and axes run through together, chips share out what they split."""
     program = problem.operation
-    require_over(program, runs)
+    require_over(problem, runs)
     if not program.axes:
         return
     for label, axes in splits(program):
@@ -256,21 +273,21 @@ class Condition(Frozen):
         return [runs[name] for name in self.sizes]
 
 
-def require_over(program: Program, runs: Runs, *, drawn: bool = False) -> None:
+def require_over(problem: Problem, runs: Runs, *, drawn: bool = False) -> None:
     """Whatever values sizes run through together, a program is there at them; what is ``drawn`` goes on between places
     as well.
 
-    Raises :class:`~symroof.errors.ModelError` at the first values where it is not, as where these are put in.
+    Raises an error at the first values where it is not, as where these are put in.
 
     >>> from symroof.reading.programs import read_program
     >>> text = "input x: bf16[B, D]; weight W: bf16[D, c]; where c = B/E; y = x * W -> bf16[B, c]"
-    >>> require_over(read_program(text), {"B": [8, 16], "E": range(1, 10)})
+    >>> require_over(Problem(read_program(text)), {"B": [8, 16], "E": range(1, 10)})
     Traceback (most recent call last):
     ...
     symroof.errors.ModelError: at B = 8, E = 9 a tensor would have 8/9 of c = B/E
       expected c of at least 1, as with B = 9
     """
-    for condition in _conditions(program, drawn):
+    for condition in _conditions(problem, drawn):
         if not condition.sizes or not all(name in runs for name in condition.sizes):
             continue
         chosen = condition.deciding(runs)
@@ -279,11 +296,14 @@ def require_over(program: Program, runs: Runs, *, drawn: bool = False) -> None:
             raise ModelError(shown, expected=f"at most {MOST} of them together, which are tried one by one")
         for values in product(*chosen):
             if not condition.holds(values):
-                program.require_sizes(dict(zip(condition.sizes, map(Fraction, values), strict=True)))
+                require_there(problem, dict(zip(condition.sizes, map(Fraction, values), strict=True)))
 
 
-def _conditions(program: Program, drawn: bool) -> Iterator[Condition]:
-    for whole, values in ((False, never_below_zero(program)), (True, () if drawn else always_whole(program))):
+def _conditions(problem: Problem, drawn: bool) -> Iterator[Condition]:
+    program, facts = problem.operation, [r for r in problem.assume if r.relation in ("<=", ">=")]
+    assumed = ((expression(r.left) - expression(r.right)) * (1 if r.relation == ">=" else -1) for r in facts)
+    never_below = (*never_below_zero(program), *filter(is_rational, assumed))
+    for whole, values in ((False, never_below), (True, () if drawn else always_whole(program))):
         for value in values:
             yield _condition(value, whole)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from enum import StrEnum
 from fractions import Fraction
 
 from sympy import Expr, Integer, Rational
 
 from symroof.algebra.rational import cancelled, is_rational, sign_of
 from symroof.algebra.regime import Regime
-from symroof.derivation.figures_used import bandwidth_of, peak_of, require_on_mesh
+from symroof.derivation.figures_used import bandwidth_of, peak_of, require_assumed, require_on_mesh
 from symroof.derivation.layout import Layout
 from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Sizes, several_of
@@ -18,12 +19,23 @@ from symroof.model.cost import Cost
 from symroof.model.hardware import Known
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
-from symroof.model.resources import COMMS, LATENCY, MATH, VECTOR, Rates, figures_of, rates_of, time_over_rates
+from symroof.model.resources import COMMS, MATH, Rates, figures_of, rates_of, time_name, time_over_rates
 from symroof.model.statement_costs import amounts, busy_links, sent_over
 from symroof.model.wiring import is_network, link_over, uncrossed, wired
 from symroof.symbols import expression, rational, symbol
 
 LARGEST_NUMBER = 10**100
+
+
+class Bound(StrEnum):
+    """What all else waits for; both, where arithmetic and something else are as long."""
+
+    COMPUTE = "compute"
+    VECTOR = "vector"
+    MEMORY = "memory"
+    LINK = "link"
+    LATENCY = "latency"
+    BOTH = "both"
 
 
 class Work(Frozen):
@@ -100,21 +112,26 @@ class Rated(Work):
         """The time on the other side of the ridge: T_comms, or that of the memory where T_comms is the longest of several."""
         return self.rates.compared
 
-    def waits_for(self, longest: tuple[str, ...]) -> str:
-        """What all else waits for, in a word: compute, vector, memory, a link, latency; both, where arithmetic and another
-        are as long."""
-        name = self.busiest(longest)
-        links = {link for link, _ in self.rates.links}
-        return name if name in ("both", "compute", VECTOR, LATENCY) else "link" if name in links else "memory"
+    def waits_for(self, longest: tuple[str, ...]) -> Bound:
+        """What all else waits for, in a word."""
+        found = {self._resource(name) for name in longest}
+        if MATH in found:
+            return Bound.COMPUTE if len(found) == 1 else Bound.BOTH
+        name = min(found)
+        if name in self.rates.roofless:
+            return Bound(name)
+        return Bound.LINK if name in dict(self.rates.links) else Bound.MEMORY
 
     def busiest(self, longest: tuple[str, ...]) -> str:
-        """What all else waits for, by its name: compute, vector, HBM, an axis; both, where arithmetic and another are as long."""
-        comms = self.rates.called or self.rates.comms
-        found = dict.fromkeys(comms if name == COMMS else name for name in longest)
-        if len(found) > 1 and MATH in found:
-            return "both"
-        name = min(found)  # of several that are as long, the order in which they were written says nothing
-        return "compute" if name == MATH else name
+        """What all else waits for, by its name: HBM, an axis, or the word for it; what is called as such a word by its time."""
+        side = self.waits_for(longest)
+        if side not in (Bound.LINK, Bound.MEMORY):
+            return side
+        name = min(map(self._resource, longest))  # of several that are as long, their order says nothing
+        return time_name(name) if name in {*Bound} else name
+
+    def _resource(self, name: str) -> str:
+        return (self.rates.called or self.rates.comms) if name == COMMS else name
 
     @property
     def timed(self) -> bool:
@@ -340,12 +357,7 @@ def require_sizes_agree(setting: Setting, values: Mapping[str, Fraction]) -> Non
 
 def require_agreement(regime: Regime, put: Mapping[Expr, Expr]) -> None:
     """A point that contradicts a fact or an equality of the regime is refused."""
-    for left, relation, right in regime.relations:
-        if relation not in ("=", "<=", ">="):
-            continue
-        a, b = left.subs(put), right.subs(put)
-        if a.is_Rational and b.is_Rational and not {"=": a == b, "<=": a <= b, ">=": a >= b}[relation]:
-            raise AlgebraError(f"the sizes that are put in contradict {left} {relation} {right}")
+    require_assumed(regime.relations, put)
     for x in put:
         if x in regime.substitution:
             raise AlgebraError(

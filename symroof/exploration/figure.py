@@ -102,7 +102,7 @@ def figure(
         require_there(setting.problem, values)
     for values in problem.at or ({},):
         ranges = {axis.names[0]: range(axis.ends[0], axis.ends[1] + 1) for axis in over}
-        require_over(setting.problem.operation, {**whole_sizes(values), **ranges}, drawn=True)
+        require_over(setting.problem, {**whole_sizes(values), **ranges}, drawn=True)
     if kind == "regimes":
         for second in problem.at[1:]:
             raise ModelError(f"a map shows one set of the other sizes, and there is a second: {', '.join(second)}")

@@ -12,7 +12,7 @@ from sympy import Expr, Max, Min
 
 from symroof.algebra.rational import is_rational
 from symroof.derivation.evaluation import require_proved
-from symroof.derivation.figures_used import is_there, require_shared
+from symroof.derivation.figures_used import is_there, require_there
 from symroof.derivation.meanings import quantities
 from symroof.derivation.setting import Setting, require_arithmetic, setting_of
 from symroof.derivation.solutions import Solution
@@ -112,15 +112,17 @@ def live(problem: Problem, chips: Sequence[Accelerator], solved: int = SOLVED) -
     >>> found.names, found.figures, len(found.ways), [fitted.error[:14] for fitted in found.chips]
     (('B', 'D', 'F'), ('peak', 'bandwidth'), 1, ['', '', 'TPU v2 core ha'])
     """
-    if facts := problem.operation.facts:
+    if facts := (*problem.operation.facts, *(r for r in problem.assume if r.relation in ("<=", ">="))):
         shown = f"a page moves sizes, and this program is what it is where {spelled_fact(facts[0])}"
         raise ModelError(shown, expected="symroof derive, sweep or plot, which hold sizes against that")
-    for values in problem.at if problem.operation.axes else ():
-        require_shared(problem.operation, values)
+    for values in problem.at:
+        require_there(problem, values)
     problem = replace(problem, at=(), solve=None, minimize=None)
     settings: dict[object, Setting] = {}
     fitted = [_fitted(problem, chip, settings) for chip in chips]
-    if not settings:
+    if problem.hardware is not None and fitted[0].error:
+        setting_of(problem)  # what it lacks, with a cure
+    if not settings or (problem.hardware is not None and fitted[0].error):
         raise ModelError(fitted[0].error if fitted else "there are no chips", expected="a chip with these figures")
     require_arithmetic(next(iter(settings.values())), "its numbers: symroof derive")
     ways = tuple(_way(setting, solved) for setting in settings.values())

@@ -10,6 +10,7 @@ from symroof.derivation.meanings import quantities
 from symroof.derivation.setting import Setting, setting_of
 from symroof.formula import Formula
 from symroof.model.problem import Problem
+from symroof.model.statement_costs import other_names
 from symroof.reading.expressions import read_expression
 from symroof.reading.scope import Scope
 from symroof.symbols import VALUES
@@ -32,7 +33,7 @@ def read_quantity(text: str, setting: Setting) -> Formula:
     """An expression of the sizes, quantities and figures of a problem. Raises :class:`ReadingError` for anything else."""
     problem = setting.problem
     names = (*problem.names, *problem.symbols, *quantities(setting), *setting.known)
-    return read_expression(text, Scope(tuple(dict.fromkeys(names))))
+    return read_expression(text, Scope(tuple(dict.fromkeys(names))).with_others(other_names(problem.operation)))
 
 
 def with_expressions(problem: Problem, wanted: Iterable[str]) -> Problem:

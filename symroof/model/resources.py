@@ -99,8 +99,10 @@ class Rates(Frozen):
         return tuple(Call("max", (Name(moved), Name(hops))) for _, _, moved, hops in rows)
 
     def rate(self, resource: str) -> str:
-        """The figure of a memory or a link."""
-        return "bandwidth" if resource == self.comms else dict(self.links).get(resource, resource)
+        """The figure of a memory or a link: that of the link of the problem is ``bandwidth``, whichever axis is on it."""
+        figures = dict(self.links)
+        own, compared = (figures.get(name, name) for name in (resource, self.comms))
+        return "bandwidth" if own == compared else own
 
 
 def rates_of(
@@ -184,8 +186,9 @@ def _peak(chip: Accelerator | None, compute: object) -> str:
 
 def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Known]:
     """The known figures that only the times of programs need, by name."""
-    moving = (rates.rate(name) for name in rates.resources if name not in (MATH, VECTOR, LATENCY, rates.comms))
-    wanted = (*(rates.names if rates.mixed else ()), *((rates.vector,) if rates.vector else ()), *moving, *rates.hops)
+    moving = (rates.rate(name) for name in rates.resources if name not in (MATH, VECTOR, LATENCY))
+    others = (name for name in moving if name != "bandwidth")
+    wanted = (*(rates.names if rates.mixed else ()), *((rates.vector,) if rates.vector else ()), *others, *rates.hops)
     open_ = chip is None or (chip.name == "given" and not any(name.startswith("peak") for name in chip.figures))
     if chip is None or open_:
         return {}

@@ -189,6 +189,26 @@ def busy_links(program: Program) -> tuple[str, ...]:
     return tuple(sorted(sent, key=lambda name: order.index(name) if name in order else len(order)))
 
 
+def other_names(program: Program) -> dict[str, str]:
+    """What an axis sends and how long, by the names that its link has, or it has where the link has them: where no other
+    axis is on that link.
+
+    >>> from symroof.model.wiring import wired
+    >>> from symroof.reading.programs import read_program
+    >>> other_names(wired(read_program("mesh X on DCN; input A: int8[V_X]; o = A -> int8[V]"), None))
+    {'sent(X)': 'sent(DCN)', 'T_X': 'T_DCN'}
+    """
+    busy, found = busy_links(program), dict[str, str]()
+    for axis in program.mesh:
+        pair, link = {axis.name, str(axis.link)}, axis.link
+        beside = [other for other in program.mesh if other.link == link and other.name in program.axes]
+        own = pair & {*busy}
+        if beside == [axis] and len(own) == 1:
+            (name,), (other,) = own, pair - own
+            found |= {sent_over(other): sent_over(name), f"T_{other}": f"T_{name}"}
+    return found
+
+
 def _of_training(program: Program, count: Counting) -> dict[str, Expr]:
     """The FLOPs of each pass, the bytes that are kept for the backward pass, and those of the gradients of weights."""
     flops: dict[bool, Expr] = {False: Integer(0), True: Integer(0)}

@@ -3,7 +3,7 @@ of each dimension have, as the bits of a number; all where nothing is said."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from symroof.formula import Frozen
 from symroof.proof.acts import Act, Turn
@@ -27,8 +27,20 @@ def within(one: Box, other: Box) -> bool:
     return all(pair in one and not one[pair] & ~places for pair, places in other.items())
 
 
-def overlap(one: Box, other: Box) -> bool:
-    return all(one[pair] & other[pair] for pair in one.keys() & other.keys())
+def apart(boxes: Sequence[Box], pairs: Sequence[tuple[str, str]]) -> bool:
+    """Whether no two boxes that differ in these pairs alone have something in common: by the places of one pair after another.
+
+    >>> places = [{("D", "X"): 1 << x, ("D", "Y"): 1 << y} for x in range(2) for y in range(2)]
+    >>> apart(places, [("D", "X"), ("D", "Y")]), apart([*places, {("D", "X"): 1}], [("D", "X"), ("D", "Y")])
+    (True, False)
+    """
+    if len(boxes) < 2 or not pairs:
+        return len(boxes) < 2
+    masks = [box.get(pairs[0], -1) for box in boxes]
+    told = any_of(mask for mask in masks if mask >= 0)
+    bits = [1 << i for i in range(told.bit_length()) if told >> i & 1] or [1]
+    groups = {tuple(i for i, mask in enumerate(masks) if mask & bit) for bit in bits}
+    return all(apart([boxes[i] for i in group], pairs[1:]) for group in groups)
 
 
 Split = frozenset[tuple[str, str]]

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, product
+from itertools import product
 from math import prod
 
 from symroof.errors import CheckError
 from symroof.proof.acts import COLLECT, Act
 from symroof.proof.collectives import RETURNED, MeshAxis
-from symroof.proof.moves import Box, Held, Move, Moved, Part, Planned, Split, any_of, common, overlap, within
+from symroof.proof.moves import Box, Held, Move, Moved, Part, Planned, Split, any_of, apart, common, within
 from symroof.proof.rows import DEFINITIONS, exchanged
 from symroof.proof.script import Script
 
@@ -339,11 +339,11 @@ class Chips:
 
     def _joined(self, boxes: Sequence[Box], move: Move) -> Box:
         """The box that several make together. Raises :class:`~symroof.errors.CheckError` where two have something in common."""
-        if any(overlap(one, other) for one, other in combinations(boxes, 2)):
+        pairs = sorted({pair for box in boxes for pair in box})
+        if not apart(boxes, pairs):
             adds = move.collective in ("reduce-scatter", "all-reduce")
             problem = "adds up a part twice" if adds else "moves what is there already"
             raise CheckError(f"the {move.collective} of {move.array} over {_several(move.axes)} {problem}")
-        pairs = {pair for box in boxes for pair in box}
         full = {pair: (1 << self.size[pair[1]]) - 1 for pair in pairs}
         around = {p: any_of(box.get(p, every) for box in boxes) for p, every in full.items()}
         if sum(self._count(box, full) for box in boxes) != self._count(around, full):

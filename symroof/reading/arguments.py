@@ -15,8 +15,9 @@ from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem, Sketch
 from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES
+from symroof.model.wiring import wired
 from symroof.reading.claims import read_question
-from symroof.reading.inquiries import figure_names, names_of, points_of, read_minimize, read_solve
+from symroof.reading.inquiries import figure_names, points_of, read_minimize, read_solve, scope_of
 from symroof.reading.languages import language_of
 from symroof.reading.operation_keys import has_operation
 from symroof.reading.problems import (
@@ -162,10 +163,10 @@ def question_of(of: Any, problem: Problem | None) -> tuple[Formula | None, Formu
         return None, None
     scope = Scope(open=True)
     if problem is not None:
-        options = {"link": problem.link}
-        scope = Scope(
-            names_of(problem.names, problem.operation, problem.symbols, problem.let, problem.hardware, options)
-        )
+        options, operation = {"link": problem.link}, problem.operation
+        if operation.axes:
+            operation = wired(operation, problem.hardware, problem.link)
+        scope = scope_of(problem.names, operation, problem.symbols, problem.let, problem.hardware, options)
     return read_question(text_of(of, "of"), scope)
 
 

@@ -72,6 +72,15 @@ def catalogue(*paths: str) -> Mapping[str, Accelerator]:
     return chips
 
 
+def first_of_forms(chip: Accelerator) -> bool:
+    """A key that puts the chip first with which a form begins.
+
+    >>> min(shipped().values(), key=first_of_forms).title
+    'TPU v5e'
+    """
+    return chip.name != "tpu-v5e"
+
+
 def chip(name: str, *paths: str) -> Accelerator:
     """The chip of that name or alias.
 

@@ -101,7 +101,7 @@ LINE_END = rf"\n(?!{NEXT_BLOCK})"
 # Where one paragraph ends and the next begins, a list or a table at once.
 PARAGRAPH = re.compile(rf"\n[ \t]*(?=\n)|{BREAK.pattern}")
 LINE_BREAK = re.compile(r"\n")
-TYPED = re.compile(r"[=≈≃≅~<>≤≥]+[^\n]{0,40}?\d|\d[^\n]{0,40}?[=≈≃≅~<>≤≥]")
+TYPED = re.compile(r"[=≈≃≅~<>≤≥][^\n]{0,40}?\d|\d[^\n]{0,40}?[=≈≃≅~<>≤≥]")
 TEX_SPACE = re.compile(r"~|\\[,;:! ]|\\(?=%)")
 QUOTED = re.compile(r"(?<=\n)[ \t]*>[ \t]?")
 DISPLAYS = ("fence", "square", "display", "shown")

@@ -267,11 +267,11 @@ class ExpressionReader(Reader):
         if count := scope.continued(word, self.tokens[self.index : self.index + 5]):
             name = word + "".join(part.text for part in self.tokens[self.index : self.index + count])
             self.go_to(self.index + count)
-            return Name(name)
+            return Name(dict(scope.others).get(name, name))
         if self.at("(") and (amounts := scope.amounts(word)) and not scope.reads(self.following.text):
             raise self._unknown(self.following, amounts)
         if word in scope.names or (scope.open and len(word) == 1):
-            return Name(word)
+            return Name(dict(scope.others).get(word, word))
         if is_opaque(word):
             return Name(word)
         splits = split_word(word, (*scope.names, *scope.letters) if scope.open and scope.letters else scope.names)

@@ -13,6 +13,7 @@ from symroof.model.hardware import Accelerator
 from symroof.model.program import Program
 from symroof.model.quantities import SPOKEN, TOKENS
 from symroof.model.resources import time_names
+from symroof.model.statement_costs import other_names
 from symroof.model.tokens import served_of
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import ClaimReader
@@ -27,17 +28,18 @@ def figure_names(hardware: Accelerator | None) -> tuple[str, ...]:
     return tuple(hardware.spoken) if hardware else ()
 
 
-def names_of(
+def scope_of(
     sizes: tuple[str, ...],
     operation: Program,
     symbols: tuple[str, ...],
     let: Mapping[str, Formula],
     hardware: Accelerator | None,
     options: Mapping[str, Any],
-) -> tuple[str, ...]:
+) -> Scope:
     """Every name that a question about an operation can speak of."""
     named = of_programs(operation, hardware, options)
-    return (*sizes, *named, *symbols, *SPOKEN, *let, *figure_names(hardware))
+    every = (*sizes, *named, *symbols, *SPOKEN, *let, *figure_names(hardware))
+    return Scope(tuple(dict.fromkeys(every))).with_others(other_names(operation))
 
 
 def of_programs(operation: Program, hardware: Accelerator | None, options: Mapping[str, Any]) -> tuple[str, ...]:

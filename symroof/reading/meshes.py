@@ -21,11 +21,12 @@ from math import prod
 from typing import Any
 
 from symroof.errors import ReadingError, SymroofError, about, suggestion
+from symroof.formula import FUNCTIONS, KEYWORDS
 from symroof.model.hardware import Accelerator
 from symroof.model.mesh import require_axes
 from symroof.model.mesh_axes import NETWORKS, WIRINGS, Mesh, MeshAxis
 from symroof.model.program import Program
-from symroof.model.quantities import QUANTITIES
+from symroof.model.quantities import AT_SIZES, OF_PROGRAMS, QUANTITIES
 from symroof.model.resources import time_name
 from symroof.model.trees import TREE, Level, require_levels, spelled
 from symroof.model.wiring import wired
@@ -34,8 +35,8 @@ from symroof.reading.scope import split_word
 
 LARGEST_MESH_AXIS = 10**9
 AXIS = re.compile(r"[A-Z][A-Za-z0-9]*")
-# Names that the figure of a level, or the time that it takes, would share with something else.
-TAKEN = ("vector", "steps", "latency")
+# Names that the figure of a link, or the time that it takes, would share with something else.
+TAKEN = {*QUANTITIES, *OF_PROGRAMS, *AT_SIZES, *FUNCTIONS, *KEYWORDS, "vector", "steps", "latency", "hops", "chips"}
 ON_TREE = re.compile(r"(?:^|\s)on\s+([^,;]*[/(][^,;]*?)\s*$")
 LEVEL = re.compile(r"([A-Za-z]\w*)(?:\((\d{1,9})\))?(?:\s+taper\s+(\d{1,6}(?:\.\d{1,6})?))?(\s+sharp)?")
 ON_LINK = re.compile(r"(?:^|\s)on\s+([^\s,;]+)(?:\s+([a-z]+))?\s*$")
@@ -156,13 +157,12 @@ def wired_otherwise(
 
 def _require_distinct(operation: Program, mesh: Mesh) -> None:
     """No axis reads as several others, and none without a number is called as a size is."""
-    levels = {level.link: axis.name for axis in mesh.values() for level in axis.tree}
+    links = {link: axis for axis in mesh.values() for link in axis.links}
     for name in (*mesh, *operation.dimensions):
-        if name in levels:
-            shown = (
-                f"mesh: {name} is a level of the tree of {levels[name]}, and {'an axis' if name in mesh else 'a size'}"
-            )
-            raise ReadingError(shown, expected="another name for the level")
+        if name in links:
+            what, whole = ("level", "a level of the tree") if links[name].tree else ("link", "the link")
+            shown = f"mesh: {name} is {whole} of {links[name].name}, and {'an axis' if name in mesh else 'a size'}"
+            raise ReadingError(shown, expected=f"another name for the {what}")
     for name, axis in mesh.items():
         others = tuple(other for other in mesh if other != name)
         if ways := split_word(name, others):
@@ -175,7 +175,7 @@ def _require_distinct(operation: Program, mesh: Mesh) -> None:
 def _axis(name: str, value: Any) -> MeshAxis:
     if not AXIS.fullmatch(name):
         raise ReadingError(f"mesh: {name[:20]!r} is not a mesh axis", expected="capitals, as in X=2")
-    if name in {figure.partition(".")[0] for chip in shipped().values() for figure in chip.figures}:
+    if name in _figures():
         raise ReadingError(
             f"mesh: {name} is a memory or a link", expected="another name for the axis", hint=f"X on {name}"
         )
@@ -191,6 +191,7 @@ def _axis(name: str, value: Any) -> MeshAxis:
         word = words.pop(0)
         if word == "on" and words and link is None:
             link = words.pop(0)
+            _require_link(name, link)
             continue
         if word not in WIRINGS or wiring is not None:
             shown = f"mesh: {name} = {str(value)[:20]!r}: {word[:20]!r} is no wiring"
@@ -205,6 +206,20 @@ def _axis(name: str, value: Any) -> MeshAxis:
     if wiring == "ring" and chips is not None and chips <= 2:
         raise ReadingError(f"mesh: {name} = {chips} is no ring", expected="at least three chips")
     return MeshAxis(name, chips, wiring, link)
+
+
+def _require_link(axis: str, link: str) -> None:
+    """Raises :class:`~symroof.errors.ReadingError` where a link has a name that means something else."""
+    if link in TAKEN or time_name(link) in QUANTITIES:
+        shown = f"mesh: {axis}: {link} is the name of a quantity, and T_{link} of a time"
+        raise ReadingError(shown, expected="another name for the link, or the level, as fabric")
+    if link.partition(".")[0] in _figures() - {*NETWORKS}:
+        raise ReadingError(f"mesh: {axis}: {link} is no network", expected="a network between chips, as ICI or fabric")
+
+
+def _figures() -> set[str]:
+    """What the figures of chips are called, before their dots."""
+    return {figure.partition(".")[0] for chip in shipped().values() for figure in chip.figures}
 
 
 def _on_tree(name: str, chips: int | None, written: str) -> MeshAxis:
@@ -227,12 +242,9 @@ def _level(name: str, written: str) -> Level:
         expected = "levels from the chips up, as in NVLink(8)/leaf(32)/spine taper 2"
         raise ReadingError(f"mesh: {name}: {written[:40]!r} is no level of a tree", expected=expected)
     link, degree, taper, sharp = found.groups()
-    memories = {figure for chip in shipped().values() for figure in chip.figures} - {*NETWORKS}
-    if link in memories or NETWORKS.get(link) is False:
+    if NETWORKS.get(link) is False:
         raise ReadingError(f"mesh: {name}: {link} is no switch", expected="a network of switches, as NVLink or leaf")
-    if link in (*TAKEN, *QUANTITIES) or time_name(link) in QUANTITIES:
-        shown = f"mesh: {name}: {link} is the name of a quantity, and T_{link} of a time"
-        raise ReadingError(shown, expected="another name for the level, as leaf")
+    _require_link(name, link)
     if degree is not None and int(degree) < 1:
         raise ReadingError(f"mesh: {name}: {link}({degree}) joins nothing", expected="how many it joins, from 1")
     width = Fraction(taper or 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from symroof.model.mesh import open_axes
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.program import ROLES, Program
 from symroof.model.quantities import QUANTITIES
+from symroof.model.statement_costs import other_names
 from symroof.model.wiring import wired
 from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
@@ -25,11 +27,11 @@ from symroof.reading.expressions import read_expression
 from symroof.reading.inquiries import (
     figure_names,
     is_name,
-    names_of,
     of_programs,
     points_of,
     read_minimize,
     read_solve,
+    scope_of,
     sets_of,
     shared,
 )
@@ -92,10 +94,10 @@ def read_problem(
     if options.get("missing"):
         require_given(options, sizes)
     model = model_of(options, hardware, named, spoken, axes)
-    names = names_of(sizes, named, model["symbols"], model["let"], model["hardware"], options)
-    solve, solve_for = read_solve(options, Scope(names))
-    least = read_minimize(options, Scope(names), sizes)
-    shares = shared(least["subject"], Scope(names))
+    scope = scope_of(sizes, named, model["symbols"], model["let"], model["hardware"], options)
+    solve, solve_for = read_solve(options, scope)
+    least = read_minimize(options, scope, sizes)
+    shares = shared(least["subject"], scope)
     return Problem(
         operation=operation,
         title=text(options, "title"),
@@ -149,7 +151,7 @@ def model_of(
             raise ReadingError(f"symbols: {name!r} is no name", expected="letters, digits and _, as in n_heads")
     figures = figure_names(hardware)
     if operation is not None:
-        scope = Scope((*operation.dimensions, *axes, *symbols))
+        scope = Scope((*operation.dimensions, *axes, *symbols)).with_others(other_names(operation))
         let = formulas_of(options, scope, (*QUANTITIES, *of_programs(operation, hardware, options), *figures))
     else:
         free = tuple(name for name in QUANTITIES if name not in symbols)
@@ -223,8 +225,8 @@ def freed(options: Mapping[str, Any], axes: str) -> dict[str, Any]:
 
 
 def _inside(folder: Path, name: str, key: str = "chips") -> str:
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()):
+    path = Path(realpath(folder / name))
+    if not path.is_relative_to(Path(realpath(folder))):
         raise ReadingError(
             f"{key}: {name} is not in the folder of the file that names it",
             hint=f"--{key} FILE on the command line reads any file",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 
 from symroof.formula import Frozen
@@ -18,7 +19,8 @@ class Scope(Frozen):
 
     In a document ``letters`` are those that stand alone somewhere in it, and so are names when they are multiplied; a
     ``lenient`` scope reads as much of a chain as can be read: unknown words are opaque names, other sides are gaps.
-    ``defined`` are sizes that cannot be given, each with those that it is made of.
+    ``defined`` are sizes that cannot be given, each with those that it is made of; ``others`` are names for what has one
+    of the ``names`` already, each with that.
     """
 
     names: tuple[str, ...] = ()
@@ -29,6 +31,12 @@ class Scope(Frozen):
     letters: frozenset[str] | None = None
     lenient: bool = False
     defined: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
+
+    def with_others(self, others: Mapping[str, str]) -> Scope:
+        """The scope with other names for what it has, where they stand for nothing else in it."""
+        free = {name: meant for name, meant in others.items() if name not in self.names}
+        return replace(self, names=(*self.names, *free), others=tuple(free.items()))
 
     def admits(self, word: str) -> bool:
         """Whether a name that nobody declared declares itself here: a letter, or one with a capital suffix; with indices

@@ -15,6 +15,7 @@ from symroof.errors import CheckError, ReadingError
 from symroof.exploration.wanted import is_plain, read_quantity
 from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.quantities import Exponents, exponents, spelled
+from symroof.model.statement_costs import other_names
 from symroof.model.units import Unlike
 from symroof.proof.step import Step, named_formula
 from symroof.reading.numbers import measured, unit_named
@@ -84,6 +85,7 @@ def asked(derivation: Derivation, text: str) -> Asked | None:
     Raises :class:`ReadingError` for what is no expression of the quantities, sizes and figures of a problem.
     """
     setting, known = derivation.setting, parts(derivation)
+    text = other_names(setting.problem.operation).get(text, text)
     quantity = text in quantities(setting) or text in setting.known
     if text in known and not (quantity and setting.problem.at):
         return None

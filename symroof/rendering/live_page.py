@@ -324,7 +324,7 @@ class LivePage:
             "w": self.words,
             "verdict": self._verdict(),
             "begins": sizes({name: Fraction(size) for name, size in self._start(self.problem.operation).items()}),
-            "still": still(self._first.setting, *self._busy()),
+            "still": still(self._first.setting, *self._busy()[:2]),
             "chip": next(one.chip.title for one in self.live.chips if not one.error),
         }
         return render("page/live.html.j2", None, self.style.language, facts)
@@ -335,8 +335,9 @@ class LivePage:
         found = self.live.way_at(self._start(self.problem.operation))
         return found or self.live.ways[0]
 
-    def _busy(self) -> tuple[dict[str, Fraction], Fraction]:
-        """The times of the resources, and the FLOPs, at the sizes with which the page begins."""
+    def _busy(self) -> tuple[dict[str, Fraction], Fraction, bool]:
+        """The times of the resources, the FLOPs, and whether one chip does not hold what it has to, at the sizes with which
+        the page begins."""
         setting, values = self._first.setting, self._first.values
         point = {symbol(name): Integer(size) for name, size in self._start(setting.problem.operation).items()}
 
@@ -344,20 +345,28 @@ class LivePage:
             return fraction(setting.in_numbers(values[name].subs(point)))
 
         times = {resource: of(time_name(resource)) for resource in setting.rates.resources}
-        return times, of(setting.flops_name)
+        capacity = setting.known.get(f"capacity.{setting.rates.memory}")
+        held = next((of(name) for name in ("memory_per_chip", "memory") if name in values), Fraction(0))
+        return times, of(setting.flops_name), capacity is not None and held > capacity.value
 
     def _verdict(self) -> str:
         """What waits for what at the sizes with which the page begins, for readers without a script."""
         setting, w = self._first.setting, self.words
-        times, _ = self._busy()
+        times, _, full = self._busy()
         most = max(times.values())
         name = min(resource for resource, time in times.items() if time == most)
+        behind = w["semicolon"] + w["not_held"] if full else ""
         if times["math"] == most:
-            return w["by_math"]
+            return w["by_math"] + behind
         link = name in dict(setting.rates.links)
         own = {VECTOR: "by_vector", LATENCY: "by_latency"}
         said = w[own.get(name, "by_link" if link else "by_memory")].replace("{name}", name)
-        return said + w["comma"] + w["of_peak"].replace("{share}", f"{to_digits(times['math'] / most * 100, 3)} %")
+        return (
+            said
+            + w["comma"]
+            + w["of_peak"].replace("{share}", f"{to_digits(times['math'] / most * 100, 3)} %")
+            + behind
+        )
 
 
 def bare(html: str) -> str:

@@ -16,6 +16,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,6 @@ def _plain(text: str) -> str:
 def _relative(file: str, path: Path) -> str:
     """A file from the folder of a baseline, alike on all systems."""
     try:
-        return Path(os.path.relpath(Path(file).resolve(), path.resolve().parent)).as_posix()
+        return Path(os.path.relpath(Path(realpath(file)), Path(realpath(path)).parent)).as_posix()
     except ValueError:  # on another drive
-        return Path(file).resolve().as_posix()
+        return Path(realpath(file)).as_posix()

@@ -14,7 +14,7 @@ from symroof.model.hardware import Known
 from symroof.model.quantities import DERIVED, SPOKEN, TABLE, TOKENS, meaning, unit_of_amount
 from symroof.model.resources import LATENCY, MATH, VECTOR, every_time
 from symroof.model.statement_costs import amounts as amounts_of_program
-from symroof.model.statement_costs import busy_links, sent_over
+from symroof.model.statement_costs import other_names
 from symroof.model.wiring import is_network
 from symroof.proof.check import checked
 from symroof.proof.step import Reason, Step
@@ -116,13 +116,7 @@ def _over_axes(setting: Setting) -> dict[str, Formula]:
         return known
     if setting.over_network:
         known["sent"] = Name(setting.moved_name)
-    busy = busy_links(program)
-    for axis in program.mesh:
-        shared = [other.name for other in program.mesh if other.link == axis.link and other.name in program.axes]
-        if axis.wiring == "switch" and str(axis.link) in busy and shared == [axis.name]:
-            known[sent_over(axis.name)] = Name(sent_over(str(axis.link)))
-            known[f"T_{axis.name}"] = Name(f"T_{axis.link}")
-    return known
+    return known | {other: Name(name) for other, name in other_names(program).items()}
 
 
 def _of_model(exercise: Exercise) -> Context:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from symroof.errors import SymroofError
+from symroof.errors import SymroofError, bug
 from symroof.reading.exercises import read_exercise
 from symroof.reading.problems import merged, read_problem_file
 from symroof.reading.toml import claim_places
@@ -42,7 +42,7 @@ def judge_file(
     except Exception as error:  # a bug in the judgement of one file: the others are still judged
         if os.environ.get("SYMROOF_TRACEBACK"):
             raise
-        kind, failed = "document", f"internal error, please report it: {type(error).__name__}: {str(error)[:300]}"
+        kind, failed = "document", bug(error)
     return FileReport(str(path), (), kind, error=failed if failed.startswith(str(path)) else f"{path}: {failed}")
 
 

@@ -182,17 +182,17 @@ const shown = (doc, page) => {
     c.show(each.map(([name]) => name).join(w.comma));
   };
 
+  const holding = (m) => m.of("memory_per_chip") || m.of("memory"), full = (m) => Boolean(holding(m) && m.figures.capacity && less(decimal(m.figures.capacity), holding(m)));
   const tables = (m) => {
     const row = (cells, now) => `<tr${now ? ' class="now"' : ""}>${cells.map((cell, i) => `<td${i ? ' class="n"' : ""}>${cell}</td>`).join("")}</tr>`;
     $("times").innerHTML = m.way.r.map((one, i) => row([esc(label(one)), time(float(m.times[i])), percent(mul(m.times[i], turn(m.lower)))], m.longest.includes(one[0]))).join("") + ["T_steps", "T_upper"].filter((name) => name in m.way.q).map((name) => row([esc(name), time(float(m.of(name))), percent(mul(m.of(name), turn(m.lower)))])).join("");
-    const { of } = m, held = of("memory_per_chip") || of("memory"), rows = [];
+    const { of } = m, held = holding(m), rows = [];
     rows.push(row([esc(w.flops), rate(float(of(m.way.k.flops)), ""), ""]), row([esc(w.bytes), rate(float(of(m.way.k.bytes)), "B"), ""]));
     if (held && float(held) > 0) rows.push(row([esc(w.memory), rate(float(held), "B"), m.figures.capacity ? percent(mul(held, turn(decimal(m.figures.capacity)))) : ""]));
-    if ("tokens_per_second" in m.way.q) rows.push(row([esc(w.tokens), nice(float(of("tokens_per_second")), 4), ""]));
+    if ("tokens_per_second" in m.way.q) rows.push(row([esc(w.tokens), nice(float(of("tokens_per_second")), 4), full(m) ? esc(w.not_held) : ""]));
     for (const name of [...m.way.l, ...m.way.w]) rows.push(row([esc(name), nice(float(of(name)), 4), ""]));
     $("times").innerHTML += rows.join("");
-    $("ofstatements").hidden = !m.way.g.length;
-    if (!$("ofstatements").open) return;
+    if (($("ofstatements").hidden = !m.way.g.length) || !$("ofstatements").open) return;
     const groups = m.way.g.map(([name, each]) => {
       const times = m.way.r.map(([resource]) => each.map((one) => of(`T_${resource === "latency" ? "hops" : resource}(${one})`)).filter(Boolean).reduce(add, [0n, 1n]));
       const longest = times.reduce((a, b, i) => (float(b) > float(times[a]) ? i : a), 0);
@@ -230,7 +230,7 @@ const shown = (doc, page) => {
     for (const name of page.names) $(`r-${name}`).setAttribute("aria-valuetext", `${grouped(state.sizes[name])}, ${v.text}`);
     doc.body.classList.toggle("refused", Boolean(m.refused));
     if (m.refused) { $("joint").textContent = ""; later(v.text); return; }
-    $("joint").textContent = [joint(m), ...uneven()].join(w.semicolon);
+    $("joint").textContent = [joint(m), ...(full(m) ? [w.not_held] : []), ...uneven()].join(w.semicolon);
     roofline(m);
     if (!compact) {
       const solved = (m.way.s[state.for] || {}), ends_ = axes.has(state.for) ? [] : m.bound(state.for).each;

@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,8 @@ def shipped_template(name: str) -> str | None:
 
 def own_template(folder: str, name: str) -> str | None:
     """A template of the user's own, from inside of its folder; else the shipped one."""
-    path = Path(folder, name).resolve()
-    if not path.is_relative_to(Path(folder).resolve()):
+    path = Path(realpath(Path(folder, name)))
+    if not path.is_relative_to(Path(realpath(folder))):
         raise RenderingError(f"the template {name} leads out of {folder}", expected="a file in that folder")
     try:
         return path.read_text("utf-8") if path.is_file() else shipped_template(name)

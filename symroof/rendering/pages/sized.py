@@ -28,6 +28,8 @@ from symroof.symbols import expression
 
 # What a formula beside a number may take of a sheet; broader ones stand in their sections.
 BROADEST = 40
+# Totals of a model, which say what of its configuration they leave out.
+WHOLE = ("params", "memory", "flops", TOKENS)
 
 
 class Sized:
@@ -81,6 +83,9 @@ class Sized:
             words = self._words(name, point)
             if name.startswith("T_") and name not in ("T_lower", "T_steps") and value == lower:
                 words.append(self.say("longest"))
+            left_out = self.view.problem.unmodelled
+            if left_out and name.removesuffix(self.each) in WHOLE:
+                words.append(self.say("left_out", [self.pen.code(item) for item in left_out]))
             yield self.label(name), self.number(value, name), self.say("join", words), self.formula(name)
 
     def _solution(self, place: int) -> Iterator[tuple[str, str, str, str]]:
