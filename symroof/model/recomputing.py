@@ -19,9 +19,7 @@ def remade(node: Recompute, inner: list[Node], called: Callable[[str], str]) -> 
     for one in reversed(node.body):
         again[:0] = _again(one, needed, made)
     there = {statement.name for statement in statements_in(tuple(again)) if not statement.lies}
-    counted = [
-        one.again if isinstance(one, Fuse) and there.isdisjoint(s.name for s in one.again) else () for one in inner
-    ]
+    counted = [() if not isinstance(one, Fuse) or there & _inside(one) else one.again for one in inner]
     every = (*again, *(statement for body in counted for statement in body if not statement.lies))
     names = {s.name: called(s.name) for s in statements_in(tuple(every))}
 
