@@ -102,7 +102,8 @@ def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = ()) -> str:
             given = known.source == "given" and chip is not None and not chip.unnamed
             if chip is not None and (given or not several):
                 figure = {"peak": one.peak_name, "bandwidth": one.bandwidth_name}.get(name, name)
-                unit = known.unit.replace("bytes", "B")
+                plain = "B/s" if figure in (one.bandwidth_name, *chip.links) else "FLOPs/s" if name == "peak" else ""
+                unit = known.unit.replace("bytes", "B") or plain
                 shown = moment(float(known.value)) if unit == "s" else rate(float(known.value), unit, 6)
                 figures[figure, several and chip.title] = (f"{figure} {shown}", given)
     named = [(f"{chip} {text}" if chip else text, given) for (_, chip), (text, given) in figures.items()]
