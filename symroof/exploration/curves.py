@@ -212,8 +212,8 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
         form = setting.intensity.subs(put)
         bound, first = _reach(roof, form, x)
         ceiling, attained = _ceiling(roof, form, x) if bound is None else (None, False)
-        if setting.rates.vector and not (bound is not None and _reaches(roof, values, x.name, bound, over)):
-            bound, first, ceiling, attained = None, None, None, False  # the vector unit may take longer than both
+        if setting.rates.vector and bound is not None and not _reaches(roof, values, x.name, bound, over):
+            bound, first = None, None  # the vector unit takes longer than both
         xs = spread(over, bound)
         lines = {name: along(function, values, x.name, xs) for name, function in functions.items()}
         found.append(Curve(values, xs, lines, bound, first, ceiling, attained))
