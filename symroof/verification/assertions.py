@@ -6,7 +6,7 @@ meant, which are tried in turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -86,9 +86,14 @@ def asserted(passage: Passage) -> Assertion:
     pairs = (pair for chain, skips in links for pair in zip(chain.links, skips, strict=True))
     omitted = [(link, skip.reason) for link, skip in pairs if skip is not None]
     left_out = tuple(omitted) if kept else ()
-    worked = ((link, _with_its_working(link, passage)) for link, reason in left_out if reason.kind == "at_sizes")
-    further = tuple((link, reading) for link, reading in worked if reading is not None)
-    return Assertion(readings, otherwise, condition_of(claim), left_out, further)
+    return Assertion(readings, otherwise, condition_of(claim), left_out, tuple(_with_workings(left_out, passage)))
+
+
+def _with_workings(left_out: Iterable[tuple[Compare, Omission]], passage: Passage) -> Iterator[tuple[Compare, Reading]]:
+    """The links that are left out as values at some sizes, and are claims with their working."""
+    for link, reason in left_out:
+        if reason.kind == "at_sizes" and (reading := _with_its_working(link, passage)) is not None:
+            yield link, reading
 
 
 def _with_its_working(link: Compare, passage: Passage) -> Reading | None:
