@@ -140,7 +140,8 @@ def in_print(question: Question, other: Formula, side: Formula, check: Check) ->
     """The link holds once a number printed in a side is taken for the one that would make it equal to ``other``."""
     link, (found, literal) = question.link, _rounded(other, side, question.context)
     beside = next((one for one in (link.left, link.right) if one is not side), None) if link.relation == "=" else None
-    if found is None or (beside is not None and not may_stand(found, beside, question.context, literal)):
+    whole = beside is not None and side is link.left and is_arithmetic(side, question.context)
+    if found is None or whole or (beside is not None and not may_stand(found, beside, question.context, literal)):
         return None
     if link.relation in ("<=>", "=>") and not bounds_alike(found):
         return None
@@ -198,7 +199,7 @@ def may_stand(rounded: Remark, other: Formula, context: Context, printed: Formul
         return bounds_alike(rounded) and not is_same_amount(value, printed)
     if isinstance(other, Compare):
         return bounds_alike(rounded) and (nearest or not stands_in_print(other, context))
-    digits = printed.digits or "" if isinstance(printed, Number) else ""
+    digits = str(getattr(printed, "digits", None) or "")
     scaled = isinstance(printed, Number) and (printed.unit is not None or digits[-1:].isalpha())
     other = mapped(other, _with_power)
     if value.denominator == 1 and not scaled and is_count(other, context) and not is_printed(other):
