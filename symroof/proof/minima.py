@@ -271,17 +271,25 @@ class Construction(Evidence):
                     return bool(above and settle(above, exact.least_one).truth)
                 case _ if not settle(Compare(place, ">=", number(1)), inner).truth:
                     return False
-        with suppress(CheckError):
-            lines = _Lines([powers(exact.rational(part), name) for part in parts], exact, maximum)
-            positive = all(exact.is_positive(c) for _, c in lines.all) and not (maximum and lines.constant)
-            there, (told, root) = lines.place(), Radicals(exact).of(bound)
-            if positive and there is not None and exact.is_positive(told):
-                return (raised(told, there[1]) - raised(there[0], root)).is_zero()
+        if (crosses := _crosses_at(body, name, bound, exact)) is not None:
+            return crosses
         ways = {rises(part, name, inner): part for part in parts} if maximum else {}
         if ways.keys() == {1, -1} and len(parts) == 2:
             above = Compare(ways[1], ">", ways[-1])
         found = (Compare(bound, ">", number(0)), above and Compare(above, "<=>", Compare(Name(name), ">", bound)))
         return all(claim is not None and settle(claim, inner).truth for claim in found)
+
+
+def _crosses_at(body: Formula, name: str, place: Formula, exact: Exact) -> bool | None:
+    """Whether powers of a name with positive coefficients are least at a place; None of anything else."""
+    maximum, parts = parted(body)
+    with suppress(CheckError):
+        lines = _Lines([powers(exact.rational(part), name) for part in parts], exact, maximum)
+        positive = all(exact.is_positive(c) for _, c in lines.all) and not (maximum and lines.constant)
+        there, (told, root) = lines.place(), Radicals(exact).of(place)
+        if positive and there is not None and exact.is_positive(told):
+            return (raised(told, there[1]) - raised(there[0], root)).is_zero()
+    return None
 
 
 def _tends(body: Formula, name: str, right: Formula, exact: Exact) -> bool:

@@ -39,7 +39,7 @@ ORDERS = ("<=", ">=")
 SIZE = re.compile(r"[^\W\d]\w*\b(?!\s*\()")  # a word that is no function
 
 
-def has_operation(options: Mapping[str, Any]) -> bool:
+def has_operation(options: Mapping[str, object]) -> bool:
     """Whether a problem states an operation: its text, or any of its costs."""
     return bool(options.get("operation")) or any(options.get(key) is not None for key in COSTS)
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import groupby
 
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Formula, Gap, Name, Number, Product, Quotient, names, nodes
+from symroof.formula import Compare, Formula, Gap, Name, Number, Quotient, names, nodes
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
@@ -32,6 +31,7 @@ from symroof.verification.steps import (
     in_regimes,
     steps,
     valued,
+    with_workings,
     without_values,
 )
 
@@ -86,27 +86,7 @@ def asserted(passage: Passage) -> Assertion:
     pairs = (pair for chain, skips in links for pair in zip(chain.links, skips, strict=True))
     omitted = [(link, skip.reason) for link, skip in pairs if skip is not None]
     left_out = tuple(omitted) if kept else ()
-    worked = ((link, _with_its_working(link, passage)) for link, reason in left_out if reason.kind == "at_sizes")
-    further = tuple((link, reading) for link, reading in worked if reading is not None)
-    return Assertion(readings, otherwise, condition_of(claim), left_out, further)
-
-
-def _with_its_working(link: Compare, passage: Passage) -> Reading | None:
-    """A quantity that is said to be a product of the sizes of its sentence, and of whole numbers up to 16: a claim, where
-    the sentence says nothing else of it."""
-    sizes = {name: size for name, size in passage.around.sizes.items() if isinstance(size, Number)}
-    factors = list(nodes(link.right)) if isinstance(link.right, Product | Number) else []
-    numbers = [factor.value for factor in factors if isinstance(factor, Number) and factor.unit is None]
-    known = {size.value for size in sizes.values() if isinstance(size, Number)} | {*map(Fraction, range(17))}
-    free = {*names(passage.context.put(link.left))}
-    plain = isinstance(link.left, Name) and link.left.name in QUANTITIES and known.issuperset(numbers)
-    if not (
-        plain and len(numbers) >= len(factors) - 1 > 0 and free and free <= sizes.keys() and passage.around.sized_alone
-    ):
-        return None
-    at = tuple((name, sizes[name]) for name in sorted(free))
-    chain = Chain((link.left, link.right), (link.relation,))
-    return Reading(replace(passage.claim, propositions=((chain,),), at=at), passage.context)
+    return Assertion(readings, otherwise, condition_of(claim), left_out, tuple(with_workings(left_out, passage)))
 
 
 def _bounds(passage: Passage) -> tuple[tuple[Compare, ...], tuple[tuple[Compare, Reading], ...]]:

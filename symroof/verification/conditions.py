@@ -289,6 +289,7 @@ def _refuted(question: Question, readings: Iterable[Reading], settled: Settled, 
         shown = replace(shown, left=not question.right.holds, right=question.right.holds)
     shown = replace(shown, parts=_parts(question, shown.values))
     whole = _in_whole_numbers(value, context)
+    whole = whole if whole is not None and _is_in_whole_numbers(value, whole, context) else None
     return Finding(link, "wrong", IN_NUMBERS, value, counterexample=shown, whole=whole)
 
 
@@ -311,6 +312,12 @@ def _in_whole_numbers(value: Formula | None, context: Context) -> Compare | None
         return None
     last = context.admitted(x.name).last(value.relation, edge.low)
     return Compare(x, value.relation[0] + "=", number(last)) if last else None
+
+
+def _is_in_whole_numbers(value: Formula | None, whole: Compare, context: Context) -> bool:
+    """Whether the second engine finds both met by the same whole numbers that are left to the size."""
+    x = str(getattr(whole.left, "name", ""))
+    return value is not None and settle_whole(Compare(value, "<=>", whole), context.least_one, x, context.admitted(x))
 
 
 def _right_value(question: Question, readings: Iterable[Reading]) -> Formula | None:

@@ -28,16 +28,7 @@ from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
 from symroof.verification.enclosures import Enclosure, compared, enclosed, is_numeric, relation_holds
 from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
-from symroof.verification.literals import (
-    bare,
-    in_print,
-    is_arithmetic,
-    is_printed,
-    literals,
-    may_stand,
-    printed_digits,
-    slack,
-)
+from symroof.verification.literals import bare, in_print, is_printed, literals, may_stand, printed_digits, slack
 from symroof.verification.nearness import IDENTITY
 from symroof.verification.unit_agreement import carried, disagreement, in_binary_units, in_unknown_units
 
@@ -180,8 +171,7 @@ def identical(question: Question) -> Finding | None:
     if context.settled(question.claim).truth:
         return ordered(question)
     value = _written(question.left, context)
-    backwards = () if is_arithmetic(link.left, context) else ((link.left, question.right),)
-    for side, other in ((link.right, question.left), *backwards):
+    for side, other in ((link.right, question.left), (link.left, question.right)):
         finding = in_print(question, other, side, IDENTITY)
         if finding is not None:
             return replace(finding, value=value)

@@ -48,7 +48,6 @@ COARSE = Fraction(1, 20)  # a number that is off by more than this says so
 WILD = Fraction(1, 4)  # nothing that is off by more is the same number
 FINE = Fraction(1, 100)  # a bound that is off by less is the same bound
 BINARY = re.compile(r" [KMGTP]iB$")
-PREFIX_RATIOS = tuple(Fraction(1024, 1000) ** power for power in range(1, 6))
 NUMBER = re.compile(r"(\d*)(\.?)(\d*)(?:[eE]([+-]?\d+))?", re.ASCII)
 
 
@@ -141,7 +140,8 @@ def in_print(question: Question, other: Formula, side: Formula, check: Check) ->
     """The link holds once a number printed in a side is taken for the one that would make it equal to ``other``."""
     link, (found, literal) = question.link, _rounded(other, side, question.context)
     beside = next((one for one in (link.left, link.right) if one is not side), None) if link.relation == "=" else None
-    if found is None or (beside is not None and not may_stand(found, beside, question.context, literal)):
+    whole = beside is not None and side is link.left and is_arithmetic(side, question.context)
+    if found is None or whole or (beside is not None and not may_stand(found, beside, question.context, literal)):
         return None
     if link.relation in ("<=>", "=>") and not bounds_alike(found):
         return None
@@ -195,12 +195,11 @@ def may_stand(rounded: Remark, other: Formula, context: Context, printed: Formul
     stands for the bound of a condition as :func:`bounds_alike` says.
     """
     value, nearest = rounded.facts["value"], rounded.kind == "rounded"
-    if isinstance(printed, Number) and printed.unit == "bytes" and is_binary(other) != is_binary(printed):
-        alike = {printed.value * ratio**sign for ratio in PREFIX_RATIOS for sign in (1, -1)}
-        return bounds_alike(rounded) and value not in alike
+    if isinstance(printed, Number) and is_other_prefix(other, printed):
+        return bounds_alike(rounded) and not is_same_amount(value, printed)
     if isinstance(other, Compare):
         return bounds_alike(rounded) and (nearest or not stands_in_print(other, context))
-    digits = printed.digits or "" if isinstance(printed, Number) else ""
+    digits = str(getattr(printed, "digits", None) or "")
     scaled = isinstance(printed, Number) and (printed.unit is not None or digits[-1:].isalpha())
     other = mapped(other, _with_power)
     if value.denominator == 1 and not scaled and is_count(other, context) and not is_printed(other):
@@ -252,6 +251,17 @@ def is_binary(formula: Formula) -> bool:
             case Number(digits=str(digits)) if BINARY.search(digits):
                 return True
     return False
+
+
+def is_other_prefix(other: Formula, printed: Number) -> bool:
+    """Whether one of a side and a number of bytes has a binary prefix, or a power of two, and the other has none."""
+    return printed.unit == "bytes" and is_binary(other) != is_binary(printed)
+
+
+def is_same_amount(value: Fraction, printed: Number) -> bool:
+    """Whether a number of bytes is the printed one with a binary prefix for a decimal one, or the other way round."""
+    ratios = (Fraction(1024, 1000) ** power for power in range(1, 6))
+    return any(value in (printed.value * ratio, printed.value / ratio) for ratio in ratios)
 
 
 def is_arithmetic(side: Formula, context: Context) -> bool:

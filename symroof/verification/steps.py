@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 
 from sympy import Expr, factor_list
 
 from symroof.algebra.rational import Polynomial, polynomial, ratio, symbols_of
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Gap, Name, Number, names, number
+from symroof.formula import Compare, Gap, Name, Number, Product, names, nodes, number
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import Chain, Claim, Logic
@@ -18,7 +19,7 @@ from symroof.symbols import expression, fraction
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
 from symroof.verification.enclosures import is_numeric
-from symroof.verification.judgement import Remark
+from symroof.verification.judgement import Omission, Remark
 from symroof.verification.links import confirmed
 from symroof.verification.readings import Passage, Reading, free_names
 from symroof.verification.surroundings import Surroundings
@@ -214,3 +215,28 @@ def beyond_poles(passage: Passage) -> Passage | None:
         return None
     assumed = tuple(dict.fromkeys(bound for bound in bounds if bound is not None))
     return replace(passage, context=passage.context.assuming(assumed))
+
+
+def with_workings(left_out: Iterable[tuple[Compare, Omission]], passage: Passage) -> Iterator[tuple[Compare, Reading]]:
+    """The links that are left out as values at some sizes, and are claims with their working."""
+    for link, reason in left_out:
+        if reason.kind == "at_sizes" and (reading := _with_its_working(link, passage)) is not None:
+            yield link, reading
+
+
+def _with_its_working(link: Compare, passage: Passage) -> Reading | None:
+    """A quantity that is said to be a product of the sizes of its sentence, and of whole numbers up to 16: a claim, where
+    the sentence says nothing else of it."""
+    sizes = {name: size for name, size in passage.around.sizes.items() if isinstance(size, Number)}
+    factors = list(nodes(link.right)) if isinstance(link.right, Product | Number) else []
+    numbers = [factor.value for factor in factors if isinstance(factor, Number) and factor.unit is None]
+    known = {size.value for size in sizes.values() if isinstance(size, Number)} | {*map(Fraction, range(17))}
+    free = {*names(passage.context.put(link.left))}
+    plain = isinstance(link.left, Name) and link.left.name in QUANTITIES and known.issuperset(numbers)
+    if not (
+        plain and len(numbers) >= len(factors) - 1 > 0 and free and free <= sizes.keys() and passage.around.sized_alone
+    ):
+        return None
+    at = tuple((name, sizes[name]) for name in sorted(free))
+    chain = Chain((link.left, link.right), (link.relation,))
+    return Reading(replace(passage.claim, propositions=((chain,),), at=at), passage.context)
