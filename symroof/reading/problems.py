@@ -50,7 +50,7 @@ FIGURES = '{ HBM = "8.1e11 bytes/s" }'
 KEYS: list[str] = WORDS["problem"]["keys"]
 # Quantities whose names are units after a number: 2 bytes. A problem that defines them takes the names back.
 GIVE_WAY = ("bytes",)
-MOST_FORMULAS = 1000
+MOST_FORMULAS, MOST_SIZES = 1000, 64
 # The keys of what is asked, in whose formulas a number of chips may have the name of its axis.
 ASKING = ("solve", "minimize", "subject", "claims")
 # How a program begins, and no table of TOML does.
@@ -91,6 +91,10 @@ def read_problem(
             named = wired(operation, hardware, text(options, "link") or "") if operation.axes else operation
     axes = open_axes(mesh)
     sizes = (*operation.dimensions, *axes)
+    if len(sizes) > MOST_SIZES:
+        raise ReadingError(
+            f"{len(sizes)} sizes are too many", expected=f"at most {MOST_SIZES}; those that are known as numbers"
+        )
     if options.get("missing"):
         require_given(options, sizes)
     model = model_of(options, hardware, named, spoken, axes)
