@@ -155,6 +155,10 @@ ANSWERED = {
         "mesh Y on ICI line; input A: int8[B, D_Y]; o = A -> int8[B, D]",
         {"latency": True, "on": "tpu-v5e", "solve": "T_Y(o) <= T_hops(o)", "solve_for": "Y"},
     ),
+    "a link without a memory": (
+        "int8[B, D_X] * int8[D_X, F] -> int8[B, F]",
+        {"mesh": "X=2", "given": {"peak": "4e14", "ICI": "9e10"}, "link": "ICI", "at": {"B": 64, "D": 8192, "F": 8192}},
+    ),
     "rearrange alone": ("input x: fp32[N]; y = rearrange(x) -> fp32[N]", {}),
     **{
         f"{function} over a number": (f"input x: fp32[N, 8]; y = {function}(x, 8)", {})
@@ -192,3 +196,57 @@ def test_twelve_blocks_that_are_made_again_have_a_record():
     weights = "; ".join(f"weight W{i}: bf16[D, F]; weight V{i}: bf16[F, D]" for i in range(12))
     text = f"input x: bf16[B, D]; {weights}; repeat L as x = y11 {{ {'; '.join(lines)} }}"
     assert json.loads(sr.derive(text, on="h100", training=True).to_json())["answer"]
+
+
+def test_a_link_without_a_memory_has_the_bound_that_it_has_beside_one():
+    """The figure of the memory changes nothing of what is asked about the link, and no time is said that needs it."""
+    text, options = ANSWERED["a link without a memory"]
+    alone, beside = (
+        json.loads(sr.derive(text, **options | {"given": options["given"] | more}).to_json())["answer"]
+        for more in ({}, {"HBM": "8e11"})
+    )
+    assert alone["threshold"] == beside["threshold"]
+    assert alone["at"][0]["intensity"] == beside["at"][0]["intensity"]
+    assert not alone["at"][0]["times"]
+    assert beside["at"][0]["times"]
+
+
+PARTS = ("lanes", "rows", "columns", "units", "slots", "clock", "cores")
+
+
+def test_parts_that_the_list_of_chips_prints_are_names_in_formulas():
+    """Of every chip that has them; a size of the same name is the size."""
+    seen = set()
+    for name, chip in sr.chips().items():
+        if {"HBM"} <= chip.figures.keys():
+            for part in {*PARTS} & {*chip.parts}:
+                derived = sr.derive(
+                    "bf16[B, D] * bf16[D, F] -> bf16[B, F]",
+                    on=name,
+                    at="B=D=F=64",
+                    given={"peak": "1e14"},
+                    let={"q": f"2*{part}"},
+                )
+                assert derived.value("q") == 2 * chip.parts[part].value
+                seen.add(part)
+    assert {"rows", "columns", "units"} <= seen
+    own = sr.derive(
+        "bf16[rows, D] * bf16[D, F] -> bf16[rows, F]", on="tpu-v5e", at="rows=5,D=F=64", let={"q": "2*rows"}
+    )
+    assert own.value("q") == 10
+    named = sr.derive("matmul", on="tpu-v5e", at="B=D=F=64", let={"rows": "3*B", "q": "2*rows"})
+    assert named.value("q") == 6 * 64
+
+
+@pytest.mark.parametrize(
+    ("asked", "cure"),
+    [
+        ({"operation": "moe", "at": "B=1,k=2,E=8,D=64,F=64"}, "min(E, B*k)"),
+        ({"operation": "moe", "at": "B=3,k=1,E=64,D=64,F=64"}, "E = 3"),
+        ({"operation": "fft", "flops": "5*N*log2(N)", "reads": "8*N", "writes": "8*N"}, "a size for the logarithm"),
+    ],
+)
+def test_a_refusal_says_what_to_do(asked, cure):
+    with pytest.raises(SymroofError) as refusal:
+        sr.derive(asked)
+    assert cure in str(refusal.value)

@@ -149,7 +149,7 @@ class Rated(Work):
     @property
     def known(self) -> dict[str, Known]:
         """The known figures by name: peak, bandwidth, and the links of the chip."""
-        chip, sizes = self.problem.hardware, {*self.problem.names, *self.problem.symbols}
+        chip, sizes = self.problem.hardware, {*self.problem.names, *self.problem.symbols, *self.problem.let}
         figures = chip.spoken if chip else {}
         return {name: known for name, known in figures.items() if name not in sizes} | self.figures
 

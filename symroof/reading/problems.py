@@ -13,7 +13,7 @@ from symroof.errors import ReadingError, about, require_one_of, suggestion
 from symroof.formula import Compare, Formula, Name, names
 from symroof.model.cost import COUNTINGS
 from symroof.model.derived_sizes import known_of_sizes
-from symroof.model.hardware import Accelerator, Known
+from symroof.model.hardware import WORDS_OF_TEXTS, Accelerator, Known
 from symroof.model.mesh import open_axes
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.program import ROLES, Program
@@ -153,7 +153,8 @@ def model_of(
     for name in symbols:
         if not is_name(name):
             raise ReadingError(f"symbols: {name!r} is no name", expected="letters, digits and _, as in n_heads")
-    figures = figure_names(hardware)
+    own = {*(options.get("let") or ())} & {*WORDS_OF_TEXTS}
+    figures = tuple(name for name in figure_names(hardware) if name not in own)
     if operation is not None:
         scope = Scope((*operation.dimensions, *axes, *symbols)).with_others(other_names(operation))
         let = formulas_of(options, scope, (*QUANTITIES, *of_programs(operation, hardware, options), *figures))
