@@ -11,7 +11,7 @@ from sympy import Expr, Integer, Rational
 
 from symroof.algebra.rational import cancelled, is_rational, sign_of
 from symroof.algebra.regime import Regime
-from symroof.derivation.figures_used import bandwidth_of, peak_of, require_assumed, require_on_mesh
+from symroof.derivation.figures_used import bandwidth_of, peak_of, require_assumed, require_on_mesh, require_there
 from symroof.derivation.layout import Layout
 from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Sizes, several_of
@@ -351,7 +351,8 @@ def require_arithmetic(setting: Setting, hint: str | None = None) -> None:
 
 
 def require_sizes_agree(setting: Setting, values: Mapping[str, Fraction]) -> None:
-    """Sizes that are put in must agree with what is assumed."""
+    """Sizes that are put in are there, and agree with what is assumed."""
+    require_there(setting.problem, values)
     require_agreement(setting.regime, {symbol(name): rational(value) for name, value in values.items()})
 
 
