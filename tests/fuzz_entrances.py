@@ -53,7 +53,7 @@ def command(*before, after=()):
                 main([*before, text, *after])
             except SystemExit as end:
                 code = end.code or 0
-        if "internal error" in out.getvalue() or code not in (0, 1, 2):
+        if "a bug in symroof" in out.getvalue() or code not in (0, 1, 2):
             raise AssertionError(out.getvalue()[-400:])
 
     return ask

@@ -3,6 +3,7 @@ takes more than two seconds or half a gigabyte."""
 
 import json
 import re
+from functools import cache
 
 import pytest
 
@@ -15,13 +16,13 @@ WORDS = [
     *("peak", "bandwidth", "ridge", "flops", "reads", "bytes", "intensity", "throughput", "T_lower", "T_math"),
     *("T", "I", "R", "C", "W", "N", "HBM", "always", "never", "max", "log2", "and", "chips", "params", "bubble"),
 ]
-LETTERS = ["T", "I", "R", "C", "W", "N", "E", "L", "M", "X"]
 FORMATS = ["to_json", "to_text", "to_markdown", "to_latex"]
 SIZE, TENSOR, AXIS, NETWORK = "Q", "qq", "Z", "fabric"
 PROGRAM = "mesh {axis}=4 on {network} switch; input x: bf16[B, {size}_{axis}]; input {tensor}: bf16[{size}_{axis}, F]; y = x * {tensor} -> bf16[B, F]"
 NEUTRAL = {"size": SIZE, "tensor": TENSOR, "axis": AXIS, "network": NETWORK}
 
 
+@cache
 def answer(form="to_json", **names):
     called = NEUTRAL | names
     at = {"B": 8192, called["size"]: 8192, "F": 8192}
@@ -47,6 +48,7 @@ def require_refusal_by_name(error, name):
     assert name in str(error), error
 
 
+@pytest.mark.part(8)
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("what", ["network", "tensor", "size", "axis"])
 def test_a_name_that_means_something_turns_no_answer(what, word):
@@ -199,6 +201,7 @@ def judged(op, at, on, assume):
         raise SymroofError(sr.verify(asked).to_text())
 
 
+@pytest.mark.part(12)
 @pytest.mark.parametrize("entrance", ENTRANCES)
 @pytest.mark.parametrize("op", ["matmul", STEP])
 @pytest.mark.parametrize(("assume", "name"), [("D >= 8000", "D"), ("B >= 2*D", "B"), ("3*F <= B", "B")])

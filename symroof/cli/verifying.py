@@ -100,6 +100,8 @@ def verify(
         judged = partial(judge_files, files, judge=judged_file, jobs=jobs, progress=progress)
         reports = judged(overrides=overrides)
         moves = None if plain == overrides else moved(judged(overrides=plain), reports)
+    if coverage != coverage:  # not a number, which click takes for one
+        raise click.BadParameter("nan is no share", param_hint="--coverage")
     standard = Standard(strict, require, Fraction(str(coverage or 0)) / 100)
     reports, gone = _compared(reports, baseline, new, standard)
     errors = [report.error for report in reports if report.error is not None]

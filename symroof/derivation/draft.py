@@ -60,11 +60,9 @@ class Draft(Frozen):
 
     def attempt(self, *steps: Step) -> Draft:
         """The draft with more steps; without any of them where the second engine can tell nothing of one."""
-        known = len(self.ledger.established)
         try:
             return self.add(*steps)
         except UndecidedError:
-            del self.ledger.established[known:]
             return self
 
     def since(self, earlier: Draft) -> tuple[Step, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from contextlib import suppress
 from dataclasses import field, replace
 from fractions import Fraction
 
@@ -249,11 +250,8 @@ def _irrational(ground: Ground, name: str, value: Expr, point: int | None) -> Gr
         return ground
     precise = fraction(Rational(str(near)))
     if abs(precise - round(precise)) < Fraction(1, 10**20):
-        known = len(ground.ledger.established)
-        try:
+        with suppress(CheckError):
             return ground.add(*_valued(ground, name, rational(round(precise)), point))
-        except CheckError:
-            del ground.ledger.established[known:]
     where, digits = ground.where(point), (to_digits(precise, DIGITS), decimal(precise))
     if (power := magnitude(precise)) >= DIGITS:  # digits before the point that are not known are not written
         digits = (f"{to_digits(precise / 10**power, DIGITS)}e{power}", in_short(precise))

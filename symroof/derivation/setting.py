@@ -11,7 +11,7 @@ from sympy import Expr, Integer, Rational
 
 from symroof.algebra.rational import cancelled, is_rational, sign_of
 from symroof.algebra.regime import Regime
-from symroof.derivation.figures_used import bandwidth_of, peak_of, require_assumed, require_on_mesh
+from symroof.derivation.figures_used import bandwidth_of, peak_of, require_assumed, require_on_mesh, require_there
 from symroof.derivation.layout import Layout
 from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Sizes, several_of
@@ -137,7 +137,7 @@ class Rated(Work):
     def timed(self) -> bool:
         """Whether every figure is known that a time needs."""
         peaks = self.rates.names if self.rates.mixed else () if self.idle else ("peak",)
-        return {"bandwidth", *peaks} <= self.figures.keys()
+        return {"bandwidth", *peaks, *self.rates.rated} <= self.figures.keys()
 
     @property
     def figures(self) -> dict[str, Known]:
@@ -149,7 +149,7 @@ class Rated(Work):
     @property
     def known(self) -> dict[str, Known]:
         """The known figures by name: peak, bandwidth, and the links of the chip."""
-        chip, sizes = self.problem.hardware, {*self.problem.names, *self.problem.symbols}
+        chip, sizes = self.problem.hardware, {*self.problem.names, *self.problem.symbols, *self.problem.let}
         figures = chip.spoken if chip else {}
         return {name: known for name, known in figures.items() if name not in sizes} | self.figures
 
@@ -351,7 +351,8 @@ def require_arithmetic(setting: Setting, hint: str | None = None) -> None:
 
 
 def require_sizes_agree(setting: Setting, values: Mapping[str, Fraction]) -> None:
-    """Sizes that are put in must agree with what is assumed."""
+    """Sizes that are put in are there, and agree with what is assumed."""
+    require_there(setting.problem, values)
     require_agreement(setting.regime, {symbol(name): rational(value) for name, value in values.items()})
 
 

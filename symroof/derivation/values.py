@@ -127,6 +127,7 @@ class _Numbers:
         own = (name for name in TABLE if name not in ("peak", "bandwidth"))
         resources = self.setting.rates.resources
         links = busy_links(self.program) if self.program.axes else ()
+        resources = (*resources, self.setting.rates.called)  # a statement alone has its memory under its name as well
         of_links = (*map(sent_over, links), *map(time_name, resources), T_STEPS.name)
         statements = self.program.owners if self.program.line is None else ()
         each = (of_statement(what, name) for name in statements for what in OF_STATEMENTS)

@@ -86,7 +86,7 @@ def _verdict(draft: Draft, form: Expr, sizes: list[Expr]) -> Verdict | None:
     if ridge is None or form == 0:
         return Verdict(False) if form == 0 else None
     if not sizes:
-        return Verdict(fraction(form) > ridge)
+        return Verdict(fraction(form) > ridge) if form.is_Rational else None
     if len(sizes) == 1:
         outcome = solution_of(form, rational(ridge), sizes[0], least_one).outcome
         return None if outcome == "depends" else Verdict(outcome == "always")

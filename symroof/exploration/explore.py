@@ -9,7 +9,6 @@ from sympy import Expr
 from symroof.algebra.approximation import approximation, weakest_regimes
 from symroof.algebra.regime import Regime
 from symroof.derivation.draft import INTENSITY, T_LOWER, written
-from symroof.derivation.figures_used import require_there
 from symroof.derivation.intensity import within
 from symroof.derivation.layout import Layout
 from symroof.derivation.setting import Setting, require_sizes_agree
@@ -50,7 +49,6 @@ def explore(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -
     whole = outlined(plain, of)
     for values in problem.at:
         require_sizes_agree(whole.setting, values)
-        require_there(whole.setting.problem, values)
     points = [values for values in problem.at if covers(whole, values)]
     found = []
     if points or not problem.at:

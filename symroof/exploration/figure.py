@@ -8,7 +8,7 @@ from math import inf
 from typing import TypeAlias
 
 from symroof.derivation.evaluation import function_of
-from symroof.derivation.figures_used import require_over, require_there, whole_sizes
+from symroof.derivation.figures_used import require_over, whole_sizes
 from symroof.derivation.setting import require_arithmetic, require_sizes_agree, setting_of
 from symroof.errors import ModelError, require_one_of
 from symroof.exploration.breakdowns import Breakdown, breakdown
@@ -99,7 +99,6 @@ def figure(
             )
     for values in problem.at:
         require_sizes_agree(setting, values)
-        require_there(setting.problem, values)
     for values in problem.at or ({},):
         ranges = {axis.names[0]: range(axis.ends[0], axis.ends[1] + 1) for axis in over}
         require_over(setting.problem, {**whole_sizes(values), **ranges}, drawn=True)

@@ -120,9 +120,8 @@ def live(problem: Problem, chips: Sequence[Accelerator], solved: int = SOLVED) -
     problem = replace(problem, at=(), solve=None, minimize=None)
     settings: dict[object, Setting] = {}
     fitted = [_fitted(problem, chip, settings) for chip in chips]
-    if problem.hardware is not None and fitted[0].error:
-        setting_of(problem)  # what it lacks, with a cure
     if not settings or (problem.hardware is not None and fitted[0].error):
+        setting_of(problem)  # what it lacks, with a cure
         raise ModelError(fitted[0].error if fitted else "there are no chips", expected="a chip with these figures")
     require_arithmetic(next(iter(settings.values())), "its numbers: symroof derive")
     ways = tuple(_way(setting, solved) for setting in settings.values())

@@ -8,7 +8,6 @@ from fractions import Fraction
 from sympy import Expr, Integer
 
 from symroof.derivation.evaluation import require_proved
-from symroof.derivation.figures_used import require_there
 from symroof.derivation.meanings import quantities
 from symroof.derivation.setting import Setting, require_sizes_agree
 from symroof.errors import ModelError, about
@@ -100,8 +99,6 @@ def _at(
         raise ModelError("sizes and FLOPs/byte are said of one point", expected="one of them")
     require_sizes(needed, values)
     require_sizes_agree(setting, values)
-    require_there(setting.problem, values)
-    setting.problem.operation.require_sizes(values)
     put = {**figures, **{symbol(name): rational(value) for name, value in values.items()}}
     exact = {name: known[name].subs(put) for name in NEEDED if name in known}
     if not all(value.is_Rational for value in exact.values()):

@@ -44,7 +44,16 @@ def require_dimensions(program: Program, values: Mapping[str, Fraction]) -> None
         cure = next((f", as with {x} = {n}" for x, n in larger if value.subs({**put, x: n}) >= 1), "")
         said = ", ".join(f"{n} = {v}" for n, v in values.items() if value.has(symbol(n)))
         shown = f"at {said} a tensor would have {there} of {name} = {str(value).replace('**', '^')}"
-        raise ModelError(shown, expected=f"{name} of at least 1{cure}")
+        raise ModelError(shown, expected=f"{name} of at least 1{cure}", hint=_fewer(value, put))
+
+
+def _fewer(value: Expr, put: Mapping[Expr, Expr]) -> str | None:
+    """How many are reached of what a size is shared out over, where these are more than there is to share out."""
+    above, below = value.as_numer_denom()
+    reached = above.subs(put)
+    if not below.is_Symbol or not reached.is_Integer or reached < 1:
+        return None
+    return f"no more than min({below}, {str(above).replace('**', '^')}) of {below} are reached: {below} = {reached}"
 
 
 def never_below_zero(program: Program) -> Iterator[Expr]:

@@ -12,8 +12,10 @@ from symroof.model.dtype import BY_NAME, Dtype
 
 # What errors call a chip that has no title.
 UNNAMED = "the given chip"
-# The parts that have a name in formulas, beside figures: cycles in a second, cores of a chip, chips of a host and of a pod.
-SPOKEN_PARTS = ("clock", "cores", "host.chips", "pod.chips")
+# The parts that have a name in formulas, beside figures: cycles in a second, cores of a chip, chips of a host and of a pod;
+# and those whose names are words of a text, where they stand for nothing else.
+SPOKEN_PARTS = ("clock", "cores", "host.chips", "pod.chips", "lanes", "rows", "columns", "units", "slots")
+WORDS_OF_TEXTS = SPOKEN_PARTS[4:]
 # What people call links too.
 SPELLINGS = {"IB": "InfiniBand", "NDR": "InfiniBand", "HDR": "InfiniBand", "NVSWITCH": "NVLink"}
 

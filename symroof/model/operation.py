@@ -15,7 +15,7 @@ from dataclasses import field
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from sympy import Add, Expr, nan, oo, zoo
+from sympy import Add, Expr, log, nan, oo, zoo
 
 from symroof.errors import ModelError
 from symroof.formula import (
@@ -145,7 +145,12 @@ class Operation(Frozen):
         if isinstance(value, Expr) and any(atom.is_Float for atom in value.atoms()):
             raise ModelError(shown, expected="exact numbers (write Fraction(1, 2), not 0.5)")
         if not isinstance(value, Expr) or not value.is_rational_function() or value.has(zoo, nan, oo):
-            raise ModelError(shown, expected="a rational function of the parameters")
+            cure = (
+                "a size for the logarithm: l for log2(N), and --at l=12,N=4096"
+                if getattr(value, "has", bool)(log)
+                else None
+            )
+            raise ModelError(shown, expected="a rational function of the parameters", hint=cure)
         foreign = value.free_symbols.difference(parameters)
         if foreign:
             raise ModelError(

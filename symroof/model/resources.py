@@ -98,6 +98,11 @@ class Rates(Frozen):
         rows = (row for row in self.waits if row[0] == resource and name in (None, row[1]))
         return tuple(Call("max", (Name(moved), Name(hops))) for _, _, moved, hops in rows)
 
+    @property
+    def rated(self) -> tuple[str, ...]:
+        """The figures of the memory and the links that can be busy."""
+        return tuple(self.rate(name) for name in self.resources if name not in (MATH, VECTOR, LATENCY))
+
     def rate(self, resource: str) -> str:
         """The figure of a memory or a link: that of the link of the problem is ``bandwidth``, whichever axis is on it."""
         figures = dict(self.links)
@@ -186,8 +191,7 @@ def _peak(chip: Accelerator | None, compute: object) -> str:
 
 def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Known]:
     """The known figures that only the times of programs need, by name."""
-    moving = (rates.rate(name) for name in rates.resources if name not in (MATH, VECTOR, LATENCY))
-    others = (name for name in moving if name != "bandwidth")
+    others = (name for name in rates.rated if name != "bandwidth")
     wanted = (*(rates.names if rates.mixed else ()), *((rates.vector,) if rates.vector else ()), *others, *rates.hops)
     open_ = chip is None or (chip.name == "given" and not any(name.startswith("peak") for name in chip.figures))
     if chip is None or open_:
@@ -201,7 +205,8 @@ def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Known]:
             return f"say --given {name}=1us"
         return (meant(name, chip.figures) or f"{other}say --given {name}=…") if name in links else None
 
-    return {name: chip.figure(name, hint(name)) for name in wanted}
+    unsaid = {rates.memory} - {*chip.figures} if chip.name == "given" else set[str]()  # it stays open, as on no chip
+    return {name: chip.figure(name, hint(name)) for name in wanted if name not in unsaid}
 
 
 def time_name(resource: str, statement: str | None = None) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from symroof.errors import CheckError
 from symroof.formula import Compare, Either, Formula, Name, Number, names, nodes, number
 from symroof.proof.evidence import last_place, rounded
 from symroof.proof.exact import ORDER, Exact, free_names
@@ -26,12 +27,16 @@ QUESTIONS = ((False, "ridge"), (False, None), (True, None))
 
 
 def checked(steps: Iterable[Step], ledger: Ledger) -> tuple[Step, ...]:
-    """The steps, each with its outcome. Raises :class:`~symroof.errors.CheckError` on a refuted one."""
-    done = []
-    for step in steps:
-        done.append(replace(step, check=check(step, ledger)))
-        ledger.established.append(done[-1])
-    return tuple(done)
+    """The steps, each with its outcome, which are established together. Raises :class:`~symroof.errors.CheckError` on a refuted
+    one, and establishes none of them."""
+    known = len(ledger.established)
+    try:
+        for step in steps:
+            ledger.established.append(replace(step, check=check(step, ledger)))
+    except CheckError:
+        del ledger.established[known:]
+        raise
+    return tuple(ledger.established[known:])
 
 
 def check(step: Step, ledger: Ledger) -> Check:

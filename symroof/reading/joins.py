@@ -55,7 +55,7 @@ class JoinReader(ScanReader):
 
     def _along(self, token: Token, tensor: Tensor) -> tuple[Dim, Token]:
         """A dimension of a tensor, and where it stands."""
-        label = self.next() if self.token.kind == "number" else self.take("word", "a dimension")
+        label = self._label()
         if label.text not in tensor.labels:
             expected, near = f"one of {', '.join(tensor.labels)}", suggestion(label.text, tensor.labels)
             raise self.error(f"{token.text} has no dimension {label.text}", expected, near, token=label)

@@ -13,7 +13,7 @@ from symroof.errors import ReadingError, about, require_one_of, suggestion
 from symroof.formula import Compare, Formula, Name, names
 from symroof.model.cost import COUNTINGS
 from symroof.model.derived_sizes import known_of_sizes
-from symroof.model.hardware import Accelerator, Known
+from symroof.model.hardware import WORDS_OF_TEXTS, Accelerator, Known
 from symroof.model.mesh import open_axes
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.program import ROLES, Program
@@ -50,7 +50,7 @@ FIGURES = '{ HBM = "8.1e11 bytes/s" }'
 KEYS: list[str] = WORDS["problem"]["keys"]
 # Quantities whose names are units after a number: 2 bytes. A problem that defines them takes the names back.
 GIVE_WAY = ("bytes",)
-MOST_FORMULAS = 1000
+MOST_FORMULAS, MOST_SIZES = 1000, 64
 # The keys of what is asked, in whose formulas a number of chips may have the name of its axis.
 ASKING = ("solve", "minimize", "subject", "claims")
 # How a program begins, and no table of TOML does.
@@ -91,6 +91,10 @@ def read_problem(
             named = wired(operation, hardware, text(options, "link") or "") if operation.axes else operation
     axes = open_axes(mesh)
     sizes = (*operation.dimensions, *axes)
+    if len(sizes) > MOST_SIZES:
+        raise ReadingError(
+            f"{len(sizes)} sizes are too many", expected=f"at most {MOST_SIZES}; those that are known as numbers"
+        )
     if options.get("missing"):
         require_given(options, sizes)
     model = model_of(options, hardware, named, spoken, axes)
@@ -149,7 +153,8 @@ def model_of(
     for name in symbols:
         if not is_name(name):
             raise ReadingError(f"symbols: {name!r} is no name", expected="letters, digits and _, as in n_heads")
-    figures = figure_names(hardware)
+    own = {*(options.get("let") or ())} & {*WORDS_OF_TEXTS}
+    figures = tuple(name for name in figure_names(hardware) if name not in own)
     if operation is not None:
         scope = Scope((*operation.dimensions, *axes, *symbols)).with_others(other_names(operation))
         let = formulas_of(options, scope, (*QUANTITIES, *of_programs(operation, hardware, options), *figures))

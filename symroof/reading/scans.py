@@ -40,6 +40,10 @@ TURNED = (PLACED, COLLECTED)
 
 
 class ScanReader(ViewReader):
+    def _label(self) -> Token:
+        """The label of a dimension: its name, or the number that it is."""
+        return self.next() if self.token.kind == "number" else self.take("word", "a dimension")
+
     def _size_said(self) -> None:
         """A size that others define, or what is known of sizes."""
         if self.token.kind == "word" and self.following.text == "=":
@@ -230,7 +234,7 @@ class ScanReader(ViewReader):
         self.put |= {token.text} if inside else set()
         self.expect(",", f"',' and a dimension, as in {function.text}({token.text}, T)")
         place = self.token
-        label = self.next() if self.token.kind == "number" else self.take("word", "a dimension")
+        label = self._label()
         if label.text == "1":
             raise self.error("one place is no dimension", "a name, or a number above 1", token=label)
         if (label.text in tensor.labels) is inside:

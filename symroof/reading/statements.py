@@ -62,8 +62,8 @@ class CallReader(JoinReader):
         first = self.take("word", "a tensor")
         tokens, over = [self._seen(first, self._renamed(first))], None
         while self.accept(","):
-            token = self.take("word", "a dimension" if known.rows else "a tensor")
-            token = self._seen(token, self._renamed(token))
+            token = self._label() if known.rows else self.take("word", "a tensor")
+            token = self._seen(token, self._renamed(token)) if token.kind == "word" else token
             taken = token.text in self.known and len(tokens) < most
             if taken and (len(tokens) < known.operands or token.text not in self._operand(tokens[0]).labels):
                 tokens.append(token)
@@ -205,7 +205,7 @@ class StatementReader(CallReader):
         token = self._seen(first, self._renamed(first))
         tensor, over = self._operand(token), list[str]()
         while self.accept(","):
-            label = self.take("word", "a dimension")
+            label = self._label()
             if label.text not in tensor.labels or label.text in over:
                 expected, near = f"one of {', '.join(tensor.labels)}", suggestion(label.text, tensor.labels)
                 raise self.error(f"{first.text} has no dimension {label.text} to add up", expected, near, token=label)

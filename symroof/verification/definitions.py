@@ -10,7 +10,7 @@ from symroof.derivation.per_chip import chips_of
 from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import CheckError, ModelError
 from symroof.formula import Formula, Name, Number, Quotient
-from symroof.model.hardware import Known
+from symroof.model.hardware import WORDS_OF_TEXTS, Known
 from symroof.model.quantities import DERIVED, SPOKEN, TABLE, TOKENS, meaning, unit_of_amount
 from symroof.model.resources import LATENCY, MATH, VECTOR, every_time
 from symroof.model.statement_costs import amounts as amounts_of_program
@@ -53,7 +53,7 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
     known |= {name: formula for name, formula in _over_axes(setting).items() if name not in dimensions}
     chosen = {"peak": setting.peak, "bandwidth": setting.bandwidth}
     known |= {name: printed(figure) for name, figure in chosen.items() if figure is not None}
-    sizes = {*dimensions, *exercise.symbols}
+    sizes = {*dimensions, *exercise.symbols, *WORDS_OF_TEXTS}
     figures = {name: figure for name, figure in (chip.spoken if chip else {}).items() if name not in sizes}
     known |= {name: printed(figure) for name, figure in figures.items()} | dict(exercise.let)
     unknown = {name: unit for name, unit in _rates(setting).items() if name not in (*dimensions, *known)}
@@ -127,7 +127,8 @@ def _of_model(exercise: Exercise) -> Context:
     several = chip is not None and "peak" not in chip.figures  # which of its peaks is meant has to be said
     rate = chip.peak(exercise.compute)[1] if chip is not None and several and exercise.compute is not None else None
     spoken = (name for name in SPOKEN if name != "peak" or not several or rate is not None)
-    figures = {**(chip.spoken if chip else {}), **({} if rate is None else {"peak": rate})}
+    figures = {name: figure for name, figure in (chip.spoken if chip else {}).items() if name not in WORDS_OF_TEXTS}
+    figures |= {} if rate is None else {"peak": rate}
     meant = {**THEORY, **{name: printed(figure) for name, figure in figures.items()}}
     known = {name: formula for name, formula in meant.items() if name not in own}
     known = {**({"bandwidth": known["HBM"]} if "HBM" in known else {}), **known, **exercise.let}
