@@ -10,7 +10,7 @@ from sympy import Mul
 
 from symroof.derivation.setting import Setting
 from symroof.formula import Number
-from symroof.model.hardware import Accelerator
+from symroof.model.hardware import Accelerator, Known
 from symroof.rendering.figures.strokes import moment, rate, share, shares
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -102,16 +102,20 @@ def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = ()) -> str:
             given = known.source == "given" and chip is not None and not chip.unnamed
             if chip is not None and (given or not several):
                 figure = {"peak": one.peak_name, "bandwidth": one.bandwidth_name}.get(name, name)
-                plain = "B/s" if figure in (one.bandwidth_name, *chip.links) else "FLOPs/s" if name == "peak" else ""
-                unit = known.unit.replace("bytes", "B") or plain
-                shown = moment(float(known.value)) if unit == "s" else rate(float(known.value), unit, 6)
-                figures[figure, several and chip.title] = (f"{figure} {shown}", given)
+                figures[figure, several and chip.title] = (_figure(figure, known, one.bandwidth_name), given)
     named = [(f"{chip} {text}" if chip else text, given) for (_, chip), (text, given) in figures.items()]
     printer = PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
     sized = [r for r in setting.problem.assume if r.relation == "=" and isinstance(r.right, Number)]  # of the title
     regime = [printer.print(relation) for relation in setting.problem.assume if relation not in sized]
     problem = setting.problem
     return say("assumed", named, regime, problem.training, problem.count == "exact", list(undrawn))
+
+
+def _figure(name: str, known: Known, link: str) -> str:
+    """A figure of a chip with its unit: one that was given without has that of a bandwidth or a peak."""
+    plain = "B/s" if name == link else "FLOPs/s" if name.startswith("peak") else ""
+    unit = known.unit.replace("bytes", "B") or plain
+    return f"{name} {moment(float(known.value)) if unit == 's' else rate(float(known.value), unit, 6)}"
 
 
 def peak_of(say: Say, setting: Setting, rate: str, chip: str = "") -> str:
