@@ -133,7 +133,7 @@ def test_a_number_is_split_into_whole_parts():
 
 
 def test_messages_of_two_axes():
-    """The split of another axis shrinks them, axes on one link gather together, and what was gathered over another one counts."""
+    """The split of another axis shrinks them, axes on one link gather together, and what was gathered before counts."""
     twice, (B, D, E, F) = "bf16[B, D_X, E_Y] * bf16[D, E, F] -> bf16[B, F]", sr.dimensions("B D E F")
     assert sr.derive(TWO, on="tpu-v5e", mesh={"X": 4, "Y": 2}, link="ICI").setting.moved == B * F / 2
     for mesh, messages, moved in (

@@ -237,7 +237,8 @@ def test_a_name_of_a_program_that_nothing_counts_means_zero():
 
 # Relations, solved.
 
-DECODE = "input x: bf16[B, D]; weight W: bf16[D, F]; cache K: bf16[B, S, D]; y = x * W -> bf16[B, F]; s = x * K -> bf16[B, S]"
+DECODE = "input x: bf16[B, D]; weight W: bf16[D, F]; cache K: bf16[B, S, D]; "
+DECODE += "y = x * W -> bf16[B, F]; s = x * K -> bf16[B, S]"
 
 
 def solved(relation, name, **options):

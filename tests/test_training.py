@@ -109,9 +109,11 @@ output n, r
 """
 INPUTS = "input x: bf16[B, D]; weight W: bf16[D, E]; weight V: bf16[E, D]; "
 # Repeats that begin together, and what is made outside of a repeat and used in every turn of it.
-TOGETHER = f"{INPUTS}repeat 3 as x = z {{ repeat 2 as x = u {{ h = x * W -> bf16[B, E]; u = h * V -> bf16[B, D] }}; z = square(u) }}"
-ACROSS = f"{INPUTS}r = gelu(x); repeat 3 as x = z {{ repeat 2 as x = u {{ h = x * W -> bf16[B, E]; g = h * V -> bf16[B, D]; u = g + r }}; z = gelu(u) }}"
-PROJECTED = f"{INPUTS}r = x * W -> bf16[B, E]; repeat L as x = z {{ h = r * V -> bf16[B, D]; z = x + h }}; y = z * W -> bf16[B, E]"
+AGAIN = "repeat 3 as x = z { repeat 2 as x = u { h = x * W -> bf16[B, E]; "
+TOGETHER = f"{INPUTS}{AGAIN}u = h * V -> bf16[B, D] }}; z = square(u) }}"
+ACROSS = f"{INPUTS}r = gelu(x); {AGAIN}g = h * V -> bf16[B, D]; u = g + r }}; z = gelu(u) }}"
+PROJECTED = f"{INPUTS}r = x * W -> bf16[B, E]; repeat L as x = z {{ h = r * V -> bf16[B, D]; z = x + h }}; "
+PROJECTED += "y = z * W -> bf16[B, E]"
 PROGRAMS = {"mlp": MLP, "attention": ATTENTION, "layers": LAYERS, "nested": NESTED, "broadcast": BROADCAST}
 PROGRAMS |= {
     "repeats that begin together": TOGETHER,

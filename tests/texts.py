@@ -14,7 +14,7 @@ def cases(table):
 
 
 def refused(ask, *rows):
-    """A test that asks what stands in each row, is refused as a mistake of who asks, and is told what stands last in the row."""
+    """A test that asks what stands in each row, is refused as a mistake of who asks, and is told what stands last."""
 
     @pytest.mark.parametrize("row", rows, ids=lambda row: row[-1])
     def test(row):
