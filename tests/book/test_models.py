@@ -156,9 +156,8 @@ def test_caches_of_one_token(derivations, title):
 
 
 CAPACITIES = {"tpu-v5e": 16, "tpu-v5p": 96, "h100": 80, "h200": 141}
-HELD = zip(
-    TITLES, ("tpu-v5e", "tpu-v5p", "h100", "tpu-v5e", "tpu-v5e", "h100", "h200"), (2, 2, 11, 1, 2, 2, 10), strict=True
-)
+CHIPS = ("tpu-v5e", "tpu-v5p", "h100", "tpu-v5e", "tpu-v5e", "h100", "h200")
+HELD = list(zip(TITLES, CHIPS, (2, 2, 11, 1, 2, 2, 10), strict=True))
 
 
 @pytest.mark.parametrize(("title", "chip", "chips"), HELD)
