@@ -156,11 +156,8 @@ def test_the_dialect_is_the_portable_page_with_other_marks(lang, monkeypatch):
 
 
 def read_texts(page):
-    return [
-        (" ".join(part.text.split()), part.display)
-        for part in read_text(page).parts
-        if getattr(part, "kind", "") == "math" and part.start < part.end
-    ]
+    parts = (part for part in read_text(page).parts if getattr(part, "kind", "") == "math" and part.start < part.end)
+    return [(" ".join(part.text.split()), part.display) for part in parts]
 
 
 def test_processors_of_markdown_leave_it_alone():
@@ -168,10 +165,8 @@ def test_processors_of_markdown_leave_it_alone():
     import markdown
     from markdown_it import MarkdownIt
 
-    one, other = (
-        r"D_{\text{a_b}} * \left\{ B_{1} \right\} < [F]",
-        r"\begin{aligned} B &= \frac{D}{F} \\ &\ll 2 \end{aligned}",
-    )
+    one = r"D_{\text{a_b}} * \left\{ B_{1} \right\} < [F]"
+    other = r"\begin{aligned} B &= \frac{D}{F} \\ &\ll 2 \end{aligned}"
     text = f"${one}$ begins. **Bold $B$** and *$D$*, ${one}$.\n\n- ${one}$ in a list\n\n> ${one}$ quoted\n\n| a | b |\n|:--|:--|\n| ${one}$ | $B$ |\n\n$$\n{other}\n$$\n\nend\n"
     text = text.replace("a_b", r"a\_b").replace("* ", r"\cdot ")
     made = [re.sub(r"\s+", " ", one) for one in MATH.findall(typeset(text))]

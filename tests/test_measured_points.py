@@ -148,11 +148,9 @@ def test_no_table_makes_the_reader_fall(seed):
         "\0", "1 ms",
     ]  # fmt: skip
     for _ in range(40):
-        text = "\n".join(
-            ",".join(draw.choice(cells) for _ in range(draw.randint(1, 6))) for _ in range(draw.randint(0, 4))
-        )
+        lines = [[draw.choice(cells) for _ in range(draw.randint(1, 6))] for _ in range(draw.randint(0, 4))]
         try:
-            rows = read_measurements(text, "BDF")
+            rows = read_measurements("\n".join(map(",".join, lines)), "BDF")
         except ReadingError:
             continue
         assert all((row.seconds is None) != (row.rate is None) for row in rows)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from test_gate import _nothing_is_remembered, put_in  # noqa: F401 (a fixture)
+from texts import FSDP, cases
 
 import symroof as sr
 from symroof.errors import SymroofError
@@ -21,15 +22,7 @@ from symroof.verification.judge import judge
 
 pytestmark = pytest.mark.part(1)
 
-BOTH = """
-mesh X, Y on ICI
-input  x:  bf16[B_X, D_Y]
-weight W1: bf16[D_X, F_Y]
-weight W2: bf16[F_Y, D_X]
-h = x * W1 -> bf16[B_X, F_Y]
-a = relu(h)
-y = a * W2 -> bf16[B_X, D_Y]
-"""
+BOTH = FSDP.replace("gelu", "relu")
 PRODUCT = {"operation": "bf16[B_X, D] * bf16[D_X, F] -> bf16[B_X, F]", "mesh": "X", "link": "ICI"}
 
 
@@ -55,22 +48,20 @@ def test_an_axis_that_nothing_crosses_is_refused():
     assert "expected one of sent(X), sent(Y)" in found.error
 
 
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        (r"T_{\text{math}} = \frac{4BDF}{XYC}", "holds"),
-        (r"T_X = \frac{4DF(X-1)}{XY\,W_{\text{ici}}}", "holds"),
-        (r"T_X \approx \frac{4DF}{Y\,W_{\text{ici}}} \text{ as } X \gg 1", "holds"),
-        (r"T_{\text{math}} > T_X \iff B > (X - 1)\frac{C}{W_{\text{ici}}}", "holds"),
-        (r"T_X = \frac{8DF(X-1)}{XY\,W_{\text{ici}}}", "wrong"),
-        (r"\text{sent}(X) = 2DF(X - 1)/(XY)", "holds"),
-        (r"\text{sent}_X = 2DF(X - 1)/(XY)", "holds"),
-        (r"\text{bytes sent}(Y) = 2BD(Y - 1)/(XY)", "holds"),
-        (r"\text{FLOPs per chip} = \frac{4BDF}{XY}", "holds"),
-        (r"\text{number of chips} = XY", "holds"),
-        (r"\text{chips} = X + Y", "wrong"),
-    ],
-)
+@cases(r"""
+written | expected
+T_{\text{math}} = \frac{4BDF}{XYC} | holds
+T_X = \frac{4DF(X-1)}{XY\,W_{\text{ici}}} | holds
+T_X \approx \frac{4DF}{Y\,W_{\text{ici}}} \text{ as } X \gg 1 | holds
+T_{\text{math}} > T_X \iff B > (X - 1)\frac{C}{W_{\text{ici}}} | holds
+T_X = \frac{8DF(X-1)}{XY\,W_{\text{ici}}} | wrong
+\text{sent}(X) = 2DF(X - 1)/(XY) | holds
+\text{sent}_X = 2DF(X - 1)/(XY) | holds
+\text{bytes sent}(Y) = 2BD(Y - 1)/(XY) | holds
+\text{FLOPs per chip} = \frac{4BDF}{XY} | holds
+\text{number of chips} = XY | holds
+\text{chips} = X + Y | wrong
+""")
 def test_textbook_latex(written, expected):
     text = f'<!-- symroof\noperation = """{BOTH}"""\nhardware = "tpu-v5p"\naliases = {{ W_ici = "ICI.bidirectional", C = "peak" }}\n-->\n\nHere ${written}$.'
     assert [j.verdict for j in judge_read(read_text(text), Path()).judgements] == [expected]
@@ -84,11 +75,8 @@ def test_axes_with_an_index():
 @pytest.mark.thorough
 def test_a_condition_against_one_resource_is_told_from_that_against_all():
     """compute-bound on a mesh is against the memory and every link."""
-    claims = (
-        "compute-bound when B > 2550(X - 1)",
-        "T_math > T_X <=> B > 2550(X - 1)",
-        "compute-bound when Y < 1 + F/2550",
-    )
+    all_, one = "compute-bound when B > 2550(X - 1)", "T_math > T_X <=> B > 2550(X - 1)"
+    claims = all_, one, "compute-bound when Y < 1 + F/2550"
     first, alone, other = judged(BOTH, *claims)
     assert [first.verdict, alone.verdict, other.verdict] == ["wrong", "holds", "wrong"]
     (named,) = sr.verify({"operation": BOTH, "hardware": "tpu-v5p", "link": "X", "claims": [claims[0]]}).judgements
@@ -97,12 +85,8 @@ def test_a_condition_against_one_resource_is_told_from_that_against_all():
 
 @pytest.mark.thorough
 def test_what_is_wrong_with_a_claim_about_training():
-    assert (
-        verdicts(
-            BOTH, "sent(X) = 6DF(X - 1)/(XY)", "sent(Y) = 4BD(Y - 1)/(XY)", "flops_per_chip = 12BDF/(XY)", training=True
-        )
-        == ["holds"] * 3
-    )
+    right = ("sent(X) = 6DF(X - 1)/(XY)", "sent(Y) = 4BD(Y - 1)/(XY)", "flops_per_chip = 12BDF/(XY)")
+    assert verdicts(BOTH, *right, training=True) == ["holds"] * 3
     wrong = ("sent(X) = 4DF(X - 1)/(XY)", "sent(X) = 2DF(X - 1)/(XY)", "flops_per_chip = 12BDF/X")
     assert verdicts(BOTH, *wrong, training=True) == ["wrong"] * 3
 
@@ -152,13 +136,8 @@ ALL_TIMES = ("X/B + Y/F + 4/(3D) < 1/163.93", "B > 2550(X - 1)", "Y < 1 + F/1700
 
 
 def told_of_all(parts, word=" and "):
-    problem = {
-        "operation": "fsdp-megatron",
-        "hardware": "tpu-v5p",
-        "claims": [f"compute-bound when {word.join(parts)}"],
-    }
-    (judgement,) = sr.verify(problem).judgements
-    return judgement.verdict
+    (verdict,) = verdicts("fsdp-megatron", f"compute-bound when {word.join(parts)}")
+    return verdict
 
 
 @pytest.mark.thorough
@@ -168,16 +147,11 @@ def test_all_resources_are_told_in_any_order(order):
     assert told_of_all([ALL_TIMES[i] for i in order]) == "rounded"
 
 
+FALSE = [(*ALL_TIMES[:2], "Y < 1 + F/1600"), ("X/B + Y/F + 4/(3D) < 1/165.93", *ALL_TIMES[1:])]
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "parts",
-    [
-        *itertools.combinations(ALL_TIMES, 2),
-        (*ALL_TIMES, "D > 300"),
-        (*ALL_TIMES[:2], "Y < 1 + F/1600"),
-        ("X/B + Y/F + 4/(3D) < 1/165.93", *ALL_TIMES[1:]),
-    ],
-)
+@pytest.mark.parametrize("parts", [*itertools.combinations(ALL_TIMES, 2), (*ALL_TIMES, "D > 300"), *FALSE])
 def test_one_resource_that_is_left_out_or_wrong_is_noticed(parts):
     assert told_of_all(parts) == "wrong"
     assert told_of_all(ALL_TIMES, " or ") == "wrong"
@@ -186,16 +160,11 @@ def test_one_resource_that_is_left_out_or_wrong_is_noticed(parts):
 @pytest.mark.thorough
 def test_a_verdict_does_not_depend_on_the_questions_before_it():
     """z3 numbers its terms as they come, and where a counterexample is hard to find, it found one or not by these numbers."""
-    false = ("X/B + Y/F + 4/(3D) < 1/165.93", *ALL_TIMES[1:])
-    assert [told_of_all(parts) for parts in (false, (*ALL_TIMES[:2], "Y < 1 + F/1600"), false)] == ["wrong"] * 3
+    assert [told_of_all(parts) for parts in (*reversed(FALSE), FALSE[1])] == ["wrong"] * 3
 
 
-GUARDED = (
-    "B > ridge FY(D + E)/(F(D + E) - ridge (DX + EX + 2F))",
-    "F(D + E) > ridge (DX + EX + 2F)",
-    "X < 1 + F/1700",
-    "B > 48960(Y - 1)",
-)
+GUARDED = ("B > ridge FY(D + E)/(F(D + E) - ridge (DX + EX + 2F))", "F(D + E) > ridge (DX + EX + 2F)")
+GUARDED += ("X < 1 + F/1700", "B > 48960(Y - 1)")
 # Each guard in each place, before and behind each other one.
 PLACES = [tuple((first + step * place) % 4 for place in range(4)) for first in range(4) for step in (1, 3)]
 TWO_LAYERS = "mesh X on ICI; mesh Y on DCN; input x: bf16[B_Y, D]; weight W: bf16[D, F_X]; weight U: bf16[F_X, E]; h = x*W -> bf16[B_Y, F_X]; y = h*U -> bf16[B_Y, E]"
@@ -206,15 +175,8 @@ TWO_LAYERS = "mesh X on ICI; mesh Y on DCN; input x: bf16[B_Y, D]; weight W: bf1
 def test_a_guard_may_stand_anywhere_and_may_not_be_left_out(order):
     """A bound that divides by a sum has no value where its guard fails; what is false beside it decides."""
     whole = [GUARDED[i] for i in order]
-    claims = [
-        f"T_math > T_comms <=> {' and '.join(parts)}"
-        for parts in (whole, [part for part in whole if part != GUARDED[order[0]]])
-    ]
-    right, wrong = sr.verify(
-        {"operation": TWO_LAYERS, "hardware": "tpu-v5p", "training": True, "claims": claims}
-    ).judgements
-    assert right.verdict == "holds"
-    assert wrong.verdict == "wrong"
+    claims = [f"T_math > T_comms <=> {' and '.join(parts)}" for parts in (whole, whole[1:])]
+    assert verdicts(TWO_LAYERS, *claims, training=True) == ["holds", "wrong"]
 
 
 @pytest.mark.parametrize("claim", [

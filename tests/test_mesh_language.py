@@ -40,12 +40,8 @@ def program_of(text, **options):
 
 def moves_of(text, **options):
     """The exchanges of each statement, by its name."""
-    program = program_of(text, **options)
-    return {
-        place.line.statement.name: [(m.collective, "".join(m.axes), str(m.tensor.name)) for m in place.moves]
-        for place in placed(program)
-        if place.moves
-    }
+    places = {place.line.statement.name: place.moves for place in placed(program_of(text, **options)) if place.moves}
+    return {n: [(m.collective, "".join(m.axes), str(m.tensor.name)) for m in moves] for n, moves in places.items()}
 
 
 # Bare exchanges.
@@ -113,9 +109,8 @@ def test_an_exchange_touches_no_memory_and_does_no_arithmetic():
 def test_the_second_engine_plays_the_same_exchanges(text, training):
     program = program_of(text, training=training)
     parts = meshed_of(program, script_of(program)).parts
-    played = {
-        n: [(m.collective, "".join(m.axes), m.array) for m in part.moved] for n, part in parts.items() if part.moved
-    }
+    moved = {n: part.moved for n, part in parts.items() if part.moved}
+    played = {n: [(m.collective, "".join(m.axes), m.array) for m in moves] for n, moves in moved.items()}
     assert played == moves_of(text, training=training)
 
 
@@ -128,11 +123,9 @@ def test_a_program_with_exchanges_is_read_back():
 
 
 def test_a_weight_that_is_kept_is_gathered_once():
-    sent = {
-        key: amounts(program_of(FSDP, training=True, **said), "fma")["sent(X)"]
-        for key, said in {"usual": {}, "kept": {"keep": ["W1", "W2"]}}.items()
-    }
-    assert sent["usual"] / sent["kept"] == Fraction(6, 4)
+    programs = (program_of(FSDP, training=True, **said) for said in ({}, {"keep": ["W1", "W2"]}))
+    usual, kept = (amounts(program, "fma")["sent(X)"] for program in programs)
+    assert usual / kept == Fraction(6, 4)
 
 
 # Names, splits and numbers that say nothing clear.
@@ -143,19 +136,9 @@ ERRORS = {
     "another type": ("mesh X; input x: bf16[B_X, D]; y = x -> int8[B, D]; z = relu(y)", {}, "an exchange keeps the type", "y"),
     "nobody says who gathers": (f"{TYPES}; y = x * W -> bf16[B, F]", {}, "y_x = x * W -> bf16[B_X, F]; y = y_x -> bf16[B, F], the result afterwards", "x"),
     "or the operand first": (f"{TYPES}; y = x * W -> bf16[B, F]", {}, "x_x = x -> bf16[B, D]; y = x_x * W -> bf16[B, F], the operand gathered first", "x"),
-    "or the second operand first": (
-        "mesh X; input x: bf16[B, D]; weight W: bf16[D, F_X]; y = x * W -> bf16[B, F]",
-        {},
-        "W_x = W -> bf16[D, F]; y = x * W_x -> bf16[B, F], the operand gathered first",
-        "W",
-    ),
+    "or the second operand first": ("mesh X; input x: bf16[B, D]; weight W: bf16[D, F_X]; y = x * W -> bf16[B, F]", {}, "W_x = W -> bf16[D, F]; y = x * W_x -> bf16[B, F], the operand gathered first", "W"),
     "of one line": ("bf16[B_X, D] * bf16[D, F] -> bf16[B, F]", {"mesh": "X=4"}, "bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F], gathered", "bf16[B_X, D]"),
-    "of one line, the second operand": (
-        "bf16[B, D] * bf16[D, F_X] -> bf16[B, F]",
-        {"mesh": "X=4"},
-        "bf16[B, D] * bf16[D, F] -> bf16[B, F], gathered first, or bf16[B, D] * bf16[D, F_X] -> bf16[B, F_X], gathered afterwards",
-        "bf16[D, F_X]",
-    ),
+    "of one line, the second operand": ("bf16[B, D] * bf16[D, F_X] -> bf16[B, F]", {"mesh": "X=4"}, "bf16[B, D] * bf16[D, F] -> bf16[B, F], gathered first, or bf16[B, D] * bf16[D, F_X] -> bf16[B, F_X], gathered afterwards", "bf16[D, F_X]"),
     "an elementwise sum of two splits": ("mesh X; input x: bf16[B_X, D]; input z: bf16[B, D_X]; y = x + z", {}, "z_moved = z -> bf16[B_X, D]", "z"),
     "an elementwise slice": ("mesh X; input x: bf16[B_X, D]; input z: bf16[B, D]; y = x + z", {}, "z_moved = z -> bf16[B_X, D]", "z"),
     "an axis that reads as two": ("mesh X, Y, XY; input x: bf16[B_X, D_Y]; y = relu(x)", {}, "XY reads as X and Y too", None),
@@ -223,8 +206,7 @@ def test_a_link_that_is_named_is_the_only_one():
 
 @pytest.mark.thorough
 def test_a_number_that_is_wired_alike_is_put_in():
-    at = json.loads(sr.derive(FSDP, on="tpu-v5p", training=True, at="D=8192, F=32768, X=16, Y=4").to_json())["answer"][
-        "at"
-    ][0]
+    d = sr.derive(FSDP, on="tpu-v5p", training=True, at="D=8192, F=32768, X=16, Y=4")
+    (at,) = json.loads(d.to_json())["answer"]["at"]
     assert at["thresholds"]["X"]["smallest_integer"] == 38256  # 2550 times 15, in multiples of 16
     assert at["thresholds"]["Y"]["outcome"] == "always compute-bound"

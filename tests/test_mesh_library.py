@@ -16,12 +16,8 @@ from symroof.reading.operations import read_operation
 
 SIZES = {"B": 64, "D": 96, "F": 160, "X": 4, "Y": 8, "Z": 4, "E": 8, "k": 2}
 # What each collective sends over a ring of n chips, of the bytes that it speaks of: half of it goes each way.
-RING = {
-    "all-gather": lambda n: Fraction(n - 1, 2 * n),
-    "reduce-scatter": lambda n: Fraction(n - 1, 2 * n),
-    "all-reduce": lambda n: Fraction(n - 1, n),
-    "all-to-all": lambda n: Fraction(1, 8),
-}
+RING = dict.fromkeys(("all-gather", "reduce-scatter"), lambda n: Fraction(n - 1, 2 * n))
+RING |= {"all-reduce": lambda n: Fraction(n - 1, n), "all-to-all": lambda n: Fraction(1, 8)}
 GATHER, SCATTER, REDUCE, TO_ALL = RING
 
 
@@ -34,11 +30,8 @@ def answer(name, **options):
 
 
 def moved(found):
-    return [
-        (e["collective"], *e["axes"], e["operand"], value(e["payload"]))
-        for s in found["statements"]
-        for e in s["exchanges"]
-    ]
+    every = (e for s in found["statements"] for e in s["exchanges"])
+    return [(e["collective"], *e["axes"], e["operand"], value(e["payload"])) for e in every]
 
 
 B, D, F, X, Y, Z, E, K = SIZES.values()
@@ -96,14 +89,11 @@ def test_experts_on_a_switch():
 def test_what_is_known_of_them():
     """Compute-bound when: rows for each chip over X; F over 2550 chips of Y, with the figures of TPU v5p."""
     ratio = Fraction(459 * 10**12, 9 * 10**10)  # peak over one direction of a link
+    both = ["sent(X) = 2BF(X - 1)/(XY)", "sent(Y) = 2BD(Y - 1)/(XY)", f"T_math > T_Y <=> Y < 1 + F/{ratio / 2}"]
     claims = {
         "fsdp": [f"T_math > T_X <=> B > {ratio / 2}(X - 1)", "sent(X) ~ 6DF as X >> 1", "weights_per_chip = weights/X"],
         "data-parallel": [f"T_math > T_X <=> B > {ratio / 3}(X - 1)", "weights_per_chip = weights"],
-        "weight-stationary": [
-            "sent(X) = 2BF(X - 1)/(XY)",
-            "sent(Y) = 2BD(Y - 1)/(XY)",
-            f"T_math > T_Y <=> Y < 1 + F/{ratio / 2}",
-        ],
+        "weight-stationary": both,
     }
     for name, stated in claims.items():
         report = sr.verify({"operation": name, "hardware": "tpu-v5p", "claims": stated})

@@ -31,30 +31,15 @@ def test_the_record():
     assert answer["chips"] == "X*Y"
     assert answer["flops_per_chip"] == "12*B*D*F/(X*Y)"
     assert answer["sent_over"] == {"X": "6*D*F*(X - 1)/(X*Y)", "Y": "4*B*D*(Y - 1)/(X*Y)"}
-    assert {name: told["exact"] for name, told in answer["thresholds"].items() if name != "HBM"} == {
-        "X": "B > 2550*(X - 1)",
-        "Y": "Y < 1 + F/1700",
-    }
+    thresholds = {name: told["exact"] for name, told in answer["thresholds"].items() if name != "HBM"}
+    assert thresholds == {"X": "B > 2550*(X - 1)", "Y": "Y < 1 + F/1700"}
     assert answer["thresholds"]["HBM"] == answer["threshold"]
     assert {*answer["threshold"]} <= {*answer["thresholds"]["X"]}
     moved = {s["name"]: s["exchanges"] for s in answer["statements"]}
+    forward = {"turns": None, "pass": "forward"}
     assert moved["y"] == [
-        {
-            "collective": "all-gather",
-            "axes": ["X"],
-            "operand": "W2",
-            "payload": "2*D*F/Y",
-            "turns": None,
-            "pass": "forward",
-        },
-        {
-            "collective": "reduce-scatter",
-            "axes": ["Y"],
-            "operand": "y",
-            "payload": "2*B*D/X",
-            "turns": None,
-            "pass": "forward",
-        },
+        {"collective": "all-gather", "axes": ["X"], "operand": "W2", "payload": "2*D*F/Y", **forward},
+        {"collective": "reduce-scatter", "axes": ["Y"], "operand": "y", "payload": "2*B*D/X", **forward},
     ]
     assert [(e["operand"], e["pass"]) for e in moved["dW1"]] == [("dW1", "backward")]
 
@@ -69,11 +54,7 @@ def test_how_often_something_is_exchanged():
 
 
 def test_on_one_chip_they_are_null():
-    answer = json.loads(
-        sr.derive(
-            "input x: bf16[B, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D]"
-        ).to_json()
-    )["answer"]
+    answer = json.loads(sr.derive("mlp").to_json())["answer"]
     assert [answer[key] for key in ("sent_over", "thresholds", "flops_per_chip")] == [None, None, None]
 
 
@@ -85,20 +66,21 @@ def test_one_product_on_an_open_axis():
     assert "is a ring of at least 3 chips" in d.to_markdown()
 
 
-@pytest.mark.parametrize(
-    ("reason", "change"),
-    [
-        (Reason.SENT, lambda facts: replace(facts, exchanges=tuple(replace(e, of="sums") for e in facts.exchanges))),
-        (
-            Reason.SENT,
-            lambda facts: replace(facts, exchanges=tuple(replace(e, before=("F",)) for e in facts.exchanges)),
-        ),
-        (Reason.SENT, lambda facts: replace(facts, exchanges=tuple(replace(e, after=()) for e in facts.exchanges))),
-        (Reason.SENT, lambda facts: replace(facts, exchanges=tuple(replace(e, result="y2") for e in facts.exchanges))),
-        (Reason.ON_EACH, lambda facts: replace(facts, chips=facts.repeated)),
-        (Reason.CHIPS, lambda facts: replace(facts, axes=tuple(replace(a, wiring="line") for a in facts.axes))),
-    ],
-)
+def of_exchanges(**change):
+    return lambda facts: replace(facts, exchanges=tuple(replace(e, **change) for e in facts.exchanges))
+
+
+CHANGES = [
+    (Reason.SENT, of_exchanges(of="sums")),
+    (Reason.SENT, of_exchanges(before=("F",))),
+    (Reason.SENT, of_exchanges(after=())),
+    (Reason.SENT, of_exchanges(result="y2")),
+    (Reason.ON_EACH, lambda facts: replace(facts, chips=facts.repeated)),
+    (Reason.CHIPS, lambda facts: replace(facts, axes=tuple(replace(a, wiring="line") for a in facts.axes))),
+]
+
+
+@pytest.mark.parametrize(("reason", "change"), CHANGES)
 def test_a_wrong_reason_is_refused(reason, change):
     """What prose says of an exchange, of who shares the work and of the wiring is decided by the played mesh."""
     told = next(s for s in step().written if s.reason is reason and s.facts is not None)

@@ -14,7 +14,7 @@ from sympy import Rational
 import symroof as sr
 from symroof.errors import CheckError, ModelError
 from symroof.model.placing import _Chips
-from symroof.symbols import expression
+from symroof.symbols import expression, symbol
 
 pytestmark = pytest.mark.part(2)
 
@@ -85,19 +85,13 @@ def leaves(record, path=()):
 def told_apart(one, other, draw):
     """Where two records differ: their formulas have other values at random sizes."""
     sizes = {name: Fraction(draw.randint(3, 400)) for name in "BDEFXYZPQR"}
-    sizes |= {
-        figure: Fraction(draw.randint(1, 10**6))
-        for figure in ("peak", "bandwidth", "ridge", "HBM", "ICI", "DCN", "NVLink", "InfiniBand")
-    }
+    figures = ("peak", "bandwidth", "ridge", "HBM", "ICI", "DCN", "NVLink", "InfiniBand")
+    sizes |= {figure: Fraction(draw.randint(1, 10**6)) for figure in figures}
 
     def value(text):
-        if isinstance(text, str) and "otherwise" in text:
-            return sorted(text)
-        return (
-            evaluate(text, sizes)
-            if isinstance(text, str) and not text.endswith("bound") and text not in WORDS
-            else text
-        )
+        if not isinstance(text, str) or text.endswith("bound") or text in WORDS:
+            return text
+        return sorted(text) if "otherwise" in text else evaluate(text, sizes)
 
     first, second = dict(leaves(one)), dict(leaves(other))
     return [path for path in first.keys() | second.keys() if value(first.get(path)) != value(second.get(path))]
@@ -134,10 +128,10 @@ def test_an_axis_of_one_chip_is_no_axis(part):
     compared = 0
     for draw, line, mesh in drawn(part + 70, 12):
         plain, _ = numbers(line, mesh)
-        one = [
-            side.replace("]", "_W]") if "_" not in side.split(",")[-1] and draw.random() < 0.5 else side
-            for side in re.split(r" \* | -> ", line)
-        ]
+        one = re.split(r" \* | -> ", line)
+        for i, side in enumerate(one):
+            if "_" not in side.split(",")[-1] and draw.random() < 0.5:
+                one[i] = side.replace("]", "_W]")
         network = draw.choice(("DCN switch", "ICI")) if "NVLink" not in mesh else "ICI"
         beside, _ = numbers(f"{one[0]} * {one[1]} -> {one[2]}", f"{mesh}; W=1 on {network}")
         assert told_apart(plain, beside, draw) == [], (one, mesh)
@@ -153,9 +147,8 @@ def test_what_is_derived_at_sizes_is_drawn_at_them(part):
     for draw, line, mesh in drawn(part + 90, 10):
         chip = "h100" if "NVLink" in mesh else "tpu-v5p"
         open_axes = {axis for axis in "XYZ" if re.search(rf"\b{axis}\b(?!=)", mesh)}
-        at = {"B": draw.choice((240, 241)), "D": 480, "E": 720, "F": 960} | {
-            axis: draw.choice((1, 2, 4)) for axis in sorted(open_axes)
-        }
+        at = {"B": draw.choice((240, 241)), "D": 480, "E": 720, "F": 960}
+        at |= {axis: draw.choice((1, 2, 4)) for axis in sorted(open_axes)}
         told = []
         for ask in (sr.derive, sr.plot):
             try:
@@ -178,7 +171,7 @@ def test_an_elementwise_product_on_a_mesh_is_judged_by_its_own_work():
 @pytest.mark.thorough
 def test_a_link_that_nothing_crosses_has_no_roof():
     """But where it is asked for."""
-    text, open_ = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", {"on": "tpu-v5p", "mesh": "X"}
+    text, open_ = SUMMED, {"on": "tpu-v5p", "mesh": "X"}
     alone, four = ({"B": 32, "D": 4096, "F": 4096, "X": n} for n in (1, 4))
     rows = [line.split() for line in sr.plot(text, at=alone, **open_).to_text().splitlines()]
     assert {row[row.index("v5p") + 1] for row in rows if "v5p" in row} == {"HBM"}
@@ -200,26 +193,23 @@ def test_axes_follow_one_another_where_a_dimension_asks_twice():
     assert json.loads(d.to_json())["exchanges"] == ["all-gather over Y = 4", "all-reduce over X = 4"]
     assert d.setting.moved == 3 * B * F / 8
     assert sr.derive(text, on="tpu-v5p", mesh="X=4, Y=4", link="Y").setting.moved == 3 * D * F / 16
-    assert all(
-        d.to_text(lang=lang) and d.to_markdown(lang=lang) for lang in ("en", "ko", "zh")
-    )  # every exchange on a page
+    for lang in ("en", "ko", "zh"):  # every exchange on a page
+        assert d.to_text(lang=lang)
+        assert d.to_markdown(lang=lang)
 
 
-@pytest.mark.parametrize(
-    ("mesh", "share"),
-    [
-        ("X=4, Y=4", lambda X: Rational(15, 64)),
-        ("X=4 line, Y=2", lambda X: Rational(7, 16)),
-        ("X, Y=4", lambda X: (4 * X - 1) / (16 * X)),
-    ],
-)
+X = symbol("X")
+SHARES = [("X=4, Y=4", Rational(15, 64)), ("X=4 line, Y=2", Rational(7, 16)), ("X, Y=4", (4 * X - 1) / (16 * X))]
+
+
+@pytest.mark.parametrize(("mesh", "share"), SHARES)
 def test_axes_on_one_link_are_one_collective(mesh, share):
     """Those of a torus carry the same: the link is asked about as one."""
     d = sr.derive("bf16[B, D_XY] * bf16[D_XY, F] -> bf16[B, F_XY]", on="tpu-v5p", mesh=mesh, link="ICI")
     (exchange,) = exchanges(d)
     assert (exchange.collective, exchange.axes) == ("reduce-scatter", ("X", "Y"))
-    B, F, X = sr.dimensions("B F X")
-    assert (d.setting.moved - 2 * B * F * share(X)).expand() == 0
+    B, F = sr.dimensions("B F")
+    assert (d.setting.moved - 2 * B * F * share).expand() == 0
 
 
 @pytest.mark.thorough
@@ -243,12 +233,8 @@ def test_an_axis_that_splits_nothing_repeats_the_work_and_the_page_says_so():
     assert (alone.setting.moved, alone.setting.flops) == (beside.setting.moved, beside.setting.flops)
     assert "No tensor is split over Y: the chips along it repeat the same work" in beside.to_text()
     assert "8 TPU v5e" in beside.to_text()
-    program = sr.derive(
-        "input x: bf16[B, D_X]; weight W: bf16[D_X, F]; y = x * W -> bf16[B, F]",
-        on="tpu-v5e",
-        mesh="X=4, Y=2",
-        link="X",
-    )
+    text = "input x: bf16[B, D_X]; weight W: bf16[D_X, F]; y = x * W -> bf16[B, F]"
+    program = sr.derive(text, on="tpu-v5e", mesh="X=4, Y=2", link="X")
     assert "No tensor is split over Y" in program.to_text()
     assert "done by 2: 2 times the work" in program.to_text()
 
@@ -278,28 +264,21 @@ def test_axes_that_follow_one_another_are_refused(monkeypatch):
 
 
 def test_claims_name_what_an_axis_or_a_switch_carries():
-    both = {
-        "operation": "bf16[B, D_XY] * bf16[D_XY, F] -> bf16[B, F]",
-        "link": "NVLink",
-        "hardware": "h100",
-        "mesh": "X=2, Y=4",
-    }
-    one = {**both, "operation": SUMMED, "mesh": "X=8"}
+    text = "bf16[B, D_XY] * bf16[D_XY, F] -> bf16[B, F]"
+    both = {"operation": text, "link": "NVLink", "hardware": "h100", "mesh": "X=2, Y=4"}
+    torus = {"operation": text, "link": "ICI", "hardware": "tpu-v5p", "mesh": "X, Y"}
     for problem, claims in (
         (both, ["sent(NVLink) = 7BF/2", "sent = 7BF/2"]),
-        (one, ["sent(NVLink) = 7BF/2", "sent(X) = 7BF/2", "T_X = T_comms"]),
+        ({**both, "operation": SUMMED, "mesh": "X=8"}, ["sent(NVLink) = 7BF/2", "sent(X) = 7BF/2", "T_X = T_comms"]),
+        (torus, ["sent(X) = BF(XY - 1)/(XY)", "sent(Y) = sent(X)", "sent = sent(X)", "chips = XY"]),
     ):
         assert [j.verdict for j in sr.verify({**problem, "claims": claims}).judgements] == ["holds"] * len(claims)
-    torus = {"operation": both["operation"], "link": "ICI", "hardware": "tpu-v5p", "mesh": "X, Y"}
-    claims = ["sent(X) = BF(XY - 1)/(XY)", "sent(Y) = sent(X)", "sent = sent(X)", "chips = XY"]
-    assert [j.verdict for j in sr.verify({**torus, "claims": claims}).judgements] == ["holds"] * 4
 
 
-@pytest.mark.parametrize(
-    "text", ["X * X -> Z: bf16[N], bf16[N] -> bf16[N]", "X * X -> Z: bf16[N_Y], bf16[N_Y] -> bf16[1]"]
-)
-def test_a_tensor_that_is_two_operands_is_read_for_each(text):
+@pytest.mark.parametrize("types", ["bf16[N], bf16[N] -> bf16[N]", "bf16[N_Y], bf16[N_Y] -> bf16[1]"])
+def test_a_tensor_that_is_two_operands_is_read_for_each(types):
     """On one chip, on a mesh of one, and in the parts that a map is made of: they add up to the bytes."""
+    text = f"X * X -> Z: {types}"
     mesh = {"mesh": "Y=1"} if "_Y" in text else {}
     plain, d = sr.derive(text.replace("_Y", ""), on="tpu-v5p"), sr.derive(text, on="tpu-v5p", **mesh)
     amounts = [expression(each.answer.formula("bytes")) for each in (plain, d)]

@@ -11,21 +11,15 @@ from symroof.reading.programs import read_program
 
 SIZES = {"B": 8, "D": 64, "F": 32, "V": 128, "N": 4}
 ON_CHIPS = "mesh X = 4 on ICI; input x: bf16[B, D_X]; weight n: bf16[D_X]; weight W: bf16[D, F]; "
+TABLE = "input ids: int32[N]; input y: bf16[B, D]; weight E: bf16[V, D]; "
+NAMES = "mesh X = 4 on ICI; input x: bf16[B_X, D]; weight W: bf16[D, F]; where P = B; "
+ONE = "input x: bf16[B, D]; weight W, V: bf16[D, F]; "
 PROGRAMS = {
     "a part and the whole": (ON_CHIPS, ("g = x * n -> bf16[B, D_X]", "h = x * W -> bf16[B, F]")),
     "two parts": (ON_CHIPS.replace("[B, D_X]", "[B_X, D]"), ("g = x * n -> bf16[B, D_X]", "h = x * W -> bf16[B_X, F]")),
-    "rows and the table": (
-        "input ids: int32[N]; input y: bf16[B, D]; weight E: bf16[V, D]; ",
-        ("e = lookup(E, ids) -> bf16[N, D]", "l = y * E -> bf16[B, V]"),
-    ),
-    "under two names": (
-        "mesh X = 4 on ICI; input x: bf16[B_X, D]; weight W: bf16[D, F]; where P = B; ",
-        ("g = x * x[B -> P] -> bf16[B_X, P]", "h = x * W -> bf16[B_X, F]"),
-    ),
-    "gradients": (
-        "input x: bf16[B, D]; weight W, V: bf16[D, F]; ",
-        ("g = x * W -> bf16[B, F]", "h = x * V -> bf16[B, F]"),
-    ),
+    "rows and the table": (TABLE, ("e = lookup(E, ids) -> bf16[N, D]", "l = y * E -> bf16[B, V]")),
+    "under two names": (NAMES, ("g = x * x[B -> P] -> bf16[B_X, P]", "h = x * W -> bf16[B_X, F]")),
+    "gradients": (ONE, ("g = x * W -> bf16[B, F]", "h = x * V -> bf16[B, F]")),
 }
 # What a chip reads and writes in one fuse, in bytes, by hand.
 MOVED = {
@@ -46,9 +40,7 @@ def costs(name, order, fused, training):
     chip = "_per_chip" if "mesh" in head else ""
     more = ("sent(X)",) if chip else ()
     more += (f"saved{chip}",) if training else ()
-    if (
-        fused or not training
-    ):  # else the gradients of x are added where the last of them is made, and that is not read again
+    if fused or not training:  # else the gradients of x are added where the last is made, and that is not read again
         more += (f"bytes{chip}", "T_lower")
     return {what: d.value(what) for what in (f"flops{chip}", f"ops{chip}", *more)}
 

@@ -14,14 +14,13 @@ MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
 ATTENTION = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"
 WORDS = "bf16[BatchSize, ModelDim] * bf16[ModelDim, HiddenDim] -> bf16[BatchSize, HiddenDim]"
+LINK = {"on": "tpu-v5e", "mesh": {"X": 2}, "link": "ICI"}
 AT_SIZES = {"assume": "B << D, F", "at": "D=F=8192"}
 ANSWERS = {
     "derive": lambda: sr.derive(MATMUL, on="tpu-v5e", **AT_SIZES),
     "derive, exact": lambda: sr.derive(MATMUL, on="h100-sxm", count="exact", **AT_SIZES),
     "derive, symbolic": lambda: sr.derive(MATMUL),
-    "derive, over a link": lambda: sr.derive(
-        SPLIT, on="tpu-v5e", mesh={"X": 2}, link="ICI", solve_for="D", at="B=1024,F=8192"
-    ),
+    "derive, over a link": lambda: sr.derive(SPLIT, **LINK, solve_for="D", at="B=1024,F=8192"),
     "derive, attention": lambda: sr.derive(ATTENTION, on="tpu-v5e", at="T=S=4096, H=128"),
     "derive, softmax": lambda: sr.derive("softmax", on="tpu-v5e"),
     "derive, words": lambda: sr.derive(WORDS, on="tpu-v5e", assume="BatchSize << ModelDim, HiddenDim"),
@@ -131,10 +130,8 @@ def test_colour_means_a_heading_or_a_verdict(run):
     assert {"Work", "Traffic", "Intensity", "Ridge", "Threshold", "Time"} <= {text for _, text in bold}
     assert not any("BF(" in text for _, text in bold[1:])
     coloured = run("verify", "-v", "--color", "always", "examples/answers.toml").out
-    assert {(code, text.strip()) for code, text in re.findall(r"\x1b\[(\d+)m(.*?)\x1b\[0m", coloured)} == {
-        ("32", "holds"),
-        ("31", "wrong"),
-    }
+    verdicts = {(code, text.strip()) for code, text in re.findall(r"\x1b\[(\d+)m(.*?)\x1b\[0m", coloured)}
+    assert verdicts == {("32", "holds"), ("31", "wrong")}
     assert "\x1b[" in run("regimes", MATMUL, "--color", "always").out
 
 
@@ -157,14 +154,8 @@ LONG_NAMES = {
     "matmul": (WORDS, {"on": "tpu-v5e", "assume": "BatchSize << ModelDim, HiddenDim", "at": "ModelDim=HiddenDim=8192"}),
     "matmul, symbolic": (WORDS, {}),
     "subscripts": ("bf16[batch, d_model] * bf16[d_model, n_kv_heads] -> bf16[batch, n_kv_heads]", {"on": "tpu-v5e"}),
-    "attention": (
-        "bf16[BatchSize, Queries, NumHeads, HeadDim] * bf16[BatchSize, Keys, NumHeads, HeadDim] -> bf16[BatchSize, NumHeads, Queries, Keys]",
-        {"on": "tpu-v5e"},
-    ),
-    "over a link": (
-        "bf16[BatchSize, ModelDim_X] * bf16[ModelDim_X, HiddenDim] -> bf16[BatchSize, HiddenDim]",
-        {"on": "tpu-v5e", "mesh": {"X": 4}, "link": "ICI"},
-    ),
+    "attention": ("bf16[BatchSize, Queries, NumHeads, HeadDim] * bf16[BatchSize, Keys, NumHeads, HeadDim] -> bf16[BatchSize, NumHeads, Queries, Keys]", {"on": "tpu-v5e"}),
+    "over a link": ("bf16[BatchSize, ModelDim_X] * bf16[ModelDim_X, HiddenDim] -> bf16[BatchSize, HiddenDim]", {"on": "tpu-v5e", "mesh": {"X": 4}, "link": "ICI"}),
     "one letter beside words": ("bf16[B, ModelDimension] * bf16[ModelDimension, BatchedHeads] -> bf16[B, BatchedHeads]", {"on": "h100-sxm", "count": "exact"}),
     "short names": (MATMUL, {"on": "tpu-v5e", **AT_SIZES}),
     "attention in letters": (ATTENTION, {"on": "tpu-v5p"}),

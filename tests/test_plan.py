@@ -22,38 +22,24 @@ def changes(meshed):
     """Every plan that differs in one exchange, or in what the work of one act is cut by."""
     axes = [axis.name for axis in meshed.mesh]
     for i, planned in enumerate(meshed.plan):
-        labels = {
-            x for name in (*meshed.script.acts[i].operands, planned.result) for x in meshed.script.array[name].labels
-        }
-        others = [replace(planned, work=planned.work - {pair}) for pair in planned.work]
-        others += [
-            replace(planned, work=(planned.work - {pair}) | {(x, pair[1])})
-            for pair in planned.work
-            for x in labels - {pair[0]}
-        ]
-        others += [
-            replace(planned, work=planned.work | {(x, axis)})
-            for axis in axes
-            if axis not in {a for _, a in planned.work}
-            for x in labels
-        ]
+        arrays = [meshed.script.array[name] for name in (*meshed.script.acts[i].operands, planned.result)]
+        labels, own = {x for array in arrays for x in array.labels}, planned.work
+        works = [own - {pair} for pair in own]
+        works += [(own - {pair}) | {(x, pair[1])} for pair in own for x in labels - {pair[0]}]
+        works += [own | {(x, axis)} for axis in axes if axis not in {a for _, a in own} for x in labels]
+        others = [replace(planned, work=work) for work in works]
         for j, move in enumerate(planned.moves):
             rest = without(planned.moves, j)
-            others += [
-                replace(planned, moves=rest),
-                replace(planned, moves=(*planned.moves[: j + 1], *planned.moves[j:])),
-            ]
+            twice = (*planned.moves[: j + 1], *planned.moves[j:])
+            others += [replace(planned, moves=rest), replace(planned, moves=twice)]
             other = [replace(move, collective=kind) for kind in KINDS if kind != move.collective]
             other += [replace(move, axes=without(move.axes, k)) for k in range(len(move.axes))]
             other += [replace(move, axes=(*move.axes, axis)) for axis in axes if axis not in move.axes]
-            other += [
-                replace(move, array=name)
-                for name in {*meshed.script.act[planned.result].operands, planned.result} - {move.array}
-            ]
+            arrays = {*meshed.script.act[planned.result].operands, planned.result}
+            other += [replace(move, array=name) for name in arrays - {move.array}]
             others += [replace(planned, moves=(*planned.moves[:j], one, *planned.moves[j + 1 :])) for one in other]
-        yield from (
-            (planned, other, replace(meshed, plan=(*meshed.plan[:i], other, *meshed.plan[i + 1 :]))) for other in others
-        )
+        for other in others:
+            yield planned, other, replace(meshed, plan=(*meshed.plan[:i], other, *meshed.plan[i + 1 :]))
 
 
 def passed(meshed):

@@ -17,25 +17,20 @@ import symroof as sr
 pytestmark = [pytest.mark.thorough, pytest.mark.part(1)]
 
 ROOT = Path(__file__).parent.parent
+MESH = "mesh X on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B_X, F]"
 QUESTIONS = {
     "the first one": ("bf16[B, D] * bf16[D, F] -> bf16[B, F]", "tpu-v5e", "B=64,D=F=8192", "en"),
     "in Korean": ("bf16[B, D] * int8[D, F] -> bf16[B, F]", "tpu-v5e", "B=64,D=F=8192", "ko"),
     "a program": ("mlp", "h100", "B=64,D=8192,F=32768", "zh"),
-    "a mesh": (
-        "mesh X on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B_X, F]",
-        "tpu-v5p",
-        "",
-        "en",
-    ),
+    "a mesh": (MESH, "tpu-v5p", "", "en"),
 }
 
 
+KINDS = {".mjs": "text/javascript", ".wasm": "application/wasm"}
+
+
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    extensions_map = {  # noqa: RUF012
-        **http.server.SimpleHTTPRequestHandler.extensions_map,
-        ".mjs": "text/javascript",
-        ".wasm": "application/wasm",
-    }
+    extensions_map = http.server.SimpleHTTPRequestHandler.extensions_map | KINDS
 
     def log_message(self, *_):
         pass
@@ -117,10 +112,8 @@ def test_what_is_no_operation_is_told_and_nothing_is_lost(browser, site):
     ask(page, "matmul", page.input_value("#chip"), "", "en")
     assert page.is_hidden("#error")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    unnamed = page.evaluate(
-        "[...document.querySelectorAll('input, select, textarea')].filter(e => !e.labels.length).map(e => e.id)"
-    )
-    assert unnamed == []
+    inputs = "[...document.querySelectorAll('input, select, textarea')]"
+    assert page.evaluate(f"{inputs}.filter(e => !e.labels.length).map(e => e.id)") == []
     page.close()
     assert bad == []
 

@@ -16,6 +16,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from texts import refused
 
 import symroof as sr
 from symroof.errors import SymroofError
@@ -228,7 +229,8 @@ def test_shades_keep_their_order_in_grey_and_strokes_differ_twice():
     assert all(abs(lightness(a) - lightness(b)) > 4 for a, b in itertools.pairwise(FIELDS))
 
 
-@pytest.mark.parametrize(("options", "says"), [
+test_what_cannot_be_drawn_is_refused = refused(
+    lambda options: sr.plot(MATMUL, **{"on": "tpu-v5e", **options}),
     ({"over": "B=1..400"}, "D, F have no size"),
     ({"over": "H=1..400", "at": "D=F=1"}, "unknown name"),
     ({"at": "B=1"}, "have no size"),
@@ -244,10 +246,11 @@ def test_shades_keep_their_order_in_grey_and_strokes_differ_twice():
     ({"over": "B=1..4", "at": "D=F=8", "assume": "B = D"}, "B is D here"),
     ({"over": "B=1..4,D=1..4", "at": ["F=8", "F=9"]}, "there is a second"),
     ({"over": "B=1..4", "kind": "roofline"}, "D, F have no size"),
-])  # fmt: skip
-def test_what_cannot_be_drawn_is_refused(options, says):
-    with pytest.raises(SymroofError, match=says):
-        sr.plot(MATMUL, on="tpu-v5e", **options)
+    ({"over": "B=1..400", "at": "D=F=4096", "assume": "D=F=100"}, "contradict F = 100"),
+    ({"over": "B=1..400", "at": "D=F=8,B=9"}, "B runs over its axis"),
+    ({"at": "B=D=F=4", "assume": "D=8"}, "contradict D = 8"),
+    ({"over": "B=1..4,D=1..4", "at": "F=8,D=2"}, "D runs over its axis"),
+)  # fmt: skip
 
 
 @pytest.mark.thorough
@@ -271,8 +274,8 @@ def test_the_command_draws(run, tmp_path):
         out = tmp_path / f"x.{suffix}"
         assert run(*asked, "--at", "D=F=4096", "--over", "B=1..50", "-o", str(out)).code == 0
         assert out.read_bytes().startswith(start)
-    for refused in ([*point, "-o", "-"], point, [*point, "-o", str(tmp_path / "x.gif")]):
-        assert run(*refused).code == 2
+    for wrong in ([*point, "-o", "-"], point, [*point, "-o", str(tmp_path / "x.gif")]):
+        assert run(*wrong).code == 2
     links = ["--link", "HBM", "--link", "slow=2.05e11"]
     for options, row in (
         (["--at", "B=64,D=F=8192", *links], "63.0154     5.16726e+13  HBM"),
@@ -293,20 +296,6 @@ def test_the_scale_of_a_picture_is_asked_for():
     for width in (99, "5cm", "2in"):
         with pytest.raises(SymroofError, match=r"100 to 10000|3\.5 to 30 inches"):
             figure("roofline").drawn("png", width)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"over": "B=1..400", "at": "D=F=4096", "assume": "D=F=100"},
-        {"over": "B=1..400", "at": "D=F=8,B=9"},
-        {"at": "B=D=F=4", "assume": "D=8"},
-        {"over": "B=1..4,D=1..4", "at": "F=8,D=2"},
-    ],
-)
-def test_a_label_never_says_another_size_than_the_curve_has(options):
-    with pytest.raises(SymroofError, match=r"contradict|runs over its axis|D is F here"):
-        sr.plot(MATMUL, on="tpu-v5e", **options)
 
 
 @pytest.mark.thorough

@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 
 import pytest
+from texts import cases
 
 import symroof as sr
 from symroof.errors import ReadingError
@@ -23,15 +24,8 @@ y = a * W2 -> bf16[N, D]
 """
 STATED = f'operation = """\n{MLP}"""\nhardware = "tpu-v5e"\n'
 # By hand: what each formula of the chapter is, in its order; "-" claims nothing.
-VERDICTS = (
-    *("holds", "holds", "holds", "holds", "wrong", "holds"),
-    *("holds", "holds", "wrong", "holds"),
-    *("-", "-", "holds"),
-    *("holds", "wrong", "holds", "holds", "holds"),
-    *("holds", "holds", "-", "holds", "-"),
-    *("holds", "holds", "wrong"),
-    *("holds", "holds", "holds", "wrong", "-", "-", "-", "rounded", "rounded"),
-)
+SAID = {"h": "holds", "w": "wrong", "r": "rounded", "-": "-"}
+VERDICTS = [SAID[letter] for letter in "hhhhwh hhwh --h hwhhh hh-h- hhw hhhw---rr".replace(" ", "")]
 
 
 def judged(text, **options):
@@ -41,24 +35,17 @@ def judged(text, **options):
 @pytest.mark.thorough
 def test_a_chapter_of_programs():
     report = sr.verify(CHAPTER).files[0]
-    places = {(j.line, j.column): j.verdict for j in report.judgements} | {
-        (s.line, s.column): "-" for s in report.skipped
-    }
-    assert [places[place] for place in sorted(places)] == list(VERDICTS)
+    places = {(j.line, j.column): j.verdict for j in report.judgements}
+    places |= {(s.line, s.column): "-" for s in report.skipped}
+    assert [places[place] for place in sorted(places)] == VERDICTS
     mistakes = [f.diagnosis.kind for j in report.judgements for f in j.findings if f.diagnosis]
     assert mistakes == ["part_missing", "multiply_add", "other_shape", "other_size", "turns"]
 
 
 def test_a_comment_takes_a_program_in_toml_or_alone():
-    for comment in (
-        f"<!-- symroof\n{STATED}-->",
-        f"<!-- symroof\n{MLP}-->",
-        f"<!-- symroof: {MLP}-->",
-        f"<!-- symroof {MLP} -->",
-    ):
-        assert judged(f"{comment}\n\nHere `params = 2DF`, and $\\text{{FLOPs}}(y) = NDF$.") == ["holds", "wrong"], (
-            comment
-        )
+    for comment in (f"\n{STATED}", f"\n{MLP}", f": {MLP}", f" {MLP} "):
+        text = f"<!-- symroof{comment}-->\n\nHere `params = 2DF`, and $\\text{{FLOPs}}(y) = NDF$."
+        assert judged(text) == ["holds", "wrong"], text
     quoted = "> <!-- symroof\n" + "".join(f"> {line}\n" for line in MLP.splitlines()) + "> -->\n\nHere `params = 2DF`."
     assert judged(quoted) == ["holds"]
 
@@ -78,35 +65,34 @@ def test_a_fault_in_a_program_of_a_comment_is_told_with_its_line():
     assert "there is no tensor b before this line" in found.error
 
 
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        (r"\text{FLOPs}(h) = 2NDF", "holds"),
-        (r"\text{FLOPs}\left(\text{h}\right) = 2NDF", "holds"),
-        (r"\text{FLOPs}_h = 2NDF", "holds"),
-        (r"\text{FLOPs}_{\text{h}} = NDF", "wrong"),
-        (r"\mathrm{flops}(h) + \text{FLOPs}(y) = \text{FLOPs}", "holds"),
-        (r"\text{size}(W_1) = 2DF", "holds"),
-        (r"\text{params}(W_{1}) = DF", "holds"),
-        (r"\text{ops}(h) = NF", "holds"),
-        (r"\text{elements}(x) = ND", "holds"),
-        (r"\text{number of parameters} = 2DF", "holds"),
-        (r"\text{params} = 2DF \text{ params}", "holds"),
-        (r"\text{params} = 2DF \text{ weights}", "holds"),
-        (r"\text{elements}(W_1) = DF \text{ parameters}", "holds"),
-        (r"\text{params}_{W_1} = DF", "holds"),
-        (r"\text{FLOPs}(h, y) = 4NDF", None),
-        (r"\text{weights} = 4DF \text{ bytes}", "holds"),
-        (r"\text{FLOPs} = 2\,\text{params}\,N", "holds"),
-        (r"\text{FLOPs} = 6N \, \text{params}", "wrong"),
-        (r"\frac{\text{FLOPs}(y)}{\text{bytes}(y)} = \frac{NDF}{NF + DF + ND}", "holds"),
-        (r"\text{FLOPs}(a) = NF", None),  # it belongs to h
-        (r"\text{FLOPs}(q) = NF", None),  # there is no q
-        (r"\text{FLOPs}(N) = 4NDF", "holds"),  # as a function of a size
-    ],
-)
+@cases(r"""
+written | expected
+\text{FLOPs}(h) = 2NDF | holds
+\text{FLOPs}\left(\text{h}\right) = 2NDF | holds
+\text{FLOPs}_h = 2NDF | holds
+\text{FLOPs}_{\text{h}} = NDF | wrong
+\mathrm{flops}(h) + \text{FLOPs}(y) = \text{FLOPs} | holds
+\text{size}(W_1) = 2DF | holds
+\text{params}(W_{1}) = DF | holds
+\text{ops}(h) = NF | holds
+\text{elements}(x) = ND | holds
+\text{number of parameters} = 2DF | holds
+\text{params} = 2DF \text{ params} | holds
+\text{params} = 2DF \text{ weights} | holds
+\text{elements}(W_1) = DF \text{ parameters} | holds
+\text{params}_{W_1} = DF | holds
+\text{FLOPs}(h, y) = 4NDF | None
+\text{weights} = 4DF \text{ bytes} | holds
+\text{FLOPs} = 2\,\text{params}\,N | holds
+\text{FLOPs} = 6N \, \text{params} | wrong
+\frac{\text{FLOPs}(y)}{\text{bytes}(y)} = \frac{NDF}{NF + DF + ND} | holds
+\text{FLOPs}(a) = NF | None
+\text{FLOPs}(q) = NF | None
+\text{FLOPs}(N) = 4NDF | holds
+""")
 def test_amounts_in_textbook_latex(written, expected):
-    assert judged(f"<!-- symroof\n{STATED}-->\n\nHere ${written}$.") == ([] if expected is None else [expected])
+    """``None`` of (a), for that belongs to h, and of (q), which there is not; (N) is a function of a size."""
+    assert judged(f"<!-- symroof\n{STATED}-->\n\nHere ${written}$.") == ([] if expected == "None" else [expected])
 
 
 def test_a_let_of_a_chapter_speaks_of_amounts():
@@ -234,14 +220,8 @@ def test_python_takes_and_gives_programs():
 
 @pytest.mark.thorough
 def test_one_value_of_a_program_is_printed(run):
-    asked_for = {
-        "params": "2DF",
-        "weights": "4DF",
-        "flops(h)": "2NDF",
-        "bytes(h)": "2ND + 2DF + 2NF",
-        "ops": "NF",
-        "ridge": "240.24",
-    }
+    asked_for = {"params": "2DF", "weights": "4DF", "flops(h)": "2NDF", "bytes(h)": "2ND + 2DF + 2NF"}
+    asked_for |= {"ops": "NF", "ridge": "240.24"}
     for name, value in asked_for.items():
         assert run("derive", MLP, "--on", "tpu-v5e", "--value", name).out.strip() == value
     refused = run("derive", MLP, "--value", "flops(q)")

@@ -122,11 +122,8 @@ def owners_exchanged(f):
         found = dict(f(program))
         first, second, *_ = (name for name, cost in found.items() if cost.flops != 0)
         parts = ("loads", "stores", "flops", "flops_exact", "ops")
-        swapped = {
-            a: replace(found[a], **{p: getattr(found[b], p) for p in parts})
-            for a, b in ((first, second), (second, first))
-        }
-        return found | swapped
+        pairs = (first, second), (second, first)
+        return found | {a: replace(found[a], **{p: getattr(found[b], p) for p in parts}) for a, b in pairs}
 
     return fault
 
@@ -165,9 +162,7 @@ def shared_over_turns(f):
 
 
 def caches_in_params(f):
-    return lambda self, role, **options: Add(
-        f(self, role, **options), f(self, "cache", **options) if role == "weight" else 0
-    )
+    return lambda self, role, **of: Add(f(self, role, **of), f(self, "cache", **of) if role == "weight" else 0)
 
 
 def one_operation_each(f):

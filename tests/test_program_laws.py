@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from graphlib import TopologicalSorter
+from itertools import combinations
 from random import Random
 
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from random_programs import whole_sizes
 from simulator import Braces, Chip, Made, Plan, Text, contracts
 from sympy import Add, Integer
-from texts import ATTENTION, MLP
+from texts import ATTENTION, MLP, cases
 
 import symroof as sr
 from symroof.errors import ModelError
@@ -125,12 +126,8 @@ def counted(program, sizes):
         moved = (Add(*(amount for _, amount in moves)) for moves in (cost.loads, cost.stores))
         parts[name] = [at(program.resolved(x), sizes) for x in (cost.flops_exact, cost.flops, cost.ops, *moved)]
     costs = {count: program.cost(count) for count in ("exact", "fma")}
-    whole = [
-        at(costs["exact"].flops, sizes),
-        at(costs["fma"].flops, sizes),
-        at(costs["fma"].reads, sizes),
-        at(costs["fma"].writes, sizes),
-    ]
+    one = costs["fma"]
+    whole = [at(amount, sizes) for amount in (costs["exact"].flops, one.flops, one.reads, one.writes)]
     held = [at(program.resolved(program.stock(role)), sizes) for role in ("weight", "cache")]
     return parts, whole, held
 
@@ -142,9 +139,8 @@ def ran(chip):
     parts = {name: [kind[name] for kind in kinds] for name in owners}
     sums = [sum(kind.values()) for kind in kinds]
     work = sums[:2] if any(contracts(made, chip.text.types) for made, _ in chip.text.places) else [sums[2]] * 2
-    held = [
-        sum(n for name, n in chip.held.items() if chip.text.declared[name][0] == role) for role in ("weight", "cache")
-    ]
+    roles = [(chip.text.declared[name][0], n) for name, n in chip.held.items()]
+    held = [sum(n for own, n in roles if own == role) for role in ("weight", "cache")]
     return parts, [*work, *sums[3:]], held
 
 
@@ -257,9 +253,7 @@ def part(text, body):
     """Some statements of a program as a program: what others make comes in."""
     inside = Text(text.declared, text.where, body)
     made = {m.name for m, _ in inside.places}
-    coming = {
-        name: ("input", text.types[name]) for name in inside.used if name not in made and name not in text.declared
-    }
+    coming = {name: ("input", text.types[name]) for name in inside.used - made - text.declared.keys()}
     return replace(inside, declared=text.declared | coming).tidy()
 
 
@@ -300,17 +294,14 @@ def joins_inside(text, start, stop):
     """Whether each elementwise statement among some joins a contraction among them."""
     plan, places = Plan(text), {m.name: i for i, (m, _) in enumerate(text.places)}
     run = [places[node.name] for node in text.body[start:stop]]
-    return any(plan.sums[i] for i in run) and all(
-        plan.sums[i] or (plan.home[i].first in run and plan.sums[plan.home[i].first]) for i in run
-    )
+    firsts = [plan.home[i].first for i in run if not plan.sums[i]]
+    return any(plan.sums[i] for i in run) and all(first in run and plan.sums[first] for first in firsts)
 
 
 @many
 @given(plain, st.data())
 def test_a_fuse_of_contractions_never_adds_bytes(text, data):
-    spans = [
-        (i, j) for i in range(len(text.body)) for j in range(i + 1, len(text.body) + 1) if joins_inside(text, i, j)
-    ]
+    spans = [(i, j) for i, j in combinations(range(len(text.body) + 1), 2) if joins_inside(text, i, j)]
     assume(spans)
     start, stop = data.draw(st.sampled_from(spans))
     fused = replace(text, body=(*text.body[:start], Braces("fuse", text.body[start:stop]), *text.body[stop:]))
@@ -386,9 +377,8 @@ def test_renaming_changes_nothing(text, random):
         for kind in ("flops_exact", "flops", "ops"):
             assert getattr(cost, kind).subs(put, simultaneous=True) == getattr(other, kind)
         for kind in ("loads", "stores"):
-            assert [(tensors[n], x.subs(put, simultaneous=True)) for n, x in getattr(cost, kind)] == list(
-                getattr(other, kind)
-            )
+            moved = [(tensors[n], x.subs(put, simultaneous=True)) for n, x in getattr(cost, kind)]
+            assert moved == list(getattr(other, kind))
 
 
 def _renamed(text, tensors, sizes):
@@ -400,13 +390,8 @@ def _renamed(text, tensors, sizes):
 
     def node(n):
         if isinstance(n, Made):
-            return replace(
-                n,
-                name=tensors[n.name],
-                operands=tuple(tensors[x] for x in n.operands),
-                type=type_(n.type),
-                over=n.over and label(n.over),
-            )
+            operands, over = tuple(tensors[x] for x in n.operands), n.over and label(n.over)
+            return replace(n, name=tensors[n.name], operands=operands, type=type_(n.type), over=over)
         words = [tensors.get(word, word) for word in n.head.split()]
         return Braces(" ".join(words), tuple(map(node, n.body)))
 
@@ -445,34 +430,21 @@ def test_the_order_of_independent_statements_changes_nothing(seed, random):
 
 
 @pytest.mark.parametrize("count", ["fma", "exact"])
-@pytest.mark.parametrize(
-    "product",
-    [
-        "bf16[B, D] * bf16[D, F] -> bf16[B, F]",
-        "int8[B, N] * int8[B, N] -> bf16[B]",
-        "bf16[B, D] * int4[D] -> bf16[B, D]",
-    ],
-)
+@cases("""
+product
+bf16[B, D] * bf16[D, F] -> bf16[B, F]
+int8[B, N] * int8[B, N] -> bf16[B]
+bf16[B, D] * int4[D] -> bf16[B, D]
+""")
 def test_a_product_with_weights_has_the_answer_of_its_einsum(product, count):
     left, right, out = product.replace("->", "*").split(" * ")
     program = f"input x: {left}\nweight W: {right}\ny = x * W -> {out}"
-    answers = [
-        json.loads(sr.derive(text, on="tpu-v5e", count=count).to_json())["answer"] for text in (program, product)
-    ]
+    derived = (sr.derive(text, on="tpu-v5e", count=count) for text in (program, product))
+    answers = [json.loads(d.to_json())["answer"] for d in derived]
     for key in ("threshold", "limits", "ridge"):
         assert answers[0][key] == answers[1][key], key
-    for key in (
-        "flops",
-        "flops_exact",
-        "reads",
-        "writes",
-        "bytes",
-        "intensity",
-        "T_math",
-        "T_comms",
-        "T_lower",
-        "T_upper",
-    ):
+    costs = "flops", "flops_exact", "reads", "writes", "bytes", "intensity"
+    for key in (*costs, "T_math", "T_comms", "T_lower", "T_upper"):
         values = [evaluate(answer[key], {"B": 5, "D": 7, "F": 11, "N": 13}) for answer in answers]
         assert values[0] == values[1], key
 

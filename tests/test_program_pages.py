@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from itertools import product
+from math import prod
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ import symroof as sr
 from symroof.derivation.pipeline import begun
 from symroof.errors import CheckError, ReadingError
 from symroof.formula import Name, Sum, number
+from symroof.formula import product as times
 from symroof.model.program import Program
 from symroof.proof.check import check
 from symroof.proof.running import Dots, Members, Moves
@@ -29,11 +31,6 @@ PROGRAMS = {"mlp": MLP, "attention": ATTENTION, "layers": LAYERS}
 @pytest.fixture(scope="module", params=["mlp", "attention", pytest.param("layers", marks=pytest.mark.thorough)])
 def derived(request):
     return sr.derive(PROGRAMS[request.param], on="tpu-v5e")
-
-
-def said(text):
-    """A page of the terminal on one line."""
-    return " ".join(text.split())
 
 
 @pytest.mark.thorough
@@ -129,19 +126,14 @@ def test_a_statement_that_there_is_not(run):
     with pytest.raises(ReadingError, match="statement speaks of a program"):
         sr.derive("matmul", statement="h")
     done = run("derive", MLP, "--on", "tpu-v5e", "--statement", "y", "--section", "traffic")
-    assert (done.code, said(done.out)) == (
-        0,
-        "Traffic y: a and W2 are read, 2NF + 2DF bytes. y is written, 2ND bytes. bytes(y) = 2ND + 2DF + 2NF",
-    )
+    traffic = "Traffic y: a and W2 are read, 2NF + 2DF bytes. y is written, 2ND bytes. bytes(y) = 2ND + 2DF + 2NF"
+    assert (done.code, " ".join(done.out.split())) == (0, traffic)
 
 
 def counted(sizes):
     """The MLP played on a machine: multiplications with their additions, comparisons, bytes that cross the memory bus."""
     rows, inner, hidden = sizes["N"], sizes["D"], sizes["F"]
-    flops = {"h": 0, "y": 0}
-    for _ in product(range(rows), range(hidden), range(inner)):
-        flops["h"] += 2
-        flops["y"] += 2
+    flops = dict.fromkeys("hy", sum(2 for _ in product(range(rows), range(hidden), range(inner))))
     matrix = {"x": rows * inner, "W1": inner * hidden, "W2": hidden * inner, "a": rows * hidden, "y": rows * inner}
     reads = {"h": 2 * (matrix["x"] + matrix["W1"]), "y": 2 * (matrix["a"] + matrix["W2"])}
     writes = {"h": 2 * matrix["a"], "y": 2 * matrix["y"]}
@@ -156,13 +148,7 @@ def test_the_record_has_the_costs_of_every_statement():
     def value(text):
         whole = re.sub(r"[A-Z]", lambda name: str(sizes[name[0]]), text or "0")
         assert re.fullmatch(r"[\d+* ]+", whole)
-        return sum(eval_product(term) for term in whole.split("+"))
-
-    def eval_product(term):
-        result = 1
-        for factor in term.split("*"):
-            result *= int(factor)
-        return result
+        return sum(prod(map(int, term.split("*"))) for term in whole.split("+"))
 
     assert [statement["name"] for statement in answer["statements"]] == ["h", "y"]
     for statement in answer["statements"]:
@@ -179,13 +165,7 @@ def test_the_record_has_the_costs_of_every_statement():
 
 
 NAMES = st.sampled_from("ABDFGHKLNRST")
-MONOMIALS = st.lists(NAMES, min_size=1, max_size=4).map(lambda names: sum_or_product(names))
-
-
-def sum_or_product(names):
-    from symroof.formula import product as times
-
-    return times(*map(Name, names))
+MONOMIALS = st.lists(NAMES, min_size=1, max_size=4).map(lambda names: times(*map(Name, names)))
 
 
 @settings(max_examples=60, deadline=None)

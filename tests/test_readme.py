@@ -35,26 +35,21 @@ def test_command(run, command, shown):
     assert done.out + done.err == shown
 
 
+# The gallery, the pages that answer and the maps take as long as all others together.
+LONG = {stem: [pytest.mark.thorough] for stem in ("figures", "live", "explore")}
+CHECKED = [pytest.param(page, marks=LONG.get(page.stem, [])) for page in PAGES]
+
+
 @pytest.mark.part(99)
-@pytest.mark.parametrize(
-    "page",
-    [
-        # The gallery, the pages that answer and the maps take as long as all others together.
-        pytest.param(page, marks=[pytest.mark.thorough] if page.stem in ("figures", "live", "explore") else [])
-        for page in PAGES
-    ],
-    ids=lambda page: page.name,
-)
+@pytest.mark.parametrize("page", CHECKED, ids=lambda page: page.name)
 def test_derivations_numbers_and_pictures_are_up_to_date(run, page):
     done = run("build", "--check", str(page))
     assert (done.code, done.out) == (0, "")
 
 
 def test_the_first_command_is_the_first_example():
-    assert (
-        'pip install \'.[plot]\' && symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --assume "B << D, F" --at D=F=8192'
-        in README
-    )
+    options = '--on tpu-v5e --assume "B << D, F" --at D=F=8192'
+    assert f"pip install '.[plot]' && symroof derive \"bf16[B, D] * bf16[D, F] -> bf16[B, F]\" {options}" in README
     assert "pip install -e '.[test]' && pytest" in README
 
 
@@ -141,13 +136,8 @@ b = a * U
 @pytest.mark.parametrize("text", [text for text, _ in STATEMENTS], ids=[text for text, _ in STATEMENTS])
 def test_a_statement_of_the_reference_is_read(text):
     """It stands in a program that is read: input, weight and cache with names of their own."""
-    wanted = (
-        text.replace("repeat L as x = z", "repeat L as y = z")
-        .replace("over P as x = z", "over P as t = tt")
-        .partition("{")[0]
-        .strip()
-    )
-    assert wanted in PROGRAM
+    named = text.replace("repeat L as x = z", "repeat L as y = z").replace("over P as x = z", "over P as t = tt")
+    assert named.partition("{")[0].strip() in PROGRAM
 
 
 def test_the_program_of_the_reference_is_read():
@@ -175,9 +165,7 @@ def test_the_site_is_built(tmp_path):
     for page in tmp_path.rglob("index.html"):
         for frame in re.findall(r'<iframe [^>]*src="([^"]+)"', page.read_text("utf-8")):
             place = page.parent / frame
-            assert (place / "index.html" if place.is_dir() else place).is_file(), (
-                f"{page.relative_to(tmp_path)}: {frame} leads nowhere"
-            )
+            assert (place / "index.html" if place.is_dir() else place).is_file(), f"{page}: {frame} leads nowhere"
             framed += 1
     assert framed >= 3
     assert "5074.9 tokens/s" in (tmp_path / "tutorial" / "index.html").read_text("utf-8")
@@ -198,10 +186,7 @@ def test_figure(run, command, picture, tmp_path):
     out = tmp_path / "figure.svg"
     assert run(*shlex.split(command), "-o", str(out)).code == 0
     drawn, committed = (places(path.read_text("utf-8")) for path in (out, ROOT / "docs" / picture))
-    new = tuple(map(int, version("matplotlib").split(".")[:2])) >= (
-        3,
-        10,
-    )  # older ones write, and place, text otherwise
+    new = tuple(map(int, version("matplotlib").split(".")[:2])) >= (3, 10)  # older ones write and place text otherwise
     assert drawn == committed if new else {text for text, _ in committed} <= {text for text, _ in drawn} | {""}
     assert f"({picture})" in EXPLORE
 

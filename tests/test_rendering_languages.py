@@ -88,15 +88,11 @@ def arithmatex(*more: str) -> Callable[[str], str]:
 
 
 # The dialect, what is needed to read it, a reader, and the pattern of a formula in what the reader writes.
+ARITHMATEX = r'<span class="arithmatex">\\\((.*?)\\\)'
 READERS = {
     "MyST": ("dollar", "mdit_py_plugins", commonmark, r"<i>(.*?)</i>"),
-    "MkDocs": ("dollar", "pymdownx", arithmatex(), r'<span class="arithmatex">\\\((.*?)\\\)'),
-    "MkDocs, stricter": (
-        "dollar",
-        "pymdownx",
-        arithmatex("pymdownx.betterem"),
-        r'<span class="arithmatex">\\\((.*?)\\\)',
-    ),
+    "MkDocs": ("dollar", "pymdownx", arithmatex(), ARITHMATEX),
+    "MkDocs, stricter": ("dollar", "pymdownx", arithmatex("pymdownx.betterem"), ARITHMATEX),
     "GitHub": ("github", "markdown_it", github, r"(?<![^\s(\[>])\$<code>(.*?)</code>\$"),
     "GitHub, dollars": ("dollar", "markdown_it", github, r"(?<![^\s(\[>])\$([^$]+)\$(?![A-Za-z0-9])"),
 }
@@ -139,9 +135,8 @@ def test_docutils_reads_every_formula_and_every_bold_head(lang: str) -> None:
     require(importlib.util.find_spec("docutils"), "docutils is not installed")
     written, complaints = published(page(lang, "rst"))
     assert complaints == ""
-    assert [html.unescape(tex) for tex in re.findall(r'<span class="math">\\\((.*?)\\\)</span>', written)] == formulas(
-        lang
-    )
+    read = re.findall(r'<span class="math">\\\((.*?)\\\)</span>', written)
+    assert [html.unescape(tex) for tex in read] == formulas(lang)
     assert written.count("<strong>") == bold(lang)
     assert not re.search(r"\*\*|``|:math:|\\ ", written[written.index("<main") :])
 
@@ -160,11 +155,8 @@ def test_the_rules_of_docutils_are_those_of_docutils() -> None:
     before = re.compile(rf"[{known.openers}{known.delimiters}]")
     behind = re.compile(rf"[{known.closing_delimiters}{known.delimiters}{known.closers}]")
     # Punctuation that is younger than the tables of docutils is left aside.
-    characters = [
-        c
-        for c in map(chr, range(0x21, 0x10000))
-        if unicodedata.category(c)[0] in "PSLN" and unicodedata.ucd_3_2_0.category(c) == unicodedata.category(c)
-    ]
+    kinds = {c: unicodedata.category(c) for c in map(chr, range(0x21, 0x10000))}
+    characters = [c for c, kind in kinds.items() if kind[0] in "PSLN" and unicodedata.ucd_3_2_0.category(c) == kind]
     assert [c for c in characters if MARKUP.before.allows(c) and not before.match(c)] == []
     assert [c for c in characters if MARKUP.behind.allows(c) and not behind.match(c)] == []
 

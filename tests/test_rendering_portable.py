@@ -7,6 +7,7 @@ import re
 import pytest
 from render.corpus import CORPUS
 from render.portable import formulas, page_problems, problems
+from texts import cases
 
 from symroof.reading.languages import languages
 
@@ -39,19 +40,17 @@ def test_code_in_latex_keeps_its_characters(name: str) -> None:
         assert joined == []
 
 
-@pytest.mark.parametrize(
-    "tex",
-    [
-        r"I \le \frac{B}{2}",
-        r"T_{\text{math}} > T_{\text{comms}}",
-        r"\mathrm{block}_{\text{x}} \cdot N",
-        r"1.97 \times 10^{14}",
-        r"5\%",
-        r"B \ll D, F",
-        r"\left( 1 + \lambda \right)",
-        r"\text{항상} & \text{若 } D > 1",
-    ],
-)
+@cases(r"""
+tex
+I \le \frac{B}{2}
+T_{\text{math}} > T_{\text{comms}}
+\mathrm{block}_{\text{x}} \cdot N
+1.97 \times 10^{14}
+5\%
+B \ll D, F
+\left( 1 + \lambda \right)
+\text{항상} & \text{若 } D > 1
+""")
 def test_a_portable_formula_has_no_problems(tex: str) -> None:
     assert problems(tex, display=False) == []
 

@@ -19,6 +19,7 @@ from symroof.rendering.figures.drawings import draw
 pytestmark = pytest.mark.part(1)
 
 PEAK, VECTOR, HBM, ICI = (Fraction(x) for x in (459 * 10**12, 14 * 10**12, 28 * 10**11, 9 * 10**10))
+TIMES = ("T_math", "T_vector", "T_X", "T_Y", "T_HBM")
 LARGE, SMALL = {"B": 196608, "D": 8192, "F": 28672}, {"B": 4096, "D": 8192, "F": 28672}
 
 
@@ -48,21 +49,17 @@ def statements(B, D, F, X, Y):
     memory |= {"dW2": features + rows + first, "dx": features + first + rows, "dW1": rows + features + first}
     own = Fraction(B * F, X * Y)  # elements of h that a chip has
     vector = {"h": 9 * own / VECTOR, "da": 10 * own / VECTOR}
-    return {
-        name: {
-            "T_math": 2 * b * D * f / PEAK,
-            "T_vector": vector.get(name, 0),
-            "T_X": over_x,
-            "T_Y": over_y if name not in ("dW1", "dW2") else 0,
-            "T_HBM": moved / HBM,
-        }
-        for name, moved in memory.items()
-    }
+
+    def each(name):
+        between = over_y if name not in ("dW1", "dW2") else 0
+        return 2 * b * D * f / PEAK, vector.get(name, 0), over_x, between, memory[name] / HBM
+
+    return {name: dict(zip(TIMES, each(name), strict=True)) for name in memory}
 
 
 def times(**sizes):
     each = statements(**sizes).values()
-    found = {name: sum(part[name] for part in each) for name in ("T_math", "T_vector", "T_X", "T_Y", "T_HBM")}
+    found = {name: sum(part[name] for part in each) for name in TIMES}
     steps = sum(max(part.values()) for part in each)
     return found, {"T_lower": max(found.values()), "T_steps": steps, "T_upper": sum(found.values())}
 
@@ -175,16 +172,13 @@ def test_a_mesh_with_numbers_has_a_level_peak():
 def test_a_turn_at_an_irrational_size():
     """Over a width D of square weights the work and the bytes are polynomials of degree two, and equal at a root."""
     square = "mesh X=4 on ICI; input x: bf16[B_X, D]; weight V: bf16[D_X, E]; weight W: bf16[E, F]; h = x * V -> bf16[B_X, E]; y = h * W -> bf16[B_X, F]"
-    (curve,) = sr.plot(
-        square, on="tpu-v5p", assume="E = D", kind="throughput", over="D=64..8192", at="B=20480,F=64"
-    ).drawing.curves
+    asked = {"assume": "E = D", "kind": "throughput", "over": "D=64..8192", "at": "B=20480,F=64"}
+    (curve,) = sr.plot(square, on="tpu-v5p", **asked).drawing.curves
 
     def each(d, rows=5120):
-        return {
-            "T_math": Fraction(2 * rows * d * (d + 64)) / PEAK,
-            "T_HBM": Fraction(2 * (3 * rows * d + rows * 64 + d * (d + 64))) / HBM,
-            "T_X": Fraction(2 * d * d * 3, 8) / ICI,
-        }
+        moved = Fraction(2 * (3 * rows * d + rows * 64 + d * (d + 64)))
+        math, over_x = Fraction(2 * rows * d * (d + 64)), Fraction(2 * d * d * 3, 8)
+        return {"T_math": math / PEAK, "T_HBM": moved / HBM, "T_X": over_x / ICI}
 
     turn = curve.stretches[1].first
     assert turn % 4 == 0
@@ -199,13 +193,8 @@ def test_an_all_to_all_is_about_even_rings_and_a_switch_about_any_number():
     sizes = "E=64,k=2,B=65536,D=4096,F=8192"
     ring = sr.plot("expert-parallel", on="tpu-v5p", over="Z=1..64", at=sizes)
     switch = sr.plot("expert-parallel", on="h100", over="Z=1..8", at=sizes)
-    given = sr.plot(
-        "expert-parallel",
-        mesh="Z on ICI ring",
-        given={"peak": "1e14", "HBM": "1e12", "ICI": "1e10"},
-        over="Z=1..16",
-        at=sizes,
-    )
+    figures = {"peak": "1e14", "HBM": "1e12", "ICI": "1e10"}
+    given = sr.plot("expert-parallel", mesh="Z on ICI ring", given=figures, over="Z=1..16", at=sizes)
     assert [int(row[1]) for row in cells(ring)[1:]] == [1, 2, *range(4, 65, 4)]
     assert [int(row[1]) for row in cells(switch)[1:]] == list(range(1, 9))
     assert [int(row[1]) for row in cells(given)[1:]] == [1, 2, *range(4, 17, 2)]
@@ -216,9 +205,8 @@ def test_an_all_to_all_is_about_even_rings_and_a_switch_about_any_number():
     for _, chips, rate, by in cells(given)[1:]:
         z = int(chips)
         sent = 2 * Fraction(moved * (z * z // 4), z * z * (2 if z > 2 else 1) * 10**10)
-        assert float(rate) == pytest.approx(
-            float(flops / {"compute": Fraction(flops, z * 10**14), "Z": sent}[by]), rel=1e-5
-        )
+        taken = {"compute": Fraction(flops, z * 10**14), "Z": sent}[by]
+        assert float(rate) == pytest.approx(float(flops / taken), rel=1e-5)
         longest.add(by)
     assert longest == {"compute", "Z"}
 

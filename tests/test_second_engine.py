@@ -127,11 +127,8 @@ def rebuilt(formula, old, new):
     if not isinstance(formula, Formula):
         return formula
     parts = {f.name: rebuilt(getattr(formula, f.name), old, new) for f in fields(formula)}
-    return (
-        replace(formula, **parts)
-        if any(parts[f.name] is not getattr(formula, f.name) for f in fields(formula))
-        else formula
-    )
+    same = all(parts[f.name] is getattr(formula, f.name) for f in fields(formula))
+    return formula if same else replace(formula, **parts)
 
 
 def another_number(random, node):
@@ -160,26 +157,20 @@ def changed(random, step, others):
         those = [pair for pair in sides if isinstance(pair[1], kinds)]
         return random.choice(those) if those else None
 
-    match random.choice(
-        ["number", "name", "relation", "inner", "side", "swap", "drop", "sign", "assumption", "number", "drop"]
-    ):
+    kinds = "number", "name", "relation", "inner", "side", "swap", "drop", "sign", "assumption", "number", "drop"
+    match random.choice(kinds):
         case "number" if place := drawn(Number):
             return swap(place, another_number(random, place[1]))
         case "name" if place := drawn(Name, Figure):
-            names = sorted(
-                ({n.name for _, n in sides if isinstance(n, Name)} | {"B", "D", "ridge", "flops", "bytes", "T_math"})
-                - {place[1].name}
-            )
-            return swap(place, Name(random.choice(names)))
+            names = {n.name for _, n in sides if isinstance(n, Name)} | {"B", "D", "ridge", "flops", "bytes", "T_math"}
+            return swap(place, Name(random.choice(sorted(names - {place[1].name}))))
         case "relation" if step.relation in RELATIONS:
             return replace(step, relation=random.choice([r for r in RELATIONS if r != step.relation]))
         case "inner" if place := drawn(Compare, Verdict, Cases):
             return _inner(random, swap, place)
         case "side":
-            other = random.choice(others)
-            alike = isinstance(other.right, Compare | Cases | Verdict) == isinstance(
-                step.right, Compare | Cases | Verdict
-            )
+            other, truths = random.choice(others), Compare | Cases | Verdict
+            alike = isinstance(other.right, truths) == isinstance(step.right, truths)
             return replace(step, right=other.right) if alike else None
         case "swap":
             return replace(step, left=step.right, right=step.left)
@@ -193,16 +184,12 @@ def changed(random, step, others):
             return swap(place, Sum(tuple(terms)))
         case "assumption" if step.assumptions:
             i = random.randrange(len(step.assumptions))
-            kept = (*step.assumptions[:i], *step.assumptions[i + 1 :])
-            one = step.assumptions[i]
+            kept, one = (*step.assumptions[:i], *step.assumptions[i + 1 :]), step.assumptions[i]
             if random.random() < 0.5 or not isinstance(one, Compare):
                 return replace(step, assumptions=kept)
-            turned = (
-                replace(one, left=one.right, right=one.left)
-                if isinstance(one.left, Name) and isinstance(one.right, Name)
-                else replace(one, left=Product((Number(Q(9)), one.left)))
-            )
-            return replace(step, assumptions=(*kept, turned))
+            names = isinstance(one.left, Name) and isinstance(one.right, Name)
+            other = {"left": one.right, "right": one.left} if names else {"left": Product((Number(Q(9)), one.left))}
+            return replace(step, assumptions=(*kept, replace(one, **other)))
     return None
 
 
@@ -211,21 +198,15 @@ def _inner(random, swap, place):
         case Compare(relation="<=>"):
             return None
         case Compare(relation=relation) as inner:
-            return swap(
-                place, replace(inner, relation=random.choice([r for r in ("<", "<=", ">", ">=") if r != relation]))
-            )
+            other = random.choice([r for r in ("<", "<=", ">", ">=") if r != relation])
+            return swap(place, replace(inner, relation=other))
         case Verdict(holds=holds):
             return swap(place, Verdict(not holds))
         case Cases(rows=rows, otherwise=otherwise):
             (consequence, guard), *rest = rows
-            other = random.choice(
-                (
-                    Cases(((consequence, Verdict(True)), *rest), otherwise),
-                    Cases(rows, Verdict(True)),
-                    Cases(((Verdict(True), guard), *rest), otherwise),
-                )
-            )
-            return swap(place, other)
+            always, never = ((consequence, Verdict(True)), *rest), ((Verdict(True), guard), *rest)
+            others = Cases(always, otherwise), Cases(rows, Verdict(True)), Cases(never, otherwise)
+            return swap(place, random.choice(others))
 
 
 TWO, SEVEN = Number(Q(2)), Number(Q(7))
@@ -246,22 +227,15 @@ def other_evidence(random, step):
         case "Excess":
             parts = ({"amount": _twice(evidence.amount)},)
         case "Loops":
-            parts = (
-                {"operands": _longer(random, evidence.operands)},
-                {"fused": not evidence.fused},
-                {"output": (*evidence.output, "3")},
-            )
+            other = {"operands": _longer(random, evidence.operands)}
+            parts = other, {"fused": not evidence.fused}, {"output": (*evidence.output, "3")}
         case "Uses":
             loops = replace(evidence.loops, operands=_longer(random, evidence.loops.operands))
             parts = {"place": (evidence.place + 1) % 3}, {"loops": loops}
         case "Arrays":
             (labels, bits, dtype), *rest = evidence.arrays
-            firsts = (
-                (labels, 2 * bits, dtype),
-                (labels, bits, "fp64"),
-                (labels, bits, "int4"),
-                ((*labels, "2"), bits, dtype),
-            )
+            types = (2 * bits, dtype), (bits, "fp64"), (bits, "int4")
+            firsts = (*((labels, *one) for one in types), ((*labels, "2"), bits, dtype))
             parts = tuple({"arrays": (first, *rest)} for first in firsts)
         case "Function":
             more = {"function": lambda **sizes: evidence.function(**sizes) + 1}
@@ -329,10 +303,8 @@ def other_facts(random, step):
             parts = random.choice(({"axes": axes}, {"busy": frozenset()}, {"busy": facts.busy | {"Y"}}))
         case "Exchanges":
             (one,) = facts.exchanges
-            other = random.choice(
-                ({"message": _twice(one.message)}, {"share": _twice(one.share)}, {"collective": "all-gather"})
-            )
-            parts = {"exchanges": (replace(one, **other),)}
+            changes = {"message": _twice(one.message)}, {"share": _twice(one.share)}, {"collective": "all-gather"}
+            parts = {"exchanges": (replace(one, **random.choice(changes)),)}
     return replace(step, facts=replace(facts, **parts))
 
 
@@ -396,17 +368,8 @@ def test_other_evidence_and_other_facts_are_refused(name):
     assert tried > 8
 
 
-SHOWS = {
-    "Highest": ("<", "<="),
-    "Dominated": ("~", "->"),
-    "Excess": ("~",),
-    "Higher": ("~",),
-    "Growing": ("->",),
-    "Harmonic": ("<=",),
-    "Whole": ("<=>",),
-    "OneRoot": ("<=>",),
-    "AboveAll": ("<=>",),
-}
+SHOWS = {"Highest": ("<", "<="), "Dominated": ("~", "->"), "Excess": ("~",), "Higher": ("~",), "Growing": ("->",)}
+SHOWS |= {"Harmonic": ("<=",), "Whole": ("<=>",), "OneRoot": ("<=>",), "AboveAll": ("<=>",)}
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -424,21 +387,12 @@ def test_evidence_shows_no_other_relation(name):
 @pytest.mark.thorough
 def test_steps_that_others_rest_on_have_been_checked():
     """A bound, or a whole size, of a step that the ledger does not know is none, even where it is right."""
-    rests = [
-        (step, ledger)
-        for name in PROBLEMS
-        for step, ledger in zip(*derived(name)[:2], strict=True)
-        if isinstance(step.evidence, Beside | Higher)
-    ]
+    every = [pair for name in PROBLEMS for pair in zip(*derived(name)[:2], strict=True)]
+    rests = [(step, ledger) for step, ledger in every if isinstance(step.evidence, Beside | Higher)]
     assert {type(step.left) for step, _ in rests} == {Quotient, Sum}
     for step, ledger in rests:
-        forged = [
-            replace(
-                step,
-                evidence=replace(step.evidence, **{end: replace(getattr(step.evidence, end), section="elsewhere")}),
-            )
-            for end in ("high", "low")
-        ]
+        ends = ({end: replace(getattr(step.evidence, end), section="elsewhere")} for end in ("high", "low"))
+        forged = [replace(step, evidence=replace(step.evidence, **end)) for end in ends]
         if isinstance(step.left, Quotient):  # of the same value, and not that of the bounds
             forged.append(replace(step, left=Quotient(_twice(step.left.above), _twice(step.left.below))))
         check(step, copied(ledger))
@@ -502,10 +456,8 @@ def test_a_quotient_with_another_put_in_has_its_value():
         )
 
     def at(quotient, sizes):
-        above, below = (
-            sum(c * prod(sizes[n] ** e for n, e in m) for m, c in side.items())
-            for side in (quotient.above, quotient.below)
-        )
+        sides = (quotient.above, quotient.below)
+        above, below = (sum(c * prod(sizes[n] ** e for n, e in m) for m, c in side.items()) for side in sides)
         return above / below if below else None
 
     for _ in range(200):

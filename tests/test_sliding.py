@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from test_gate import _nothing_is_remembered  # noqa: F401 (a fixture)
 from test_training import require_lawful, trained
+from texts import refused
 
 import symroof as sr
 from symroof.errors import CheckError, ModelError, ReadingError
@@ -54,10 +55,8 @@ def test_a_convolution_in_loops(kind):
         assert (across, down) == (U, V)
         sizes = {"N": 2, "P": P, "Q": Q, "U": U, "V": V, "C": 3, "K": 5, "R": taps, "S": taps}
         image = np.pad(np.ones((2, P, Q, 3)), ((0, 0), (padding, padding), (padding, padding), (0, 0)))
-        windows = [
-            image[n, i + padding : i + padding + taps, j + padding : j + padding + taps, :]
-            for n, i, j in product(range(2), starts(P, stride, padding, taps), starts(Q, stride, padding, taps))
-        ]
+        places = product(range(2), *([i + padding for i in starts(n, stride, padding, taps)] for n in (P, Q)))
+        windows = [image[n, i : i + taps, j : j + taps, :] for n, i, j in places]
         assert {w.shape for w in windows} == {(taps, taps, 3)}
         flops = sum(2 * w.size * 5 for w in windows)
         forward, back = amounts(program, "fma"), amounts(trained(text), "fma")
@@ -101,28 +100,19 @@ def test_pooling_compares_or_adds_up_the_taps():
 def test_dimensions_are_told_by_their_order():
     assert slides_of(("N", "P", "C"), ("N", "P", "R", "C")) == (Slide("P", "P", "R"),)
     assert slides_of(("N", "P", "Q", "C"), ("N", "U", "V", "C")) == (Slide("P", "U"), Slide("Q", "V"))
-    assert slides_of(("N", "P", "Q", "C"), ("N", "P", "V", "R", "S", "C")) == (
-        Slide("P", "P", "R"),
-        Slide("Q", "V", "S"),
-    )
+    assert slides_of((*"NPQC",), (*"NPVRSC",)) == (Slide("P", "P", "R"), Slide("Q", "V", "S"))
     assert slides_of(("N", "P", "Q"), ("N",)) is None
     assert slides_of(("P",), ("R", "P")) is None
 
 
-REFUSED = {
-    TEXT.format("P = 2*U + 1, Q = V"): "every few places of P",
-    TEXT.format("P = 3*U/2, Q = V"): "every few places of P",
-    TEXT.format("N = 2"): "every few places of P",
-    "input x: bf16[N, P, Q, C]; w = windows(x) -> bf16[N, U, R, C]; y = relu(w)": "every few places of P",
-    "input x: bf16[N, P, Q, C]; w = windows(x) -> bf16[N]; y = relu(w)": "have its P, Q, C too",
-}
-
-
-@pytest.mark.parametrize("text", REFUSED)
-def test_sizes_that_tell_of_no_stride_are_refused(text):
-    with pytest.raises(ReadingError) as error:
-        read_program(text)
-    assert REFUSED[text] in str(error.value)
+test_sizes_that_tell_of_no_stride_are_refused = refused(
+    read_program,
+    (TEXT.format("P = 2*U + 1, Q = V"), "every few places of P"),
+    (TEXT.format("P = 3*U/2, Q = V"), "every few places of P"),
+    (TEXT.format("N = 2"), "every few places of P"),
+    ("input x: bf16[N, P, Q, C]; w = windows(x) -> bf16[N, U, R, C]; y = relu(w)", "every few places of P"),
+    ("input x: bf16[N, P, Q, C]; w = windows(x) -> bf16[N]; y = relu(w)", "have its P, Q, C too"),
+)
 
 
 @pytest.mark.thorough
@@ -155,11 +145,8 @@ def test_chips_do_not_share_out_places(label):
     with pytest.raises((ModelError, ReadingError)):
         sr.derive(cut, on="tpu-v5p", mesh="X on ICI")
     for whole in ("N", "K"):
-        there = (
-            text.replace(f"[{whole},", f"[{whole}_X,")
-            if whole == "N"
-            else text.replace("[K,", "[K_X,").replace(" K]", " K_X]")
-        )
+        there = text.replace(f"[{whole},", f"[{whole}_X,")
+        there = there.replace(" K]", " K_X]") if whole == "K" else there
         found = sr.derive(there, on="tpu-v5p", mesh="X=2", at="N=2,P=8,Q=8,C=4,K=4,R=3,S=3")
         assert found.value("flops_per_chip") * 2 == found.value("flops")
 

@@ -3,9 +3,9 @@ proved, or by an independent statement in the tests. Every table of the model is
 
 import ast
 import datetime
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -49,38 +49,15 @@ def shared_row(name):
 
 
 # The powers of ten, and of two, that a prefix says (IEC 80000-13).
-PREFIXES = {
-    "": 1,
-    "k": 10**3,
-    "M": 10**6,
-    "G": 10**9,
-    "T": 10**12,
-    "P": 10**15,
-    "E": 10**18,
-    "m": Fraction(1, 10**3),
-    "u": Fraction(1, 10**6),
-    "n": Fraction(1, 10**9),
-    "p": Fraction(1, 10**12),
-}
+PREFIXES = {"": 1} | {prefix: Fraction(1000**i) for i, prefix in enumerate("kMGTPE", 1)}
+PREFIXES |= {prefix: Fraction(1, 1000**i) for i, prefix in enumerate("munp", 1)}
 BINARY = {f"{prefix}i": 2 ** (10 * i) for i, prefix in enumerate("KMGTP", 1)}
 LONGER = {"minutes": 60, "hours": 3600, "days": 24 * 3600, "years": int(datetime.timedelta(days=365).total_seconds())}
 
 
 def says_its_prefix(unit):
-    for end, own in (
-        ("FLOPs", 1),
-        ("OPs", 1),
-        ("bytes", 1),
-        ("bits", Fraction(1, 8)),
-        ("bps", Fraction(1, 8)),
-        ("B", 1),
-        ("Wh", 3600),
-        ("W", 1),
-        ("J", 1),
-        ("Hz", 1),
-        ("T/s", 1),
-        ("s", 1),
-    ):
+    bases = {"FLOPs": 1, "OPs": 1, "bytes": 1, "bits": Fraction(1, 8), "bps": Fraction(1, 8), "B": 1, "Wh": 3600}
+    for end, own in (bases | dict.fromkeys(("W", "J", "Hz", "T/s", "s"), 1)).items():
         prefix = unit.name.removesuffix(end)
         if unit.base != "1" and unit.name.endswith(end) and prefix in PREFIXES | BINARY:
             assert unit.scale == own * Fraction((PREFIXES | BINARY)[prefix]), unit.name
@@ -101,15 +78,9 @@ def networks_are_from_fast_to_slow():
 
 
 # What a derivative is made of, where its result is enough, or nothing: by the result and the gradient that comes in.
-OF_RESULT: dict[str, Callable] = {
-    "relu": lambda y: y > 0,
-    "sigmoid": lambda y: y * (1 - y),
-    "tanh": lambda y: 1 - y * y,
-    "exp": lambda y: y,
-    "sqrt": lambda y: 1 / (2 * y),
-    "rsqrt": lambda y: -(y**3) / 2,
-    "reciprocal": lambda y: -y * y,
-}
+OF_RESULT = {"relu": lambda y: y > 0, "sigmoid": lambda y: y * (1 - y), "tanh": lambda y: 1 - y * y}
+OF_RESULT |= {"exp": lambda y: y, "sqrt": lambda y: 1 / (2 * y)}
+OF_RESULT |= {"rsqrt": lambda y: -(y**3) / 2, "reciprocal": lambda y: -y * y}
 
 
 def derivative_reads_enough():
@@ -118,29 +89,17 @@ def derivative_reads_enough():
     for name, function in functions.FUNCTIONS.items():
         if function.reshapes or function.gathers:
             continue
-        linear = name in ("scale", "shift", "ema", "rope", "convert", "quantize")
-        of_result = name in OF_RESULT or name == "softmax"
-        needed = (
-            functions.NOTHING
-            if linear
-            else functions.RESULT
-            if of_result
-            else functions.DIVISOR
-            if name == "divide"
-            else functions.OPERANDS
-        )
+        needed = functions.DIVISOR if name == "divide" else functions.OPERANDS
+        if name in ("scale", "shift", "ema", "rope", "convert", "quantize"):
+            needed = functions.NOTHING
+        elif name in OF_RESULT or name == "softmax":
+            needed = functions.RESULT
         assert function.needs == needed, name
     import numpy as np
 
     xs, h = np.linspace(0.3, 2.2, 9), 1e-6
-    known = {
-        "relu": lambda x: np.maximum(x, 0),
-        "tanh": np.tanh,
-        "exp": np.exp,
-        "sqrt": np.sqrt,
-        "rsqrt": lambda x: x**-0.5,
-        "reciprocal": lambda x: 1 / x,
-    }
+    known = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh, "exp": np.exp, "sqrt": np.sqrt}
+    known |= {"rsqrt": lambda x: x**-0.5, "reciprocal": lambda x: 1 / x}
     for name, slope in OF_RESULT.items():
         f = known.get(name) or (lambda x, name=name: VALUES[name](x, 0))
         assert np.allclose((f(xs + h) - f(xs - h)) / (2 * h), slope(f(xs)), atol=1e-5), name
@@ -167,13 +126,8 @@ def a_gain_is_a_product_and_a_sum():
         ahead = read_operation(text)
         return test_library.at(amounts(in_training(ahead), "fma")["ops"] - amounts(ahead, "fma")["ops"], M=3, N=5, F=2)
 
-    gained = back(
-        "input x: bf16[M, N]; weight g: bf16[N]; n = rms_norm(x, g); weight W: bf16[N, F]; y = n * W -> bf16[M, F]"
-    )
-    assert (
-        gained - back("input x: bf16[M, N]; n = rms_norm(x); weight W: bf16[N, F]; y = n * W -> bf16[M, F]")
-        == 2 * 3 * 5
-    )
+    plain = "input x: bf16[M, N]; n = rms_norm(x); weight W: bf16[N, F]; y = n * W -> bf16[M, F]"
+    assert back("weight g: bf16[N]; " + plain.replace("norm(x", "norm(x, g")) - back(plain) == 2 * 3 * 5
 
 
 def other(function, **columns):
@@ -187,9 +141,9 @@ def one_more(kinds):
 def faults_of_functions():
     for name, function in functions.FUNCTIONS.items():
         if function.kinds:
-            yield f"{name}: kinds", other(name, kinds=one_more(function.kinds)), lambda name=name: counted_by_hand(name)
+            yield f"{name}: kinds", other(name, kinds=one_more(function.kinds)), partial(counted_by_hand, name)
         if function.back:
-            yield f"{name}: back", other(name, back=one_more(function.back)), lambda name=name: counted_by_hand(name)
+            yield f"{name}: back", other(name, back=one_more(function.back)), partial(counted_by_hand, name)
         if not (function.reshapes or function.gathers):
             for needs in sorted({functions.OPERANDS, functions.RESULT, functions.NOTHING} - {function.needs}):
                 yield f"{name}: needs {needs}", other(name, needs=needs), derivative_reads_enough
@@ -218,8 +172,7 @@ def more_numbers(name):
 
 
 def exchanged_networks(m):
-    kept = dict(reversed(mesh_axes.NETWORKS.items()))
-    m.setattr(mesh_axes, "NETWORKS", kept)
+    m.setattr(mesh_axes, "NETWORKS", dict(reversed(mesh_axes.NETWORKS.items())))
 
 
 def switched_otherwise(name):
@@ -254,31 +207,22 @@ def of_another_type(name):
 
 # Where each program of the library is counted by hand.
 COUNTED = {
-    **{
-        name: lambda name=name: test_library.test_a_program_costs_what_is_counted_by_hand(name)
-        for name in test_library.BY_HAND
-    },
     "routed-experts": test_library.test_rows_are_routed_once_each_way,
     "vit": test_library.test_a_vision_transformer_has_the_parameters_that_are_published,
     "mamba": test_library.test_a_state_space_model_has_the_parameters_that_are_published,
     "pipeline": test_library.test_a_pipeline_is_a_training_step_in_microbatches_and_stages,
-    "decoder": lambda: test_library.test_a_decoder_is_its_layers_and_its_vocabulary("decoder"),
-    "training-step": lambda: test_library.test_a_decoder_is_its_layers_and_its_vocabulary("training-step"),
-    **{name: lambda name=name: test_mesh_library.test_splits_by_hand(name) for name in test_mesh_library.BY_HAND},
 }
-
-
-def sized(name):
-    return lambda: test_model.test_library_operations_cost_what_their_definition_says(name)
+for names, of in (
+    (test_library.BY_HAND, test_library.test_a_program_costs_what_is_counted_by_hand),
+    (("decoder", "training-step"), test_library.test_a_decoder_is_its_layers_and_its_vocabulary),
+    (test_mesh_library.BY_HAND, test_mesh_library.test_splits_by_hand),
+):
+    COUNTED |= {name: partial(of, name) for name in names}
 
 
 def the_textbook_names():
-    claims = [
-        "intensity = 2BDF/(2BD + 2DF + 2BF)",
-        "ridge = peak/bandwidth",
-        "T_lower = max(T_math, T_comms)",
-        "T_upper = T_math + T_comms",
-    ]
+    claims = ["intensity = 2BDF/(2BD + 2DF + 2BF)", "ridge = peak/bandwidth"]
+    claims += ["T_lower = max(T_math, T_comms)", "T_upper = T_math + T_comms"]
     report = sr.verify({"operation": "matmul", "hardware": "tpu-v5e", "claims": claims})
     assert [judgement.verdict for judgement in report.judgements] == ["holds"] * len(claims)
 
@@ -295,7 +239,7 @@ accumulate 4 { repeat 2 over P as x = y { h = x * W -> bf16[N, F]; y = h * V -> 
 ON_ONE = TRAINED.replace("_X", "").partition("\n")[2]
 
 
-def in_its_unit(name, unit, operation=TRAINED):
+def in_its_unit(name, operation, unit):
     """A number in that unit can be compared with the amount, and one in seconds cannot."""
     problem = {"operation": operation, "hardware": "tpu-v5e", "training": True}
     claims = [f"{name} < 1e40 {spelled} at N = 64, D = 8, F = 16" for spelled in (SPELLED[unit], "s")]
@@ -313,74 +257,46 @@ def without_a_stock(name):
 
 
 def in_another_unit(table, name):
-    return lambda m: m.setitem(getattr(quantities, table.removeprefix("quantities.")), name, "s")
+    return lambda m: m.setitem(getattr(quantities, table), name, "s")
 
 
+def counted_in_a_unit(table, program):
+    """The unit of each of these amounts is another: a claim about the amount of that program notices."""
+    rows = dict(getattr(quantities, table)).items()
+    return [(n, in_another_unit(table, n), partial(in_its_unit, *program(n), unit=unit)) for n, unit in rows]
+
+
+def noticed(names, fault, notice):
+    return [(name, fault(name), partial(notice, name)) for name in names]
+
+
+OTHER_PROGRAMS = {"pairs": ("pairs(s)", MASKED), "bubble": ("bubble", STAGED)}
+NETWORKS, SWITCHED = networks_are_from_fast_to_slow, partial(scaled, mesh_axes.SWITCHED)
+FIGURES = [(name, figure) for name, chip in catalogue().items() for figure in chip.figures]
+WIDTHS = test_model.test_dtypes_are_as_wide_as_their_names_say
+LIBRARY = test_model.test_library_operations_cost_what_their_definition_says
+MEMORY = test_sized.test_memory_is_all_that_stays
+PRINTED = test_model.test_the_catalogue_says_what_its_sources_print
 FAULTS = {
-    "mesh_axes.COLLECTIVES": [
-        (name, scaled(mesh_axes.COLLECTIVES, name), lambda name=name: exchanged(name)) for name in mesh_axes.COLLECTIVES
-    ],
-    "mesh_axes.SWITCHED": [
-        (name, scaled(mesh_axes.SWITCHED, name), lambda: exchanged("switched")) for name in mesh_axes.SWITCHED
-    ],
-    "mesh_axes.NETWORKS": [("their order", exchanged_networks, networks_are_from_fast_to_slow)]
-    + [(name, switched_otherwise(name), networks_are_from_fast_to_slow) for name in mesh_axes.NETWORKS],
-    "placing.ROW_NUMBERS": [
-        (name, more_numbers(name), lambda name=name: shared_row(name)) for name in placing.ROW_NUMBERS
-    ],
+    "mesh_axes.COLLECTIVES": noticed(mesh_axes.COLLECTIVES, partial(scaled, mesh_axes.COLLECTIVES), exchanged),
+    "mesh_axes.SWITCHED": noticed(mesh_axes.SWITCHED, SWITCHED, lambda _: exchanged("switched")),
+    "mesh_axes.NETWORKS": [("their order", exchanged_networks, NETWORKS)]
+    + [(name, switched_otherwise(name), NETWORKS) for name in mesh_axes.NETWORKS],
+    "placing.ROW_NUMBERS": noticed(placing.ROW_NUMBERS, more_numbers, shared_row),
     "functions.FUNCTIONS": list(faults_of_functions()),
-    "dtype.DTYPES": [
-        (one.name, wider(one), test_model.test_dtypes_are_as_wide_as_their_names_say) for one in dtype.DTYPES
-    ],
+    "dtype.DTYPES": [(one.name, wider(one), WIDTHS) for one in dtype.DTYPES],
     "quantities.UNITS": [
         (name, larger(unit), lambda: [says_its_prefix(one) for one in quantities.UNITS.values()])
         for name, unit in quantities.UNITS.items()
         if name == unit.name
     ],
-    "library.LIBRARY": [(name, entry_of_another(name), sized(name)) for name in library.LIBRARY],
-    **{
-        table: [
-            (
-                name,
-                in_another_unit(table, name),
-                lambda of=of, name=name, unit=unit: in_its_unit(
-                    *(
-                        ("pairs(s)", unit, MASKED)
-                        if name == "pairs"
-                        else (name, unit, STAGED)
-                        if name == "bubble"
-                        else (name + of, unit)
-                    )
-                ),
-            )
-            for name, unit in rows.items()
-        ]
-        for table, rows, of in (
-            ("quantities.OF_PROGRAMS", dict(quantities.OF_PROGRAMS), ""),
-            ("quantities.OF_TENSORS", dict(quantities.OF_TENSORS), "(W)"),
-        )
-    },
-    "quantities.AT_SIZES": [
-        (
-            name,
-            in_another_unit("quantities.AT_SIZES", name),
-            lambda name=name, unit=unit: in_its_unit(name, unit, TRAINED if name.endswith("per_chip") else ON_ONE),
-        )
-        for name, unit in dict(quantities.AT_SIZES).items()
-    ],
-    "quantities.STOCKS": [
-        (name, without_a_stock(name), test_sized.memory_is_all_that_stays) for name in quantities.STOCKS
-    ],
+    "library.LIBRARY": noticed(library.LIBRARY, entry_of_another, LIBRARY),
+    "quantities.OF_PROGRAMS": counted_in_a_unit("OF_PROGRAMS", lambda n: OTHER_PROGRAMS.get(n, (n, TRAINED))),
+    "quantities.OF_TENSORS": counted_in_a_unit("OF_TENSORS", lambda n: OTHER_PROGRAMS.get(n, (f"{n}(W)", TRAINED))),
+    "quantities.AT_SIZES": counted_in_a_unit("AT_SIZES", lambda n: (n, TRAINED if n.endswith("per_chip") else ON_ONE)),
+    "quantities.STOCKS": [(name, without_a_stock(name), MEMORY) for name in quantities.STOCKS],
     "quantities.TABLE": [("intensity", formula_of_another, the_textbook_names)],
-    "hardware.toml": [
-        (
-            f"{name} {figure}",
-            twice(name, figure),
-            lambda name=name: test_model.test_the_catalogue_says_what_its_sources_print(name),
-        )
-        for name, chip in catalogue().items()
-        for figure in chip.figures
-    ],
+    "hardware.toml": [(f"{name} {figure}", twice(name, figure), partial(PRINTED, name)) for name, figure in FIGURES],
     "programs.toml": [(name, of_another_type(name), COUNTED[name]) for name in operations.programs()],
 }
 # Why no number of a table can be wrong unseen: it has none, or it is a part of one that is above.
@@ -404,20 +320,10 @@ def tables():
     """What is written down at the head of a module of the model and is no single word or number."""
     for path in sorted(MODEL.glob("*.py")):
         for node in ast.parse(path.read_text("utf-8")).body:
-            targets = (
-                node.targets
-                if isinstance(node, ast.Assign)
-                else [node.target]
-                if isinstance(node, ast.AnnAssign)
-                else []
-            )
-            for target in targets:
-                names = [target] if isinstance(target, ast.Name) else []
-                yield from (
-                    f"{path.stem}.{name.id}"
-                    for name in names
-                    if name.id.isupper() and not isinstance(node.value, ast.Constant)
-                )
+            targets = getattr(node, "targets", [node.target] if isinstance(node, ast.AnnAssign) else [])
+            if not isinstance(getattr(node, "value", None), ast.Constant):
+                names = (target.id for target in targets if isinstance(target, ast.Name))
+                yield from (f"{path.stem}.{name}" for name in names if name.isupper())
 
 
 def test_every_table_of_the_model_has_a_fault():

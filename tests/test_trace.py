@@ -4,13 +4,16 @@ with SYMROOF_REQUIRE_JAX=1."""
 
 import importlib.util
 import os
+from itertools import permutations
 from itertools import product as tuples
 from pathlib import Path
+from shlex import split
 
 import numpy as np
 import pytest
 from interpreter import Interpreter, times
 from test_training import at
+from texts import refused
 
 import symroof as sr
 from symroof.errors import ReadingError, SymroofError
@@ -65,13 +68,9 @@ RUN = [name for name in TYPES if name != "patches"]
 # Functions that do not return all that they carry.
 STATES = ("gated_cell", "selective")
 OWN = {"rms_norm": "rms_norm", "rope": "rope"}
-LLAMA = (
-    {"x": "bf16[B, T, D]", "n1": "weight bf16[D]", "n2": "weight bf16[D]", "Wq": "weight bf16[D, K, G, H]"}
-    | dict.fromkeys(("Wk", "Wv"), "weight bf16[D, K, H]")
-    | {"Wo": "weight bf16[K, G, H, D]", "W1": "weight bf16[D, F]", "W3": "weight bf16[D, F]", "W2": "weight bf16[F, D]"}
-)
-
-
+LLAMA = {"x": "bf16[B, T, D]", **dict.fromkeys(("n1", "n2"), "weight bf16[D]"), "Wq": "weight bf16[D, K, G, H]"}
+LLAMA |= {**dict.fromkeys(("Wk", "Wv"), "weight bf16[D, K, H]"), "Wo": "weight bf16[K, G, H, D]"}
+LLAMA |= {"W1": "weight bf16[D, F]", "W3": "weight bf16[D, F]", "W2": "weight bf16[F, D]"}
 TURNS = {"a": "weight bf16[L, D, F]", "b": "weight bf16[L, F, D]"}
 
 
@@ -92,10 +91,8 @@ def drawn(program, sizes):
     """Random arrays for what is declared, in each turn in which it is another; and the same stacked over the turns."""
     random, found, stacked = np.random.default_rng(1), {}, {}
     for declared in program.declared:
-        name, line = (
-            str(declared.tensor.name),
-            next(ln for ln in program.forward if declared.tensor in ln.statement.operands),
-        )
+        name = str(declared.tensor.name)
+        line = next(ln for ln in program.forward if declared.tensor in ln.statement.operands)
         around = () if declared.alike else tuple(repeat for repeat in line.repeats if not repeat.scans)
         shape = [int(label) if label.isdigit() else sizes[label] for label in declared.tensor.labels]
         for turn in tuples(*(range(times(repeat, sizes)) for repeat in around)):
@@ -122,10 +119,8 @@ def test_a_program_makes_what_the_function_makes(name):
     jax.config.update("jax_enable_x64", True)
     arguments = {n: stacked.get(n) for n in TYPES[name]}
     if name == "layers":
-        arguments = {
-            "x": stacked["x"],
-            "layers": [{"up": u, "down": d} for u, d in zip(stacked["up"], stacked["down"], strict=True)],
-        }
+        each = zip(stacked["up"], stacked["down"], strict=True)
+        arguments = {"x": stacked["x"], "layers": [{"up": u, "down": d} for u, d in each]}
     returned = getattr(fs, name)(**arguments)
     expected = [np.asarray(one) for one in (returned if isinstance(returned, tuple) else (returned,))]
     jax.config.update("jax_enable_x64", False)
@@ -151,22 +146,10 @@ def test_a_cache_that_is_written_to_grows():
     np.testing.assert_allclose(found.returned[str(program.results[0].name)][-1], expected, rtol=1e-6)
 
 
-def test_a_part_is_cut_once():
-    """What is used twice is one slice, and another part of it another."""
-    text = written(fs.halves, TYPES["halves"])
-    assert text.count("slice(") == 2
-
-
 def _is_alike(made, expected):
     """Whether these are the same numbers, with the dimensions in any order."""
-    shapes = (o for o in _orders(made.ndim) if made.transpose(o).shape == expected.shape)
+    shapes = (o for o in permutations(range(made.ndim)) if made.transpose(o).shape == expected.shape)
     return any(np.allclose(made.transpose(o), expected, atol=1e-4) for o in shapes)
-
-
-def _orders(count):
-    from itertools import permutations
-
-    return permutations(range(count))
 
 
 @pytest.mark.thorough
@@ -188,10 +171,8 @@ def test_a_function_is_written_as_its_author_would():
         "t1 = a * W2 -> fp64[B, T, D]  # traced_functions.py:12\n"
     )
     traced = sr.trace(fs.mlp, x="bf16[B, T, D]", W1="weight bf16[D, F]", W2="weight bf16[F, D]")
-    assert (
-        sr.derive(traced, on="h100").answer.intensity
-        == sr.derive(of("mlp").replace("fp64", "bf16"), on="h100").answer.intensity
-    )
+    one, other = (sr.derive(text, on="h100") for text in (traced, of("mlp").replace("fp64", "bf16")))
+    assert one.answer.intensity == other.answer.intensity
 
 
 def test_a_layer_is_the_one_of_the_library():
@@ -208,9 +189,8 @@ def test_a_layer_is_the_one_of_the_library():
 
 
 def test_unrolled_layers_are_turns():
-    text = written(
-        fs.layers, {"x": "bf16[B, D]", "layers": [{"up": "weight bf16[D, F]", "down": "weight bf16[F, D]"}] * 100}
-    )
+    types = {"x": "bf16[B, D]", "layers": [{"up": "weight bf16[D, F]", "down": "weight bf16[F, D]"}] * 100}
+    text = written(fs.layers, types)
     program = read_program(text)
     assert "repeat 100 as x = " in text
     assert len(program.forward) == 4
@@ -226,6 +206,7 @@ def test_turns_that_share_a_weight():
     assert "where S = 4*H" in of("heads")
     assert "fuse {" in of("heads")
     assert of("patches").count("rearrange(") == 1
+    assert of("halves").count("slice(") == 2  # what is used twice is one slice, and another part of it another
 
 
 def test_scans_have_places_and_what_is_stacked():
@@ -250,53 +231,37 @@ def test_scans_have_places_and_what_is_stacked():
 
 def test_a_gradient_is_a_program_too():
     """What jax.grad makes is written out: a forward pass and, for each product, one for each operand that is asked for."""
-    text = written(
-        jax.grad(fs.loss, argnums=(1, 2)), {"x": "bf16[B, D]", "W1": "weight bf16[D, F]", "W2": "weight bf16[F, D]"}
-    )
-    program = read_program(text)
-    flops = program.cost().flops
-    assert (flops - 2 * 5 * sr.symbols.symbol("B") * sr.symbols.symbol("D") * sr.symbols.symbol("F")).expand() == 0
+    types = {"x": "bf16[B, D]", "W1": "weight bf16[D, F]", "W2": "weight bf16[F, D]"}
+    program = read_program(written(jax.grad(fs.loss, argnums=(1, 2)), types))
+    B, D, F = sr.dimensions("B D F")
+    assert (program.cost().flops - 2 * 5 * B * D * F).expand() == 0
     assert not program.training
 
 
-@pytest.mark.parametrize(
-    ("name", "types", "said"),
-    [
-        ("overlapping", {"x": "bf16[B, T, D]", "W": "bf16[D, F]"}, "two slices share places"),
-        ("with_steps", {"x": "bf16[2*B, D]", "W": "bf16[D, F]"}, "a slice with steps"),
-        ("padded", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "numbers are joined to an array"),
-        ("branch", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "what is computed depends on the sizes"),
-        ("while_loop", {"x": "bf16[B, D]", "W": "bf16[D, D]"}, "a while has no number of turns"),
-        ("constrained", {"x": "bf16[B_X, D]", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "is split over a mesh"),
-        ("on_chips", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "what chips do of their parts is not traced"),
-        ("stacked", {"x": "bf16[B, D]", "W": "weight bf16[L, D, D]"}, "what is stacked is not made in the turns"),
-        ("repeated", {"x": "bf16[B, D]"}, "what is repeated goes into another size"),
-        ("nothing", {"x": "bf16[B, D]"}, "makes nothing of its arguments"),
-        ("mlp", {"x": "bf16[B, D]", "W1": "bf16[D, F]"}, "there is no shape for W2"),
-        (
-            "mlp",
-            {"x": "bf16[B, D]", "W1": "bf16[D, F]", "W2": "bf16[F, D]", "W4": "bf16[F, D]"},
-            "has no parameter 'W4'",
-        ),
-        ("mlp", {"x": "bf16[B, D]", "W1": "bf16[E, F]", "W2": "bf16[F, D]"}, "the function fails with"),
-        ("mlp", {"x": "bf16(B, D)", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "is no shape"),
-        ("mlp", {"x": "bf16[B, D=d]", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "'D=d' is no size"),
-        ("mlp", {"x": "bf17[B, D]", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "unknown dtype"),
-    ],
+test_what_no_statement_says_is_told = refused(
+    lambda name, types: written(getattr(fs, name), types),
+    ("overlapping", {"x": "bf16[B, T, D]", "W": "bf16[D, F]"}, "two slices share places"),
+    ("with_steps", {"x": "bf16[2*B, D]", "W": "bf16[D, F]"}, "a slice with steps"),
+    ("padded", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "numbers are joined to an array"),
+    ("branch", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "what is computed depends on the sizes"),
+    ("while_loop", {"x": "bf16[B, D]", "W": "bf16[D, D]"}, "a while has no number of turns"),
+    ("constrained", {"x": "bf16[B_X, D]", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "is split over a mesh"),
+    ("on_chips", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "what chips do of their parts is not traced"),
+    ("stacked", {"x": "bf16[B, D]", "W": "weight bf16[L, D, D]"}, "what is stacked is not made in the turns"),
+    ("repeated", {"x": "bf16[B, D]"}, "what is repeated goes into another size"),
+    ("nothing", {"x": "bf16[B, D]"}, "makes nothing of its arguments"),
+    ("mlp", {"x": "bf16[B, D]", "W1": "bf16[D, F]"}, "there is no shape for W2"),
+    ("mlp", {"x": "bf16[B, D]", "W1": "bf16[D, F]", "W2": "bf16[F, D]", "W4": "bf16[F, D]"}, "has no parameter 'W4'"),
+    ("mlp", {"x": "bf16[B, D]", "W1": "bf16[E, F]", "W2": "bf16[F, D]"}, "the function fails with"),
+    ("mlp", {"x": "bf16(B, D)", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "is no shape"),
+    ("mlp", {"x": "bf16[B, D=d]", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "'D=d' is no size"),
+    ("mlp", {"x": "bf17[B, D]", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "unknown dtype"),
 )
-def test_what_no_statement_says_is_told(name, types, said):
-    with pytest.raises(SymroofError) as caught:
-        written(getattr(fs, name), types)
-    assert said in str(caught.value)
 
 
 def test_sizes_that_are_fixed_are_numbers():
-    text = written(
-        fs.plain_attention,
-        {"x": "bf16[B, T, D]"}
-        | dict.fromkeys(("Wq", "Wk", "Wv"), "weight bf16[D, N, H=128]")
-        | {"Wo": "weight bf16[N, H=128, D]"},
-    )
+    types = {"x": "bf16[B, T, D]", **dict.fromkeys(("Wq", "Wk", "Wv"), "weight bf16[D, N, H=128]")}
+    text = written(fs.plain_attention, types | {"Wo": "weight bf16[N, H=128, D]"})
     assert "bf16[D, N, 128]" in text
     assert "H" not in read_program(text).sizes
 
@@ -308,20 +273,16 @@ def test_a_program_that_multiplies_something_else_is_refused(monkeypatch, fault)
     def wrong(lines, *rest):
         found, gone, alike, left = honest(lines, *rest)
         place = next(i for i, line in enumerate(found) if " * " in line.text)
+        line = type(found[place])
         if fault == "a statement less":
             found = [line for line in found if line is not found[place]]
             uses = tuple(0 if t == lines[place].result else t for t in found[place].uses)
-            found[place] = type(found[place])(found[place].depth, found[place].text, uses, found[place].result)
+            found[place] = line(found[place].depth, found[place].text, uses, found[place].result)
         elif fault == "another label":
-            found[place] = type(found[place])(
-                0, found[place].text.replace("T, F]", "F]"), found[place].uses, found[place].result
-            )
+            text = found[place].text.replace("T, F]", "F]")
+            found[place] = line(0, text, found[place].uses, found[place].result)
         else:
-            found = [
-                *found[: place + 1],
-                type(found[place])(0, "{} * {} -> fp64[B, T, F]", found[place].uses, 1),
-                *found[place + 1 :],
-            ]
+            found[place + 1 : place + 1] = [line(0, "{} * {} -> fp64[B, T, F]", found[place].uses, 1)]
         return found, gone, alike, left
 
     monkeypatch.setattr(program_writer, "rolled", wrong)
@@ -329,39 +290,24 @@ def test_a_program_that_multiplies_something_else_is_refused(monkeypatch, fault)
         of("mlp")
 
 
-def test_the_command_writes_a_problem(tmp_path, capsys):
-    def main(arguments):
-        from symroof.cli import main
-
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        return ended.value.code or 0
-
+def test_the_command_writes_a_problem(tmp_path, run):
     shapes = [part for name, kind in TYPES["mlp"].items() for part in ("--shape", f"{name}={kind}")]
     out = tmp_path / "mlp.toml"
-    assert main(["trace", f"{fs.__file__}:mlp", *shapes, "-o", str(out)]) == 0
+    assert run("trace", f"{fs.__file__}:mlp", *shapes, "-o", str(out)).code == 0
     assert "gelu(h)" in out.read_text("utf-8")
-    assert main(["derive", str(out), "--on", "h100", "--brief"]) == 0
-    assert main(["trace", f"{fs.__file__}:mpl", *shapes]) == 2
-    assert "did you mean mlp?" in capsys.readouterr().err
-    assert main(["trace", "mlp", *shapes]) == 2
-    assert main(["trace", f"{fs.__file__}:mlp"]) == 2
-    assert main(["trace", f"{fs.__file__}:mlp", "--shape", "x"]) == 2
+    assert run("derive", str(out), "--on", "h100", "--brief").code == 0
+    assert "did you mean mlp?" in run("trace", f"{fs.__file__}:mpl", *shapes).err
+    for place, *told in (("mpl", *shapes), ("mlp",), ("mlp", "--shape", "x")):
+        assert run("trace", f"{fs.__file__}:{place}", *told).code == 2
+    assert run("trace", "mlp", *shapes).code == 2
 
 
-def test_the_documentation_shows_what_is_written(monkeypatch, capsys):
-    from shlex import split
-
-    from symroof.cli import main
-
+def test_the_documentation_shows_what_is_written(monkeypatch, run):
     root = Path(__file__).parent.parent
     text = (root / "docs" / "trace.md").read_text("utf-8")
     command = text[text.index("    symroof trace") :].split("-o layer.toml")[0].replace("\\\n", " ")
     monkeypatch.chdir(root)
-    with pytest.raises(SystemExit):
-        main(split(command)[1:])
-    shown = text.split("```text\n")[1].split("\n```")[0]
-    assert capsys.readouterr().out.rstrip() == shown
+    assert run(*split(command)[1:]).out.rstrip() == text.split("```text\n")[1].split("\n```")[0]
 
 
 def lines(name, **types):
@@ -408,11 +354,8 @@ def test_turns_multiply_something():
 
 def test_powers_scalars_and_filters():
     _, said = lines("powers", x="bf16[B, D]")
-    assert {line.partition(" = ")[2].partition("(")[0] for line in said if "(x)" in line} == {
-        "sqrt",
-        "reciprocal",
-        "exp",
-    }
+    functions = {line.partition(" = ")[2].partition("(")[0] for line in said if "(x)" in line}
+    assert functions == {"sqrt", "reciprocal", "exp"}
     assert any(line.endswith("x * x * x -> bf16[B, D]") for line in said)
     text, _ = lines("step", W="weight bf16[D, F]", g="bf16[D, F]", lr="bf16[]")
     assert "lr * g" in text

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from interpreter import Interpreter
 from test_training import at
+from texts import refused
 
 import symroof as sr
-from symroof.cli import main
-from symroof.errors import SymroofError
 from symroof.reading.programs import read_program
 from symroof.tracing import aten_equations, tracer
 from symroof.tracing.traced import TracingError
@@ -110,11 +109,8 @@ def _called(path):
 @pytest.mark.part(1)
 @pytest.mark.parametrize("name", [*MODULES, "Encoder", "Pixels", "Stem"])
 def test_a_program_is_read_back_derived_and_trained(name):
-    more = {
-        "Encoder": ({"x": "bf16[B, T, N*H]"}, "N*H, N, F"),
-        "Pixels": ({"x": "bf16[N, C, P, Q]"}, "C, K"),
-        "Stem": ({"x": "bf16[N, C, 4*P, 4*Q]"}, "C, K"),
-    }
+    more = {"Encoder": ({"x": "bf16[B, T, N*H]"}, "N*H, N, F"), "Pixels": ({"x": "bf16[N, C, P, Q]"}, "C, K")}
+    more |= {"Stem": ({"x": "bf16[N, C, 4*P, 4*Q]"}, "C, K")}
     shapes, init = (MODULES | more)[name]
     text = written(getattr(ms, name), shapes, init=init)
     program = read_program(text)
@@ -163,11 +159,8 @@ def test_keys_that_are_repeated_are_read_once():
     assert not any("K*G" in line and "repeat" in line for line in text.split("\n"))
     sizes = "B=2,T=16,K=2,G=4,H=8"
     d = sr.derive(text, on="h100", at=sizes)
-    scores = next(
-        line.statement
-        for line in program.forward
-        if "T" in line.statement.result.labels and line.statement.contracts and len(line.statement.result.labels) == 5
-    )
+    made = [line.statement for line in program.forward if line.statement.contracts]
+    scores = next(one for one in made if "T" in one.result.labels and len(one.result.labels) == 5)
     assert d.value(f"reads({scores.name})") == 8 * (2 * 16 * 64 + 2 * 16 * 16)
 
 
@@ -233,9 +226,7 @@ def test_weights_of_turns_of_turns_are_counted():
 @pytest.mark.thorough
 def test_parameters_are_counted_against_those_of_the_module(monkeypatch):
     honest = tracer.Writer.text
-    monkeypatch.setattr(
-        tracer.Writer, "text", lambda self, trace: honest(self, trace).replace("repeat 100", "repeat 50")
-    )
+    monkeypatch.setattr(tracer.Writer, "text", lambda *of: honest(*of).replace("repeat 100", "repeat 50"))
     monkeypatch.setattr(tracer, "_require_same", lambda *rest: None)
     with pytest.raises(TracingError, match="parameters"):
         written(ms.Stack, BLOCK[0], init=BLOCK[1])
@@ -248,15 +239,13 @@ def test_arguments_that_are_left_out_stay_out(given, sign):
 
 
 @pytest.mark.thorough
-def test_what_is_changed_in_place_is_another_tensor():
-    text = written(ms.InPlace, {"x": "bf16[B, T, D]"}, init="D")
-    assert text.count("relu(") == 2
-
-
-def test_a_softmax_in_a_wider_type_converts():
+def test_what_modules_do_of_their_own_is_written():
+    """What is changed in place is another tensor, a softmax in a wider type converts, and what is compared is read."""
+    assert written(ms.InPlace, {"x": "bf16[B, T, D]"}, init="D").count("relu(") == 2
     text = written(ms.Wide, {"x": "bf16[B, T, D]"}, init="D")
     assert "convert(" in text
     assert "-> fp32[B, T, " in text
+    assert "x - y" in written(ms.larger, {"x": "bf16[B, D]", "y": "bf16[B, D]"})
 
 
 @pytest.mark.thorough
@@ -279,36 +268,23 @@ def test_each_bound_is_a_comparison():
     assert sr.derive(written(ms.clamped, {"x": "bf16[N]"}), on="h100", at="N=8").value("ops") == 2 * 8
 
 
-def test_the_command_takes_names_of_numbers(monkeypatch, capsys):
+def test_the_command_takes_names_of_numbers(monkeypatch, run):
     monkeypatch.chdir(Path(__file__).parent)
-    with pytest.raises(SystemExit):
-        main(["trace", "traced_modules.py:INSTANCE", "--shape", "x=fp32[B, T, D]", "--name", "D=64", "--name", "F=256"])
-    assert capsys.readouterr().out.startswith(
-        "# D = 64, F = 256 in the module that was traced\ninput x: fp32[B, T, D]\n"
-    )
+    asked = "traced_modules.py:INSTANCE", "--shape", "x=fp32[B, T, D]", "--name", "D=64", "--name", "F=256"
+    head = "# D = 64, F = 256 in the module that was traced\ninput x: fp32[B, T, D]\n"
+    assert run("trace", *asked).out.startswith(head)
 
 
-def test_what_is_compared_is_read():
-    text = written(ms.larger, {"x": "bf16[B, D]", "y": "bf16[B, D]"})
-    assert "x - y" in text
-
-
-@pytest.mark.parametrize(
-    ("function", "shapes", "options", "said"),
-    [
-        ("Dropped", {"x": "bf16[B, D]"}, {"init": "D"}, "a dropout of training"),
-        ("Recurrent", {"x": "bf16[B, T, D]"}, {"init": "D"}, "lstm of"),
-        ("nothing_known", {"x": "bf16[B, D]"}, {}, "traced_modules.py:"),
-        ("by_size", {"x": "bf16[B, D]", "w": "bf16[D, F]"}, {}, "what is computed depends on the sizes"),
-        ("MLP", {"x": "bf16[B, E]"}, {"init": "D, F"}, "the function fails with"),
-        ("MLP", {"y": "bf16[B, D]"}, {}, "has no parameter 'y'"),
-        ("by_size", {"x": "bf16[B, D]", "w": "bf16[D, F]"}, {"init": "D, F"}, "the function fails"),
-    ],
+test_what_no_statement_says_is_told = refused(
+    lambda name, shapes, options: written(getattr(ms, name), shapes, **options),
+    ("Dropped", {"x": "bf16[B, D]"}, {"init": "D"}, "a dropout of training"),
+    ("Recurrent", {"x": "bf16[B, T, D]"}, {"init": "D"}, "lstm of"),
+    ("nothing_known", {"x": "bf16[B, D]"}, {}, "traced_modules.py:"),
+    ("by_size", {"x": "bf16[B, D]", "w": "bf16[D, F]"}, {}, "what is computed depends on the sizes"),
+    ("MLP", {"x": "bf16[B, E]"}, {"init": "D, F"}, "the function fails with"),
+    ("MLP", {"y": "bf16[B, D]"}, {}, "has no parameter 'y'"),
+    ("by_size", {"x": "bf16[B, D]", "w": "bf16[D, F]"}, {"init": "D, F"}, "the function fails"),
 )
-def test_what_no_statement_says_is_told(function, shapes, options, said):
-    with pytest.raises(SymroofError) as caught:
-        written(getattr(ms, function), shapes, **options)
-    assert said in str(caught.value)
 
 
 def test_a_program_that_multiplies_something_else_is_refused(monkeypatch):
@@ -318,11 +294,9 @@ def test_a_program_that_multiplies_something_else_is_refused(monkeypatch):
 
 
 @pytest.mark.thorough
-def test_the_documentation_shows_what_is_written(monkeypatch, capsys):
+def test_the_documentation_shows_what_is_written(monkeypatch, run):
     root = Path(__file__).parent.parent
     text = (root / "docs" / "trace.md").read_text("utf-8").partition("## Modules of PyTorch")[2]
     command = text[text.index("    symroof trace") :].split("-o block.toml")[0]
     monkeypatch.chdir(root)
-    with pytest.raises(SystemExit):
-        main(split(command)[1:])
-    assert capsys.readouterr().out.rstrip() == text.split("```text\n")[1].split("\n```")[0]
+    assert run(*split(command)[1:]).out.rstrip() == text.split("```text\n")[1].split("\n```")[0]

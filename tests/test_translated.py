@@ -45,12 +45,8 @@ def replaced(source):
             value = foreign_letters(value)
         elif kind == "string":
             before, behind = solid[place - 1][1], solid[place + 1][1]
-            key = (
-                behind == ":"
-                or before in ("==", "!=", "in", "startswith", "from", "import")
-                or (before == "[" and behind == "]")
-                or depth[:1] in (["from"], ["import"])
-            )
+            key = behind == ":" or before in ("==", "!=", "in", "startswith", "from", "import")
+            key = key or (before == "[" and behind == "]") or depth[:1] in (["from"], ["import"])
             called = before == "(" and solid[place - 2][1] in ("startswith", "map", "attr", "removeprefix", "get")
             value = value if key or called else foreign_letters(value)
         out.append(value)
@@ -63,11 +59,8 @@ def foreign_letters(text):
 
 def left_over(page):
     """The Latin words of a page that are no formula, no code and no name of a quantity."""
-    text = re.sub(
-        r"\\begin\{tabular\}\{[lr]*(?:p\{[^{}]*\})?[lr]*\}",
-        " ",
-        (page.partition(r"\begin{document}")[2] or page).replace("-{}", "-").replace(r"\textless{}", "<"),
-    )
+    text = (page.partition(r"\begin{document}")[2] or page).replace("-{}", "-").replace(r"\textless{}", "<")
+    text = re.sub(r"\\begin\{tabular\}\{[lr]*(?:p\{[^{}]*\})?[lr]*\}", " ", text)
     text = re.sub(r"^(?:\.\. \w[\w-]*::|   :[\w-]+:).*$|\\\\\[\w+\]", " ", text, flags=re.MULTILINE)
     text = re.sub(r"_\{\\text\{[^{}]*\}\}", " ", text)
     text = re.sub(r"\\text\{([^{}]*)\}", r"$ \1 $", text)
@@ -75,25 +68,16 @@ def left_over(page):
     text = re.sub(r"\$\$.*?\$\$|\\\[.*?\\\]|\$[^$]*\$", " ", text, flags=re.DOTALL)
     text = re.sub(r"\\[A-Za-z]+(?:\[[^\]]*\])?(?:\{[^{}]*\})?", " ", text)
     text = re.sub(r"-?[\d.]+(?:pt|em|cm)\b", " ", re.sub(NAMES, " ", text))
-    return sorted(
-        {
-            word
-            for word in re.findall(r"[A-Za-z]{2,}", text)
-            if word not in EVERYWHERE and word not in QUANTITIES and not word.isupper()
-        }
-    )
+    words = {*re.findall(r"[A-Za-z]{2,}", text)} - EVERYWHERE - {*QUANTITIES}
+    return sorted(word for word in words if not word.isupper())
 
 
 def skeleton(page):
     """The formulas of a page with no words in them, in their order, wherever broad ones are broken and however large."""
     whole = re.sub(r"\s*\\\\\s*(?:&\\quad\s*)?\{\}", "", page).replace(r"\dfrac", r"\frac")
     bare = re.sub(r"\\text\{[^{}]*\}|\\(?:begin|end)\{gathered\}", " ", whole)
-    return sorted(
-        re.sub(r"\s+", " ", formula).strip()
-        for formula in re.findall(r"\$\$(.*?)\$\$|\$([^$]+)\$", bare, re.DOTALL)
-        for formula in formula
-        if formula.strip()
-    )
+    found = (one for both in re.findall(r"\$\$(.*?)\$\$|\$([^$]+)\$", bare, re.DOTALL) for one in both)
+    return sorted(re.sub(r"\s+", " ", formula).strip() for formula in found if formula.strip())
 
 
 @pytest.mark.thorough

@@ -74,11 +74,8 @@ def rings(degrees, first, end):
     for i in reversed(range(first, end)):
         below = prod(degrees[:i])
         ends = below * degrees[i]
-        yield [
-            [start + place + child * below for child in range(degrees[i])]
-            for start in range(0, whole, ends)
-            for place in range(below)
-        ]
+        firsts = [start + place for start in range(0, whole, ends) for place in range(below)]
+        yield [[first + child * below for child in range(degrees[i])] for first in firsts]
 
 
 def loads(degrees, collective):
@@ -105,9 +102,8 @@ def drawn(random, most=48):
         names = random.sample(["leaf", "spine", "core", "pod"], random.randint(1, 3))
         degrees = [random.randint(1, 5) for _ in names]
         if prod(degrees) <= most:
-            return [
-                Level(name, n, Fraction(random.choice((1, 1, 2, 3)))) for name, n in zip(names, degrees, strict=True)
-            ]
+            each = zip(names, degrees, strict=True)
+            return [Level(name, n, Fraction(random.choice((1, 1, 2, 3)))) for name, n in each]
 
 
 @pytest.mark.parametrize("seed", range(draws(10)))
@@ -271,11 +267,8 @@ def test_a_level_has_a_name_of_its_own(tree):
 
 
 def test_beside_a_tree_there_may_be_another_network():
-    text = (
-        TEXT.format(chips=" = 8", tree="leaf(4)/spine")
-        .replace("D_X", "D_XY")
-        .replace("mesh X", "mesh Y = 8 on NVLink; mesh X")
-    )
+    text = TEXT.format(chips=" = 8", tree="leaf(4)/spine").replace("D_X", "D_XY")
+    text = text.replace("mesh X", "mesh Y = 8 on NVLink; mesh X")
     found = sr.derive(text, on="h100", given=GIVEN, at=SIZES)
     message = 2 * 64 * 8192
     assert found.value("sent(NVLink)") == message * 2 * 7 / 8
@@ -308,18 +301,17 @@ def test_what_is_no_tree_is_refused(tree, chips, problem, cure):
 
 
 def test_what_stands_beside_a_tree_or_on_it_is_refused():
-    two = (
-        TEXT.format(chips="", tree="NVLink(8)/leaf(4)")
-        .replace("mesh", "mesh Y = 2 on NVLink; mesh")
-        .replace("B,", "B_Y,")
-    )
-    with pytest.raises(SymroofError, match="Y is on NVLink, which is a level of the tree of X"):
-        sr.derive(two, on="h100", given=GIVEN)
+    one = TEXT.format(chips="", tree="NVLink(8)/leaf(4)")
+    two = one.replace("mesh", "mesh Y = 2 on NVLink; mesh").replace("B,", "B_Y,")
     stages = "mesh P on NVLink(2)/leaf(2); input x: bf16[B, D]; weight W: bf16[D, E]; weight V: bf16[E, D]; accumulate M { repeat L over P as x = y { h = x * W -> bf16[B, E]; y = h * V -> bf16[B, D] } }"
-    with pytest.raises(SymroofError, match="goes through other ports for each"):
-        sr.derive(stages, on="h100", given=GIVEN)
-    with pytest.raises(SymroofError, match="no figure leaf"):
-        sr.derive(TEXT.format(chips="", tree="NVLink(8)/leaf(4)"), on="h100")
+    level = "Y is on NVLink, which is a level of the tree of X"
+    for text, given, said in (
+        (two, GIVEN, level),
+        (stages, GIVEN, "goes through other ports"),
+        (one, {}, "no figure leaf"),
+    ):
+        with pytest.raises(SymroofError, match=said):
+            sr.derive(text, on="h100", given=given)
     with pytest.raises(SymroofError, match="wired twice"):
         read_mesh({"X": "4 ring on leaf(2)/spine"})
 
@@ -337,19 +329,16 @@ def test_a_tree_of_one_level_is_a_switch_and_empty_levels_cost_nothing():
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize("engine", ["first", "second"])
 def test_a_fault_in_what_levels_carry_is_noticed(collective, engine, monkeypatch):
-    split = {
+    left, right, result = {
         "all-reduce": ("B, D_X", "D_X, F", "B, F"),
         "all-gather": ("B, D", "D_X, F", "B, F"),
         "reduce-scatter": ("B, D_X", "D_X, F", "B_X, F"),
         "all-to-all": ("B_X, D", "D, F", "B, F_X"),
     }[collective]
-    text = "mesh X on NVLink(2)/leaf(2)/spine(3); input x: bf16[{}]; weight W: bf16[{}]; y = x * W -> bf16[{}]".format(
-        *split
-    )
-    found = sr.derive(text, on="h100", given=GIVEN)
-    assert {one.collective for cost in found.setting.problem.operation.on_chip.values() for one in cost.moves} == {
-        collective
-    }
+    tensors = f"input x: bf16[{left}]; weight W: bf16[{right}]; y = x * W -> bf16[{result}]"
+    text = f"mesh X on NVLink(2)/leaf(2)/spine(3); {tensors}"
+    costs = sr.derive(text, on="h100", given=GIVEN).setting.problem.operation.on_chip.values()
+    assert {one.collective for cost in costs for one in cost.moves} == {collective}
     if engine == "first":
 
         def wrong(*of):
@@ -365,10 +354,7 @@ def test_a_fault_in_what_levels_carry_is_noticed(collective, engine, monkeypatch
 def test_a_level_that_drops_what_goes_on_is_a_wrong_claim():
     """(d - 1)/d of a level forgets what passes through it on its way further up."""
     problem = {"operation": TEXT.format(chips="", tree="leaf(8)/spine(4)"), "hardware": "h100", "given": GIVEN}
-    claims = {
-        "sent(leaf) = 2*2*B*F*31/32": "holds",
-        "sent(leaf) = 2*2*B*F*7/8": "wrong",
-        "sent(spine) = 2*2*B*F*3/4/8": "holds",
-    }
+    claims = {"sent(leaf) = 2*2*B*F*31/32": "holds", "sent(leaf) = 2*2*B*F*7/8": "wrong"}
+    claims |= {"sent(spine) = 2*2*B*F*3/4/8": "holds"}
     report = sr.verify({**problem, "claims": [*claims]})
     assert [one.verdict for one in report.judgements] == [*claims.values()]

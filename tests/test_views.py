@@ -3,11 +3,13 @@ names are added. Against loops and finite differences, and against programs that
 
 import pytest
 from test_training import at, counted, require_lawful, trained
+from texts import refused
 
 import symroof as sr
 from symroof.derivation import per_chip
-from symroof.errors import CheckError, ReadingError, SymroofError
+from symroof.errors import CheckError, SymroofError
 from symroof.model import functions, mesh
+from symroof.model.memory import Memory
 from symroof.model.statement_costs import amounts
 from symroof.model.tokens import tokens_of
 from symroof.reading.programs import read_program
@@ -76,8 +78,7 @@ def test_attention_with_views_costs_what_it_costs_without():
     """At the same sizes, but for the second input, which is the first."""
     sizes = {"B": 2, "T": 96, "D": 64, "K": 4, "H": 16, "E": 64, "S": 96}
     one, other = (amounts(read_program(text), "fma") for text in (ATTENTION, SPLIT_HEADS))
-    costs = {name: tuple(read_program(text).cost("fma") for text in (ATTENTION, SPLIT_HEADS)) for name in ("cost",)}
-    mine, theirs = costs["cost"]
+    mine, theirs = (read_program(text).cost("fma") for text in (ATTENTION, SPLIT_HEADS))
     assert at(mine.flops, sizes) == at(theirs.flops, sizes)
     assert at(mine.bytes, sizes) == at(theirs.bytes, sizes)
     for name in ("params", "weights", "ops"):
@@ -93,9 +94,8 @@ def test_a_tensor_is_read_once_under_all_of_its_names():
     assert d.value("reads") == 2 * 512 * 256
     assert d.value("writes") == 2 * 512 * 512
     assert d.value("flops") == 2 * 512 * 512 * 256
-    with_two = sr.derive(
-        "input x: bf16[B, D]; input z: bf16[P, D]; g = x * z -> bf16[B, P]", on="tpu-v5e", at="B=512,P=512,D=256"
-    )
+    two = "input x: bf16[B, D]; input z: bf16[P, D]; g = x * z -> bf16[B, P]"
+    with_two = sr.derive(two, on="tpu-v5e", at="B=512,P=512,D=256")
     assert with_two.value("reads") == 2 * d.value("reads")
 
 
@@ -134,24 +134,17 @@ def test_batches_of_views_are_shared_out():
 
 
 # Programs on a mesh with views, and the same with tensors that have these dimensions from the start.
+def with_others(text, *pairs):
+    for old, new in pairs:
+        text = text.replace(old, new)
+    return "mesh X = 4 on ICI\n" + text.strip()
+
+
+ONE = (("input x2: bf16[B, S, D]\n", "where S = T\n"), ("x2", "x"), ("B, S, K, H", "B, T, K, H"))
+RENAMED = (("q * k", "q * k[T -> S]"), ("p * v", "p * v[T -> S]"), ("K, H", "K_X, H"), ("S, K]", "S, K_X]"))
+ON_AXES = (("E]", "E_X]"), ("bf16[E,", "bf16[E_X,"), ("K, H]", "K_X, H]"), ("S, K]", "S, K_X]"))
 MESHES = {
-    "heads": (
-        "mesh X = 4 on ICI\n"
-        + ATTENTION.strip()
-        .replace("E]", "E_X]")
-        .replace("bf16[E,", "bf16[E_X,")
-        .replace("K, H]", "K_X, H]")
-        .replace("S, K]", "S, K_X]"),
-        "mesh X = 4 on ICI\n"
-        + SPLIT_HEADS.strip()
-        .replace("input x2: bf16[B, S, D]\n", "where S = T\n")
-        .replace("x2", "x")
-        .replace("B, S, K, H", "B, T, K, H")
-        .replace("q * k", "q * k[T -> S]")
-        .replace("p * v", "p * v[T -> S]")
-        .replace("K, H", "K_X, H")
-        .replace("S, K]", "S, K_X]"),
-    ),
+    "heads": (with_others(ATTENTION, *ON_AXES), with_others(SPLIT_HEADS, *ONE, *RENAMED)),
     "weights in parts": (
         "mesh X = 4 on ICI; input x: bf16[B_X, D]; weight W: bf16[D, E_X]; weight V: bf16[K, H_X, D]; where E = K*H; U = W -> bf16[D, K_X, H]; h = x * U -> bf16[B_X, K, H]; a = silu(h); y = a * V -> bf16[B_X, D]",
         "mesh X = 4 on ICI; input x: bf16[B_X, D]; weight U: bf16[D, K_X, H]; weight V: bf16[K, H_X, D]; h = x * U -> bf16[B_X, K, H]; a = silu(h); y = a * V -> bf16[B_X, D]",
@@ -176,12 +169,8 @@ def test_on_a_mesh_a_view_costs_nothing(name, training):
     found = []
     for text in MESHES[name]:
         program = read_program(text)
-        d = sr.derive(
-            text,
-            on="tpu-v5p",
-            training=training,
-            at={n: x for n, x in sizes.items() if n in program.dimensions or n in program.parameters},
-        )
+        there = {n: x for n, x in sizes.items() if n in program.dimensions or n in program.parameters}
+        d = sr.derive(text, on="tpu-v5p", training=training, at=there)
         assert {step.check.status for step in d.steps if step.check} == {"proved"}
         names = ["flops_per_chip", "ops_per_chip", "bytes_per_chip", "weights_per_chip", "T_lower"]
         found.append([d.value(n) for n in (*names, *(["saved_per_chip", "gradients_per_chip"] if training else []))])
@@ -189,21 +178,15 @@ def test_on_a_mesh_a_view_costs_nothing(name, training):
     assert sr.derive(MESHES[name][0], on="tpu-v5p", training=True).setting.problem.operation.on_chip
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("input x: bf16[B, E_X]; where E = K*H; v = x -> bf16[B, K, H_X]; y = silu(v)", "a view exchanges nothing"),
-        ("input x: bf16[B, E_X]; where E = K*H; v = x -> bf16[B, H, K_X]; y = silu(v)", "x_moved = x -> bf16[B, E]"),
-        (
-            "input x: bf16[B_X, D]; input z: bf16[B_X, K, H]; weight W: bf16[D, E_X]; where E = K*H; U = W -> bf16[D, K_X, H]; h = x * W -> bf16[B_X, E]; g = z * U -> bf16[B_X, D]",
-            "both would be moved",
-        ),
-    ],
+test_what_a_view_cannot_share_out_is_said = refused(
+    lambda text: sr.derive(f"mesh X = 4 on ICI; {text}", on="tpu-v5p"),
+    ("input x: bf16[B, E_X]; where E = K*H; v = x -> bf16[B, K, H_X]; y = silu(v)", "a view exchanges nothing"),
+    ("input x: bf16[B, E_X]; where E = K*H; v = x -> bf16[B, H, K_X]; y = silu(v)", "x_moved = x -> bf16[B, E]"),
+    (
+        "input x: bf16[B_X, D]; input z: bf16[B_X, K, H]; weight W: bf16[D, E_X]; where E = K*H; U = W -> bf16[D, K_X, H]; h = x * W -> bf16[B_X, E]; g = z * U -> bf16[B_X, D]",
+        "both would be moved",
+    ),
 )
-def test_what_a_view_cannot_share_out_is_said(text, said):
-    with pytest.raises(SymroofError) as caught:
-        sr.derive(f"mesh X = 4 on ICI; {text}", on="tpu-v5p")
-    assert said in str(caught.value)
 
 
 def test_a_head_is_on_one_chip():
@@ -225,25 +208,18 @@ def test_what_is_read_once_is_read_for_every_name():
 def test_an_exchange_of_a_view_is_another_tensor():
     costs = []
     for text in ("z = x[B -> P]; w = z -> bf16[P, D]", "input z: bf16[P_X, D]; where P = B; w = z -> bf16[P, D]"):
-        d = sr.derive(
-            f"mesh X = 4 on ICI; input x: bf16[B_X, D]; {text}; g = x * w -> bf16[B_X, P]", on="tpu-v5p", at="B=8,D=64"
-        )
+        text = f"mesh X = 4 on ICI; input x: bf16[B_X, D]; {text}; g = x * w -> bf16[B_X, P]"
+        d = sr.derive(text, on="tpu-v5p", at="B=8,D=64")
         costs.append([d.value(name) for name in ("bytes_per_chip", "sent(X)", "flops_per_chip")])
     assert costs[0] == costs[1] == [2 * (2 * 64 + 8 * 64 + 2 * 8), 2 * 8 * 64 * 3 / 4 / 2, 2 * 8 * 8 * 64 / 4]
 
 
 @pytest.mark.thorough
 def test_claims_about_heads_on_chips():
-    claims = {
-        "params = 4*D*K*H": "holds",
-        "flops_per_chip = 6*B*T*D*K*H + 3*B*T^2*K*H": "holds",
-        "saved_per_chip = 2*B*T*D + 2*B*T*K*H": "holds",
-        "sent(X) = 3*B*T*D": "holds",
-        "sent(X) = 2*B*T*D": "wrong",
-    }
+    right = "params = 4*D*K*H", "flops_per_chip = 6*B*T*D*K*H + 3*B*T^2*K*H", "saved_per_chip = 2*B*T*D + 2*B*T*K*H"
+    claims = dict.fromkeys((*right, "sent(X) = 3*B*T*D"), "holds") | {"sent(X) = 2*B*T*D": "wrong"}
     asked = {"operation": MESHES["heads"][0], "training": True, "hardware": "tpu-v5p", "claims": list(claims)}
-    found = [one.verdict for one in sr.verify(asked).judgements]
-    assert found == [*claims.values()]
+    assert [one.verdict for one in sr.verify(asked).judgements] == [*claims.values()]
 
 
 @pytest.mark.parametrize("wrong", [(("E", "H"),), (("E", "B"),)])
@@ -257,24 +233,18 @@ def test_other_blocks_are_refused(monkeypatch, wrong):
         sr.derive(text, on="tpu-v5p")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("input x: bf16[B, D]; v = x -> bf16[B, K, H]; y = relu(v)", "do not have as many elements"),
-        ("input x: bf16[B, D]; where D = K*H; v = x -> fp32[B, K, H]; y = relu(v)", "keeps its type"),
-        ("input x: bf16[B, D]; y = x * x[C -> P] -> bf16[B, P]", "x has no dimension C"),
-        ("input x: bf16[B, D]; y = x * x[B -> D] -> bf16[B, D]", "D is a size of its own"),
-        ("input x: bf16[B, D]; y = x * x[B -> 4] -> bf16[B, 4]", "4 is no name of a size"),
-        ("input x: bf16[B, D]; y = x * x[B -> P_X] -> bf16[B, P]", "P_X is no name of a size"),
-        ("input x: bf16[B, D]; input u: bf16[P, D]; y = u * x[B -> P] -> bf16[P]", "P is a size of its own"),
-        ("input x: bf16[B, D]; y = x * x[B] -> bf16[B]", "expected '->'"),
-        ("input x: bf16[B, D]; y = x * x[B -> P", "expected ',' or ']'"),
-    ],
+test_what_is_no_view_is_said = refused(
+    read_program,
+    ("input x: bf16[B, D]; v = x -> bf16[B, K, H]; y = relu(v)", "do not have as many elements"),
+    ("input x: bf16[B, D]; where D = K*H; v = x -> fp32[B, K, H]; y = relu(v)", "keeps its type"),
+    ("input x: bf16[B, D]; y = x * x[C -> P] -> bf16[B, P]", "x has no dimension C"),
+    ("input x: bf16[B, D]; y = x * x[B -> D] -> bf16[B, D]", "D is a size of its own"),
+    ("input x: bf16[B, D]; y = x * x[B -> 4] -> bf16[B, 4]", "4 is no name of a size"),
+    ("input x: bf16[B, D]; y = x * x[B -> P_X] -> bf16[B, P]", "P_X is no name of a size"),
+    ("input x: bf16[B, D]; input u: bf16[P, D]; y = u * x[B -> P] -> bf16[P]", "P is a size of its own"),
+    ("input x: bf16[B, D]; y = x * x[B] -> bf16[B]", "expected '->'"),
+    ("input x: bf16[B, D]; y = x * x[B -> P", "expected ',' or ']'"),
 )
-def test_what_is_no_view_is_said(text, said):
-    with pytest.raises(ReadingError) as caught:
-        read_program(text)
-    assert said in str(caught.value)
 
 
 def test_a_view_that_is_counted_is_noticed():
@@ -290,8 +260,6 @@ def test_a_view_that_is_counted_is_noticed():
 
 
 def test_a_producer_that_reads_a_view_as_another_tensor_is_refused(monkeypatch):
-    from symroof.model.memory import Memory
-
     monkeypatch.setattr(Memory, "root", lambda self, name, repeats=(): name)
     with pytest.raises(CheckError):
         counted(PROGRAMS["gram"])

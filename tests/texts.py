@@ -1,4 +1,31 @@
-"""Programs that several tests speak of."""
+"""Programs that several tests speak of, and tables of cases."""
+
+import re
+
+import pytest
+
+from symroof.errors import CheckError, SymroofError
+
+
+def cases(table):
+    """A test runs once for each line of a table below its head, which names what stands between its bars."""
+    head, *rows = (re.split(r" +\| ?", line) for line in table.strip("\n").split("\n"))
+    return pytest.mark.parametrize(head, rows)
+
+
+def refused(ask, *rows):
+    """A test that asks what stands in each row, is refused as a mistake of who asks, and is told what stands last."""
+
+    @pytest.mark.parametrize("row", rows, ids=lambda row: row[-1])
+    def test(row):
+        *asked, said = row
+        with pytest.raises(SymroofError) as caught:
+            ask(*asked)
+        assert said in str(caught.value)
+        assert not isinstance(caught.value, CheckError)
+
+    return test
+
 
 MLP = """
 input  x:  bf16[N, D]
