@@ -73,10 +73,7 @@ PROBLEMS = {
     "fuse in training": {"operation": BIASED, "training": True, "sections": ["answer", "work", "traffic"]},
     "program of a fuse": {"operation": FUSED, "hardware": "tpu-v5e"},
     "program with another size": {"operation": EXPERTS, "assume": "B << D, F"},
-    "program of two in turns": {
-        "operation": "input x: bf16[N, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; repeat L as x = z { h = x * W -> bf16[N, F]; z = h * V -> bf16[N, D] }",
-        "hardware": "tpu-v5e",
-    },
+    "program of two in turns": {"operation": "input x: bf16[N, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; repeat L as x = z { h = x * W -> bf16[N, F]; z = h * V -> bf16[N, D] }", "hardware": "tpu-v5e"},
     "program of layers": {"operation": LAYERS, "hardware": "tpu-v5e", "count": "exact"},
     "solved for another": {"operation": MLP, "hardware": "tpu-v5e", "let": {"Q": "4N*D/HBM"}, "solve": "Q <= K", "solve_for": "K", "at": "D=F=8192,N=64"},
     "solved as it stands": {"operation": MLP, "hardware": "tpu-v5p", "solve": "K <= 9", "solve_for": "K"},
@@ -139,18 +136,8 @@ EXPLORED = {
 FORMS = ("text", "markdown", "latex", "rst")
 # LaTeX and reStructuredText say what Markdown does; these show that their sheets do not say more.
 IN_ALL_FORMS = (
-    "regime",
-    "symbolic",
-    "two chips",
-    "ring",
-    "softmax",
-    "long names",
-    "program",
-    "program of layers",
-    "program on a mesh",
-    "map",
-    "inferred, two",
-    "compared",
+    *("regime", "symbolic", "two chips", "ring", "softmax", "long names", "program", "program of layers"),
+    *("program on a mesh", "map", "inferred, two", "compared"),
 )
 
 
@@ -170,7 +157,5 @@ def pages(lang, template=None, forms=FORMS):
     """Every kind of page in a language, each under its name. An error that one quotes is in English."""
     for name, answer in answers().items():
         for form in (form for form in forms if name in IN_ALL_FORMS or form in ("text", "markdown")):
-            yield (
-                f"{name} as {form}",
-                getattr(answer, f"to_{form}")(lang=lang, template=template) if template else page_of(name, form, lang),
-            )
+            write = getattr(answer, f"to_{form}")
+            yield f"{name} as {form}", write(lang=lang, template=template) if template else page_of(name, form, lang)

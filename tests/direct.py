@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from math import prod
 from pathlib import Path
 from random import Random
@@ -199,19 +200,9 @@ class Product(Machine):
         sent, held = self.sent(sizes) / figure("tpu-v5e", "ICI"), self.held(sizes) / figure("tpu-v5e", "HBM")
         return {"memory": held, **({"link": sent} if sent else {})}
 
-    def shares(self, sizes):
-        """What part of the bytes each array is."""
-        return {label: array.size(sizes) / self.moved(sizes) for label, array in self.arrays.items()}
-
-    def stored(self, which, bits):
-        """The same product with one array in another width."""
-        return replace(self, **{which: replace(self.arrays[which], bits=bits)})
-
 
 def scaling(relations, names):
     """Small whole weights that satisfy a regime, such as ``B << D, F`` or ``B ~~ D << F``; None where there are none."""
-    from itertools import product
-
     wanted = []
     for part in joined(relations):
         chain = re.split(r"\s*(<<|~~|=|->)\s*", part)

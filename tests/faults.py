@@ -84,11 +84,8 @@ def changed(value: Any, draw: Random, depth: int = 0) -> Iterator[Any]:
             for other in changed(value[key], draw, depth + 1):
                 yield {**value, key: other}
     elif is_dataclass(value) or isinstance(value, Formula) or hasattr(type(value), "__annotations__"):
-        names = (
-            [f.name for f in fields(value)]
-            if is_dataclass(value)
-            else list(getattr(type(value), "__annotations__", {}))
-        )
+        known = getattr(type(value), "__annotations__", {})
+        names = [f.name for f in fields(value)] if is_dataclass(value) else list(known)
         draw.shuffle(names)
         for name in names:
             for other in changed(getattr(value, name, None), draw, depth + 1):

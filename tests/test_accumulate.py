@@ -1,6 +1,7 @@
 """Microbatches: each has inputs of its own and the weights of all, goes forward and back before the next, and adds to the gradients of
 those before it. Against finite differences and loops, against one batch, and on meshes against what each turn would send."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -17,23 +18,19 @@ BODY = "h = x * W -> bf16[B, F]; a = gelu(h); y = a * V -> bf16[B, D]"
 HEAD = "input x: bf16[B, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; "
 MLP = HEAD + f"accumulate M {{ {BODY} }}"
 LAYERS = HEAD + f"accumulate M {{ repeat L as x = y {{ {BODY} }} }}"
+TIED = HEAD.replace("weight W", "shared weight W")
 PROGRAMS = {
     "mlp": MLP,
     "layers": LAYERS,
-    "two uses of a weight": HEAD
-    + "accumulate 2 { h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D]; g = y * W -> bf16[B, F]; z = gelu(g) }",
-    "tied layers": HEAD.replace("weight W", "shared weight W") + f"accumulate 2 {{ repeat 2 as x = y {{ {BODY} }} }}",
-    "layers and more": HEAD
-    + f"weight U: bf16[D, E]; accumulate M {{ repeat 2 as x = y {{ {BODY} }}; l = y * U -> bf16[B, E] }}",
-    "an input of all layers": HEAD
-    + "input e: bf16[B, D]; accumulate 2 { repeat 2 as x = z { h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D]; z = y + e } }",
+    "two uses of a weight": f"{HEAD}accumulate 2 {{ h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D]; g = y * W -> bf16[B, F]; z = gelu(g) }}",
+    "tied layers": f"{TIED}accumulate 2 {{ repeat 2 as x = y {{ {BODY} }} }}",
+    "layers and more": f"{HEAD}weight U: bf16[D, E]; accumulate M {{ repeat 2 as x = y {{ {BODY} }}; l = y * U -> bf16[B, E] }}",
+    "an input of all layers": f"{HEAD}input e: bf16[B, D]; accumulate 2 {{ repeat 2 as x = z {{ h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D]; z = y + e }} }}",
     "what is made outside": HEAD + "G = silu(W); accumulate 2 { h = x * G -> bf16[B, F]; y = h * V -> bf16[B, D] }",
     "frozen": HEAD.replace("weight W", "frozen weight W") + f"accumulate M {{ {BODY} }}",
     "made again": HEAD + f"accumulate 2 {{ repeat 2 as x = y {{ recompute {{ {BODY} }} }} }}",
-    "two of them": HEAD
-    + f"input u: bf16[B, D]; weight U: bf16[D, F]; accumulate 2 {{ {BODY} }}; accumulate 3 {{ r = u * U -> bf16[B, F]; s = silu(r) }}",
-    "repeats in repeats": HEAD
-    + f"accumulate 2 {{ repeat 2 as x = z {{ repeat 2 as x = y {{ {BODY} }}; z = silu(y) }} }}",
+    "two of them": f"{HEAD}input u: bf16[B, D]; weight U: bf16[D, F]; accumulate 2 {{ {BODY} }}; accumulate 3 {{ r = u * U -> bf16[B, F]; s = silu(r) }}",
+    "repeats in repeats": f"{HEAD}accumulate 2 {{ repeat 2 as x = z {{ repeat 2 as x = y {{ {BODY} }}; z = silu(y) }} }}",
 }
 SIZES = {"B": 8, "D": 16, "F": 32}
 
@@ -90,16 +87,14 @@ def test_tokens_are_those_of_all_microbatches():
     assert whole.value("tokens_per_second") == pytest.approx(plain.value("tokens_per_second"))
 
 
+DATA = LAYERS.replace("[B,", "[B_X,")
+BOTH = LAYERS.replace("[B, D]", "[B_X, D]").replace("[D, F]", "[D_X, F_Y]").replace("[F, D]", "[F_Y, D_X]")
 SPLIT = {
-    "data": "mesh X = 4 on ICI; " + LAYERS.replace("[B,", "[B_X,"),
-    "fsdp": "mesh X = 4 on ICI; "
-    + LAYERS.replace("[B,", "[B_X,").replace("[D, F]", "[D_X, F]").replace("[F, D]", "[F_X, D]"),
-    "fsdp and tensors": "mesh X = 4, Y = 2 on ICI; "
-    + LAYERS.replace("[B, D]", "[B_X, D]")
-    .replace("[D, F]", "[D_X, F_Y]")
-    .replace("[F, D]", "[F_Y, D_X]")
-    .replace("[B, F]", "[B_X, F_Y]"),
+    "data": f"mesh X = 4 on ICI; {DATA}",
+    "fsdp": f"mesh X = 4 on ICI; {DATA.replace('[D, F]', '[D_X, F]').replace('[F, D]', '[F_X, D]')}",
+    "fsdp and tensors": f"mesh X = 4, Y = 2 on ICI; {BOTH.replace('[B, F]', '[B_X, F_Y]')}",
 }
+SHARING = {name: re.sub("weight (W|V)", r"shared weight \1", text) for name, text in SPLIT.items()}
 PUT = {"B": 512, "D": 256, "F": 1024, "L": 3}
 
 
@@ -155,37 +150,32 @@ def test_turns_that_share_everything():
     assert read_program(str(said)) == said
 
 
-@pytest.mark.parametrize(
-    "fault",
-    ["kept for all", "not added up", "reduced each time", "reduced in each turn", "held in parts", "tokens of one"],
-)
+added_up = backward._Reverse._added_up
+
+
+def not_added_up(self, name, inner, body, **options):
+    found = added_up(self, name, inner, body, **options)
+    body[-1] = replace(body[-1], operands=body[-1].operands[1:] * 2)
+    return found
+
+
+FAULTS = {
+    "kept for all": ("statement_costs.kept_apart", lambda repeats: repeats, MLP),
+    "not added up": ("backward._Reverse._added_up", not_added_up, MLP),
+    "reduced each time": ("placing.Move.around", lambda self, repeats: tuple(repeats), SPLIT["data"]),
+    "reduced in each turn": ("placing._Chips._over_turns", lambda *_: (), SHARING["data"]),
+    "held in parts": ("statement_costs.summed_forms", lambda _: {}, SPLIT["fsdp"]),
+    "tokens of one": ("tokens.turns_of", lambda repeats: sr.symbols.symbol("B") ** 0, MLP),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 def test_faults_are_refused(monkeypatch, fault):
-    text, options = MLP, {}
-    if fault == "kept for all":
-        monkeypatch.setattr("symroof.model.statement_costs.kept_apart", lambda repeats: repeats)
-    if fault == "not added up":
-        honest = backward._Reverse._added_up
-
-        def without(self, name, inner, body, *, accumulates=False):
-            found = honest(self, name, inner, body, accumulates=accumulates)
-            body[-1] = replace(body[-1], operands=body[-1].operands[1:] * 2)
-            return found
-
-        monkeypatch.setattr(backward._Reverse, "_added_up", without)
-    if fault == "reduced each time":
-        text, options = SPLIT["data"], {}
-        monkeypatch.setattr(placing.Move, "around", lambda self, repeats: tuple(repeats))
-    if fault == "reduced in each turn":
-        text = SPLIT["data"].replace("weight W", "shared weight W").replace("weight V", "shared weight V")
-        monkeypatch.setattr(placing._Chips, "_over_turns", lambda *_: ())
-    if fault == "held in parts":
-        text = SPLIT["fsdp"]
-        monkeypatch.setattr("symroof.model.statement_costs.summed_forms", lambda _: {})
-    if fault == "tokens of one":
-        monkeypatch.setattr("symroof.model.tokens.turns_of", lambda repeats: sr.symbols.symbol("B") ** 0)
+    place, change, text = FAULTS[fault]
+    monkeypatch.setattr(f"symroof.model.{place}", change)
 
     def asked():
-        sr.derive(text, on="tpu-v5p", training=True, **options)
+        sr.derive(text, on="tpu-v5p", training=True)
         sr.derive(text, on="tpu-v5p", at="B=8,D=16,F=32,M=4").value("tokens_per_second")
 
     with pytest.raises(CheckError):
@@ -242,7 +232,7 @@ def test_what_is_gathered_in_microbatches_is_gone_after_them():
 @pytest.mark.parametrize("name", ["data", "fsdp"])
 def test_turns_that_share_weights_are_reduced_once(name):
     """Of weights that all turns of a microbatch share there is one reduction, after the last; kept they are gathered once."""
-    text = SPLIT[name].replace("weight W", "shared weight W").replace("weight V", "shared weight V")
+    text = SHARING[name]
     sizes = {"B": 16, "D": 8, "F": 12, "M": 3, "L": 5}
     whole, ring = 2 * 8 * 12, (3 / 4) / 2
     reduced = 2 * whole * ring * (2 if name == "data" else 1)
@@ -277,8 +267,7 @@ def test_options_that_say_nothing_are_refused():
 
 def test_the_second_engine_knows_batches_from_layers():
     """A sum over layers is none over microbatches."""
-    tied = HEAD.replace("weight W", "shared weight W") + f"accumulate 2 {{ repeat 2 as x = y {{ {BODY} }} }}"
-    script = script_of(trained(tied))
+    script = script_of(trained(PROGRAMS["tied layers"]))
     sums = [act.result for act in script.acts if act.back and not act.undoes and act.kind == "+"]
     assert [name for name in sums if script.adds_batches(script.act[name])] == ["dV", "dW"]
     assert len(sums) == 3

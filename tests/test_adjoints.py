@@ -41,52 +41,38 @@ def changes(script, random, count):
     back = [i for i, act in enumerate(script.acts) if act.back]
     for _ in range(count):
         i = random.choice(back)
-        act, (before, after) = script.acts[i], (script.acts[:i], script.acts[i + 1 :])
+        act = script.acts[i]
         j = random.randrange(len(act.operands))
         here = script.array[act.operands[j]]
-        same = (
-            script.act[here.name].operands if here.name in script.act else ()
-        )  # a change of type leaves a gradient as it is
-        alike = [
-            a.name
-            for a in script.arrays
-            if {*a.labels} == {*here.labels} and a.name not in (here.name, act.result, *same)
-        ]
+        # a change of type leaves a gradient as it is
+        same = {here.name, act.result, *(script.act[here.name].operands if here.name in script.act else ())}
+        alike = [a.name for a in script.arrays if {*a.labels} == {*here.labels} and a.name not in same]
+
+        def with_(i=i, **more):
+            return script.acts[i], changed(
+                script, (*script.acts[:i], replace(script.acts[i], **more), *script.acts[i + 1 :])
+            )
+
+        rest = act.operands[:j], act.operands[j + 1 :]
+        twins = [x for x in script.acts if x.undoes == act.undoes and x.function == act.function]
         kind = random.randrange(8)
         if kind == 0 and alike:
-            yield (
-                act,
-                changed(
-                    script,
-                    (
-                        *before,
-                        replace(act, operands=(*act.operands[:j], random.choice(alike), *act.operands[j + 1 :])),
-                        *after,
-                    ),
-                ),
-            )
+            yield with_(operands=(*rest[0], random.choice(alike), *rest[1]))
         elif kind == 1 and len(act.operands) > 1 and not (act.function == "layer_norm'" and j == 2):  # a shift
-            yield (
-                act,
-                changed(script, (*before, replace(act, operands=act.operands[:j] + act.operands[j + 1 :]), *after)),
-            )
+            yield with_(operands=rest[0] + rest[1])
         elif kind == 2:
-            yield act, changed(script, (*before, replace(act, each=act.each + 1), *after))
-        elif (
-            kind == 3
-            and act.function
-            and len([x for x in script.acts if x.undoes == act.undoes and x.function == act.function]) > 1
-        ):
-            yield act, changed(script, (*before, replace(act, place=1 - act.place), *after))
+            yield with_(each=act.each + 1)
+        elif kind == 3 and act.function and len(twins) > 1:
+            yield with_(place=1 - act.place)
         elif kind == 4:
-            yield act, changed(script, (*before, replace(act, fuse=None if act.fuse is not None else ~0), *after))
+            yield with_(fuse=None if act.fuse is not None else ~0)
         elif kind == 5:
             yield act, changed(script, script.acts, gradients=script.gradients[1:])
         elif kind == 6:
             arrays = tuple(replace(a, bits=2 * a.bits) if a.name == act.result else a for a in script.arrays)
             yield act, replace(script, arrays=arrays)
         elif kind == 7 and act.turns:
-            yield act, changed(script, (*before, replace(act, turns=act.turns[:-1]), *after))
+            yield with_(turns=act.turns[:-1])
 
 
 def refused(script):

@@ -18,42 +18,19 @@ SOURCES = {
 }
 
 # From the ground up. A room imports from the rooms of the floors below it, and from itself; rooms of one floor are blind to each other.
-FLOORS = [
-    ["errors"],
-    ["formula"],
-    ["symbols"],
-    ["weight"],
-    ["model", "algebra", "proof"],
-    ["reading", "derivation"],
-    ["verification", "exploration", "tracing"],
-    ["rendering"],
-    ["building"],
-    ["api"],
-    ["cli"],
-    ["sphinx", "mkdocs"],
-]
-BELOW = {
-    room: {below for floor in FLOORS[:height] for below in floor}
-    for height, floor in enumerate(FLOORS)
-    for room in floor
-}
+FLOORS = "errors|formula|symbols|weight|model algebra proof|reading derivation|verification exploration tracing"
+FLOORS = [floor.split() for floor in f"{FLOORS}|rendering|building|api|cli|sphinx mkdocs".split("|")]
+LOWER = [{below for floor in FLOORS[:height] for below in floor} for height in range(len(FLOORS))]
+BELOW = {room: lower for lower, floor in zip(LOWER, FLOORS, strict=True) for room in floor}
 BELOW |= {"proof": {"errors", "formula"}, "__main__": {"cli"}, "": {"errors"}}
+COMMANDS = "asking building options output references tracing verifying"
 ONLY_IN = {
     "jinja2": {"symroof.rendering.pages.environment", "symroof.rendering.pages.sandbox"},
     "latexify": {"symroof.rendering.formulas.tex"},
     "z3": {"symroof.proof.prover"},
     "tomllib": {"symroof.reading.toml"},
     "markdown_it": {"symroof.reading.markup"},
-    "click": {
-        "symroof.cli",
-        "symroof.cli.asking",
-        "symroof.cli.building",
-        "symroof.cli.options",
-        "symroof.cli.output",
-        "symroof.cli.references",
-        "symroof.cli.tracing",
-        "symroof.cli.verifying",
-    },
+    "click": {"symroof.cli", *(f"symroof.cli.{command}" for command in COMMANDS.split())},
     "jax": {"symroof.tracing.jaxprs"},
     "torch": {"symroof.tracing.fx_graphs"},
     "rich": {"symroof.cli.output"},
@@ -131,21 +108,21 @@ def test_the_house_stands():
     TopologicalSorter({m: {n for n in heads(tree) if n in trees and n != m} for m, tree in trees.items()}).prepare()
 
 
-@pytest.mark.parametrize(
-    ("module", "line", "fault"),
-    [
-        ("model.mesh", "from symroof.cli import main", "which is no floor below"),
-        ("model.mesh", "Symbol('x')", "makes a symbol"),
-        ("model.mesh", "print(1)", "prints"),
-        ("model.mesh", "x.simplify()", "calls simplify"),
-        ("model.mesh", "import z3", "beside its one door"),
-        ("derivation.times", "from symroof.algebra import optima", "the one importer of the solvers"),
-        ("derivation.times", "isinstance(x, (Program, int))", "asks whether"),
-        ("proof.limits", "from sympy.core import Expr", "of the second engine sees sympy.core"),
-    ],
-)
-def test_a_fault_of_the_house_is_noticed(module, line, fault):
-    assert any(fault in one for one in faults(f"symroof.{module}", ast.parse(line)))
+FAULTS = {
+    ("model.mesh", "from symroof.cli import main"): "which is no floor below",
+    ("model.mesh", "Symbol('x')"): "makes a symbol",
+    ("model.mesh", "print(1)"): "prints",
+    ("model.mesh", "x.simplify()"): "calls simplify",
+    ("model.mesh", "import z3"): "beside its one door",
+    ("derivation.times", "from symroof.algebra import optima"): "the one importer of the solvers",
+    ("derivation.times", "isinstance(x, (Program, int))"): "asks whether",
+    ("proof.limits", "from sympy.core import Expr"): "of the second engine sees sympy.core",
+}
+
+
+@pytest.mark.parametrize(("module", "line"), FAULTS)
+def test_a_fault_of_the_house_is_noticed(module, line):
+    assert any(FAULTS[module, line] in one for one in faults(f"symroof.{module}", ast.parse(line)))
 
 
 def test_modules_are_rooms_and_not_halls():
@@ -163,21 +140,19 @@ ROOMS = ["symroof.exploration", "symroof.rendering.figures"]
 DERIVE = ["derive", "matmul", "--on", "tpu-v5e", "--brief"]
 
 
+NEEDED = {
+    "import": ([], ["sympy", "click"]),
+    "help": (HELP, ["sympy", "jinja2", "z3", "rich", "numpy", "matplotlib"]),
+    "claim": ([CLAIM], [*ROOMS, "symroof.building.build", "matplotlib", "numpy"]),
+    "derive": ([DERIVE], [*ROOMS, "symroof.verification", "symroof.rendering.records", "concurrent.futures", "rich"]),
+}
+
+
 @pytest.mark.parametrize(
-    ("commands", "heavy"),
-    [
-        ([], ["sympy", "click"]),
-        (HELP, ["sympy", "jinja2", "z3", "rich", "numpy", "matplotlib"]),
-        pytest.param([CLAIM], [*ROOMS, "symroof.building.build", "matplotlib", "numpy"], marks=pytest.mark.thorough),
-        pytest.param(
-            [DERIVE],
-            [*ROOMS, "symroof.verification", "symroof.rendering.records", "concurrent.futures", "rich"],
-            marks=pytest.mark.thorough,
-        ),
-    ],
-    ids=["import", "help", "claim", "derive"],
+    "name", ["import", "help", *(pytest.param(n, marks=pytest.mark.thorough) for n in ("claim", "derive"))]
 )
-def test_nothing_is_loaded_that_is_not_needed(commands, heavy, tmp_path):
+def test_nothing_is_loaded_that_is_not_needed(name, tmp_path):
+    commands, heavy = NEEDED[name]
     (tmp_path / "claims.toml").write_text('operation = "matmul"\nclaims = ["intensity = 2B"]\n', "utf-8")
     (tmp_path / "chapter.md").write_text('<!-- symroof operation = "matmul" -->\n\n$2BD + 2DF + 2BF$\n', "utf-8")
     code = (

@@ -20,32 +20,21 @@ CHIPS = {
     "a100": ("bf16", "int8"),
     "b200": ("bf16",),
 }
-SHAPES = (
-    "BD DF BF",
-    "BSD DF BSF",
-    "BDK KF BDF",
-    "BHD BHD BH",
-    "HBD HDF HBF",
-    "BD BD B",
-    "MK KN MN",
-    "BDF DFN BN",
-    "BD DF BF",
-    "MK KN MN",
-)
+SHAPES = "BD DF BF|BSD DF BSF|BDK KF BDF|BHD BHD BH|HBD HDF HBF|BD BD B|MK KN MN|BDF DFN BN|BD DF BF|MK KN MN"
 TINY = Q(1, 10**9)
+TIMES = ("T_math", "T_comms", "T_lower", "T_upper")
 
 
 def drawn(seed):
     """(text, options, truth, regime, names): a random problem, and the arithmetic that it has to agree with."""
     random = Random(seed)
-    left, right, output = random.choice(SHAPES).split()
+    left, right, output = random.choice(SHAPES.split("|")).split()
     names = list(dict.fromkeys(left + right))
     chip = random.choice(list(CHIPS))
     inputs = [random.choice(CHIPS[chip]) for _ in "lr"]
     result = random.choice(("bf16", "fp32", "int8"))
-    text = "{}[{}] * {}[{}] -> {}[{}]".format(
-        inputs[0], ", ".join(left), inputs[1], ", ".join(right), result, ", ".join(output)
-    )
+    types = zip((*inputs, result), map(", ".join, (left, right, output)), strict=True)
+    text = "{} * {} -> {}".format(*(f"{dtype}[{labels}]" for dtype, labels in types))
     widest = max(inputs, key=direct.BITS.get)
     machine = {"peak": direct.figure(chip, f"peak.{widest}"), "bandwidth": direct.figure(chip, "HBM")}
     options = {"on": chip, "count": random.choice(("fma", "fma", "exact"))}
@@ -64,15 +53,12 @@ def drawn(seed):
         options.pop("given", None)
     else:
         a, b, *rest = random.sample(names, len(names))
-        regime = random.choice(
-            ["", f"{a} << {b}", f"{a} << {', '.join([b, *rest])}", f"{b} -> oo", f"{a} ~~ {b}", f"{a} = {b}"]
-        )
+        every = ", ".join([b, *rest])
+        regime = random.choice(["", f"{a} << {b}", f"{a} << {every}", f"{b} -> oo", f"{a} ~~ {b}", f"{a} = {b}"])
         if rest and random.random() < 0.2:
             regime = f"{a} ~~ {b} << {rest[0]}"
-    truth = direct.Product.read(text, count=options["count"], **machine)
-    if "=" in regime:
-        a, b = regime.split(" = ")
-        truth = direct.Product.read(text, count=options["count"], equal={a: b}, **machine)
+    equal = dict([regime.split(" = ")]) if "=" in regime else {}
+    truth = direct.Product.read(text, count=options["count"], equal=equal, **machine)
     if regime:
         options["assume"] = regime
     free = [name for name in names if name not in truth.equal]
@@ -82,10 +68,8 @@ def drawn(seed):
         options["solve_for"] = random.choice(solvable)
         point = {name: random.choice((512, 3008, 8192, 30000)) for name in free if name != options["solve_for"]}
     else:
-        point = {
-            name: random.choice((112, 784, 2048, 30000))
-            for name in random.sample(free, len(free) - random.randint(0, 1))
-        }
+        put = random.sample(free, len(free) - random.randint(0, 1))
+        point = {name: random.choice((112, 784, 2048, 30000)) for name in put}
     return sr.derive(text, **options, at=point or None), truth, regime, names
 
 
@@ -112,10 +96,8 @@ def floats_agree(record):
             assert record["float"] == float(Q(record["exact"]))
         for key, value in record.items():
             if key.endswith("_float") and value is not None:
-                exact = record[key.removesuffix("_float")]
-                last = (
-                    Q(10) ** -len(exact.partition(".")[2]) if "." in exact else 0
-                )  # a root without a closed form is rounded
+                exact = record[key.removesuffix("_float")]  # a root without a closed form is rounded
+                last = Q(10) ** -len(exact.partition(".")[2]) if "." in exact else 0
                 assert value == pytest.approx(float(evaluate(exact, {})), rel=1e-14, abs=float(last / 2))
             floats_agree(value)
     elif isinstance(record, list):
@@ -130,15 +112,19 @@ def near(a, b, scale=Q(1, 10**4)):
 def audit_costs(answer, truth, random, names):
     for _ in range(3):
         sizes = truth.full(wide(random, names))
-        assert evaluate(answer["flops"], sizes) == truth.flops(sizes)
-        assert evaluate(answer["flops_exact"], sizes) == truth.flops(sizes, "exact")
-        assert evaluate(answer["reads"], sizes) == truth.reads(sizes)
-        assert evaluate(answer["writes"], sizes) == truth.writes(sizes)
-        assert evaluate(answer["bytes"], sizes) == truth.reads(sizes) + truth.writes(sizes)
+        reads, writes = truth.reads(sizes), truth.writes(sizes)
+        amounts = {
+            "flops": truth.flops(sizes),
+            "flops_exact": truth.flops(sizes, "exact"),
+            "reads": reads,
+            "writes": writes,
+        }
+        for name, amount in (amounts | {"bytes": reads + writes}).items():
+            assert evaluate(answer[name], sizes) == amount, name
         intensity, times = truth.intensity(sizes), truth.all_times(sizes)
         assert evaluate(answer["intensity"], sizes) == intensity
         assert answer["reciprocal"] is None or 1 / evaluate(answer["reciprocal"], sizes) == intensity
-        assert tuple(evaluate(answer[key], sizes) for key in ("T_math", "T_comms", "T_lower", "T_upper")) == times
+        assert tuple(evaluate(answer[key], sizes) for key in TIMES) == times
         if answer["sent"] is not None:
             assert evaluate(answer["sent"], sizes) == truth.moved(sizes)
     assert Q(answer["ridge"]) == truth.ridge
@@ -150,21 +136,17 @@ def audit_leading(answer, truth, regime, random, names):
         return
     for _ in range(3):
         sizes = truth.full(wide(random, names))
-        assert evaluate(answer["intensity_factor"], sizes) == evaluate(
-            answer["intensity_leading"], sizes
-        ) / truth.intensity(sizes)
+        factor = evaluate(answer["intensity_factor"], sizes)
+        assert factor == evaluate(answer["intensity_leading"], sizes) / truth.intensity(sizes)
         if answer["within"] and evaluate(answer["within"], sizes):
-            assert abs(evaluate(answer["intensity_factor"], sizes) - 1) <= Q(1, 20)
+            assert abs(factor - 1) <= Q(1, 20)
     weights = scaling(regime, names)
     if not any(weights.values()):  # without a regime the leading form is that of one size that grows alone
         weights = {answer["threshold"]["variable"]: 1}
     edges = [truth.full(along(weights, names, power, seed)) for power in range(6) for seed in range(6)]
-    assert not answer["within"] or any(evaluate(answer["within"], sizes) for sizes in edges)
-    assert all(
-        abs(evaluate(answer["intensity_factor"], sizes) - 1) <= Q(1, 20)
-        for sizes in edges
-        if answer["within"] and evaluate(answer["within"], sizes)
-    )
+    inside = [sizes for sizes in edges if answer["within"] and evaluate(answer["within"], sizes)]
+    assert inside or not answer["within"]
+    assert all(abs(evaluate(answer["intensity_factor"], sizes) - 1) <= Q(1, 20) for sizes in inside)
     far = truth.full(along(weights, names, 8))
     form, exact = evaluate(answer["intensity_leading"], far), truth.intensity(far)
     assert near(form, exact)
@@ -255,9 +237,8 @@ def audit_rule(threshold, answer, truth, sizes, *, inside):
         leading = evaluate(answer["intensity_leading"], sizes)
         assert evaluate(threshold["rule"], sizes) == (leading > truth.ridge)
     if threshold["rule_factor"] and inside:
-        assert near(
-            evaluate(threshold["rule_factor"], sizes), evaluate(threshold["exact_bound"], sizes) / rule, Q(1, 10**30)
-        )
+        factor = evaluate(threshold["exact_bound"], sizes) / rule
+        assert near(evaluate(threshold["rule_factor"], sizes), factor, Q(1, 10**30))
 
 
 def step(truth, name):
@@ -283,9 +264,7 @@ def audit_point(point, threshold, truth, names):
         here = truth.full({**sizes, **({x: Q(at)} if is_free else {})})
         assert evaluate(point["intensity"], here) == truth.intensity(here)
         if point["T_math"] is not None:
-            assert tuple(
-                evaluate(point[key], here) for key in ("T_math", "T_comms", "T_lower", "T_upper")
-            ) == truth.all_times(here)
+            assert tuple(evaluate(point[key], here) for key in TIMES) == truth.all_times(here)
             whole = re.fullmatch(r"max\((.*)\)", point["T_lower"])
             if whole:  # each of the times, and not the longest alone
                 each = {evaluate(part, here) for part in whole[1].split(", ")}
@@ -293,7 +272,7 @@ def audit_point(point, threshold, truth, names):
     audit_numbers(point["numbers"], truth, sizes, is_free)
     for row in point["times"]:
         here = truth.full({**sizes, **({x: Q(row["size"])} if is_free else {})})
-        for key, exact in zip(("T_math", "T_comms", "T_lower", "T_upper"), truth.all_times(here), strict=True):
+        for key, exact in zip(TIMES, truth.all_times(here), strict=True):
             assert row[key] == pytest.approx(float(exact), rel=1e-14, abs=0)
         assert kind(row["bound_by"], "link" not in truth.moving(here)) == truth.bound_by(here)
 
@@ -307,7 +286,7 @@ def audit_numbers(numbers, truth, sizes, is_free):
     for name, exact in wanted.items():
         if name in numbers and truth.chips == 1:
             assert Q(numbers[name]) == exact
-    for name, exact in zip(("T_math", "T_comms", "T_lower", "T_upper"), truth.all_times(here), strict=True):
+    for name, exact in zip(TIMES, truth.all_times(here), strict=True):
         assert Q(numbers[name]) == exact
     for name, value in numbers.items():
         if not name.endswith("_float"):
@@ -326,10 +305,8 @@ def _audit_bound(point, truth, sizes, x):
         assert n == stride or not truth.compute_bound(truth.full({**sizes, x: Q(n - stride)}))
     if point["outcome"] != "depends":
         wanted = point["outcome"] == "always compute-bound"
-        assert all(
-            truth.compute_bound(truth.full({**sizes, x: Q(10) ** power})) == wanted
-            for power in (0, 1, 2, 3, 4, 6, 9, 12)
-        )
+        for power in (0, 1, 2, 3, 4, 6, 9, 12):
+            assert truth.compute_bound(truth.full({**sizes, x: Q(10) ** power})) == wanted
 
 
 def kind(resource, one_chip=False):
@@ -358,50 +335,14 @@ def test_every_number_of_a_derivation(seed):
     audit(*drawn(seed), seed)
 
 
-def attention(T, K):
-    return 4 * T * K * 128 + 3 * T
-
-
-def attention_reads(T, K):
-    return 256 * T + 512 * K
-
-
-def attention_writes(T, K):
-    return 256 * T + T * K
-
-
-def blocked(N, M):
-    return 2 * N**2 + M
-
-
-def blocked_reads(N, M):
-    return 6 * N * (M + 1)
-
-
-def blocked_writes(N, M):
-    return 2 * N + M
-
-
-def dot(N):
-    return N + (N - 1)
-
-
-def dot_reads(N):
-    return 2 * N + 2 * N
-
-
-def dot_writes(N):
-    return 2
-
-
+ATTENTION = (lambda T, K: 4 * T * K * 128 + 3 * T, lambda T, K: 256 * T + 512 * K, lambda T, K: 256 * T + T * K)
+BLOCKED = (lambda N, M: 2 * N**2 + M, lambda N, M: 6 * N * (M + 1), lambda N, M: 2 * N + M)
+DOT = (lambda N: N + (N - 1), lambda N: 2 * N + 2 * N, lambda N: 2)
 GIVEN = {
-    "attention": (
-        (attention, attention_reads, attention_writes),
-        {"assume": "K << T", "solve_for": "K", "at": {"T": 100000}},
-    ),
-    "attention in T": ((attention, attention_reads, attention_writes), {"solve_for": "T", "at": {"K": 3000}}),
-    "blocked": ((blocked, blocked_reads, blocked_writes), {"assume": "M << N", "solve_for": "N", "at": {"M": 3}}),
-    "dot": ((dot, dot_reads, dot_writes), {"assume": "N -> oo"}),
+    "attention": (ATTENTION, {"assume": "K << T", "solve_for": "K", "at": {"T": 100000}}),
+    "attention in T": (ATTENTION, {"solve_for": "T", "at": {"K": 3000}}),
+    "blocked": (BLOCKED, {"assume": "M << N", "solve_for": "N", "at": {"M": 3}}),
+    "dot": (DOT, {"assume": "N -> oo"}),
 }
 
 
@@ -410,12 +351,8 @@ GIVEN = {
 def test_every_number_of_costs_that_are_given(name):
     functions, options = GIVEN[name]
     names = functions[0].__code__.co_varnames
-    truth = direct.Costs(
-        peak=direct.figure("tpu-v5e", "peak.bf16"),
-        bandwidth=direct.figure("tpu-v5e", "HBM"),
-        labels=names,
-        functions=functions,
-    )
+    figures = {"peak": direct.figure("tpu-v5e", "peak.bf16"), "bandwidth": direct.figure("tpu-v5e", "HBM")}
+    truth = direct.Costs(**figures, labels=names, functions=functions)
     operation = sr.Operation(name, flops=functions[0], reads=functions[1], writes=functions[2])
     audit(sr.derive(operation, on="tpu-v5e", compute="bf16", **options), truth, options.get("assume", ""), names, 7)
 
@@ -427,14 +364,9 @@ def test_every_number_of_a_comparison(at):
     rows = json.loads(sr.compare(text, on=",".join(CHIPS), assume="B << D, F", at=at).to_json())["rows"]
     assert [row["chip"] for row in rows] == list(CHIPS)
     for row in rows:
-        truth = direct.Product.read(
-            text, peak=direct.figure(row["chip"], "peak.bf16"), bandwidth=direct.figure(row["chip"], "HBM")
-        )
-        assert (Q(row["peak"]), Q(row["bandwidth"]), Q(row["ridge"]["exact"])) == (
-            truth.peak,
-            truth.bandwidth,
-            truth.ridge,
-        )
+        peak, bandwidth = (direct.figure(row["chip"], name) for name in ("peak.bf16", "HBM"))
+        truth = direct.Product.read(text, peak=peak, bandwidth=bandwidth)
+        assert (Q(row["peak"]), Q(row["bandwidth"]), Q(row["ridge"]["exact"])) == (peak, bandwidth, truth.ridge)
         assert row["ridge"]["float"] == float(truth.ridge)
         assert evaluate(row["compute_bound"].removeprefix("B > "), {}) == truth.ridge
         assert row["smallest_integer"] == whole(truth.ridge, 1)

@@ -51,29 +51,9 @@ def test_a_block_and_a_value_are_written():
 
 
 # Lines that say nothing to symroof, some of which look as if they did.
-LINES = st.lists(
-    st.sampled_from(
-        [
-            *(
-                "",
-                "words",
-                "# Head",
-                "- item",
-                "  going on",
-                "> quoted",
-                "> ```",
-                "```",
-                "~~~",
-                "    code",
-                "***",
-                "-->",
-            ),
-            *("$B > 240$", "$$", "| a | b |", "|--|--|", "<!-- a comment -->", "`<!-- symroof derive -->`"),
-            *("<!-- symroof: hardware = 'tpu-v5e' -->", "{% raw %}", "\\(x\\)", "&nbsp;", "한국어", "a\tb "),
-        ]
-    ),
-    max_size=8,
-)
+LINES = """@words@# Head@- item@  going on@> quoted@> ```@```@~~~@    code@***@-->@$B > 240$@$$@| a | b |@|--|--|@<!-- a comment -->
+`<!-- symroof derive -->`@<!-- symroof: hardware = 'tpu-v5e' -->@{% raw %}@\\(x\\)@&nbsp;@한국어@a\tb """
+LINES = st.lists(st.sampled_from(re.split("[@\n]", LINES)), max_size=8)
 
 
 def outside(text):
@@ -112,25 +92,25 @@ def test_prefixes_stand_before_every_line():
     assert all(line.startswith(">") for line in quoted.splitlines())
     item = built("- item\n\n" + "".join(f"  {line}\n" for line in BLOCK.splitlines()))
     assert all(line.startswith("  ") or not line for line in item.splitlines()[1:])
-    alone = built("- " + BLOCK.replace("\n", "\n  ").rstrip(" "))
-    assert "\n  **Rule of thumb.**" in alone
+    for mark, then in (("- ", "  "), ("- > ", "  > ")):
+        assert f"\n{then}**Rule of thumb.**" in built(mark + BLOCK.replace("\n", f"\n{then}").removesuffix(then))
 
 
-@pytest.mark.parametrize(
-    ("shown", "blocks"),
-    [
-        ("```\n" + BLOCK + "```\n", 0),
-        ("    <!-- symroof derive -->\n", 0),
-        ("`<!-- symroof = x -->`\n", 0),
-        ("---\ntitle: <!-- symroof derive -->\n---\n", 0),
-        ("!!! note\n\n        <!-- symroof derive -->\n", 0),
-        ("+++\na = '<!-- symroof derive -->'\n+++\n\n" + BLOCK, 1),  # what Hugo has before the text
-        (f"a ` b\n\n{BLOCK}\nc ` d\n", 1),
-        (f"a ` b\n{BLOCK}c ` d\n", 1),
-    ],
-)
-def test_markers_in_code_are_text(shown, blocks):
-    assert len(sr.build(shown).blocks) == blocks
+MARKERS = {
+    f"```\n{BLOCK}```\n": 0,
+    "    <!-- symroof derive -->\n": 0,
+    "`<!-- symroof = x -->`\n": 0,
+    "---\ntitle: <!-- symroof derive -->\n---\n": 0,
+    "!!! note\n\n        <!-- symroof derive -->\n": 0,
+    f"+++\na = '<!-- symroof derive -->'\n+++\n\n{BLOCK}": 1,  # what Hugo has before the text
+    f"a ` b\n\n{BLOCK}\nc ` d\n": 1,
+    f"a ` b\n{BLOCK}c ` d\n": 1,
+}
+
+
+@pytest.mark.parametrize("shown", MARKERS)
+def test_markers_in_code_are_text(shown):
+    assert len(sr.build(shown).blocks) == MARKERS[shown]
 
 
 def test_a_hand_edit_is_found_shown_and_kept(tmp_path):
@@ -146,9 +126,8 @@ def test_a_hand_edit_is_found_shown_and_kept(tmp_path):
 
 def every_digit(text):
     """Where the digits stand that a reader sees in blocks and values."""
-    spans = [m.span(1) for m in re.finditer(r"-->\n(.*?)<!-- symroof end", text, re.DOTALL)] + [
-        m.span(1) for m in re.finditer(r"-->([^<\n]+)<!-- / -->", text)
-    ]
+    patterns = r"-->\n(?s:(.*?))<!-- symroof end", r"-->([^<\n]+)<!-- / -->"
+    spans = [found.span(1) for pattern in patterns for found in re.finditer(pattern, text)]
     return [i for a, b in spans for i in range(a, b) if text[i].isdigit()]
 
 
@@ -160,11 +139,9 @@ def test_a_changed_digit_is_found_by_both_commands(run, tmp_path):
     for place in places[:: max(1, len(places) // 6)]:
         page = tmp_path / "page.md"
         page.write_text(text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1 :])
-        assert run("build", "--check", str(page)).code == 1
-        assert run("verify", str(page)).code == 1
+        assert [run(*command, str(page)).code for command in (("build", "--check"), ("verify",))] == [1, 1]
     page.write_text(text)
-    assert run("build", "--check", str(page)).code == 0
-    assert run("verify", str(page)).code == 0
+    assert [run(*command, str(page)).code for command in (("build", "--check"), ("verify",))] == [0, 0]
 
 
 @pytest.mark.thorough
@@ -175,32 +152,21 @@ def test_what_moved_is_said_with_its_name(run, tmp_path):
     lines = done.out.splitlines()
     assert done.code == 1
     assert lines[0].endswith("mm.smallest_integer: 241 -> 244")
-    assert (
-        "mm: ridge 240.24 -> 243.21, smallest_integer 241 -> 244" in lines[1]
-        or "rule_bound 240.24 -> 243.21" in lines[1]
-    )
+    assert re.search(r"mm: ridge 240.24 -> 243.21, smallest_integer 241 -> 244|rule_bound 240.24 -> 243.21", lines[1])
     assert lines[-1] == "1 of 1 file would change"
     assert page.read_text() == built(PAGE)
 
 
 @pytest.mark.thorough
 def test_the_number_after_an_answer_is_the_one_of_the_derivation():
-    text = (
-        "v <!-- symroof = mm.rule_bound; 3 digits --><!-- / --> <!-- symroof = ceil(mm.ridge) --><!-- / --> <!-- symroof = mm.T_math at B = 512, D = F = 8192; us --><!-- / -->\n\n"
-        + BLOCK
-    )
+    asked = "mm.rule_bound; 3 digits", "ceil(mm.ridge)", "mm.T_math at B = 512, D = F = 8192; us"
+    text = f"v {' '.join(f'<!-- symroof = {one} --><!-- / -->' for one in asked)}\n\n{BLOCK}"
     derivation = sr.derive("matmul", on="tpu-v5e", assume="B << D, F")
     seconds = 2 * 512 * 8192 * 8192 / 1.97e14
-    assert built(text).startswith("v ")
     bound, ceiling, time_ = re.findall(r"-->([^<\n]+)<!-- / -->", built(text))
     assert (bound, ceiling) == ("240", "241")
     assert 240 < derivation.answer.rule_bound < 241
     assert time_ == f"{seconds * 1e6:.1f} µs"
-
-
-def test_mathematics_in_a_value_stands_outside_of_the_dollars():
-    text = "v <!-- symroof = '$R = {mm.ridge}$'; 3 digits --><!-- / -->\n\n" + BLOCK
-    assert "<!-- symroof = '$R = {mm.ridge}$'; 3 digits -->$R = 240$<!-- / -->" in built(text)
 
 
 FAULTS = {
@@ -263,23 +229,19 @@ def test_comments_before_a_block_give_what_it_does_not_say():
 
 
 def test_problems_are_shared_with_files(tmp_path):
-    (tmp_path / "p.toml").write_text(
-        '[[problem]]\ntitle = "one"\noperation = "dot"\n[[problem]]\ntitle = "two"\noperation = "matmul"\nhardware = "tpu-v5e"\nassume = "B << D, F"\n'
-    )
+    two = '[[problem]]\ntitle = "one"\noperation = "dot"\n[[problem]]\ntitle = "two"\noperation = "matmul"\n'
+    (tmp_path / "p.toml").write_text(two + 'hardware = "tpu-v5e"\nassume = "B << D, F"\n')
     text = "<!-- symroof derive\nproblem = 'p.toml#two'\nsections = ['rule']\n-->\n"
     assert "240.24" in built(text, path=tmp_path / "page.md")
     document = sr.build(text.replace("#two", ""), path=tmp_path / "page.md")
     assert "p.toml#title" in str(document.blocks[0].error)
 
 
-DISPLAYS = {"dollar": "$$\n\\frac{1}{1 - R", "github": "```math\n\\frac{1}{1 - R"}
-
-
-@pytest.mark.parametrize("dialect", DISPLAYS)
-def test_dialects_of_markdown(dialect):
+@pytest.mark.parametrize(("dialect", "fence", "line"), [("dollar", "$$", " $@$ "), ("github", "```math", "$`@`$")])
+def test_dialects_of_markdown(dialect, fence, line):
     text = built(BLOCK, dialect=dialect)
-    assert DISPLAYS[dialect] in text
-    assert {"github": "$`B \\ll D, F`$"}.get(dialect, " $B \\ll D, F$ ") in text
+    assert f"{fence}\n\\frac{{1}}{{1 - R" in text
+    assert line.replace("@", "B \\ll D, F") in text
     assert sr.build(BLOCK.replace('id        = "mm"', 'label = "eq-mm"'), dialect=dialect).failed
     with pytest.raises(sr.SymroofError, match="did you mean github"):
         sr.build(BLOCK, dialect="githup")
@@ -297,9 +259,11 @@ def test_settings_stand_in_a_file(tmp_path):
 
 
 def test_chips_of_the_settings_lie_beside_them(tmp_path):
-    (tmp_path / "own.toml").write_text(
-        '[sources]\ns = { title = "a sheet", url = "https://example.org", date = "2026" }\n[mine]\ntitle = "Mine"\n[mine.figures]\n"peak.bf16" = ["1e14 FLOPs/s", "s"]\nHBM = ["1e12 bytes/s", "s"]\n'
+    sources = '[sources]\ns = { title = "a sheet", url = "https://example.org", date = "2026" }\n'
+    figures = (
+        '[mine]\ntitle = "Mine"\n[mine.figures]\n"peak.bf16" = ["1e14 FLOPs/s", "s"]\nHBM = ["1e12 bytes/s", "s"]\n'
     )
+    (tmp_path / "own.toml").write_text(sources + figures)
     (tmp_path / "symroof.toml").write_text('["docs/*.md"]\nchips = "own.toml"\nhardware = "mine"\n')
     text = "<!-- symroof derive\noperation = 'dot'\nsections = ['ridge']\n-->\n"
     assert "100" in built(text, path=tmp_path / "docs" / "a.md")
@@ -309,51 +273,37 @@ def test_chips_of_the_settings_lie_beside_them(tmp_path):
 def test_latex_and_restructuredtext(tmp_path):
     keys = ['operation = "matmul"', 'hardware = "tpu-v5e"', 'assume = "B << D, F"']
     keys += ['sections = ["rule"]', 'id = "mm"', 'label = "eq:rule"']
-    tex = (
-        "From % symroof = mm.smallest_integer\n?% /\n rows on.\n\n% symroof derive\n"
-        + "".join(f"% {key}\n" for key in keys)
-        + "\nSee.\n"
-    )
+    tex = "From % symroof = mm.smallest_integer\n?% /\n rows on.\n\n% symroof derive\n"
+    tex += "".join(f"% {key}\n" for key in keys) + "\nSee.\n"
     once = built(tex, path=tmp_path / "a.tex")
     assert "241% /\n" in once
     assert "\\begin{equation}\\label{eq:rule}" in once
     assert built(once, path=tmp_path / "a.tex") == once
-    rst = (
-        "Page\n====\n\n.. symroof derive\n"
-        + "".join(f"   {key}\n" for key in keys)
-        + "\nText::\n\n  .. symroof derive\n\nEnd\n"
-    )
+    rst = "Page\n====\n\n.. symroof derive\n" + "".join(f"   {key}\n" for key in keys)
+    rst += "\nText::\n\n  .. symroof derive\n\nEnd\n"
     once = built(rst, path=tmp_path / "a.rst")
     assert ".. math::\n   :label: eq:rule\n\n   \\frac" in once
     assert once.count("symroof end") == 1
     assert built(once, path=tmp_path / "a.rst") == once
 
 
+def cell(source, kind="markdown"):
+    return {"cell_type": kind, "metadata": {}, "source": source}
+
+
 @pytest.mark.parametrize("indent", [1, 2, None])
 def test_notebooks_keep_everything_else(indent, tmp_path):
-    code = {
-        "cell_type": "code",
-        "execution_count": 1,
-        "metadata": {},
-        "outputs": [{"name": "stdout", "output_type": "stream", "text": ["é\n"]}],
-        "source": ["1 + 1"],
-    }
-    sources = [SENTENCE.splitlines(keepends=True), BLOCK]
-    tree = {
-        "cells": [{"cell_type": "markdown", "metadata": {}, "source": source} for source in sources] + [code],
-        "metadata": {"a": 1.50},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
+    outputs = [{"name": "stdout", "output_type": "stream", "text": ["é\n"]}]
+    code = cell(["1 + 1"], "code") | {"execution_count": 1, "outputs": outputs}
+    both = [*map(cell, (SENTENCE.splitlines(keepends=True), BLOCK)), code]
+    tree = {"cells": both, "metadata": {"a": 1.50}, "nbformat": 4, "nbformat_minor": 5}
     text = json.dumps(tree, indent=indent, ensure_ascii=False) + "\n"
     once = built(text, path=tmp_path / "a.ipynb")
     assert "241<!-- / -->" in once
     after = json.loads(once)
     assert (after["cells"][2], after["metadata"]) == (code, tree["metadata"])
-    assert [cell.text.split("\n")[0] for cell in cells(once)] == [
-        SENTENCE.split("\n")[0].replace("?", "241"),
-        "<!-- symroof derive",
-    ]
+    firsts = [SENTENCE.split("\n")[0].replace("?", "241"), "<!-- symroof derive"]
+    assert [cell.text.split("\n")[0] for cell in cells(once)] == firsts
     assert built(once, path=tmp_path / "a.ipynb") == once
 
 
@@ -365,9 +315,8 @@ def test_a_format_that_is_not_known_is_refused_by_name(tmp_path):
 @pytest.mark.thorough
 def test_a_picture_beside_the_document(run, tmp_path):
     page = tmp_path / "page.md"
-    page.write_text(
-        "<!-- symroof plot\noperation = 'matmul'\nhardware = 'tpu-v5e'\nat = 'B=64,D=F=8192'\nid = 'roof'\n-->\n"
-    )
+    keys = "operation = 'matmul'\nhardware = 'tpu-v5e'\nat = 'B=64,D=F=8192'\nid = 'roof'"
+    page.write_text(f"<!-- symroof plot\n{keys}\n-->\n")
     assert run("build", str(page)).code == 0
     assert "roof.svg)" in page.read_text()
     assert "The ridge of TPU v5e against HBM is at 240 FLOPs/byte." in page.read_text()
@@ -380,10 +329,8 @@ def test_a_picture_beside_the_document(run, tmp_path):
 
 @pytest.mark.thorough
 def test_standard_input_and_output(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "symroof", "build", "-"], input=PAGE, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == built(PAGE)
+    command = [sys.executable, "-m", "symroof", "build", "-"]
+    assert subprocess.run(command, input=PAGE, capture_output=True, text=True, check=True).stdout == built(PAGE)
 
 
 def test_require_and_diff(run, tmp_path):
@@ -401,21 +348,14 @@ def test_require_and_diff(run, tmp_path):
 def test_a_crash_leaves_the_old_file(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(PAGE)
-    folder = tmp_path / "small"
-    script = (
-        "import sys, os, symroof.cli.building as b\n"
-        "def full(*a): raise OSError(28, 'No space left on device')\n"
-        "os.fsync = full\n"
-        "from symroof.cli import main; main(sys.argv[1:])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, "build", str(page)], capture_output=True, text=True, check=False
-    )
+    script = "import sys, os, symroof.cli.building as b\ndef full(*a): raise OSError(28, 'No space left on device')\n"
+    script += "os.fsync = full\nfrom symroof.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", script, "build", str(page)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "No space left" in done.stderr
     assert page.read_text() == PAGE
     assert [file.name for file in tmp_path.iterdir()] == ["page.md"]
-    assert not folder.exists()
 
 
 @pytest.mark.thorough
@@ -446,10 +386,6 @@ def test_a_block_in_what_holds_indented_lines(head, prefix):
     assert built(once) == once
 
 
-def test_marks_of_lists_and_quotes_in_one_line():
-    assert "\n  > **Rule of thumb.**" in built("- > " + BLOCK.replace("\n", "\n  > ").removesuffix("  > "))
-
-
 def test_what_is_written_is_found_again_or_refused():
     with pytest.raises(ReadingError, match="would be code"):
         sr.build("words\n" + "".join("    " + line + "\n" for line in BLOCK.splitlines()))
@@ -468,7 +404,7 @@ def test_every_line_keeps_its_end(mark):
 def test_a_value_inside_of_mathematics_is_refused(around):
     document = sr.build("v " + around.replace("@", "<!-- symroof = mm.ridge -->?<!-- / -->") + "\n\n" + BLOCK)
     assert "'$… {mm.ridge} …$'" in str(document.blocks[0].error)
-    assert "$" in built("It costs $5 and <!-- symroof = mm.ridge -->?<!-- / -->.\n\n" + BLOCK)
+    built("It costs $5 and <!-- symroof = mm.ridge -->?<!-- / -->.\n\n" + BLOCK)
 
 
 def test_a_value_of_a_block_that_fails_says_so():
@@ -504,10 +440,7 @@ def test_values_of_latex_at_odd_places(tmp_path):
 @pytest.mark.thorough
 def test_cells_of_notebooks_are_read_each_by_itself(tmp_path):
     sources = ["```\nopen\n", "<!-- open\n", BLOCK]
-    text = json.dumps(
-        {"cells": [{"cell_type": "markdown", "metadata": {}, "source": source} for source in sources], "nbformat": 4},
-        indent=1,
-    )
+    text = json.dumps({"cells": [*map(cell, sources)], "nbformat": 4}, indent=1)
     for notebook in (text, text.replace("\n", "\r\n"), "\ufeff" + text):
         once = built(notebook, path=tmp_path / "a.ipynb")
         assert "Rule of thumb" in once
@@ -519,12 +452,8 @@ def test_cells_of_notebooks_are_read_each_by_itself(tmp_path):
 @pytest.mark.parametrize("suffix", ["md", "rst", "tex"])
 def test_a_report_names_the_file_as_the_block_does(suffix, tmp_path):
     (tmp_path / "claims.md").write_text("So $2 + 2 = 4$.\n")
-    marks = {
-        "md": ("<!-- symroof verify\n", "@\n-->\n"),
-        "rst": (".. symroof verify\n", "   @\n"),
-        "tex": ("% symroof verify\n", "% @\n"),
-    }
-    text = "".join(marks[suffix])
+    marks = {"md": ("<!--", "@\n-->"), "rst": ("..", "   @"), "tex": ("%", "% @")}[suffix]
+    text = f"{marks[0]} symroof verify\n{marks[1]}\n"
     once = built(text.replace("@", "file = 'claims.md'"), path=tmp_path / f"a.{suffix}")
     assert "claims.md:1:4" in once
     assert str(tmp_path) not in once
@@ -566,6 +495,7 @@ INSERTED = {
     "'$T = {mm.T_math at B = 512, D = F = 8192}$'; us": r"$T = 348.8\,\mu\text{s}$",
     "'$T = {mm.T_math at B = 512, D = F = 8192}$'; ms": r"$T = 0.3488\,\text{ms}$",
     r"'$R_{max} = {mm.ridge}$'; 3 digits": "$R_{max} = 240$",
+    "'$R = {mm.ridge}$'; 3 digits": "$R = 240$",
     r"'$\frac{{mm.ridge}}{2} \text{ rows}$'; 3 digits": r"$\frac{240}{2} \text{ rows}$",
     r"'$\{1, {mm.smallest_integer}\}$'": r"$\{1, 241\}$",
 }
@@ -573,7 +503,8 @@ INSERTED = {
 
 @pytest.mark.parametrize("asked", INSERTED)
 def test_values_as_they_stand(asked):
-    assert f"-->{INSERTED[asked]}<!-- / -->" in built(f"v <!-- symroof = {asked} --><!-- / -->\n\n{BLOCK}")
+    text = built(f"v <!-- symroof = {asked} --><!-- / -->\n\n{BLOCK}")
+    assert f"<!-- symroof = {asked} -->{INSERTED[asked]}<!-- / -->" in text
 
 
 def test_a_value_stands_in_one_line():
@@ -589,15 +520,7 @@ def test_values_know_what_the_settings_say(tmp_path):
 @pytest.mark.thorough
 def test_the_cells_of_a_notebook_are_judged_as_they_are_read(run, tmp_path):
     notebook = tmp_path / "a.ipynb"
-    cells_ = [
-        {"cell_type": kind, "metadata": {}, "source": text}
-        for kind, text in (
-            ("markdown", SENTENCE),
-            ("markdown", BLOCK),
-            ("code", "'$1 = 2$'"),
-            ("markdown", "$\\frac{4}{2} = 2$"),
-        )
-    ]
+    cells_ = [cell(SENTENCE), cell(BLOCK), cell("'$1 = 2$'", "code"), cell("$\\frac{4}{2} = 2$")]
     notebook.write_text(built(json.dumps({"cells": cells_, "nbformat": 4}), path=notebook))
     done = run("verify", str(notebook))
     assert (done.code, "3 hold" in done.out) == (0, True)
@@ -612,9 +535,8 @@ def test_a_value_that_is_not_the_formulas_is_refused(monkeypatch):
 
     right = lookup.enclosed
     monkeypatch.setattr(lookup, "enclosed", lambda formula: Root(right(formula).low * 2, right(formula).high * 2))
-    document = sr.build(
-        "v <!-- symroof = mm.ridge + 1 --><!-- / --> or <!-- symroof = ceil(mm.ridge) --><!-- / -->\n\n" + BLOCK
-    )
+    two = "v <!-- symroof = mm.ridge + 1 --><!-- / --> or <!-- symroof = ceil(mm.ridge) --><!-- / -->"
+    document = sr.build(f"{two}\n\n{BLOCK}")
     assert sum(block.status == "failed" for block in document.blocks) == 2
     assert any("not proved" in str(block.error) for block in document.blocks)
 
@@ -654,11 +576,8 @@ def test_a_korean_document_is_built_once_and_judged_without_a_false_alarm(run, t
     assert "\\text{불가능}" in once
     assert "내적은 <!-- symroof = dot.outcome -->연산 병목 불가능<!-- / -->이다" in once
     assert not re.search(r"[a-z]{3,} [a-z]{2,}", re.sub(r"<!--.*?-->|`[^`]*`", "", once, flags=re.DOTALL))
-    contents = re.findall(
-        r"-->\n\n((?:(?!<!--).)*?)\n\n<!-- symroof end (\w+) -->",
-        re.sub(r"^> ?", "", once, flags=re.MULTILINE),
-        re.DOTALL,
-    )
+    block = r"-->\n\n((?:(?!<!--).)*?)\n\n<!-- symroof end (\w+) -->"
+    contents = re.findall(block, re.sub(r"^> ?", "", once, flags=re.MULTILINE), re.DOTALL)
     assert [digest(text) for text, _ in contents] == [said for _, said in contents]
     assert len(contents) == 3
     assert run("build", "--check", str(page)).code == 0

@@ -70,9 +70,8 @@ def said(name, lang):
 @pytest.mark.parametrize("lang", OTHERS)
 def test_no_word_of_english_is_left_in_a_figure(lang, name):
     operation = plotted(name).drawing.setting.problem.operation
-    names = r"H100 SXM|A100|TPU v(?:5[ep]|6e)|softmax|dot|BN|" + "|".join(
-        re.escape(part) for part in [operation.title, str(operation), *str(operation).split()]
-    )
+    parts = [operation.title, str(operation), *str(operation).split()]
+    names = "|".join([r"H100 SXM|A100|TPU v(?:5[ep]|6e)|softmax|dot|BN", *map(re.escape, parts)])
     bare = [re.sub(rf"{names}|(?<![A-Za-z])(?:{SIGNS})(?![A-Za-z])", "", text) for text in said(name, lang)]
     assert [text for text in bare if re.search(r"[A-Za-z]{2,}", text)] == []
     assert any(c.isalpha() and ord(c) > 0x1100 for text in bare for c in text)
@@ -84,9 +83,7 @@ def test_no_word_of_english_is_left_in_a_figure(lang, name):
 def test_signs_are_those_of_the_language(name):
     if "zh" in OTHERS:
         text = "\n".join(said(name, "zh"))
-        assert not re.search(r"[\u4e00-\u9fff][,;:.]|[,;:][ ]?[\u4e00-\u9fff]", text), (
-            "a sign of half width beside Chinese"
-        )
+        assert not re.search(r"[\u4e00-\u9fff][,;:.]|[,;:][ ]?[\u4e00-\u9fff]", text), "half a width beside Chinese"
         assert not re.search(r" [，。；：、]|[，。；：、] [^ ]", "\n".join(said(name, "zh")[:-1]))
         assert not re.search(r"[\u4e00-\u9fff] [\u4e00-\u9fff]", re.sub(" {2,}", "\t", text)), "Chinese has no spaces"
     if "ko" in OTHERS:
@@ -105,9 +102,8 @@ def test_labels_lie_apart_in_every_language(lang, seed):
     shapes = [(t.get_text(), corners(t, renderer)) for t in texts]
     for i, (text, shape) in enumerate(shapes):
         assert all(apart(shape, other) for _, other in shapes[:i]), text
-        assert all(
-            -1 <= x <= canvas.sheet.bbox.width + 1 and -1 <= y <= canvas.sheet.bbox.height + 1 for x, y in shape
-        ), text
+        width, height = canvas.sheet.bbox.width, canvas.sheet.bbox.height
+        assert all(-1 <= x <= width + 1 and -1 <= y <= height + 1 for x, y in shape), text
     name = canvas.axes.xaxis.label.get_window_extent(renderer)
     assert name.x0 >= 0
     assert name.x1 <= canvas.sheet.bbox.width
@@ -131,14 +127,8 @@ def test_english_has_the_article_that_is_heard(word):
 def test_every_row_of_the_key_has_its_number_on_the_figure(lang):
     """On a narrow sheet a long label gives way where it would stand in the place of a number."""
     operation = "X * W -> Z: bf16[Batch_Size_Long, Hidden], bf16[Hidden, FF] -> bf16[Batch_Size_Long, FF]"
-    figure = sr.plot(
-        operation,
-        on="tpu-v5e",
-        kind="throughput",
-        at=["Hidden=FF=4096", "Hidden=FF=512"],
-        over="Batch_Size_Long=1..600",
-        lang=lang,
-    )
+    asked = {"at": ["Hidden=FF=4096", "Hidden=FF=512"], "over": "Batch_Size_Long=1..600"}
+    figure = sr.plot(operation, on="tpu-v5e", kind="throughput", lang=lang, **asked)
     texts = re.findall(r">([^<>]*)</text>", figure.drawn("svg", "4in").decode())
     rows = [match[1] for match in (re.match(r"(\d)\s\s+\S", text) for text in texts) if match]
     assert len(rows) >= 4

@@ -14,27 +14,21 @@ from symroof.reading.programs import read_program
 
 HEAD = "input x: bf16[B, D]; input m: bf16[B, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; "
 PROGRAMS = {
-    "a state beside": HEAD
-    + "repeat L as x = y, m = n { h = x * W -> bf16[B, F]; a = gelu(h); f = a * V -> bf16[B, D]; n = m + f; y = x + n }",
-    "changed about": HEAD
-    + "repeat 3 as x = y, m = n { h = x * W -> bf16[B, F]; n = h * V -> bf16[B, D]; y = gelu(m) }; s = y * n",
-    "one gradient of both": HEAD
-    + "repeat 2 as x = y, m = n { h = x * W -> bf16[B, F]; n = h * V -> bf16[B, D]; y = silu(m) }; s = y + n",
+    "a state beside": "@repeat L as x = y, m = n { h = x * W -> bf16[B, F]; a = gelu(h); f = a * V -> bf16[B, D]; n = m + f; y = x + n }",
+    "changed about": "@repeat 3 as x = y, m = n { h = x * W -> bf16[B, F]; n = h * V -> bf16[B, D]; y = gelu(m) }; s = y * n",
+    "one gradient of both": "@repeat 2 as x = y, m = n { h = x * W -> bf16[B, F]; n = h * V -> bf16[B, D]; y = silu(m) }; s = y + n",
     "of other shapes": "input x: bf16[B, D]; input c: bf16[B]; weight g: bf16[D]; "
     "repeat 3 as x = y, c = e { r = x * c -> bf16[B, D]; y = r * g -> bf16[B, D]; t = sum(y, D); e = c + t }",
-    "one is not trained": HEAD.replace("input m", "frozen input m")
-    + "repeat 2 as x = y, m = n { n = gelu(m); h = x * W -> bf16[B, F]; f = h * V -> bf16[B, D]; y = f + n }",
+    "one is not trained": "@repeat 2 as x = y, m = n { n = gelu(m); h = x * W -> bf16[B, F]; f = h * V -> bf16[B, D]; y = f + n }",
     "three": "input x: bf16[B, D]; input m: bf16[B, D]; input u: bf16[B, D]; weight W: bf16[D, E]; weight V: bf16[E, D]; "
     "repeat 2 as x = y, m = n, u = v { h = x * W -> bf16[B, E]; y = h * V -> bf16[B, D]; n = m + y; v = u * n }",
-    "made again": HEAD
-    + "repeat 2 as x = y, m = n { recompute { h = x * W -> bf16[B, F]; a = gelu(h); f = a * V -> bf16[B, D] }; n = m + f; y = x * n }",
-    "in microbatches": HEAD
-    + "accumulate 2 { repeat 2 as x = y, m = n { h = x * W -> bf16[B, F]; f = h * V -> bf16[B, D]; n = m + f; y = silu(n) } }",
-    "of shared weights": HEAD
-    + "repeat 3 shared as x = y, m = n { h = x * W -> bf16[B, F]; f = h * V -> bf16[B, D]; n = m + f; y = silu(n) }",
-    "in a repeat": HEAD
-    + "repeat 2 as x = z, m = n { repeat 2 as x = y { h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D] }; n = m + y; z = gelu(n) }",
+    "made again": "@repeat 2 as x = y, m = n { recompute { h = x * W -> bf16[B, F]; a = gelu(h); f = a * V -> bf16[B, D] }; n = m + f; y = x * n }",
+    "in microbatches": "@accumulate 2 { repeat 2 as x = y, m = n { h = x * W -> bf16[B, F]; f = h * V -> bf16[B, D]; n = m + f; y = silu(n) } }",
+    "of shared weights": "@repeat 3 shared as x = y, m = n { h = x * W -> bf16[B, F]; f = h * V -> bf16[B, D]; n = m + f; y = silu(n) }",
+    "in a repeat": "@repeat 2 as x = z, m = n { repeat 2 as x = y { h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D] }; n = m + y; z = gelu(n) }",
 }
+PROGRAMS = {name: text.replace("@", HEAD) for name, text in PROGRAMS.items()}
+PROGRAMS["one is not trained"] = PROGRAMS["one is not trained"].replace("input m", "frozen input m")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

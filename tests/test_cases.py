@@ -90,9 +90,8 @@ def test_of_random_formulas_what_is_decided_is_their_value(seed):
         return random.choice(("*", "+", "*", "/")).join(parts)
 
     for _ in range(24):
-        formula = read_expression(
-            f"{random.choice(('min', 'max'))}({one()}, {one()})*{random.choice('BD')} + {one()}", scope
-        )
+        text = f"{random.choice(('min', 'max'))}({one()}, {one()})*{random.choice('BD')} + {one()}"
+        formula = read_expression(text, scope)
         facts = tuple(
             Compare(read_expression(one(), scope), random.choice(("<=", ">=")), read_expression(one(), scope))
             for _ in range(random.randint(0, 2))
@@ -102,14 +101,9 @@ def test_of_random_formulas_what_is_decided_is_their_value(seed):
         except UndecidedError:
             continue
         for _ in range(16):
-            point = {name: Fraction(random.randint(1, 9), 1) for name in "BDE"} | {
-                "c": Fraction(random.randint(1, 9), 4)
-            }
-            if all(
-                (value(f.left, point) <= value(f.right, point)) == (f.relation == "<=")
-                or value(f.left, point) == value(f.right, point)
-                for f in facts
-            ):
+            point = {name: Fraction(random.randint(1, 9), 4 if name == "c" else 1) for name in "BDEc"}
+            sides = [(value(f.left, point), f.relation == "<=", value(f.right, point)) for f in facts]
+            if all(left == right or (left <= right) == below for left, below, right in sides):
                 told += 1
                 assert value(chosen, point) == value(formula, point), (formula, facts, point)
     assert told > 10
@@ -203,9 +197,7 @@ def test_sizes_go_before_parts_of_a_chip_that_have_their_names():
 def test_a_case_of_which_nothing_is_said_is_missed(monkeypatch):
     point = "B=4,k=8,E=64,D=32,F=16"
     assert "Here min(E, Bk) = Bk" in sr.derive(FEW, on="h100", at=point).to_text()
-    add = Draft.add
-    monkeypatch.setattr(
-        Draft, "add", lambda draft, *steps: add(draft, *(s for s in steps if s.reason is not Reason.CASE))
-    )
+    add, case = Draft.add, Reason.CASE
+    monkeypatch.setattr(Draft, "add", lambda d, *steps: add(d, *(s for s in steps if s.reason is not case)))
     with pytest.raises(CheckError, match="which of several a size is"):
         sr.derive(FEW, on="h100", at=point)

@@ -106,55 +106,37 @@ def test_korean_is_folded_at_its_spaces(text, width):
     assert " ".join(fold(text, width)) == plain(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("루프라인은", ["루프라인은"]),
-        ("算术强度", ["算", "术", "强", "度"]),
-        ("（即“强度”）。", ["（即", "“强", "度”）。"]),
-        ("约1.97e14次", ["约1.97e14次"]),
-        ("芯片（TPU），B", ["芯", "片", "（TPU），", "B"]),
-        ("强度——高", ["强", "度——", "高"]),
-        ("don’t say “when”, or “how”-like", ["don’t", " say", " “when”,", " or", " “how”-like"]),
-        (glued("若 B > 1，则恒成立"), [glued("若 B > 1，则恒成立")]),
-    ],
-)
-def test_where_a_line_may_end(text, parts):
-    assert pieces(text) == parts
+# Where a line may end is marked by a bar.
+PARTS = "루프라인은;算|术|强|度;（即|“强|度”）。;约1.97e14次;芯|片|（TPU），|B;强|度——|高;don’t| say| “when”,| or| “how”-like"
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("", 0),
-        ("B ≪ D", 5),
-        ("µs → ∞ ≈ ⇔ …", 12),
-        ("강도", 4),
-        ("\u1100\u1161\u11a8", 2),
-        ("强度，", 6),
-        ("“强”", 4),
-        ("x\u0302", 1),
-        (whole("强度"), 4),
-        ("ｗｉｄｅ", 8),
-    ],
-)
-def test_the_breadth_of_characters(text, count):
-    assert cells(text) == count
+@pytest.mark.parametrize("marked", [*PARTS.split(";"), glued("若 B > 1，则恒成立")])
+def test_where_a_line_may_end(marked):
+    assert pieces(marked.replace("|", "")) == marked.split("|")
 
 
-@pytest.mark.parametrize(
-    ("text", "closed"),
-    [
-        ("B ， D （ 即 F ） 。 于是", "B，D（即 F）。于是"),
-        ("称为 “强度” 的量", "称为“强度”的量"),
-        ("强度 ；", "强度；"),
-        ("  （一） \n  （二）", "  （一） \n  （二）"),
-        ("대역폭은 “bandwidth” 이다", "대역폭은 “bandwidth” 이다"),
-        ("it is “never” so , (a)", "it is “never” so , (a)"),
-    ],
-)
-def test_full_width_punctuation_has_no_spaces_beside_it(text, closed):
-    assert closed_up(text) == closed
+BREADTHS = {
+    **{"": 0, "B ≪ D": 5, "µs → ∞ ≈ ⇔ …": 12, "강도": 4, "\u1100\u1161\u11a8": 2, "强度，": 6, "“强”": 4, "x\u0302": 1},
+    **{whole("强度"): 4, "ｗｉｄｅ": 8},
+}
+
+
+@pytest.mark.parametrize("text", BREADTHS)
+def test_the_breadth_of_characters(text):
+    assert cells(text) == BREADTHS[text]
+
+
+CLOSED = {
+    "B ， D （ 即 F ） 。 于是": "B，D（即 F）。于是",
+    "称为 “强度” 的量": "称为“强度”的量",
+    "强度 ；": "强度；",
+    **{kept: kept for kept in ("  （一） \n  （二）", "대역폭은 “bandwidth” 이다", "it is “never” so , (a)")},
+}
+
+
+@pytest.mark.parametrize("text", CLOSED)
+def test_full_width_punctuation_has_no_spaces_beside_it(text):
+    assert closed_up(text) == CLOSED[text]
 
 
 @given(st.lists(st.tuples(words, words, words), min_size=2, max_size=5), st.sets(st.integers(0, 2)))
@@ -218,15 +200,14 @@ CHINESE = PlainPrinter(
 )
 
 
-@pytest.mark.parametrize(
-    ("left", "width", "columns"),
-    [
-        ("B", 46, [10, 10]),
-        ("尺寸的积", 46, [13, 13]),
-        ("这是一个很长的名字", 46, [10, 23, 23]),
-        ("这是一个很长的名字", 40, [10, 6, 6]),
-    ],
-)
+LEFT = [
+    ("B", 46, [10, 10]),
+    ("尺寸的积", 46, [13, 13]),
+    *(("这是一个很长的名字", *at) for at in ((46, [10, 23, 23]), (40, [10, 6, 6]))),
+]
+
+
+@pytest.mark.parametrize(("left", "width", "columns"), LEFT)
 def test_relations_of_a_display_stand_under_one_another(left, width, columns):
     """Names of up to 12 cells share their column of relations."""
     chain = [("=", Product((B, D, F))), ("~", Name("一段不会被折断的文字"))]
@@ -251,23 +232,18 @@ def test_cases_in_words_of_a_language_fit_and_keep_their_words():
         assert indents == ([4, 13, 11, 13, 11] if width >= 43 else [4, 6, 10, 8, 10, *[13] * (len(lines) - 6), 8])
 
 
-def test_a_formula_is_short_by_its_cells():
-    assert fold(glued("强度的极限 = 一段文字一段文字一段"), 30) == ["强度的极限", "= 一段文字一段文字一段"]
-    assert fold(glued("산술 강도의 극한값 = 어떤 하한값"), 30) == ["산술 강도의 극한값 =", "어떤 하한값"]
-    assert fold(glued("强度 = 一段文字一段文字"), 22) == ["强度 =", "一段文字一段文字"]
-
-
-def test_a_formula_goes_on_before_a_word_of_any_language():
-    assert fold(glued("B > 240.24 且 D > 8192 且 F > 8192"), 26) == ["B > 240.24 且 D > 8192", "且 F > 8192"]
-    assert (
-        fold(glued("B > ridge DF/(DF - ridge (D + F)) （当 DF > ridge (D + F) 时）"), 40)[1]
-        == "（当 DF > ridge (D + F) 时）"
-    )
-    assert (
-        fold(glued("B > ridge DF/(DF - ridge (D + F)) (단, DF > ridge (D + F))"), 40)[1] == "(단, DF > ridge (D + F))"
-    )
-    assert fold(glued("B > 240.24 또는 D > 8192 또는 F > 8192"), 28) == ["B > 240.24 또는 D > 8192", "또는 F > 8192"]
-    assert fold(glued("B > 240.24이고 D > 8192이고 F > 8192"), 28) == ["B > 240.24이고 D > 8192이고", "F > 8192"]
+def test_a_formula_is_short_by_its_cells_and_goes_on_before_a_word_of_any_language():
+    folded = {
+        ("B > 240.24 且 D > 8192 且 F > 8192", 26): ["B > 240.24 且 D > 8192", "且 F > 8192"],
+        ("B > 240.24 또는 D > 8192 또는 F > 8192", 28): ["B > 240.24 또는 D > 8192", "또는 F > 8192"],
+        ("B > 240.24이고 D > 8192이고 F > 8192", 28): ["B > 240.24이고 D > 8192이고", "F > 8192"],
+        ("强度的极限 = 一段文字一段文字一段", 30): ["强度的极限", "= 一段文字一段文字一段"],
+        ("산술 강도의 극한값 = 어떤 하한값", 30): ["산술 강도의 극한값 =", "어떤 하한값"],
+        ("强度 = 一段文字一段文字", 22): ["强度 =", "一段文字一段文字"],
+    }
+    assert {given: fold(glued(given[0]), given[1]) for given in folded} == folded
+    for guard in ("（当 DF > ridge (D + F) 时）", "(단, DF > ridge (D + F))"):
+        assert fold(glued(f"B > ridge DF/(DF - ridge (D + F)) {guard}"), 40)[1] == guard
 
 
 @pytest.mark.parametrize("lang", languages())

@@ -59,9 +59,8 @@ def test_what_follows_of_parts_is_their_product_and_near_what_is_stated(name, fi
 
 
 def test_parts_are_names_in_formulas_and_claims():
-    found = sr.derive(
-        "matmul", on="tpu-v5p", at="B=1024,D=F=8192", let={"cycles": "T_lower*clock", "hosts": "pod.chips/host.chips"}
-    )
+    let = {"cycles": "T_lower*clock", "hosts": "pod.chips/host.chips"}
+    found = sr.derive("matmul", on="tpu-v5p", at="B=1024,D=F=8192", let=let)
     assert found.value("hosts") == 8960 / 4
     assert found.value("cycles") == pytest.approx(found.value("T_lower") * 1.75e9)
     claims = {
@@ -113,13 +112,14 @@ def stated(value, source=SHEET, others=()):
 IMPOSSIBLE = [
     ("ridge", [made(peak_bf16=5e11, HBM=1e12)]),
     ("predecessor", [made(peak_bf16=5e14), made("two", "one", peak_bf16=2e14)]),
-    ("link", [made(ICI=2e12, HBM=1e12)]),
-    ("link", [made(PCIe=2e12, HBM=1e12)]),
+    *(("link", [made(HBM=1e12, **{link: 2e12})]) for link in ("ICI", "PCIe")),
     ("directions", [made(ICI=1e11, ICI_bidirectional=1e11)]),
     ("rivals", [made(HBM=stated(1e12, SHEET, [(2e12, SHEET)]))]),
     ("parts", [made(HBM=stated(1e12, SHEET, [(2e12, "clock*lanes = 2*1e12")]))]),
-    ("address", [made(HBM=stated(1e12, "a sheet (no address, 2026)"))]),
-    ("address", [made(HBM=stated(1e12, "a sheet (https://a.example, no date)"))]),
+    *(
+        ("address", [made(HBM=stated(1e12, f"a sheet ({said})"))])
+        for said in ("no address, 2026", "https://a.example, no date")
+    ),
     ("address", [made(parts={"clock": stated(1e9, "hearsay")})]),
 ]
 
@@ -143,10 +143,9 @@ def test_nothing_in_the_catalogue_is_impossible_and_slips_of_a_prefix_are(run):
     for one in catalogue().values():
         if "HBM" not in one.figures:
             continue
-        faulty = replace(
-            one, figures={**one.figures, "HBM": replace(one.figures["HBM"], value=one.figures["HBM"].value * 1000)}
-        )
-        found += bool(findings([faulty]))
+        known = one.figures["HBM"]
+        figures = {**one.figures, "HBM": replace(known, value=known.value * 1000)}
+        found += bool(findings([replace(one, figures=figures)]))
     assert found > 15
 
 

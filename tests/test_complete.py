@@ -8,6 +8,7 @@ from test_gate import _nothing_is_remembered  # noqa: F401 (a fixture)
 
 import symroof as sr
 import symroof.algebra.roots as roots
+import symroof.derivation.counting as counting
 import symroof.derivation.per_chip as per_chip
 import symroof.derivation.pipeline as pipeline
 import symroof.derivation.schedules as schedules
@@ -20,112 +21,73 @@ MESHED = "mesh G=8 on NVLink; mesh M=4 on InfiniBand; input x: bf16[B_M, D]; wei
 TRAINING = {"operation": MESHED, "on": "h100", "training": True}
 PRODUCT = {"operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "on": "tpu-v5p", "mesh": {"X": 4}}
 SQUARE = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "on": "tpu-v5e", "assume": "B = D"}
-CUBIC = {
-    "operation": sr.Operation("cubic", flops=lambda N: N**3, reads=lambda N: N, writes=lambda N: N + 1),
-    "compute": "bf16",
-    "on": "tpu-v5e",
-}
+CUBIC = sr.Operation("cubic", flops=lambda N: N**3, reads=lambda N: N, writes=lambda N: N + 1)
+CUBIC = {"operation": CUBIC, "compute": "bf16", "on": "tpu-v5e"}
 
 
-def lost_in_the_rates(m, **lost):
-    original = setting.rates_of
-    m.setattr(setting, "rates_of", lambda *a, **k: replace(original(*a, **k), **lost))
+LORA = "input x: bf16[B, D]; frozen weight W: bf16[D, F]; weight A: bf16[D, F]; h = x * W -> bf16[B, F]; a = x * A -> bf16[B, F]; y = h + a"
+LORA = {"operation": LORA, "on": "h100", "training": True}
+MASKED = {"operation": "causal-attention", "on": "h100"}
+rates_of, busy_links, add = setting.rates_of, statement_costs.busy_links, Draft.add
 
 
-def no_link(m):
-    lost_in_the_rates(m, links=())
+def loses(**lost):
+    return lambda m: m.setattr(setting, "rates_of", lambda *a, **k: replace(rates_of(*a, **k), **lost))
 
 
 def a_link_less(m):
-    original = setting.rates_of
-    m.setattr(setting, "rates_of", lambda *a, **k: replace(found := original(*a, **k), links=found.links[:-1]))
+    m.setattr(setting, "rates_of", lambda *a, **k: replace(found := rates_of(*a, **k), links=found.links[:-1]))
 
 
 def a_link_is_not_busy(m):
     for module in (statement_costs, per_chip, schedules, setting):
-        if hasattr(module, "busy_links"):
-            m.setattr(module, "busy_links", lambda program: statement_costs_busy(program)[:-1])
+        m.setattr(module, "busy_links", lambda program: busy_links(program)[:-1], raising=False)
 
 
-statement_costs_busy = statement_costs.busy_links
-
-
-def no_vector_unit(m):
-    lost_in_the_rates(m, vector=None)
-
-
-def a_memory_that_it_is_not(m):
-    lost_in_the_rates(m, memory="VMEM")
-
-
-def nothing_is_said(section):
-    def fault(m):
-        m.setattr(pipeline, section, lambda draft: draft)
-
-    fault.__name__ = f"no_{section}"
-    return fault
+def silent(section):
+    return lambda m: m.setattr(pipeline, section, lambda draft: draft)
 
 
 def no_exchanges(m):
-    m.setattr(per_chip, "exchanges_of_chips", lambda draft, program: draft)
-    import symroof.derivation.counting as counting
-
-    if hasattr(counting, "exchanges_of_chips"):
-        m.setattr(counting, "exchanges_of_chips", lambda draft, program: draft)
+    for module in (per_chip, counting):
+        m.setattr(module, "exchanges_of_chips", lambda draft, program: draft, raising=False)
 
 
-def nothing_counted(reason):
+def uncounted(what):
     """A producer that leaves out every line of one kind."""
 
-    def fault(m):
-        honest = Draft.add
-        m.setattr(
-            Draft,
-            "add",
-            lambda self, *steps: honest(self, *(s for s in steps if s.role != reason and s.reason.name != reason)),
-        )
+    def kept(steps):
+        return (step for step in steps if what not in (step.role, step.reason.name))
 
-    fault.__name__ = f"no_{reason}"
-    return fault
+    return lambda m: m.setattr(Draft, "add", lambda self, *steps: add(self, *kept(steps)))
 
 
-LORA = {
-    "operation": "input x: bf16[B, D]; frozen weight W: bf16[D, F]; weight A: bf16[D, F]; h = x * W -> bf16[B, F]; a = x * A -> bf16[B, F]; y = h + a",
-    "on": "h100",
-    "training": True,
+MLP, AT_SIZES = {"operation": "mlp", "on": "tpu-v5e"}, {"at": "B=8,D=64,F=64"}
+FAULTS = {
+    "no link": (loses(links=()), TRAINING),
+    "no link of a product": (loses(links=()), PRODUCT),
+    "a link less": (a_link_less, TRAINING),
+    "a link is not busy": (a_link_is_not_busy, TRAINING),
+    "no exchanges": (no_exchanges, TRAINING),
+    "no vector unit": (loses(vector=None), {"operation": "decoder-layer", "on": "h100"}),
+    "a memory that it is not": (loses(memory="VMEM"), PRODUCT),
+    "no resources": (silent("resources"), TRAINING),
+    "no threshold": (silent("threshold"), PRODUCT),
+    "no threshold of a square": (silent("threshold"), SQUARE),
+    "no time": (silent("time"), MLP),
+    "no sizes": (silent("at"), {**MLP, "at": "B=64,D=F=8192"}),
+    "wide roots": (lambda m: m.setattr(roots, "WIDTH", Fraction(1)), CUBIC),
+    "no params": (uncounted("params"), LORA),
+    "no trainable": (uncounted("trainable"), LORA),
+    "no trainable at sizes": (uncounted("trainable"), {**LORA, **AT_SIZES}),
+    "no number of trainable": (uncounted("number trainable"), {**LORA, **AT_SIZES}),
+    "no pairs": (uncounted("PAIRS"), MASKED),
 }
-MASKED = {"operation": "causal-attention", "on": "h100"}
-
-
-def wide_roots(m):
-    m.setattr(roots, "WIDTH", Fraction(1))
-
-
-FAULTS = [
-    (no_link, TRAINING),
-    (no_link, PRODUCT),
-    (a_link_less, TRAINING),
-    (a_link_is_not_busy, TRAINING),
-    (no_exchanges, TRAINING),
-    (no_vector_unit, {"operation": "decoder-layer", "on": "h100"}),
-    (a_memory_that_it_is_not, PRODUCT),
-    (nothing_is_said("resources"), TRAINING),
-    (nothing_is_said("threshold"), PRODUCT),
-    (nothing_is_said("threshold"), SQUARE),
-    (nothing_is_said("time"), {"operation": "mlp", "on": "tpu-v5e"}),
-    (nothing_is_said("at"), {"operation": "mlp", "on": "tpu-v5e", "at": "B=64,D=F=8192"}),
-    (wide_roots, CUBIC),
-    (nothing_counted("params"), LORA),
-    (nothing_counted("trainable"), LORA),
-    (nothing_counted("trainable"), {**LORA, "at": "B=8,D=64,F=64"}),
-    (nothing_counted("number trainable"), {**LORA, "at": "B=8,D=64,F=64"}),
-    (nothing_counted("PAIRS"), MASKED),
-]
 
 
 @pytest.mark.thorough
 @pytest.mark.part(2)
-@pytest.mark.parametrize(("fault", "options"), FAULTS, ids=lambda one: getattr(one, "__name__", ""))
+@pytest.mark.parametrize(("fault", "options"), FAULTS.values(), ids=FAULTS)
 def test_what_a_producer_loses_is_missed(fault, options, monkeypatch):
     sr.derive(**options)
     fault(monkeypatch)
@@ -139,15 +101,7 @@ AT = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "on": "tpu-v5e", "as
 @pytest.mark.parametrize("lost", [slice(0, -1), slice(1, None)])
 def test_a_step_that_is_lost_or_changed_behind_its_check_is_missed(lost, monkeypatch):
     original = pipeline.summary
-    with monkeypatch.context() as m:
-        m.setattr(pipeline, "summary", lambda draft: replace(done := original(draft), steps=done.steps[lost]))
-        with pytest.raises(CheckError, match="not those that were checked"):
-            sr.derive(**AT)
-    with monkeypatch.context() as m:
-        m.setattr(
-            pipeline,
-            "summary",
-            lambda draft: replace(done := original(draft), steps=(*done.steps[:-1], replace(done.steps[-1], point=7))),
-        )
+    for changed in (lambda done: done.steps[lost], lambda done: (*done.steps[:-1], replace(done.steps[-1], point=7))):
+        monkeypatch.setattr(pipeline, "summary", lambda d, c=changed: replace(done := original(d), steps=c(done)))
         with pytest.raises(CheckError, match="not those that were checked"):
             sr.derive(**AT)

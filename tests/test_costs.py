@@ -9,25 +9,18 @@ import symroof as sr
 from symroof.errors import CheckError, SymroofError
 from symroof.model.operation import CostFormula
 
+VECTOR = {"compute": "fp64", "vector": True}
 SPARSE = {
-    "operation": "CSR product", "flops": "2*nnz", "reads": "(8 + 4)*nnz + 4*(M + 1) + 8*N", "writes": "8*M", "compute": "fp64", "vector": True,
-}  # fmt: skip
-STENCIL = {
-    "operation": "7-point stencil",
-    "flops": "8N^3",
-    "reads": "8N^3",
-    "writes": "8N^3",
-    "compute": "fp64",
-    "vector": True,
+    "operation": "CSR product",
+    "flops": "2*nnz",
+    "reads": "(8 + 4)*nnz + 4*(M + 1) + 8*N",
+    "writes": "8*M",
+    **VECTOR,
 }
-BUTTERFLIES = {
-    "operation": "radix-2 stage",
-    "flops": "10*(n/2)",
-    "reads": "8*n + 8*(n/2)",
-    "writes": "8*n",
-    "compute": "fp32",
-    "vector": True,
-}
+STENCIL = {"operation": "7-point stencil", "flops": "8N^3", "reads": "8N^3", "writes": "8N^3", **VECTOR}
+BUTTERFLIES = {"operation": "radix-2 stage", "flops": "10*(n/2)", "reads": "8*n + 8*(n/2)", "writes": "8*n", **VECTOR}
+BUTTERFLIES |= {"compute": "fp32"}
+QUADRATIC = {"operation": "f", "flops": "400N*K", "reads": "N^2 + K", "writes": 1, "compute": "bf16", "solve_for": "N"}
 
 
 def by_hand(nnz, M, N):
@@ -88,17 +81,7 @@ def test_a_term_that_may_be_below_a_constant_one_is_in_the_bracket():
 
 def test_a_condition_that_always_holds_is_no_guard():
     """400NK > R(N^2 + K + 1) has roots where its discriminant is positive; that 400K is, goes without saying."""
-    text = sr.derive(
-        {
-            "operation": "f",
-            "flops": "400N*K",
-            "reads": "N^2 + K",
-            "writes": 1,
-            "compute": "bf16",
-            "hardware": "tpu-v5e",
-            "solve_for": "N",
-        }
-    ).to_text(unicode=False)
+    text = sr.derive(QUADRATIC, on="tpu-v5e").to_text(unicode=False)
     assert "if 40000K^2 > ridge^2 (K + 1)\n" in text
     assert "0*0" not in text
 

@@ -11,21 +11,20 @@ from symroof.errors import CheckError
 from symroof.model import chip_costs
 
 # What is multiplied, and how the function behind it finds the result.
+SPLIT = "input a: bf16[B, F_X]; weight W: bf16[F_X, D]; y = a * W -> {}"
+MOVED = "input a: bf16[B_X, F]; weight W: bf16[F, D]; "
 HEADS = {
-    "all-reduce": ("input a: bf16[B, F_X]; weight W: bf16[F_X, D]; y = a * W -> {}", "bf16[B, D]"),
-    "reduce-scatter": ("input a: bf16[B, F_X]; weight W: bf16[F_X, D]; y = a * W -> {}", "bf16[B, D_X]"),
-    "all-to-all": ("input a: bf16[B_X, F]; weight W: bf16[F, D]; y = a * W -> {}", "bf16[B, D_X]"),
+    "all-reduce": (SPLIT, "bf16[B, D]"),
+    "reduce-scatter": (SPLIT, "bf16[B, D_X]"),
+    "all-to-all": (f"{MOVED}y = a * W -> {{}}", "bf16[B, D_X]"),
     "gathered behind it": (
         "input a: bf16[B, F]; weight W: bf16[F, D_X]; h = a * W -> bf16[B, D_X]; y = h -> {}",
         "bf16[B, D]",
     ),
-    "moved behind it": (
-        "input a: bf16[B_X, F]; weight W: bf16[F, D]; h = a * W -> bf16[B_X, D]; y = h -> {}",
-        "bf16[B, D_X]",
-    ),
+    "moved behind it": (f"{MOVED}h = a * W -> bf16[B_X, D]; y = h -> {{}}", "bf16[B, D_X]"),
 }
 ALONE = {
-    "nothing": ("input a: bf16[B_X, F]; weight W: bf16[F, D]; y = a * W -> {}", "bf16[B_X, D]"),
+    "nothing": (f"{MOVED}y = a * W -> {{}}", "bf16[B_X, D]"),
     "gathered before it": ("input a: bf16[B_X, F]; weight W: bf16[F_X, D]; y = a * W -> {}", "bf16[B_X, D]"),
     "a free slice": ("input a: bf16[B, F]; weight W: bf16[F, D]; h = a * W -> bf16[B, D]; y = h -> {}", "bf16[B_X, D]"),
 }

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.part(2)
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 INT8 = "bf16[B, D] * int8[D, F] -> bf16[B, F]"
+SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
 
 
 def rows_of(path):
@@ -85,9 +86,8 @@ def test_functions_are_the_formulas_of_the_book(B, D, F):
     }  # fmt: skip
     for name, value in exact.items():
         function = quantized(name)
-        assert function(**{n: {"B": B, "D": D, "F": F}[n] for n in function.parameters}) == pytest.approx(
-            float(value), rel=1e-14
-        )
+        here = {n: {"B": B, "D": D, "F": F}[n] for n in function.parameters}
+        assert function(**here) == pytest.approx(float(value), rel=1e-14)
 
 
 def test_whole_numbers_do_not_overflow():
@@ -111,12 +111,7 @@ def test_arrays_are_not_changed_and_broadcast():
     for i, b in enumerate(B):
         for j, d in enumerate(D):
             assert table[i, j] == pytest.approx(intensity(b, d, 8), rel=1e-15)
-    assert (
-        sr.derive("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, link="ICI").function(
-            "intensity"
-        )(8)
-        == 4
-    )
+    assert sr.derive(SPLIT, on="tpu-v5e", mesh={"X": 2}, link="ICI").function("intensity")(8) == 4
 
 
 @pytest.mark.thorough
@@ -133,16 +128,16 @@ def test_other_arrays_of_numpys_protocols():
 def test_functions_refuse_what_they_cannot_do():
     d = derived()
     assert d.function("T_math").parameters == ("B", "D", "F", "peak")
-    with pytest.raises(SymroofError, match="no quantity"):
-        d.function("T_maths")
-    with pytest.raises(SymroofError, match="needs F"):
-        d.function("intensity")(1, 2)
-    with pytest.raises(SymroofError, match="does not depend on H"):
-        d.function("intensity")(H=1)
-    with pytest.raises(SymroofError, match="twice"):
-        d.function("intensity")(1, 2, 3, B=1)
-    with pytest.raises(SymroofError, match="is no size"):
-        d.function("intensity")("x", 2, 3)
+    intensity = d.function("intensity")
+    for said, call in {
+        "no quantity": lambda: d.function("T_maths"),
+        "needs F": lambda: intensity(1, 2),
+        "does not depend on H": lambda: intensity(H=1),
+        "twice": lambda: intensity(1, 2, 3, B=1),
+        "is no size": lambda: intensity("x", 2, 3),
+    }.items():
+        with pytest.raises(SymroofError, match=said):
+            call()
     assert sr.derive(MATMUL, let={"r": "sqrt(B) + max(B, D)"}).function("r")(B=np.array([4.0]), D=9.0)[0] == 11
     assert sr.derive(MATMUL, let={"r": "B^2 + 1/D^3 + F^5"}).function("r")(3, 2, 2) == 9 + 1 / 8 + 32
     assert sr.derive(MATMUL, let={"r": "floor(B/D) + log(B) + exp(1)"}).function("r")(1, 3) == pytest.approx(np.e)
@@ -193,13 +188,9 @@ def test_the_command_sweeps(run, tmp_path):
     no_figures = run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "--of", "T_lower", "-o", out)
     assert no_figures.code == 2
     assert "say --on" in no_figures.err
-    assert (
-        run(
-            "sweep", MATMUL, "--grid", "B=1:4, D=F=8", "--of", "intensity", "-o", str(tmp_path / "no" / "x" / "o.csv")
-        ).code
-        == 0
-    )
-    assert (tmp_path / "no" / "x" / "o.csv").exists()
+    deep = tmp_path / "no" / "x" / "o.csv"
+    assert run("sweep", MATMUL, "--grid", "B=1:4, D=F=8", "--of", "intensity", "-o", str(deep)).code == 0
+    assert deep.exists()
 
 
 # What a reader from outside found, each once wrong.
@@ -235,9 +226,7 @@ def test_arguments_of_the_wrong_kind_are_refused_by_name(call):
 
 @pytest.mark.thorough
 def test_a_comparison_says_what_is_not_the_default():
-    text = sr.compare(
-        "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, count="exact", compute="int8"
-    ).to_text()
+    text = sr.compare(SPLIT, on="tpu-v5e", mesh={"X": 2}, count="exact", compute="int8").to_text()
     for words in ("on a mesh with X = 2\n", "counting K - 1 additions for K products\n", "computed in int8\n"):
         assert words in text
     assert "480.49" in text  # 3.94e14 / 8.2e11, and a chip does half of all
@@ -247,15 +236,12 @@ def test_a_grid_has_chips_that_are_wired_as_the_axis_is(tmp_path):
     """Four chips and eight close to a ring, three do not: they send otherwise than the formula of the axis says."""
     on_a_mesh = {"on": "tpu-v5p", "mesh": "X", "link": "ICI"}
     with pytest.raises(SymroofError, match="X = 3 is a line"):
-        sr.sweep("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "X=4|3, B=16, D=F=1024", tmp_path / "x.csv", **on_a_mesh)
-    assert (
-        sr.sweep("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "X=4|8, B=16, D=F=1024", tmp_path / "x.csv", **on_a_mesh)
-        == 2
-    )
+        sr.sweep(SPLIT, "X=4|3, B=16, D=F=1024", tmp_path / "x.csv", **on_a_mesh)
+    assert sr.sweep(SPLIT, "X=4|8, B=16, D=F=1024", tmp_path / "x.csv", **on_a_mesh) == 2
 
 
 def test_regimes_without_a_corner_show_the_first():
     """All sizes of one order: no size is small beside the others, and the one regime that is left stands for the corners."""
-    found = sr.regimes("bf16[B, D] * bf16[D, F] -> bf16[B, F]", assume="B ~~ D ~~ F")
+    found = sr.regimes(MATMUL, assume="B ~~ D ~~ F")
     assert [row.corner for row in found.map.rows] == [False]
     assert found.map.corner_rows == found.map.rows

@@ -17,12 +17,8 @@ from test_read_back import ASKED, PLACES, Reader, Several, Steps, printed, said_
 import symroof as sr
 
 ROOMS = ("symroof.algebra", "symroof.derivation", "symroof.model")
-OPTIONS = {
-    "operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]",
-    "on": "tpu-v5e",
-    "assume": "B << D, F",
-    "at": "D=F=8192",
-}
+MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+OPTIONS = {"operation": MATMUL, "on": "tpu-v5e", "assume": "B << D, F", "at": "D=F=8192"}
 
 
 def lines(steps):

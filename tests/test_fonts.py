@@ -67,10 +67,8 @@ def test_an_svg_has_the_same_bytes_whatever_fonts_there_are(lang, request):
 def test_an_svg_names_fonts_of_three_systems_and_its_language(lang):
     svg = drawing(lang).drawn("svg").decode()
     named = set(re.findall(r"font[^;]*'DejaVu Sans', [^;\"]*", svg))
-    for family in {
-        "ko": ("Noto Sans CJK KR", "Apple SD Gothic Neo", "Malgun Gothic"),
-        "zh": ("Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei"),
-    }[lang]:
+    korean = ("Noto Sans CJK KR", "Apple SD Gothic Neo", "Malgun Gothic")
+    for family in korean if lang == "ko" else ("Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei"):
         assert all(f"'{family}'" in names for names in named)
     assert all(names.endswith(", sans-serif") for names in named)
     assert svg.count("<text ") == len(re.findall(r"<text [^>]*sans-serif", svg))
@@ -121,9 +119,8 @@ def test_a_pdf_holds_its_fonts(lang):
     assert any(name.lower().startswith(family.replace(" ", "").lower()[:12]) for name in held)
     kinds = set(re.findall(r"/Subtype /(Type3|CIDFontType2)", pdf))
     assert kinds == {"Type3" if sheet._is_postscript(family) else "CIDFontType2"}
-    assert (
-        re.findall(r"/Subtype /(Type3|CIDFontType2)", drawing("en").drawn("pdf").decode("latin-1"))[0] == "CIDFontType2"
-    )
+    english = drawing("en").drawn("pdf").decode("latin-1")
+    assert re.findall(r"/Subtype /(Type3|CIDFontType2)", english)[0] == "CIDFontType2"
 
 
 @pytest.mark.parametrize("weight", ["normal", "bold"])
@@ -137,9 +134,7 @@ def test_a_character_takes_one_em_in_whatever_font_it_is_drawn(weight, request):
     assert mixed[0] == pytest.approx(latin + 3 * 10, abs=0.6), "an em has 10 points; pixels are whole"
     assert measure("대역폭")[0] == pytest.approx(30, abs=0.6)
     assert mixed[1] == pytest.approx(height, abs=1.5)
-    assert measure("대\n역")[1] == pytest.approx(measure("x\nx")[1], abs=1.5), (
-        "rows are as far apart as those of other words"
-    )
+    assert measure("대\n역")[1] == pytest.approx(measure("x\nx")[1], abs=1.5), "rows as far apart as of other words"
     request.getfixturevalue("bare")
     assert measure("대역B = 8폭") == mixed
 
@@ -149,11 +144,8 @@ def test_rows_stand_on_the_same_lines_as_those_of_other_words():
         canvas = Canvas("x", ("x", "y"), ((1, 10), (1, 10)), log=(True, True), lang="ko")
         canvas.label(words, around((3, 3), "ne", (5,)))
         texts = ET.fromstring(canvas.drawn("svg")).iter("{http://www.w3.org/2000/svg}text")
-        return [
-            float(re.search(r"translate\(\S+ (\S+)\)", text.get("transform"))[1])
-            for text in texts
-            if text.text in words.split("\n")
-        ]
+        moved = [text.get("transform") for text in texts if text.text in words.split("\n")]
+        return [float(re.search(r"translate\(\S+ (\S+)\)", one)[1]) for one in moved]
 
     assert heights("대역폭\n링크") == pytest.approx(heights("lp lp\nlp lpl"), abs=1)
     assert len(heights("대역폭\n링크")) == 2

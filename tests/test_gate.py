@@ -11,6 +11,7 @@ import pkgutil
 import sys
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -42,119 +43,13 @@ def derived(operation=MATMUL, **options):
     return d.to_json(), d.to_markdown(), d.to_text(), d.to_text(brief=True)
 
 
-def batch():
-    return derived(assume="B << D, F", at="D=F=8192")
-
-
-def exact():
-    return derived(assume="B << D, F", at="D=F=8192", count="exact")
-
-
-def dot():
-    return derived("dot")
-
-
-def point():
-    return derived(at="B=64,D=F=8192")
-
-
-def numbers():
-    return derived("bf16[8, 16] * bf16[16, 32] -> bf16[8, 32]")
-
-
-def fact():
-    return derived(assume="B << D, F, D >= 8000")
-
-
-def cubic():
-    def flops(N):
-        return N**3
-
-    def reads(N):
-        return N
-
-    def writes(N):
-        return N + 1
-
-    return derived(sr.Operation("cubic", flops=flops, reads=reads, writes=writes), compute="bf16")
-
-
-def two_chips():
-    return derived(SPLIT, mesh={"X": 2}, link="ICI", solve_for="D")
-
-
-def kinds():
-    return derived("softmax")
-
-
 def mapped(operation=MATMUL, **options):
     found = sr.regimes(operation, **{"on": "tpu-v5e", **options})
     return found.to_json(), found.to_text()
 
 
-MLP = (
-    "input x: bf16[N, D]; weight V: bf16[D, F]; weight W: bf16[F, G]; h = x * V -> bf16[N, F]; y = h * W -> bf16[N, G]"
-)
-
-
-LAYER = "input x: bf16[N, D]; weight V: bf16[D, F]; weight W: bf16[F, D]; h = x * V -> bf16[N, F]; a = relu(h); y = a * W -> bf16[N, D]"
-
-
-def times_of_a_program():
-    return derived(LAYER, on="tpu-v5p", at=["D=F=8192", "N=64,D=F=8192"])
-
-
-def several_peaks():
-    return derived(
-        LAYER.replace("W: bf16", "W: int8").replace("a = relu(h)", "a = convert(h) -> int8[N, F]"),
-        assume="N << D, F",
-        at="D=F=8192",
-    )
-
-
-def solved():
-    let = {"resident": "weights + size(h)", "chips": "resident/capacity.HBM"}
-    return derived(LAYER, at="N=64,D=F=8192", let=let, solve="max(size(h), params) <= M*capacity.HBM", solve_for="M")
-
-
-def chips_within_a_time():
-    found = {
-        "on": "tpu-v5p",
-        "mesh": {"X": 4},
-        "at": "D=F=8192",
-        "solve": "max(1 ms/T_math, T_math/(10 ms)) <= 1",
-        "solve_for": "B",
-    }
-    return derived("bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F]", **found)
-
-
-def within_a_time():
-    return derived(at="D=F=8192", solve="max(T_math, T_HBM) <= 10 ms", solve_for="B")
-
-
-def without_an_operation():
-    let = {"flops": "2*B*n", "bytes": "P + B*k"}
-    return sr.derive(
-        let=let, solve="T_math <= T_comms", solve_for="B", on="tpu-v5e", compute="bf16", at="n=9,P=1e9,k=5"
-    ).to_text()
-
-
-def of_a_program():
-    return mapped(MLP, at="N=256,D=8192,F=8192,G=64")
-
-
-def longest():
-    return sr.regimes(SHARED, on="tpu-v5p", training=True, of="T_lower").to_json()
-
-
-def territories():
-    return sr.plot(
-        SHARED, on="tpu-v5p", training=True, over="X=4..4096,Y=4..4096", at="D=8192,F=28672,B=1000000"
-    ).to_text()
-
-
-def at_a_point():
-    return mapped(at="B=256,D=F=8192")
+def plotted(operation, on="tpu-v5e", **options):
+    return sr.plot(operation, on=on, **options).to_text()
 
 
 def side_by_side():
@@ -162,45 +57,13 @@ def side_by_side():
     return found.to_json(), found.to_text(), found.to_csv()
 
 
-def inferred():
-    return sr.regimes(of="BDF/(BD + DF + BF) ~ B").to_json()
-
-
-PUT_IN = "N=256,D=8192,F=8192,G=64"
-
-
-def statements_under_a_roof():
-    return sr.plot(MLP, on="tpu-v5e", at=PUT_IN).to_text()
-
-
-def measured_point():
-    return sr.plot("matmul", on="tpu-v5e", points=[{"B": 64, "D": 64, "F": 64, "us": 400}]).to_text()
-
-
-def served():
-    at = "S=8192,V=128256,D=4096,K=8,G=4,H=128,F=14336,L=32"
-    return sr.plot("decode-step", on="h100", at=at, over="B=1:256:log", kind="latency").to_text()
-
-
-def broken_down():
-    return sr.plot(MLP, on="tpu-v5e", at=PUT_IN, kind="breakdown").to_text()
-
-
 def amounts_of_tensors():
     d = sr.derive(MLP, on="tpu-v5e")
     return [d.function(name)(N=2, D=3, F=4, G=5) for name in ("elements(h)", "size(y)", "caches")]
 
 
-def throughput():
-    return sr.plot("matmul", on="tpu-v5e", at="D=F=4096", over="B=1..400").to_text()
-
-
-def roofline():
-    return sr.plot("matmul", on="tpu-v5e", at="B=64,D=F=8192").to_text()
-
-
-def plane():
-    return sr.plot("matmul", on="tpu-v5e", at="F=8192", over="B=1..4096, D=1..4096").to_text()
+def without_an_operation():
+    return sr.derive(on="tpu-v5e", compute="bf16", at="n=9,P=1e9,k=5", **PARTS).to_text()
 
 
 def claimed(claim, **problem):
@@ -211,41 +74,56 @@ def claimed(claim, **problem):
     raise SymroofError("the claim is not accepted")
 
 
+MLP = (
+    "input x: bf16[N, D]; weight V: bf16[D, F]; weight W: bf16[F, G]; h = x * V -> bf16[N, F]; y = h * W -> bf16[N, G]"
+)
+LAYER = "input x: bf16[N, D]; weight V: bf16[D, F]; weight W: bf16[F, D]; h = x * V -> bf16[N, F]; a = relu(h); y = a * W -> bf16[N, D]"
+TWO_TYPES = LAYER.replace("W: bf16", "W: int8").replace("a = relu(h)", "a = convert(h) -> int8[N, F]")
 SHARED = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight W1: bf16[D_X, F_Y]; weight W2: bf16[F_Y, D_X]; h = x * W1 -> bf16[B_X, F_Y]; y = h * W2 -> bf16[B_X, D_Y]"
+PUT_IN = "N=256,D=8192,F=8192,G=64"
+LLAMA = "S=8192,V=128256,D=4096,K=8,G=4,H=128,F=14336,L=32"
+AT_D, AT_X = {"at": "D=F=8192"}, {"mesh": {"X": 4}, "at": "D=F=8192", "on": "tpu-v5p"}
+CUBIC = sr.Operation("cubic", flops=lambda N: N**3, reads=lambda N: N, writes=lambda N: N + 1)
+LET = {"resident": "weights + size(h)", "chips": "resident/capacity.HBM"}
+FIT = {"let": LET, "solve": "max(size(h), params) <= M*capacity.HBM", "solve_for": "M"}
+PARTS = {"let": {"flops": "2*B*n", "bytes": "P + B*k"}, "solve": "T_math <= T_comms", "solve_for": "B"}
+SPLIT_OF_N = {"on": "tpu-v5p", "over": "X", "subject": "X*Y = N"}
+IN_TIME = {"solve": "max(1 ms/T_math, T_math/(10 ms)) <= 1", "solve_for": "B"}
 
-
-def best_split(**options):
-    return derived(
-        SHARED,
-        **{
-            "on": "tpu-v5p",
-            "minimize": "max(T_X, T_Y)",
-            "over": "X",
-            "subject": "X*Y = N",
-            "at": "N=64,B=196608,F=32768",
-            **options,
-        },
-    )
-
-
-def best_sum():
-    return best_split(minimize="T_X + T_Y")
-
-
-def over_chips():
-    return sr.plot(SHARED, on="tpu-v5p", over="X=1..256", at="Y=4,B=65536,D=8192,F=28672").to_text()
-
-
-def beyond_the_end():
-    return best_split(at="N=64,B=8,F=32768")
-
-
-def condition():
-    return claimed("compute-bound when B > 480", operation=MATMUL, hardware="tpu-v5e", assume=["B << D, F"])
-
-
-def limit_of_a_claim():
-    return claimed("limit(intensity, B -> oo) = 2DF/(D + F)", operation=MATMUL)
+batch = partial(derived, assume="B << D, F", **AT_D)
+exact = partial(derived, assume="B << D, F", count="exact", **AT_D)
+dot = partial(derived, "dot")
+point = partial(derived, at="B=64,D=F=8192")
+numbers = partial(derived, "bf16[8, 16] * bf16[16, 32] -> bf16[8, 32]")
+fact = partial(derived, assume="B << D, F, D >= 8000")
+cubic = partial(derived, CUBIC, compute="bf16")
+two_chips = partial(derived, SPLIT, mesh={"X": 2}, link="ICI", solve_for="D")
+kinds = partial(derived, "softmax")
+times_of_a_program = partial(derived, LAYER, on="tpu-v5p", at=["D=F=8192", "N=64,D=F=8192"])
+several_peaks = partial(derived, TWO_TYPES, assume="N << D, F", **AT_D)
+solved = partial(derived, LAYER, at="N=64,D=F=8192", **FIT)
+chips_within_a_time = partial(derived, "bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F]", **AT_X, **IN_TIME)
+within_a_time = partial(derived, solve="max(T_math, T_HBM) <= 10 ms", solve_for="B", **AT_D)
+of_a_program = partial(mapped, MLP, at=PUT_IN)
+longest = partial(mapped, SHARED, on="tpu-v5p", training=True, of="T_lower")
+at_a_point = partial(mapped, at="B=256,D=F=8192")
+inferred = partial(mapped, None, on=None, of="BDF/(BD + DF + BF) ~ B")
+wide = {"over": "X=4..4096,Y=4..4096", "at": "D=8192,F=28672,B=1000000"}
+territories = partial(plotted, SHARED, "tpu-v5p", training=True, **wide)
+statements_under_a_roof = partial(plotted, MLP, at=PUT_IN)
+measured_point = partial(plotted, "matmul", points=[{"B": 64, "D": 64, "F": 64, "us": 400}])
+served = partial(plotted, "decode-step", "h100", at=LLAMA, over="B=1:256:log", kind="latency")
+broken_down = partial(plotted, MLP, at=PUT_IN, kind="breakdown")
+throughput = partial(plotted, "matmul", at="D=F=4096", over="B=1..400")
+roofline = partial(plotted, "matmul", at="B=64,D=F=8192")
+plane = partial(plotted, "matmul", at="F=8192", over="B=1..4096, D=1..4096")
+over_chips = partial(plotted, SHARED, "tpu-v5p", over="X=1..256", at="Y=4,B=65536,D=8192,F=28672")
+best_split = partial(derived, SHARED, minimize="max(T_X, T_Y)", at="N=64,B=196608,F=32768", **SPLIT_OF_N)
+best_sum = partial(derived, SHARED, minimize="T_X + T_Y", at="N=64,B=196608,F=32768", **SPLIT_OF_N)
+beyond_the_end = partial(derived, SHARED, minimize="max(T_X, T_Y)", at="N=64,B=8,F=32768", **SPLIT_OF_N)
+BOUND = {"operation": MATMUL, "hardware": "tpu-v5e", "assume": ["B << D, F"]}
+condition = partial(claimed, "compute-bound when B > 480", **BOUND)
+limit_of_a_claim = partial(claimed, "limit(intensity, B -> oo) = 2DF/(D + F)", operation=MATMUL)
 
 
 # Faults.
@@ -435,6 +313,7 @@ HARMLESS = {
     "algebra.rounding.to_digits": "digits of steps are compared with the value, and those of pages are read back (test_read_back.py)",
     "algebra.rounding.trimmed": "zeros at the end of digits; the digits are compared with the value",
 }
+CHOSEN = {"exploration.explore._true_in", "exploration.map_points._left_to_meet", "exploration.edges._alone"}
 
 
 def called():
@@ -445,10 +324,9 @@ def called():
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("symroof.algebra."):
                     yield from ((node.module, alias.name) for alias in node.names)
     module = importlib.import_module("symroof.algebra.inequality")
-    public = (
-        n for n, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == module.__name__ and n[0] != "_"
-    )
-    yield from ((module.__name__, name) for name in public)
+    for name, function in inspect.getmembers(module, inspect.isfunction):
+        if function.__module__ == module.__name__ and name[0] != "_":
+            yield module.__name__, name
 
 
 def makers_of_steps():
@@ -468,16 +346,10 @@ def test_a_threshold_that_is_lost_does_not_make_a_map_nowhere_compute_bound(monk
 @pytest.mark.thorough
 def test_every_producer_has_a_fault():
     functions = {
-        (m, n) for m, n in called() if inspect.isfunction(inspect.unwrap(getattr(importlib.import_module(m), n)))
+        f for f in called() if inspect.isfunction(inspect.unwrap(getattr(importlib.import_module(f[0]), f[1])))
     }
     names = {f"{module}.{name}".removeprefix("symroof.") for module, name in functions} | set(makers_of_steps())
-    assert (
-        names
-        - set(FAULTS)
-        - set(HARMLESS)
-        - {"exploration.explore._true_in", "exploration.map_points._left_to_meet", "exploration.edges._alone"}
-        == set()
-    )
+    assert names <= {*FAULTS, *HARMLESS, *CHOSEN}
 
 
 def put_in(monkeypatch, path, fault):
@@ -502,9 +374,8 @@ def forget():
         if name.startswith("symroof."):
             for value in vars(module).values():
                 for kept in (value, getattr(value, "_write", None)):
-                    if callable(getattr(kept, "cache_clear", None)) and getattr(kept, "__module__", "") not in (
-                        "symroof.symbols",
-                    ):
+                    known = getattr(kept, "__module__", "") == "symroof.symbols"
+                    if callable(getattr(kept, "cache_clear", None)) and not known:
                         kept.cache_clear()
 
 
@@ -524,43 +395,20 @@ def test_a_fault_does_not_get_through_the_gate(producer, monkeypatch):
         ask()
 
 
-ASKED = [
-    over_chips,
-    best_split,
-    best_sum,
-    beyond_the_end,
-    batch,
-    exact,
-    dot,
-    point,
-    numbers,
-    fact,
-    cubic,
-    two_chips,
-    kinds,
-    mapped,
-    at_a_point,
-    inferred,
-    throughput,
-    roofline,
-    plane,
-    times_of_a_program,
-    several_peaks,
-    solved,
-    without_an_operation,
-]
+ASKED = """over_chips best_split best_sum beyond_the_end batch exact dot point numbers fact cubic two_chips kinds mapped at_a_point
+inferred throughput roofline plane times_of_a_program several_peaks solved without_an_operation"""
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("ask", ASKED, ids=lambda ask: ask.__name__)
+@pytest.mark.parametrize("ask", ASKED.split())
 def test_without_a_fault_everything_gets_through(ask):
-    assert ask()
+    assert globals()[ask]()
 
 
 @pytest.mark.parametrize("claim", ["compute-bound when B > 480", "limit(intensity, B -> oo) = 2DF/(D + F)"])
 def test_a_false_claim_is_not_accepted_without_a_fault_either(claim):
     with pytest.raises(SymroofError, match="not accepted"):
-        claimed(claim, operation=MATMUL, hardware="tpu-v5e", assume=["B << D, F"])
+        claimed(claim, **BOUND)
 
 
 @pytest.mark.thorough

@@ -61,6 +61,9 @@ repeat L as x = z {
 }
 l = z * We -> bf16[B, T, V]
 """
+SCORES = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"
+COMPARED = {"on": "tpu-v5e, h100, v100", "dtypes": "bf16, int8", "assume": "B << D, F", "at": "D=F=8192"}
+JUDGED = ["examples/rooflines-mistakes.md", "examples/answers.toml"]
 GOLDEN_PAGES = {
     "matmul.md": lambda: page("matmul").to_markdown(),
     "matmul.tex": lambda: page("matmul").to_latex(),
@@ -72,15 +75,9 @@ GOLDEN_PAGES = {
     "two_chips.md": lambda: page("two_chips").to_markdown(),
     "program_decoder.txt": lambda: sr.derive(DECODER, on="tpu-v5e").to_text(brief=True),
     "program_mesh.md": lambda: sr.derive(ON_MESH, on="tpu-v5p", training=True).to_markdown(),
-    "regimes_scores.md": lambda: sr.regimes(
-        "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]", on="tpu-v5e", at=["H=128", "H=256"]
-    ).to_markdown(),
-    "compare_matmul.txt": lambda: sr.compare(
-        MATMUL, on="tpu-v5e, h100, v100", dtypes="bf16, int8", assume="B << D, F", at="D=F=8192"
-    ).to_text(width=60),
-    "report.md": lambda: render_report(
-        judge_files(["examples/rooflines-mistakes.md", "examples/answers.toml"]), "markdown", Style(brief=True)
-    ),
+    "regimes_scores.md": lambda: sr.regimes(SCORES, on="tpu-v5e", at=["H=128", "H=256"]).to_markdown(),
+    "compare_matmul.txt": lambda: sr.compare(MATMUL, **COMPARED).to_text(width=60),
+    "report.md": lambda: render_report(judge_files(JUDGED), "markdown", Style(brief=True)),
 }
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.toml") if path.stem != "answers")
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
@@ -132,10 +129,8 @@ def test_example_script(path, golden):
 def test_example_report(name, golden, monkeypatch):
     monkeypatch.chdir(ROOT)
     path, lang = Path("examples", name), name.split(".")[1] if name.count(".") == 2 else None
-    found = judge_files([str(path)])
-    golden(
-        ROOT / path.with_suffix(".txt"), render_report(found, "text", Style(brief=name != "answers.toml", lang=lang))
-    )
+    style = Style(brief=name != "answers.toml", lang=lang)
+    golden(ROOT / path.with_suffix(".txt"), render_report(judge_files([str(path)]), "text", style))
 
 
 def test_no_golden_file_is_left_over():

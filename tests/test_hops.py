@@ -1,6 +1,7 @@
 """Exchanges whose latency counts: against messages that are handed from chip to chip, round by round; the times against sums
 in fractions; and what is said of them."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import floor, prod
@@ -13,16 +14,14 @@ from random_splits import random_splits
 import symroof as sr
 from symroof.derivation import meanings, schedules
 from symroof.errors import CheckError, SymroofError
+from symroof.formula import Name
 from symroof.model import chip_costs, hops, resources
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.trees import Level
 from symroof.proof.step import number_of
 
 CHIP = {"peak": "1e12", "HBM": "1e10", "ICI": "1e9", "ICI.latency": "1e-6", "NVLink": "4e9", "NVLink.latency": "5e-7"}
-MLP = (
-    "input x: bf16[B, D_X]; weight W: bf16[D_X, F]; weight V: bf16[F, D]; "
-    "h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D_X]"
-)
+MLP = "input x: bf16[B, D_X]; weight W: bf16[D_X, F]; weight V: bf16[F, D]; h = x * W -> bf16[B, F]; y = h * V -> bf16[B, D_X]"
 SPLIT = {
     "all-gather": "input x: bf16[B, D]; weight W: bf16[D_{0}, F]; y = x * W -> bf16[B, F]",
     "all-gather after": "input x: bf16[B, D]; weight W: bf16[D, F_{0}]; h = x * W -> bf16[B, F_{0}]; y = h -> bf16[B, F]",
@@ -254,10 +253,8 @@ def test_where_bandwidth_takes_over_both_sides_are_as_said():
         n, F = chosen.choice((2, 4, 8)), 2 ** chosen.randint(3, 9)
         found = derived(MLP, mesh=f"X={n} line", at={"D": 64, "F": F})
         longer = next(s for s in found.steps if s.reason.value == "takes_over")
-        least = longer.facts.least.value
-        assert least == 2 * (n - 1) * Fraction(1, 10**6) * 10**9 * Fraction(
-            n, 2 * (n - 1)
-        )  # hops, latency, W over share
+        least, share = longer.facts.least.value, Fraction(2 * (n - 1), n)
+        assert least == 2 * (n - 1) * Fraction(1, 10**6) * 10**9 / share  # hops, latency, W
         for B in {max(floor(least / (2 * F)), 1), floor(least / (2 * F)) + 1}:
             here = derived(MLP, mesh=f"X={n} line", at={"B": B, "D": 64, "F": F}).answer.at[0]
             bytes_longer = said(here, "T_X") > said(here, "T_latency")
@@ -268,13 +265,8 @@ def test_where_bandwidth_takes_over_both_sides_are_as_said():
 
 def test_an_exchange_of_several_is_named_with_its_tensor_and_programs_are_memory_bound_too():
     text = "input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B, F_X]"
-    claims = [
-        "hops_ICI(y,x) = 3",
-        "hops_ICI(y, W) = 3",
-        "sent_X(y, x) = 3BD/2",
-        "sent_X(y, W) = DF/2",
-        "sent_X(y, x) = DF/2",
-    ]
+    claims = ["hops_ICI(y,x) = 3", "hops_ICI(y, W) = 3", "sent_X(y, x) = 3BD/2", "sent_X(y, W) = DF/2"]
+    claims += ["sent_X(y, x) = DF/2"]
     problem = {"operation": text, "hardware": CHIP, "mesh": {"X": "4 line"}, "latency": True, "claims": claims}
     assert [one.verdict for one in sr.verify(problem).judgements] == ["holds"] * 4 + ["wrong"]
     one = {"operation": "input x: bf16[B, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, F]", "hardware": "tpu-v5e"}
@@ -293,9 +285,8 @@ def test_a_map_has_the_regime_and_a_figure_where_it_ends():
     found = sr.regimes(MLP, on=CHIP, mesh="X=4 line", latency=True, of="T_lower")
     forms = [row["longest"] for row in found.to_dict()["regimes"]]
     assert sum("latency" in form for form in forms) == 1, forms
-    drawn = sr.plot(
-        MLP, on=CHIP, mesh="X=4 line", latency=True, at={"D": 64, "F": 64}, over="B=1..4096:log", kind="times"
-    )
+    asked = {"mesh": "X=4 line", "latency": True, "at": {"D": 64, "F": 64}, "over": "B=1..4096:log"}
+    drawn = sr.plot(MLP, on=CHIP, kind="times", **asked)
     assert "T_latency" in drawn.to_text()
 
 
@@ -352,32 +343,20 @@ def test_names_of_axes_change_nothing_but_names():
     assert other == one.replace("D_X", "D_Z").replace("X", "Z")
 
 
+def without_latency(times):
+    lower = times["T_lower"]
+    return {**times, "T_lower": replace(lower, arguments=tuple(a for a in lower.arguments if a.name != "T_latency"))}
+
+
 FAULTS = {
     "a ring is gone round": (hops, "farthest", lambda f: lambda axis: axis.size - 1),
     "an all-reduce goes once": (chip_costs, "hops", lambda f: lambda c, axes: f("all-gather", axes)),
     "a switch is far": (hops, "_farthest", lambda f: lambda c, axes: ((link, 2 * n) for link, n in f(c, axes))),
     "the shortest is the longest": (resources, "_more", lambda f: lambda one, other: f(other, one)),
     "exchanges take their bytes alone": (resources.Rates, "waiting", lambda f: lambda self, *a: ()),
-    "hops are counted for bytes": (
-        schedules,
-        "_at_rate",
-        lambda f: lambda amount, rate: schedules.over(amount, sr_name(rate)),
-    ),
+    "hops are counted for bytes": (schedules, "_at_rate", lambda f: lambda n, rate: schedules.over(n, Name(rate))),
     "hops are left out": (meanings, "times_of", lambda f: lambda *a: without_latency(f(*a))),
 }
-
-
-def sr_name(rate):
-    from symroof.formula import Name
-
-    return Name(rate)
-
-
-def without_latency(times):
-    from dataclasses import replace
-
-    lower = times["T_lower"]
-    return {**times, "T_lower": replace(lower, arguments=tuple(a for a in lower.arguments if a.name != "T_latency"))}
 
 
 @pytest.mark.part(3)

@@ -68,21 +68,16 @@ def test_an_exchange_alone_sends_what_it_sends_before_a_product(seed):
     assert here.value("flops") == here.value("bytes") == here.value("intensity") == 0
 
 
+SIZED, ON = "B=64,D=128", "mesh X=4 on ICI\n"
 PROGRAMS = {
-    "gathered": (
-        "mesh X=4, Y=2 on ICI\nweight A: bf16[B_X, D_Y]\no = A -> bf16[B, D_Y]\np = o -> bf16[B, D]",
-        "B=64,D=128",
-    ),
-    "moved": ("mesh X=4 on ICI\ninput A: bf16[B_X, D]\no = A -> bf16[B, D_X]", "B=64,D=128"),
+    "gathered": ("mesh X=4, Y=2 on ICI\nweight A: bf16[B_X, D_Y]\no = A -> bf16[B, D_Y]\np = o -> bf16[B, D]", SIZED),
+    "moved": (f"{ON}input A: bf16[B_X, D]\no = A -> bf16[B, D_X]", SIZED),
     "open": ("mesh X on ICI\ncache A: bf16[2048_X, D]\no = A -> bf16[2048, D]", "D=128,X=16"),
-    "turned": ("input A: bf16[B, D]\no = rearrange(A) -> bf16[D, B]", "B=64,D=128"),
-    "both": (
-        "mesh X=4 on ICI\nweight A: bf16[B_X, D]\ng = A -> bf16[B, D]\no = rearrange(g) -> bf16[D, B]",
-        "B=64,D=128",
-    ),
+    "turned": ("input A: bf16[B, D]\no = rearrange(A) -> bf16[D, B]", SIZED),
+    "both": (f"{ON}weight A: bf16[B_X, D]\ng = A -> bf16[B, D]\no = rearrange(g) -> bf16[D, B]", SIZED),
     "repeated": (
-        "mesh X=4 on ICI\ninput x: bf16[B_X, D]\nrepeat L as x = y {\n  g = x -> bf16[B, D_X]\n  y = g -> bf16[B_X, D]\n}",
-        "B=64,D=128,L=3",
+        f"{ON}input x: bf16[B_X, D]\nrepeat L as x = y {{\n  g = x -> bf16[B, D_X]\n  y = g -> bf16[B_X, D]\n}}",
+        f"{SIZED},L=3",
     ),
 }
 
@@ -152,15 +147,9 @@ def test_nothing_computed_and_nothing_moved_is_refused():
 
 def test_claims_about_an_exchange():
     text, _ = PROGRAMS["gathered"]
-    claims = {
-        "T_X = 3*B*D/(8*9e10)": "holds",
-        "T_lower = max(T_X, T_Y)": "holds",
-        "params = B*D": "holds",
-        "T_math = 0": "holds",
-        "sent(Y) = 2*B*D": "wrong",
-        "T_lower = T_X": "wrong",
-        "compute-bound": "wrong",
-    }
+    right = ("T_X = 3*B*D/(8*9e10)", "T_lower = max(T_X, T_Y)", "params = B*D", "T_math = 0")
+    wrong = ("sent(Y) = 2*B*D", "T_lower = T_X", "compute-bound")
+    claims = dict.fromkeys(right, "holds") | dict.fromkeys(wrong, "wrong")
     report = sr.verify({"operation": text, "hardware": "tpu-v5p", "claims": list(claims)})
     assert [one.verdict for one in report.judgements] == list(claims.values())
 

@@ -37,18 +37,12 @@ def site(tmp_path):
     return shutil.copytree(SITE, tmp_path / "site_of_examples", ignore=shutil.ignore_patterns("_build"))
 
 
-def tool(*command, cwd):
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", *command],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=180,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done
+def tool(*command, cwd, fails=False):
+    words, env = [sys.executable, "-W", "ignore", "-m", *command], {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False, timeout=180, env=env)
+    assert bool(done.returncode) is fails, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr + done.stdout
 
 
 def words(page):
@@ -83,93 +77,64 @@ def test_sphinx_builds_the_site_without_a_warning(site):
     assert "批次至少要有 241 行" in words(site / "_build" / "docs" / "rooflines.zh.html")
 
 
-DIRECTIVES = {
-    "rst": """Page
-====
-
-From :symroof:`mm.smallest_integer` rows on; :symroof:`'$R = {mm.ridge}$'; 3 digits`.
-
-.. symroof-derive:: bf16[B, D] * bf16[D, F] -> bf16[B, F]
-   :id: mm
-   :hardware: tpu-v5e
-   :assume: B << D, F
-   :label: eq-mm
-
-.. symroof-plot:: matmul
-   :hardware: tpu-v5e
-   :at: B=64,D=F=8192
-   :id: roof
-
-.. symroof-page:: matmul
-   :hardware: tpu-v5e
-   :at: B=64,D=F=8192
-   :id: slid
-   :height: 420
-""",
-    "md": """# Page
-
-From {symroof}`mm.smallest_integer` rows on; {symroof}`'$R = {mm.ridge}$'; 3 digits`.
-
-```{symroof-derive} bf16[B, D] * bf16[D, F] -> bf16[B, F]
-:id: mm
-:hardware: tpu-v5e
-:assume: B << D, F
-:label: eq-mm
-```
-
-```{symroof-plot} matmul
-:hardware: tpu-v5e
-:at: B=64,D=F=8192
-:id: roof
-```
-
-```{symroof-page} matmul
-:hardware: tpu-v5e
-:at: B=64,D=F=8192
-:id: slid
-:height: 420
-```
-""",
+PLACED = {
+    "derive:bf16[B, D] * bf16[D, F] -> bf16[B, F]": (
+        "id: mm",
+        "hardware: tpu-v5e",
+        "assume: B << D, F",
+        "label: eq-mm",
+    ),
+    "plot:matmul": ("hardware: tpu-v5e", "at: B=64,D=F=8192", "id: roof"),
+    "page:matmul": ("hardware: tpu-v5e", "at: B=64,D=F=8192", "id: slid", "height: 420"),
+}
+FORMS = {  # a title, a role, and a directive with its options
+    "rst": ("Page\n====", ":symroof:", ".. symroof-{}:: {}\n   :{}\n", "\n   :"),
+    "md": ("# Page", "{symroof}", "```{{symroof-{}}} {}\n:{}\n```\n", "\n:"),
 }
 
 
+def directives(suffix):
+    title, role, directive, option = FORMS[suffix]
+    said = f"From {role}`mm.smallest_integer` rows on; {role}`'$R = {{mm.ridge}}$'; 3 digits`."
+    blocks = (directive.format(*head.split(":"), option.join(options)) for head, options in PLACED.items())
+    return "\n".join([f"{title}\n\n{said}\n", *blocks])
+
+
+@pytest.fixture
+def pages(site, tmp_path):
+    """A folder of pages with the settings of the site."""
+    (tmp_path / "pages").mkdir()
+    shutil.copy(site / "conf.py", tmp_path / "pages")
+    return tmp_path / "pages"
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize("suffix", DIRECTIVES)
-def test_directives_and_roles_of_sphinx(suffix, site, tmp_path):
+@pytest.mark.parametrize("suffix", FORMS)
+def test_directives_and_roles_of_sphinx(suffix, pages):
     require("sphinx", "myst_parser")
-    folder = tmp_path / "pages"
-    folder.mkdir()
-    shutil.copy(site / "conf.py", folder)
-    (folder / f"index.{suffix}").write_text(DIRECTIVES[suffix])
-    tool("sphinx", "-W", "-q", "-D", "root_doc=index", "-b", "html", ".", "_build", cwd=folder)
-    page = words(folder / "_build" / "index.html")
+    (pages / f"index.{suffix}").write_text(directives(suffix))
+    tool("sphinx", "-W", "-q", "-D", "root_doc=index", "-b", "html", ".", "_build", cwd=pages)
+    page, source = (read(pages / "_build" / "index.html") for read in (words, lambda path: path.read_text("utf-8")))
     assert "From 241 rows on; \\(R = 240\\)" in page
     assert "B > 240.24" in page
-    assert 'id="equation-eq-mm"' in (folder / "_build" / "index.html").read_text("utf-8")
-    assert "roof.svg" in (folder / "_build" / "index.html").read_text("utf-8")
-    (frame,) = re.findall(
-        r'<iframe src="([^"]+)"[^>]* height="420"', (folder / "_build" / "index.html").read_text("utf-8")
-    )
-    assert (folder / "_build" / frame).read_bytes() == (folder / frame).read_bytes()
+    assert 'id="equation-eq-mm"' in source
+    assert "roof.svg" in source
+    (frame,) = re.findall(r'<iframe src="([^"]+)"[^>]* height="420"', source)
+    assert (pages / "_build" / frame).read_bytes() == (pages / frame).read_bytes()
 
 
 @pytest.mark.thorough
-def test_what_fails_is_an_error_at_its_line_and_leaves_the_others(site, tmp_path):
+def test_what_fails_is_an_error_at_its_line_and_leaves_the_others(pages):
     require("sphinx", "myst_parser")
-    folder = tmp_path / "pages"
-    folder.mkdir()
-    shutil.copy(site / "conf.py", folder)
-    twice = (
-        DIRECTIVES["rst"]
-        + "\n\nBut :symroof:`mm.nothing`.\n\n.. symroof-derive:: dot\n   :id: mm\n\n.. symroof-derive:: bf17[N]\n"
-    )
-    (folder / "index.rst").write_text(twice)
-    done = sphinx(folder)
+    faults = "But :symroof:`mm.nothing`.\n\n.. symroof-derive:: dot\n   :id: mm\n\n.. symroof-derive:: bf17[N]\n"
+    twice = f"{directives('rst')}\n\n{faults}"
+    (pages / "index.rst").write_text(twice)
+    done = sphinx(pages)
     lines = twice.split("\n")
     assert f"index.rst:{lines.index('But :symroof:`mm.nothing`.') + 1}: ERROR: symroof: " in done.stderr
     assert "id: mm is the name of another block" in done.stderr
     assert re.search(rf"index.rst:{lines.index('.. symroof-derive:: bf17[N]') + 1}: .*bf17", done.stderr)
-    assert "From 241 rows on; \\(R = 240\\)" in words(folder / "_build" / "index.html")
+    assert "From 241 rows on; \\(R = 240\\)" in words(pages / "_build" / "index.html")
 
 
 @pytest.mark.thorough
@@ -191,11 +156,8 @@ def test_mkdocs_fails_where_a_page_is_stale_and_writes_it_where_it_may(site):
     require("mkdocs", "material", "pymdownx")
     page = site / "docs" / "index.md"
     page.write_text(page.read_text("utf-8").replace(">241<", ">242<"), "utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "-q"], cwd=site, capture_output=True, text=True, check=False
-    )
-    assert done.returncode
-    assert "mm.smallest_integer: 242 -> 241; symroof build index.md writes it anew" in done.stderr + done.stdout
+    said = tool("mkdocs", "build", "-q", cwd=site, fails=True)
+    assert "mm.smallest_integer: 242 -> 241; symroof build index.md writes it anew" in said
     settings = site / "mkdocs.yml"
     settings.write_text(settings.read_text().replace("check: true", "check: false").replace("material", "mkdocs"))
     tool("mkdocs", "build", "-q", cwd=site)
@@ -209,12 +171,7 @@ def test_a_picture_outside_of_the_pages_of_mkdocs_is_refused(site):
     page = site / "docs" / "index.md"
     page.write_text(page.read_text("utf-8").replace('id        = "roofline"', 'file = "../outside.svg"'), "utf-8")
     (site / "mkdocs.yml").write_text((site / "mkdocs.yml").read_text().replace("check: true", "check: false"))
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "-q"], cwd=site, capture_output=True, text=True, check=False
-    )
-    assert done.returncode
-    assert "Traceback" not in done.stderr
-    assert "outside.svg is not in" in done.stderr + done.stdout
+    assert "outside.svg is not in" in tool("mkdocs", "build", "-q", cwd=site, fails=True)
 
 
 def test_katex_and_mathjax_typeset_every_formula_of_the_site():

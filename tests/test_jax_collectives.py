@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from math import prod
 
@@ -37,18 +37,21 @@ NAMES = {
     "psum": "all-reduce",
     "all_to_all": "all-to-all",
 }
-MLP = "weight W1: bf16[{w}]; weight W2: bf16[{v}]; h = x * W1 -> bf16[{h}]; a = gelu(h); y = a * W2 -> bf16[{y}]"
+
+
+def mlp(mesh, x, w, v, h, y):
+    weights = f"weight W1: bf16[{w}]; weight W2: bf16[{v}]"
+    line = f"h = x * W1 -> bf16[{h}]; a = gelu(h); y = a * W2 -> bf16[{y}]"
+    return f"mesh {mesh} on ICI; input x: bf16[{x}]; {weights}; {line}"
+
+
 PROGRAMS = {
-    "fully sharded and tensor parallel": "mesh X, Y on ICI; input x: bf16[B_X, D_Y];"
-    + MLP.format(w="D_X, F_Y", v="F_Y, D_X", h="B_X, F_Y", y="B_X, D_Y"),
-    "fully sharded": "mesh X on ICI; input x: bf16[B_X, D];"
-    + MLP.format(w="D_X, F", v="F, D_X", h="B_X, F", y="B_X, D"),
-    "tensor parallel": "mesh Y on ICI; input x: bf16[B, D_Y];"
-    + MLP.format(w="D, F_Y", v="F_Y, D", h="B, F_Y", y="B, D_Y"),
-    "data parallel": "mesh X on ICI; input x: bf16[B_X, D];" + MLP.format(w="D, F", v="F, D", h="B_X, F", y="B_X, D"),
-    "data and tensor parallel": "mesh X, Y on ICI; input x: bf16[B_X, D_Y];"
-    + MLP.format(w="D, F_Y", v="F_Y, D", h="B_X, F_Y", y="B_X, D_Y"),
-    "whole sums": "mesh Y on ICI; input x: bf16[B, D];" + MLP.format(w="D, F_Y", v="F_Y, D", h="B, F_Y", y="B, D"),
+    "fully sharded and tensor parallel": mlp("X, Y", "B_X, D_Y", "D_X, F_Y", "F_Y, D_X", "B_X, F_Y", "B_X, D_Y"),
+    "fully sharded": mlp("X", "B_X, D", "D_X, F", "F, D_X", "B_X, F", "B_X, D"),
+    "tensor parallel": mlp("Y", "B, D_Y", "D, F_Y", "F_Y, D", "B, F_Y", "B, D_Y"),
+    "data parallel": mlp("X", "B_X, D", "D, F", "F, D", "B_X, F", "B_X, D"),
+    "data and tensor parallel": mlp("X, Y", "B_X, D_Y", "D, F_Y", "F_Y, D", "B_X, F_Y", "B_X, D_Y"),
+    "whole sums": mlp("Y", "B, D", "D, F_Y", "F_Y, D", "B, F_Y", "B, D"),
     "experts": "mesh X on ICI; input x: bf16[E, C_X, D]; weight W: bf16[E_X, D, F]; weight V: bf16[E_X, F, D];"
     "h = x * W -> bf16[E_X, C, F]; y = h * V -> bf16[E, C_X, D]",
 }
@@ -106,11 +109,8 @@ def forward(program, listed):
             for tensor in statement.operands:
                 array = known[str(tensor.name)]
                 for move in (m for m in place.moves if m.tensor.name == tensor.name):
-                    goal = next(
-                        (label for label, axis in place.division if axis == move.axes[0] and label in tensor.labels),
-                        None,
-                    )
-                    after = tensor.labels.index(goal) if goal else None
+                    goals = [label for label, axis in place.division if axis == move.axes[0] and label in tensor.labels]
+                    after = tensor.labels.index(goals[0]) if goals else None
                     apart = any(axis == move.axes[0] for _, axis in place.division)
                     array = moved(array, move, where(tensor, move.axes[0]), after, apart)
                 brought = {axis for m in place.moves if m.tensor.name == tensor.name for axis in m.axes}
@@ -118,10 +118,8 @@ def forward(program, listed):
                     if label in tensor.labels and axis not in brought and where(tensor, axis) is None:
                         array = own_part(array, tensor.labels.index(label), axis)
                 operands.append(array)
-                letters |= {
-                    label: chr(97 + len(letters) + i)
-                    for i, label in enumerate(x for x in tensor.labels if x not in letters)
-                }
+                new = [label for label in tensor.labels if label not in letters]
+                letters |= {label: chr(97 + len(letters) + i) for i, label in enumerate(new)}
             if statement.kind == PRODUCT:
                 shapes = ["".join(letters[x] for x in t.labels) for t in (*statement.operands, statement.result)]
                 done = jax.numpy.einsum(f"{','.join(shapes[:-1])}->{shapes[-1]}", *operands)
@@ -147,11 +145,8 @@ def splits():
     found = []
     for x, w, y in (("BD", "DF", "BF"), ("ECD", "EDF", "ECF")):
         for cut in product(*(range(len(labels) + 1) for labels in (x, w, y))):
-            types = (
-                ", ".join(f"{label}_X" if i == at else label for i, label in enumerate(labels))
-                for labels, at in zip((x, w, y), cut, strict=True)
-            )
-            a, b, c = types
+            parts = zip((x, w, y), cut, strict=True)
+            a, b, c = (", ".join(f"{x}_X" if i == at else x for i, x in enumerate(labels)) for labels, at in parts)
             text = f"mesh X on ICI; input x: fp32[{a}]; weight W: fp32[{b}]; y = x * W -> fp32[{c}]"
             if "_X" in f"{a}{b}{c}" and not refused(text):
                 found.append(text)
@@ -220,9 +215,8 @@ def require_transposed(name):
     (result,) = program.results
     ways = {"mesh": abstract, "in_specs": tuple(spec(d.tensor) for d in program.declared), "out_specs": spec(result)}
     run = jax.shard_map(forward(program, ahead), **ways)
-    shapes = [
-        jax.ShapeDtypeStruct((SIZE,) * len(t.dims), "float32") for t in (*(d.tensor for d in program.declared), result)
-    ]
+    tensors = (*(d.tensor for d in program.declared), result)
+    shapes = [jax.ShapeDtypeStruct((SIZE,) * len(t.dims), "float32") for t in tensors]
 
     def trained(*arrays):
         return jax.vjp(run, *arrays[:-1])[1](arrays[-1])
@@ -311,11 +305,8 @@ def compiled(product):
     mesh = jax.sharding.Mesh(np.array(jax.devices()).reshape(*CHIPS.values()), tuple(CHIPS))
     *ins, out = (jax.sharding.NamedSharding(mesh, spec(tensor)) for tensor in product.tensors)
     *left, right = ("".join(tensor.labels) for tensor in product.tensors)
-    run = jax.jit(
-        lambda *arrays: jax.numpy.einsum(f"{','.join(left)}->{right}", *arrays),
-        in_shardings=tuple(ins),
-        out_shardings=out,
-    )
+    multiply = partial(jax.numpy.einsum, f"{','.join(left)}->{right}")
+    run = jax.jit(multiply, in_shardings=tuple(ins), out_shardings=out)
     shapes = [jax.ShapeDtypeStruct(tuple(LENGTHS[x] for x in t.labels), "float32") for t in product.tensors[:-1]]
     return run.lower(*shapes).compile().as_text()
 
@@ -324,9 +315,8 @@ def compiled_elsewhere():
     """Every product as XLA compiles it for six processors, in a process of its own: JAX starts threads, and other tests fork."""
     flags = {"XLA_FLAGS": f"--xla_force_host_platform_device_count={prod(CHIPS.values())}", "JAX_PLATFORMS": "cpu"}
     script = f"import sys; sys.path[:0] = {sys.path}; import test_jax_collectives as t; t.print_compiled()"
-    done = subprocess.run(
-        [sys.executable, "-c", script], env={**os.environ, **flags}, capture_output=True, text=True, timeout=300
-    )
+    command, env = [sys.executable, "-c", script], {**os.environ, **flags}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -346,16 +336,11 @@ def test_the_partitioner_puts_in_the_same_exchanges():
         moves = [move for cost in program.on_chip.values() for move in cost.moves]
         said = [(m.collective.replace("reduce-scatter", "all-reduce"), m) for m in moves]
         expected[name] = sorted((kind, int(message(m, program).subs(lengths))) for kind, m in said)
-        chips = {
-            kind: prod(axis.chips for axis in program.mesh if axis.name in m.axes)
-            for kind, m in said
-            if kind == "all-to-all"
-        }
+        moved = {kind: m.axes for kind, m in said if kind == "all-to-all"}
+        chips = {k: prod(axis.chips for axis in program.mesh if axis.name in axes) for k, axes in moved.items()}
         made = [m.groups() for m in map(COLLECTIVE.search, texts[name].splitlines()) if m]
-        sizes = [
-            sum(4 * prod(map(int, filter(None, dims.split(",")))) for dims in SHAPE.findall(shapes))
-            for shapes, _ in made
-        ]
+        shapes = [[filter(None, dims.split(",")) for dims in SHAPE.findall(typed)] for typed, _ in made]
+        sizes = [sum(4 * prod(map(int, dims)) for dims in each) for each in shapes]
         found[name] = sorted((kind, size * chips.get(kind, 1)) for (_, kind), size in zip(made, sizes, strict=True))
     alike = {name for name in found if found[name] == expected[name]}
     assert alike == {*PRODUCTS}

@@ -48,18 +48,12 @@ def test_bytes_are_those_of_numpy(drawn, data):
     sizes = data.draw(strategies.sizes(sorted({x for shape in (*inputs, output) for x in shape})))
     kinds = {4: np.int8, 8: np.int8, 16: np.float16, 32: np.float32}  # NumPy has no numbers of 4 bits: half of a byte
     cost = sr.operation(text).cost()
-    arrays = [
-        np.zeros([sizes[x] for x in shape], kinds[width]) for shape, width in zip((*inputs, output), bits, strict=True)
-    ]
+    shapes = zip((*inputs, output), bits, strict=True)
+    arrays = [np.zeros([sizes[x] for x in shape], kinds[width]) for shape, width in shapes]
     moved = (Fraction(array.nbytes, 2 if width == 4 else 1) for array, width in zip(arrays, bits, strict=True))
     assert laws.value(cost.bytes, sizes) == sum(moved)
-    product = np.einsum(
-        arrays[0],
-        [ord(x) - 65 for x in inputs[0]],
-        arrays[1],
-        [ord(x) - 65 for x in inputs[1]],
-        [ord(x) - 65 for x in output],
-    )
+    left, right, made = ([ord(x) - 65 for x in shape] for shape in (*inputs, output))
+    product = np.einsum(arrays[0], left, arrays[1], right, made)
     assert list(product.shape) == [sizes[x] for x in output]
 
 
@@ -89,9 +83,8 @@ def test_renaming_dimensions_commutes_with_deriving(drawn):
     names = {symbol(a): symbol(b) for a, b in zip("BDFHKMNST", "abcdefghi", strict=True)}
     renamed = renamed.replace("ca16", "bf16").replace("cg32", "fp32")
     if "fp32" not in text and "bf16" not in text:
-        assert cancelled(sr.operation(text).cost().intensity.subs(names)) == cancelled(
-            sr.operation(renamed).cost().intensity
-        )
+        one, other = (sr.operation(written).cost().intensity for written in (text, renamed))
+        assert cancelled(one.subs(names)) == cancelled(other)
 
 
 def posynomials():

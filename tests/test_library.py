@@ -31,17 +31,12 @@ def at(value, **sizes):
 def counted(program, **sizes):
     program = read_operation(program) if isinstance(program, str) else program
     cost = program.cost()
-    stock = {
-        what: at(program.resolved(program.stock(role)), **sizes)
-        for what, role in (("params", "weight"), ("cached", "cache"))
+    resolved = {
+        "ops": Add(*(one.ops for one in program.owners.values())),
+        **{what: program.stock(role) for what, role in (("params", "weight"), ("cached", "cache"))},
     }
-    return {
-        "flops": at(cost.flops, **sizes),
-        "reads": at(cost.reads, **sizes),
-        "writes": at(cost.writes, **sizes),
-        "ops": at(program.resolved(Add(*(one.ops for one in program.owners.values()))), **sizes),
-        **stock,
-    }
+    found = {what: at(program.resolved(value), **sizes) for what, value in resolved.items()}
+    return found | {what: at(getattr(cost, what), **sizes) for what in ("flops", "reads", "writes")}
 
 
 def loops(*ranges):
@@ -220,28 +215,13 @@ def decoder_layer(B=2, T=3, D=4, F=7, K=2, G=3, H=5):
     return dict(zip(("flops", "reads", "writes", "params"), layer(B, T, D, F, K, G, H), strict=True))
 
 
-BY_HAND = {
-    "mlp": mlp,
-    "gated-mlp": gated_mlp,
-    "attention": attention,
-    "attention-decode": attention_decode,
-    "causal-attention": causal_attention,
-    "window-attention": window_attention,
-    "latent-attention-decode": latent_attention_decode,
-    "microbatches": microbatches,
-    "resnet-block": resnet_block,
-    "lora": lora,
-    "moe": moe,
-    "decoder-layer": decoder_layer,
-    "decode-step": decode_step,
-    "adam": adam,
-    "layer-norm": layer_norm,
-    "convolution": convolution,
-    "convolution-im2col": partial(convolution, windows=1),
-    "quantized-matmul": quantized_matmul,
-    "quantized-matmul-int8": quantized_matmul_int8,
-    "embedding": embedding,
-}
+COUNTED = (
+    *(mlp, gated_mlp, attention, attention_decode, causal_attention, window_attention, latent_attention_decode),
+    *(resnet_block, lora, moe, decoder_layer, decode_step, adam, layer_norm, convolution, embedding, microbatches),
+    *(quantized_matmul, quantized_matmul_int8),
+)
+BY_HAND = {function.__name__.replace("_", "-"): function for function in COUNTED}
+BY_HAND["convolution-im2col"] = partial(convolution, windows=1)
 
 
 @pytest.mark.part(len(BY_HAND))
@@ -302,20 +282,7 @@ def test_rows_are_routed_once_each_way():
 @pytest.mark.thorough
 def test_a_vision_transformer_has_the_parameters_that_are_published():
     """ViT-B/16 at 224 pixels: 86 567 656 parameters, of which 768 are the class token, an input here; 17.56e9 multiplications."""
-    sizes = {
-        "B": 1,
-        "P": 14,
-        "Q": 14,
-        "R": 16,
-        "S": 16,
-        "C": 3,
-        "D": 768,
-        "N": 12,
-        "H": 64,
-        "F": 3072,
-        "V": 1000,
-        "L": 12,
-    }
+    sizes = dict(zip("BPQRSCDNHFVL", (1, 14, 14, 16, 16, 3, 768, 12, 64, 3072, 1000, 12), strict=True))
     found = sr.derive("vit", on="h100", at=sizes)
     assert found.value("params") == 86_567_656 - 768
     assert found.value("size(i)") == 2 * 224 * 224 * 3
@@ -348,17 +315,13 @@ def test_a_pipeline_is_a_training_step_in_microbatches_and_stages():
     M, L, V, P = 3, 4, 11, 2
     step, stages = (in_training(read_operation(name), False) for name in ("training-step", "pipeline"))
     found, one = counted(stages, L=L, V=V, M=M, **LAYER), counted(step, L=L, V=V, **LAYER)
-    assert [found[what] for what in ("flops", "reads", "writes")] == [
-        M * one[what] for what in ("flops", "reads", "writes")
-    ]
+    assert all(found[what] == M * one[what] for what in ("flops", "reads", "writes"))
     assert found["params"] == one["params"]
     answer = sr.derive("pipeline", on="tpu-v5p", mesh=f"P={P}", at={**LAYER, "L": L, "V": V, "M": M})
-    whole = sr.derive("training-step", on="tpu-v5p", at={**LAYER, "L": L, "V": V})
-    ends = sr.derive("training-step", on="tpu-v5p", at={**LAYER, "L": 2 * L, "V": V}).value("flops") - whole.value(
-        "flops"
-    )
-    ends = whole.value("flops") - ends
-    assert answer.value("flops_per_chip") == M * (ends + (whole.value("flops") - ends) / P)
+    puts = ({**LAYER, "L": layers, "V": V} for layers in (L, 2 * L))
+    whole, twice = (sr.derive("training-step", on="tpu-v5p", at=at).value("flops") for at in puts)
+    ends = 2 * whole - twice
+    assert answer.value("flops_per_chip") == M * (ends + (whole - ends) / P)
     assert answer.value("sent(P)") == M * LAYER["B"] * LAYER["T"] * LAYER["D"] * 2
     assert answer.value("bubble") == pytest.approx((P - 1) / (M + P - 1))
 
@@ -382,28 +345,12 @@ def test_every_program_says_where_it_was_published_and_reads_back():
         assert in_training(read_operation(entry.text), entry.training) == program
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        ("attention", "attention"),
-        ("layernorm", "layer-norm"),
-        ("Layer_Norm", "layer-norm"),
-        ("conv", "convolution"),
-        ("ffn", "mlp"),
-        ("swiglu", "gated-mlp"),
-        ("mha", "attention"),
-        ("GQA", "attention"),
-        ("kv-cache", "attention-decode"),
-        ("KV_cache", "attention-decode"),
-        ("lm", "decoder"),
-        ("llama", "decoder"),
-        ("experts", "moe"),
-        ("adamw", "adam"),
-        ("gemm", "matmul"),
-        ("rmsnorm", "rms-norm"),
-        ("w4a16", "quantized-matmul"),
-    ],
-)
+NAMES = """attention=attention layernorm=layer-norm Layer_Norm=layer-norm conv=convolution ffn=mlp swiglu=gated-mlp mha=attention
+GQA=attention kv-cache=attention-decode KV_cache=attention-decode lm=decoder llama=decoder experts=moe adamw=adam gemm=matmul
+rmsnorm=rms-norm w4a16=quantized-matmul"""
+
+
+@pytest.mark.parametrize(("typed", "meant"), [name.split("=") for name in NAMES.split()])
 def test_names_that_people_type(typed, meant):
     assert entry_named(typed).name == meant
     assert str(read_operation(typed)) == str(read_operation(meant))
@@ -420,14 +367,8 @@ def test_other_names_are_names_of_nothing_else():
 
 def test_a_dtype_goes_where_the_usual_one_stands():
     program = read_operation("quantized-matmul", dtype("fp8"))
-    assert {name: str(t.dtype) for name, t in program.arrays.items()} == {
-        "x": "fp8",
-        "Wq": "int4",
-        "scale": "fp8",
-        "c": "fp8",
-        "W": "fp8",
-        "y": "fp8",
-    }
+    types = {name: str(t.dtype) for name, t in program.arrays.items()}
+    assert types == {**dict.fromkeys(("x", "scale", "c", "W", "y"), "fp8"), "Wq": "int4"}
     assert str(read_operation("decoder", dtype("fp8")).arrays["ids"]) == "int32[B, T]"
 
 
@@ -451,34 +392,30 @@ def test_row_functions_take_the_operations_of_the_published_algorithm(name, n):
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_functions_of_elements_take_the_operations_of_their_formulas(name):
     forward, back = ELEMENTWISE[name]
-    tally = []
-    forward(Counted(0.3, tally))
-    assert kinds(FUNCTIONS[name].kinds, 1) == histogram(tally)
-    tally = []
-    back(*(Counted(0.3, tally) for _ in range(3)))
-    assert kinds(FUNCTIONS[name].back, 1) == histogram(tally)
+    assert kinds(FUNCTIONS[name].kinds, 1) == tallied(forward, 1)
+    assert kinds(FUNCTIONS[name].back, 1) == tallied(back, 3)
 
 
-def test_functions_of_two_tensors_and_rotations():
+def tallied(run, count=4):
     tally = []
-    x, y, c, s = (Counted(n / 7, tally) for n in range(4))
-    rope(x, y, c, s)
-    assert kinds(FUNCTIONS["rope"].kinds, 2) == histogram(tally) == kinds(FUNCTIONS["rope"].back, 2)
-    tally.clear()
-    x * c + (1 - 0.9) * y
-    assert kinds(FUNCTIONS["ema"].kinds, 1) == histogram(tally)
-    tally.clear()
-    x * c, x * (1 - 0.9)  # what comes in goes to both operands
-    assert kinds(FUNCTIONS["ema"].back, 1) == histogram(tally)
-    tally.clear()
-    y = x / c
-    assert kinds(FUNCTIONS["divide"].kinds, 1) == histogram(tally)
-    tally.clear()
-    -(s / c * y)  # d(x/c) = dx/c - (x/c) dc/c, of which s/c is the first operand's
-    assert kinds(FUNCTIONS["divide"].back, 1) == histogram(tally)
-    tally.clear()
-    x + y  # each number of a window goes back to where it was read
-    assert kinds(FUNCTIONS["windows"].back, 1) == histogram(tally)
+    run(*(Counted(0.3, tally) for _ in range(count)))
+    return histogram(tally)
+
+
+BY_FORMULA = {
+    ("rope", "kinds", 2): rope,
+    ("rope", "back", 2): rope,
+    ("ema", "kinds", 1): lambda x, y, c, s: x * c + (1 - 0.9) * y,
+    ("ema", "back", 1): lambda x, y, c, s: (x * c, x * (1 - 0.9)),  # what comes in goes to both operands
+    ("divide", "kinds", 1): lambda x, y, c, s: x / c,
+    ("divide", "back", 1): lambda x, y, c, s: -(s / c * y),  # d(x/c) = dx/c - (x/c) dc/c, of which s/c is the first's
+    ("windows", "back", 1): lambda x, y, c, s: x + y,  # each number of a window goes back to where it was read
+}
+
+
+@pytest.mark.parametrize(("name", "way", "each"), BY_FORMULA)
+def test_functions_of_two_tensors_and_rotations(name, way, each):
+    assert kinds(getattr(FUNCTIONS[name], way), each) == tallied(BY_FORMULA[name, way, each])
 
 
 def test_every_function_of_the_table_is_counted_here_or_does_nothing():
@@ -490,12 +427,9 @@ def test_every_function_of_the_table_is_counted_here_or_does_nothing():
 
 @pytest.mark.parametrize(("program", "operation"), [("softmax", "softmax"), ("rms_norm", "rms-norm")])
 def test_the_table_and_the_operations_of_one_line_count_alike(program, operation):
-    known = {kind.name: kind for kind in FUNCTIONS[program].kinds}
-    counted = {
-        name: at(count(symbol("B"), symbol("N")), B=3, N=7)
-        for name, count in LIBRARY[operation].operation.given.counted.items()
-    }
-    assert {name: 3 * (7 * kind.each + kind.row) for name, kind in known.items()} == counted
+    given = LIBRARY[operation].operation.given.counted
+    counted = {name: at(count(symbol("B"), symbol("N")), B=3, N=7) for name, count in given.items()}
+    assert {kind.name: 3 * (7 * kind.each + kind.row) for kind in FUNCTIONS[program].kinds} == counted
 
 
 def test_functions_of_a_problem():
@@ -508,21 +442,10 @@ def test_functions_of_a_problem():
         sr.derive(text)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"f": -1},
-        {"f": "x"},
-        {"f": True},
-        {"f": [1, 2, 3]},
-        {"f": []},
-        {"f": "1e9"},
-        {"f": "1/0"},
-        {"f-g": 1},
-        {"at": 1},
-        3,
-    ],
-)
+NO_FUNCTIONS = [*({"f": each} for each in (-1, "x", True, [1, 2, 3], [], "1e9", "1/0")), {"f-g": 1}, {"at": 1}, 3]
+
+
+@pytest.mark.parametrize("given", NO_FUNCTIONS)
 def test_what_is_no_number_of_operations_is_refused(given):
     with pytest.raises(sr.SymroofError, match="functions"):
         functions_of({"functions": given})
