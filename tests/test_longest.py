@@ -288,6 +288,13 @@ def test_figures_of_resources_that_are_refused(over, more, says):
         sr.plot(SHARED, on="tpu-v5p", training=True, kind="regimes", over=over, **more)
 
 
+def test_a_figure_of_resources_ends_where_a_node_has_no_more_chips():
+    options = {"on": "h100", "mesh": "Y on NVLink", "at": "D=8192,F=28672", "kind": "regimes"}
+    with pytest.raises(ModelError, match="NVLink joins 8 H100 SXM"):
+        sr.plot("megatron", over="B=1..4096,Y=3..16", **options)
+    assert sr.plot("megatron", over="B=1..4096,Y=3..8", **options).rows
+
+
 @pytest.mark.thorough
 def test_the_points_of_a_figure_of_resources(run):
     printed = run(

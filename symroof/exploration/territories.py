@@ -17,7 +17,7 @@ from sympy import Expr
 
 from symroof.derivation.draft import Draft
 from symroof.derivation.evaluation import evaluated_along, require_proved
-from symroof.derivation.figures_used import least_rings
+from symroof.derivation.figures_used import least_rings, require_joined
 from symroof.derivation.meanings import times_in_figures
 from symroof.derivation.pipeline import compared, drafted
 from symroof.derivation.schedules import times_defined
@@ -73,6 +73,7 @@ def territories(problem: Problem, x: Axis, y: Axis) -> Territories:
         least = least_rings(setting.problem).get(axis.names[0], 1)
         if axis.ends[0] < least:
             raise ModelError(f"{axis.names[0]} starts below {least} chips", expected=f"a range from {least}")
+    require_joined(setting.problem, {axis.names[0]: Fraction(axis.ends[1]) for axis in (x, y)})
     known = times_in_figures(setting)
     require_proved(setting, known)
     values = {name: setting.in_numbers(value) for name, value in known.items()}
