@@ -9,6 +9,7 @@ from symroof.derivation import pipeline
 from symroof.errors import SymroofError
 from symroof.exploration import comparing
 from symroof.reading.languages import languages
+from symroof.rendering.pages.environment import shipped_template
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 PROBLEM = {"operation": MATMUL, "hardware": "tpu-v5e"}
@@ -61,6 +62,10 @@ class Place:
 
 def toml(place, lang):
     return place.file("p.toml", f'{KEYS}assume = "B << D, F"\nclaims = ["intensity = D"]\nlang = "{lang}"\n')
+
+
+def settings(place, lang):
+    return place.file("symroof.toml", f'["*.md"]\nlang = "{lang}"\n')
 
 
 # How a language is said, and what is then to be in it.
@@ -123,16 +128,16 @@ ENTRANCES = {
     "regimes of in a block": lambda place, lang: built(f"<!-- symroof regimes\nof = '{APPROXIMATION}'\nlang = '{lang}'\n-->\n"),
     "compare in a block": lambda place, lang: built(f"<!-- symroof compare\n{KEYS}lang = '{lang}'\n-->\n"),
     "verify in a block": lambda place, lang: toml(place, "en") and built(f"<!-- symroof verify\nfile = 'p.toml'\nlang = '{lang}'\n-->\n", path=place.folder / "a.md"),
-    "report on a document": lambda place, lang: place.file("symroof.toml", f'["*.md"]\nlang = "{lang}"\n') and place.printed("verify", place.file("a.md", "So $1 = 2$.\n")),
+    "report on a document": lambda place, lang: settings(place, lang) and place.printed("verify", place.file("a.md", "So $1 = 2$.\n")),
     "report on a block": lambda place, lang: place.printed("verify", place.file("a.md", built(COMMENT.replace("@", lang) + BARE).replace("DF", "FD"))),
     "plot in a block": lambda place, lang: built(f"<!-- symroof plot\n{KEYS}at = '{AT}'\nlang = '{lang}'\n-->\n"),
-    "plot below the settings": lambda place, lang: place.file("symroof.toml", f'["*.md"]\nlang = "{lang}"\n') and built(f"<!-- symroof plot\n{KEYS}at = '{AT}'\n-->\n", path=place.folder / "a.md"),
+    "plot below the settings": lambda place, lang: settings(place, lang) and built(f"<!-- symroof plot\n{KEYS}at = '{AT}'\n-->\n", path=place.folder / "a.md"),
     "build(lang=)": lambda place, lang: built(BLOCK.replace("@", "en"), lang=lang),
     "build(given=)": lambda place, lang: built(BLOCK.replace("@", "en"), given={"lang": lang}),
-    "symroof.toml": lambda place, lang: place.file("symroof.toml", f'["*.md"]\nlang = "{lang}"\n') and built(BARE, path=place.folder / "a.md"),
-    "symroof.toml for a value": lambda place, lang: place.file("symroof.toml", f'["*.md"]\nlang = "{lang}"\n') and built(VALUE + BARE, path=place.folder / "a.md").split("\n")[0],
+    "symroof.toml": lambda place, lang: settings(place, lang) and built(BARE, path=place.folder / "a.md"),
+    "symroof.toml for a value": lambda place, lang: settings(place, lang) and built(VALUE + BARE, path=place.folder / "a.md").split("\n")[0],
     "pyproject.toml": lambda place, lang: place.file("pyproject.toml", f'[tool.symroof."*.md"]\nlang = "{lang}"\n') and built(BARE, path=place.folder / "a.md"),
-    "what a block becomes": lambda place, lang: place.file("symroof.toml", f'["*.md"]\nlang = "{lang}"\n') and place.printed("build", "--check", place.file("a.md", BARE)).splitlines()[0],
+    "what a block becomes": lambda place, lang: settings(place, lang) and place.printed("build", "--check", place.file("a.md", BARE)).splitlines()[0],
 }  # fmt: skip
 
 
@@ -228,9 +233,8 @@ def test_sweeps_take_the_language_of_a_problem_and_say_nothing_in_it(run, tmp_pa
     assert run("sweep", str(path), "--grid", "B=1..2,D=F=8", "-o", str(tmp_path / "a.csv")).code == 0
     assert (tmp_path / "a.csv").read_text().startswith("B,D,F,intensity")
     path.write_text(f"{KEYS}lang = 'kx'\n")
-    assert (
-        "unknown language 'kx'" in run("sweep", str(path), "--grid", "B=1..2,D=F=8", "-o", str(tmp_path / "b.csv")).err
-    )
+    done = run("sweep", str(path), "--grid", "B=1..2,D=F=8", "-o", str(tmp_path / "b.csv"))
+    assert "unknown language 'kx'" in done.err
     assert not (tmp_path / "b.csv").exists()
 
 
@@ -240,8 +244,6 @@ def test_a_folder_of_ones_own_adds_a_language(run, tmp_path):
     own = tmp_path / "own"
     (own / "xx").mkdir(parents=True)
     for name in ("words", "derivation", "chips", "documents"):
-        from symroof.rendering.pages.environment import shipped_template
-
         text = shipped_template(f"ko/{name}.j2").replace('"ko/', '"xx/')
         (own / "xx" / f"{name}.j2").write_text(text, "utf-8")
     assert language(run("derive", MATMUL, "--lang", "xx", "--template", str(own)).out) == "ko"
