@@ -103,9 +103,8 @@ class Mask(Frozen):
 
 
 class Undone(Frozen):
-    """What a statement of the backward pass is there for: it is a part of the gradient ``of`` a tensor, or all of it; it undoes a
-    ``statement``, for the operand at a ``place``, or adds up what several gave; one that ``accumulates``, over the turns of all
-    microbatches."""
+    """What a statement of the backward pass is for: it is the gradient ``of`` a tensor, or a part of it; it undoes a ``statement``,
+    for the operand at a ``place``, or adds up what several gave; one that ``accumulates``, over the turns of all microbatches."""
 
     of: str = ""
     statement: str = ""
@@ -288,9 +287,8 @@ class Recompute(Frozen):
 
 
 class Repeat(Frozen):
-    """The body, several times. Of what is ``carried``, each a name of what enters a turn and one of what leaves it,
-    what leaves one turn enters the next. ``reverses`` is the repeat whose turns the backward pass goes through from the
-    last to the first.
+    """The body, several times. Of what is ``carried``, each a name of what enters a turn and one of what leaves it, what leaves one
+    turn enters the next. ``reverses`` is the repeat whose turns the backward pass goes through from the last to the first.
 
     Where nothing is carried it ``accumulates``: every turn has inputs of its own and the weights of all turns, the
     backward pass of a turn follows on it, and gradients are added up over the turns. The turns may be shared out
@@ -323,8 +321,7 @@ Node = Statement | Fuse | Block | Repeat | Recompute
 
 class Line(Frozen):
     """A statement with what stands around it: the repeats from outside in, the fuse and the block, None outside of both;
-    and whether it belongs to the backward pass, or is ``recomputed`` for it. Turns that stand in a fuse are gone through
-    ``on_chip``."""
+    and whether it belongs to the backward pass, or is ``recomputed`` for it. Turns in a fuse are gone through ``on_chip``."""
 
     statement: Statement
     repeats: tuple[Repeat, ...]
@@ -391,9 +388,8 @@ def lines_of(
             case Block():
                 yield from lines_of(node.body, repeats, fuse, node.name, on_chip)
             case Recompute():
-                yield from (
-                    replace(line, recomputed=True) for line in lines_of(node.body, repeats, fuse, block, on_chip)
-                )
+                inner = lines_of(node.body, repeats, fuse, block, on_chip)
+                yield from (replace(line, recomputed=True) for line in inner)
 
 
 def statements_in(nodes: tuple[Node, ...]) -> Iterator[Statement]:

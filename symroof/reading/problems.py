@@ -92,9 +92,8 @@ def read_problem(
     axes = open_axes(mesh)
     sizes = (*operation.dimensions, *axes)
     if len(sizes) > MOST_SIZES:
-        raise ReadingError(
-            f"{len(sizes)} sizes are too many", expected=f"at most {MOST_SIZES}; those that are known as numbers"
-        )
+        expected = f"at most {MOST_SIZES}; those that are known as numbers"
+        raise ReadingError(f"{len(sizes)} sizes are too many", expected=expected)
     if options.get("missing"):
         require_given(options, sizes)
     model = model_of(options, hardware, named, spoken, axes)
@@ -145,10 +144,8 @@ def model_of(
     spoken: Iterable[str],
     axes: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """What is stated with an operation or without one: the chip, the names and their formulas, and the regime.
-
-    Without an operation names declare themselves, and what is a quantity elsewhere may be given a formula.
-    """
+    """What is stated with an operation or without one: the chip, the names and their formulas, and the regime. Without an
+    operation names declare themselves, and what is a quantity elsewhere may be given a formula."""
     symbols = texts(options, "symbols")
     for name in symbols:
         if not is_name(name):
@@ -174,8 +171,7 @@ def model_of(
 
 
 def _relates_products(fact: Compare) -> bool:
-    """Whether a regime has room for what is known of sizes: relations of products. What has sums stands in the program
-    alone."""
+    """Whether a regime has room for what is known of sizes: products. What has sums stands in the program alone."""
     parts = (part for side in (fact.left, fact.right) for part in expression(side).as_numer_denom())
     return not any(part.expand().is_Add for part in parts)
 
@@ -329,9 +325,8 @@ def _referred(accelerator: Accelerator, name: str, value: Any) -> Known | None:
     known = accelerator.figures.get(value.strip())
     if known is None:
         number = f"a number such as 8.2e11 {unit_of(name) or ''}".rstrip()
-        expected = ", or ".join(
-            (number, *([f"one of {', '.join(accelerator.figures)}"] if accelerator.figures else ()))
-        )
+        figures = f"one of {', '.join(accelerator.figures)}" if accelerator.figures else ""
+        expected = ", or ".join(filter(None, (number, figures)))
         raise ReadingError(f"given: {name} = {value.strip()}: there is no figure of that name", expected=expected)
     if unit_of(name) not in (None, known.unit):
         raise ReadingError(f"given: {name} is in {unit_of(name)}, and {value.strip()} in {known.unit}")
@@ -339,8 +334,7 @@ def _referred(accelerator: Accelerator, name: str, value: Any) -> Known | None:
 
 
 def regime_of(options: Mapping[str, Any], scope: Scope) -> tuple[Compare, ...]:
-    relations = [relation for text in texts(options, "assume") for relation in read_regime(text, scope)]
-    return tuple(_turned(relation) for relation in relations)
+    return tuple(_turned(relation) for text in texts(options, "assume") for relation in read_regime(text, scope))
 
 
 def _turned(relation: Compare) -> Compare:
