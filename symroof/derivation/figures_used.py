@@ -63,9 +63,7 @@ def require_there(problem: Problem, values: Mapping[str, Fraction]) -> None:
     command that puts numbers in asks here.
     """
     program = problem.operation
-    program.require_sizes(values)
-    assumed = ((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
-    require_assumed(assumed, {symbol(name): rational(value) for name, value in values.items()})
+    require_as_assumed(problem, values)
     if not program.axes:
         return
     for name in open_axes(problem.mesh):
@@ -74,6 +72,13 @@ def require_there(problem: Problem, values: Mapping[str, Fraction]) -> None:
     require_joined(problem, values)
     require_filled(program, values)
     require_shared(program, values)
+
+
+def require_as_assumed(problem: Problem, values: Mapping[str, Fraction]) -> None:
+    """Sizes leave a dimension nothing less than 1, and contradict nothing that is assumed."""
+    problem.operation.require_sizes(values)
+    assumed = ((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
+    require_assumed(assumed, {symbol(name): rational(value) for name, value in values.items()})
 
 
 def require_assumed(relations: Iterable[tuple[Expr, str, Expr]], put: Mapping[Expr, Expr]) -> None:

@@ -12,7 +12,7 @@ from sympy import Expr, Max, Min
 
 from symroof.algebra.rational import is_rational
 from symroof.derivation.evaluation import require_proved
-from symroof.derivation.figures_used import is_there, require_there
+from symroof.derivation.figures_used import is_there, require_as_assumed, require_shared
 from symroof.derivation.meanings import quantities
 from symroof.derivation.setting import Setting, require_arithmetic, setting_of
 from symroof.derivation.solutions import Solution
@@ -115,8 +115,9 @@ def live(problem: Problem, chips: Sequence[Accelerator], solved: int = SOLVED) -
     if facts := (*problem.operation.facts, *(r for r in problem.assume if r.relation in ("<=", ">="))):
         shown = f"a page moves sizes, and this program is what it is where {spelled_fact(facts[0])}"
         raise ModelError(shown, expected="symroof derive, sweep or plot, which hold sizes against that")
-    for values in problem.at:
-        require_there(problem, values)
+    for values in problem.at:  # numbers of chips may be others than those that an axis without one stands for
+        require_as_assumed(problem, values)
+        require_shared(problem.operation, values)
     problem = replace(problem, at=(), solve=None, minimize=None)
     settings: dict[object, Setting] = {}
     fitted = [_fitted(problem, chip, settings) for chip in chips]
