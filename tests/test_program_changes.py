@@ -33,8 +33,8 @@ PROBLEMS = {
     "on a mesh": (SPLIT, {"on": "tpu-v5p", "training": True}),
     "with hops": (MLP_ON_CHIPS, {"on": "tpu-v5e", "latency": True}),
 }
-# Changed one by one in test_optimum.py, test_longest.py and test_sized.py, with faults of their own in test_gate.py.
-OF_OPTIMA = {"Tokens", "Slope", "Rooted", "Leads", "Optimal", "Dividing", "Longest"}
+# Changed one by one in test_optimum.py, test_longest.py, test_sized.py and test_judge_mutants.py, with faults in test_gate.py.
+OF_OPTIMA = {"Tokens", "Slope", "Rooted", "Leads", "Optimal", "Dividing", "Longest", "Construction"}
 TWO = Number(Fraction(2))
 
 
