@@ -37,6 +37,7 @@ KNOWN = {
     "symroof.model.einsum.Einsum.split_over": "the operation itself: another problem is derived",
     "symroof.derivation.setting._work": "hands over the problem with its regime: another one is derived",
     "symroof.derivation.setting._told_once": "hands over the sizes that are put in: other ones are derived",
+    "symroof.derivation.setting._asked": "hands over the problem with its sizes: another one is derived",
     "symroof.derivation.setting._rated": "hands over the problem with its regime: another one is derived",
 }
 
@@ -86,6 +87,7 @@ PARTS, FAULTS = 4, 24
 OTHER = KNOWN | {
     "symroof.model.einsum.Einsum.tensors": "the operation itself",
     "symroof.model.program.Program.split_over": "the operation itself",
+    "symroof.model.program.Program.shapes": "the operation itself",
     "symroof.model.program_text.rewritten": "the operation itself",
     "symroof.model.backward.in_training": "the operation itself",
     "symroof.model.library.Entry.build": "the operation itself",

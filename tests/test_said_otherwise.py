@@ -18,10 +18,6 @@ def says(text, *names, training=True, **options):
     return {name: answer[name] for name in names}
 
 
-def sent(text, axis="X"):
-    return str(sr.derive(text, on="tpu-v5p", training=True).function(f"sent({axis})").expression)
-
-
 # ---- a size by another name
 
 
@@ -115,9 +111,8 @@ def whole_programs():
 
 @pytest.mark.thorough
 def test_recomputing_changes_nothing_forward_and_is_refused_nowhere():
-    tried = 0
+    tried, forward = 0, ("flops", "bytes")
     for _, text in whole_programs():
-        forward = ("flops", "bytes")
         assert says(in_a_recompute(text), *forward, training=False) == says(text, *forward, training=False)
         try:
             sr.derive(text, training=True)
@@ -178,5 +173,6 @@ def test_rows_are_read_once_in_each_pass(way):
 
 def test_a_mean_is_one_pass():
     assert says("input x: bf16[B, D]; m = mean(x, D)", "bytes", training=False) == {"bytes": "2*B*D + 2*B"}
-    inside, alone = ("input x: bf16[B, D]; " + way for way in ("fuse { m = mean(x, D) }", "m = mean(x, D)"))
-    assert says(inside, "bytes", "ops", "saved") == says(alone, "bytes", "ops", "saved")
+    ways = ("input x: bf16[B, D]; " + way for way in ("fuse { m = mean(x, D) }", "m = mean(x, D)"))
+    inside, alone = (says(way, "bytes", "ops", "saved") for way in ways)
+    assert inside == alone

@@ -54,7 +54,7 @@ STATEMENTS = (
     ("fuse { … }", "what is made inside and used only there stays on the chip"),
     (
         "recompute { … }",
-        "made once more in the backward pass, and counted again; of it nothing is kept but what others read",
+        "made once more in the backward pass, and counted again; of it nothing is kept but what others read; what it gathers is gathered again",
     ),
     (
         "repeat L as x = z { … }",
