@@ -304,10 +304,13 @@ def test_a_point_under_its_roofs_is_as_high_as_hops_let_it_be():
 
 
 def test_hops_over_links_of_which_none_is_known_to_be_slower_have_no_map():
-    text, mesh = MLP.replace("D_X", "D_XY"), "X=4 on ICI; Y=4 on NVLink"
+    text, mesh = MLP.replace("D_X", "D_XY"), "X=4 on NVLink; Y=4 on ICI"
     with pytest.raises(SymroofError, match="which hops take longest is open"):
         sr.regimes(text, mesh=mesh, latency=True, of="T_lower")
-    assert sr.regimes(text, on=CHIP, mesh=mesh, latency=True, of="T_lower").to_dict()["count"] > 2
+    with pytest.raises(SymroofError, match="NVLink << ICI would have to hold, and does not on this chip"):
+        sr.regimes(text, on=CHIP, mesh=mesh, latency=True, of="T_lower")
+    faster = {**CHIP, "NVLink": "1e11"}
+    assert sr.regimes(text, on=faster, mesh=mesh, latency=True, of="T_lower").to_dict()["count"] > 2
 
 
 def test_a_link_without_a_latency_is_refused_with_what_to_say():

@@ -116,7 +116,8 @@ def counted_by_hand(name):
     elif name in tally.ELEMENTWISE:
         test_library.test_functions_of_elements_take_the_operations_of_their_formulas(name)
     else:
-        test_library.test_functions_of_two_tensors_and_rotations()
+        for row in (row for row in test_library.BY_FORMULA if row[0] == name):
+            test_library.test_functions_of_two_tensors_and_rotations(*row)
 
 
 def a_gain_is_a_product_and_a_sum():
@@ -305,6 +306,7 @@ SAFE = {
     "derivatives.GAIN": "its work is counted in test_a_gain_is_a_product_and_a_sum",
     "dtype.BY_NAME": "made of DTYPES", "functions.VIEW": "that it does and moves nothing is counted in tests/test_views.py", "functions.SLICE": "that they do and move nothing is counted in tests/test_joins.py", "functions.CONCAT": "as SLICE", "functions.PLACE": "counted in tests/test_scans.py", "functions.COLLECT": "as PLACE", "functions.APPEND": "as SLICE",
     "derivatives.UNDONE": "gradients are held against finite differences in tests/test_joins.py", "functions.BROADCAST": "what it does is counted in loops in tests/test_reductions.py",
+    "hardware.WORDS_OF_TEXTS": "a part of the names of figures",
     "hardware.SPELLINGS": "other names of networks",
     "library.AXPY": "a part of LIBRARY", "library.SOFTMAX_KINDS": "a part of LIBRARY", "library.RMS_NORM_KINDS": "a part of LIBRARY", "library.TILED": "a part of LIBRARY",
     "mesh_axes.HANDED": "names of collectives, which the second engine plays", "stages.BUBBLE": "the name of a quantity", "stages.SCHEDULES": "words of a problem",
