@@ -150,7 +150,7 @@ def model_of(
     for name in symbols:
         if not is_name(name):
             raise ReadingError(f"symbols: {name!r} is no name", expected="letters, digits and _, as in n_heads")
-    own = {*(options.get("let") or ())} & {*WORDS_OF_TEXTS}
+    own = {*WORDS_OF_TEXTS}.intersection(let if isinstance(let := options.get("let"), Mapping) else ())
     figures = tuple(name for name in figure_names(hardware) if name not in own)
     if operation is not None:
         scope = Scope((*operation.dimensions, *axes, *symbols)).with_others(other_names(operation))
