@@ -291,6 +291,7 @@ def require_over(problem: Problem, runs: Runs, *, drawn: bool = False) -> None:
     ...
     symroof.errors.ModelError: at B = 8, E = 9 a tensor would have 8/9 of c = B/E
       expected c of at least 1, as with B = 9
+      no more than min(E, B) of E are reached: E = 8
     """
     for condition in _conditions(problem, drawn):
         if not condition.sizes or not all(name in runs for name in condition.sizes):

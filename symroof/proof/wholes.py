@@ -67,8 +67,8 @@ class Multiples(Frozen):
         >>> two = Multiples({"B": (("X",), ("X", "Y"))}, {"X": 4})
         >>> two.of("B"), two.of("B", {"Y": Fraction(3)}), two.of("D")
         (4, 12, 1)
-        >>> Multiples({"F": (("X",),)}, {"X": 8}, {}, {"F": Product((number(4), Name("D")))}).of("D")
-        2
+        >>> Multiples({"F": (("X",),)}, {"X": 8}, {}, {"F": Name("D")}).of("D")
+        8
         """
         put = put or {}
         known = {axis: int(size) for axis, size in put.items() if size.denominator == 1}
