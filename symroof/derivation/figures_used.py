@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from math import gcd, lcm, prod
+from math import lcm, prod
 from operator import eq, ge, le
 
 from sympy import Expr
@@ -96,7 +96,7 @@ def require_shared(program: Program, values: Mapping[str, Fraction]) -> None:
     chips = {a.name: a.chips or int(values.get(a.name, 1)) for a in program.mesh}
     for label, axes in splits(program):
         size, parts = size_at(program, label, values), prod(chips[axis] for axis in axes)
-        if size is not None and size % parts:
+        if size is not None and parts > 1 and size % parts:
             raise _no_multiple(label, size, axes, parts)
 
 
@@ -163,31 +163,14 @@ def require_shared_out(problem: Problem, runs: Mapping[str, Sequence[int]]) -> N
         return
     for label, axes in splits(program):
         known = [(a.chips,) if a.chips else runs.get(a.name, (1,)) for a in program.mesh if a.name in axes]
-        parts, sizes = prod(lcm(*_all(chips)) for chips in known), _values_of(program, label, runs)
-        if sizes and gcd(*_all(sizes)) % parts:
-            raise _no_multiple(label, next((n for n in sizes if n % parts), sizes[0]), axes, parts)
-
-
-def _values_of(program: Program, label: str, runs: Mapping[str, Sequence[int]]) -> Sequence[int]:
-    """The values that a dimension runs through; of one that others define those at all of theirs."""
-    if label in runs:
-        return runs[label]
-    needed = {s.name for s in program.resolved(sized(label)).free_symbols}
-    if not needed <= runs.keys() or prod(len(runs[name]) for name in needed) > MOST:
-        return ()
-    points = (dict(zip(needed, map(Fraction, n), strict=True)) for n in product(*(runs[name] for name in needed)))
-    sizes = (size_at(program, label, point) for point in points)
-    return [int(size) for size in sizes if size is not None and size.denominator == 1]
+        for parts in sorted({*map(prod, product(*known))} - {1}):
+            for values in _failing(_condition(program.resolved(sized(label)) / parts, True), runs):
+                raise _no_multiple(label, size_at(program, label, values) or 0, axes, parts)
 
 
 def whole_sizes(values: Mapping[str, Fraction]) -> dict[str, tuple[int, ...]]:
     """Those sizes that are whole numbers, each as all values that it runs through."""
     return {name: (int(value),) for name, value in values.items() if value.denominator == 1}
-
-
-def _all(values: Sequence[int]) -> Sequence[int]:
-    """Values with the same common divisors and multiples as far as they are asked for: of a range its ends and its step."""
-    return (values[0], values[-1], values.step) if isinstance(values, range) and len(values) > 1 else values
 
 
 def _no_multiple(label: str, size: int | Fraction, axes: tuple[str, ...], parts: int) -> ModelError:
@@ -268,7 +251,7 @@ class Condition(Frozen):
         """The values of each size that decide it."""
         if self.whole and not any(any(powers) for powers in self.below):
             divisor = lcm(*(coefficient.numerator for coefficient in self.below.values()))
-            return [tuple({value % divisor: value for value in runs[name]}.values()) for name in self.sizes]
+            return [tuple({n % divisor: n for n in reversed(runs[name])}.values())[::-1] for name in self.sizes]
         ends = [_ends(runs[name]) for name in self.sizes]
         running = [i for i, both in enumerate(ends) if len(both) > 1]
         linear = all(powers[i] <= 1 for powers in self.above for i in running)
@@ -294,15 +277,21 @@ def require_over(problem: Problem, runs: Runs, *, drawn: bool = False) -> None:
       no more than min(E, B) of E are reached: E = 8
     """
     for condition in _conditions(problem, drawn):
-        if not condition.sizes or not all(name in runs for name in condition.sizes):
-            continue
-        chosen = condition.deciding(runs)
-        if prod(map(len, chosen)) > MOST:
-            shown = f"{prod(map(len, chosen))} values of {', '.join(condition.sizes)} are not all sizes of this program"
-            raise ModelError(shown, expected=f"at most {MOST} of them together, which are tried one by one")
-        for values in product(*chosen):
-            if not condition.holds(values):
-                require_there(problem, dict(zip(condition.sizes, map(Fraction, values), strict=True)))
+        for values in _failing(condition, runs) if condition.sizes else ():
+            require_there(problem, values)
+
+
+def _failing(condition: Condition, runs: Runs) -> Iterator[dict[str, Fraction]]:
+    """Those values that decide a condition at which it does not hold; none where something that it mentions does not run."""
+    if not all(name in runs for name in condition.sizes):
+        return
+    chosen = condition.deciding(runs)
+    if prod(map(len, chosen)) > MOST:
+        shown = f"{prod(map(len, chosen))} values of {', '.join(condition.sizes)} are not all sizes of this program"
+        raise ModelError(shown, expected=f"at most {MOST} of them together, which are tried one by one")
+    for values in product(*chosen):
+        if not condition.holds(values):
+            yield dict(zip(condition.sizes, map(Fraction, values), strict=True))
 
 
 def _conditions(problem: Problem, drawn: bool) -> Iterator[Condition]:

@@ -159,6 +159,12 @@ const engine = (page) => {
     return (n * part) / gcd(n, part);
   }, 1n);
 
+  // The dimensions that chips do not share out evenly, each with what it comes in: sizes, numbers, and what sizes define.
+  const uneven = ({ state, of }) => [...new Set(page.splits.map(([name]) => name))].map((name) => [name, split(state.sizes, name)]).filter(([name, each]) => {
+    const [above, below] = name in state.sizes ? [state.sizes[name], 1n] : /^\d+$/.test(name) ? [BigInt(name), 1n] : of(name) || [0n, 1n];
+    return each > 1n && above % (below * each);
+  });
+
   // Everything that is decided at a state: { kind, chip, sizes, figures }.
   const decide = (state) => {
     const kind = page.kinds[state.kind], chip = kind.chips.find((one) => one.n === state.chip);
@@ -207,6 +213,6 @@ const engine = (page) => {
       return { way, joint: found, even, of: shared.map(([label]) => label) };
     });
   };
-  return { decide, boundOfAxis, float, decimal, whole, add, mul, turn, less, above, wiring, split, value, quotient };
+  return { decide, boundOfAxis, float, decimal, whole, add, mul, turn, less, above, wiring, split, uneven, value, quotient };
 };
 if (typeof module === "object") module.exports = engine;

@@ -1,6 +1,6 @@
 // What is shown: everything that is written here was decided above; floats draw, and are read.
 const shown = (doc, page) => {
-  const { decide, boundOfAxis, float, decimal, whole, mul, turn, wiring, split, value, add, less, quotient } = engine(page);
+  const { decide, boundOfAxis, float, decimal, whole, mul, turn, wiring, split, uneven, value, add, less, quotient } = engine(page);
   const $ = (id) => doc.getElementById(id), w = page.words, LOG2 = 20, STEP = 8;
   const say = (key, facts = {}) => w[key].replace(/\{(\w+)\}/g, (_, name) => facts[name]);
   const esc = (text) => String(text).replace(/[<>&"]/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -56,7 +56,6 @@ const shown = (doc, page) => {
     if (!m.longest.includes("math")) text += w.semicolon + say("left", { x: nice(float(left), 3) });
     return text;
   };
-  const uneven = () => [...new Set([...page.sizes, ...page.splits.map(([n]) => n)])].filter((name) => (state.sizes[name] ?? BigInt(name)) % split(state.sizes, name)).map((name) => say("uneven", { n: name, each: grouped(split(state.sizes, name)) }));
 
   // Labels look for a free place beside their mark; a mark of two points nearer than its width is one.
   const frames = new Map();
@@ -230,7 +229,7 @@ const shown = (doc, page) => {
     for (const name of page.names) $(`r-${name}`).setAttribute("aria-valuetext", `${grouped(state.sizes[name])}, ${v.text}`);
     doc.body.classList.toggle("refused", Boolean(m.refused));
     if (m.refused) { $("joint").textContent = ""; later(v.text); return; }
-    $("joint").textContent = [joint(m), ...(full(m) ? [w.not_held] : []), ...uneven()].join(w.semicolon);
+    $("joint").textContent = [joint(m), ...(full(m) ? [w.not_held] : []), ...uneven(m).map(([n, each]) => say("uneven", { n, each: grouped(each) }))].join(w.semicolon);
     roofline(m);
     if (!compact) {
       const solved = (m.way.s[state.for] || {}), ends_ = axes.has(state.for) ? [] : m.bound(state.for).each;
