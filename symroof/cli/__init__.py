@@ -64,7 +64,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     try:
         status = cli.main(given, prog_name="symroof", standalone_mode=False)
     except CheckError as error:
-        status = _bug(error, given)
+        status = _report_bug(error, given)
     except SymroofError as error:
         complain(error)
         status = 2
@@ -82,11 +82,11 @@ def main(arguments: Iterable[str] | None = None) -> None:
     except Exception as error:  # a bug: say so in one line, unless its traceback is wanted
         if os.environ.get("SYMROOF_TRACEBACK"):
             raise
-        status = _bug(error, given)
+        status = _report_bug(error, given)
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def _bug(error: Exception, given: list[str]) -> int:
+def _report_bug(error: Exception, given: list[str]) -> int:
     """Say that something is a fault of ours, with the request in one line; gives the exit status."""
     click.echo(f"symroof: {bug(error)}\n  {shlex.join(['symroof', *given])}", err=True)
     return 3

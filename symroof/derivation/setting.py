@@ -137,7 +137,7 @@ class Rated(Work):
     def timed(self) -> bool:
         """Whether every figure is known that a time needs."""
         peaks = self.rates.names if self.rates.mixed else () if self.idle else ("peak",)
-        return {"bandwidth", *peaks, *self.rates.rated} <= self.figures.keys()
+        return {"bandwidth", *peaks, *self.rates.busy_figures} <= self.figures.keys()
 
     @property
     def figures(self) -> dict[str, Known]:

@@ -126,9 +126,7 @@ class _Chips:
 
     program: Program
     held: dict[str, list[tuple[Repeat | None, Split]]] = field(default_factory=dict)  # with the microbatches it is in
-    inside: set[tuple[str, tuple[Repeat | None, Split]]] = field(
-        default_factory=set
-    )  # of these, what a recompute gathered
+    gathered_for_recompute: set[tuple[str, tuple[Repeat | None, Split]]] = field(default_factory=set)  # some of these
     waiting: dict[str, tuple[Split, Split]] = field(default_factory=dict)
     turned: dict[str, list[Split]] = field(default_factory=dict)  # what was gathered when the backward pass begins
 
@@ -141,7 +139,7 @@ class _Chips:
                 dropped = weights | {*self.program.regather}
                 root = self.program.memory.root
                 self.held = {
-                    n: [pair for pair in forms if (n, pair) not in self.inside]
+                    n: [pair for pair in forms if (n, pair) not in self.gathered_for_recompute]
                     for n, forms in self.held.items()
                     if n not in dropped and root(n) not in dropped
                 }
@@ -295,7 +293,7 @@ class _Chips:
             )
         self._require_one_name(name)
         self.held.setdefault(name, []).append((batch, needs))
-        self.inside |= {(name, (batch, needs))} if line.recomputed else set()
+        self.gathered_for_recompute |= {(name, (batch, needs))} if line.recomputed else set()
         once = not line.backward and batch is not None and kept
         alike = not line.backward and kept and self.program.memory.root(name) in self.program.shared
         held = own | {pair for pair in needs if pair[1] not in axes_in(own)}

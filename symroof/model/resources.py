@@ -99,7 +99,7 @@ class Rates(Frozen):
         return tuple(Call("max", (Name(moved), Name(hops))) for _, _, moved, hops in rows)
 
     @property
-    def rated(self) -> tuple[str, ...]:
+    def busy_figures(self) -> tuple[str, ...]:
         """The figures of the memory and the links that can be busy."""
         return tuple(self.rate(name) for name in self.resources if name not in (MATH, VECTOR, LATENCY))
 
@@ -191,7 +191,7 @@ def _peak(chip: Accelerator | None, compute: object) -> str:
 
 def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Known]:
     """The known figures that only the times of programs need, by name."""
-    others = (name for name in rates.rated if name != "bandwidth")
+    others = (name for name in rates.busy_figures if name != "bandwidth")
     wanted = (*(rates.names if rates.mixed else ()), *((rates.vector,) if rates.vector else ()), *others, *rates.hops)
     open_ = chip is None or (chip.name == "given" and not any(name.startswith("peak") for name in chip.figures))
     if chip is None or open_:

@@ -102,7 +102,7 @@ class Act(Frozen):
     place: int = 0
     masked: Masked | None = None
     again: str = ""
-    recomputed: bool = False  # what it is brought is brought again to what makes it again
+    recomputed: bool = False  # in a recompute: its operands are gathered again
     sends: tuple[str, str] | None = None  # the collective, and along which axis; "" for all of them
 
     @property

@@ -48,7 +48,7 @@ class Chips:
     seen: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     forms: dict[str, list[Form]] = field(default_factory=dict)
     batches: dict[str, list[int | None]] = field(default_factory=dict)  # the microbatches that each form is there in
-    inside: set[tuple[str, int]] = field(default_factory=set)  # the forms that are there for what is made again
+    gathered_for_recompute: set[tuple[str, int]] = field(default_factory=set)  # forms of an array, by their places
     turned: dict[str, int] = field(default_factory=dict)  # how many forms there were when the acts began to go back
     saved: dict[str, frozenset[str]] = field(default_factory=dict)  # the axes that cut what the acts that go back take
 
@@ -87,7 +87,7 @@ class Chips:
         for name, forms in self.forms.items():
             if name in again or self.script.root(name) in again:
                 del forms[1:], self.batches[name][1:]
-            for i in reversed([i for i in range(1, len(forms)) if (name, i) in self.inside]):
+            for i in reversed([i for i in range(1, len(forms)) if (name, i) in self.gathered_for_recompute]):
                 del forms[i], self.batches[name][i]
         self.turned = {name: len(forms) for name, forms in self.forms.items()}
 
@@ -235,7 +235,7 @@ class Chips:
             moved = [replace(one, once=once, alike=alike) for one in moved]
         if [held.blocks for held in form] != boxes:
             raise CheckError(f"{name} does not come to where {act.result} needs it")
-        self.inside |= {(name, len(forms))} if act.recomputed else set()
+        self.gathered_for_recompute |= {(name, len(forms))} if act.recomputed else set()
         forms.append(form)
         self.batches[name].append(_batch(act))
         return moved

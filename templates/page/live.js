@@ -160,10 +160,8 @@ const engine = (page) => {
   }, 1n);
 
   // The dimensions that chips do not share out evenly, each with what it comes in: sizes, numbers, and what sizes define.
-  const uneven = ({ state, of }) => [...new Set(page.splits.map(([name]) => name))].map((name) => [name, split(state.sizes, name)]).filter(([name, each]) => {
-    const [above, below] = name in state.sizes ? [state.sizes[name], 1n] : /^\d+$/.test(name) ? [BigInt(name), 1n] : of(name) || [0n, 1n];
-    return each > 1n && above % (below * each);
-  });
+  const measure = (label, { state, of }) => (label in state.sizes ? [state.sizes[label], 1n] : /^\d+$/.test(label) ? [BigInt(label), 1n] : of(label) || [0n, 1n]);
+  const uneven = (m) => [...new Set(page.splits.map(([label]) => label))].map((label) => [label, split(m.state.sizes, label), measure(label, m)]).filter(([, each, [above, below]]) => each > 1n && above % (below * each));
 
   // Everything that is decided at a state: { kind, chip, sizes, figures }.
   const decide = (state) => {
@@ -175,7 +173,6 @@ const engine = (page) => {
     const times = way.r.map(([resource]) => of(`T_${resource}`));
     const lower = times.reduce((p, q) => (less(p, q) ? q : p));
     const longest = way.r.filter((_, i) => !less(times[i], lower)).map(([resource]) => resource);
-    const [math] = times;
     // Over the whole numbers of one name, where arithmetic takes longer than each resource; null where no polynomials say so.
     const spans = (name, theWay = way) => {
       const k = page.names.indexOf(name);
@@ -191,7 +188,7 @@ const engine = (page) => {
       const ends = (edge, side) => each.filter(([, s]) => s && s.some((span) => span[side] === edge)).map(([resource]) => resource);
       return { each, joint, ends };
     };
-    return { state, kind, chip, way, values, figures, of, times, lower, longest, math, bound, refused: refused(state, kind, chip, way, of) };
+    return { state, kind, chip, way, values, figures, of, times, lower, longest, math: times[0], bound, refused: refused(state, kind, chip, way, of) };
   };
   // The numbers of chips of an axis from which on, or up to which, arithmetic takes longer, for each way that it is wired.
   const boundOfAxis = (model, name) => {
@@ -200,10 +197,9 @@ const engine = (page) => {
     const ways = [...new Set(Object.keys(chip.w).map((key) => key.split(",")[place]))];
     return ways.map((way) => {
       const theWay = kind.ways[chip.w[now.map((own, i) => (i === place ? way : own)).join(",")]];
-      const { joint } = model.bound(name, theWay);
       const fits = (n) => n >= 1n && wiring(chip, place, n) === way && n >= BigInt(theWay.a[name][0]) && n % BigInt(theWay.a[name][1]) === 0n;
       const near = (n, by, stop) => { for (let i = 0; i < 70 && n >= 1n && (stop === null || (by > 0n ? n <= stop : n >= stop)); i++, n += by) if (fits(n)) return n; return null; };
-      const found = joint && joint.map(([a, b]) => [near(a, 1n, b), b === null ? null : near(b, -1n, a)]).filter(([a]) => a !== null);
+      const { joint } = model.bound(name, theWay), found = joint && joint.map(([a, b]) => [near(a, 1n, b), b === null ? null : near(b, -1n, a)]).filter(([a]) => a !== null);
       // The largest number up to the last one that shares out evenly every size which the axis splits.
       const shared = page.splits.filter(([label, , axes]) => axes.includes(name) && label in state.sizes);
       const evenly = (n) => shared.every(([label, fixed, axes]) => state.sizes[label] % axes.reduce((m, axis) => m * (axis === name ? n : state.sizes[axis]), BigInt(fixed)) === 0n);

@@ -243,7 +243,7 @@ const shown = (doc, page) => {
   };
 
   // Hands.
-  let spoken = "", speaking = 0, keeping = 0;
+  let spoken = "", speaking = 0, keeping = 0, wait = 0;
   const compact = typeof self !== "undefined" && self !== self.top;
   const later = (text) => { clearTimeout(speaking); speaking = setTimeout(() => { if (text !== spoken) $("said").textContent = spoken = text; }, 700); };
   const written = () => { const pairs = page.names.map((name) => [name, state.sizes[name]]); pairs.push(["chip", state.chip], ["for", state.for]); if (state.kind) pairs.push(["kind", state.kind]); for (const [name, x] of Object.entries(state.figures)) pairs.push([name, x]); return `#${pairs.map(([k, x]) => `${encodeURIComponent(k)}=${encodeURIComponent(x)}`).join("&")}`; };
@@ -318,7 +318,6 @@ const shown = (doc, page) => {
     for (const end of ["pointerup", "pointercancel"]) roof.addEventListener(end, () => { pulled = null; });
     doc.addEventListener("toggle", (e) => { if (e.target.open) draw(); }, true);
     addEventListener("hashchange", () => { reading(location.hash); figures(); go(); });
-    let wait = 0;
     addEventListener("resize", () => { clearTimeout(wait); wait = setTimeout(() => { measure(); draw(); }, 80); });
     addEventListener("beforeprint", () => { for (const one of doc.querySelectorAll("details")) one.open = true; });
     measure();
