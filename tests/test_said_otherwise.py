@@ -44,6 +44,32 @@ def test_a_size_that_others_define_is_held_to_the_chips_that_split_it(seed, tmp_
                 ask({"B": 64, "D": D})
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_padded_sizes_are_the_next_that_chips_share_out_from_every_entrance(seed, tmp_path):
+    """With ``pad`` every entrance warns at such a D, and says what it says at the next D that is none."""
+    random = Random(f"padded {seed}")
+    x, c = random.choice((2, 4, 8)), random.choice((1, 3, 6, Fraction(3, 2), Fraction(5, 4)))
+    defined = AXES.format(x=x) + f"where F = {c}*D; " + WEIGHT
+    D = next(n for n in range(random.randint(1, 9), 99) if c * n % x)
+    padded = next(n for n in range(D, 99) if c * n % x == 0)
+    flops = 2 * 64 * padded * c * padded
+    asks = (
+        lambda D, **pad: sr.derive(defined, on="tpu-v5p", at=f"B=64,D={D}", **pad).to_dict()["answer"]["at"],
+        lambda D, **pad: sr.plot(defined, on="tpu-v5p", at=f"D={D}", over="B=1..9", **pad).to_csv(),
+        lambda D, **pad: sr.page(defined, on="tpu-v5p", at={"B": 64, "D": D}, **pad).data()["start"],
+        lambda D, **pad: sr.sweep(defined, f"B=8,D={D}", on="tpu-v5p", **pad)["T_lower"].tolist(),
+        lambda D, **pad: sr.derive(defined, on="tpu-v5p", **pad).function("T_lower")(B=8, D=D),
+        lambda D, **pad: (
+            sr.verify({"operation": defined, "claims": [f"flops = {flops} at B=64, D={D}"], **pad})
+            .judgements[0]
+            .verdict
+        ),
+    )
+    for ask in asks:
+        with pytest.warns(UserWarning, match=f"D = {D} is padded to {padded}|D is padded to multiples"):
+            assert ask(D, pad=True) == ask(padded)
+
+
 @pytest.mark.parametrize(("defined", "size"), [("F = 4*D", "D"), ("F = 6*D", "D"), ("F = G", "G"), ("F = 2*G", "G")])
 def test_the_least_size_is_one_of_those_that_chips_share_out(defined, size):
     text = "mesh X=8 on ICI; input x: bf16[B, D]; " + f"where {defined}; " + WEIGHT

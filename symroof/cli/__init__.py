@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import sys
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,10 @@ def main(arguments: Iterable[str] | None = None) -> None:
     traceback."""
     given = with_verb(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
     try:
-        status = cli.main(given, prog_name="symroof", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("once", UserWarning)
+            warnings.showwarning = lambda message, *_: click.echo(f"symroof: {message}", err=True)
+            status = cli.main(given, prog_name="symroof", standalone_mode=False)
     except CheckError as error:
         status = _report_bug(error, given)
     except SymroofError as error:

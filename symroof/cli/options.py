@@ -48,6 +48,7 @@ PROBLEM = {
     ),
     "functions": ("--function", "NAME=N", "A function of a program, with its operations for each element: f=3."),
     "chips": ("--chips", "FILE", "A file with chips of your own."),
+    "pad": ("--pad", None, "Sizes that chips do not share out are the next multiple."),
     "config": ("--config", "FILE", "The sizes of a model: a config.json as model hubs have them."),
     "keep": ("--keep", "WEIGHTS", "Weights that stay gathered for the backward pass."),
     "regather": ("--regather", "TENSORS", "Other tensors that are gathered again in the backward pass."),
@@ -120,7 +121,7 @@ GROUPS = {
         "let", "symbols", "keep", "regather", "reduce", "schedule",
     ),
     "Where": ("hardware", "given", "mesh", "link", "latency", "chips"),
-    "How much": ("at", "config", "values", "unit", "formulas", "brief", "program", "sections", "statement"),
+    "How much": ("at", "pad", "config", "values", "unit", "formulas", "brief", "program", "sections", "statement"),
     "Output": ("form", "output", "lang", "color", "help"),
     "Document": ("heading", "dialect", "template"),
 }  # fmt: skip

@@ -25,6 +25,7 @@ from symroof.derivation.schedules import steps_defined, times_defined
 from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError, ModelError, require_one_of
 from symroof.formula import Formula, Frozen, Group, Name, names
+from symroof.model.mesh import padded
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.quantities import TOKENS
@@ -72,6 +73,8 @@ class QuantityFunction(Frozen):
                 raise ModelError(f"{name} is given twice")
             given[name] = value
         given = {**{name: size for name, size in self.sizes.items() if name in self.parameters}, **given}
+        if self.problem is not None and self.problem.pad:
+            given = padded(self.problem.operation, self.problem.mesh, given)
         missing = [name for name in self.parameters if name not in given]
         if missing:
             raise ModelError(f"{self.name} needs {', '.join(missing)} as well")

@@ -179,6 +179,7 @@ def _no_multiple(label: str, size: int | Fraction, axes: tuple[str, ...], parts:
     return ModelError(
         f"{said} is not a multiple of {over} = {parts}: some chips of {over} would have more of it than others",
         expected=f"a multiple, as {cure}",
+        hint=None if label.isdigit() else "--pad takes the next multiple of each size",
     )
 
 

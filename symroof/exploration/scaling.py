@@ -34,7 +34,7 @@ from symroof.errors import ModelError
 from symroof.exploration.curves import PLACES, along, at_one_peak, require_numbers_of_chips, require_sizes, spread
 from symroof.exploration.regime_map import equality
 from symroof.formula import Compare, Formula, Frozen, Name, Number, nodes, number
-from symroof.model.mesh import stride
+from symroof.model.mesh import padded, stride
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.problem import Problem
 from symroof.model.program import Program
@@ -154,6 +154,10 @@ def scaling(problem: Problem, kind: str, over: Axis) -> Scaling:
     needed = {name for function in whole.functions.values() for name in function.parameters}
     if x not in needed:
         raise ModelError(f"nothing depends on {x}", expected=f"one of {', '.join(sorted(needed))}")
+    if problem.pad and x in problem.mesh:
+        ends = ({**values, x: Fraction(over.ends[1])} for values in points)
+        points = tuple(padded(problem.operation, problem.mesh, end) for end in ends)
+        points = tuple({name: size for name, size in values.items() if name != x} for values in points)
     for values in points:
         require_sizes(needed, {*values, x})
     if x in setting.problem.mesh:

@@ -7,19 +7,22 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from importlib.util import find_spec
 from itertools import chain
-from math import prod
+from math import lcm, prod
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 from symroof.derivation.evaluation import QuantityFunction, functions_of
 from symroof.derivation.figures_used import require_joined, require_own_wiring, require_shared_out
 from symroof.derivation.setting import Setting
 from symroof.errors import ModelError
 from symroof.formula import Frozen
-from symroof.model.mesh import open_axes
+from symroof.model.mesh import open_axes, stride
+from symroof.model.problem import Problem
 from symroof.reading.grids import Axis, size_of
 from symroof.symbols import symbol
 
@@ -75,6 +78,7 @@ class Sweep(Frozen):
 
 def sweep_of(setting: Setting, grid: tuple[Axis, ...], names: Sequence[str] = ()) -> Sweep:
     """The sweep of quantities of a problem, by default of those whose figures are known; refused where it lacks a size."""
+    grid = tuple(_padded(setting.problem, axis) for axis in grid) if setting.problem.pad else grid
     runs = {name: axis.values for axis in grid for name in axis.names}
     if size_of(grid) > MOST_ROWS:
         wrong = f"a grid of {size_of(grid)} points does not end"
@@ -97,6 +101,16 @@ def sweep_of(setting: Setting, grid: tuple[Axis, ...], names: Sequence[str] = ()
             what = "say --on or --given" if set(missing) <= {"peak", "bandwidth"} else f"add {missing[0]}=… to the grid"
             raise ModelError(f"{function.name} needs {', '.join(missing)}, and the grid does not have it", hint=what)
     return Sweep(tuple(functions), grid)
+
+
+def _padded(problem: Problem, axis: Axis) -> Axis:
+    """An axis of a grid, with each value that chips do not share out as the next that they do."""
+    operation, mesh = problem.operation, problem.mesh
+    each = lcm(*(stride(operation, mesh, name) for name in axis.names if name not in mesh))
+    values = tuple(dict.fromkeys(-(-value // each) * each for value in axis.values)) if each > 1 else axis.values
+    if values != axis.values:
+        warn(f"{' = '.join(axis.names)} is padded to multiples of {each}", stacklevel=2)
+    return replace(axis, values=values)
 
 
 def write_sweep(sweep: Sweep, output: Path, executor: Executor | None = None) -> int:

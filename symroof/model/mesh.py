@@ -22,6 +22,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import lcm, prod
+from warnings import warn
 
 from sympy import Expr, Integer
 
@@ -76,6 +77,25 @@ def stride(operation: Program, mesh: Mesh, label: str, sizes: Mapping[str, Fract
     own, put = symbol(label), {symbol(n): rational(v) for n, v in (sizes or {}).items() if n != label}
     every = ((operation.resolved(sized(size)).subs(put) / own, axes) for size, axes in splits(operation))
     return lcm(*((prod(chips[axis] for axis in axes) / fraction(n)).numerator for n, axes in every if n.is_Rational))
+
+
+def padded(operation: Program, mesh: Mesh, sizes: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """Sizes, or arrays of them, each the next multiple of what the chips share it out over; a warning names those that
+    were none. Axes stay as they are, and every size where the chips of one are an array.
+
+    >>> from symroof.reading.programs import read_program
+    >>> program = read_program("mesh X=8 on ICI; input x: bf16[B, D]; where F = 4*D; weight W: bf16[D, F_X]; y = x * W -> bf16[B, F_X]")
+    >>> padded(program, {axis.name: axis for axis in program.mesh}, {"D": Fraction(4)})
+    {'D': Fraction(4, 1)}
+    """
+    found, single = dict(sizes), {name: size for name, size in sizes.items() if not hasattr(size, "shape")}
+    for name in found if all(name in single for name in sizes if name in mesh) else ():
+        each = 1 if name in mesh else stride(operation, mesh, name, single)
+        found[name] = size = sizes[name] + -sizes[name] % each if each > 1 else sizes[name]
+        if name in single and size != single[name]:
+            warn(f"{name} = {single[name]} is padded to {size}, a multiple of {each}", stacklevel=2)
+            single[name] = size
+    return found
 
 
 def shared_out(operation: Program, mesh: Mesh, axis: str, sizes: Mapping[str, Fraction]) -> list[tuple[str, Fraction]]:

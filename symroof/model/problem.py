@@ -40,7 +40,7 @@ class Problem(Frozen):
     ``statement`` is the one of a program that is asked about, ``lang`` the language of the page. What is solved for
     ``solve_for`` is the condition of being compute-bound, or the relation of ``solve`` where there is one; ``minimize``
     is what is to be least ``over`` a size, where the equation ``subject`` holds. ``unmodelled`` is what a configuration says of
-    the model beside what is derived."""
+    the model beside what is derived, ``pad`` that sizes which chips do not share out are the next that they do."""
 
     operation: Program
     hardware: Accelerator | None = None
@@ -63,6 +63,7 @@ class Problem(Frozen):
     subject: Compare | None = None
     joint: bool = True
     unmodelled: tuple[str, ...] = ()
+    pad: bool = False
 
     def __repr__(self) -> str:
         chip = "" if self.hardware is None else f" on {self.hardware.title}"

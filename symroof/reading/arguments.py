@@ -52,7 +52,8 @@ class Options(TypedDict, total=False):
     is to be solved for ``solve_for``, ``training`` whether the backward pass is part of it, ``keep`` weights that stay
     gathered for it on a mesh and ``regather`` what does not, ``reduce`` whether the gradients of microbatches are added
     up over the chips after the ``last`` or after ``each``, ``schedule`` what the stages of a pipeline do first (1f1b,
-    gpipe), ``latency`` whether an exchange takes at least the time of its hops, ``config`` a config.json that has the sizes of a model, ``lang`` the language of pages: en, ko or zh.
+    gpipe), ``latency`` whether an exchange takes at least the time of its hops, ``config`` a config.json that has the sizes of a model,
+    ``pad`` whether sizes that chips do not share out are the next that they do, ``lang`` the language of pages: en, ko or zh.
     """
 
     assume: str | Iterable[str] | None
@@ -72,6 +73,7 @@ class Options(TypedDict, total=False):
     sections: str | Iterable[str] | None
     training: bool | None
     config: str | Path | None
+    pad: bool | None
     keep: str | Sequence[str] | None
     regather: str | Sequence[str] | None
     reduce: str | None

@@ -64,7 +64,7 @@ def require_given(options: Mapping[str, Any], sizes: Iterable[str]) -> None:
     """The sizes of a model that its configuration does not say are said beside it. Raises :class:`ReadingError` where they are not."""
     for parts in sets_of(options):
         given = " ".join(part if isinstance(part, str) else " ".join(f"{n}=" for n in part) for part in parts)
-        for letter in options["missing"]:
+        for letter in options.get("missing", ()):
             if letter in {*sizes} and not re.search(rf"\b{letter}\s*=", given):
                 keys = " or ".join(_known()["keys"].get(letter, _known()["keys"]["heads"])[:2])
                 raise ReadingError(

@@ -14,7 +14,7 @@ from symroof.formula import Compare, Formula, Name, names
 from symroof.model.cost import COUNTINGS
 from symroof.model.derived_sizes import known_of_sizes
 from symroof.model.hardware import WORDS_OF_TEXTS, Accelerator, Known
-from symroof.model.mesh import open_axes
+from symroof.model.mesh import open_axes, padded
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.program import ROLES, Program
 from symroof.model.quantities import QUANTITIES
@@ -40,7 +40,7 @@ from symroof.reading.meshes import axes_of, meshed, read_mesh, wired_otherwise
 from symroof.reading.operation_keys import dtype_of, operation_of, told_of
 from symroof.reading.scope import Scope
 from symroof.reading.tensors import COMMENT
-from symroof.reading.toml import contents, flatten, read_table, table, text, texts, unfit
+from symroof.reading.toml import contents, flag, flatten, read_table, table, text, texts, unfit
 from symroof.reading.vocabulary import WORDS
 from symroof.symbols import expression
 from symroof.weight import depth
@@ -94,13 +94,15 @@ def read_problem(
     if len(sizes) > MOST_SIZES:
         expected = f"at most {MOST_SIZES}; those that are known as numbers"
         raise ReadingError(f"{len(sizes)} sizes are too many", expected=expected)
-    if options.get("missing"):
-        require_given(options, sizes)
+    require_given(options, sizes)
     model = model_of(options, hardware, named, spoken, axes)
     scope = scope_of(sizes, named, model["symbols"], model["let"], model["hardware"], options)
     solve, solve_for = read_solve(options, scope)
     least = read_minimize(options, scope, sizes)
-    shares = shared(least["subject"], scope)
+    given = _given(operation, (*sizes, *shared(least["subject"], scope), *model["symbols"]))
+    points = points_of(_of_operation(options, sizes), given, model["symbols"])
+    if pad := flag(options, "pad", "true where sizes are the next multiple that chips share out"):
+        points = tuple(padded(operation, mesh, point) for point in points)
     return Problem(
         operation=operation,
         title=text(options, "title"),
@@ -110,9 +112,8 @@ def read_problem(
         mesh=mesh,
         link=text(options, "link") or "HBM",
         joint=text(options, "link") is None,
-        at=points_of(
-            _of_operation(options, sizes), _given(operation, (*sizes, *shares, *model["symbols"])), model["symbols"]
-        ),
+        at=points,
+        pad=pad,
         unmodelled=options.get("unmodelled", ()),
         sections=sections_of(options),
         statement=_statement(options, operation),
@@ -122,12 +123,11 @@ def read_problem(
     )
 
 
-def _of_operation(options: Mapping[str, Any], sizes: Iterable[str]) -> Mapping[str, Any]:
+def _of_operation(options: Mapping[str, Any], sizes: Collection[str]) -> Mapping[str, Any]:
     """The options with those sizes of a configuration alone that the operation has."""
     if "unmodelled" not in options:
         return options
-    known = {*sizes}
-    sets = [({n: x for n, x in own.items() if n in known}, *rest) for own, *rest in sets_of(options)]
+    sets = [({n: x for n, x in own.items() if n in sizes}, *rest) for own, *rest in sets_of(options)]
     return {**options, "at": sets}
 
 

@@ -37,6 +37,7 @@ from symroof.formula import (
     number,
 )
 from symroof.model.hardware import Accelerator
+from symroof.model.mesh import padded
 from symroof.proof.check import check
 from symroof.proof.exact import ORDER, Exact
 from symroof.proof.ledger import Ledger
@@ -268,7 +269,11 @@ class Context:
             return self
         if self.setting is not None:
             known = {name: size.value for name, size in sizes.items() if isinstance(size, Number)}
-            require_there(self.setting.problem, known)
+            if (problem := self.setting.problem).pad:
+                taken = padded(problem.operation, problem.mesh, known)
+                sizes |= {name: number(size) for name, size in taken.items() if size != known[name]}
+                known = taken
+            require_there(problem, known)
         left = tuple(r for r in self.relations if not sizes.keys() & {*names(r.left), *names(r.right)})
         others = {name: formula for name, formula in self.definitions.items() if name not in sizes}
         open_ = replace(self, definitions=others, sized=self.sized | sizes.keys(), other=None)
