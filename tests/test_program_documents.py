@@ -100,26 +100,6 @@ def test_a_let_of_a_chapter_speaks_of_amounts():
     assert judged(text) == ["holds", "holds", "wrong"]
 
 
-TABLE = """
-| statement | FLOPs | bytes read | bytes | ops |
-|:--|:--|:--|:--|:--|
-| $h$ | $2NDF$ | $2ND + 2DF$ | $2ND + 2DF + 2NF$ | $NF$ |
-| `y` | $NDF$ | $2NF + 2DF$ | $2NF + 2DF$ | |
-| a | $NF$ | | | |
-
-| tensor | parameters | size | number of elements |
-|:--|:--|:--|:--|
-| $W_1$ | $DF$ | $2DF$ | $DF$ |
-| W2 | $2DF$ | $2DF$ | $DF$ |
-"""
-
-
-def test_rows_of_a_table_speak_of_the_statements_and_tensors_of_a_program():
-    found = judged(f"<!-- symroof\n{STATED}-->\n{TABLE}")
-    assert found == [*["holds"] * 4, "wrong", "holds", "wrong", *["holds"] * 3, "wrong", *["holds"] * 2]
-    assert judged(TABLE) == []  # without a program nobody knows
-
-
 DOCUMENT = f"""# Built
 
 <!-- symroof

@@ -1,5 +1,7 @@
 """Rows of tables are claims about what the row speaks of; and of any other row nothing is said."""
 
+import re
+
 import pytest
 
 from symroof.reading.documents import read_text
@@ -93,7 +95,9 @@ def test_a_formula_in_a_cell_is_judged_once(tmp_path):
         ("operation | FLOPs (GFLOPs)", (PRODUCT, "2BDF"), ["operation", "unreadable"]),
         ("operation | T_math", (PRODUCT, "3 us"), ["operation", "no_chip"]),
         ("operation | layers | FLOPs", (PRODUCT, "32", "64BDF"), ["operation", "row"]),
-        ("chip | peak FLOPs/s | chips | ridge", ("v5e", "1.97e14", "4", "960"), ["definition", "row"]),
+        ("chip | peak FLOPs/s | chips | ridge", ("v5e", "1.97e14", "4", "960"), ["row", "row"]),
+        ("peak (TFLOPs/s) | HBM bandwidth (GB/s) | ridge", ("197", "820", "960"), ["row"] * 3),
+        ("operation | layers | FLOPs", (PRODUCT, "32", "2BDF"), ["operation", "row"]),
     ],
 )
 def test_what_is_not_judged_has_a_reason(tmp_path, heads, row, kinds):
@@ -102,31 +106,11 @@ def test_what_is_not_judged_has_a_reason(tmp_path, heads, row, kinds):
     assert [s.reason.kind for s in report.skipped] == kinds
 
 
-def test_a_factor_that_the_row_does_not_name_spoils_no_right_value(tmp_path):
-    assert verdicts(judged(tmp_path, table("operation | layers | FLOPs", (PRODUCT, "32", "2BDF")))) == [
-        ("flops = 2BDF", "holds")
-    ]
-
-
 def test_the_type_of_elements_may_stand_in_a_comment(tmp_path):
     row = ("$X[B, D] \\cdot Y[D, F] \\to Z[B, F]$", "BD + DF + BF")
     assert verdicts(judged(tmp_path, '<!-- symroof dtype = "int8" -->\n\n' + table("operation | bytes", row))) == [
         ("bytes = BD + DF + BF", "holds")
     ]
-
-
-def test_the_numbers_of_a_row_are_compared_with_one_another(tmp_path):
-    heads = "chip | peak (TFLOPs/s) | HBM bandwidth (GB/s) | critical intensity"
-    rows = ("TPU v5e", "197", "820", "240"), ("H100", "989", "3350", "352"), ("H100", "1000", "3350", "310")
-    report = judged(tmp_path, table(heads, *rows))
-    assert verdicts(report) == [("ridge = 240", "holds"), ("ridge = 352", "wrong"), ("ridge = 310", "holds")]
-    assert {s.reason.kind for s in report.skipped} == {"definition"}
-
-
-def test_numbers_with_few_digits_are_not_worth_more_than_their_digits(tmp_path):
-    heads = "T_math (ms) | T_comms (ms) | T_lower (ms) | T_upper (ms)"
-    report = judged(tmp_path, table(heads, ("1", "2", "2.4", "3.8"), ("1.00", "2.00", "2.40", "3.00")))
-    assert [(j.claim, j.verdict) for j in report.judgements if j.verdict == "wrong"] == [("T_lower = 2.40 ms", "wrong")]
 
 
 def test_rows_of_sizes_speak_of_the_problem_of_the_comments(tmp_path):
@@ -138,15 +122,6 @@ def test_rows_of_sizes_speak_of_the_problem_of_the_comments(tmp_path):
     )
     assert [v for _, v in verdicts(report)] == ["rounded", "rounded", "rounded", "wrong", "wrong"]
     assert verdicts(judged(tmp_path, MATMUL + table("method | FLOPs", ("sparse", "BDF")))) == []
-
-
-def test_a_row_of_sizes_is_compared_with_the_operation_and_a_row_of_a_chip_with_itself(tmp_path):
-    sizes = table(
-        "B | D | F | FLOPs (GFLOPs) | bytes (MB) | intensity", ("1024", "4096", "4096", "34.4", "50.3", "638")
-    )
-    chips = table("peak | HBM bandwidth | ridge", ("9.89e14", "3.35e12", "295"))
-    report = judged(tmp_path, MATMUL + sizes + "\n" + chips)
-    assert [v for _, v in verdicts(report)] == ["rounded", "rounded", "wrong", "holds"]
 
 
 def test_places_point_at_the_cell(tmp_path):
@@ -201,31 +176,23 @@ def test_ragged_tables_do_no_harm(text):
 
 
 FAULTS = {
-    "a row speaks of nothing": ("_operation", lambda row: None),
-    "a head has no unit": (
-        "_column",
-        lambda head, force, column=cells._column: (c := column(head, force)) and cells.Column(c.name),
-    ),
-    "a row has no sizes": ("_sizes", lambda row, context: ()),
-    "factors are not seen": ("_multiples", lambda row, context, force: ()),
-    "numbers are not seen": ("_numbers", lambda row, force: ()),
+    "a head has no unit": ("_column", lambda head, force, column=cells._column: (c := column(head, force)) and cells.Column(c.name)),
+    "a row has no sizes": ("_sizes", lambda row, context: {}),
+    "a row counts nothing else": ("PLAIN", re.compile("-")),
     "a sign is not read": ("_sign", lambda text: ("=", text)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_noticed(tmp_path, monkeypatch, fault):
-    text = "\n".join(
-        (
-            table("operation | layers | FLOPs", (PRODUCT, "32", "64BDF")),
-            table("operation | bytes (MB) | intensity", (SIZED, "90.4", "~8.2")),
-            table("peak | HBM bandwidth | ridge", ("1.97e14", "8.2e11", "240")),
-            MATMUL,
-            table("B | D | F | FLOPs", ("1", "2", "3", "12")),
-        )
-    )
+    text = "\n".join((
+        table("operation | layers | FLOPs", (PRODUCT, "32", "64BDF")),
+        table("operation | bytes (MB) | intensity", (SIZED, "90.4", "~8.2")),
+        MATMUL,
+        table("B | D | F | FLOPs", ("1", "2", "3", "12")),
+    ))  # fmt: skip
     before = judged(tmp_path, text)
-    assert [j.verdict for j in before.judgements] == ["rounded", "holds", "holds", "holds"]
+    assert [j.verdict for j in before.judgements] == ["rounded", "holds", "holds"]
     name, wrong = FAULTS[fault]
     monkeypatch.setattr(cells, name, wrong)
     assert verdicts(judged(tmp_path, text)) != verdicts(before)

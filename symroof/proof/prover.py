@@ -18,7 +18,7 @@ from symroof.proof.polynomials import Monomial, Poly, Rat
 from symroof.proof.sampling import HOLDS, is_fact
 
 # The work that one question to z3 may take, in its own units: the same on every machine and under every load.
-BUDGET = 3_000_000
+BUDGET = 750_000
 Directions = tuple[set[Monomial], set[Monomial]]
 # What z3 makes of a proposition: its truth, and what has to hold so that everything in it has a value.
 Told = tuple[Any, list[Any]]
