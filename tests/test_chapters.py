@@ -113,7 +113,7 @@ def right_values(everything):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("documents", "judged", "found"), [(DOCUMENTS, 4 / 5, 5 / 6), (ASIDE, 13 / 20, 3 / 5)], ids=["read", "aside"]
+    ("documents", "judged", "found"), [(DOCUMENTS, 4 / 5, 4 / 5), (ASIDE, 13 / 20, 3 / 5)], ids=["read", "aside"]
 )
 def test_nothing_false_is_said_and_most_is_judged(documents, judged, found):
     """Twelve documents were kept aside while the others were read."""

@@ -49,11 +49,6 @@ OTHER_SCRIPT = re.compile(r"(?:\s|~|\\,)?([一-鿿]{1,4}|[가-힣]{1,5})")
 COUNTING = re.compile(r"\s+[a-z]{3,}")
 # Words that make a rate of the unit before them: FLOPs for a byte.
 RATED = re.compile(r"\s+(?:per|each|every|an?|for (?:an?|each|every))\s+([A-Za-z]+)\b")
-# A number that is a factor or a term of its own.
-ALONE = re.compile(
-    r"(?<![\w.^{\\])\d+(?:\.\d+)?(?=\s*(?:[-+)*/=]|,(?!\d)|\\(?:cdot|times)\b(?!\s*10\^)))|(?<=\{)\d+(?:\.\d+)?(?=\})"
-)
-
 NUMBER = r"\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+(?:\.\d+)?(?:e\d+|\s*\\(?:times|cdot)\s*10\^\{?\d+\}?|\^\{?\d+\}?)?"
 SIZES = re.compile(rf"((?:{NAME}\s*=\s*)+)({NUMBER})(?![\w.]*\w|\s*[-+*/^\\%=<>~])\s*(\w*)")
 
@@ -184,20 +179,14 @@ def stated_regimes(sentence: str) -> Iterator[tuple[str, str]]:
             yield _regime(relation, parts.get("x", []), parts["y"]), re.sub("[⟨⟩]", "", match.group())
 
 
-def measured(formula: str, behind: str, so_far: str = "") -> tuple[str, ...]:
-    r"""A formula with the unit or the power of ten that the words behind it say; and with those that its numbers have
-    in the text so far as well. Empty where the words behind it say none.
+def measured(formula: str, behind: str) -> str | None:
+    r"""A formula with the unit or the power of ten that the words behind it say; None where they say none.
 
     >>> measured("4 + 6 = 10", " million tokens"), measured("5.2 = 5", " GB."), measured("2 = 2", " cards")
-    (('4 + 6 = 10 \\times 10^{6}',), ('5.2 = 5\\text{ GB}',), ())
-    >>> measured("8 * 700 = 5.6", " GB", "Each has $700$ MB")[1]
-    '8 * 700\\text{ MB} = 5.6\\text{ GB}'
+    ('4 + 6 = 10 \times 10^{6}', '5.2 = 5\text{ GB}', None)
     """
     text, unit = formula.rstrip(" .,;"), _unit(behind)
-    if unit is None or not re.search(r"[\d}]\Z", text):
-        return ()
-    carried = ALONE.sub(lambda number: number.group() + _unit_of(number.group(), so_far, behind), text)
-    return tuple(dict.fromkeys((text + unit, carried + unit)))
+    return text + unit if unit is not None and re.search(r"[\d}]\Z", text) else None
 
 
 def _unit(words: str) -> str | None:
@@ -214,19 +203,6 @@ def _unit(words: str) -> str | None:
     rated = RATED.match(words, word.end())
     unit = (rated and unit_named(f"{word[1]}/{rated[1]}")) or unit_named(word[1])
     return rf" \times 10^{{{power}}}" if power else rf"\text{{ {unit}}}" if unit else None
-
-
-def _unit_of(number: str, so_far: str, behind: str) -> str:
-    """The unit that a number had when it was printed last, where it is one of those behind a formula but for its prefix."""
-    printed = re.finditer(rf"(?<![\w.]){re.escape(number)}\$?(?=[\s~]|\\,)", so_far)
-    words = [so_far[match.end() :] for match in printed]
-    units = [_unit(text) for text in words if _without_prefix(text) == _without_prefix(behind)]
-    return next((unit for unit in reversed(units) if unit), "")
-
-
-def _without_prefix(words: str) -> str | None:
-    word = UNIT.match(words)
-    return word and re.sub(r"\A[kKMGTPEmunpµ]i?(?=[A-Za-z])", "", word[1])
 
 
 def typed_sizes(sentence: str) -> dict[str, str | None]:

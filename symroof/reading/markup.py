@@ -281,15 +281,6 @@ class Prose(Frozen):
         """The numbers of the paragraph and of the sentence of a place."""
         return self.paragraph(offset), bisect_right(self.sentences, offset)
 
-    def so_far(self, offset: int) -> str:
-        """The paragraph of a place up to it; of one that begins there, the paragraph before it as well."""
-        number = self.paragraph(offset)
-        first = self.paragraphs[number - 1] if number else 0
-        if not self.text[first:offset].strip(" \n$\\["):
-            earlier = [end for end in self.paragraphs[max(0, number - 4) : number] if self.text[end:first].strip()]
-            first = earlier[-1] if earlier else 0
-        return self.text[first:offset].rpartition("\n#")[2]
-
     def around(self, start: int, end: int) -> tuple[str, str]:
         """The words of a sentence before a formula, and those behind it."""
         first = bisect_right(self.sentences, start)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Formula, Gap, Name, Number, Quotient, names, nodes
+from symroof.formula import Compare, Formula, Gap, Name, Number, names
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
@@ -24,7 +24,6 @@ from symroof.verification.readings import Passage, Reading, free_names
 from symroof.verification.selection import Skip, reduced, skipped
 from symroof.verification.steps import (
     TENDING,
-    beyond_poles,
     comes_to,
     condition_of,
     depends,
@@ -54,15 +53,13 @@ def asserted(passage: Passage) -> Assertion:
     bounds, told = _bounds(passage) if passage.claim.connectives else ((), ())
     if bounds:  # … <=> B > 9850/41 ~ 240: what the bound comes to is a claim of its own
         passage = replace(passage, claim=without_values(passage.claim))
-    claim, context = passage.claim, passage.context
-    if claim.connectives and not valued(passage) and (past := beyond_poles(passage)) is not None:
-        passage = past if valued(past, beyond=True) else passage
-    if claim.always is not None or (claim.connectives and valued(passage, beyond=passage.context is not context)):
-        readings = meant(replace(passage, context=_of_whole_numbers(passage)))
+    claim = passage.claim
+    if claim.always is not None or (claim.connectives and valued(passage)):
+        readings: tuple[Reading, ...] = meant(replace(passage, context=_of_whole_numbers(passage)))
         conditions = [depends(link, passage.place) for link in claim.links if link.relation in ORDER]
         put = frozenset().union(*conditions) - frozenset.intersection(*conditions) if conditions else frozenset()
         # what is false where something was put in may be true of rounded numbers, which is not looked at
-        open_ = put & passage.equated if passage.context is context else put | {""}
+        open_ = put & passage.equated
         readings = tuple(replace(r, firm=r.firm and open_ <= dict(r.claim.at).keys()) for r in readings)
         left = tuple((link, Omission("equation")) for link in bounds)
         return Assertion(readings, Omission("no_claim"), condition_of(claim), left, told)
@@ -70,15 +67,13 @@ def asserted(passage: Passage) -> Assertion:
     found = [skip for _, skips in links for skip in skips if skip is not None]
     otherwise = found[0].reason if found else Omission("no_claim")
     kept = () if claim.alternative else tuple(run for chain, skips in links for run in _runs(chain, skips))
-    if not claim.connectives and not claim.alternative:
-        kept += tuple(bridge for chain, _ in links for bridge in _bridges(chain, passage))
     chained = any(
         len(chain.relations) > 1 and set(chain.relations) <= {"=", "~"} and not _is_zero(chain) for chain, _ in links
     )
     passage = replace(passage, chained=chained)
-    readings = meant(replace(passage, role="conditions")) if claim.connectives or claim.alternative else ()
+    readings = ()
     if kept:
-        readings += meant(replace(passage, claim=replace(claim, propositions=(kept,), connectives=())))
+        readings = meant(replace(passage, claim=replace(claim, propositions=(kept,), connectives=())))
     elif not claim.connectives and not claim.alternative:
         readings = meant(replace(passage, role=otherwise.kind))
     if any(_puts_in_sizes(chain, passage.place) for chain, _ in links):
@@ -107,11 +102,11 @@ def _of_numbers(link: Compare, passage: Passage) -> Reading | None:
 
 
 def meant(passage: Passage) -> tuple[Reading, ...]:
-    """The ways in which a claim may be meant in its role. What is said for its own sizes, and is no claim by itself, is a
-    step from what is before it, or nothing."""
-    ways = READINGS.get(passage.role, (steps,))
-    if passage.claim.at and passage.role not in ("claim", "conditions"):
-        ways = (steps,)
+    """The ways in which a claim may be meant in its role. What is said for its own sizes, and is no claim by itself, says a
+    condition again, or nothing."""
+    ways = READINGS.get(passage.role, ())
+    if passage.claim.at and passage.role != "claim":
+        ways = (steps,) if passage.role == "condition" else ()
     return tuple(_of_its_problem(reading, passage) for way in ways for reading in way(passage))
 
 
@@ -202,12 +197,6 @@ def _as_it_stands(passage: Passage) -> Iterator[Reading]:
     yield from in_regimes(plain, passage.around)
 
 
-def _as_conditions(passage: Passage) -> Iterator[Reading]:
-    """Conditions of which nobody knows all names: they may be the same all the same."""
-    if not any(isinstance(side, Gap) for chain in passage.claim.chains for side in chain.sides):
-        yield Reading(passage.claim, passage.context, firm=False)
-
-
 def _bound(passage: Passage) -> Iterator[Reading]:
     """Compute-bound when B > 240: the same condition as that one. What only suffices is neither right nor wrong."""
     claim, context, around = passage.claim, passage.context, passage.around
@@ -227,24 +216,6 @@ def _bound(passage: Passage) -> Iterator[Reading]:
         return
     if around.answers is None:
         yield Reading(replace(enough, at=plain.claim.at), context, accepts=False)
-
-
-def _solved_by_none(passage: Passage) -> Iterator[Reading]:
-    """An equation that nobody means to solve."""
-    if passage.around.going_on is None and not passage.around.sought and _of_itself(passage.claim.links[0]):
-        yield Reading(passage.claim, passage.context)
-
-
-def _of_itself(link: Compare) -> bool:
-    """Whether a fraction in several letters is said to be equal to something with itself in it: nobody solves that.
-
-    >>> from symroof.reading.claims import read_claim
-    >>> from symroof.reading.scope import Scope
-    >>> [_of_itself(read_claim(text, Scope(open=True)).links[0]) for text in ("B/P = 1 - B/P", "B/P = P/B")]
-    [True, False]
-    """
-    several = isinstance(link.left, Quotient) and len(set(names(link.left))) > 1
-    return several and link.relation == "=" and link.left in nodes(link.right)
 
 
 def _in_the_limit(passage: Passage) -> Iterator[Reading]:
@@ -267,16 +238,6 @@ def _of_its_problem(reading: Reading, passage: Passage) -> Reading:
     return replace(reading, firm=reading.firm and not elsewhere)
 
 
-def _bridges(chain: Chain, passage: Passage) -> Iterator[Chain]:
-    """What a chain says of the sides on both sides of one that cannot be read: a = ? = c says that a = c."""
-    for place, side in enumerate(chain.sides[1:-1], 1):
-        relations = chain.relations[place - 1 : place + 1]
-        if isinstance(side, Gap) and side.problem and set(relations) <= {"=", "~"}:
-            link = Compare(chain.sides[place - 1], max(relations), chain.sides[place + 1])
-            if not isinstance(link.right, Gap) and skipped(passage.place.question(link), chained=True) is None:
-                yield Chain((link.left, link.right), (link.relation,))
-
-
 def _runs(chain: Chain, skips: Sequence[Skip | None]) -> Iterator[Chain]:
     """What is left of a chain without the links that are skipped."""
     for judged, group in groupby(range(len(skips)), key=lambda i: skips[i] is None):
@@ -292,7 +253,7 @@ def _at_its_sizes(reading: Reading, passage: Passage) -> Reading:
     if not claim.connectives or claim.at or context.setting is None:
         return reading
     sides = [side for chain in claim.chains if isinstance(chain, Chain) for side in chain.sides]
-    regimes = (*context.relations, *claim.regime, *(r for said, _ in passage.around.stated for r in said))
+    regimes = (*context.relations, *claim.regime, *(r for said, _ in passage.around.regimes for r in said))
     taken = {name for r in regimes for name in names(r)} | {side.name for side in sides if isinstance(side, Name)}
     open_ = free_names(claim, context) & context.least_one - taken
     sizes = {name: size for name, size in passage.around.sizes.items() if size is not None and name in open_}
@@ -347,7 +308,7 @@ def _at_sizes(passage: Passage) -> Iterator[Reading]:
         return
     sizes = {name: value for name, value in around.sizes.items() if value is not None and name in free}
     if free == set(sizes):
-        firm = (valued or around.sized_alone) and not around.solved and passage.sizes_alone(free)
+        firm = (valued or around.sized_alone) and not around.solved
         yield Reading(replace(claim, at=tuple(sizes.items())), passage.context, firm)
 
 
@@ -360,17 +321,10 @@ def _is_equation(claim: Claim, context: Context) -> bool:
 
 
 Ways = tuple[Callable[[Passage], Iterator[Reading]], ...]
-# The ways in which a formula may be meant, by its role: that of a claim, of conditions that are joined, or the kind of what
-# is none by itself. Of any other kind it may go on from what stands before it.
+# The ways in which a formula may be meant, by its role: that of a claim, or the kind of what is none by itself.
 READINGS: Mapping[str, Ways] = {
     "claim": (_as_it_stands,),
-    "conditions": (_as_conditions,),
     "condition": (steps, _bound),
-    "definition": (steps,),
-    "equation": (steps, _solved_by_none, _at_sizes, _in_the_limit),
-    "other_letters": (steps, _at_sizes, _in_the_limit),
-    "at_sizes": (steps, _at_sizes, _in_the_limit),
-    "no_meaning": (steps, _in_the_limit),
-    "letters_added": (steps, _in_the_limit),
-    "letters_alone": (steps, _in_the_limit),
+    **dict.fromkeys(("equation", "other_letters", "at_sizes"), (_at_sizes, _in_the_limit)),
+    **dict.fromkeys(("no_meaning", "letters_added", "letters_alone"), (_in_the_limit,)),
 }

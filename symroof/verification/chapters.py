@@ -27,20 +27,12 @@ from symroof.reading.problems import WORD
 from symroof.verification.assertions import Assertion, asserted
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.cells import cell_claim, speaks
-from symroof.verification.claims_read import (
-    claims_in,
-    contexts,
-    given_names,
-    going_on,
-    other_statement,
-    tuple_of,
-    usual_sizes,
-)
+from symroof.verification.claims_read import claims_in, contexts, given_names, other_statement, tuple_of, usual_sizes
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
 from symroof.verification.judgement import CLAIMLESS, Coverage, FileReport, Judgement, Omission, Skipped
-from symroof.verification.readings import Passage, carrying, settled
+from symroof.verification.readings import Passage, settled
 from symroof.verification.steps import condition_of
 from symroof.verification.surroundings import Surroundings, read_latex_regime
 
@@ -100,7 +92,6 @@ class _Chapter:
     following: dict[str, Any] = field(default_factory=dict)
     equated: frozenset[str] = frozenset()
     before: Before = None
-    previous: Written | None = None
     left_out: list[Skipped] = field(default_factory=list)
     formulas: int = 0
     unjudged: Counter[str] = field(default_factory=Counter)
@@ -110,7 +101,6 @@ class _Chapter:
         judgements: list[Judgement] = []
         for part in parts:
             judgements += self._note(part) if isinstance(part, Note) else self._written(part)
-            self.previous = None if isinstance(part, Note) else part
         notes = sum(isinstance(part, Note) for part in parts)
         coverage, lang = Coverage(self.formulas, self.unjudged), self.force.options.get("lang")
         name, skipped = self.document.name, tuple(self.left_out)
@@ -221,8 +211,7 @@ class _Chapter:
             dialect = self.force.dialect(context.scope)
             usual = usual_sizes(claims, self.force)
             around = Surroundings(self.document, written, dialect, given_names(self.force), before, usual=usual)
-            meant = [] if following else self._measured(written, context, len(claims))
-            in_bytes = [] if following else self._of_bytes(written, context, len(claims))
+            meant = [] if following else [*self._otherwise(written, len(claims))]
         if written.kind == "code" and REFUTED.match(self.document.prose.text, written.end):
             claims = tuple(replace(claim, whole=False) for claim in claims)
         for i, claim in enumerate(claims):
@@ -234,12 +223,10 @@ class _Chapter:
                 with limited():
                     found = asserted(passage)
                     others = [asserted(replace(passage, claim=more[i])) for more in meant]
-                    instead = [asserted(replace(passage, claim=more[i])) for more in in_bytes]
-                with_units = (other.readings for other in reversed(others))
-                plain = tuple(reading for other in (*instead, found) for reading in other.readings)
-                outcome = settled(carrying((*with_units, plain)), found.otherwise)
+                readings = (reading for other in (*others, found) for reading in other.readings)
+                outcome = settled(readings, found.otherwise)
                 condition = found.condition
-                further, outcome, left_out = _further(found, [*others, *instead], outcome)
+                further, outcome, left_out = _further(found, others, outcome)
                 yield from further
                 if isinstance(outcome, Judgement):
                     line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
@@ -251,30 +238,17 @@ class _Chapter:
                 outcome = replace(outcome, claim=claim.text)
             yield outcome
 
-    def _adjoining(self, written: Written) -> Written | None:
-        """The formula directly before, in the same sentence, with no word between the two."""
-        before = self.previous
-        between = self.document.prose.text[before.end : written.start] if before is not None else ""
-        return None if re.search(r"[^\W_]|\n\s*\n", between) or before is written else before
-
-    def _measured(self, written: Written, context: Context, count: int) -> list[tuple[Claim, ...]]:
-        """The claims of a formula with the unit that stands behind it in words: $17.7$ microseconds."""
-        prose, found = self.document.prose, []
-        behind, so_far = prose.text[written.end : written.end + 40], prose.so_far(written.start)
-        for text in measured(written.text, behind, so_far) if written.kind == "math" else ():
+    def _otherwise(self, written: Written, count: int) -> Iterator[tuple[Claim, ...]]:
+        r"""The claims of a formula with the unit that words behind it say, $17.7$ microseconds, and with bytes for the B
+        behind its numbers, which stands for billions as well."""
+        math, behind = written.kind == "math", self.document.prose.text[written.end : written.end + 40]
+        pattern, instead = (BYTES, r"\\text{bytes}") if math else (TYPED_BYTES, " bytes")
+        in_bytes = pattern.sub(instead, written.text) if "B" not in self.force.context.scope.names else written.text
+        for text in (measured(written.text, behind) if math else None, in_bytes):
             with suppress(SymroofError):
-                found.append(read_latex(text, self.force.dialect(context.scope)))
-        return [claims for claims in found if len(claims) == count]
-
-    def _of_bytes(self, written: Written, context: Context, count: int) -> list[tuple[Claim, ...]]:
-        r"""The claims of a formula with bytes for the B behind its numbers, which stands for billions as well."""
-        pattern, instead = (BYTES, r"\\text{bytes}") if written.kind == "math" else (TYPED_BYTES, " bytes")
-        if pattern.search(written.text) is None or "B" in context.scope.names:
-            return []
-        with suppress(SymroofError):
-            claims, _ = claims_in(replace(written, text=pattern.sub(instead, written.text)), self.force)
-            return [claims] if len(claims) == count else []
-        return []
+                claims, _ = claims_in(replace(written, text=text or written.text), self.force)
+                if text not in (None, written.text) and len(claims) == count:
+                    yield claims
 
     def _claims(
         self, written: Written, following: Mapping[str, Any], before: Before
@@ -290,7 +264,6 @@ class _Chapter:
             chain = Chain((read_expression(stated, context.scope), read), ("=",))
             return (Claim(written.text, ((chain,),)),), context
         claims, context = claims_in(written, self.force)
-        claims = going_on(claims, self._adjoining(written), self.force.dialect(context.scope))
         if "follows" in following:
             if before is None:
                 raise ReadingError(

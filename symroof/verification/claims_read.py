@@ -14,7 +14,7 @@ from symroof.reading.calculations import calculations, read_calculation
 from symroof.reading.claims import Chain, Claim, read_claim
 from symroof.reading.documents import Written
 from symroof.reading.exercises import Exercise
-from symroof.reading.latex import read_latex, read_latex_expression
+from symroof.reading.latex import read_latex
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.problems import GIVE_WAY
 from symroof.reading.scope import Scope, is_opaque
@@ -47,22 +47,6 @@ def usual_sizes(claims: Iterable[Claim], force: InForce) -> dict[str, Formula]:
     if problem is None or len(problem.at) != 1 or spoken & {*problem.names, *problem.symbols}:
         return {}
     return {name: number(size) for name, size in problem.at[0].items()}
-
-
-def going_on(claims: tuple[Claim, ...], before: Written | None, dialect: Dialect) -> tuple[Claim, ...]:
-    """Claims of which the first one may lack its left side, with what the formula directly before it ends with."""
-    sides = claims[0].chains[0].sides if claims and claims[0].chains else ()
-    if before is None or before.kind != "math" or not sides or unread(sides[0]) != "":
-        return claims
-    try:
-        left = read_latex(before.text, dialect)[-1].chains[-1].sides[-1]
-    except SymroofError:
-        try:
-            left = read_latex_expression(before.text, dialect)
-        except SymroofError:
-            return claims
-    (first, *chains), *more = claims[0].propositions
-    return (replace(claims[0], propositions=((replace(first, sides=(left, *sides[1:])), *chains), *more)), *claims[1:])
 
 
 def claims_in(written: Written, force: InForce) -> tuple[tuple[Claim, ...], Context]:

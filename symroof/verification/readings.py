@@ -6,7 +6,7 @@ firm is refuted, each with its counterexample; otherwise it is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from symroof.reading.claims import Claim
 from symroof.verification.context import Context
 from symroof.verification.judge import judge
 from symroof.verification.judgement import ACCEPTED, GOOD, Finding, Judgement, Omission, Remark
-from symroof.verification.surroundings import Surroundings, sizes_beside
+from symroof.verification.surroundings import Surroundings
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,6 @@ class Passage:
         """The names that are written in it."""
         return {name for link in self.claim.links for name in names(link)}
 
-    def sizes_alone(self, wanted: Iterable[str]) -> bool:
-        """Whether names have had no other sizes than those that the words before the claim put in."""
-        before = sizes_beside(self.around.sentence[0], self.around.dialect)
-        return all(name in before or name not in self.equated for name in wanted)
-
     @property
     def spoken(self) -> set[str]:
         """The names of which it speaks, written or put in."""
@@ -62,8 +57,7 @@ class Reading:
     """A claim in a context. What is ``firm`` has to be refuted before the formula is wrong.
 
     ``offered`` are relations that the text says elsewhere, or in words: what is true under them is conditional on them.
-    Where they are ``stated`` in the sentence of the formula, another regime that would do is not inferred; where it
-    ``supposed`` them in so many words, what is true under them is true as it stands. What is true
+    Then another regime that would do is not inferred; where the sentence ``supposed`` them in so many words, what is true under them is true as it stands. What is true
     in a reading that does not ``accept`` is not what the formula says, and not wrong either.
     """
 
@@ -71,7 +65,6 @@ class Reading:
     context: Context
     firm: bool = True
     offered: tuple[Compare, ...] = ()
-    stated: bool = False
     supposed: bool = False
     accepts: bool = True
     remarks: tuple[Remark, ...] = ()
@@ -99,22 +92,12 @@ def settled(readings: Iterable[Reading], otherwise: Omission) -> Judgement | Omi
         elif found.verdict in GOOD:
             inferred = inferred or _told(found, reading)
         elif reading.firm and found.verdict == "wrong":
-            inferred, refuted = None if reading.stated else inferred, refuted or reading
+            inferred, refuted = None if reading.offered else inferred, refuted or reading
         elif reading.firm:
             left_open = True
     if inferred is not None or left_open or refuted is None:
         return inferred or (Omission("not_decided") if left_open else otherwise)
     return _told(judge(refuted.claim, refuted.context), refuted)
-
-
-def carrying(meant: Sequence[tuple[Reading, ...]]) -> tuple[Reading, ...]:
-    """The readings of a formula without units, those with units first: where its numbers have units in the text before,
-    and it is wrong with these, it is not accepted without them."""
-    first, *others = meant
-    less = tuple(reading for readings in others for reading in readings)
-    if len(others) > 1 and any(judge(r.claim, r.context, explain=False).verdict == "wrong" for r in first):
-        less = tuple(replace(reading, accepts=False) for reading in less)
-    return (*first, *less)
 
 
 def _told(judgement: Judgement, reading: Reading) -> Judgement:

@@ -81,12 +81,7 @@ class Surroundings:
 
     @cached_property
     def regimes(self) -> tuple[tuple[Regime, str], ...]:
-        """The regimes that are stated in its paragraph up to the end of its sentence, and what says them."""
-        return regimes_beside(f"{self.document.prose.so_far(self.written.start)} | {self.sentence[1]}", self.dialect)
-
-    @cached_property
-    def stated(self) -> tuple[tuple[Regime, str], ...]:
-        """Those that are stated in its sentence."""
+        """The regimes that are stated in its sentence, and what says them."""
         return regimes_beside(" | ".join(self.sentence), self.dialect)
 
     @cached_property
@@ -98,11 +93,6 @@ class Surroundings:
     def solved(self) -> bool:
         """Whether the words before it make an equation of it that is to be solved."""
         return is_solved(self.sentence[0].rpartition("$")[2])
-
-    @cached_property
-    def sought(self) -> bool:
-        """Whether any words of its sentence do."""
-        return any(map(is_solved, self.sentence))
 
     @cached_property
     def types(self) -> set[Dtype]:
@@ -134,7 +124,7 @@ class Surroundings:
 
     @cached_property
     def going_on(self) -> Compare | None:
-        """The condition or equation that it may go on from: of the same paragraph, or of a display before a display."""
+        """The condition that it may say again: of the same paragraph, or of a display before a display."""
         if self.before is None:
             return None
         formula, condition = self.before
