@@ -137,7 +137,7 @@ def test_what_can_be_is_no_finding():
 
 
 def test_nothing_in_the_catalogue_is_impossible_and_slips_of_a_prefix_are(run):
-    assert run("hardware", "--check").out.endswith(f"{len(catalogue())} chips, no findings\n")
+    assert run("list", "chips", "--check").out.endswith(f"{len(catalogue())} chips, no findings\n")
     assert findings(catalogue().values()) == []
     found = 0
     for one in catalogue().values():
@@ -156,12 +156,12 @@ def test_the_check_has_an_exit_status_and_speaks_three_languages(tmp_path, run):
         '[slow]\n[slow.figures]\n"peak.bf16" = ["1e9 FLOPs/s", "sheet"]\nHBM = ["1e12 bytes/s", "sheet"]\n'
     )
     for lang, words in (("en", "a ridge below 1"), ("ko", "1보다 작음"), ("zh", "小于 1")):
-        told = run("hardware", "--check", "--chips", str(path), "--lang", lang)
+        told = run("list", "chips", "--check", "--chips", str(path), "--lang", lang)
         assert told.code == 1
         assert words in told.out
-        alone = run("hardware", "slow", "--check", "--chips", str(path), "--lang", lang)
+        alone = run("list", "chips", "slow", "--check", "--chips", str(path), "--lang", lang)
         assert (alone.code, alone.out.startswith("slow: ")) == (1, True)
-    read = run("hardware", "--check", "--chips", str(path), "--format", "json")
+    read = run("list", "chips", "--check", "--chips", str(path), "--format", "json")
     assert (read.code, {one["chip"] for one in json.loads(read.out)}) == (1, {"slow"})
-    assert json.loads(run("hardware", "--check", "--format", "json").out) == []
-    assert run("hardware", "h100", "--check", "--chips", str(path)).code == 0
+    assert json.loads(run("list", "chips", "--check", "--format", "json").out) == []
+    assert run("list", "chips", "h100", "--check", "--chips", str(path)).code == 0

@@ -248,12 +248,12 @@ def test_any_bytes_give_one_error(run, tmp_path, content):
 
 def test_hardware_lists_every_chip_and_every_source(run):
     assert "tpu-v5e" in run("hardware").out
-    shown = run("hardware", "tpu-v5e").out
+    shown = run("list", "chips", "tpu-v5e").out
     assert "8.2e11 bytes/s" in shown
     assert "8.1e11 bytes/s" in shown
     assert "jax-ml.github.io" in shown
-    assert json.loads(run("hardware", "tpu-v5e", "--format", "json").out)["figures"]["HBM"]["value"] == "8.2e11"
-    assert len(json.loads(run("hardware", "--format", "json").out)) >= 14
+    assert json.loads(run("list", "chips", "tpu-v5e", "--format", "json").out)["figures"]["HBM"]["value"] == "8.2e11"
+    assert len(json.loads(run("list", "chips", "--format", "json").out)) >= 14
 
 
 def test_operations_lists_the_library(run):
@@ -270,12 +270,12 @@ def test_catalogues_say_what_every_operation_and_every_quantity_is(run, lang):
     assert list(words.summaries) == list(entries())
     rows = run("operations", "--lang", lang).out.splitlines()
     assert rows[1:] == [f"{name:<23}  {summary}" for name, summary in words.summaries.items()]
-    listed = run("names", "--lang", lang).out
+    listed = run("list", "words", "--lang", lang).out
     assert all(f"{name:<12}{words.called(name)}" in listed for name in VOCABULARY)
 
 
 def test_records_of_catalogues_have_no_language(run):
-    for command in (["operations", "dot"], ["hardware", "h100"], ["names"]):
+    for command in (["list", "operations", "dot"], ["list", "chips", "h100"], ["list", "words"]):
         assert run(*command, "--format", "json", "--lang", "ko").out == run(*command, "--format", "json").out
     assert json.loads(run("operations", "dot", "--format", "json").out)["summary"] == "inner product of two vectors"
 

@@ -91,9 +91,9 @@ ENTRANCES = {
     "verify --lang": lambda place, lang: place.printed("verify", toml(place, "en"), "--lang", lang),
     "verify --lang, of a document": lambda place, lang: place.printed("verify", place.file("a.md", f"{COMMENT.replace('@', 'en')}$1 = 2$\n"), "--lang", lang),
     "verify FILE": lambda place, lang: place.printed("verify", toml(place, lang), codes=(1,)),
-    "hardware --lang": lambda place, lang: place.printed("hardware", "--lang", lang),
-    "operations --lang": lambda place, lang: place.printed("operations", "--lang", lang),
-    "names --lang": lambda place, lang: place.printed("names", "--lang", lang).partition("\n")[0],
+    "hardware --lang": lambda place, lang: place.printed("list", "chips", "--lang", lang),
+    "operations --lang": lambda place, lang: place.printed("list", "operations", "--lang", lang),
+    "names --lang": lambda place, lang: place.printed("list", "words", "--lang", lang).partition("\n")[0],
     # Python
     "lang=": lambda place, lang: sr.derive(MATMUL, lang=lang).to_markdown(),
     "lang= of a table": lambda place, lang: sr.derive({**PROBLEM, "lang": lang}).to_text(),

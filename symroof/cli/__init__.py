@@ -16,17 +16,19 @@ from typing import Any
 import click
 
 from symroof import __version__
-from symroof.cli.asking import compare, derive, hardware, names, operations, page, plot, regimes, sweep
+from symroof.cli.asking import compare, derive, page, plot, regimes, sweep
 from symroof.cli.building import build
 from symroof.cli.options import taken_apart
 from symroof.cli.output import complain
-from symroof.cli.references import reference
+from symroof.cli.references import listing, reference
 from symroof.cli.tracing import trace
 from symroof.cli.verifying import verify
 from symroof.errors import CheckError, SymroofError, bug, suggestion
 
 # How many objects are made before memory is tidied.
 SELDOM = 200_000
+# What lists were commands of their own: they answer for one release.
+RENAMED = {"hardware": "chips", "operations": "operations", "names": "words"}
 # What only an operation has in it.
 IN_AN_OPERATION = re.compile(r"[\[\]*;]|->")
 
@@ -40,21 +42,7 @@ def cli() -> None:
     """
 
 
-for command in (
-    derive,
-    regimes,
-    compare,
-    plot,
-    page,
-    sweep,
-    verify,
-    build,
-    trace,
-    hardware,
-    operations,
-    names,
-    reference,
-):
+for command in (derive, regimes, compare, plot, page, sweep, verify, build, trace, listing, reference):
     cli.add_command(command)
 
 
@@ -138,6 +126,9 @@ def with_verb(words: list[str]) -> list[str]:
     ('derive', ['derive', 'matmul'], 'deriv')
     """
     first = words[0]
+    if first in RENAMED:
+        click.echo(f"symroof: {first} is called list {RENAMED[first]} now", err=True)
+        return ["list", RENAMED[first], *words[1:]]
     if first in cli.commands or first.startswith("-"):
         return words
     if not (IN_AN_OPERATION.search(first) or Path(first).suffix in (".toml", ".txt")):

@@ -1,11 +1,8 @@
-"""The commands that ask about an operation: its roofline, its regimes, chips side by side, figures and grids; and those that
-list what derivations are made of: chips, operations, and the words of textbooks.
-"""
+"""The commands that ask about an operation: its roofline, its regimes, chips side by side, figures and grids."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +10,7 @@ import click
 
 from symroof.cli.options import (
     OF_DERIVATIONS,
-    PROBLEM,
     Grouped,
-    form_option,
     lang_option,
     only_problem,
     operation_argument,
@@ -24,7 +19,7 @@ from symroof.cli.options import (
     problem_options,
     respond,
 )
-from symroof.cli.output import workers, write, write_json
+from symroof.cli.output import workers, write
 from symroof.errors import ReadingError
 
 
@@ -226,68 +221,3 @@ def sweep(operation: tuple[str, ...], grid: str, of: str, output: str, dask: str
     with workers(dask) as executor:
         rows = api.sweep(table, grid, output, of=of, executor=executor)
     click.echo(f"{output}: {rows} rows", err=True)
-
-
-@click.command()
-@click.argument("name", required=False)
-@click.option("--chips", multiple=True, metavar="FILE", help=PROBLEM["chips"][-1])
-@click.option("--check", is_flag=True, help="Read the table for what cannot be; exit status 1 where something is.")
-@lang_option
-@form_option("text", "json")
-def hardware(name: str | None, chips: tuple[str, ...], check: bool, lang: str | None, form: str) -> None:
-    """List the chips, or the figures of one with their sources and its parts."""
-    from symroof.reading.catalogue import catalogue, chip
-    from symroof.rendering.pages.catalogues import chip_record, chip_table, chips_table, finding_record, findings_table
-
-    if check:
-        from symroof.model.plausible import findings
-
-        every = catalogue(*chips)
-        names = (chip(name, *chips).name,) if name else tuple(every)
-        found = [one for one in findings(every.values()) if one.chip in names]
-        _show(form, lang, found, finding_record, lambda found, lang: findings_table(found, len(names), lang))
-        raise SystemExit(1 if found else 0)
-    shown = chip(name, *chips) if name else list(catalogue(*chips).values())
-    _show(form, lang, shown, chip_record, chip_table if name else chips_table)
-
-
-@click.command()
-@click.argument("name", required=False)
-@click.option("--config", metavar="FILE", help="A config.json: the text of the program with its sizes.")
-@lang_option
-@form_option("text", "json")
-def operations(name: str | None, config: str | None, lang: str | None, form: str) -> None:
-    """List the operations of the library, or show one: a program as text to paste and to change."""
-    from symroof.reading.operations import entries, required
-    from symroof.rendering.pages.catalogues import operation_record, operation_table, operations_table
-
-    if config is not None:
-        from symroof.reading.configurations import program_with_sizes
-
-        write(program_with_sizes(required(name or "decoder"), config))
-        return
-    shown = required(name) if name else list(entries().values())
-    _show(form, lang, shown, operation_record, operation_table if name else operations_table)
-
-
-@click.command()
-@lang_option
-@form_option("text", "json")
-def names(lang: str | None, form: str) -> None:
-    """List the words of textbooks that name quantities; `aliases` in a problem add to them."""
-    from symroof.reading.vocabulary import VOCABULARY, WORDS
-    from symroof.rendering.pages.wordlists import words_table
-
-    amounts = WORDS["amounts"]  # of programs alone: a table of their own
-    tables = lambda entries, lang: f"{words_table(VOCABULARY, lang)}\n{words_table(amounts, lang)}"  # noqa: E731
-    _show(form, lang, {**VOCABULARY, **amounts}, dict, tables)
-
-
-def _show(
-    form: str, lang: str | None, entries: Any, record: Callable[[Any], Any], table: Callable[[Any, str | None], str]
-) -> None:
-    """A catalogue as a table in a language, or as the records that have none."""
-    if form == "text":
-        write(table(entries, lang))
-    else:
-        write_json([record(entry) for entry in entries] if isinstance(entries, list) else record(entries))

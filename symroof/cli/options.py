@@ -26,7 +26,7 @@ SIZE = re.compile(r"\w+=[\d.e+]+")
 
 # The key of a problem: the flag that gives it, what stands behind the flag, and what that says.
 PROBLEM = {
-    "hardware": ("--on", "CHIP", "A chip; see `symroof hardware`."),
+    "hardware": ("--on", "CHIP", "A chip; see `symroof list chips`."),
     "assume": ("--assume", "REGIME", "A regime: 'B << D, F' or 'N -> oo'."),
     "given": ("--given", "NAME=VALUE", "A figure: HBM=8.1e11, peak='3e14 OPs/s'."),
     "mesh": ("--mesh", "AXES", "The axes of a mesh: X=2, 'X=16 ring', or 'X, Y=4 on ICI'."),

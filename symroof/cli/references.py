@@ -1,14 +1,18 @@
-"""``symroof help``: the short references of programs, problems and claims, made of the tables that the readers read by."""
+"""``symroof list``: the chips, operations and words that derivations are made of; ``symroof help``: the short references of
+programs, problems and claims. Both are made of the tables that the readers read by."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
 
 import click
 
-from symroof.cli.options import PROBLEM
-from symroof.cli.output import write
-from symroof.errors import require_one_of
+from symroof.cli.options import PROBLEM, form_option, lang_option
+from symroof.cli.output import write, write_json
+from symroof.errors import ReadingError, require_one_of
+
+Table = Callable[[Any, str | None], str]
 
 # What may stand on a line of a program, and what it says. Each of these is read in the tests.
 STATEMENTS = (
@@ -168,3 +172,102 @@ def reference(topic: str | None) -> None:
         return
     require_one_of(topic, TOPICS, f"there is no reference of {topic!r}")
     write("".join(f"{line}\n" for line in TOPICS[topic]()))
+
+
+def list_chips(names: Sequence[str], files: Sequence[str]) -> tuple[Any, Callable[[Any], Any], Table]:
+    """The chips with their figures; of one its sources and its parts as well."""
+    from symroof.reading.catalogue import catalogue, chip
+    from symroof.rendering.pages.catalogues import chip_record, chip_table, chips_table
+
+    shown = chip(names[0], *files) if names else list(catalogue(*files).values())
+    return shown, chip_record, chip_table if names else chips_table
+
+
+def list_operations(names: Sequence[str], files: Sequence[str]) -> tuple[Any, Callable[[Any], Any], Table]:
+    """The operations of the library; one as text to paste and to change."""
+    from symroof.reading.operations import entries, required
+    from symroof.rendering.pages.catalogues import operation_record, operation_table, operations_table
+
+    shown = required(names[0]) if names else list(entries().values())
+    return shown, operation_record, operation_table if names else operations_table
+
+
+def list_words(names: Sequence[str], files: Sequence[str]) -> tuple[Any, Callable[[Any], Any], Table]:
+    """The words of textbooks that name quantities, and those of programs alone; `aliases` in a problem add to them."""
+    from symroof.reading.vocabulary import VOCABULARY, WORDS
+    from symroof.rendering.pages.wordlists import words_table
+
+    if names:
+        raise ReadingError("the words are one list", expected="symroof list words")
+    amounts = WORDS["amounts"]
+    return (
+        {**VOCABULARY, **amounts},
+        dict,
+        lambda _, lang: f"{words_table(VOCABULARY, lang)}\n{words_table(amounts, lang)}",
+    )
+
+
+LISTS = {"chips": list_chips, "operations": list_operations, "words": list_words}
+
+
+@click.command("list")
+@click.argument("what", type=click.Choice([*LISTS]), required=False)
+@click.argument("names", nargs=-1, metavar="[NAME]")
+@click.option("--chips", multiple=True, metavar="FILE", help=PROBLEM["chips"][-1])
+@click.option(
+    "--check", is_flag=True, help="Look through the chips for what cannot be; exit status 1 where something is."
+)
+@click.option("--config", metavar="FILE", help="A config.json: the text of an operation with its sizes.")
+@lang_option
+@form_option("text", "json")
+def listing(
+    what: str | None,
+    names: tuple[str, ...],
+    chips: tuple[str, ...],
+    check: bool,
+    config: str | None,
+    lang: str | None,
+    form: str,
+) -> None:
+    """List the chips, the operations of the library, or the words that name quantities; or show one of them.
+
+    \b
+    symroof list chips h100
+    symroof list operations decoder --config config.json
+    """
+    only = {"--chips": ("chips", chips), "--check": ("chips", check), "--config": ("operations", config)}
+    if wrong := [option for option, (of, given) in only.items() if given and what != of]:
+        raise ReadingError(f"{wrong[0]} is of another list", expected=f"symroof list {only[wrong[0]][0]} {wrong[0]}")
+    if len(names) > 1:
+        raise ReadingError(f"one {what} is shown at a time, and there are {len(names)}: {', '.join(names)}")
+    if what is None:
+        write("".join(f"symroof list {name:11} {make.__doc__}\n" for name, make in LISTS.items()))
+    elif config is not None:
+        from symroof.reading.configurations import program_with_sizes
+        from symroof.reading.operations import required
+
+        write(program_with_sizes(required(names[0] if names else "decoder"), config))
+    elif check:
+        _check_chips(names, chips, lang, form)
+    else:
+        _show(form, lang, *LISTS[what](names, chips))
+
+
+def _check_chips(names: Sequence[str], files: Sequence[str], lang: str | None, form: str) -> NoReturn:
+    from symroof.model.plausible import findings
+    from symroof.reading.catalogue import catalogue, chip
+    from symroof.rendering.pages.catalogues import finding_record, findings_table
+
+    every = catalogue(*files)
+    chosen = [chip(name, *files).name for name in names] or [*every]
+    found = [one for one in findings(every.values()) if one.chip in chosen]
+    _show(form, lang, found, finding_record, lambda found, lang: findings_table(found, len(chosen), lang))
+    raise SystemExit(1 if found else 0)
+
+
+def _show(form: str, lang: str | None, entries: Any, record: Callable[[Any], Any], table: Table) -> None:
+    """A list as a table in a language, or as the records that have none."""
+    if form == "text":
+        write(table(entries, lang))
+    else:
+        write_json([record(entry) for entry in entries] if isinstance(entries, list) else record(entries))

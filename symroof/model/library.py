@@ -163,7 +163,7 @@ def library_operation(name: str, element: Dtype | None = None) -> Program:
     if name not in LIBRARY:
         raise ModelError(
             f"unknown operation {name!r}",
-            expected="an operation such as bf16[B, D] * bf16[D, F] -> bf16[B, F], or a name from `symroof operations`",
+            expected="an operation such as bf16[B, D] * bf16[D, F] -> bf16[B, F], or a name from `symroof list operations`",
             hint=suggestion(name, LIBRARY),
         )
     return LIBRARY[name].build(element)

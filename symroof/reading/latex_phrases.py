@@ -197,7 +197,7 @@ class Phrases:
             return words
         if self.lenient:
             return opaque(words)
-        expected = "a word of `symroof names`, or one of the aliases of the problem"
+        expected = "a word of `symroof list words`, or one of the aliases of the problem"
         raise self.error(f"unknown words {words!r}", start, end, expected)
 
     def _is_amount(self, words: str) -> bool:

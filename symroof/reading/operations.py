@@ -78,7 +78,7 @@ def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] |
             source=text,
             span=(start, start + len(name)),
             expected="an operation such as 'bf16[B, D] * bf16[D, F] -> bf16[B, F]', or a library name",
-            hint=suggestion_of(name) or "see `symroof operations`",
+            hint=suggestion_of(name) or "see `symroof list operations`",
         )
     if isinstance(entry, Entry):
         return entry.build(element)
@@ -179,7 +179,7 @@ def required(name: str) -> AnyEntry:
     entry = entry_named(name)
     if entry is None:
         operation = "an operation such as bf16[B, D] * bf16[D, F] -> bf16[B, F]"
-        expected = f"{operation}, or a name from `symroof operations`"
+        expected = f"{operation}, or a name from `symroof list operations`"
         raise ModelError(f"unknown operation {name!r}", expected=expected, hint=suggestion_of(name))
     return entry
 

@@ -120,11 +120,6 @@ def decide(question: Question) -> Finding:
     return replace(finding, check=Check(finding.check.status, by), remarks=remarks)
 
 
-def confirmed(question: Question) -> bool:
-    """Whether a link is proved as it stands, in a context in which nothing is refuted and nothing inferred."""
-    return proved(question).verdict in ACCEPTED
-
-
 def proved(question: Question) -> Finding:
     return DECISIONS[_kind(question)](question) or undecided(question.link, "no_proof")
 
