@@ -11,7 +11,6 @@ import sys
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -145,7 +144,7 @@ def entry() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed by who called
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 (it stays open as long as the process)
-    status: Any = 0
+    status: object = 0
     try:
         main()
     except SystemExit as end:

@@ -4,7 +4,7 @@ programs, problems and claims. Both are made of the tables that the readers read
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -12,7 +12,9 @@ from symroof.cli.options import PROBLEM, form_option, lang_option
 from symroof.cli.output import write, write_json
 from symroof.errors import ReadingError, require_one_of
 
-Table = Callable[[Any, str | None], str]
+Asked = Mapping[str, Any]
+# What is listed, one of it as a record, and all of it as a table in a language.
+Listed = tuple[Any, Callable[[Any], Any], Callable[[Any, str | None], str]]
 
 # What may stand on a line of a program, and what it says. Each of these is read in the tests.
 STATEMENTS = (
@@ -174,40 +176,56 @@ def reference(topic: str | None) -> None:
     write("".join(f"{line}\n" for line in TOPICS[topic]()))
 
 
-def list_chips(names: Sequence[str], files: Sequence[str]) -> tuple[Any, Callable[[Any], Any], Table]:
+def list_chips(names: Sequence[str], asked: Asked) -> Listed:
     """The chips with their figures; of one its sources and its parts as well."""
+    from symroof.model.plausible import findings
     from symroof.reading.catalogue import catalogue, chip
-    from symroof.rendering.pages.catalogues import chip_record, chip_table, chips_table
+    from symroof.rendering.pages import catalogues
 
-    shown = chip(names[0], *files) if names else list(catalogue(*files).values())
-    return shown, chip_record, chip_table if names else chips_table
+    every = catalogue(*asked["chips"])
+    chosen = [chip(name, *asked["chips"]) for name in names] or [*every.values()]
+    if asked["check"]:
+        known = [one.name for one in chosen]
+        found = [one for one in findings(every.values()) if one.chip in known]
+        return found, catalogues.finding_record, lambda found, lang: catalogues.findings_table(found, len(known), lang)
+    return (
+        chosen[0] if names else chosen,
+        catalogues.chip_record,
+        catalogues.chip_table if names else catalogues.chips_table,
+    )
 
 
-def list_operations(names: Sequence[str], files: Sequence[str]) -> tuple[Any, Callable[[Any], Any], Table]:
+def list_operations(names: Sequence[str], asked: Asked) -> Listed:
     """The operations of the library; one as text to paste and to change."""
+    from symroof.reading.configurations import program_with_sizes
     from symroof.reading.operations import entries, required
-    from symroof.rendering.pages.catalogues import operation_record, operation_table, operations_table
+    from symroof.rendering.pages import catalogues
 
-    shown = required(names[0]) if names else list(entries().values())
-    return shown, operation_record, operation_table if names else operations_table
+    if asked["config"] is not None:
+        return (
+            program_with_sizes(required(names[0] if names else "decoder"), asked["config"]),
+            str,
+            lambda text, _: text,
+        )
+    if names:
+        return required(names[0]), catalogues.operation_record, catalogues.operation_table
+    return list(entries().values()), catalogues.operation_record, catalogues.operations_table
 
 
-def list_words(names: Sequence[str], files: Sequence[str]) -> tuple[Any, Callable[[Any], Any], Table]:
+def list_words(names: Sequence[str], asked: Asked) -> Listed:
     """The words of textbooks that name quantities, and those of programs alone; `aliases` in a problem add to them."""
     from symroof.reading.vocabulary import VOCABULARY, WORDS
     from symroof.rendering.pages.wordlists import words_table
 
     if names:
         raise ReadingError("the words are one list", expected="symroof list words")
-    amounts = WORDS["amounts"]
-    return (
-        {**VOCABULARY, **amounts},
-        dict,
-        lambda _, lang: f"{words_table(VOCABULARY, lang)}\n{words_table(amounts, lang)}",
-    )
+    parts = VOCABULARY, WORDS["amounts"]
+    return {**parts[0], **parts[1]}, dict, lambda _, lang: "\n".join(words_table(part, lang) for part in parts)
 
 
 LISTS = {"chips": list_chips, "operations": list_operations, "words": list_words}
+# The list that an option is of.
+OPTIONS = {"chips": "chips", "check": "chips", "config": "operations"}
 
 
 @click.command("list")
@@ -220,54 +238,25 @@ LISTS = {"chips": list_chips, "operations": list_operations, "words": list_words
 @click.option("--config", metavar="FILE", help="A config.json: the text of an operation with its sizes.")
 @lang_option
 @form_option("text", "json")
-def listing(
-    what: str | None,
-    names: tuple[str, ...],
-    chips: tuple[str, ...],
-    check: bool,
-    config: str | None,
-    lang: str | None,
-    form: str,
-) -> None:
+def listing(what: str | None, names: tuple[str, ...], lang: str | None, form: str, **asked: Any) -> None:
     """List the chips, the operations of the library, or the words that name quantities; or show one of them.
 
     \b
     symroof list chips h100
     symroof list operations decoder --config config.json
     """
-    only = {"--chips": ("chips", chips), "--check": ("chips", check), "--config": ("operations", config)}
-    if wrong := [option for option, (of, given) in only.items() if given and what != of]:
-        raise ReadingError(f"{wrong[0]} is of another list", expected=f"symroof list {only[wrong[0]][0]} {wrong[0]}")
+    for option, kind in OPTIONS.items():
+        if asked[option] and what != kind:
+            raise ReadingError(f"--{option} is of another list", expected=f"symroof list {kind} --{option}")
     if len(names) > 1:
-        raise ReadingError(f"one {what} is shown at a time, and there are {len(names)}: {', '.join(names)}")
+        raise ReadingError(f"one of {what} is shown at a time, and there are {len(names)}: {', '.join(names)}")
     if what is None:
         write("".join(f"symroof list {name:11} {make.__doc__}\n" for name, make in LISTS.items()))
-    elif config is not None:
-        from symroof.reading.configurations import program_with_sizes
-        from symroof.reading.operations import required
-
-        write(program_with_sizes(required(names[0] if names else "decoder"), config))
-    elif check:
-        _check_chips(names, chips, lang, form)
-    else:
-        _show(form, lang, *LISTS[what](names, chips))
-
-
-def _check_chips(names: Sequence[str], files: Sequence[str], lang: str | None, form: str) -> NoReturn:
-    from symroof.model.plausible import findings
-    from symroof.reading.catalogue import catalogue, chip
-    from symroof.rendering.pages.catalogues import finding_record, findings_table
-
-    every = catalogue(*files)
-    chosen = [chip(name, *files).name for name in names] or [*every]
-    found = [one for one in findings(every.values()) if one.chip in chosen]
-    _show(form, lang, found, finding_record, lambda found, lang: findings_table(found, len(chosen), lang))
-    raise SystemExit(1 if found else 0)
-
-
-def _show(form: str, lang: str | None, entries: Any, record: Callable[[Any], Any], table: Table) -> None:
-    """A list as a table in a language, or as the records that have none."""
+        return
+    shown, record, table = LISTS[what](names, asked)
     if form == "text":
-        write(table(entries, lang))
+        write(table(shown, lang))
     else:
-        write_json([record(entry) for entry in entries] if isinstance(entries, list) else record(entries))
+        write_json([record(one) for one in shown] if isinstance(shown, list) else record(shown))
+    if asked["check"] and shown:
+        raise SystemExit(1)

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from fractions import Fraction
 from math import prod
-from typing import Any
 
 from symroof.errors import ReadingError
 from symroof.formula import Frozen, Number
@@ -49,7 +48,7 @@ def read_bindings(text: str, scope: Scope, symbols: tuple[str, ...] = ()) -> dic
     """
     reader = ExpressionReader(text, scope)
 
-    def number() -> tuple[Any, Fraction]:
+    def number() -> tuple[Token, Fraction]:
         token, value = _number(reader, "a number")
         if value.unit is not None or value.value <= 0:
             raise reader.error(
