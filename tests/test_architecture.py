@@ -134,7 +134,11 @@ def test_modules_are_rooms_and_not_halls():
     assert sorted(names) == sorted(set(names))
 
 
-HELP = [["--version"], *([*one, "--help"] for one in ([], ["derive"], ["verify"], ["plot"], ["sweep"])), ["list", "words"]]
+HELP = [
+    ["--version"],
+    *([*one, "--help"] for one in ([], ["derive"], ["verify"], ["plot"], ["sweep"])),
+    ["list", "words"],
+]
 CLAIM = ["verify", "claims.toml", "chapter.md"]
 ROOMS = ["symroof.exploration", "symroof.rendering.figures"]
 DERIVE = ["derive", "matmul", "--on", "tpu-v5e", "--brief"]

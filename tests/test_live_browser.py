@@ -128,6 +128,22 @@ def test_a_threshold_is_gone_to_and_is_one(browser, files):
     watched.close()
 
 
+# Up to where the roofline is shaded as left of a ridge, and the squares of resources in their order, each beside its label.
+DRAWN = """svg => [Number(svg.querySelector('rect[fill="var(--mem)"]').getAttribute("width")) + 66,
+  [...svg.querySelectorAll('rect[width="10"]')].map(square => [[...svg.querySelectorAll("text")].find(
+    text => text.getAttribute("fill") === square.getAttribute("fill")).textContent.split(" ")[0], Number(square.getAttribute("x")) + 5])]"""
+
+
+@pytest.mark.parametrize("B", [512, 4096, 20000, 40000, 65536])
+def test_what_leads_stands_in_the_shade_and_what_does_not_limit_outside(browser, files, B):
+    watched = Watched(browser, files("mesh"), f"#B={B}&D=8192&F=32768&X=16&Y=4&chip=tpu-v5p&for=B")
+    shaded, squares = watched.page.eval_on_selector("#roof", DRAWN)
+    verdict = watched.page.inner_text("#verdict").split(",")[0]
+    leads, memory = verdict.removeprefix("Bound by ").replace("Memory-bound", "HBM"), dict(squares)["HBM"]
+    assert memory > shaded if verdict == "Compute-bound" else dict(squares)[leads] < shaded
+    watched.close()
+
+
 @pytest.mark.parametrize(
     "garbage",
     [

@@ -112,7 +112,7 @@ const shown = (doc, page) => {
     const floor = c.height - B, right = c.width - R;
     const main = points.find((p) => p.row[3] === "memory") || points[0];
     grip = { x: main.x, per: Math.log(x1 / x0) / (c.width - L - R), resource: main.row[0], width: main.width };
-    const ridge = X(Math.min(x1, top / main.width));
+    const leads = points.reduce((p, q) => (q.y < p.y ? q : p), main), ridge = X(Math.min(x1, top / leads.width));
     c.put(`<rect x="${L}" y="${T}" width="${Math.max(0, ridge - L)}" height="${floor - T}" fill="var(--mem)"/><rect x="${ridge}" y="${T}" width="${Math.max(0, right - ridge)}" height="${floor - T}" fill="var(--cmp)"/>`);
     for (const x of ticks(x0, x1)) c.put(`<path d="M${X(x)} ${floor}v5" stroke="currentColor"/><text class="soft" text-anchor="middle" x="${X(x)}" y="${floor + 18}">${tick(x, x1)}</text>`);
     for (const y of ticks(y0, y1)) c.take([0, Y(y) - 8, L, Y(y) + 5]);
