@@ -231,7 +231,7 @@ def test_a_comment_that_cannot_be_read_is_a_finding_and_the_rest_is_judged(tmp_p
         ("\n\n<!-- symroof\noperation = 'matmul'\n\n$1 = 1$", 3, "the comment is not closed"),
         ("<!-- symroof\nbanana = 3 -->", 1, "the problem: unknown key 'banana'"),
         ('\n\n<!-- symroof expect = "fine" -->', 3, "expect = 'fine' is no verdict"),
-        ("<!-- symroof list chips = 'tpu-v99' -->", 1, "unknown chip 'tpu-v99'"),
+        ("<!-- symroof hardware = 'tpu-v99' -->", 1, "unknown chip 'tpu-v99'"),
         ("<!-- symroof aliases = { x = 'nope' } -->", 1, "aliases: x stands for 'nope', which is no name here"),
     ):
         path.write_text("$2 = 2$\n" + text + "\n\n$2 = 3$\n", "utf-8")
@@ -338,7 +338,7 @@ def test_a_chapter_with_an_operation(tmp_path, text, verdicts):
         ("when $2B > 240$, i.e. $B > 130$", ["wrong"]),
         ("not $B > 240$ but $B > 480$", []),
         ("when $2B > 240$\n\n$B > 120$", []),
-        ("<!-- symroof list chips = 'tpu-v5e' -->\n" + BARE + "$\\text{ridge} = 240$", ["rounded"]),
+        ("<!-- symroof hardware = 'tpu-v5e' -->\n" + BARE + "$\\text{ridge} = 240$", ["rounded"]),
         (BARE + "$\\text{peak} = 1.97\\times10^{14}$, $\\text{ridge} = 240$, $T_\\text{math} = \\frac{2BDF}{1.97e14}$", []),
         (BARE + "$T_\\text{math} > T_\\text{comms} \\iff B > 240$, $\\text{FLOPs} = 2BDF$", ["holds"]),
         (ALIASES + "$\\text{Rechenaufwand} = 2BDF$, $\\text{필요한 연산} = BDF$", ["holds", "wrong"]),

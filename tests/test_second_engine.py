@@ -20,29 +20,11 @@ import symroof as sr
 from symroof.derivation import draft
 from symroof.derivation.meanings import ledger_of
 from symroof.errors import SymroofError
-from symroof.formula import (
-    Both,
-    Call,
-    Cases,
-    Compare,
-    Either,
-    Figure,
-    Formula,
-    Name,
-    Negative,
-    Number,
-    Power,
-    Product,
-    Quotient,
-    Sum,
-    Verdict,
-)
+from symroof.formula import Cases, Compare, Figure, Formula, Name, Negative, Number, Product, Quotient, Sum, Verdict
 from symroof.proof.check import check, checked
 from symroof.proof.evidence import Beside, Higher
-from symroof.proof.ledger import Evidence, Facts, Ledger
+from symroof.proof.ledger import Evidence, Facts
 from symroof.proof.polynomials import Poly, Rat
-from symroof.proof.sampling import sampled
-from symroof.proof.step import Reason, Step
 from symroof.rendering.formulas.plain import PlainPrinter
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
@@ -401,30 +383,8 @@ def test_steps_that_others_rest_on_have_been_checked():
                 check(one, copied(ledger))
 
 
-def test_points_are_drawn_with_the_figures_put_in():
-    """max(B, C) >= 5 for every B where C is the figure 5; where C is any number it is not."""
-    step = Step("regime", Reason.PUT_IN, Call("max", (Name("B"), Name("C"))), ">=", Number(Q(5)))
-    assert sampled(step, Ledger(frozenset("B"), {"C": Number(Q(5), "5")})).status == "sampled"
-    with pytest.raises(SymroofError, match="refuted"):
-        sampled(step, Ledger(frozenset("B")))
-
-
 def bound(relation, size):
     return Compare(Name("B"), relation, Number(Q(size)))
-
-
-@pytest.mark.parametrize(("right", "true"), [
-    (Both((bound(">", 2), bound(">", 1))), True), (Both((bound(">", 2), bound("<", 50))), False), (Both((bound(">", 3), bound(">", 1))), False),
-    (Either((bound(">", 2), bound(">", 9))), True), (Either((bound(">", 2), bound("<", "3/2"))), False), (Either((bound(">", 9), bound(">", 5))), False),
-])  # fmt: skip
-def test_points_tell_both_from_either(right, true):
-    """B^2 > 4 for sizes is B > 2."""
-    step = Step("regime", Reason.SOLVE, Compare(Power(Name("B"), TWO), ">", Number(Q(4))), "<=>", right)
-    if true:
-        assert sampled(step, Ledger(frozenset("B"))).status == "sampled"
-    else:
-        with pytest.raises(SymroofError, match="refuted"):
-            sampled(step, Ledger(frozenset("B")))
 
 
 @pytest.mark.thorough

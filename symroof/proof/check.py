@@ -1,8 +1,8 @@
 """The second engine: every step of a derivation is decided again, by code that did not find it.
 
 What a step rests on is done again: counts, exchanges, certificates, decimals. Everything else is settled as a
-proposition, with the definitions and the figures put in. What cannot be settled is tried on exact random points and
-called ``sampled``. A step that is refuted raises: it is a bug, and nobody gets to see it.
+proposition, with the definitions and the figures put in. A step that is refuted
+raises: it is a bug, and nobody gets to see it; one that cannot be settled raises as well, and is not printed.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from symroof.formula import Compare, Either, Formula, Name, Number, names, nodes
 from symroof.proof.evidence import last_place, rounded
 from symroof.proof.exact import ORDER, Exact, free_names
 from symroof.proof.irrational import between
-from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
+from symroof.proof.ledger import Evidence, Facts, Ledger, refuted, undecided
+from symroof.proof.pointwise import truth_of
 from symroof.proof.polynomials import Poly
-from symroof.proof.sampling import sampled, truth_of
 from symroof.proof.settling import Settled, asked, read
 from symroof.proof.step import Check, Step
 
@@ -147,14 +147,13 @@ def _settled(step: Step, ledger: Ledger) -> Check:
         if figures and _false_at(step, answer, ledger):
             shown = ", ".join(f"{name} = {value}" for name, value in (answer.point or {}).items())
             raise refuted(step, f"it is false at {shown}")
-    return sampled(step, ledger)
+    raise undecided(step, "no proof was found in the work that one question may take")
 
 
 def _false_at(step: Step, answer: Settled, ledger: Ledger) -> bool:
     if answer.point is None:
         return False
-    truth, _ = truth_of(step, ledger.exact(figures=True))
-    return truth(answer.point) is False
+    return truth_of(step, ledger.exact(figures=True))(answer.point) is False
 
 
 def _shown(poly: Poly) -> str:

@@ -183,7 +183,7 @@ def measured(formula: str, behind: str) -> str | None:
     r"""A formula with the unit or the power of ten that the words behind it say; None where they say none.
 
     >>> measured("4 + 6 = 10", " million tokens"), measured("5.2 = 5", " GB."), measured("2 = 2", " cards")
-    ('4 + 6 = 10 \times 10^{6}', '5.2 = 5\text{ GB}', None)
+    ('4 + 6 = 10 \\times 10^{6}', '5.2 = 5\\text{ GB}', None)
     """
     text, unit = formula.rstrip(" .,;"), _unit(behind)
     return text + unit if unit is not None and re.search(r"[\d}]\Z", text) else None

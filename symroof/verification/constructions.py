@@ -18,7 +18,7 @@ from contextlib import suppress
 from sympy import Add, Expr, Integer, Max
 
 from symroof.algebra.roots import Root
-from symroof.derivation.solving import PLAIN, derivative, limit, monotony, optimum_of, proved_solution
+from symroof.derivation.solving import PLAIN, derivative, limit, monotony, optimum_of, solution_of
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import FUNCTIONS, Call, Compare, Formula, Group, Infinity, Name, Sum, mapped, names, number
 from symroof.proof.minima import Construction
@@ -108,7 +108,7 @@ def _argmin(value: Expr, x: Expr, least_one: frozenset[Expr]) -> Expr:
         )
         if not {1, -1} <= ways.keys():
             raise AlgebraError(f"argmin over {x}: the two parts are not known to cross once")
-        turn = proved_solution(ways[1], ways[-1], x, inner)
+        turn = solution_of(ways[1], ways[-1], x, inner)
         bound = Integer(1) if turn.outcome == "always" else turn.bound
     if bound is None or isinstance(bound, Root):
         raise AlgebraError(f"argmin over {x}: the function is not known to fall and then rise in it")

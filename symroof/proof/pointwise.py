@@ -1,0 +1,103 @@
+"""Propositions at exact points: the judge of what z3 offers as a counterexample."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from symroof.errors import AlgebraError
+from symroof.formula import Compare, Formula, Verdict, fold
+from symroof.proof.exact import Exact, rational_root
+from symroof.proof.polynomials import Rat
+from symroof.proof.step import Step
+
+HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
+
+Point = Mapping[str, Fraction]
+Truth = Callable[[Point], bool | None]
+
+
+def is_fact(assumption: Formula) -> bool:
+    """Whether an assumption restricts sizes; relations of growth do not."""
+    return not isinstance(assumption, Compare) or assumption.relation in HOLDS
+
+
+def truth_of(step: Step, exact: Exact) -> Truth:
+    """Whether the step is true at a point, None where it says nothing there."""
+    rules = _AtPoint(exact)
+    assumed: list[Truth] = [fold(a, rules) for a in step.assumptions if is_fact(a)]
+    claim: Truth = fold(Compare(step.left, step.relation, step.right), rules)
+    return lambda point: claim(point) if all(a(point) for a in assumed) else None
+
+
+class _AtPoint:
+    """Rules that make of a proposition its truth at points; a term is what ``exact`` makes of it.
+
+    None stands for no value, or none that is known: a part that is false makes the whole of parts false all the same.
+    """
+
+    def __init__(self, exact: Exact) -> None:
+        self.exact = exact
+
+    def __getattr__(self, term: str) -> Any:
+        return getattr(self.exact, term)
+
+    def verdict(self, node: Verdict) -> Truth:
+        return lambda point: node.holds
+
+    def both(self, node: Formula, *parts: Truth) -> Truth:
+        return lambda point: _decided({part(point) for part in parts}, False)
+
+    def either(self, node: Formula, *parts: Truth) -> Truth:
+        return lambda point: _decided({part(point) for part in parts}, True)
+
+    def cases(self, node: Formula, *parts: Truth) -> Truth:
+        if not all(map(callable, parts)):
+            raise AlgebraError("a value by cases is no proposition")
+
+        def truth(point: Point) -> bool | None:
+            for consequence, guard in zip(parts[::2], parts[1::2], strict=False):
+                if (holds := guard(point)) is not False:
+                    return consequence(point) if holds else None
+            return parts[-1](point) if len(parts) % 2 else None
+
+        return truth
+
+    def compare(self, node: Compare, left: Any, right: Any) -> Truth:
+        if node.relation == "<=>":
+            return lambda point: None if None in (sides := (left(point), right(point))) else sides[0] == sides[1]
+        gap: Rat = left - right
+
+        def truth(point: Point) -> bool | None:
+            value = value_at(gap, self.exact, point)
+            return None if value is None else HOLDS[node.relation](value, 0)
+
+        return truth
+
+
+def _decided(truths: set[bool | None], deciding: bool) -> bool | None:
+    """What any part decides alone, None where it is open whether one does."""
+    return deciding if deciding in truths else None if None in truths else not deciding
+
+
+def value_at(value: Rat, exact: Exact, point: Point) -> Fraction | None:
+    """A quotient at a point; None where it has no value, a root is not rational, or a name is not in the point."""
+    known = {name: size for name, size in point.items() if name not in exact.atoms}
+    for name in value.names - known.keys():
+        function, arguments = exact.atoms.get(name, ("", ()))
+        parts = [part for one in arguments if (part := value_at(one, exact, point)) is not None]
+        result = VALUES[function](parts) if function in VALUES and len(parts) == len(arguments) else None
+        if result is None:
+            return None
+        known[name] = result
+    below = value.below.at(known)
+    return value.above.at(known) / below if below else None
+
+
+VALUES: Mapping[str, Callable[[list[Fraction]], Fraction | None]] = {
+    "max": max,
+    "min": min,
+    "sqrt": lambda values: rational_root(*values),
+}
