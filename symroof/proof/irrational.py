@@ -20,12 +20,13 @@ DOWN, UP = (Context(50, rounding, -10_000, 100_000) for rounding in (ROUND_FLOOR
 Ends = tuple[Fraction, Fraction]
 
 
-def between(value: Rat, exact: Exact) -> Ends | None:
-    """Two rational numbers that a value of numbers, roots and logarithms lies between; None for what has no such ends."""
-    known: dict[str, Ends] = {}
-    for name in value.names:
+def between(value: Rat, exact: Exact, point: Mapping[str, Fraction] | None = None) -> Ends | None:
+    """Two rational numbers that a value of numbers, roots and logarithms lies between, where names are at a point; None for
+    what has no such ends."""
+    known = {name: (size, size) for name, size in (point or {}).items() if name not in exact.atoms}
+    for name in value.names - known.keys():
         function, arguments = exact.atoms.get(name, ("", ()))
-        parts = [between(argument, exact) for argument in arguments]
+        parts = [between(argument, exact, point) for argument in arguments]
         rule = FUNCTIONS.get(function)
         ends = None if rule is None or None in parts else rule(*(part for part in parts if part is not None))
         if ends is None:

@@ -9,7 +9,8 @@ from typing import Any
 
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Verdict, fold
-from symroof.proof.exact import Exact, rational_root
+from symroof.proof.exact import Exact
+from symroof.proof.irrational import between
 from symroof.proof.polynomials import Rat
 from symroof.proof.step import Step
 
@@ -71,8 +72,8 @@ class _AtPoint:
         gap: Rat = left - right
 
         def truth(point: Point) -> bool | None:
-            value = value_at(gap, self.exact, point)
-            return None if value is None else HOLDS[node.relation](value, 0)
+            low, high = between(gap, self.exact, point) or (-1, 1)
+            return HOLDS[node.relation](low, 0) if low == high or low > 0 or high < 0 else None
 
         return truth
 
@@ -80,24 +81,3 @@ class _AtPoint:
 def _decided(truths: set[bool | None], deciding: bool) -> bool | None:
     """What any part decides alone, None where it is open whether one does."""
     return deciding if deciding in truths else None if None in truths else not deciding
-
-
-def value_at(value: Rat, exact: Exact, point: Point) -> Fraction | None:
-    """A quotient at a point; None where it has no value, a root is not rational, or a name is not in the point."""
-    known = {name: size for name, size in point.items() if name not in exact.atoms}
-    for name in value.names - known.keys():
-        function, arguments = exact.atoms.get(name, ("", ()))
-        parts = [part for one in arguments if (part := value_at(one, exact, point)) is not None]
-        result = VALUES[function](parts) if function in VALUES and len(parts) == len(arguments) else None
-        if result is None:
-            return None
-        known[name] = result
-    below = value.below.at(known)
-    return value.above.at(known) / below if below else None
-
-
-VALUES: Mapping[str, Callable[[list[Fraction]], Fraction | None]] = {
-    "max": max,
-    "min": min,
-    "sqrt": lambda values: rational_root(*values),
-}

@@ -19,7 +19,7 @@ from symroof.reading.cues import STATING, measured
 from symroof.reading.documents import RELATED, Document, Note, Written, read_document
 from symroof.reading.exercises import expected_verdict
 from symroof.reading.expressions import read_expression
-from symroof.reading.latex import read_latex, read_latex_expression
+from symroof.reading.latex import read_latex_expression
 from symroof.reading.markup import spelling
 from symroof.reading.operation_keys import has_operation
 from symroof.reading.operations import PRODUCT_OF_SHAPES, typed_operation
@@ -27,7 +27,7 @@ from symroof.reading.problems import WORD
 from symroof.verification.assertions import Assertion, asserted
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.cells import cell_claim, speaks
-from symroof.verification.claims_read import claims_in, contexts, given_names, other_statement, tuple_of, usual_sizes
+from symroof.verification.claims_read import claims_in, contexts, given_names, other_statement, usual_sizes
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
@@ -184,10 +184,6 @@ class _Chapter:
         except SymroofError as error:
             if following:
                 return [Omission.unreadable(error)]
-            if (told := tuple_of(written.text)) is not None:
-                with suppress(SymroofError):
-                    self._equate(read_latex(told, self.force.dialect(contexts(self.force)[-1].scope)))
-                return [Omission("size")]
             if (kind := other_statement(written.text)) is not None:
                 return [Omission("membership") if kind == "membership" else Omission("assignment")]
             with suppress(SymroofError):

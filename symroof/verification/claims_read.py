@@ -97,7 +97,6 @@ def _lenient(context: Context) -> Scope:
     return replace(context.scope, letters=frozenset(), lenient=True)
 
 
-TUPLES = re.compile(r"\(([^()=]+)\)\s*=\s*\(([\d\s.,{}]+)\)")
 STATEMENTS = {
     kind: re.compile(
         "|".join(re.escape(sign) + (r"(?![A-Za-z])" if sign[-1].isalpha() else "") for sign in WORDS["latex"][kind])
@@ -146,23 +145,6 @@ def other_statement(text: str) -> str | None:
     ('membership', 'assignment', None)
     """
     return next((kind for kind, signs in STATEMENTS.items() if signs.search(text)), None)
-
-
-def tuple_of(text: str) -> str | None:
-    r"""What a tuple of names is said to be, as several formulas.
-
-    >>> tuple_of("(t,p) = (4, 16)"), tuple_of("(a + b) = (c)")
-    ('t = 4 \\\\ p = 16', None)
-    """
-    match = TUPLES.fullmatch(re.sub(r"\\(?:left|right|big|Big|,|;|!|:)", "", text).strip().rstrip(".,"))
-    if match is None:
-        return None
-    letters, values = (re.split(r"\s*,\s*", part.strip()) for part in match.groups())
-    return (
-        " \\\\ ".join(f"{a} = {b}" for a, b in zip(letters, values, strict=True))
-        if len(letters) == len(values) > 1
-        else None
-    )
 
 
 def _left_out(claims: tuple[Claim, ...]) -> tuple[int, int]:
