@@ -28,7 +28,7 @@ FACTS = {
     "truncated": {"value": Fraction("59.81"), "digits": 2, "off": Fraction(-1, 10)},
     "whole": {"value": Fraction("240.24"), "variable": B, "rises": True, "first": 241, "between": False},
     "other_count": {"count": "exact"}, "another_count": {"count": "exact"}, "this_count": {"count": "fma", "exactly": B}, "factor": {"factor": B},
-    "quotient_tends": {"value": B}, "at_equal": {"names": (B, D), "left": number(2), "value": B}, "numbers_do_not_grow": {},
+    "quotient_tends": {"value": B}, "numbers_do_not_grow": {},
     "working": {"by": "one change"}, "no_proof": {}, "not_decided": {"why": "argmin over B: the function is not known to fall and then rise in it"},
     "regime_not_proved": {}, "too_long": {}, "too_deep": {}, "vacuous": {"condition": Compare(B, "<", number(1))},
     "beside_what": {}, "taken_as": {"unit": "ms"}, "unknown_units": {}, "units": {"left": "bytes", "right": "FLOPs"},

@@ -277,10 +277,6 @@ class Prose(Frozen):
         """The number of the paragraph of a place."""
         return bisect_right(self.paragraphs, offset)
 
-    def place(self, offset: int) -> tuple[int, int]:
-        """The numbers of the paragraph and of the sentence of a place."""
-        return self.paragraph(offset), bisect_right(self.sentences, offset)
-
     def around(self, start: int, end: int) -> tuple[str, str]:
         """The words of a sentence before a formula, and those behind it."""
         first = bisect_right(self.sentences, start)

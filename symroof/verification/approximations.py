@@ -26,7 +26,7 @@ from symroof.errors import AlgebraError
 from symroof.formula import Both, Compare, Formula, Infinity, Name, Quotient, number
 from symroof.proof.settling import negated
 from symroof.proof.step import Check
-from symroof.symbols import expression, fraction, symbol
+from symroof.symbols import expression, fraction
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
@@ -164,19 +164,8 @@ def _conditional(question: Question, a: Expr, b: Expr, regimes: tuple[tuple[Rela
         return undecided(question.link, "regime_not_proved")
     needs = tuple(written(relations, write) for relations in proved)
     factor = _off(a, b, joined(context.regime, regimes[0]), context)
-    value, remarks = Quotient(write(b), factor), _at_equal(question, a, b)
-    return Finding(question.link, "conditional", next(iter(proved.values())), value, remarks, needs, factor)
-
-
-def _at_equal(question: Question, a: Expr, b: Expr) -> tuple[Remark, ...]:
-    """What the left side is where all sizes are the same."""
-    context, free = question.context, symbols_of(a, b)
-    sizes = context.regime.least_one
-    if len(free) < 2 or (sizes and not all(symbol(s.name) in sizes for s in free)):
-        return ()
-    value = context.layout.write(cancelled(a.subs(dict.fromkeys(free, free[0]))))
-    facts = {"left": question.link.left, "names": tuple(Name(s.name) for s in free), "value": value}
-    return (Remark("at_equal", facts),)
+    value, check = Quotient(write(b), factor), next(iter(proved.values()))
+    return Finding(question.link, "conditional", check, value, needs=needs, leaves=factor)
 
 
 def grows(question: Question) -> Finding | None:

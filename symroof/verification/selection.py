@@ -146,19 +146,11 @@ def _without_value(question: Question) -> Omission | None:
     if all(nouns) and not nouns[0] & nouns[1]:  # 1 layer = 16 heads
         return Omission("words", {"name": min(nouns[0])})
     for node in nodes(link):
-        if isinstance(node, Product) and _nouns(node) > 1:
-            return Omission("words", {"name": next(iter(words[0]))[1:-1]})
         if isinstance(node, Call) and node.function == "diff" and len(node.arguments) == 2:
             body, variable = node.arguments
             if not set(names(variable)) & set(names(question.context.put(body))):
                 return Omission("function")
     return None
-
-
-def _nouns(product: Product) -> int:
-    """How many words stand directly behind numbers, where they may be no factors: 2 copies * 3 copies."""
-    pairs = itertools.pairwise(product.factors)
-    return sum(isinstance(a, Number) and isinstance(b, Name) and is_opaque(b.name) for a, b in pairs)
 
 
 def _condition(question: Question) -> Skip | None:

@@ -213,7 +213,6 @@ class Explainer:
         yield "needs", [self.say("needs", regimes, judgement.line, said)]
         if said:
             return
-        yield from (("without", [self.remark(r)]) for r in finding.remarks if r.kind == "at_equal")
         exact = finding.value if finding.leaves is not None else None
         yield "fix", [self.say("fix", self.regime(finding.needs[0]), exact and self.print(without_cases(exact)))]
 
@@ -277,7 +276,7 @@ class Explainer:
         parts = [self.words.as_expected] if judgement.expect == judgement.verdict else []
         parts += [] if judgement.accepted is None else [self.say("accepted", printable(judgement.accepted))]
         parts += [self.say("links", len(found))] if len(found) > 1 else []
-        parts += [self.remark(r) for finding in found for r in finding.remarks if r.kind != "at_equal"]
+        parts += [self.remark(r) for finding in found for r in finding.remarks]
         return str(self.words.semicolon.join(dict.fromkeys(parts)))
 
     def state(self, judgement: Judgement) -> str:
