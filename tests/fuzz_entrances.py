@@ -25,6 +25,7 @@ from pathlib import Path
 
 import symroof as sr
 from symroof.errors import SymroofError
+from symroof.reading import keys
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SECONDS, BYTES = 2.0, 1 << 29
@@ -142,7 +143,7 @@ NOTEBOOK = json.dumps(
 )
 MATH = ("B", "D", "F", "2", "1.97e14", "240", "+", "-", "*", "/", "^", "(", ")", "max(", "sum(", "sqrt(", "limit(", "argmin(", ", ", " ", "T_math", "intensity", "flops")  # fmt: skip
 RELATIONS = (" = ", " ~ ", " < ", " <= ", " > ", " >= ", " << ", " >> ", " -> ", " => ", " <=> ", " as ", " at ", " assuming ", "compute-bound when ", "never")  # fmt: skip
-KEYS = ("title", "operation", "hardware", "given", "assume", "solve_for", "count", "mesh", "link", "symbols", "let", "at", "claims", "chips", "dtype", "compute", " = ", "\n", "[[problem]]\n", "[a]\n", "{ X = 2 }", '["x"]', "3", "true", "1979-05-27", '"ICI"', "'''", "a.b.c = 1\n")  # fmt: skip
+KEYS = (*keys.KEYS, " = ", "\n", "[[problem]]\n", "[a]\n", "{ X = 2 }", '["x"]', "3", "true", "1979-05-27", '"ICI"', "'''", "a.b.c = 1\n")  # fmt: skip
 
 ENTRANCES = {
     "operation": Entrance(sr.operation, (MATMUL, "X * Y -> Z: bf16[B, D], bf16[D, F] -> bf16[B, F]", r"X[B, D] \cdot_D Y[D, F] \rightarrow Z[B, F]", 'einsum "bd,df->bf"', "matmul"), ("bf16", "int4", "[", "]", "B", "D_X", "4096", ", ", " * ", " . ", " @ ", " -> ", ":", "*_D", "einsum", '"')),

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from texts import DECODER
 from texts import FSDP as ON_MESH
 
 import symroof as sr
@@ -33,34 +34,6 @@ PAGES = {
     "clash": {"operation": "bf16[R, C] * bf16[C, W] -> bf16[R, W]", "assume": "R << C, W"},
     "softmax": {"operation": "softmax", "on": "tpu-v5e"},
 }  # fmt: skip
-DECODER = """
-input  x: bf16[B, T, D]
-weight Wq: bf16[D, K, G, H]; weight Wk, Wv: bf16[D, K, H]; weight Wo: bf16[K, G, H, D]
-weight W1, W3: bf16[D, F]; weight W2: bf16[F, D]; weight We: bf16[V, D]
-cache Kc, Vc: bf16[B, S, K, H]
-repeat L as x = z {
-  n = rms_norm(x)
-  q = n * Wq -> bf16[B, T, K, G, H]
-  r = rope(q)
-  k = n * Wk -> bf16[B, T, K, H]
-  v = n * Wv -> bf16[B, T, K, H]
-  fuse {
-    s = r * Kc -> bf16[B, T, S, K, G]
-    p = softmax(s, S)
-    o = p * Vc -> bf16[B, T, K, G, H]
-  }
-  u = o * Wo -> bf16[B, T, D]
-  w = x + u
-  m = rms_norm(w)
-  h = m * W1 -> bf16[B, T, F]
-  g = m * W3 -> bf16[B, T, F]
-  a = silu(h)
-  b = a * g
-  y = b * W2 -> bf16[B, T, D]
-  z = w + y
-}
-l = z * We -> bf16[B, T, V]
-"""
 SCORES = "bf16[B, T, N, H] * bf16[B, S, N, H] -> bf16[B, N, T, S]"
 COMPARED = {"on": "tpu-v5e, h100, v100", "dtypes": "bf16, int8", "assume": "B << D, F", "at": "D=F=8192"}
 JUDGED = ["examples/rooflines-mistakes.md", "examples/answers.toml"]

@@ -91,15 +91,6 @@ def test_an_operation_without_a_verb_is_derived(run, words):
     assert run(*words).out == run("derive", *words).out != ""
 
 
-def test_the_options_of_derive_stand_in_groups(run):
-    """Each of them in one group, and nothing in none."""
-    page = run("derive", "--help").out
-    for head in ("What:", "Where:", "How much:", "Output:", "Document:"):
-        assert f"\n{head}\n" in page
-    assert "Other:" not in page
-    assert page.count("symroof derive ") >= 4
-
-
 DOCUMENT = """# A document
 
 <!-- symroof derive

@@ -10,7 +10,7 @@ import re
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from texts import ATTENTION, MLP
+from texts import ATTENTION, DECODER, MLP
 
 import symroof as sr
 
@@ -45,38 +45,6 @@ repeat L as x = y {
   a = relu(h)
   y = a * W2 -> bf16[N, D]
 }
-"""
-DECODER = """
-input  x: bf16[B, T, D]
-weight Wq: bf16[D, K, G, H]
-weight Wk, Wv: bf16[D, K, H]
-weight Wo: bf16[K, G, H, D]
-weight W1, W3: bf16[D, F]
-weight W2: bf16[F, D]
-weight We: bf16[V, D]
-cache Kc, Vc: bf16[B, S, K, H]
-repeat L as x = z {
-  n = rms_norm(x)
-  q = n * Wq -> bf16[B, T, K, G, H]
-  qr = rope(q)
-  k = n * Wk -> bf16[B, T, K, H]
-  v = n * Wv -> bf16[B, T, K, H]
-  fuse {
-    s = qr * Kc -> bf16[B, T, S, K, G]
-    p = softmax(s, S)
-    o = p * Vc -> bf16[B, T, K, G, H]
-  }
-  u = o * Wo -> bf16[B, T, D]
-  x1 = x + u
-  m = rms_norm(x1)
-  h = m * W1 -> bf16[B, T, F]
-  g = m * W3 -> bf16[B, T, F]
-  hs = silu(h)
-  w = hs * g
-  y = w * W2 -> bf16[B, T, D]
-  z = x1 + y
-}
-l = z * We -> bf16[B, T, V]
 """
 
 

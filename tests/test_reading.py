@@ -1,6 +1,7 @@
 """The corpora: every valid text gives its canonical form, every invalid one its error, word for word, at its column."""
 
 import contextlib
+import re
 import tomllib
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,7 @@ from symroof.model.quantities import TIMES, UNITS
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import Scope, read_expression
 from symroof.reading.grids import read_bindings
+from symroof.reading.keys import KEYS, having
 from symroof.reading.numbers import quantity
 from symroof.reading.operations import read_operation
 from symroof.reading.problems import read_problem
@@ -181,12 +183,42 @@ def test_no_text_of_the_alphabet_breaks_a_reader(text):
 def test_options_of_python_are_those_of_problem_files():
     """The record of keyword options has the keys of problems; a mistyped one is refused with the nearest name."""
     from symroof.reading.arguments import Options
-    from symroof.reading.problems import KEYS
 
     assert set(Options.__annotations__) < set(KEYS)
     with pytest.raises(ReadingError, match="unknown key 'asume'") as caught:
         sr.derive("matmul", asume="B << D")
     assert caught.value.hint == "did you mean assume?"
+
+
+COSTS = ("flops", "reads", "writes", "vector")
+
+
+@pytest.mark.parametrize("key", [key for key in KEYS if key not in (*COSTS, "operation", "statement")])
+def test_every_entrance_reads_a_key_or_refuses_it_by_name(key, run, tmp_path):
+    """A value that no key has is refused by the name of the key, or of its flag: by Python, of a file, of a comment, of a
+    block, of the settings of a folder, and on a command line."""
+    page, block = (tmp_path / name / "page.md" for name in ("one", "two"))
+    for path in (page, block):
+        path.parent.mkdir()
+    problem, claims = f"operation = 'matmul'\n{key} = [[1]]\n", "" if key == "claims" else "claims = ['1 = 1']\n"
+    page.write_text(f"<!-- symroof\n{problem}{claims}-->\n")
+    block.write_text(
+        "<!-- symroof derive\noperation = 'matmul'\n-->\n<!-- symroof end -->\n<!-- symroof\n-->\n$1 = 1$\n"
+    )
+    (block.parent / "symroof.toml").write_text(f"['*.md']\n{key} = [[1]]\n")
+    (tmp_path / "p.toml").write_text(problem + claims)
+    asks = [("verify", tmp_path / "p.toml"), ("verify", page)]
+    if key not in having("claims") and key != "claims":
+        asks += [("derive", tmp_path / "p.toml"), ("build", "--stdout", block)]
+        with pytest.raises(SymroofError, match=f"^{key}\\b"):
+            sr.derive("matmul", **{key: [[1]]})
+    if KEYS[key].metavar is not None:
+        asks.append(("derive", "matmul", KEYS[key].flag, ""))
+    for words in asks:
+        done = run(*map(str, words))
+        told = done.out + done.err
+        assert done.code, words
+        assert KEYS[key].flag in words or re.search(rf"\b{key.removesuffix('s')}", told), (words, told)
 
 
 @pytest.mark.thorough

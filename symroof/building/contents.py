@@ -13,9 +13,10 @@ from typing import Any
 from symroof.building.settings import LOOKS, SAID, Settings
 from symroof.errors import ReadingError
 from symroof.formula import Frozen
+from symroof.reading.keys import KEYS
 from symroof.reading.languages import language_of, languages
 from symroof.reading.operation_keys import has_operation
-from symroof.reading.problems import KEYS, read_problem_file, require_key
+from symroof.reading.problems import read_problem_file, require_key
 from symroof.reading.toml import text, unfit
 from symroof.rendering.figures.signature import signed
 from symroof.rendering.live_page import HEIGHT

@@ -70,7 +70,7 @@ def derive(
     respond(operation, options, run)
 
 
-@click.command()
+@click.command(cls=Grouped)
 @operation_argument
 @click.option("--of", metavar="QUANTITY", help="A quantity such as T_comms/T_math; or 'a ~ b', whose regime is sought.")
 @click.option("--all", "every", is_flag=True, help="List every regime, not the corners alone, where there are many.")
@@ -93,7 +93,7 @@ def regimes(operation: tuple[str, ...], of: str | None, every: bool, **options: 
         sys.exit(1)
 
 
-@click.command()
+@click.command(cls=Grouped)
 @operation_argument
 @problem_options(*OF_DERIVATIONS)
 @output_options("text", "markdown", "latex", "csv", "json")
@@ -110,7 +110,7 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
     respond(operation, options, lambda table: api.compare(table, on=",".join(hardware), dtypes=dtype or ""))
 
 
-@click.command()
+@click.command(cls=Grouped)
 @operation_argument
 @click.option(
     "--kind",
@@ -177,7 +177,7 @@ def plot(
         sys.exit(1)
 
 
-@click.command()
+@click.command(cls=Grouped)
 @operation_argument
 @lang_option
 @click.option("-o", "--output", metavar="FILE", help="A .html file.")
@@ -200,7 +200,7 @@ def page(operation: tuple[str, ...], lang: str | None, output: str | None, **opt
     write(shown.to_html(lang), output)
 
 
-@click.command()
+@click.command(cls=Grouped)
 @operation_argument
 @click.option("--grid", metavar="GRID", required=True, help="Sizes: B=1:4096:log, D=F=1024|4096.")
 @click.option(

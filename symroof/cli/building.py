@@ -13,14 +13,14 @@ from typing import Any
 
 import click
 
-from symroof.cli.options import OF_DERIVATIONS, given_flags, lang_option, problem_options
+from symroof.cli.options import OF_DERIVATIONS, Grouped, given_flags, lang_option, problem_options
 from symroof.cli.output import complain, write
 from symroof.errors import ReadingError, SymroofError
 
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
-@click.command()
+@click.command(cls=Grouped)
 @click.argument("files", nargs=-1, metavar="FILE...")
 @click.option("--check", is_flag=True, help="Write nothing; say what moved, and exit 1 where something is stale.")
 @click.option("--diff", is_flag=True, help="Write nothing; print the difference.")
@@ -30,7 +30,7 @@ WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 @click.option("--dialect", metavar="NAME", help="How mathematics is set; else what symroof.toml says.")
 @lang_option
 @click.option("-v", "--verbose", is_flag=True, help="Say which dialect is used and why, and what stayed the same.")
-@problem_options(*OF_DERIVATIONS, "solve_for", "at", "assume", "mesh", "link", "dtype")
+@problem_options(*OF_DERIVATIONS, "solve_for", "at", "assume", "mesh", "link", "dtype", usual=("hardware", "given"))
 def build(
     files: tuple[str, ...],
     check: bool,

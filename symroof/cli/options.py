@@ -13,6 +13,7 @@ import click
 
 from symroof.cli.output import complain, publish
 from symroof.errors import ReadingError, SymroofError, about
+from symroof.reading.keys import KEYS, having
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 # A fault in the usage of a command.
@@ -24,64 +25,7 @@ FILE = re.compile(r"[\w./~\\-]*[\w~]\.[A-Za-z]\w*")
 # A size that stands by itself.
 SIZE = re.compile(r"\w+=[\d.e+]+")
 
-# The key of a problem: the flag that gives it, what stands behind the flag, and what that says.
-PROBLEM = {
-    "hardware": ("--on", "CHIP", "A chip; see `symroof list chips`."),
-    "assume": ("--assume", "REGIME", "A regime: 'B << D, F' or 'N -> oo'."),
-    "given": ("--given", "NAME=VALUE", "A figure: HBM=8.1e11, peak='3e14 OPs/s'."),
-    "mesh": ("--mesh", "AXES", "The axes of a mesh: X=2, 'X=16 ring', or 'X, Y=4 on ICI'."),
-    "link": ("--link", "NAME", "The memory or link to compare with: HBM, ICI, …"),
-    "solve_for": ("--for", "SIZE", "The size to solve for."),
-    "solve": ("--solve", "RELATION", "A relation to solve: 'weights <= N*capacity.HBM' --for N."),
-    "minimize": ("--minimize", "FORMULA", "What is to be least: 'max(T_X, T_Y)' --over X."),
-    "over": ("--over", "SIZE", "The size that it is to be least over."),
-    "subject": ("--subject", "EQUATION", "What is shared out: 'X*Y = N'."),
-    "let": ("--let", "NAME=FORMULA", "A formula with a name: tokens=B/T_lower."),
-    "symbols": ("--symbol", "NAME", "A name of your own in formulas, with a number in --at: mfu."),
-    "at": ("--at", "SIZES", "Sizes to put in: D=F=8192,B=256."),
-    "count": ("--count", "fma|exact", "How additions count."),
-    "compute": ("--compute", "DTYPE", "The dtype whose peak rate the arithmetic runs at."),
-    "dtype": (
-        "--dtype",
-        "DTYPE",
-        "The dtype of tensors that do not state one; or of a role: weights=int8,caches=fp8,frozen=int4.",
-    ),
-    "functions": ("--function", "NAME=N", "A function of a program, with its operations for each element: f=3."),
-    "chips": ("--chips", "FILE", "A file with chips of your own."),
-    "pad": ("--pad", None, "Sizes that chips do not share out are the next multiple."),
-    "config": ("--config", "FILE", "The sizes of a model: a config.json as model hubs have them."),
-    "keep": ("--keep", "WEIGHTS", "Weights that stay gathered for the backward pass."),
-    "regather": ("--regather", "TENSORS", "Other tensors that are gathered again in the backward pass."),
-    "reduce": (
-        "--reduce",
-        "last|each",
-        "When the gradients of microbatches are added up over the chips: after the last, or each.",
-    ),
-    "schedule": (
-        "--schedule",
-        "1f1b|gpipe",
-        "Whether the stages of a pipeline go back as soon as they can, or forward with all microbatches first.",
-    ),
-    "latency": ("--latency", None, "An exchange takes at least the time of its hops."),
-    "training": ("--training", None, "The backward pass as well: a training step."),
-}
-
-# What a derivation alone is asked.
-OF_DERIVATIONS = ("minimize", "over", "subject")
-REPEATED = (
-    "hardware",
-    "assume",
-    "given",
-    "mesh",
-    "link",
-    "at",
-    "chips",
-    "functions",
-    "keep",
-    "regather",
-    "let",
-    "symbols",
-)
+OF_DERIVATIONS = having("derive")
 
 
 def _known_language(context: click.Context, _: click.Parameter, code: str | None) -> str | None:
@@ -114,48 +58,38 @@ OUTPUT = {
 operation_argument = click.argument("operation", nargs=-1, metavar="OPERATION|FILE")
 
 
-# The options of a command in groups, as its help shows them.
-GROUPS = {
-    "What": (
-        "training", "functions", "dtype", "compute", "count", "assume", "solve_for", "solve", "minimize", "over", "subject",
-        "let", "symbols", "keep", "regather", "reduce", "schedule",
-    ),
-    "Where": ("hardware", "given", "mesh", "link", "latency", "chips"),
-    "How much": ("at", "pad", "config", "values", "unit", "formulas", "brief", "program", "sections", "statement"),
-    "Output": ("form", "output", "lang", "color", "help"),
-    "Document": ("heading", "dialect", "template"),
-}  # fmt: skip
-
-
 class Grouped(click.Command):
-    """A command whose help shows its options in groups."""
+    """A command whose help shows its own options, the usual ones of a problem, and those of what it prints."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        options = (param for param in self.get_params(ctx) if isinstance(param, click.Option))
-        shown = {"help" if "--help" in param.opts else str(param.name): param.get_help_record(ctx) for param in options}
-        grouped = {name for names in GROUPS.values() for name in names}
-        others = tuple(name for name in shown if name not in grouped)
-        for title, names in (*GROUPS.items(), ("Other", others)):
-            rows = [row for name in names if (row := shown.get(name)) is not None]
-            if rows:
+        shown = {str(param.name): row for param in self.get_params(ctx) if (row := param.get_help_record(ctx))}
+        arguments = {param.name for param in self.params if isinstance(param, click.Argument)}
+        printed = (*OUTPUT, "form", "help")
+        asked = [name for name, key in KEYS.items() if key.flag]
+        own = [name for name in shown if name not in (*asked, *printed, *arguments)]
+        for title, names in (("Options", own), ("Problem", asked), ("Output", printed)):
+            if rows := [shown[name] for name in names if name in shown]:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+        formatter.write_text("Every key of a problem has a flag: symroof help options.")
 
 
-def problem_options(*without: str, **helps: str) -> Decorator:
-    """The options that describe a problem, the same for every command; some have a help of its own there."""
+def problem_options(*without: str, usual: Collection[str] = having("usual"), **helps: str) -> Decorator:
+    """The options that describe a problem, the same for every command; some have a help of its own there, which shows the
+    ``usual`` ones."""
     return _all_of(
         click.option(
-            flag,
-            key,
-            metavar=metavar,
-            multiple=key in REPEATED,
-            is_flag=metavar is None,
+            key.flag,
+            key.name,
+            metavar=key.metavar,
+            multiple="several" in key.traits,
+            is_flag=key.metavar is None,
             default=None,
-            help=helps.get(key, usual),
+            hidden=key.name not in usual,
+            help=helps.get(key.name, key.says),
         )
-        for key, (flag, metavar, usual) in PROBLEM.items()
-        if key not in without
+        for key in KEYS.values()
+        if key.flag and key.name not in without
     )
 
 
@@ -252,7 +186,7 @@ def given_flags(options: dict[str, Any]) -> dict[str, Any]:
     """The options that were given, as the keys of a problem."""
     flags = {key: value for key, value in options.items() if value not in (None, ())}
     for key, value in flags.items():
-        flag = PROBLEM[key][0] if key in PROBLEM else f"--{key}"
+        flag = KEYS[key].flag if key in KEYS else f"--{key}"
         if value == "" or (isinstance(value, tuple) and "" in value):
             raise ReadingError(f"{flag} is empty")
         if key in ("hardware", "link"):
@@ -277,6 +211,6 @@ def pair(key: str, text: str) -> tuple[str, str]:
     """
     name, sign, value = (part.strip() for part in text.partition("="))
     if not sign or not name or not value:
-        flag = PROBLEM[key][0]
+        flag = KEYS[key].flag
         raise ReadingError(f"{flag} {text!r} is not NAME=VALUE", source=text, span=(0, max(1, len(text))))
     return name, value

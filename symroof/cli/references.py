@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from symroof.cli.options import PROBLEM, form_option, lang_option
+from symroof.cli.options import form_option, lang_option
 from symroof.cli.output import write, write_json
 from symroof.errors import ReadingError, require_one_of
+from symroof.reading.keys import KEYS
 
 Asked = Mapping[str, Any]
 # What is listed, one of it as a record, and all of it as a table in a language.
@@ -85,22 +86,6 @@ STATEMENTS = (
     ("where k <= E", "what is known of sizes: it decides which of them that is, as --assume and --at do"),
     ("output a", "what is returned although it is used"),
 )
-# The keys of a problem that no flag gives.
-KEYS = {
-    "operation": "an operation, a program, or a name of the library",
-    "title": "what the page is called",
-    "claims": "what is to be judged: a list of claims",
-    "sections": "only these sections of the page",
-    "statement": "only what is said of this statement of a program",
-    "flops": "an operation by its costs: FLOPs as a formula of its sizes",
-    "reads": "the bytes that it reads",
-    "writes": "the bytes that it writes",
-    "vector": "whether the vector unit does its work",
-    "tolerance": "how far a printed number may be off",
-    "digits": "nearest: printed numbers are rounded, and none is cut off",
-    "aliases": "words of your own for quantities",
-    "lang": "the language of the page: en, ko or zh",
-}
 # What a claim may look like. Each of these is read in the tests.
 CLAIMS = (
     ("intensity = B*D*F/(B*D + D*F + B*F)", "an identity; a chain of several: a = b = c"),
@@ -145,9 +130,7 @@ def _work(each: object, row: object) -> str:
 def problems() -> Iterator[str]:
     """The keys of a problem file, with the flag that gives the same."""
     yield "A problem file is TOML; [[problem]] begins each of several. A flag goes before the key of the file.\n"
-    rows = [(key, "", says) for key, says in KEYS.items()]
-    rows += [(key, flag, says) for key, (flag, _, says) in PROBLEM.items()]
-    yield from _rows((("key", "flag", "says"), *rows))
+    yield from _rows((("key", "flag", "says"), *((key.name, key.flag, key.says) for key in KEYS.values())))
 
 
 def claims() -> Iterator[str]:
@@ -162,7 +145,12 @@ def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield ("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
 
 
-TOPICS: Mapping[str, Callable[[], Iterator[str]]] = {"programs": programs, "problems": problems, "claims": claims}
+TOPICS: Mapping[str, Callable[[], Iterator[str]]] = {
+    "programs": programs,
+    "problems": problems,
+    "options": problems,
+    "claims": claims,
+}
 
 
 @click.command("help")
@@ -215,7 +203,7 @@ def list_operations(names: Sequence[str], asked: Asked) -> Listed:
 def list_words(names: Sequence[str], asked: Asked) -> Listed:
     """The words of textbooks that name quantities, and those of programs alone; `aliases` in a problem add to them."""
     from symroof.reading.vocabulary import VOCABULARY, WORDS
-    from symroof.rendering.pages.wordlists import words_table
+    from symroof.rendering.pages.catalogues import words_table
 
     if names:
         raise ReadingError("the words are one list", expected="symroof list words")
@@ -231,7 +219,7 @@ OPTIONS = {"chips": "chips", "check": "chips", "config": "operations"}
 @click.command("list")
 @click.argument("what", type=click.Choice([*LISTS]), required=False)
 @click.argument("names", nargs=-1, metavar="[NAME]")
-@click.option("--chips", multiple=True, metavar="FILE", help=PROBLEM["chips"][-1])
+@click.option("--chips", multiple=True, metavar="FILE", help=KEYS["chips"].says)
 @click.option(
     "--check", is_flag=True, help="Look through the chips for what cannot be; exit status 1 where something is."
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symroof.cli.options import OF_DERIVATIONS, given_flags, output_options, problem_options
+from symroof.cli.options import OF_DERIVATIONS, Grouped, given_flags, output_options, problem_options
 from symroof.cli.output import progress_bar, terminal, write, write_json
 from symroof.errors import ReadingError
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from symroof.verification.judgement import FileReport, Standard
 
 
-@click.command()
+@click.command(cls=Grouped)
 @click.argument("files", nargs=-1, metavar="FILE...")
 @problem_options(
     *OF_DERIVATIONS,
     "solve_for",
     "at",
+    usual=("hardware", "given"),
     hardware="Judge under another chip, and list what moves.",
     given="Judge under another figure, and list what moves: HBM=8.19e11.",
 )

@@ -203,8 +203,7 @@ def answered(
     if asked.solve is not None and asked.solve_for is not None:
         ground = solution(ground, asked.solve, asked.solve_for, of)
     if asked.minimize is not None and asked.over is not None:
-        from symroof.derivation.optimum import compute_bound, optimum
-        from symroof.derivation.places import at_sizes
+        from symroof.derivation.optimum import at_sizes, compute_bound, optimum
 
         ground, best = optimum(ground, asked.minimize, asked.over, asked.subject)
         ground = at_sizes(*compute_bound(ground, best))

@@ -1,8 +1,8 @@
 """The second engine: every step of a derivation is decided again, by code that did not find it.
 
 What a step rests on is done again: counts, exchanges, certificates, decimals. Everything else is settled as a
-proposition, with the definitions and the figures put in. A step that is refuted
-raises: it is a bug, and nobody gets to see it; one that cannot be settled raises as well, and is not printed.
+proposition, with the definitions and the figures put in. An identity that cannot be settled, as of sums of maxima, is tried
+at exact points and called ``sampled``; nothing else that cannot is printed. A step that is refuted raises: it is a bug.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from symroof.errors import CheckError
 from symroof.formula import Compare, Either, Formula, Name, Number, names, nodes, number
 from symroof.proof.evidence import last_place, rounded
 from symroof.proof.exact import ORDER, Exact, free_names
-from symroof.proof.irrational import between
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted, undecided
-from symroof.proof.pointwise import truth_of
+from symroof.proof.pointwise import between, sampled, truth_of
 from symroof.proof.polynomials import Poly
 from symroof.proof.settling import Settled, asked, read
 from symroof.proof.step import Check, Step
@@ -147,6 +146,8 @@ def _settled(step: Step, ledger: Ledger) -> Check:
         if figures and _false_at(step, answer, ledger):
             shown = ", ".join(f"{name} = {value}" for name, value in (answer.point or {}).items())
             raise refuted(step, f"it is false at {shown}")
+    if step.relation == "=":
+        return sampled(step, ledger)
     raise undecided(step, "no proof was found in the work that one question may take")
 
 

@@ -18,17 +18,19 @@ from symroof.proof.pointwise import HOLDS, is_fact
 from symroof.proof.polynomials import Monomial, Poly, Rat
 
 # The work that one question to z3 may take, in its own units: the same on every machine and under every load.
-BUDGET = 750_000
+BUDGET = 3_000_000
+# And one that a claim asks; what is false is looked for at points as well.
+OF_CLAIMS = BUDGET // 4
 Directions = tuple[set[Monomial], set[Monomial]]
 # What z3 makes of a proposition: its truth, and what has to hold so that everything in it has a value.
 Told = tuple[Any, list[Any]]
 
 
-def _checked(z3: Any, propositions: Iterable[Any]) -> tuple[Any, Any]:
+def _checked(z3: Any, propositions: Iterable[Any], work: int | None = None) -> tuple[Any, Any]:
     """A solver and what it answers, in a context of its own: what was asked before in this process changes nothing."""
     context = z3.Context()
     solver = z3.Solver(ctx=context)
-    solver.set("rlimit", BUDGET)
+    solver.set("rlimit", min(work or BUDGET, BUDGET))
     solver.add(*(proposition.translate(context) for proposition in propositions))
     return solver, solver.check()
 
@@ -37,15 +39,22 @@ class Prover:
     """Questions to z3 about formulas, where some facts hold.
 
     As rules for :func:`~symroof.formula.fold` it makes of a proposition what z3 takes; a term is what ``exact`` makes
-    of it. ``whole`` are names that stand for whole numbers alone, for multiples of the number beside them.
+    of it. ``whole`` are names that stand for whole numbers alone, for multiples of the number beside them. A question may
+    take so much ``work``.
     """
 
-    def __init__(self, exact: Exact, facts: Iterable[Formula] = (), whole: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        exact: Exact,
+        facts: Iterable[Formula] = (),
+        whole: Mapping[str, int] | None = None,
+        work: int | None = None,
+    ) -> None:
         try:
             import z3
         except ImportError as error:
             raise CheckError(f"z3 cannot be loaded: {error}", hint="say pip install z3-solver") from None
-        self.z3, self.exact, self.whole = z3, exact, whole or {}
+        self.z3, self.exact, self.whole, self.work = z3, exact, whole or {}, work
         self.variables: dict[str, Any] = {}
         self.domain: list[Any] = []
         self.needs: dict[str, list[Any]] = {}
@@ -89,7 +98,7 @@ class Prover:
 
     def _ask(self, *questions: Any) -> bool | dict[str, Fraction] | None:
         try:
-            solver, answer = _checked(self.z3, questions)
+            solver, answer = _checked(self.z3, questions, self.work)
         except self.z3.Z3Exception:  # out of memory, or interrupted: it did not answer
             return None
         if answer == self.z3.unsat:

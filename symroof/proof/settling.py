@@ -17,7 +17,7 @@ from symroof.errors import AlgebraError, CheckError
 from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Frozen, Name, Verdict, number
 from symroof.proof.exact import ORDER, Exact
 from symroof.proof.polynomials import Poly, Rat, join
-from symroof.proof.prover import Prover
+from symroof.proof.prover import OF_CLAIMS, Prover
 from symroof.proof.wholes import Admitted
 
 TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -123,7 +123,7 @@ def settle(claim: Formula, least_one: frozenset[str], facts: Iterable[Formula] =
     facts, exact = tuple(facts), Exact(least_one=least_one)
     try:
         by = read(claim, exact, facts)
-        return Settled(True, by) if by else asked(claim, exact, facts)
+        return Settled(True, by) if by else asked(claim, exact, facts, OF_CLAIMS)
     except (CheckError, AlgebraError, RecursionError):
         return OPEN
 
@@ -145,11 +145,11 @@ def settle_whole(claim: Formula, least_one: frozenset[str], size: str, admitted:
     return False
 
 
-def asked(claim: Formula, exact: Exact, facts: Facts) -> Settled:
+def asked(claim: Formula, exact: Exact, facts: Facts, work: int | None = None) -> Settled:
     """What z3 says. An identity is none of its questions, unless there are functions or facts to know of."""
     if isinstance(claim, Compare) and claim.relation == "=" and not exact.atoms and not facts:
         return OPEN
-    answer = Prover(exact, facts).decide(claim)
+    answer = Prover(exact, facts, work=work).decide(claim)
     if answer is True:
         return Settled(True, "z3")
     return Settled(None, "z3", answer) if isinstance(answer, dict) else OPEN

@@ -18,6 +18,7 @@ from symroof.model.quantities import QUANTITIES
 from symroof.model.wiring import wired
 from symroof.reading.claims import read_question
 from symroof.reading.inquiries import figure_names, points_of, read_minimize, read_solve, scope_of
+from symroof.reading.keys import having
 from symroof.reading.languages import language_of
 from symroof.reading.operation_keys import has_operation
 from symroof.reading.problems import (
@@ -38,8 +39,6 @@ Asked = Given | Mapping[str, Any]
 Chip = str | Mapping[str, Any] | Accelerator | None
 Chips = Chip | Iterable[str | Accelerator]
 Sizes = Mapping[str, int | Fraction | str]
-# What speaks of an operation, and of nothing else.
-OF_OPERATIONS = ("mesh", "link", "count", "dtype", "flops", "reads", "writes", "vector")
 
 
 class Options(TypedDict, total=False):
@@ -202,7 +201,7 @@ def read_sketch(options: Mapping[str, Any]) -> Sketch:
     dict_keys(['chips'])
     """
     require_known(options)
-    for key in OF_OPERATIONS:
+    for key in having("operation"):
         if options.get(key):
             raise ReadingError(f"{key} speaks of an operation, and the problem has none", expected='operation = "…"')
     model = model_of(options, hardware_of(options), None, ())

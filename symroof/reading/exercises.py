@@ -12,6 +12,7 @@ from symroof.formula import KEYWORDS, Compare, Formula, Frozen
 from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
+from symroof.reading.keys import having
 from symroof.reading.languages import language_of
 from symroof.reading.numbers import exact
 from symroof.reading.operation_keys import has_operation
@@ -24,7 +25,7 @@ VERDICTS = ("holds", "rounded", "conditional", "undecided", "wrong", "unreadable
 # How numbers are printed: rounded to nearest, or cut off as well.
 DIGITS = ("any", "nearest")
 # What an author decides of how numbers are read.
-READING = ("tolerance", "roughly", "digits", "gb", "aliases")
+READING = having("claims")
 # What GB stands for: 10^9 bytes, or 2^30 as well.
 PREFIXES = ("decimal", "any")
 CLAIM_KEYS = ("claim", "expect", "source")

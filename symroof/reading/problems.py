@@ -35,19 +35,18 @@ from symroof.reading.inquiries import (
     sets_of,
     shared,
 )
+from symroof.reading.keys import KEYS
 from symroof.reading.languages import language_of
 from symroof.reading.meshes import axes_of, meshed, read_mesh, wired_otherwise
 from symroof.reading.operation_keys import dtype_of, operation_of, told_of
 from symroof.reading.scope import Scope
 from symroof.reading.tensors import COMMENT
 from symroof.reading.toml import contents, flag, flatten, read_table, table, text, texts, unfit
-from symroof.reading.vocabulary import WORDS
 from symroof.symbols import expression
 from symroof.weight import depth
 
 WORD = re.compile(r"[^\W\d]\w*")
 FIGURES = '{ HBM = "8.1e11 bytes/s" }'
-KEYS: list[str] = WORDS["problem"]["keys"]
 # Quantities whose names are units after a number: 2 bytes. A problem that defines them takes the names back.
 GIVE_WAY = ("bytes",)
 MOST_FORMULAS, MOST_SIZES = 1000, 64

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import ReadingError, SymroofError, suggestion
-from symroof.reading.exercises import READING, Exercise, read_exercise
+from symroof.reading.exercises import Exercise, read_exercise
+from symroof.reading.keys import having
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.markup import Headings, Spelling
 from symroof.reading.operation_keys import has_operation
@@ -22,7 +23,7 @@ from symroof.verification.definitions import context_of
 ADDED = ("assume", "symbols")
 MERGED = ("given", "let", "aliases", "mesh")
 # What a comment says of every operation, and the type of elements where none is said: it tells their number alone.
-CONVENTIONS = ("hardware", "chips", "given", "count", "compute", "dtype", *READING, "lang")
+CONVENTIONS = having("kept")
 # What another operation does not end.
 LASTING = ("lang",)
 ANY_WIDTH = "bf16"

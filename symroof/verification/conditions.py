@@ -42,15 +42,16 @@ from symroof.formula import (
     nodes,
     number,
 )
-from symroof.proof.exact import ORDER
+from symroof.proof.exact import ORDER, Exact
 from symroof.proof.ledger import RefutedError
+from symroof.proof.polynomials import Poly
 from symroof.proof.settling import OPEN, Settled, negated, settle_whole
 from symroof.proof.step import Check
 from symroof.reading.scope import is_opaque
 from symroof.verification.bounds import by_bound, by_implication, by_ratio, possible_regimes
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
-from symroof.verification.counterexamples import witness
+from symroof.verification.counterexamples import Move, Point, witness
 from symroof.verification.enclosures import Enclosure, enclosed
 from symroof.verification.judgement import IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.literals import bounds_alike, precise, rounding
@@ -60,6 +61,8 @@ from symroof.verification.unknowns import Unknown, unknown_of
 
 Failure = AlgebraError | CheckError
 # P <=> Q one way round, and P solved for the unknown of Q.
+# Parts of an edge: on it, and beside it.
+BESIDE = (Fraction(1), Fraction(499, 500), Fraction(501, 500))
 Reading = tuple[Question, Unknown | None]
 
 
@@ -275,8 +278,8 @@ def _refuted(question: Question, readings: Iterable[Reading], settled: Settled, 
     unknowns = [unknown for _, unknown in readings if unknown is not None]
     held = {unknown.x.name for unknown in unknowns}
     growing = [r for r in context.growing if set(names(r)) - held]
-    offered = [settled.point] if settled.point else _points_of_parts(question)
-    moves = [unknown.parting for unknown in unknowns]
+    offered = [settled.point] if settled.point else []
+    moves = [*(unknown.parting for unknown in unknowns), _to_the_edges(question)]
     value = _right_value(question, readings)
     if value is not None and (alike := _alike_in_whole_numbers(question, value)) is not None:
         return alike
@@ -346,13 +349,19 @@ def _says_the_same(question: Question, value: Formula) -> bool:
     return proved is not None and proved.verdict in ("holds", "rounded")
 
 
-def _points_of_parts(question: Question) -> list[Mapping[str, Fraction]]:
-    """Where Q may hold and one of the things that P says may not: candidates for a counterexample."""
-    parts = _conjuncts(question.left)
-    if len(parts) < 2:
-        return []
-    found = (_settled_that(question.right, part, question.context).point for part in parts)
-    return [point for point in found if point]
+def _to_the_edges(question: Question) -> Move:
+    """The move of a point to where one of the things that the conditions say turns, along each size, and on both sides."""
+    parts = (part for side in (question.left, question.right) for part in _conjuncts(side))
+    sides = [(part.left, part.right) for part in parts if isinstance(part, Compare) and part.relation in ORDER]
+
+    def moved(point: Point) -> Iterator[Point]:
+        for gap in (Exact().difference(left, right).above for left, right in sides):
+            for name in sorted(gap.names) if gap.names <= point.keys() else ():
+                slope, start = (gap.in_powers_of(name).get(power, Poly()).at(point) for power in (1, 0))
+                edge = -start / slope if slope and gap.degree(name) == 1 else Fraction(0)
+                yield from ({**point, name: edge * share} for share in BESIDE if edge)
+
+    return moved
 
 
 def _parts(question: Question, values: Mapping[str, Fraction]) -> tuple[tuple[Formula, Fraction, str], ...]:

@@ -14,7 +14,7 @@ from symroof.verification.context import Context
 from symroof.verification.enclosures import compared, enclosed, relation_holds
 from symroof.verification.judgement import Counterexample
 
-MOST_POINTS = 80
+MOST_POINTS = 400
 POINT = 20  # units of work
 LARGE = 65536
 TYPICAL = 8  # sizes that are this many times larger count as much larger
@@ -148,7 +148,8 @@ def _candidates(
     for chips in product((2, 4), repeat=len(axes)) if len(axes) in (1, 2) else ():  # an axis is of several chips
         for sizes in product((1, LARGE), repeat=min(count - len(axes), 4)):
             known = dict(zip((*axes, *(n for n in letters if n not in several)), (*chips, *sizes), strict=False))
-            yield {name: Fraction(known.get(name, LARGE)) for name in letters}
+            chosen = {name: Fraction(known.get(name, LARGE)) for name in letters}
+            yield from (chosen, *(moved for move in moves for moved in move(chosen)))
     random = Random(11)
     while letters:
         yield {

@@ -13,7 +13,6 @@ from typing import Any
 
 import symroof.verification.miscounts as miscounts
 import symroof.verification.misprints as misprints
-import symroof.verification.misread as misread
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Verdict
 from symroof.proof.exact import ORDER
@@ -38,8 +37,8 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
     for mistake in (
         misprints.turned,
         misprints.at_the_edge,
-        misread.other_figure,
-        misread.figures_exchanged,
+        misprints.other_figure,
+        misprints.figures_exchanged,
         miscounts.other_amount,
         misprints.other_extreme,
         misprints.other_unit,
@@ -49,13 +48,13 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
         miscounts.part_missing,
         miscounts.other_shape,
         miscounts.other_pass,
-        misread.other_rate,
+        misprints.other_rate,
         miscounts.multiply_add,
         miscounts.of_width,
         misprints.factor_two,
         misprints.other_letter,
         misprints.factor_of_size,
-        misread.rounded_early,
+        misprints.rounded_early,
         misprints.power_of_ten,
         misprints.binary_prefix,
         misprints.upside_down,
