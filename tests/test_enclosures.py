@@ -15,7 +15,7 @@ from symroof.proof.settling import OPEN
 from symroof.reading.exercises import Exercise
 from symroof.verification.budget import LEFT_OPEN, Exhausted, limited
 from symroof.verification.definitions import context_of
-from symroof.verification.enclosures import Enclosing, Enclosure, compared, enclosed, ends, intervals, relation_holds
+from symroof.verification.enclosures import Enclosing, Enclosure, compared, enclosed, relation_holds
 from symroof.verification.literals import last_place
 
 ENDS = [Fraction(n, 2) for n in (-5, -2, -1, 0, 1, 3, 4)]
@@ -25,21 +25,17 @@ RULES = Enclosing(40, {})
 
 
 def held(interval):
-    """The interval as a value of the fold: a rational where it is one."""
-    if interval.exact:
-        return interval.low
-    iv = intervals(40)
-    low, high = (iv.mpf(end.numerator) / end.denominator for end in (interval.low, interval.high))
-    return iv.mpf([low.a, high.b])
+    """The interval as a value of the fold."""
+    return interval.low, interval.low if interval.exact else interval.high
 
 
 def rule_of(name, *arguments):
     """What a rule of the fold makes of intervals."""
-    return Enclosure(*ends(getattr(RULES, name)(None, *map(held, arguments))))
+    return Enclosure(*getattr(RULES, name)(None, *map(held, arguments)))
 
 
 def call_of(function, *arguments):
-    return Enclosure(*ends(RULES.call(Call(function, ()), *map(held, arguments))))
+    return Enclosure(*RULES.call(Call(function, ()), *map(held, arguments)))
 
 
 def inside(interval):

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import cache, reduce
 from itertools import product
 from math import ceil, floor
 from random import Random
@@ -17,7 +18,7 @@ from typing import Any
 
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Verdict, fold, several_of
-from symroof.proof.exact import Exact, free_names
+from symroof.proof.exact import Exact, free_names, rational_root
 from symroof.proof.ledger import Ledger, refuted, undecided
 from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.step import Check, Step
@@ -26,11 +27,13 @@ SAMPLES = 200
 HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
 
 # No larger powers of e are worked out.
-LARGEST_POWER = 200
-DOWN, UP = (Context(50, rounding, -10_000, 100_000) for rounding in (ROUND_FLOOR, ROUND_CEILING))
+LARGEST_POWER = 20_000
+DIGITS = 50
 Ends = tuple[Fraction, Fraction]
 Point = Mapping[str, Fraction]
 Truth = Callable[[Point], bool | None]
+Rising = Callable[[Context, Decimal], Decimal]
+Rule = Callable[..., Ends | None]
 
 
 def is_fact(assumption: Formula) -> bool:
@@ -119,7 +122,7 @@ def between(value: Rat, exact: Exact, point: Mapping[str, Fraction] | None = Non
     for name in value.names - known.keys():
         function, arguments = exact.atoms.get(name, ("", ()))
         parts = [between(argument, exact, point) for argument in arguments]
-        rule = FUNCTIONS.get(function)
+        rule = functions(DIGITS).get(function)
         ends = None if rule is None or None in parts else rule(*(part for part in parts if part is not None))
         if ends is None:
             return None
@@ -134,49 +137,69 @@ def between(value: Rat, exact: Exact, point: Mapping[str, Fraction] | None = Non
 def _of_poly(poly: Poly, known: Mapping[str, Ends]) -> Ends:
     low = high = Fraction(0)
     for monomial, coefficient in poly.items():
-        ends = (coefficient, coefficient)
-        for name, power in monomial:
-            for _ in range(power):
-                corners = [a * b for a, b in product(ends, known[name])]
-                ends = min(corners), max(corners)
+        ends = reduce(
+            multiplied, (known[name] for name, power in monomial for _ in range(power)), (coefficient, coefficient)
+        )
         low, high = low + ends[0], high + ends[1]
     return low, high
 
 
-def _rising(
-    function: Callable[[Context, Decimal], Decimal], domain: Callable[[Ends], bool]
-) -> Callable[[Ends], Ends | None]:
-    """The ends of a function that rises, where it is known."""
-
-    def of(ends: Ends) -> Ends | None:
-        if not domain(ends):
-            return None
-        low, high = (c.divide(end.numerator, end.denominator) for c, end in zip((DOWN, UP), ends, strict=True))
-        return Fraction(DOWN.next_minus(function(DOWN, low))), Fraction(UP.next_plus(function(UP, high)))
-
-    return of
+def multiplied(one: Ends, other: Ends) -> Ends:
+    """What the products of numbers between two ends lie between."""
+    if one[0] is one[1] and other[0] is other[1]:
+        return ((exact := one[0] * other[0]), exact)
+    corners = [a * b for a, b in product(one, other)]
+    return min(corners), max(corners)
 
 
-def _abs(ends: Ends) -> Ends:
-    low, high = ends
-    return (Fraction(0), max(-low, high)) if low < 0 < high else (min(abs(low), abs(high)), max(abs(low), abs(high)))
+@cache
+def functions(digits: int) -> Mapping[str, Callable[..., Ends | None]]:
+    """The functions of formulas between ends, to so many digits; None where one has no value, or is too large.
+
+    >>> [float(end) for end in functions(20)["sqrt"]((Fraction(2), Fraction(2)))], functions(20)["log"]((Fraction(0), Fraction(1)))
+    ([1.4142135623730951, 1.4142135623730951], None)
+    """
+    down, up = (Context(digits, rounding, -10_000, 100_000) for rounding in (ROUND_FLOOR, ROUND_CEILING))
+
+    def rising(
+        function: Rising, exactly: Callable[[Fraction], Fraction | None], domain: Callable[[Ends], bool]
+    ) -> Rule:
+        def of(ends: Ends) -> Ends | None:
+            if not domain(ends):
+                return None
+            if ends[0] == ends[1] and (known := exactly(ends[0])) is not None:
+                return known, known
+            low, high = (c.divide(end.numerator, end.denominator) for c, end in zip((down, up), ends, strict=True))
+            return Fraction(down.next_minus(function(down, low))), Fraction(up.next_plus(function(up, high)))
+
+        return of
+
+    root = rising(Context.sqrt, rational_root, lambda ends: ends[0] >= 0)
+    logarithm = rising(Context.ln, lambda x: Fraction(0) if x == 1 else None, lambda ends: ends[0] > 0)
+    power = rising(Context.exp, lambda x: None if x else Fraction(1), lambda ends: max(map(abs, ends)) <= LARGEST_POWER)
+
+    def log2(ends: Ends) -> Ends | None:
+        exact, found = power_of_two(ends[0]) if ends[0] == ends[1] > 0 else None, logarithm(ends)
+        low, high = logarithm((Fraction(2), Fraction(2))) or ends
+        return (exact, exact) if exact is not None else found and multiplied(found, (1 / high, 1 / low))
+
+    def absolute(ends: Ends) -> Ends:
+        low, high = ends
+        return _ordered(Fraction(0) if low < 0 < high else min(abs(low), abs(high)), max(abs(low), abs(high)))
+
+    def each(rule: Callable[..., Any]) -> Rule:
+        return lambda *parts: _ordered(*(Fraction(rule(*ends)) for ends in zip(*parts, strict=True)))
+
+    whole = {"floor": each(floor), "ceil": each(ceil), "max": each(lambda *x: max(x)), "min": each(lambda *x: min(x))}
+    return {"sqrt": root, "log": logarithm, "exp": power, "log2": log2, "abs": absolute, **whole}
 
 
-def _whole(rule: Callable[[Fraction], int]) -> Callable[[Ends], Ends | None]:
-    def of(ends: Ends) -> Ends | None:
-        low, high = map(rule, ends)
-        return (Fraction(low), Fraction(high)) if low == high else None
-
-    return of
+def _ordered(low: Fraction, high: Fraction) -> Ends:
+    return (low, low) if low == high else (low, high)
 
 
-FUNCTIONS: Mapping[str, Callable[..., Ends | None]] = {
-    "sqrt": _rising(Context.sqrt, lambda ends: ends[0] >= 0),
-    "log": _rising(Context.ln, lambda ends: ends[0] > 0),
-    "exp": _rising(Context.exp, lambda ends: max(map(abs, ends)) <= LARGEST_POWER),
-    "abs": _abs,
-    "floor": _whole(floor),
-    "ceil": _whole(ceil),
-    "max": lambda *parts: (max(low for low, _ in parts), max(high for _, high in parts)),
-    "min": lambda *parts: (min(low for low, _ in parts), min(high for _, high in parts)),
-}
+def power_of_two(value: Fraction) -> Fraction | None:
+    """k with value = 2^k, where there is one."""
+    top, bottom = value.numerator, value.denominator
+    single = top & (top - 1) == 0 and bottom & (bottom - 1) == 0
+    return Fraction(top.bit_length() - bottom.bit_length()) if single else None

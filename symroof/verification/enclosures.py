@@ -1,7 +1,7 @@
 """Numbers with proof: a formula without free names, enclosed between two rationals.
 
-Rational arithmetic is exact. What is irrational is held in intervals of mpmath, which round outwards; more digits are
-taken until the question at hand is decided.
+Rational arithmetic is exact. What is irrational is held between two ends; more digits are taken until the question at hand
+is decided.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import lru_cache, reduce
-from math import ceil, floor, isqrt
-from typing import Any
+from functools import reduce
 
 from symroof.algebra.roots import Root
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Figure, Formula, Gap, Infinity, Name, Number, children, fold
+from symroof.proof.pointwise import Ends, functions, multiplied
 from symroof.symbols import LARGEST_BITS
 
 DIGITS = (30, 120)
 REFUSED = {
     "sqrt": "a root of what may be negative",
-    "log": "a logarithm of what may not be positive",
+    **dict.fromkeys(("log", "log2"), "a logarithm of what may not be positive"),
     "exp": "the exponential is too large to compute",
 }
+HALF, MINUS = Fraction(1, 2), Fraction(-1)
 # A real number between two rationals is held as the algebra holds a root.
 Enclosure = Root
 RELATIONS = {"=": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -42,7 +42,7 @@ def enclosed(formula: Formula, digits: int = DIGITS[0], point: Mapping[str, Frac
     >>> root.low**2 < 2 < root.high**2, float(root.middle)
     (True, 1.4142135623730951)
     """
-    return Enclosure(*ends(fold(formula, Enclosing(digits, point or {}))))
+    return Enclosure(*fold(formula, Enclosing(digits, point or {})))
 
 
 def compared(left: Formula, right: Formula, point: Mapping[str, Fraction] | None = None) -> int | None:
@@ -66,122 +66,67 @@ def relation_holds(sign: int, relation: str) -> bool:
     return bool(RELATIONS[relation](sign, 0))
 
 
-@lru_cache
-def intervals(digits: int) -> Any:
-    """The interval arithmetic of mpmath with that many digits, and some more."""
-    from mpmath.ctx_iv import MPIntervalContext
-
-    context = MPIntervalContext()
-    context.dps = digits + 10
-    return context
-
-
-def ends(value: Any) -> tuple[Fraction, Fraction]:
-    """The exact ends of an interval; a rational is both of its own."""
-    if isinstance(value, Fraction):
-        return value, value
-    low, high = ((-1) ** sign * Fraction(int(man)) * Fraction(2) ** exp for sign, man, exp, _ in value._mpi_)
-    return low, high
-
-
 class Enclosing:
-    """The rules of a fold: a value is a rational as long as every part of it is one, else an interval."""
+    """The rules of a fold: a value is what it lies between."""
 
     def __init__(self, digits: int, point: Mapping[str, Fraction]) -> None:
-        self.iv, self.point = intervals(digits), point
+        self.functions, self.point = functions(digits + 10), point
 
-    def number(self, node: Number) -> Fraction:
-        return node.value
+    def number(self, node: Number) -> Ends:
+        return node.value, node.value
 
-    def name(self, node: Name) -> Fraction:
+    def name(self, node: Name) -> Ends:
         if node.name not in self.point:
             raise AlgebraError(f"{node.name} has no value here")
-        return self.point[node.name]
+        return self.point[node.name], self.point[node.name]
 
-    def infinity(self, node: Infinity) -> Any:
+    def infinity(self, node: Infinity) -> Ends:
         raise AlgebraError("oo is no number")
 
-    def sum(self, node: Formula, *terms: Any) -> Any:
-        return reduce(operator.add, self._alike(terms))
+    def sum(self, node: Formula, *terms: Ends) -> Ends:
+        low = sum((term[0] for term in terms), Fraction(0))
+        exact = all(term[0] is term[1] for term in terms)
+        return low, low if exact else sum((term[1] for term in terms), Fraction(0))
 
-    def product(self, node: Formula, *factors: Any) -> Any:
-        return reduce(operator.mul, self._alike(factors))
+    def product(self, node: Formula, *factors: Ends) -> Ends:
+        return reduce(multiplied, factors)
 
-    def quotient(self, node: Formula, above: Any, below: Any) -> Any:
-        low, high = ends(below)
+    def quotient(self, node: Formula, above: Ends, below: Ends) -> Ends:
+        low, high = below
         if low <= 0 <= high:
             raise AlgebraError("division by zero" if low == high else "division by what may be zero")
-        return operator.truediv(*self._alike((above, below)))
+        return multiplied(above, ((inverse := 1 / low), inverse) if low is high else (1 / high, 1 / low))
 
-    def negative(self, node: Formula, body: Any) -> Any:
-        return -body
+    def negative(self, node: Formula, body: Ends) -> Ends:
+        return multiplied((MINUS, MINUS), body)
 
-    def group(self, node: Formula, body: Any) -> Any:
+    def group(self, node: Formula, body: Ends) -> Ends:
         return body
 
-    def power(self, node: Formula, base: Any, exponent: Any) -> Any:
-        low, high = ends(base)
-        if not isinstance(exponent, Fraction) or exponent.denominator != 1:
-            if exponent == Fraction(1, 2):
-                return self._irrational("sqrt", base)
+    def power(self, node: Formula, base: Ends, exponent: Ends) -> Ends:
+        (low, high), power = base, exponent[0]
+        if power != exponent[1] or power.denominator != 1:
+            if exponent == (HALF, HALF):
+                return self._of("sqrt", base)
             if low <= 0:
                 raise AlgebraError("a root of what may be negative")
-            return self._irrational("exp", self.product(node, exponent, self._irrational("log", base)))
+            return self._of("exp", multiplied(exponent, self._of("log", base)))
         width = max(low.numerator.bit_length(), low.denominator.bit_length(), high.numerator.bit_length())
-        if abs(exponent) * width > LARGEST_BITS:
-            raise AlgebraError(f"the power is too large to compute: exponent {exponent}")
-        if exponent <= 0 and low <= 0 <= high:
+        if abs(power) * width > LARGEST_BITS:
+            raise AlgebraError(f"the power is too large to compute: exponent {power}")
+        if power <= 0 and low <= 0 <= high:
             raise AlgebraError("zero to a power that is not positive")
-        return base ** int(exponent)
+        ends = sorted(end ** int(power) for end in base)
+        least = Fraction(0) if low < 0 < high and power % 2 == 0 else ends[0]
+        return (least, least) if low == high else (least, ends[1])
 
-    def call(self, node: Call, *arguments: Any) -> Any:
-        first, low, high = arguments[0], *ends(arguments[0])
-        match node.function:
-            case "max" | "min":
-                end = max if node.function == "max" else min
-                lows, highs = zip(*map(ends, arguments), strict=True)
-                return self._between(end(lows), end(highs))
-            case "sqrt" | "log" | "exp":
-                return self._irrational(node.function, first)
-            case "log2":
-                exact = _power_of_two(low) if low == high > 0 else None
-                logs = (self._irrational("log", value) for value in (first, Fraction(2)))
-                return self.quotient(node, *logs) if exact is None else exact
-            case "abs":
-                return abs(first)
-            case "floor" | "ceil":
-                whole = floor if node.function == "floor" else ceil
-                return self._between(Fraction(whole(low)), Fraction(whole(high)))
-        raise AlgebraError(f"{node.function}(…) has no value here")
+    def call(self, node: Call, *arguments: Ends) -> Ends:
+        return self._of(node.function, *arguments)
 
-    def _irrational(self, function: str, body: Any) -> Any:
-        """A root, logarithm or exponential: a rational where it is known to be one."""
-        low, high = ends(body)
-        refused = {"sqrt": low < 0, "log": low <= 0, "exp": max(-low, high) > LARGEST_BITS}
-        if refused[function]:
+    def _of(self, function: str, *arguments: Ends) -> Ends:
+        if function not in self.functions:
+            raise AlgebraError(f"{function}(…) has no value here")
+        found = self.functions[function](*arguments)
+        if found is None:
             raise AlgebraError(REFUSED[function])
-        if function == "sqrt":
-            exact = Fraction(isqrt(low.numerator), isqrt(low.denominator))
-            known = exact**2 == low
-        else:
-            exact, known = (Fraction(0), low == 1) if function == "log" else (Fraction(1), low == 0)
-        return exact if known and low == high else getattr(self.iv, function)(self._interval(body))
-
-    def _interval(self, value: Any) -> Any:
-        return self.iv.mpf(value.numerator) / value.denominator if isinstance(value, Fraction) else value
-
-    def _alike(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The values, all of them intervals if one is."""
-        if all(isinstance(value, Fraction) for value in values):
-            return values
-        return tuple(map(self._interval, values))
-
-    def _between(self, low: Fraction, high: Fraction) -> Any:
-        return low if low == high else self.iv.mpf([self._interval(low).a, self._interval(high).b])
-
-
-def _power_of_two(value: Fraction) -> Fraction | None:
-    """k with value = 2^k, where there is one."""
-    top, bottom = value.numerator, value.denominator
-    single = top & (top - 1) == 0 and bottom & (bottom - 1) == 0
-    return Fraction(top.bit_length() - bottom.bit_length()) if single else None
+        return found

@@ -1,4 +1,4 @@
-"""Steps from one formula to the next: a condition that is said again, or that follows from the one before."""
+"""Steps from one formula to the next: a condition that is said again."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def _called() -> dict[str, str]:
 @dataclass(frozen=True)
 class Surroundings:
     """A formula in its document; ``given`` are the names that a problem explains, ``before`` is the formula that it may
-    go on from, with its last condition or equation, and ``arrow`` the sign that it begins with; ``usual`` are the sizes
+    say again, with its last condition, and ``arrow`` the sign that it begins with; ``usual`` are the sizes
     that its problem states, where it names none itself."""
 
     document: Document
