@@ -11,11 +11,12 @@ import pytest
 
 from symroof.errors import AlgebraError
 from symroof.formula import MIRRORED, Call, Compare, Name, Negative, Number, Power, Product, Quotient, Sum, number
+from symroof.proof.pointwise import HOLDS, Enclosing, compared
 from symroof.proof.settling import OPEN
 from symroof.reading.exercises import Exercise
 from symroof.verification.budget import LEFT_OPEN, Exhausted, limited
 from symroof.verification.definitions import context_of
-from symroof.verification.enclosures import Enclosing, Enclosure, compared, enclosed, relation_holds
+from symroof.verification.enclosures import Enclosure, enclosed
 from symroof.verification.literals import last_place
 
 ENDS = [Fraction(n, 2) for n in (-5, -2, -1, 0, 1, 3, 4)]
@@ -182,8 +183,8 @@ def test_relations_between_numbers():
     for a, b in ((1, 2), (2, 2), (3, 2)):
         sign = compared(number(a), number(b))
         truths = {"=": a == b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}
-        assert {relation: relation_holds(sign, relation) for relation in truths} == truths
-        assert all(relation_holds(-sign, MIRRORED[relation]) == truths[relation] for relation in MIRRORED)
+        assert {relation: HOLDS[relation](sign, 0) for relation in truths} == truths
+        assert all(HOLDS[MIRRORED[relation]](-sign, 0) == truths[relation] for relation in MIRRORED)
 
 
 @pytest.mark.parametrize(("power", "in_print"), [(0, True), (14, True), (99, True), (100, False), (400, False)])

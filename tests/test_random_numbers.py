@@ -10,7 +10,8 @@ import pytest
 import symroof as sr
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Formula, Negative, Number, Power, Product, Quotient, Sum
-from symroof.verification.enclosures import compared, enclosed
+from symroof.proof.pointwise import compared
+from symroof.verification.enclosures import enclosed
 
 PLACES, SEVENTH = 200, Number(Fraction(1, 7))
 

@@ -17,21 +17,41 @@ from random import Random
 from typing import Any
 
 from symroof.errors import AlgebraError
-from symroof.formula import Compare, Formula, Verdict, fold, several_of
+from symroof.formula import (
+    Both,
+    Call,
+    Cases,
+    Compare,
+    Either,
+    Figure,
+    Formula,
+    Infinity,
+    Name,
+    Number,
+    Verdict,
+    fold,
+    several_of,
+)
 from symroof.proof.exact import Exact, free_names, rational_root
 from symroof.proof.ledger import Ledger, refuted, undecided
 from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.step import Check, Step
+from symroof.symbols import LARGEST_BITS
 
 SAMPLES = 200
 HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
 
 # No larger powers of e are worked out.
 LARGEST_POWER = 20_000
-DIGITS = 50
+DIGITS, PRECISE = 50, (30, 120)
+REFUSED = {
+    "sqrt": "a root of what may be negative",
+    **dict.fromkeys(("log", "log2"), "a logarithm of what may not be positive"),
+    "exp": "the exponential is too large to compute",
+}
+HALF, MINUS = Fraction(1, 2), Fraction(-1)
 Ends = tuple[Fraction, Fraction]
 Point = Mapping[str, Fraction]
-Truth = Callable[[Point], bool | None]
 Rising = Callable[[Context, Decimal], Decimal]
 Rule = Callable[..., Ends | None]
 
@@ -41,12 +61,58 @@ def is_fact(assumption: Formula) -> bool:
     return not isinstance(assumption, Compare) or assumption.relation in HOLDS
 
 
-def truth_of(step: Step, exact: Exact) -> Truth:
+def truth_of(step: Step, exact: Exact) -> Callable[[Point], bool | None]:
     """Whether the step is true at a point, None where it says nothing there."""
-    rules = _AtPoint(exact)
-    assumed: list[Truth] = [fold(a, rules) for a in step.assumptions if is_fact(a)]
-    claim: Truth = fold(Compare(step.left, step.relation, step.right), rules)
-    return lambda point: claim(point) if all(a(point) for a in assumed) else None
+    claim, facts = Compare(step.left, step.relation, step.right), [*filter(is_fact, step.assumptions)]
+    known = exact.definitions
+    return lambda point: truth(claim, point, known) if all(truth(fact, point, known) for fact in facts) else None
+
+
+def truth(proposition: Formula, point: Point, known: Mapping[str, Formula] | None = None) -> bool | None:
+    """Whether a proposition is true at a point, where ``known`` formulas stand for names; None where it has no value there,
+    or the numbers are too close to tell. A part that is false makes the whole of parts false all the same.
+
+    >>> truth(Compare(Name("B"), "<", Name("D")), {"B": Fraction(2), "D": Fraction(1)})
+    False
+    """
+    match proposition:
+        case Verdict(holds=holds):
+            return holds
+        case Both(parts=parts) | Either(parts=parts):
+            found, deciding = {truth(part, point, known) for part in parts}, isinstance(proposition, Either)
+            return deciding if deciding in found else None if None in found else not deciding
+        case Cases(rows=rows, otherwise=otherwise):
+            guards = ((consequence, truth(guard, point, known)) for consequence, guard in rows)
+            there = next(((one, holds) for one, holds in guards if holds is not False), (otherwise, True))
+            return truth(there[0], point, known) if there[0] is not None and there[1] else None
+        case Compare(left=left, relation="<=>", right=right):
+            sides = truth(left, point, known), truth(right, point, known)
+            return None if None in sides else sides[0] == sides[1]
+        case Compare(left=left, relation=relation, right=right) if relation in HOLDS:
+            try:
+                sign = compared(left, right, point, known)
+            except AlgebraError:
+                return None
+            return None if sign is None else HOLDS[relation](sign, 0)
+    return None
+
+
+def compared(
+    left: Formula, right: Formula, point: Point | None = None, known: Mapping[str, Formula] | None = None
+) -> int | None:
+    """The sign of left - right at a point; None where no number of digits tells it.
+
+    >>> compared(Call("sqrt", (Number(Fraction(2)),)), Number(Fraction(1))), compared(Number(Fraction(2)), Number(Fraction(2)))
+    (1, 0)
+    """
+    for digits in PRECISE:
+        rules = Enclosing(digits, point or {}, known)
+        a, b = fold(left, rules), fold(right, rules)
+        if a[0] == a[1] and a == b:
+            return 0
+        if a[0] > b[1] or a[1] < b[0]:
+            return 1 if a[0] > b[1] else -1
+    return None
 
 
 def sampled(step: Step, ledger: Ledger) -> Check:
@@ -65,54 +131,77 @@ def sampled(step: Step, ledger: Ledger) -> Check:
     raise undecided(step, "too few points satisfy its assumptions")
 
 
-class _AtPoint:
-    """Rules that make of a proposition its truth at points; a term is what ``exact`` makes of it.
+class Enclosing:
+    """The rules of a fold: a value is what it lies between at a point, where ``known`` formulas stand for names."""
 
-    None stands for no value, or none that is known: a part that is false makes the whole of parts false all the same.
-    """
+    def __init__(self, digits: int, point: Point, known: Mapping[str, Formula] | None = None) -> None:
+        self.functions, self.known = functions(digits + 10), known or {}
+        self.values = {name: (size, size) for name, size in point.items()}
 
-    def __init__(self, exact: Exact) -> None:
-        self.exact = exact
+    def number(self, node: Number) -> Ends:
+        return node.value, node.value
 
-    def __getattr__(self, term: str) -> Any:
-        return getattr(self.exact, term)
+    def name(self, node: Name | Figure) -> Ends:
+        if node.name not in self.values and node.name in self.known:
+            self.values[node.name] = fold(self.known[node.name], self)
+        if node.name not in self.values:
+            raise AlgebraError(f"{node.name} has no value here")
+        return self.values[node.name]
 
-    def verdict(self, node: Verdict) -> Truth:
-        return lambda point: node.holds
+    figure = name
 
-    def both(self, node: Formula, *parts: Truth) -> Truth:
-        return lambda point: _decided({part(point) for part in parts}, False)
+    def infinity(self, node: Infinity) -> Ends:
+        raise AlgebraError("oo is no number")
 
-    def either(self, node: Formula, *parts: Truth) -> Truth:
-        return lambda point: _decided({part(point) for part in parts}, True)
+    def sum(self, node: Formula, *terms: Ends) -> Ends:
+        low = sum((term[0] for term in terms), Fraction(0))
+        exact = all(term[0] is term[1] for term in terms)
+        return low, low if exact else sum((term[1] for term in terms), Fraction(0))
 
-    def cases(self, node: Formula, *parts: Truth) -> Truth:
-        if not all(map(callable, parts)):
-            raise AlgebraError("a value by cases is no proposition")
+    def product(self, node: Formula, *factors: Ends) -> Ends:
+        return reduce(multiplied, factors)
 
-        def truth(point: Point) -> bool | None:
-            for consequence, guard in zip(parts[::2], parts[1::2], strict=False):
-                if (holds := guard(point)) is not False:
-                    return consequence(point) if holds else None
-            return parts[-1](point) if len(parts) % 2 else None
+    def quotient(self, node: Formula, above: Ends, below: Ends) -> Ends:
+        low, high = below
+        if low <= 0 <= high:
+            raise AlgebraError("division by zero" if low == high else "division by what may be zero")
+        return multiplied(above, ((inverse := 1 / low), inverse) if low is high else (1 / high, 1 / low))
 
-        return truth
+    def negative(self, node: Formula, body: Ends) -> Ends:
+        return multiplied((MINUS, MINUS), body)
 
-    def compare(self, node: Compare, left: Any, right: Any) -> Truth:
-        if node.relation == "<=>":
-            return lambda point: None if None in (sides := (left(point), right(point))) else sides[0] == sides[1]
-        gap: Rat = left - right
+    def group(self, node: Formula, body: Ends) -> Ends:
+        return body
 
-        def truth(point: Point) -> bool | None:
-            low, high = between(gap, self.exact, point) or (-1, 1)
-            return HOLDS[node.relation](low, 0) if low == high or low > 0 or high < 0 else None
+    written = group
 
-        return truth
+    def power(self, node: Formula, base: Ends, exponent: Ends) -> Ends:
+        (low, high), power = base, exponent[0]
+        if power != exponent[1] or power.denominator != 1:
+            if exponent == (HALF, HALF):
+                return self._of("sqrt", base)
+            if low <= 0:
+                raise AlgebraError("a root of what may be negative")
+            return self._of("exp", multiplied(exponent, self._of("log", base)))
+        width = max(low.numerator.bit_length(), low.denominator.bit_length(), high.numerator.bit_length())
+        if abs(power) * width > LARGEST_BITS:
+            raise AlgebraError(f"the power is too large to compute: exponent {power}")
+        if power <= 0 and low <= 0 <= high:
+            raise AlgebraError("zero to a power that is not positive")
+        ends = sorted(end ** int(power) for end in base)
+        least = Fraction(0) if low < 0 < high and power % 2 == 0 else ends[0]
+        return (least, least) if low == high else (least, ends[1])
 
+    def call(self, node: Call, *arguments: Ends) -> Ends:
+        return self._of(node.function, *arguments)
 
-def _decided(truths: set[bool | None], deciding: bool) -> bool | None:
-    """What any part decides alone, None where it is open whether one does."""
-    return deciding if deciding in truths else None if None in truths else not deciding
+    def _of(self, function: str, *arguments: Ends) -> Ends:
+        if function not in self.functions:
+            raise AlgebraError(f"{function}(…) has no value here")
+        found = self.functions[function](*arguments)
+        if found is None:
+            raise AlgebraError(REFUSED[function])
+        return found
 
 
 def between(value: Rat, exact: Exact, point: Mapping[str, Fraction] | None = None) -> Ends | None:

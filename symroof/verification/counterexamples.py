@@ -7,11 +7,11 @@ from fractions import Fraction
 from itertools import chain, islice, product
 from random import Random
 
-from symroof.errors import AlgebraError
-from symroof.formula import Both, Compare, Either, Formula, Number, Product, Verdict, names, number, several_of
+from symroof.formula import Compare, Formula, Number, Product, names, number, several_of
+from symroof.proof.pointwise import truth
 from symroof.verification.budget import spend
 from symroof.verification.context import Context
-from symroof.verification.enclosures import compared, enclosed, relation_holds
+from symroof.verification.enclosures import enclosed
 from symroof.verification.judgement import Counterexample
 
 MOST_POINTS = 400
@@ -25,31 +25,6 @@ MOST_TRIED = 3_000
 
 Point = Mapping[str, Fraction]
 Move = Callable[[Point], Iterable[Point]]
-
-
-def truth(proposition: Formula, point: Point) -> bool | None:
-    """Whether a proposition is true at a point; None where it has no value there, or the numbers are too close to tell.
-
-    >>> from symroof.formula import Name
-    >>> truth(Compare(Name("B"), "<", Name("D")), {"B": Fraction(2), "D": Fraction(1)})
-    False
-    """
-    match proposition:
-        case Verdict(holds=holds):
-            return holds
-        case Both(parts=parts) | Either(parts=parts):
-            found, deciding = {truth(part, point) for part in parts}, isinstance(proposition, Either)
-            return deciding if deciding in found else None if None in found else not deciding
-        case Compare(left=left, relation="<=>", right=right):
-            sides = truth(left, point), truth(right, point)
-            return None if None in sides else sides[0] == sides[1]
-        case Compare(left=left, relation=relation, right=right):
-            try:
-                sign = compared(left, right, point)
-            except AlgebraError:
-                return None
-            return None if sign is None else relation_holds(sign, relation)
-    return None
 
 
 def witness(

@@ -16,9 +16,9 @@ import symroof.verification.misprints as misprints
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Verdict
 from symroof.proof.exact import ORDER
+from symroof.proof.pointwise import truth
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
-from symroof.verification.counterexamples import truth
 from symroof.verification.judgement import ACCEPTED, Finding, Remark
 from symroof.verification.links import proved
 from symroof.verification.literals import is_printed

@@ -19,6 +19,7 @@ from symroof.algebra.rational import cancelled
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Group, Infinity, Name, Number, Product, mapped, names
 from symroof.proof.exact import ORDER
+from symroof.proof.pointwise import HOLDS, compared
 from symroof.proof.step import Check
 from symroof.symbols import expression
 from symroof.verification.approximations import approximate, grows, negligible
@@ -26,7 +27,7 @@ from symroof.verification.conditions import equivalent
 from symroof.verification.constructions import SHOWN_BY
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
-from symroof.verification.enclosures import Enclosure, compared, enclosed, is_numeric, relation_holds
+from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
 from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.literals import bare, in_print, is_printed, literals, may_stand, printed_digits, slack
 from symroof.verification.nearness import IDENTITY
@@ -71,13 +72,13 @@ def _compared(question: Question) -> Finding:
     if link.relation in ("<<", ">>"):
         small, large = (left, right) if link.relation == "<<" else (right, left)
         apart = compared(Product((Number(Fraction(10)), small)), large)
-        if apart is not None and relation_holds(apart, "<="):
+        if apart is not None and apart <= 0:
             return Finding(link, "holds", IN_NUMBERS)
         return undecided(link, "numbers_do_not_grow")
     if link.relation in ORDER:
         if sign is None:
             return undecided(link, "no_proof", left)
-        true = relation_holds(sign, link.relation)
+        true = HOLDS[link.relation](sign, 0)
         return Finding(link, "holds" if true else "wrong", IN_NUMBERS, None if true else left)
     if sign == 0:
         return Finding(link, "holds", IN_NUMBERS, left)

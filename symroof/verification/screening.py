@@ -15,10 +15,10 @@ from random import Random
 
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Infinity, Product, Verdict, names, number
+from symroof.proof.pointwise import Point, compared, truth
 from symroof.verification.budget import spend
 from symroof.verification.context import Question
-from symroof.verification.counterexamples import Point, truth
-from symroof.verification.enclosures import compared, enclosed, is_numeric
+from symroof.verification.enclosures import enclosed, is_numeric
 from symroof.verification.literals import last_place, literals, precise
 
 DIGITS = 12
