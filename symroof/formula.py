@@ -24,6 +24,8 @@ FUNCTIONS: Mapping[str, int | None] = {
     **dict.fromkeys(("argmin", "minimum", "sup", "limit", "diff"), 2),
     "sum": 4,
 }
+# Powers with more bits than this are not worked out.
+LARGEST_BITS = 10_000
 KEYWORDS = frozenset(["as", "assuming", "at", "when", "never", "always", "and", "or", "not", "oo"])
 # The same order with its sides exchanged.
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}

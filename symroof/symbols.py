@@ -18,10 +18,9 @@ from typing import Any
 from sympy import Abs, Add, Expr, I, Max, Min, Mul, Pow, Rational, Symbol, ceiling, exp, floor, log, nan, oo, sqrt, zoo
 
 from symroof.errors import AlgebraError
-from symroof.formula import Call, Figure, Formula, Infinity, Name, Number, fold
+from symroof.formula import LARGEST_BITS, Call, Figure, Formula, Infinity, Name, Number, fold
 
 # Integer powers are computed only up to this size, which Python can write; `9**9**9**9` is refused, not evaluated.
-LARGEST_BITS = 10_000
 LARGEST_EXPONENT = 10_000
 
 VALUES = {"max": Max, "min": Min, "sqrt": sqrt, "log": log, "exp": exp, "floor": floor, "ceil": ceiling, "abs": Abs}

@@ -203,7 +203,7 @@ def list_operations(names: Sequence[str], asked: Asked) -> Listed:
 def list_words(names: Sequence[str], asked: Asked) -> Listed:
     """The words of textbooks that name quantities, and those of programs alone; `aliases` in a problem add to them."""
     from symroof.reading.vocabulary import VOCABULARY, WORDS
-    from symroof.rendering.pages.catalogues import words_table
+    from symroof.rendering.pages.terminal import words_table
 
     if names:
         raise ReadingError("the words are one list", expected="symroof list words")

@@ -130,8 +130,8 @@ def _settled(step: Step, ledger: Ledger) -> Check:
             raise refuted(step, "a denominator may vanish")
         if by:
             return Check("proved", by)
-    if step.relation == "=" and not any(between(exact.difference(step.left, step.right), exact) or (1,)):
-        return Check("proved", "both ends of the difference are 0")
+    if step.relation == "=" and _is_one_number(step, exact):
+        return Check("proved", "both sides are one number")
     if step.relation == "=" and not exact.atoms:
         raise refuted(step, f"the sides differ by {_shown(exact.difference(step.left, step.right).above)}")
     before: set[str] | None = None
@@ -149,6 +149,12 @@ def _settled(step: Step, ledger: Ledger) -> Check:
     if step.relation == "=":
         return sampled(step, ledger)
     raise undecided(step, "no proof was found in the work that one question may take")
+
+
+def _is_one_number(step: Step, exact: Exact) -> bool:
+    """Whether both sides are the same number, exactly."""
+    left, right = (between(side, exact.definitions) for side in (step.left, step.right))
+    return left is not None and left[0] == left[1] and left == right
 
 
 def _false_at(step: Step, answer: Settled, ledger: Ledger) -> bool:

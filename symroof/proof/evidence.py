@@ -113,7 +113,7 @@ def rounded(step: Step, ledger: Ledger) -> Check:
         raise refuted(step, "an approximation needs evidence")
     exact = ledger.exact(figures=True, assumptions=step.assumptions)
     value = exact.rational(step.left)
-    known = between(value, exact) if value.constant is None else (value.constant, value.constant)
+    known = between(step.left, exact.definitions) if value.constant is None else (value.constant, value.constant)
     if known is None and exact.atoms:
         raise undecided(step, "no ends of its value are known")
     if known is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import cache, reduce
@@ -18,6 +19,7 @@ from typing import Any
 
 from symroof.errors import AlgebraError
 from symroof.formula import (
+    LARGEST_BITS,
     Both,
     Call,
     Cases,
@@ -34,9 +36,7 @@ from symroof.formula import (
 )
 from symroof.proof.exact import Exact, free_names, rational_root
 from symroof.proof.ledger import Ledger, refuted, undecided
-from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.step import Check, Step
-from symroof.symbols import LARGEST_BITS
 
 SAMPLES = 200
 HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
@@ -204,33 +204,13 @@ class Enclosing:
         return found
 
 
-def between(value: Rat, exact: Exact, point: Mapping[str, Fraction] | None = None) -> Ends | None:
-    """Two rational numbers that a value of numbers, roots and logarithms lies between, where names are at a point; None for
-    what has no such ends."""
-    known = {name: (size, size) for name, size in (point or {}).items() if name not in exact.atoms}
-    for name in value.names - known.keys():
-        function, arguments = exact.atoms.get(name, ("", ()))
-        parts = [between(argument, exact, point) for argument in arguments]
-        rule = functions(DIGITS).get(function)
-        ends = None if rule is None or None in parts else rule(*(part for part in parts if part is not None))
-        if ends is None:
-            return None
-        known[name] = ends
-    above, below = (_of_poly(poly, known) for poly in (value.above, value.below))
-    if below[0] <= 0 <= below[1]:
-        return None
-    corners = [a / b for a, b in product(above, below)]
-    return min(corners), max(corners)
-
-
-def _of_poly(poly: Poly, known: Mapping[str, Ends]) -> Ends:
-    low = high = Fraction(0)
-    for monomial, coefficient in poly.items():
-        ends = reduce(
-            multiplied, (known[name] for name, power in monomial for _ in range(power)), (coefficient, coefficient)
-        )
-        low, high = low + ends[0], high + ends[1]
-    return low, high
+def between(formula: Formula, known: Mapping[str, Formula]) -> Ends | None:
+    """Two rational numbers that a formula of numbers lies between, where ``known`` formulas stand for names; None for what
+    has no such ends."""
+    with suppress(AlgebraError):
+        found: Ends = fold(formula, Enclosing(DIGITS, {}, known))
+        return found
+    return None
 
 
 def multiplied(one: Ends, other: Ends) -> Ends:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise, zip_longest
 
 from symroof.formula import Cases
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.blocks import Row
 from symroof.rendering.pages.characters import JOINER, NBSP, cells, padded, pieces, plain, whole
+from symroof.rendering.pages.environment import load
 
 # Prose stands beside the heads of its sections; where there is no room for that, below them.
 GUTTER, BROADEST, NARROW, ROOMY, INDENT = 13, 20, 2, 72, 2
@@ -253,3 +254,27 @@ def _listed(head: Sequence[str], rows: Sequence[Sequence[str]], keys: int, width
         for name, cell in zip(head[keys:], row[keys:], strict=True):
             lines += [GAP + line for line in fold(name + colon + cell, width - len(GAP), GAP)] if cell else []
     return lines
+
+
+def words_table(vocabulary: Mapping[str, list[str]], lang: str | None = None, width: int = 96) -> str:
+    """The quantities, each with the words that name it in what is read; with what a language calls it, where one is said.
+
+    >>> print(words_table({"peak": ["peak FLOPs/s", "peak compute"], "ridge": ["ridge point"]}), end="")
+    peak   peak FLOPs/s,  peak compute
+    ridge  ridge point
+    """
+    called = load(f"{lang}/catalogues.j2", None, lang, {}).called if lang else lambda name: ""
+    heads = _in_columns([(name, str(called(name))) for name in vocabulary])
+    margin = cells(heads[0])
+    lines = []
+    for head, words in zip(heads, vocabulary.values(), strict=True):
+        lines += fold(head + ",  ".join(whole(word.replace(" ", NBSP)) for word in words), width, indent=" " * margin)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _in_columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Cells beside one another, of the breadth that their column needs, with a gap behind each column that is not empty."""
+    columns = [max(map(cells, column)) for column in zip(*rows, strict=True)]
+    return [
+        "".join(padded(cell, width) + GAP for cell, width in zip(row, columns, strict=True) if width) for row in rows
+    ]
