@@ -153,6 +153,7 @@ def require_measured_points(seed):
     assert one.reached == pytest.approx(known("T_lower", at) / seconds)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("law", [require_steps_of_a_batch, require_measured_points])
 def test_steps_and_measured_points(law, seed):
@@ -166,6 +167,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_in_a_number_is_noticed(name, monkeypatch):
     module, function, fault, law = FAULTS[name]

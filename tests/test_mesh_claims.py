@@ -206,7 +206,7 @@ def test_a_whole_size_is_one_of_those_that_the_chips_share_out():
     assert derived["smallest_integer"] == 5104
 
 
-@pytest.mark.parametrize("features", [28672, 24576, 13312])
+@pytest.mark.parametrize("features", [28672, *(pytest.param(n, marks=pytest.mark.thorough) for n in (24576, 13312))])
 def test_a_bound_between_two_numbers_of_chips_is_right_and_says_so(features):
     """Of whatever stands between two numbers of chips that share a size out each bound is right, and one that other whole
     numbers would tell from the true one says so in the shortest report."""

@@ -147,6 +147,7 @@ def test_a_page_without_a_chip_begins_with_one_that_people_know():
     assert sr.page("matmul").chips[0].name == "tpu-v5e"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("at", "held"), [("B=64,S=8192", False), ("B=1,S=128", False), ("L=8,B=1,S=128", True)])
 def test_a_page_says_of_the_memory_what_a_derivation_says(at, held):
     """Rates that no chip reaches, since its memory does not hold the model, are said to be such."""

@@ -22,7 +22,7 @@ def says(text, *names, training=True, **options):
 # ---- a size by another name
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.thorough) for n in (1, 2, 3))])
 def test_a_size_that_others_define_is_held_to_the_chips_that_split_it(seed, tmp_path):
     """With F = c*D, over X chips, every D at which c*D is no multiple of X is refused by all entrances, and no other."""
     random = Random(f"defined {seed}")
@@ -44,7 +44,7 @@ def test_a_size_that_others_define_is_held_to_the_chips_that_split_it(seed, tmp_
                 ask({"B": 64, "D": D})
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.thorough) for n in (1, 2, 3))])
 def test_padded_sizes_are_the_next_that_chips_share_out_from_every_entrance(seed, tmp_path):
     """With ``pad`` every entrance warns at such a D, and says what it says at the next D that is none."""
     random = Random(f"padded {seed}")
@@ -161,6 +161,7 @@ def test_scores_that_a_recompute_makes_again_are_counted():
     assert says(text.format("block a"), "flops") == {"flops": "12*B*T*D*S"}
 
 
+@pytest.mark.thorough
 def test_what_a_recompute_gathers_is_kept_split_and_gathered_again():
     text = (
         "mesh Y=8 on NVLink; input x: bf16[T_Y, D]; weight W: bf16[D, F_Y]; weight V: bf16[F_Y, D]; {} "
