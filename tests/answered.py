@@ -48,7 +48,7 @@ PROBLEMS = {
     "some equal": {"operation": MATMUL, "hardware": "tpu-v5e", "assume": "D = F"},
     "asked for another": {"operation": MATMUL, "hardware": "tpu-v5e", "assume": "B = D", "solve_for": "B"},
     "two chips": {"operation": SPLIT, "hardware": "tpu-v5e", "mesh": "X=2", "link": "ICI", "solve_for": "D"},
-    "ring": {"operation": SPLIT, "hardware": "tpu-v5e", "mesh": "X=16", "link": "ICI", "at": "D=8192"},
+    "ring": {"operation": SPLIT, "hardware": "tpu-v5e", "mesh": "X=16", "link": "ICI", "at": "D=8192", "pad": True},
     "stages": {"operation": STAGES, "hardware": "tpu-v5e", "training": True},
     "held by a chip": {"operation": "mesh X; input A: bf16[B_X, D]; weight W: bf16[D, F_X]; Y = A * W -> bf16[B_X, F]", "hardware": "tpu-v5e"},
     "two chips, memory": {"operation": SPLIT, "hardware": "tpu-v5e", "mesh": "X=2"},
