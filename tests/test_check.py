@@ -14,7 +14,7 @@ from symroof.proof.evidence import Excess, Harmonic
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import AtSize, Gone, Ledger, Multiples, Solved, UndecidedError
 from symroof.proof.limits import Whole
-from symroof.proof.pointwise import truth_of
+from symroof.proof.pointwise import sampled, truth_of
 from symroof.proof.recounts import Arrays, Counted, Function, Loops
 from symroof.proof.step import Check, Reason, Step
 from symroof.reading.expressions import Scope, read_expression
@@ -92,6 +92,16 @@ def test_what_z3_cannot_settle_is_undecided(monkeypatch):
     monkeypatch.setattr("symroof.proof.prover.BUDGET", 1000)
     with pytest.raises(UndecidedError):
         outcome(hard)
+
+
+def test_an_identity_that_is_tried_at_points_is_true_at_all_and_has_some():
+    assert sampled(step("B + D", "=", "D + B"), Ledger(DIMS)).status == "sampled"
+    with pytest.raises(CheckError, match="refuted"):
+        sampled(step("max(B, D)", "=", "B"), Ledger(DIMS))
+    with pytest.raises(UndecidedError, match="too few points"):
+        sampled(step("B", "=", "B", assumptions=(compare("B", "=", "7/3"),)), Ledger(DIMS))
+    put = Exact({"x": f("2B")})  # a definition goes before what a point has under its name
+    assert truth_of(step("x", "=", "2B"), put)({"x": Fraction(1), "B": Fraction(1)})
 
 
 def test_a_circular_definition_raises():

@@ -249,6 +249,9 @@ def test_any_bytes_give_one_error(run, tmp_path, content):
 def test_hardware_lists_every_chip_and_every_source(run):
     assert "tpu-v5e" in run("hardware").out
     shown = run("list", "chips", "tpu-v5e").out
+    for old, new in (("hardware", "chips"), ("operations", "operations"), ("names", "words")):  # for one release
+        done = run(old)
+        assert (done.out, done.err) == (run("list", new).out, f"symroof: {old} is called list {new} now\n")
     assert "8.2e11 bytes/s" in shown
     assert "8.1e11 bytes/s" in shown
     assert "jax-ml.github.io" in shown

@@ -2,6 +2,7 @@
 everything trained, and the figures of low-rank adapters."""
 
 import re
+from functools import reduce
 from random import Random
 
 import pytest
@@ -94,17 +95,8 @@ def test_layers_hand_their_gradients_down_to_a_frozen_input():
 
 @pytest.mark.thorough
 def test_each_chip_holds_gradients_of_what_is_trained():
-    text = """
-    mesh X = 4 on ICI
-    frozen input x: bf16[B_X, D]
-    frozen weight W: bf16[D_X, F]
-    weight A: bf16[D_X, R]
-    weight C: bf16[R, F_X]
-    h = x * W -> bf16[B_X, F]
-    a = x * A -> bf16[B_X, R]
-    b = a * C -> bf16[B_X, F]
-    y = h + b
-    """
+    split = (("[B", "[B_X"), ("[D", "[D_X"), ("[R, F]", "[R, F_X]"))
+    text = reduce(lambda text, pair: text.replace(*pair), split, f"mesh X = 4 on ICI{LORA}")
     part = sr.derive(text, on="tpu-v5p", training=True, at="B=512,D=4096,F=1024,R=16")
     whole = sr.derive(text.replace("frozen ", ""), on="tpu-v5p", training=True, at="B=512,D=4096,F=1024,R=16")
     rank, full = 16 * (4096 + 1024), 4096 * 1024

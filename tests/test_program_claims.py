@@ -10,7 +10,7 @@ import re
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from texts import ATTENTION, DECODER, MLP
+from texts import ATTENTION, DECODER, EXPERTS, MLP
 
 import symroof as sr
 
@@ -27,15 +27,6 @@ a = s * h
 y = a * W2 -> bf16[N, D]
 """
 UNFUSED = ATTENTION.replace("fuse {", "").replace("}", "")
-EXPERTS = """
-input x: bf16[E, c, D]
-weight W1: bf16[E, D, F]
-weight W2: bf16[E, F, D]
-where c = B*k/E
-h = x * W1 -> bf16[E, c, F]
-a = gelu(h)
-y = a * W2 -> bf16[E, c, D]
-"""
 STACK = """
 input  x:  bf16[N, D]
 weight W1: bf16[D, F]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from random_programs import whole_sizes
 from simulator import Braces, Chip, Made, Plan, Text, contracts
 from sympy import Add, Integer
-from texts import ATTENTION, MLP, cases
+from texts import ATTENTION, EXPERTS, MLP, cases
 
 import symroof as sr
 from symroof.errors import ModelError
@@ -34,14 +34,6 @@ small = st.builds(lambda seed: random_programs.program(Random(seed), most=3), st
 plain = st.builds(lambda seed: random_programs.program(Random(seed), grouped=False), st.integers(0, 10**9))
 many, few = settings(max_examples=draws(30), deadline=None), settings(max_examples=5, deadline=None)
 
-EXPERTS = """
-input x: bf16[E, c, D]
-weight W1: bf16[E, D, F]; weight W2: bf16[E, F, D]
-where c = B*k/E
-h = x * W1 -> bf16[E, c, F]
-a = gelu(h)
-y = a * W2 -> bf16[E, c, D]
-"""
 LAYERS = """
 input  x: bf16[B, D]
 weight Wo, Wq: bf16[D, H]

@@ -52,22 +52,43 @@ def test_padded_sizes_are_the_next_that_chips_share_out_from_every_entrance(seed
     defined = AXES.format(x=x) + f"where F = {c}*D; " + WEIGHT
     D = next(n for n in range(random.randint(1, 9), 99) if c * n % x)
     padded = next(n for n in range(D, 99) if c * n % x == 0)
-    flops = 2 * 64 * padded * c * padded
+    claim = f"flops = {2 * 64 * padded * c * padded} at B=64, D="
+
+    def verdict(D, **pad):
+        return sr.verify({"operation": defined, "claims": [f"{claim}{D}"], **pad}).judgements[0].verdict
+
     asks = (
         lambda D, **pad: sr.derive(defined, on="tpu-v5p", at=f"B=64,D={D}", **pad).to_dict()["answer"]["at"],
         lambda D, **pad: sr.plot(defined, on="tpu-v5p", at=f"D={D}", over="B=1..9", **pad).to_csv(),
         lambda D, **pad: sr.page(defined, on="tpu-v5p", at={"B": 64, "D": D}, **pad).data()["start"],
         lambda D, **pad: sr.sweep(defined, f"B=8,D={D}", on="tpu-v5p", **pad)["T_lower"].tolist(),
         lambda D, **pad: sr.derive(defined, on="tpu-v5p", **pad).function("T_lower")(B=8, D=D),
-        lambda D, **pad: (
-            sr.verify({"operation": defined, "claims": [f"flops = {flops} at B=64, D={D}"], **pad})
-            .judgements[0]
-            .verdict
-        ),
+        verdict,
     )
     for ask in asks:
         with pytest.warns(UserWarning, match=f"D = {D} is padded to {padded}|D is padded to multiples"):
             assert ask(D, pad=True) == ask(padded)
+
+
+@pytest.mark.filterwarnings("ignore:.* is padded")
+@pytest.mark.parametrize(
+    ("low", "high", "step"), [(1, 9, 1), (8, 64, 8), (5, 99, 3), (5, 99, 7), (3, 99, 24), (8, 9, 10)]
+)
+def test_each_value_of_a_grid_is_padded_once(low, high, step):
+    grid = f"B=8,D=16,F={low}:{high}:{step}"
+    found = sr.sweep(AXES.format(x=8) + WEIGHT, grid, on="tpu-v5p", pad=True)["F"].tolist()
+    assert found == sorted({next(m for m in range(n, n + 8) if m % 8 == 0) for n in range(low, high + 1, step)})
+
+
+@pytest.mark.filterwarnings("ignore:.* is padded")
+def test_no_size_is_padded_where_another_one_was_enough_and_chips_at_the_end_of_a_figure_tell_how_far():
+    text = AXES.format(x=8) + "where F = D*E; " + WEIGHT
+    (point,) = sr.derive(text, on="tpu-v5p", at="B=4,D=3,E=3", pad=True).to_dict()["answer"]["at"]
+    assert point["values"] == {"B": "4", "D": "8", "E": "3"}
+    open_ = "mesh X on ICI; input x: bf16[B, D]; " + WEIGHT
+    over = {"on": "tpu-v5p", "over": "X=16..64:16"}
+    there = sr.plot(open_, at="B=64,D=512,F=4096", **over).to_csv()
+    assert sr.plot(open_, at="B=64,D=512,F=4090", pad=True, **over).to_csv() == there
 
 
 @pytest.mark.parametrize(("defined", "size"), [("F = 4*D", "D"), ("F = 6*D", "D"), ("F = G", "G"), ("F = 2*G", "G")])

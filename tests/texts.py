@@ -66,30 +66,22 @@ a = gelu(h)
 y = a * W2 -> bf16[B_X, D_Y]
 """
 DECODER = """
-input  x: bf16[B, T, D]
-weight Wq: bf16[D, K, G, H]; weight Wk, Wv: bf16[D, K, H]; weight Wo: bf16[K, G, H, D]
-weight W1, W3: bf16[D, F]; weight W2: bf16[F, D]; weight We: bf16[V, D]
+input x: bf16[B, T, D]
+weight Wq: bf16[D, K, G, H]; weight Wk, Wv: bf16[D, K, H]; weight Wo: bf16[K, G, H, D]; weight W1, W3: bf16[D, F]; weight W2: bf16[F, D]; weight We: bf16[V, D]
 cache Kc, Vc: bf16[B, S, K, H]
 repeat L as x = z {
-  n = rms_norm(x)
-  q = n * Wq -> bf16[B, T, K, G, H]
-  r = rope(q)
-  k = n * Wk -> bf16[B, T, K, H]
-  v = n * Wv -> bf16[B, T, K, H]
-  fuse {
-    s = r * Kc -> bf16[B, T, S, K, G]
-    p = softmax(s, S)
-    o = p * Vc -> bf16[B, T, K, G, H]
-  }
-  u = o * Wo -> bf16[B, T, D]
-  w = x + u
-  m = rms_norm(w)
-  h = m * W1 -> bf16[B, T, F]
-  g = m * W3 -> bf16[B, T, F]
-  a = silu(h)
-  b = a * g
-  y = b * W2 -> bf16[B, T, D]
-  z = w + y
+  n = rms_norm(x); q = n * Wq -> bf16[B, T, K, G, H]; r = rope(q); k = n * Wk -> bf16[B, T, K, H]; v = n * Wv -> bf16[B, T, K, H]
+  fuse { s = r * Kc -> bf16[B, T, S, K, G]; p = softmax(s, S); o = p * Vc -> bf16[B, T, K, G, H] }
+  u = o * Wo -> bf16[B, T, D]; w = x + u; m = rms_norm(w)
+  h = m * W1 -> bf16[B, T, F]; g = m * W3 -> bf16[B, T, F]; a = silu(h); b = a * g; y = b * W2 -> bf16[B, T, D]; z = w + y
 }
 l = z * We -> bf16[B, T, V]
+"""
+EXPERTS = """
+input x: bf16[E, c, D]
+weight W1: bf16[E, D, F]; weight W2: bf16[E, F, D]
+where c = B*k/E
+h = x * W1 -> bf16[E, c, F]
+a = gelu(h)
+y = a * W2 -> bf16[E, c, D]
 """

@@ -62,7 +62,8 @@ class Grouped(click.Command):
     """A command whose help shows its own options, the usual ones of a problem, and those of what it prints."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        shown = {str(param.name): row for param in self.get_params(ctx) if (row := param.get_help_record(ctx))}
+        params = ((("help" if "--help" in param.opts else str(param.name)), param) for param in self.get_params(ctx))
+        shown = {name: row for name, param in params if (row := param.get_help_record(ctx))}
         arguments = {param.name for param in self.params if isinstance(param, click.Argument)}
         printed = (*OUTPUT, "form", "help")
         asked = [name for name, key in KEYS.items() if key.flag]
@@ -82,7 +83,7 @@ def problem_options(*without: str, usual: Collection[str] = having("usual"), **h
             key.flag,
             key.name,
             metavar=key.metavar,
-            multiple="several" in key.traits,
+            multiple=key.name in having("several"),
             is_flag=key.metavar is None,
             default=None,
             hidden=key.name not in usual,

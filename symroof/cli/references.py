@@ -145,12 +145,7 @@ def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield ("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
 
 
-TOPICS: Mapping[str, Callable[[], Iterator[str]]] = {
-    "programs": programs,
-    "problems": problems,
-    "options": problems,
-    "claims": claims,
-}
+TOPICS: Mapping[str, Callable[[], Iterator[str]]] = {"programs": programs, "problems": problems, "claims": claims}
 
 
 @click.command("help")
@@ -160,6 +155,7 @@ def reference(topic: str | None) -> None:
     if topic is None:
         write("".join(f"symroof help {name:10} {make.__doc__}\n" for name, make in TOPICS.items()))
         return
+    topic = "problems" if topic == "options" else topic  # a flag is a key of a problem
     require_one_of(topic, TOPICS, f"there is no reference of {topic!r}")
     write("".join(f"{line}\n" for line in TOPICS[topic]()))
 
@@ -176,11 +172,9 @@ def list_chips(names: Sequence[str], asked: Asked) -> Listed:
         known = [one.name for one in chosen]
         found = [one for one in findings(every.values()) if one.chip in known]
         return found, catalogues.finding_record, lambda found, lang: catalogues.findings_table(found, len(known), lang)
-    return (
-        chosen[0] if names else chosen,
-        catalogues.chip_record,
-        catalogues.chip_table if names else catalogues.chips_table,
-    )
+    if names:
+        return chosen[0], catalogues.chip_record, catalogues.chip_table
+    return chosen, catalogues.chip_record, catalogues.chips_table
 
 
 def list_operations(names: Sequence[str], asked: Asked) -> Listed:
@@ -190,11 +184,8 @@ def list_operations(names: Sequence[str], asked: Asked) -> Listed:
     from symroof.rendering.pages import catalogues
 
     if asked["config"] is not None:
-        return (
-            program_with_sizes(required(names[0] if names else "decoder"), asked["config"]),
-            str,
-            lambda text, _: text,
-        )
+        sized = program_with_sizes(required(names[0] if names else "decoder"), asked["config"])
+        return sized, str, lambda text, _: text
     if names:
         return required(names[0]), catalogues.operation_record, catalogues.operation_table
     return list(entries().values()), catalogues.operation_record, catalogues.operations_table

@@ -107,8 +107,13 @@ def _padded(problem: Problem, axis: Axis) -> Axis:
     """An axis of a grid, with each value that chips do not share out as the next that they do."""
     operation, mesh = problem.operation, problem.mesh
     each = lcm(*(stride(operation, mesh, name) for name in axis.names if name not in mesh))
-    values = tuple(dict.fromkeys(-(-value // each) * each for value in axis.values)) if each > 1 else axis.values
-    if values != axis.values:
+    values: Sequence[int] = axis.values
+    if isinstance(values, range) and (values.step <= each or values.step % each == 0):  # which is not gone through
+        first, last = (value + -value % each for value in (values[0], values[-1]))
+        values = range(first, last + 1, max(each, values.step))
+    else:
+        values = tuple(dict.fromkeys(value + -value % each for value in values))
+    if values != (axis.values if isinstance(values, range) else tuple(axis.values)):
         warn(f"{' = '.join(axis.names)} is padded to multiples of {each}", stacklevel=2)
     return replace(axis, values=values)
 

@@ -136,7 +136,7 @@ class Enclosing:
 
     def __init__(self, digits: int, point: Point, known: Mapping[str, Formula] | None = None) -> None:
         self.functions, self.known = functions(digits + 10), known or {}
-        self.values = {name: (size, size) for name, size in point.items()}
+        self.values = {name: (size, size) for name, size in point.items() if name not in self.known}
 
     def number(self, node: Number) -> Ends:
         return node.value, node.value

@@ -240,10 +240,11 @@ class _Chapter:
         math, behind = written.kind == "math", self.document.prose.text[written.end : written.end + 40]
         pattern, instead = (BYTES, r"\\text{bytes}") if math else (TYPED_BYTES, " bytes")
         in_bytes = pattern.sub(instead, written.text) if "B" not in self.force.context.scope.names else written.text
-        for text in (measured(written.text, behind) if math else None, in_bytes):
+        texts = (measured(written.text, behind) if math else None, in_bytes)
+        for text in (text for text in texts if text not in (None, written.text)):
             with suppress(SymroofError):
-                claims, _ = claims_in(replace(written, text=text or written.text), self.force)
-                if text not in (None, written.text) and len(claims) == count:
+                claims, _ = claims_in(replace(written, text=str(text)), self.force)
+                if len(claims) == count:
                     yield claims
 
     def _claims(
