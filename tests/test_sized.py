@@ -215,7 +215,7 @@ def test_a_share_that_is_left_out_is_missed(monkeypatch):
 NUMBERS = {"exp(B/100)": exp(0.03), "exp(-3*B)": exp(-9), "exp(B*40)": exp(120), "exp(-B*40)": exp(-120)}
 NUMBERS |= {"abs(sqrt(B) - 30)": 30 - sqrt(3), "log(B)": log(3), "log2(B*D)": log2(24), "sqrt(B)*sqrt(D)": sqrt(24)}
 NUMBERS |= {"max(sqrt(B), 1)": sqrt(3), "floor(sqrt(B)*100)": 173, "ceil(log2(B)*10)": 16, "log2(D)": 3}
-NUMBERS |= {"sqrt(10^40 + 1)": 1e20}
+NUMBERS |= {"sqrt(10^40 + 1)": 1e20, "exp(100*B)": exp(300), "exp(2)*B": 3 * exp(2), "B^40": 3**40}
 
 
 @pytest.mark.parametrize("text", NUMBERS)
@@ -228,7 +228,7 @@ def test_functions_of_sizes_are_worked_out(text):
         assert told["exact"] == str(NUMBERS[text])
 
 
-@pytest.mark.parametrize("text", ["log(B - 3)", "sqrt(B - 4)", "exp(100*B)", "2^B", "B/0", "B/(B - 3)"])
+@pytest.mark.parametrize("text", ["log(B - 3)", "sqrt(B - 4)", "exp(-9000*B)", "2^B", "B/0", "B/(B - 3)"])
 def test_what_has_no_value_is_said_so(run, text):
     done = run("derive", "matmul", "--on", "tpu-v5e", "--at", "B=3,D=F=8", "--value", text)
     assert (done.code, done.out, "internal" in done.err, "refuted" in done.err) == (2, "", False, False)

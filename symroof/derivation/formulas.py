@@ -30,6 +30,7 @@ from symroof.symbols import exactly, expression, fraction, rational, symbol
 
 # Digits of what is not rational; what a formula is called that has no name, and that no formula can be called.
 DIGITS, ASKED = 17, "what is asked"
+LARGEST_NUMBER = Rational(10**2000)  # no number is written out that is larger, or closer to zero than one over it
 
 
 class Ground(Frozen):
@@ -91,7 +92,9 @@ class Ground(Frozen):
 
 
 def _lowest(value: Expr) -> Expr:
-    return cancelled(value) if value.free_symbols and value.is_rational_function() else value
+    with suppress(AlgebraError):  # exp(10) is no coefficient, a power may be too large
+        return cancelled(value) if value.free_symbols and value.is_rational_function() else value
+    return value
 
 
 def ground_of(draft: Draft) -> Ground:
@@ -153,11 +156,8 @@ def unit_among(
 def valued(ground: Ground) -> Ground:
     """With the values of the named formulas, as far as they have any."""
     for name, formula in ground.let.items():
-        try:
-            value = ground.value(formula)
-        except AlgebraError:
-            continue
-        ground = replace(ground, quantities={**ground.quantities, name: value})
+        with suppress(AlgebraError):
+            ground = replace(ground, quantities={**ground.quantities, name: ground.value(formula)})
     return ground
 
 
@@ -180,7 +180,8 @@ def _come_to(ground: Ground, name: str, formula: Formula) -> Ground:
         return ground if shown == formula else ground.add(Step("formulas", Reason.FIGURES, left, "=", shown))
     spread = formula
     try:
-        told = ground.points and all(is_number_at(ground, name, point) for point in range(len(ground.points)))
+        sets, quantity = range(len(ground.points)), ground.quantities[name]
+        told = ground.points and all(ground.in_numbers(quantity, point).is_number for point in sets)
         if told:  # sizes are put in, and a number says what a long formula would
             return _number(ground, name, ground.in_numbers(ground.quantities[name]), None)
         if any(ground.quantities.get(part, symbol(part)) != symbol(part) for part in names(formula)):
@@ -192,11 +193,6 @@ def _come_to(ground: Ground, name: str, formula: Formula) -> Ground:
         return _number(ground, name, ground.in_numbers(ground.quantities[name]), None)
     except UndecidedError:  # a function that the second engine has no values of
         return ground
-
-
-def is_number_at(ground: Ground, name: str, point: int) -> bool:
-    """Whether a named formula is a number at a set of sizes."""
-    return bool(ground.in_numbers(ground.quantities[name], point).is_number)
 
 
 def _calls(formula: Formula) -> bool:
@@ -215,14 +211,15 @@ def _spread(ground: Ground, formula: Formula) -> Formula:
 
 
 def _at(ground: Ground, name: str, point: int) -> Ground:
-    try:
+    with suppress(UndecidedError):
         return _number(ground, name, ground.in_numbers(ground.quantities[name], point), point)
-    except UndecidedError:
-        return ground
+    return ground
 
 
 def _number(ground: Ground, name: str, value: Expr, point: int | None) -> Ground:
     """What a named formula comes to: exactly, and in decimals where it is a number; nothing where it has no value."""
+    if value.is_number and not 1 / LARGEST_NUMBER < abs(value.evalf(5)) < LARGEST_NUMBER and value != 0:
+        return ground
     if value.is_number and not value.is_Rational:
         return _irrational(ground, name, value, point)
     if _calls(ground.let[name]) and not value.is_Rational:
