@@ -197,9 +197,7 @@ COSTS = ("flops", "reads", "writes", "vector")
 def test_every_entrance_reads_a_key_or_refuses_it_by_name(key, run, tmp_path):
     """A value that no key has is refused by the name of the key, or of its flag: by Python, of a file, of a comment, of a
     block, of the settings of a folder, and on a command line."""
-    page, block = (tmp_path / name / "page.md" for name in ("one", "two"))
-    for path in (page, block):
-        path.parent.mkdir()
+    page, block = ((tmp_path / name).mkdir() or tmp_path / name / "page.md" for name in ("one", "two"))
     problem, claims = f"operation = 'matmul'\n{key} = [[1]]\n", "" if key == "claims" else "claims = ['1 = 1']\n"
     page.write_text(f"<!-- symroof\n{problem}{claims}-->\n")
     block.write_text(
@@ -210,8 +208,8 @@ def test_every_entrance_reads_a_key_or_refuses_it_by_name(key, run, tmp_path):
     asks = [("verify", tmp_path / "p.toml"), ("verify", page)]
     if key not in having("claims") and key != "claims":
         asks += [("derive", tmp_path / "p.toml"), ("build", "--stdout", block)]
-        with pytest.raises(SymroofError, match=f"^{key}\\b"):
-            sr.derive("matmul", **{key: [[1]]})
+    with pytest.raises(SymroofError, match=f"^{key}\\b"):
+        sr.derive("matmul", **{key: [[1]]})
     if KEYS[key].metavar is not None:
         asks.append(("derive", "matmul", KEYS[key].flag, ""))
     for words in asks:

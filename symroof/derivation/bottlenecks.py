@@ -23,7 +23,7 @@ from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, name
 from symroof.model.chip_costs import message
 from symroof.model.hops import is_latency
 from symroof.model.program import Program
-from symroof.model.resources import HOPS, LATENCY, slowest, time_name, time_over_rates, times_of
+from symroof.model.resources import HOPS, LATENCY, slowest, time_name, times_of
 from symroof.model.statement_costs import amounts, sent_over
 from symroof.proof.ledger import Solved
 from symroof.proof.step import Reason, Step, against
@@ -72,8 +72,7 @@ def _compared(draft: Draft, resource: str, values: Mapping[str, Fraction]) -> tu
     setting, known = draft.setting, amounts(draft.setting.problem.operation, draft.setting.problem.count)
     flops, peak = valued(draft, known["flops_per_chip"], values), PEAK
     if setting.mixed:  # at several peaks it is the time that is compared, and the figures are put in
-        math = time_over_rates(setting.problem.operation, setting.rates, setting.problem.count)
-        flops, peak = valued(draft, setting.in_numbers(math), values), Integer(1)
+        flops, peak = valued(draft, setting.in_numbers(setting.arithmetic), values), Integer(1)
     if resource == LATENCY:
         longest = _slowest(draft)
         assert longest is not None

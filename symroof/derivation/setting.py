@@ -7,7 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 from fractions import Fraction
 
-from sympy import Expr, Integer, Rational
+from sympy import Add, Expr, Integer, Rational
 
 from symroof.algebra.rational import cancelled, is_rational, sign_of
 from symroof.algebra.regime import Regime
@@ -19,8 +19,8 @@ from symroof.model.cost import Cost
 from symroof.model.hardware import Known
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
-from symroof.model.resources import COMMS, MATH, Rates, figures_of, rates_of, time_name, time_over_rates
-from symroof.model.statement_costs import amounts, busy_links, sent_over
+from symroof.model.resources import COMMS, MATH, Rates, figures_of, rates_of, time_name
+from symroof.model.statement_costs import amounts, busy_links, of_statement, sent_over
 from symroof.model.wiring import is_network, link_over, uncrossed, wired
 from symroof.symbols import expression, rational, symbol
 
@@ -198,8 +198,14 @@ class Setting(Rated):
         """What is above ``level`` where it is compute-bound: the intensity, or T_math/T_comms where there is no ridge."""
         if not self.rates.mixed:
             return self.intensity
-        math = time_over_rates(self.problem.operation, self.rates, self.problem.count)
-        return cancelled(self.regime.apply(math * symbol("bandwidth") / self.moved))
+        return cancelled(self.regime.apply(self.arithmetic * symbol("bandwidth") / self.moved))
+
+    @property
+    def arithmetic(self) -> Expr:
+        """T_math in sizes and figures: each contraction at its own peak."""
+        program, each = self.problem.operation, "flops_per_chip" if self.problem.operation.axes else "flops"
+        flops = amounts(program, self.problem.count)
+        return Add(*(flops[of_statement(each, name)] / symbol(peak) for name, peak in self.rates.peaks))
 
     @property
     def level(self) -> Expr:

@@ -4,7 +4,7 @@ and named formulas.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
@@ -14,19 +14,33 @@ from sympy import Expr
 
 from symroof.algebra.rational import cancelled
 from symroof.derivation.answer import Point
-from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_MATH, Draft, numeric, rounded
+from symroof.derivation.draft import (
+    BANDWIDTH,
+    INTENSITY,
+    PEAK,
+    RIDGE,
+    T_COMMS,
+    T_LOWER,
+    T_MATH,
+    T_UPPER,
+    Draft,
+    numeric,
+    rounded,
+)
 from symroof.derivation.equations import solution
 from symroof.derivation.figures_used import is_there
 from symroof.derivation.formulas import Ground, ground_of, named
-from symroof.derivation.schedules import Timetable, each_time, time_of_program, times_defined, timetable
-from symroof.derivation.sizes import put_in, valued
+from symroof.derivation.schedules import T_STEPS, Times, each_time, time_of_program, times_defined
+from symroof.derivation.sizes import put_in
 from symroof.derivation.solving import solution_of
+from symroof.derivation.values import Values
 from symroof.derivation.whole_sizes import Wholes, counts_chips, wholes
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, number, product
 from symroof.model.problem import Problem, Sketch
+from symroof.model.resources import time_name
 from symroof.proof.ledger import AtSize
 from symroof.proof.step import Reason, Step
-from symroof.symbols import rational, symbol
+from symroof.symbols import rational
 
 # The most rows of a table of times over the chips of an axis.
 ROWS = 5
@@ -72,7 +86,7 @@ def _several_peaks(draft: Draft) -> Draft:
     """T_math as a sum over the peaks, beside T_comms."""
     setting, program = draft.setting, draft.setting.problem.operation
     draft = times_defined(draft, program)
-    each, _ = each_time(draft, timetable(draft, program), setting.equalities)
+    each, _ = each_time(draft, Times(draft), setting.equalities)
     quotients = Compare(each[0].right, ">", each[-1].right)
     return draft.add(Step("ridge", Reason.COMPARE_TIMES, draft.above, "<=>", quotients, setting.equalities))
 
@@ -113,38 +127,32 @@ def _pays(draft: Draft) -> Draft:
 def _timed(draft: Draft, point: int) -> Draft:
     """The times at a set of sizes: formulas in what stays free, and rows where that is one size or none."""
     setting, at, where = draft.setting, draft.answer.at[point], put_in(draft, point)
-    program = setting.problem.operation
     if not setting.timed:
         return draft
-    table = timetable(draft, program).put(lambda amount: valued(draft, amount, at.values))
-    each, bounds = each_time(draft, table, where, point)
+    times = Times(draft, point)
+    each, bounds = each_time(draft, times, where, point)
     draft = draft.add(*each, *bounds)
     x = at.variable or setting.variable.name
-    if setting.idle or not table.free <= {x} or not setting.problem.names:
+    if setting.idle or not times.free <= {x} or not setting.problem.names:
         return draft
     given = at.values.get(x)
     sizes = [given] if given is not None else _rows(draft, x, at, point)
-    return draft.add(*(step for size in sizes for step in _row(draft, table, x, size, where, point)))
+    return draft.add(*(step for size in sizes for step in _row(draft, times, x, size, where, point)))
 
 
-def _row(
-    draft: Draft, table: Timetable, x: str, size: Fraction, where: tuple[Formula, ...], point: int
-) -> tuple[Step, ...]:
+def _row(draft: Draft, times: Times, x: str, size: Fraction, where: tuple[Formula, ...], point: int) -> Iterator[Step]:
     """Every time at one size, and which of those of arithmetic and transfer is longer."""
-    rates = {name: figure.value for name, figure in draft.setting.figures.items()}
-    seconds = table.put(lambda amount: amount.subs(symbol(x), rational(size))).seconds(rates)
+    found = Values(draft, times.amounts, {**draft.setting.problem.at[point], x: size})
     here = Compare(Name(x), "=", draft.write(size))
     where, facts = where if here in where else (*where, here), AtSize(size)
-    math, comms = seconds[T_MATH], seconds[T_COMMS]
+    rates = draft.setting.rates
+    between = map(Name, map(time_name, rates.resources if rates.joint else rates.resources[:-1]))
+    for name in dict.fromkeys((T_MATH, T_COMMS, T_LOWER, T_UPPER, *between, T_STEPS)):
+        if name.name in draft.ledger.definitions and (seconds := found.value(name.name)) is not None:
+            yield Step("time", Reason.SECONDS, name, "=", draft.write(seconds), where, None, facts, "row", point)
+    math, comms = (found.value(name.name) or Fraction(0) for name in (T_MATH, T_COMMS))
     relation = ">" if math > comms else "<" if math < comms else "="
-    return (
-        *(
-            Step("time", Reason.SECONDS, name, "=", draft.write(value), where, None, facts, "row", point)
-            for name, value in seconds.items()
-            if name.name in draft.ledger.definitions
-        ),
-        Step("time", Reason.SECONDS, T_MATH, relation, T_COMMS, where, None, facts, "row", point),
-    )
+    yield Step("time", Reason.SECONDS, T_MATH, relation, T_COMMS, where, None, facts, "row", point)
 
 
 def _rows(draft: Draft, x: str, at: Point, point: int) -> list[Fraction]:

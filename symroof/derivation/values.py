@@ -25,7 +25,7 @@ from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, names, number, product, total
 from symroof.model.derived_sizes import known_of_sizes
 from symroof.model.quantities import AT_SIZES, MOVED, OF_PROGRAMS, TABLE, TOKENS
-from symroof.model.resources import HOPS, LATENCY, steps_of, time_name, time_over_rates, times_of, times_of_groups
+from symroof.model.resources import HOPS, LATENCY, steps_of, time_name, times_of, times_of_groups
 from symroof.model.statement_costs import amounts, busy_links, hops_over, moved_of, of_statement, sent_over
 from symroof.proof.ledger import Solved, UndecidedError
 from symroof.proof.limits import Highest
@@ -65,30 +65,20 @@ def _told_apart(draft: Draft) -> Draft:
     return draft.add(Step("summary", Reason.MEANS, Name(TOKENS), "=", rate, facts=facts, role=amount_of(TOKENS)))
 
 
-class _Numbers:
-    """The numbers at one set of sizes."""
+class Values:
+    """The numbers that quantities are at ``sizes``, by what they are made of and by what is ``counted``."""
 
-    def __init__(self, draft: Draft, counted: Mapping[str, Expr], point: int) -> None:
-        self.draft, self.counted, self.point = draft, counted, point
-        self.setting, self.program = draft.setting, draft.setting.problem.operation
-        self.where, formulas = put_in(draft, point), draft.ledger.meanings.items()
+    def __init__(self, draft: Draft, counted: Mapping[str, Expr], sizes: Mapping[str, Fraction]) -> None:
+        self.draft, self.counted, self.setting = draft, counted, draft.setting
+        self.program, formulas = self.setting.problem.operation, draft.ledger.meanings.items()
         self.formulas = {name: meaning for name, meaning in formulas if isinstance(meaning, Formula)}
         if T_STEPS.name in draft.ledger.definitions:
             self.formulas[T_STEPS.name] = steps_of(self.program, self.setting.rates)
         if self.setting.rates.latencies:
             self.formulas[time_name(LATENCY)] = times_of(self.program, self.setting.rates)[time_name(LATENCY)]
         figures = {**self.setting.known, **self.setting.figures}
-        self.sizes = {name: known.value for name, known in figures.items()} | dict(draft.setting.problem.at[point])
+        self.sizes = {name: known.value for name, known in figures.items()} | dict(sizes)
         self.found: dict[str, Fraction | None] = {}
-        self.each, self.capacity = "_per_chip" if self.program.axes else "", f"capacity.{self.setting.rates.memory}"
-        self.chips = 1
-
-    def added(self) -> Draft:
-        draft = self.draft.add(*self._amounts(), *self._held(), *self._shares(), *self._idle())
-        for asked in self._asked():
-            with suppress(AlgebraError, UndecidedError):  # no solved form: the numbers stand without it
-                draft = draft.attempt(*self._solved(*asked))
-        return draft
 
     def value(self, name: str) -> Fraction | None:
         """The number that a quantity is; None where its sizes or figures leave that open, or it is not rational."""
@@ -112,6 +102,23 @@ class _Numbers:
             open_ones = [name for name, part in parts.items() if part is None and name in self.counted]
             known |= {name: valued(self.draft, self.counted[name], self.sizes) for name in open_ones}
         return exactly(cancelled(expression(formula, known)), {}) if len(known) == len(parts) else None
+
+
+class _Numbers(Values):
+    """The numbers at one set of sizes as steps."""
+
+    def __init__(self, draft: Draft, counted: Mapping[str, Expr], point: int) -> None:
+        super().__init__(draft, counted, draft.setting.problem.at[point])
+        self.point, self.where = point, put_in(draft, point)
+        self.each, self.capacity = "_per_chip" if self.program.axes else "", f"capacity.{self.setting.rates.memory}"
+        self.chips = 1
+
+    def added(self) -> Draft:
+        draft = self.draft.add(*self._amounts(), *self._held(), *self._shares(), *self._idle())
+        for asked in self._asked():
+            with suppress(AlgebraError, UndecidedError):  # no solved form: the numbers stand without it
+                draft = draft.attempt(*self._solved(*asked))
+        return draft
 
     def said(self, left: Formula, relation: str, right: Formula, role: str) -> Step:
         return Step("summary", Reason.VALUE, left, relation, right, self.where, role=number_of(role), point=self.point)
@@ -190,8 +197,7 @@ class _Numbers:
         links = setting.rates.links if self.program.axes else ()
         work, peak = self.counted.get("flops_per_chip", Integer(0)), symbol("peak")
         if setting.mixed:
-            math = time_over_rates(self.program, setting.rates, setting.problem.count)
-            work, peak = setting.in_numbers(setting.regime.apply(math)), Integer(1)
+            work, peak = setting.in_numbers(setting.regime.apply(setting.arithmetic)), Integer(1)
         for link, rate in links:
             sent = self.counted[sent_over(link)]
             if self.value(sent_over(link)) and (link != setting.rates.comms or self.program.line is None):

@@ -20,15 +20,14 @@ from itertools import chain
 from sympy import Add, Expr, Integer
 
 from symroof.formula import Call, Formula, Frozen, Name, Number, Quotient, number, product, total
-from symroof.model.cost import Counting
 from symroof.model.hardware import Accelerator, Known, meant
 from symroof.model.hops import is_latency
 from symroof.model.mesh_axes import BACK, NETWORKS
 from symroof.model.program import EXCHANGE, NAMELESS, Program
 from symroof.model.quantities import PEAK
 from symroof.model.stages import pipeline_of, stages_in, stretched, waited
-from symroof.model.statement_costs import amounts, busy_links, hops_over, of_statement, sent_over
-from symroof.symbols import expression, symbol
+from symroof.model.statement_costs import busy_links, hops_over, of_statement, sent_over
+from symroof.symbols import expression
 
 MATH, VECTOR, COMMS, LATENCY = "math", "vector", "comms", "latency"
 # The hops of an exchange, in all turns.
@@ -300,17 +299,6 @@ def _wait(program: Program, rates: Rates, times: Mapping[str, Formula]) -> tuple
 def every_time(program: Program, rates: Rates) -> dict[str, Formula]:
     """What each time of a program is; one statement overlaps with itself alone."""
     return times_of(program, rates) | ({} if program.alone else {"T_steps": steps_of(program, rates)})
-
-
-def time_over_rates(program: Program, rates: Rates, count: Counting) -> Expr:
-    """T_math in sizes and figures."""
-    flops = amounts(program, count)
-    return Add(
-        *(
-            flops[of_statement("flops_per_chip" if program.axes else "flops", name)] / symbol(peak)
-            for name, peak in rates.peaks
-        )
-    )
 
 
 def _over(amount: str, rate: str, busy: bool) -> Formula:

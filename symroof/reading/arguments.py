@@ -103,11 +103,18 @@ def sketch_of(asked: Asked | None, on: Chip, options: Options) -> Sketch | None:
     >>> sketch_of(None, None, {"let": {"x": "2"}}).let.keys(), sketch_of({"operation": "dot"}, None, {"let": {"x": "2"}})
     (dict_keys(['x']), None)
     """
-    said = {key: value for key, value in options.items() if value is not None}
+    said = _given(options)
     if not isinstance(asked, Mapping | None) or has_operation(asked or {}):
         return None
     table = {**(asked or {}), **said, **({} if on is None else {"hardware": on})}
     return read_sketch(table) if any(map(table.get, ("let", "solve", "minimize"))) else None
+
+
+def _given(options: Mapping[str, object]) -> dict[str, object]:
+    """The options that say something. Raises :class:`ReadingError` for one of claims: nothing is judged."""
+    if wrong := next((key for key in ("claims", *having("claims")) if options.get(key) is not None), None):
+        raise ReadingError(f"{wrong} speaks of claims, and nothing is judged here", hint="give it to symroof.verify")
+    return {key: value for key, value in options.items() if value is not None}
 
 
 def _of_file(asked: object, axes: str = "") -> dict[str, Any] | None:
@@ -130,7 +137,7 @@ def problem_on_each(
     axes, formulas and sizes add to its own, as they do on the command line. A size that runs over one of the ``axes`` is not
     the one of a file. Where sizes are ``moving``, theirs are where they begin.
     """
-    said = {key: value for key, value in options.items() if value is not None}
+    said = _given(options)
     if isinstance(asked, Problem):
         table = {"operation": asked.operation, "hardware": asked.hardware, "symbols": asked.symbols} | said
     else:
