@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     "--coverage",
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
-    help="Less than this share judged is a finding: of the formulas with a relation that claim something, which leaves out "
-    "definitions, conditions, assumptions, sizes, operations, code and what a comment ignores.",
+    help="Less than this share judged is a finding: of the formulas with a relation that claim something.",
 )
 @click.option(
     "--hints", is_flag=True, help="Say of a wrong answer which step to look at and what for, without what is right."
