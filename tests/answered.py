@@ -1,13 +1,14 @@
 """Every kind of answer that is printed, and its pages in every form: made once for the tests that read them."""
 
 import json
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from effort import is_thorough
 
 import symroof as sr
+from symroof.rendering.shown import ShownDerivation
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
@@ -149,13 +150,19 @@ def answers():
 
 
 @cache
-def page_of(name, form, lang):
-    return getattr(answers()[name], f"to_{form}")(lang=lang)
+def page_of(name, form, lang, **how):
+    return getattr(answers()[name], f"to_{form}")(lang=lang, **how)
 
 
 def pages(lang, template=None, forms=FORMS):
     """Every kind of page in a language, each under its name. An error that one quotes is in English."""
     for name, answer in answers().items():
         for form in (form for form in forms if name in IN_ALL_FORMS or form in ("text", "markdown")):
-            write = getattr(answer, f"to_{form}")
-            yield f"{name} as {form}", write(lang=lang, template=template) if template else page_of(name, form, lang)
+            for how in ({}, {"full": True})[: 1 + is_of_a_program(answer)]:
+                write = getattr(answer, f"to_{form}") if template else partial(page_of, name, form)
+                yield f"{name} as {form}", write(lang=lang, **how, **({"template": template} if template else {}))
+
+
+def is_of_a_program(answer):
+    """Whether an answer is a derivation whose page leaves steps out, unless every one is wanted."""
+    return isinstance(answer, ShownDerivation) and answer.setting.problem.operation.line is None

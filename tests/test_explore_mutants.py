@@ -11,17 +11,7 @@ import test_regimes
 
 from symroof.algebra import fan as fans
 from symroof.errors import SymroofError
-from symroof.exploration import (
-    comparing,
-    curves,
-    edges,
-    explore,
-    leading_parts,
-    map_points,
-    regime_map,
-    roofs,
-    sweeping,
-)
+from symroof.exploration import comparing, curves, edges, explore, leading_parts, regime_map, roofs, sweeping
 from symroof.formula import number
 
 pytestmark = pytest.mark.part(2)
@@ -46,7 +36,7 @@ FAULTS = {
     "the ridge is inverted": (regime_map, "upside_down", lambda f: lambda draft, form: f(draft, 1 / form), lambda: test_regimes.test_what_a_row_says_is_true_at_points("matmul")),
     "a limit is the value at one": (edges, "limit", lambda f: lambda value, x, least_one: value.subs(x, 1), lambda: test_regimes.test_the_book_answers_of_the_map()),
     "the output is not among the bytes": (leading_parts, "shares", lambda f: lambda setting: f(setting)[:-1], lambda: test_regimes.test_a_point_on_the_map_is_exact()),
-    "the far corner is the nearest": (map_points, "min", lambda f: max, lambda: test_regimes.test_a_point_on_the_map_is_exact()),
+    "the far corner is the nearest": (explore, "min", lambda f: max, lambda: test_regimes.test_a_point_on_the_map_is_exact()),
     "any regime will do": (explore, "weakest_regimes", lambda f: lambda *a: ((),), lambda: test_regimes.test_inference("BDF/(BD + DF + BF) ~ B", "B << D and B << F")),
     "a dtype is not put in": (comparing, "retyped", lambda f: lambda program, types: program, lambda: test_program_exploring.test_a_program_in_another_type_moves_as_many_elements()),
     "the last row of a grid is lost": (sweeping.Sweep, "size", lambda f: property(lambda self: f.fget(self) - 1), None),

@@ -313,7 +313,7 @@ HARMLESS = {
     "algebra.rounding.to_digits": "digits of steps are compared with the value, and those of pages are read back (test_read_back.py)",
     "algebra.rounding.trimmed": "zeros at the end of digits; the digits are compared with the value",
 }
-CHOSEN = {"exploration.explore._true_in", "exploration.map_points._left_to_meet", "exploration.edges._alone"}
+CHOSEN = {"exploration.explore._true_in", "exploration.edges._alone"}
 
 
 def called():

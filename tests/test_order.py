@@ -79,4 +79,4 @@ def test_a_link_is_compared_although_the_size_stands_in_a_square():
             d = sr.derive(text, on="tpu-v5p", at=f"B={rows},D=16,F=32,G=64")
             assert {step.check.status for step in d.steps if step.check} == {"proved"}
             assert (d.value("T_math") > d.value("T_Y")) is faster
-            assert "B > 255.44" in d.to_text()
+            assert "B > 255.44" in d.to_text(full=True)

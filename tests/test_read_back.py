@@ -15,7 +15,7 @@ from random import Random
 from zlib import crc32
 
 import pytest
-from answered import EXPLORED, FORMS, PROBLEMS
+from answered import EXPLORED, FORMS, PROBLEMS, is_of_a_program
 from effort import is_thorough
 
 import symroof as sr
@@ -342,6 +342,8 @@ class Reader:
         if self.form == "latex":
             return
         lines, said = str(program).split("\n"), [line.strip() for line in page.split("\n")]
+        together = (re.fullmatch(r"((?:\w+ )+ ?)(\w+(?:, \w+)+)(: .*)", line) for line in said)
+        said += [f"{one[1]}{name}{one[3]}" for one in together if one for name in one[2].split(", ")]
         if self.form == "text":
             lines = [line for line in lines if not line.startswith((*ROLES, "frozen ", "shared "))]
             arrays = (f"{one.tensor.name}: {one.tensor}" for one in program.declared)
@@ -410,13 +412,15 @@ def steps_of(answer):
     return Steps(*said_by(answer))
 
 
-def printed(answer, form, lang="en"):
-    return answer.to_dict() if form == "json" else getattr(answer, f"to_{form}")(lang=lang, **WIDE.get(form, {}))
+def printed(answer, form, lang="en", **how):
+    return answer.to_dict() if form == "json" else getattr(answer, f"to_{form}")(lang=lang, **how, **WIDE.get(form, {}))
 
 
 def read_back(answer, places):
     """What an answer prints in forms and languages is what its steps say."""
     pages = [(form, lang, printed(answer, form, lang)) for form, lang in places]
+    if is_of_a_program(answer):
+        pages += [(form, lang, printed(answer, form, lang, full=True)) for form, lang in places if form != "json"]
     steps, setting = steps_of(answer), getattr(answer, "setting", None)
     for form, lang, page in pages:
         Reader(steps, form, lang).printed(page, setting and setting.problem.operation)

@@ -22,7 +22,7 @@ EVERYWHERE = {
     "params", "weights", "caches", "saved", "gradients", "memory", "ops", "ll", "lp", "Batch", "ModelDim", "Hidden", "softmax", "mesh", "chips", "on", "ring", "line", "switch", "dP", "dZ", "rms", "norm", "matmul", "dot", "max", "min", "sqrt", "oo", "Descartes", "tpu", "peak",
     "masked", "pairs", "causal", "attention", "decoder", "layer", "rearrange", "rope", "Wk", "Wo", "Wq", "Wv", "Ks", "Vs", "ks", "vs", "kr", "qr", "xn", "yn", "accumulate", "window", "over", "bubble",
 }  # fmt: skip
-NAMES = r"fsdp-megatron|send back|send|all-reduce|all-gather|reduce-scatter|all-to-all|--\w+\s\S+|\w+[_.]\w+|(?m:^  mesh .* on \w+(?: ring| line| switch)?$)"
+NAMES = r"fsdp-megatron|send back|send|all-reduce|all-gather|reduce-scatter|all-to-all|--all|--\w+\s\S+|\w+[_.]\w+|(?m:^  mesh .* on \w+(?: ring| line| switch)?$)"
 
 
 def language_in(words):

@@ -99,8 +99,9 @@ def request_of(
     looks |= {key: value for key, value in table.items() if key in LOOKS}
     if looks["heading"] not in range(7) or isinstance(looks["heading"], bool):
         raise unfit("heading", looks["heading"], "a level", "0 to 6")
-    if not isinstance(looks.get("brief", False), bool):
-        raise unfit("brief", looks["brief"], "true or false")
+    for key in ("brief", "full"):
+        if not isinstance(looks.get(key, False), bool):
+            raise unfit(key, looks[key], "true or false")
     for key in ("dialect", "template", "label"):
         text(looks, key)
     if "template" in table:

@@ -23,7 +23,7 @@ from symroof.reading.toml import read_table_file, texts
 from symroof.rendering.pages.dialects import DIALECTS, dialect_named
 
 # How a page is to look, beside what a problem may state.
-LOOKS = ("dialect", "template", "heading", "label", "brief", "lang")
+LOOKS = ("dialect", "template", "heading", "label", "brief", "full", "lang")
 SAID = tuple(dict.fromkeys((*LOOKS, *KEYS)))
 # The format of a file, and its usual dialect.
 SUFFIXES = {

@@ -38,6 +38,7 @@ from symroof.errors import ReadingError
 @click.option("--unit", metavar="UNIT", help="The unit of --value: ms, GB, tokens/s.")
 @click.option("--formula", "formulas", multiple=True, metavar="NAME", help="One formula of the answer: threshold.")
 @click.option("--brief", is_flag=True, help="The answer alone.")
+@click.option("--all", "full", is_flag=True, help="Every step for a long program too.")
 @click.option("--program", is_flag=True, help="The text of the program too, with --brief.")
 @output_options("text", "markdown", "latex", "json")
 def derive(

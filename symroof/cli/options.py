@@ -115,7 +115,7 @@ def respond(
 
     A ``bare`` question may speak of no operation; then nothing else does.
     """
-    output = {name: options.pop(name) for name in ("form", "brief", "program", *OUTPUT) if name in options}
+    output = {name: options.pop(name) for name in ("form", "brief", "full", "program", *OUTPUT) if name in options}
     if bare and not operation and given_flags(options):
         problem = "without an operation there is nothing that the other options speak of"
         raise ReadingError(problem, expected="an operation, or --of alone")

@@ -187,16 +187,8 @@ def _contraction(draft: Draft, name: str, owner: StatementCost, count: Counting)
     facts = _dots(draft, owner)
     if count == "exact":
         return _of(draft, "work", Reason.STATEMENT_FLOPS, "flops", name, owner.flops_exact, facts)
-    exact, flops = of_statement("flops_exact", name), of_statement("flops", name)
-    value = draft.write(owner.flops)
     draft = _of(draft, "work", Reason.STATEMENT_FLOPS, "flops_exact", name, owner.flops_exact, facts)
-    excess = (owner.flops - owner.flops_exact).expand()
-    counted = Step("work", Reason.STATEMENT_FLOPS, Name(flops), "=", value, evidence=draft.ledger.meanings[flops])
-    return draft.add(
-        Step("work", Reason.STATEMENT_ROUNDED, Name(exact), "~", value, evidence=Excess(draft.write(excess))),
-        counted,
-        Step("work", Reason.EXCESS, Quotient(draft.write(excess), Name(flops)), "=", draft.write(excess / owner.flops)),
-    )
+    return _of(draft, "work", Reason.STATEMENT_FLOPS, "flops", name, draft.write(owner.flops))
 
 
 def _dots(draft: Draft, owner: StatementCost) -> Dots | None:
@@ -209,7 +201,7 @@ def _dots(draft: Draft, owner: StatementCost) -> Dots | None:
     every = {label for tensor in product.tensors for label in tensor.labels}
     mean = product.output.elements * product.length * line.worked(every) / outputs
     length = mean.expand() if line.mask else product.length  # the mean, where pairs are left out
-    return Dots(draft.write(outputs), draft.write(length), draft.write(length - 1), turns_written(draft, line))
+    return Dots(draft.write(outputs), draft.write(length), turns_written(draft, line))
 
 
 def _applied(draft: Draft, line: Line) -> Applied:
@@ -239,7 +231,7 @@ def _moves(draft: Draft, owner: StatementCost) -> Moves:
     joined = {name for name in used if {*loaded} & {*memory.parts(name, first.repeats)}}  # what is read part by part
     found = tuple(name for name in used if name not in loaded and name not in made and name not in joined)
     kept = tuple(name for name in made if name not in stored and name not in memory.sources)
-    return Moves(loaded, found, stored, made[1:], kept, first.fuse is not None, turns_written(draft, first))
+    return Moves(loaded, found, stored, kept)
 
 
 def turns_written(draft: Draft, line: Line) -> Formula | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from symroof.derivation.abbreviations import letters
 from symroof.derivation.answer import Answer
 from symroof.derivation.bottlenecks import resources
 from symroof.derivation.counting import traffic, work
@@ -94,7 +95,7 @@ def derive(problem: Problem) -> Derivation:
     draft = draft if idle else resources(draft)
     draft = formulas(draft)
     draft = numbers(draft)
-    draft = draft if idle else summary(draft)
+    draft = draft if idle else letters(summary(draft))
     require_whole(draft)
 
     return Derivation(draft.setting, draft.steps)

@@ -125,22 +125,30 @@ def _cleared(draft: Draft, solution: Solution) -> tuple[Step, ...]:
     return (cleared, Step("threshold", Reason.COLLECT, draft.above, "<=>", collected, setting.equalities))
 
 
-def _otherwise(draft: Draft, solution: Solution) -> Draft:
+def stays_low(draft: Draft, solution: Solution, intensity: Expr, section: str, role: Role = "") -> tuple[Step, ...]:
     """What stands behind ``never``: the intensity stays below its supremum, and that is at most the ridge."""
     setting, x = draft.setting, draft.setting.variable
-    if setting.mixed or solution.otherwise != Verdict(False) or not isinstance(solution.guard, Compare):
-        return draft
-    top = supremum(setting.intensity, x, setting.least_one)
+    top = supremum(intensity, x, setting.least_one)
+    if solution.otherwise != Verdict(False) or not isinstance(solution.guard, Compare):
+        return ()
     if top is None or not top.is_rational_function():
-        return draft
-    height, stays = draft.write(top), stays_below(top, setting.intensity, setting.least_one)
+        return ()
+    height, stays = draft.write(top), stays_below(top, intensity, setting.least_one)
     fails = Compare(solution.guard.left, "<=", solution.guard.right)
-    draft = draft.add(
-        Step(
-            "threshold", Reason.REACH, INTENSITY, stays, height, setting.equalities, Highest((x.name,)), role="supremum"
-        ),
-        Step("threshold", Reason.REACH, height, "<=", RIDGE, (fails,)),
+    return (
+        Step(section, Reason.REACH, INTENSITY, stays, height, setting.equalities, Highest((x.name,)), role=role),
+        Step(section, Reason.REACH, height, "<=", RIDGE, (fails,)),
     )
+
+
+def _otherwise(draft: Draft, solution: Solution) -> Draft:
+    """Why it is never compute-bound where the guard fails; and where all sizes are one, up to which."""
+    setting = draft.setting
+    steps = () if setting.mixed else stays_low(draft, solution, setting.intensity, "threshold", "supremum")
+    if not steps:
+        return draft
+    draft, height = draft.add(*steps), steps[0].right
+    top = expression(height)
     sizes = sorted(
         (s for s in symbols_of(top) if s.name in draft.layout.order), key=lambda s: draft.layout.order.index(s.name)
     )

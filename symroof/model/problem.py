@@ -17,6 +17,7 @@ from symroof.model.program import Program
 # ``answer`` is the table that sums up, with the words around it.
 SECTIONS = [
     "answer",
+    "letters",
     "work",
     "traffic",
     "exchanges",

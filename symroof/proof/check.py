@@ -18,7 +18,7 @@ from symroof.proof.ledger import Evidence, Facts, Ledger, refuted, undecided
 from symroof.proof.pointwise import between, sampled, truth_of
 from symroof.proof.polynomials import Poly
 from symroof.proof.settling import Settled, asked, read
-from symroof.proof.step import Check, Step
+from symroof.proof.step import Check, Reason, Step
 
 # The values of figures are put in last; what is proved for every ridge is proved soonest.
 READINGS = ((False, None), (True, None))
@@ -101,8 +101,8 @@ def _examined(step: Step, ledger: Ledger) -> Check:
 
 def _definition(step: Step, name: str, ledger: Ledger) -> Check:
     """What a name is said to be is what it means; and what is divided by is nothing that can be 0."""
-    meaning = ledger.meanings.get(name)
-    if meaning is None:
+    meaning = step.right if step.reason is Reason.LETTER else ledger.meanings.get(name)
+    if meaning is None or (step.reason is Reason.LETTER and name in ledger.meanings):
         raise refuted(step, f"nothing says what {name} is")
     if not isinstance(meaning, Formula):
         if step.evidence != meaning:

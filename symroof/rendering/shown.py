@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from symroof.derivation.pipeline import Derivation
 from symroof.derivation.setting import setting_of
@@ -18,6 +18,22 @@ from symroof.rendering.pages.pen import Style
 if TYPE_CHECKING:
     from symroof.derivation.evaluation import QuantityFunction
     from symroof.rendering.asked import Asked
+
+
+class Look(TypedDict, total=False):
+    """How a page is wanted: ``brief`` is the answer alone, ``full`` has every step of a program too, ``template`` is a folder
+    whose templates replace the shipped ones, ``lang`` one of en, ko and zh. A document has a title of the level ``heading``
+    (3; none at 0), and Markdown a ``dialect``; a terminal is so many characters in ``width`` (96), of more than ASCII where
+    they may be ``unicode``."""
+
+    brief: bool
+    full: bool
+    template: str | None
+    lang: str | None
+    heading: int
+    dialect: str | None
+    width: int
+    unicode: bool
 
 
 class Shown:
@@ -36,41 +52,21 @@ class Shown:
         """The JSON object as a Python value; a list for several."""
         raise TypeError(f"{type(self).__name__} has no record")
 
-    def to_text(
-        self,
-        *,
-        brief: bool = False,
-        width: int = 96,
-        template: str | None = None,
-        unicode: bool = True,
-        lang: str | None = None,
-    ) -> str:
+    def to_text(self, **look: Unpack[Look]) -> str:
         """Lines for a terminal; conditions can be given to ``assume``."""
-        return self.page("text", Style(brief, template=template, width=width, unicode=unicode, lang=lang))
+        return self.page("text", Style(**look))
 
-    def to_markdown(
-        self,
-        *,
-        brief: bool = False,
-        heading: int = 3,
-        template: str | None = None,
-        dialect: str | None = None,
-        lang: str | None = None,
-    ) -> str:
+    def to_markdown(self, **look: Unpack[Look]) -> str:
         """Markdown with LaTeX mathematics, for GitHub, MkDocs and notebooks, in one of the dialects."""
-        return self.page("markdown", Style(brief, heading, template, dialect, lang=lang))
+        return self.page("markdown", Style(**look))
 
-    def to_rst(
-        self, *, brief: bool = False, heading: int = 3, template: str | None = None, lang: str | None = None
-    ) -> str:
+    def to_rst(self, **look: Unpack[Look]) -> str:
         """reStructuredText, for Sphinx."""
-        return self.page("rst", Style(brief, heading, template, lang=lang))
+        return self.page("rst", Style(**look))
 
-    def to_latex(
-        self, *, brief: bool = False, heading: int = 3, template: str | None = None, lang: str | None = None
-    ) -> str:
+    def to_latex(self, **look: Unpack[Look]) -> str:
         """A LaTeX document; with ``heading=0`` a fragment for a document that loads amsmath."""
-        return self.page("latex", Style(brief, heading, template, lang=lang))
+        return self.page("latex", Style(**look))
 
     def to_json(self) -> str:
         """The JSON object, ``"schema": 1``."""

@@ -24,9 +24,6 @@ IN_PROSE = frozenset(
             "kinds",
             "case",
             "where",
-            "statement_reads",
-            "statement_writes",
-            "statement_intensity",
             "used",
             "below_each",
             "upside_down",
@@ -57,9 +54,7 @@ IN_PROSE = frozenset(
         ],
     )
 )
-CONTINUING = frozenset(
-    map(Reason, ["statement_rounded", "tokens", "put_in", "cancel", "rounded", "compare_intensity", "twice"])
-)
+CONTINUING = frozenset(map(Reason, ["tokens", "put_in", "cancel", "rounded", "compare_intensity", "twice"]))
 # The sums over statements that stand in the answer alone.
 UNSEEN = tuple(map(Name, ("flops_exact", "reads", "writes")))
 LONGEST_NUMBER = 8
@@ -73,8 +68,6 @@ def display(step: Step, before: Sequence[Step], told: Callable[[Step], bool] = l
             return "prose"
         case Reason.TOTAL if before and told(before[-1]):
             return "line"
-        case Reason.STATEMENT_FLOPS if before and before[-1].reason is Reason.STATEMENT_ROUNDED:
-            return "prose"
         case Reason.STATEMENTS if step.left in UNSEEN:
             return "prose"
         case Reason.STOCK if step.section == "work":

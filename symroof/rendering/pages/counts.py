@@ -12,13 +12,11 @@ from symroof.rendering.pages.listings import Statements
 from symroof.rendering.pages.page import Grid, grouped
 from symroof.rendering.pages.pen import Pen
 
-# From so many statements on that cost something their counts are tables.
-SEVERAL = 3
 # What the table of what stays in memory says.
 STAYING = (Reason.STOCK, Reason.HELD)
 # What the tables of a section say.
 TABLED = {
-    "work": (Reason.STATEMENT_FLOPS, Reason.STATEMENT_ROUNDED, Reason.EXCESS, Reason.STATEMENT_OPS),
+    "work": (Reason.STATEMENT_FLOPS, Reason.STATEMENT_OPS),
     "traffic": (Reason.STATEMENT_READS, Reason.STATEMENT_WRITES, Reason.STATEMENT_BYTES, Reason.STATEMENT_INTENSITY),
 }
 
@@ -31,11 +29,6 @@ class Counts:
         self.say = pen.sentences("sized.j2", d=None, t_steps=None)
         rounded = derivation.setting.problem.count != "exact"
         self.lead = "dots_rounded" if rounded else "dots_exact"
-
-    @property
-    def several(self) -> bool:
-        """Whether there are enough statements for tables."""
-        return len(self.program.names) >= SEVERAL and self.derivation.setting.problem.statement is None
 
     def blocks(self, section: str) -> tuple[Paragraph | Grid, ...]:
         """What stands at the head of a section, in place of a sentence for each statement."""
@@ -94,7 +87,7 @@ class Counts:
         said = {step.left: step for step in self.derivation.section("traffic") if step.reason in STAYING}
         stocks = (step for step in said.values() if step.reason is Reason.STOCK)
         names = [step.role for step in stocks if step.role != "memory"]  # which is their sum
-        if not (self.several and names):
+        if not names:
             return ()
         split = any(step.reason is Reason.HELD for step in said.values())
         rows = tuple(

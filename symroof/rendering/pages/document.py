@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from symroof.derivation.draft import BANDWIDTH, PEAK, RIDGE, T_COMMS, T_LOWER, T_MATH
+from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_LOWER, T_MATH
 from symroof.derivation.pipeline import Derivation
 from symroof.errors import ReadingError
-from symroof.formula import Compare, Name, Number, Sum, nodes
+from symroof.formula import Compare, Name, Number
 from symroof.model.problem import SECTIONS
 from symroof.model.resources import time_name
+from symroof.proof.settling import without_cases
 from symroof.proof.step import Reason, Role, Step
 from symroof.rendering.pages.amounts import bound_shown, in_decimals, quantity, shown_times, unit_of_times
 from symroof.rendering.pages.blocks import UNSEEN, Code, blocks
@@ -36,8 +37,9 @@ def render_derivation(derivation: Derivation, form: str, style: Style) -> str:
 ASKED: tuple[tuple[str, Role], ...] = (("solution", "solution"), ("best", "optimum"), ("there", "optimum_bound"))
 
 
-# A longer sum of times is told in words.
-TIMES_IN_A_SUM = 9
+# The sections of a program that stand on its page where every step is wanted, and those that letters stand for.
+IN_FULL = ("work", "traffic", "ridge", "at", "time", "resources")
+ONE_SUM = ("intensity", "regime", "threshold", "rule")
 
 
 class Writer:
@@ -45,8 +47,18 @@ class Writer:
 
     def __init__(self, view: View, pen: Pen) -> None:
         self.derivation, self.pen, self.view = view.derivation, pen, view
+        self.sized: Sized
+        self.above = Compare(INTENSITY, ">", RIDGE)
+        said = (step for step in view.derivation.section("letters") if step.reason in (Reason.EXPANDED, Reason.SOLVE))
+        self.in_letters = {step.left: step.right for step in said}
+        whole, style = view.problem.sections == tuple(SECTIONS) and view.problem.statement is None, pen.style
+        self.short = view.program is not None and whole and not (style.brief or style.full)
+        if self.short and self.in_letters:
+            view.said = lambda role: self.in_letters.get(Name(role)) or view.answer.formula(role)
         names = {
             "d": view,
+            "in_letters": self.short,
+            "never_there": lambda: self.sized.never(),
             "condition": self._condition,
             "shown": in_decimals,
             "bound_shown": bound_shown,
@@ -61,7 +73,7 @@ class Writer:
         }
         self.say = pen.sentences("prose.j2", **names)
         self.of_chips = pen.sentences("links.j2", **names)
-        self.sized = Sized(view, pen, self.say, self.of_chips)
+        self.sized = Sized(view, pen, self.say, self.of_chips, self.short)
         self.counts = None if view.program is None else Counts(view.derivation, view.program, pen)
 
     def _condition(self, relations: Iterable[Compare]) -> str:
@@ -71,9 +83,7 @@ class Writer:
         return self.pen.condition(relations, *joints)
 
     def page(self) -> Page:
-        sections = [] if self.pen.style.brief else [n for n in SECTIONS if self.derivation.section(n)]
-        if not any(point["where"] for point in self.view.points):  # every size is a number of the operation
-            sections = [name for name in sections if name != "at"]
+        sections = self._chosen()
         if (
             "answer" not in self.view.problem.sections or self.view.problem.statement is not None
         ):  # sections that were asked for, and nothing around them
@@ -83,6 +93,19 @@ class Writer:
             closing = "\n".join(line for text in closing.split("\n") for line in fold(text, self.pen.style.width))
         head: list[Block | Section] = [*self._program(), *self._answered()]
         return Page(self.say("title"), self.say("machine"), (*head, *self._sections(sections)), closing)
+
+    def _chosen(self) -> list[str]:
+        """The sections of the page: of a program those that are read, unless every step is wanted."""
+        sections = [] if self.pen.style.brief else [n for n in SECTIONS if self.derivation.section(n)]
+        if self.short:
+            links = {link for link, _ in self.view.rates.links}
+            left_out = IN_FULL + (ONE_SUM if self.in_letters else ())
+            left_out += ("exchanges",) if links and self.sized.hidden == links else ()
+            left_out += ("formulas",) if self.sized.alone else ()
+            sections = [name for name in sections if name not in left_out]
+        if not any(point["where"] for point in self.view.points):  # every size is a number of the operation
+            sections = [name for name in sections if name != "at"]
+        return sections
 
     def _asked_for(self, names: list[str]) -> tuple[Section, ...]:
         """The sections that were asked for. Raises :class:`ReadingError` where the derivation has none of them."""
@@ -117,7 +140,7 @@ class Writer:
             yield from (
                 block for point in self.view.points if point not in sized.points for block in sized.known(point)
             )
-        if not sized.alone or (not self.pen.style.brief and self.view.mesh is not None):
+        if not sized.alone or (not (self.pen.style.brief or self.short) and self.view.mesh is not None):
             yield from self._statements()  # with sizes, where no section has what a chip does of each
 
     def _statements(self) -> Iterator[Grid]:
@@ -128,7 +151,7 @@ class Writer:
             rows = tuple(tuple(self.of_chips("of_chip", column, name) for column in named) for name in program.names)
             heads = tuple(self.of_chips("head_of_chip", column) for column in named)
             yield Grid(heads, rows if self.counts is None else self.counts.grouped(rows))
-        elif program is not None and program.many:
+        elif program is not None and (program.many or self.short):
             columns = ("name", "flops", "bytes", "intensity")
             rows = tuple(tuple(self.say(f"of_{column}", name) for column in columns) for name in program.names)
             yield Grid(tuple(self.say("head_of", column) for column in columns), rows)
@@ -141,16 +164,24 @@ class Writer:
         names = [*stocks, *work, "bytes", "intensity", "compute"]
         if view.setting.idle:
             names = [*stocks, "bytes", "lower"]
-        if view.ridge is not None and (view.setting.over_network or text):
+        if self.short:
+            names.remove("ops") if "ops" in names else None
+        if view.ridge is not None and (view.setting.over_network or text or self.short):
             names.insert(-1, "ridge")
         names += [name for name, role in ASKED if view.said(role)]
-        parts = ("label", "cell", "near") if text or view.scaling else ("label", "cell")
+        parts = (
+            ("label", "cell", "near")
+            if (text or view.scaling) and not (self.short and self.in_letters)
+            else ("label", "cell")
+        )
         apart = [p for p in view.points if p not in sized or len(sized) < 2]
         bounds = [tuple(self.say(f"{part}_point", p) for part in parts) for p in apart if not p["same"]]
         rows: list[tuple[str, ...]] = []
         for name in names:
             if name != "bytes" or not view.setting.idle or view.said("bytes"):
                 rows.append(tuple(self.say(f"{part}_{name}") for part in parts))
+            if name == "compute" and self.short and self.above in self.in_letters:
+                rows[-1] = (rows[-1][0], self.pen.inline(bound_shown(without_cases(self.in_letters[self.above]))))
             rows += bounds if name == "compute" and text else []  # on a terminal they have no label of their own
             of_links = view.mesh.rows(name) if view.mesh is not None else ()
             rows += [tuple(self.of_chips(f"{part}_{about}", link) for part in parts) for about, link in of_links]
@@ -164,41 +195,42 @@ class Writer:
         return (section for section in map(self._section, names) if section.blocks)
 
     def _section(self, name: str) -> Section:
-        def say(part: str, step: Any) -> str:
-            if part == "lead" and tabled and step.reason in (Reason.STATEMENTS, Reason.PASSES):
-                return ""  # what a sum is of stands in a table above it
-            said = self.say.lines if step.reason in (Reason.CHIPS, *OF_CHIPS) and self.pen.form == "text" else self.say
-            return said(step.reason.value, part, step).strip("\n")
-
+        if name == "letters":
+            return self._letters()
         joint = "\n" if self.pen.form == "text" else " "
         steps = tuple(step for step in self.derivation.section(name) if not self._is_solved_above(step))
         head: tuple[Block, ...] = ()
-        tabled = name in TABLED and self.counts is not None and self.counts.several
-        if tabled and self.counts is not None:
-            head, steps = self.counts.blocks(name), tuple(s for s in steps if s.reason not in TABLED[name])
         staying: tuple[Block, ...] = ()
-        if name == "traffic" and self.counts is not None and (staying := self.counts.stays()):
-            steps = tuple(step for step in steps if step.reason not in STAYING)
-        written = blocks(tuple(map(_in_units, steps)), say, joint, self._is_in_table)
-        points = (
-            [point for point in self.view.points if point["said"].times]
-            if name == "time" and self.view.problem.statement is None and not self._is_told(self.pen.form)
-            else []
-        )
+        if self.counts is not None and name in TABLED:
+            head, staying = self.counts.blocks(name), self.counts.stays() if name == "traffic" else ()
+            steps = tuple(step for step in steps if step.reason not in (*TABLED[name], *(STAYING if staying else ())))
+        written = blocks(tuple(map(_in_units, steps)), self._said, joint, self._is_in_table)
+        timed = name == "time" and self.view.problem.statement is None
+        points = [point for point in self.view.points if timed and point["said"].times]
         tables = map(self._times, points)
         moved = self._exchanges() if name == "exchanges" and self.pen.form != "text" else ()
         return Section(self.say("head", name), (*head, *written[:1], *moved, *written[1:], *staying, *tables))
 
-    def _is_told(self, form: str) -> bool:
-        """Whether the answer says the times already: on a sheet of paper there is no room for them twice."""
-        return form == "latex" and self.view.program is not None and self.sized.alone
+    def _letters(self) -> Section:
+        """The letters, with what they stand for and are at sizes that leave nothing open; and the answer in them."""
+        steps = self.derivation.section("letters")
+        values = {step.left: self.sized.number(step.value, "count") for step in steps if step.point is not None}
+        named = [step for step in steps if step.reason is Reason.LETTER]
+        shown = ((step.left, step.right, values.get(step.left, "") if self.sized.alone else "") for step in named)
+        rows = [(*map(self.pen.inline, formulas), value) for *formulas, value in shown]
+        head = Grid(tuple(self.sized.say("head", part) for part in ("name", "formula", "value")), tuple(rows))
+        wanted = {Reason.EXPANDED, Reason.REACH} | (set() if self.sized.never() else {Reason.SOLVE})
+        written = blocks(tuple(step for step in steps if step.reason in wanted), self._said)
+        return Section(self.say("head", "letters"), (head, *written))
+
+    def _said(self, part: str, step: Any) -> str:
+        """What is said of a step, before or behind it."""
+        said = self.say.lines if step.reason in (Reason.CHIPS, *OF_CHIPS) and self.pen.form == "text" else self.say
+        return said(step.reason.value, part, step).strip("\n")
 
     def _is_in_table(self, step: Step) -> bool:
-        """Whether a table of statements says what a step says: what a chip does of one, and what these add up to; or words
-        do, of a sum over many statements."""
-        if step.reason is Reason.STEPS and isinstance(step.right, Sum):
-            return sum(1 for node in nodes(step.right) if isinstance(node, Name)) > TIMES_IN_A_SUM
-        if self.counts is not None and self.counts.several and step.reason is Reason.STATEMENTS:
+        """Whether a table of statements says what a step says: what a chip does of one, and what these add up to."""
+        if self.counts is not None and step.reason is Reason.STATEMENTS:
             return step.left not in UNSEEN
         shown = "answer" in self.view.problem.sections and self.view.problem.statement is None
         return shown and (step.reason in OF_CHIPS or (step.reason is Reason.STATEMENTS and of_a_chip(step.left)))

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import groupby
 
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Formula, Name, Product, Quotient
 from symroof.model.program import Program, Statement
 from symroof.model.program_text import INDENT, spelled_backward, spelled_parts
 from symroof.model.statement_costs import of_statement
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Step
 from symroof.rendering.formulas.letters import OF_TENSOR
 from symroof.rendering.pages.blocks import Code
 from symroof.rendering.pages.pen import Sentences
 from symroof.rendering.pages.terminal import GAP
 from symroof.rendering.pages.terminal import fold as folded
 
+# The role, the name and the type of a declaration.
+DECLARED = re.compile(r"((?:\w+ )*(?:weight|cache|input)\s+)(\w+)(: .*)")
 # From so many statements with costs on there is a table of them.
 MANY = 5
 
@@ -28,10 +32,8 @@ class Statements:
         lying = {line.statement.name for line in program.lines if line.statement.how}
         self.names = tuple(name for name, owner in program.owners.items() if name not in lying or owner.stores)
         self.right = {step.left: step.right for step in derivation.written if step.point is None}
-        shares = ((step.left, step) for step in derivation.written if step.reason is Reason.EXCESS)
         self.passes = (Name("flops_forward"), Name("flops_backward"))
         self.makes_again = any(line.fuse is not None and line.fuse.again for line in program.lines)
-        self.excess = {left.below: step for left, step in shares if isinstance(left, Quotient)}
 
     def named(self, name: str) -> Statement:
         return next(line.statement for line in self.program.lines if line.statement.name == name)
@@ -49,34 +51,13 @@ class Statements:
     def intensity(self, name: str) -> Formula | None:
         return self.right.get(Quotient(*(Name(of_statement(what, name)) for what in ("flops", "bytes"))))
 
-    def rounding(self, step: Step) -> Step | None:
-        """By which part of itself the rounded count of a statement is too high."""
-        return self.excess.get(Name(of_statement("flops", self.about(step).name)))
-
     def applied(self, name: str) -> str:
         """An elementwise statement without its name and its type: ``relu(h)``, ``x + o``."""
         return str(self.named(name)).partition(" = ")[2].partition(" -> ")[0]
 
-    def applied_all(self, names: tuple[str, ...]) -> list[str]:
-        return [self.applied(name) for name in names]
-
-    def instead(self, step: Step) -> bool:
-        """Whether what joins a statement is written instead of its result."""
-        moves, name = step.facts, self.about(step).name
-        return bool(moves.joined and moves.stored) and not moves.fused and name in moves.kept
-
     def for_each_parameter(self, flops: Formula) -> bool:
         """Whether FLOPs are so many for each parameter and row, and nothing beside."""
         return isinstance(flops, Product) and all(isinstance(factor, Name) for factor in flops.factors[1:])
-
-    def leads(self, step: Step) -> bool:
-        """Whether a sum over statements is the first one of its section that is shown."""
-        first = "flops_forward" if self.program.training else "flops"
-        return step.left in (Name(first), Name("bytes"))
-
-    def is_backward(self, step: Step) -> bool:
-        """Whether a step is about a statement of the backward pass, which its author did not write."""
-        return self.program.owners[self.about(step).name].backward
 
     @property
     def many(self) -> bool:
@@ -87,7 +68,18 @@ def listing(program: Program, form: str, say: Sentences, width: int) -> Code:
     """The text of a program; on a terminal the declarations one after the other, and what is a weight or a cache."""
     if form == "text":
         return Code(tuple(_short(program, say, width)))
-    return Code((*str(program).split("\n"), *_backward(program, say)))
+    return Code((*_together(str(program).split("\n")), *_backward(program, say)))
+
+
+def _together(lines: list[str]) -> Iterator[str]:
+    """The lines of a program; declarations of one role and type that follow one another in one.
+
+    >>> list(_together(["weight W1: bf16[D, F]", "weight W3: bf16[D, F]", "x = W1 + W3"]))
+    ['weight W1, W3: bf16[D, F]', 'x = W1 + W3']
+    """
+    for (role, kind), same in groupby(lines, lambda line: DECLARED.sub(r"\1\n\3", line).partition("\n")[::2]):
+        names = [DECLARED.sub(r"\2", line) for line in same]
+        yield from [f"{role}{', '.join(names)}{kind}"] if kind else names
 
 
 def _backward(program: Program, say: Sentences) -> Iterator[str]:

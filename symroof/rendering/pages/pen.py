@@ -45,7 +45,7 @@ TEX_SPECIAL = (
 
 class Style(Frozen):
     """How a page is to look: ``brief`` is the answer alone, with the text of a ``program`` that has a name
-    where that is wanted too, ``heading`` the level of the title (0 for none; a LaTeX page
+    where that is wanted too, ``full`` all of the derivation of a long program, ``heading`` the level of the title (0 for none; a LaTeX page
     without a title is a fragment), ``template`` a folder whose templates replace the shipped ones, ``lang`` its language
     (where none is said, that of the problem). For a document: its ``dialect``, and the ``label`` of its displays. For a
     terminal: its ``width``, and whether it shows more than ASCII and in ``colour``. A report that ``hints`` says where to
@@ -61,6 +61,7 @@ class Style(Frozen):
     colour: bool = False
     lang: str | None = None
     program: bool = False
+    full: bool = False
     hints: bool = False
 
     def of(self, problem: Problem) -> Style:

@@ -7,12 +7,13 @@ from fractions import Fraction
 from typing import Any
 
 from symroof.algebra.rounding import to_places
+from symroof.derivation.answer import Point
 from symroof.derivation.draft import INTENSITY, numeric
 from symroof.derivation.formulas import unit_in
 from symroof.derivation.schedules import T_STEPS
 from symroof.formula import Compare, Formula, Name, Sum, Verdict
 from symroof.model.quantities import MOVED, STOCKS, TOKENS, unit_of_amount
-from symroof.model.resources import overlapping, time_name
+from symroof.model.resources import VECTOR, overlapping, time_name
 from symroof.model.stages import BUBBLE
 from symroof.model.statement_costs import of_statement, sent_over
 from symroof.proof.settling import without_cases
@@ -28,14 +29,18 @@ from symroof.symbols import expression
 
 # What a formula beside a number may take of a sheet; broader ones stand in their sections.
 BROADEST = 40
+# What takes less than this part of the longest time is said where every step is wanted.
+SMALL = Fraction(1, 100)
 # Totals of a model, which say what of its configuration they leave out.
 WHOLE = ("params", "memory", "flops", TOKENS)
 
 
 class Sized:
-    """The tables of numbers of a derivation. ``points`` are the sets of sizes at which every quantity is one."""
+    """The tables of numbers of a derivation. ``points`` are the sets of sizes at which every quantity is one; a page that is
+    ``short`` leaves out what is small."""
 
-    def __init__(self, view: View, pen: Pen, prose: Sentences, links: Sentences) -> None:
+    def __init__(self, view: View, pen: Pen, prose: Sentences, links: Sentences, short: bool = False) -> None:
+        self.short = short
         self.prose, self.links = prose, links
         self.view, self.pen, self.program = view, pen, view.operation
         self.say = pen.sentences("sized.j2", d=view, t_steps=T_STEPS)
@@ -47,6 +52,23 @@ class Sized:
     def alone(self) -> bool:
         """Whether one set of sizes is put in, and leaves nothing open."""
         return len(self.points) == len(self.view.points) == 1
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The links that are busy for less than a tenth of the longest time, at the sizes of a page that is of these alone."""
+        links = [link for link, _ in self.view.rates.links] if self.alone else []
+        return frozenset(
+            link for link in links if self._share_of_longest(self.points[0]["said"], link) < Fraction(1, 10)
+        )
+
+    def _share_of_longest(self, said: Point, resource: str) -> Fraction:
+        time, lower = (said.number(number_of(name)) for name in (time_name(resource), "T_lower"))
+        return Fraction(1) if time is None or not lower else Fraction(time / lower)
+
+    def never(self) -> bool:
+        """Whether no value of what is solved for makes it compute-bound, the other sizes as they are."""
+        turn = self.view.answer.step(number_of("turn(0)")) if self.alone else None
+        return turn is not None and turn.right == Verdict(False)
 
     def names(self) -> Iterator[str]:
         """The quantities of the answer, in the order of reading."""
@@ -79,6 +101,8 @@ class Sized:
         for name in self.names():
             value = said.number(number_of(name))
             if value is None or self._is_said_twice(name, said, value):
+                continue
+            if self.short and name == time_name(VECTOR) and self._share_of_longest(said, VECTOR) < SMALL:
                 continue
             words = self._words(name, point)
             if name.startswith("T_") and name not in ("T_lower", "T_steps") and value == lower:
@@ -118,6 +142,8 @@ class Sized:
             told, label = True, self.links("label_against", view.rates.comms)
         yield self._turned(None, label, general, "" if told else general, place)
         for about, link in links:
+            if self.short and link in self.hidden:
+                continue
             general = self.links(f"cell_{about}", link)
             yield self._turned(link, self.links(f"label_{about}", link), general, general, place)
 
@@ -279,6 +305,8 @@ class Sized:
             costs = [said.number(number_of(of_statement(what, named))) for what in whats]
             amounts = (self.number(cost, what) if cost else "" for cost, what in zip(costs, whats, strict=True))
             share = said.number(number_of(f"share({named})"))
+            if self.short and share is not None and share < SMALL:
+                continue
             rows.append((" + ".join(map(self.pen.code, group)), *amounts, self._share(share)))
         if rows:
             heads = tuple(self.say("head", part) for part in ("statement", "flops", "ops", "bytes"))

@@ -10,9 +10,8 @@ from symroof.derivation.answer import Point
 from symroof.derivation.draft import T_LOWER
 from symroof.derivation.meanings import in_ridge
 from symroof.exploration.comparing import Compared, Comparison, steps_at
-from symroof.exploration.explore import Exploration, Inferred
+from symroof.exploration.explore import Exploration, Inferred, Place
 from symroof.exploration.longest import LongestMap
-from symroof.exploration.map_points import Place
 from symroof.exploration.reached import Measurement
 from symroof.exploration.regime_map import RegimeMap, RegimeRow
 from symroof.rendering.pages.pen import claims_pen
