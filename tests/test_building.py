@@ -573,7 +573,7 @@ def test_a_korean_document_is_built_once_and_judged_without_a_false_alarm(run, t
     once = page.read_text()
     assert "배치는 <!-- symroof = mm.smallest_integer -->241<!-- / -->행부터" in once
     assert "조건은 <!-- symroof = mm.condition -->$B > \\frac{9850}{41}$<!-- / -->이다." in once
-    assert "\\text{불가능}" in once
+    assert "\\text{해당하는 값 없음}" in once
     assert "내적은 <!-- symroof = dot.outcome -->연산 병목 불가능<!-- / -->이다" in once
     assert not re.search(r"[a-z]{3,} [a-z]{2,}", re.sub(r"<!--.*?-->|`[^`]*`", "", once, flags=re.DOTALL))
     block = r"-->\n\n((?:(?!<!--).)*?)\n\n<!-- symroof end (\w+) -->"

@@ -144,4 +144,4 @@ def test_a_formula_alone_has_no_character_that_is_not_seen():
     for lang in ("en", "ko", "zh"):
         text = d.only(formulas=["threshold"]).to_text(lang=lang)
         assert {c for c in text if unicodedata.category(c) in ("Cf", "Zs")} == {" "}
-    assert "不可能（其他情况）" in text
+    assert "无解（其他情况）" in text

@@ -43,7 +43,7 @@ SIGNS = {
 COMMANDS = frozenset({"max", "min", "log", "exp"})
 ANYTHING = frozenset(Kind)
 DOT = r" \cdot "
-QUANTITY = re.compile(r"\\text\{([^{}]*)\}")
+QUANTITY, OF_CHIPS = re.compile(r"\\text\{([^{}]*)\}"), re.compile(r"\w+_per_chip$|sent\(")
 
 
 class Joint(Frozen):
@@ -112,8 +112,8 @@ class LatexPrinter(Notation):
 
     def name(self, node: Name) -> Part:
         text = self.letters.latex(node.name)
-        if node.name in TABLE and (called := QUANTITY.fullmatch(text)):
-            text = self.word(self.words.quantities.get(called[1], called[1]))
+        if (node.name in TABLE or OF_CHIPS.match(node.name)) and (called := QUANTITY.match(text)):
+            text = self.word(self.words.quantities.get(called[1], called[1])) + text[called.end() :]
         kind = Kind.WORD if text.startswith(r"\text") else Kind.COMMAND if text[0] == "\\" else Kind.LETTER
         return Part(text, ATOM, kind=kind)
 
