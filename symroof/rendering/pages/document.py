@@ -159,29 +159,28 @@ class Writer:
     def _answer(self, sized: list[dict[str, Any]]) -> Grid:
         view, text = self.view, self.pen.form == "text"
         stocks = [name for name in ("params", "trainable", "caches", "saved") if view.said(name)]
-        besides = view.said("ops") and not text and not view.operation.vector and view.mesh is None
+        besides = view.said("ops") and not (text or self.short or view.operation.vector or view.mesh is not None)
         work = ["flops", "ops"] if besides else ["flops"]
         names = [*stocks, *work, "bytes", "intensity", "compute"]
         if view.setting.idle:
             names = [*stocks, "bytes", "lower"]
-        if self.short:
-            names.remove("ops") if "ops" in names else None
         if view.ridge is not None and (view.setting.over_network or text or self.short):
             names.insert(-1, "ridge")
         names += [name for name, role in ASKED if view.said(role)]
-        parts = (
-            ("label", "cell", "near")
-            if (text or view.scaling) and not (self.short and self.in_letters)
-            else ("label", "cell")
-        )
+        lettered = self.short and bool(self.in_letters)
+        near = bool(view.scaling) or (text and not lettered)
+        parts = ("label", "cell", "near") if near else ("label", "cell")
         apart = [p for p in view.points if p not in sized or len(sized) < 2]
         bounds = [tuple(self.say(f"{part}_point", p) for part in parts) for p in apart if not p["same"]]
         rows: list[tuple[str, ...]] = []
         for name in names:
             if name != "bytes" or not view.setting.idle or view.said("bytes"):
                 rows.append(tuple(self.say(f"{part}_{name}") for part in parts))
-            if name == "compute" and self.short and self.above in self.in_letters:
-                rows[-1] = (rows[-1][0], self.pen.inline(bound_shown(without_cases(self.in_letters[self.above]))))
+            if name == "compute" and lettered and self.above in self.in_letters:
+                shown = self.pen.inline(bound_shown(without_cases(self.in_letters[self.above])))
+                rows[-1] = (rows[-1][0], shown, *rows[-1][2:])
+            if lettered and near and (name != "intensity" if text else name == "bytes"):
+                rows[-1] = (*rows[-1][:2], "")
             rows += bounds if name == "compute" and text else []  # on a terminal they have no label of their own
             of_links = view.mesh.rows(name) if view.mesh is not None else ()
             rows += [tuple(self.of_chips(f"{part}_{about}", link) for part in parts) for about, link in of_links]
