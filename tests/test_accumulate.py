@@ -80,7 +80,7 @@ def test_what_is_kept_is_that_of_one_microbatch():
 @pytest.mark.thorough
 def test_tokens_are_those_of_all_microbatches():
     d = sr.derive(MLP, on="h100", training=True, at="B=8,D=16,F=32,M=8")
-    assert "6BM params" in d.to_text().replace("\N{NO-BREAK SPACE}", " ")
+    assert "6BM params" in d.to_text(full=True).replace("\N{NO-BREAK SPACE}", " ")
     whole = sr.derive(MLP, on="h100", at="B=8,D=4096,F=8192,M=8")
     plain = sr.derive(HEAD + BODY, on="h100", at="B=8,D=4096,F=8192")
     assert whole.value("T_lower") == pytest.approx(8 * plain.value("T_lower"))

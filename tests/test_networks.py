@@ -74,7 +74,7 @@ def test_weights_gathered_across_nodes_at_numbers(tokens, bound):
     assert row["T_math"] == pytest.approx(2 * tokens * 2**26 / (128 * 9.89e14))
     assert point["outcome"] == ("always compute-bound" if tokens > 296700 else "never compute-bound")
     assert row["bound_by"] == ("compute" if bound == "compute" else bound)
-    for page in (d.to_text(width=160), d.to_markdown()):
+    for page in (d.to_text(width=160, full=True), d.to_markdown(full=True)):
         rows, heads = (
             [line.strip(" |") for line in page.splitlines()],
             (f"B = {tokens} ", f"{tokens} |", f"**{tokens}**"),

@@ -23,7 +23,7 @@ ROWS, ROWS_OF_FRACTIONS, FURTHER = 26, 16, 0.8
 
 def breadths_of(head: Cells, rows: Sequence[Cells]) -> list[float]:
     """The breadth of each column with what stands beside it."""
-    return [max(map(_on_paper, cells)) + 3 for cells in zip(head, *rows, strict=True)]
+    return [max(map(_on_paper, cells)) + 4 for cells in zip(head, *rows, strict=True)]
 
 
 def columns(head: Cells, rows: Sequence[Cells], right: Container[int], room: float, breaks: bool) -> str:
