@@ -100,6 +100,7 @@ cubic = partial(derived, CUBIC, compute="bf16")
 two_chips = partial(derived, SPLIT, mesh={"X": 2}, link="ICI", solve_for="D")
 kinds = partial(derived, "softmax")
 times_of_a_program = partial(derived, LAYER, on="tpu-v5p", at=["D=F=8192", "N=64,D=F=8192"])
+long_program = partial(derived, "decoder-layer", on="h100", at="B=4,T=64,D=512,F=1024,K=2,G=2,H=64")
 several_peaks = partial(derived, TWO_TYPES, assume="N << D, F", **AT_D)
 solved = partial(derived, LAYER, at="N=64,D=F=8192", **FIT)
 chips_within_a_time = partial(derived, "bf16[B_X, D] * bf16[D, F] -> bf16[B_X, F]", **AT_X, **IN_TIME)
@@ -247,6 +248,9 @@ FAULTS = {
     "derivation.schedules.each_time": (lambda f: lambda *a: tuple(map(twice, f(*a))), times_of_a_program),
     "derivation.schedules.over": (lambda f: lambda above, below: f(Product((number(2), above)), below), times_of_a_program),
     "derivation.schedules.Times.written": (doubled, times_of_a_program),
+    "derivation.abbreviations.coefficients": (doubled, long_program),
+    "derivation.abbreviations._definitions": (lambda f: lambda *a: map(twice, f(*a)), long_program),
+    "derivation.abbreviations._with_letters": (lambda f: lambda *a: (f(*a)[0], dict([*f(*a)[1].items()][1:])), long_program),
     "derivation.setting.Setting.compared": (lambda f: property(lambda self: 2 * f.fget(self)), several_peaks),
     "derivation.threshold._balance_tends": (doubled, several_peaks),
     "model.resources.busy": (lambda f: lambda *a: {resource: each * 2 for resource, each in f(*a).items()}, times_of_a_program),

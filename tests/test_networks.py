@@ -75,11 +75,11 @@ def test_weights_gathered_across_nodes_at_numbers(tokens, bound):
     assert point["outcome"] == ("always compute-bound" if tokens > 296700 else "never compute-bound")
     assert row["bound_by"] == ("compute" if bound == "compute" else bound)
     for page in (d.to_text(width=160, full=True), d.to_markdown(full=True)):
-        rows, heads = (
-            [line.strip(" |") for line in page.splitlines()],
-            (f"B = {tokens} ", f"{tokens} |", f"**{tokens}**"),
-        )
+        rows = [line.strip(" |") for line in page.splitlines()]
+        heads = (f"B = {tokens} ", f"{tokens} |", f"**{tokens}**")
         assert [line.split()[-1] for line in rows if line.startswith(heads)] == [bound], page
+        (longest,) = (line.split()[0] for line in d.to_text().splitlines() if line.endswith(" longest"))
+        assert longest == {"compute": "T_math"}.get(bound, f"T_{bound}")
         there = page.partition("ridge ")[2] or page
         assert ("compute-bound" if bound == "compute" else "bound by the link") in there.splitlines()[0]
 

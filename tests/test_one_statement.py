@@ -236,7 +236,7 @@ def test_an_axis_that_splits_nothing_repeats_the_work_and_the_page_says_so():
     text = "input x: bf16[B, D_X]; weight W: bf16[D_X, F]; y = x * W -> bf16[B, F]"
     program = sr.derive(text, on="tpu-v5e", mesh="X=4, Y=2", link="X")
     assert "No tensor is split over Y" in program.to_text()
-    assert "done by 2: 2 times the work" in program.to_text(full=True)
+    assert "done by 2: 2 times the work" in program.to_text()
 
 
 def test_a_mesh_that_splits_nothing_at_all_is_a_mistake():

@@ -81,7 +81,7 @@ def test_the_largest_number_of_chips_that_divides_a_known_size(f, most):
 @pytest.mark.thorough
 def test_what_divides_is_said_and_decided_again():
     found = sr.derive(PROGRAM, on="tpu-v5p", training=True, at="D=8192,F=32768")
-    text = " ".join(found.to_text(full=True).split())
+    text = " ".join(found.to_text().split())
     assert "So Y ≤ 16 (it divides D and F)" in text
     assert "B > 75202560X/(446512 - 2295Y)" in text
     step = next(step for step in found.answer.at[0].steps if step.role == "whole(Y)")

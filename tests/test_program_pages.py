@@ -232,8 +232,17 @@ def test_a_letter_stands_for_nothing_else():
     assert (
         "≈ (BV + " in sr.derive("decode-step", on="h100", assume="B << D").to_text()
     )  # a regime is answered beside it
-    ledger = begun(sr.derive(MLP, on="tpu-v5e").setting.problem).ledger
-    for name, right in (("T_math", "N"), ("flops", "N"), ("κ", "κ + 1"), ("κ", "N/(D - F)"), ("κ", "2/(D - D)")):
+    d = sr.derive(MLP, on="tpu-v5e", symbols=["mfu"], let={"part": "mfu*T_math"})
+    ledger = begun(d.setting.problem).ledger
+    ledger.established.extend(d.written)
+    for name, right in (
+        ("T_math", "N"),
+        ("flops", "N"),
+        ("mfu", "N"),
+        ("κ", "κ + 1"),
+        ("κ", "N/(D - F)"),
+        ("κ", "2/(D - D)"),
+    ):
         with pytest.raises(SymroofError):
             check(Step("letters", Reason.LETTER, Name(name), "=", read_expression(right, Scope(open=True))), ledger)
     assert check(Step("letters", Reason.LETTER, Name("κ"), "=", Sum((Name("N"), Name("D")))), ledger).status == "proved"

@@ -113,7 +113,7 @@ def test_the_vector_unit_is_left_out_where_it_has_no_figure():
     assert [name for name, _ in times(MLP)[0].others] == [VECTOR]
     page = sr.derive(MLP, on="tpu-v5e", at=AT)
     assert page.answer.at[0].times[0].others == ()
-    assert "no figure for vector arithmetic" in page.to_text(full=True)
+    assert "no figure for vector arithmetic" in page.to_text()
     assert "T_vector" not in page.to_dict()["answer"]["T"]
 
 

@@ -36,7 +36,7 @@ def letters(draft: Draft) -> Draft:
     terms = [coefficients(total, data) for total in totals.values()]
     if setting.mixed or x not in data or max(len(Add.make_args(total.expand())) for total in totals.values()) <= TERMS:
         return draft
-    short, named = _lettered(draft, dict(zip(totals, terms, strict=True)))
+    short, named = _with_letters(draft, dict(zip(totals, terms, strict=True)))
     if len(named) > TERMS or not all(total.is_polynomial(*data) for total in short.values()):
         return draft
     if any(sign_of(value, setting.least_one) != 1 for value in named.values()):
@@ -50,14 +50,14 @@ def letters(draft: Draft) -> Draft:
         known, facts = (*where, *solution.bands), Solved(x.name)
         solved = (Step("letters", Reason.SOLVE, draft.above, "<=>", solution.formula, known, facts=facts),)
     return draft.attempt(
-        *_introduced(draft, named),
+        *_definitions(draft, named),
         *(Step("letters", Reason.EXPANDED, name, "=", shown, where) for name, shown in lines.items()),
         *solved,
         *stays_low(draft, solution, intensity, "letters"),
     )
 
 
-def _lettered(draft: Draft, totals: dict[str, dict[Expr, Expr]]) -> tuple[dict[str, Expr], dict[str, Expr]]:
+def _with_letters(draft: Draft, totals: dict[str, dict[Expr, Expr]]) -> tuple[dict[str, Expr], dict[str, Expr]]:
     """The totals with a letter for each coefficient of several terms, and what the letters stand for."""
     problem, named = draft.setting.problem, dict[str, Expr]()
     used = {*problem.operation.dimensions, *problem.mesh, *problem.let, *problem.symbols}
@@ -73,7 +73,7 @@ def _lettered(draft: Draft, totals: dict[str, dict[Expr, Expr]]) -> tuple[dict[s
     return short, named
 
 
-def _introduced(draft: Draft, named: dict[str, Expr]) -> Iterator[Step]:
+def _definitions(draft: Draft, named: dict[str, Expr]) -> Iterator[Step]:
     """What each letter stands for, and what that is at each set of sizes that leaves nothing of it open."""
     for letter, value in named.items():
         name, shown = Name(letter), draft.layout.factored(value)
@@ -99,8 +99,5 @@ def coefficients(total: Expr, data: Iterable[Expr]) -> dict[Expr, Expr]:
     >>> coefficients(2 * B * (D + S * D) + D, [B, S])
     {1: D, B: 2*D, B*S: 2*D}
     """
-    found = dict[Expr, Expr]()
-    for term in Add.make_args(total.expand()):
-        coefficient, of = term.as_independent(*data, as_Add=False)
-        found[of] = found.get(of, Integer(0)) + coefficient
+    found = total.expand().as_coefficients_dict(*data)
     return dict(sorted(found.items(), key=lambda item: (len(item[0].free_symbols), str(item[0]))))

@@ -101,8 +101,13 @@ def _examined(step: Step, ledger: Ledger) -> Check:
 
 def _definition(step: Step, name: str, ledger: Ledger) -> Check:
     """What a name is said to be is what it means; and what is divided by is nothing that can be 0."""
-    meaning = step.right if step.reason is Reason.LETTER else ledger.meanings.get(name)
-    if meaning is None or (step.reason is Reason.LETTER and name in ledger.meanings):
+    meaning = ledger.meanings.get(name)
+    if step.reason is Reason.LETTER:  # a new name for a formula says nothing, if it is one that nobody uses
+        spoken = (part for s in ledger.established for part in (s.left, s.right, *s.assumptions))
+        if meaning is not None or any(name in names(part) for part in spoken):
+            raise refuted(step, f"{name} has a meaning")
+        meaning = step.right
+    if meaning is None:
         raise refuted(step, f"nothing says what {name} is")
     if not isinstance(meaning, Formula):
         if step.evidence != meaning:

@@ -13,7 +13,7 @@ from symroof.formula import Compare, Name, Number
 from symroof.model.problem import SECTIONS
 from symroof.model.resources import time_name
 from symroof.proof.settling import without_cases
-from symroof.proof.step import Reason, Role, Step
+from symroof.proof.step import Reason, Role, Step, named_formula
 from symroof.rendering.pages.amounts import bound_shown, in_decimals, quantity, shown_times, unit_of_times
 from symroof.rendering.pages.blocks import UNSEEN, Code, blocks
 from symroof.rendering.pages.counts import STAYING, TABLED, Counts
@@ -37,9 +37,9 @@ def render_derivation(derivation: Derivation, form: str, style: Style) -> str:
 ASKED: tuple[tuple[str, Role], ...] = (("solution", "solution"), ("best", "optimum"), ("there", "optimum_bound"))
 
 
-# The sections of a program that stand on its page where every step is wanted, and those that letters stand for.
-IN_FULL = ("work", "traffic", "ridge", "at", "time", "resources")
-ONE_SUM = ("intensity", "regime", "threshold", "rule")
+# The sections that a page of a program has where every step is wanted, and those whose answer stands in letters.
+WORKINGS = ("work", "traffic", "ridge", "at", "time", "resources")
+IN_LETTERS = ("intensity", "regime", "threshold", "rule")
 
 
 class Writer:
@@ -57,7 +57,7 @@ class Writer:
             view.said = lambda role: self.in_letters.get(Name(role)) or view.answer.formula(role)
         names = {
             "d": view,
-            "in_letters": self.short,
+            "shortened": self.short,
             "never_there": lambda: self.sized.never(),
             "condition": self._condition,
             "shown": in_decimals,
@@ -99,9 +99,14 @@ class Writer:
         sections = [] if self.pen.style.brief else [n for n in SECTIONS if self.derivation.section(n)]
         if self.short:
             links = {link for link, _ in self.view.rates.links}
-            left_out = IN_FULL + (ONE_SUM if self.in_letters else ())
-            left_out += ("exchanges",) if links and self.sized.hidden == links else ()
-            left_out += ("formulas",) if self.sized.alone else ()
+            left_out = {*WORKINGS, *(IN_LETTERS if self.in_letters else ())}
+            left_out |= {"exchanges"} if links and self.sized.hidden == links else set()
+            numbers = (
+                self.sized.points[0]["said"] if self.sized.alone else None
+            )  # which the answer says of each formula
+            told = numbers is not None and all(map(numbers.step, map(named_formula, self.view.problem.let)))
+            left_out |= {"formulas"} if told else set()
+            left_out -= {"resources"} if len(self.sized.points) < len(self.view.points) else set()
             sections = [name for name in sections if name not in left_out]
         if not any(point["where"] for point in self.view.points):  # every size is a number of the operation
             sections = [name for name in sections if name != "at"]
@@ -218,9 +223,10 @@ class Writer:
         shown = ((step.left, step.right, values.get(step.left, "") if self.sized.alone else "") for step in named)
         rows = [(*map(self.pen.inline, formulas), value) for *formulas, value in shown]
         head = Grid(tuple(self.sized.say("head", part) for part in ("name", "formula", "value")), tuple(rows))
-        wanted = {Reason.EXPANDED, Reason.REACH} | (set() if self.sized.never() else {Reason.SOLVE})
-        written = blocks(tuple(step for step in steps if step.reason in wanted), self._said)
-        return Section(self.say("head", "letters"), (head, *written))
+        solved = (Reason.REACH,) if self.sized.never() else (Reason.SOLVE, Reason.REACH)
+        parts = ([step for step in steps if step.reason in reasons] for reasons in ((Reason.EXPANDED,), solved))
+        displays = (block for part in parts for block in blocks(tuple(part), self._said))
+        return Section(self.say("head", "letters"), (head, *displays))
 
     def _said(self, part: str, step: Any) -> str:
         """What is said of a step, before or behind it."""
@@ -255,15 +261,8 @@ class Writer:
     def _times(self, point: dict[str, Any]) -> Grid:
         """The times at some sizes, with the side that bounds them."""
         rows = point["said"].times
-        columns = [
-            "size",
-            "T_math",
-            "T_comms",
-            "lower",
-            *(["steps"] if rows[0].steps is not None else []),
-            "upper",
-            "by",
-        ]
+        steps = ["steps"] if rows[0].steps is not None else []
+        columns = ["size", "T_math", "T_comms", "lower", *steps, "upper", "by"]
         head = [self.say("head_times", column, point) for column in columns]
         head[2:2] = [self.pen.inline(name) for name, _ in rows[0].others]
         return Grid(

@@ -32,7 +32,6 @@ class Statements:
         lying = {line.statement.name for line in program.lines if line.statement.how}
         self.names = tuple(name for name, owner in program.owners.items() if name not in lying or owner.stores)
         self.right = {step.left: step.right for step in derivation.written if step.point is None}
-        self.passes = (Name("flops_forward"), Name("flops_backward"))
         self.makes_again = any(line.fuse is not None and line.fuse.again for line in program.lines)
 
     def named(self, name: str) -> Statement:
