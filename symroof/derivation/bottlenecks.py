@@ -23,8 +23,9 @@ from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, name
 from symroof.model.chip_costs import message
 from symroof.model.hops import is_latency
 from symroof.model.program import Program
-from symroof.model.resources import HOPS, LATENCY, slowest, time_name, times_of
-from symroof.model.statement_costs import amounts, sent_over
+from symroof.model.quantities import sent_over, time_name
+from symroof.model.resources import HOPS, LATENCY, slowest, times_of
+from symroof.model.statement_costs import amounts
 from symroof.proof.ledger import Solved
 from symroof.proof.step import Reason, Step, against
 from symroof.symbols import expression, fraction, rational, symbol

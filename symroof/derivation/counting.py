@@ -18,7 +18,8 @@ from symroof.model.einsum import Einsum
 from symroof.model.nodes import Mask, sized
 from symroof.model.operation import Operation, written
 from symroof.model.program import Line, Program, turns_of
-from symroof.model.statement_costs import StatementCost, amounts, elementwise, of_statement
+from symroof.model.quantities import of_statement
+from symroof.model.statement_costs import StatementCost, amounts, elementwise
 from symroof.model.tokens import tokens_of
 from symroof.proof.evidence import Excess
 from symroof.proof.ledger import Facts
@@ -44,7 +45,7 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
         draft = draft.add(Step("work", Reason.WHERE, Name(name), "=", formula))
     if not program.vector and (params := amounts(program, count)["params"]) != 0:
         draft = _stock(draft, "work", "params", params)
-        if "trainable" in draft.ledger.meanings:
+        if program.frozen:
             draft = _stock(draft, "work", "trainable", amounts(program, count)["trainable"])
     draft = _masked(draft, program)
     for name, owner in program.owners.items():

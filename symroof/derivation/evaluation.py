@@ -28,8 +28,7 @@ from symroof.formula import Formula, Frozen, Group, Name, names
 from symroof.model.mesh import padded
 from symroof.model.problem import Problem
 from symroof.model.program import Program
-from symroof.model.quantities import TOKENS
-from symroof.model.resources import time_name
+from symroof.model.quantities import TOKENS, time_name
 from symroof.model.statement_costs import amounts
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational

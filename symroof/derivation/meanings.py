@@ -27,9 +27,21 @@ from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.mesh import split_of
 from symroof.model.program import DIFFERENCE, MAXIMUM, SUM, Fuse, Line, Program, Repeat, Undone
-from symroof.model.quantities import DERIVED, MOVED, STOCKS, T_LOWER, TABLE, TOKENS, meaning
-from symroof.model.resources import LATENCY, OF_VECTOR, Rates, every_time, time_name, times_of
-from symroof.model.statement_costs import amounts, moved_of, of_statement, traffic_of_tensors
+from symroof.model.quantities import (
+    DERIVED,
+    MOVED,
+    PER_CHIP,
+    STOCKS,
+    T_LOWER,
+    TABLE,
+    TOKENS,
+    Owner,
+    meaning,
+    of_statement,
+    time_name,
+)
+from symroof.model.resources import LATENCY, OF_VECTOR, Rates, every_time, times_of
+from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors
 from symroof.model.tokens import served_of
 from symroof.proof.acts import FUNCTION, Act, Array, Turn
 from symroof.proof.ledger import Ledger
@@ -300,34 +312,24 @@ def require_spoken(draft: Draft, program: Program) -> None:
 def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
     """For each cost of a program, of its statements and its tensors, the evidence that it has to rest on; and the
     formulas of the sizes that others define."""
-    script = script_of(program)
-    found: dict[str, Any] = {}
-    kinds = {"flops": "flops_exact" if count == "exact" else "flops"}
-    for name in program.owners if program.line is None else ():
-        for what in ("flops_exact", "flops", "ops", "reads", "writes", "bytes"):
-            found[of_statement(what, name)] = Run(script, kinds.get(what, what), name)
-    for what in ("flops_exact", "flops", "ops", "reads", "writes"):
-        found[what] = Run(script, "ops" if program.vector and "flops" in what else kinds.get(what, what))
-    for name in program.arrays if program.line is None else ():
-        for what in ("elements", "size"):
-            found[of_statement(what, name)] = Run(script, what, name)
-    for line in program.forward:
-        if line.statement.mask is not None and line.mask is not None:
-            found[of_statement("pairs", line.statement.name)] = Run(script, "pairs", line.statement.name)
-    for tensor in program.declared_as("weight"):
-        found[of_statement("params", str(tensor.name))] = Run(script, "weight elements", str(tensor.name))
+    script, known, found = script_of(program), amounts(program, count), dict[str, Any]()
+    parts = dict.fromkeys((*program.owners, *program.arrays)) if program.line is None else ()
+    for name, row in TABLE.items():
+        if row.counted is None or name.endswith(PER_CHIP):
+            continue
+        what = row.measured(exact=count == "exact")
+        exact = program.owners if name == "flops_exact" else ()
+        own = (part for part in parts if part in exact or of_statement(name, part) in known)
+        found |= {of_statement(name, part): Run(script, what, part) for part in own}
+        if name != "bytes" and (name in known or row.owner is Owner.OPERATION):
+            found[name] = Run(script, "ops" if program.vector and "flops" in what else what)
     for name in traffic_of_tensors(program):
         found[of_statement("moved", name)] = Transfers(script, "moved", name)
     found |= {moved_of(part, program): Transfers(script, "moved", part=part) for part in MOVED}
     found |= costs_of_chips(program, script, count)  # on a mesh what moves is what one chip moves
-    stocks = {"params": "weight elements", "weights": "weight", "caches": "cache"}
-    if program.frozen:
-        stocks["trainable"] = "trainable elements"
     if program.training:
-        part = "ops" if program.vector else kinds.get("flops", "flops")
+        part = "ops" if program.vector else TABLE["flops"].measured(exact=count == "exact")
         found |= {name: Run(script, part, back=back) for name, back in PASSES.items()}
-        stocks |= {"saved": "saved", "gradients": "gradients"}
-    found |= {name: Run(script, what) for name, what in stocks.items()}
     return found | memory_of(program, count) | dict(program.where)
 
 
@@ -336,6 +338,6 @@ def memory_of(program: Program, count: Counting) -> dict[str, Formula]:
     known = amounts(program, count)
     return {
         f"memory{each}": total(*(Name(what + each) for what in STOCKS if known.get(what + each, 0) != 0))
-        for each in ("", "_per_chip")
+        for each in ("", PER_CHIP)
         if f"memory{each}" in known
     }

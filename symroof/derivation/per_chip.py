@@ -19,17 +19,9 @@ from symroof.model.mesh import same_blocks
 from symroof.model.mesh_axes import HANDED
 from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Line, Program
-from symroof.model.quantities import MOVED
+from symroof.model.quantities import MOVED, PER_CHIP, STOCKS, TABLE, hops_over, of_statement, parts_of, sent_over
 from symroof.model.stages import BUBBLE, pipeline_of
-from symroof.model.statement_costs import (
-    amounts,
-    busy_links,
-    hops_over,
-    moved_of,
-    of_statement,
-    sent_over,
-    traffic_of_tensors,
-)
+from symroof.model.statement_costs import amounts, busy_links, moved_of, traffic_of_tensors
 from symroof.model.trees import TREE
 from symroof.proof import moves
 from symroof.proof.chips import Meshed, OnEach
@@ -41,13 +33,8 @@ from symroof.proof.step import Reason, Step, amount_of
 from symroof.symbols import expression
 
 CHIPS = Name("chips")
-# What one chip holds of what stays in memory, and the stock that it is a part of.
-HELD = {
-    "weights_per_chip": "weight",
-    "caches_per_chip": "cache",
-    "gradients_per_chip": "gradients",
-    "saved_per_chip": "saved",
-}
+# What one chip holds of what stays in memory.
+HELD = tuple(stock + PER_CHIP for stock in STOCKS)
 
 
 def meshed_of(program: Program, script: Script) -> Meshed:
@@ -73,18 +60,19 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
     """For each amount of one chip the evidence that it has to rest on; none on one chip."""
     if not program.axes:
         return {}
-    meshed, flops = meshed_of(program, script), "flops_exact" if count == "exact" else "flops"
-    kinds = {"flops_per_chip": flops, "ops_per_chip": "ops", "bytes_per_chip": "bytes"}
-    moved = {of_statement("moved", name): OnEach(meshed, "moved", name) for name in traffic_of_tensors(program)}
+    meshed = meshed_of(program, script)
     found: dict[str, Any] = {"chips": OnEach(meshed, "chips")}
     if pipeline_of(program) is not None:
         found[BUBBLE.name] = Bubble(meshed)
-    found |= {name: OnEach(meshed, kind) for name, kind in HELD.items()}
-    for what, kind in kinds.items():
-        found[what] = OnEach(meshed, "ops" if program.vector and kind == flops else kind)
-        own = "ops" if program.vector and program.line is not None and kind == flops else kind
-        found |= {of_statement(what, name): OnEach(meshed, own, name) for name in program.owners}
-    found |= moved
+    for name, row in TABLE.items():
+        if row.counted is None or not name.endswith(PER_CHIP):
+            continue
+        what = row.measured(exact=count == "exact")
+        whole = "ops" if program.vector and "flops" in what else what
+        found[name] = OnEach(meshed, whole)
+        own, owners = what if program.line is None else whole, program.owners if row.of_statements else ()
+        found |= {of_statement(name, owner): OnEach(meshed, own, owner) for owner in owners}
+    found |= {of_statement("moved", name): OnEach(meshed, "moved", name) for name in traffic_of_tensors(program)}
     found |= {moved_of(part, program): OnEach(meshed, "moved", part=part) for part in MOVED}
     busy = (name for a in program.mesh for way in _ways(a, program) for name in resources_of(a, way))
     for resource in dict.fromkeys(busy):
@@ -239,7 +227,7 @@ def _each(
     names = [of_statement(part or what, name) for name in program.owners]
     for name in names:
         if part is None and known.get(name, 0) != 0:
-            facts = _divided(draft, program, name.partition("(")[2][:-1]) if what == "flops_per_chip" else None
+            facts = _divided(draft, program, parts_of(name)[1]) if what == "flops_per_chip" else None
             draft = _add(draft, section, name, known, Reason.ON_EACH, facts)
     return _sum(draft, section, what, known, names)
 

@@ -20,6 +20,7 @@ from symroof.derivation.times import formulas, ridge, time
 from symroof.derivation.values import numbers
 from symroof.formula import Frozen, Name, names
 from symroof.model.problem import Problem
+from symroof.model.quantities import OWED
 from symroof.proof.complete import require_answered, require_numbers, require_sealed
 from symroof.proof.step import Reason, Step
 
@@ -106,7 +107,7 @@ def require_whole(draft: Draft) -> None:
     program = draft.setting.problem.operation
     require_sealed(draft.steps, draft.ledger.established)
     require_answered(draft.steps, draft.ledger)
-    require_numbers(draft.steps, draft.ledger)
+    require_numbers(draft.steps, draft.ledger, OWED)
     require_spoken(draft, program)
 
 

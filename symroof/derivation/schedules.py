@@ -16,7 +16,8 @@ from symroof.derivation.sizes import valued
 from symroof.formula import Call, Formula, Name, Product, Quotient, Sum, nodes, number, product, total
 from symroof.model.hops import is_latency
 from symroof.model.program import Program
-from symroof.model.resources import every_time, steps_of, time_name, times_of
+from symroof.model.quantities import time_name
+from symroof.model.resources import every_time, steps_of, times_of
 from symroof.model.stages import BUBBLE
 from symroof.proof.ledger import Evidence
 from symroof.proof.step import Reason, Step, amount_of

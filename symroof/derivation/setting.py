@@ -19,8 +19,9 @@ from symroof.model.cost import Cost
 from symroof.model.hardware import Known
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
-from symroof.model.resources import COMMS, MATH, Rates, figures_of, rates_of, time_name
-from symroof.model.statement_costs import amounts, busy_links, of_statement, sent_over
+from symroof.model.quantities import of_statement, sent_over, time_name
+from symroof.model.resources import COMMS, MATH, Rates, figures_of, rates_of
+from symroof.model.statement_costs import amounts, busy_links
 from symroof.model.wiring import is_network, link_over, uncrossed, wired
 from symroof.symbols import expression, rational, symbol
 

@@ -37,7 +37,7 @@ from symroof.derivation.values import Values
 from symroof.derivation.whole_sizes import Wholes, counts_chips, wholes
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, number, product
 from symroof.model.problem import Problem, Sketch
-from symroof.model.resources import time_name
+from symroof.model.quantities import time_name
 from symroof.proof.ledger import AtSize
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational

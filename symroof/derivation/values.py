@@ -24,16 +24,19 @@ from symroof.derivation.whole_sizes import whole_step, wholes
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, names, number, product, total
 from symroof.model.derived_sizes import known_of_sizes
-from symroof.model.quantities import AT_SIZES, MOVED, OF_PROGRAMS, TABLE, TOKENS
-from symroof.model.resources import HOPS, LATENCY, steps_of, time_name, times_of, times_of_groups
-from symroof.model.statement_costs import amounts, busy_links, hops_over, moved_of, of_statement, sent_over
+from symroof.model.quantities import MOVED, TABLE, TOKENS, Owner, hops_over, of_statement, sent_over, time_name
+from symroof.model.resources import HOPS, LATENCY, steps_of, times_of, times_of_groups
+from symroof.model.statement_costs import amounts, busy_links, moved_of
 from symroof.proof.ledger import Solved, UndecidedError
 from symroof.proof.limits import Highest
 from symroof.proof.running import Tokens
 from symroof.proof.step import Reason, Step, amount_of, number_of
 from symroof.symbols import exactly, expression, rational, symbol
 
-OF_STATEMENTS = ("flops", "ops", "bytes", "flops_per_chip", "ops_per_chip", "bytes_per_chip")
+# What is said of each statement, and of statements that overlap as one.
+OF_STATEMENTS = tuple(
+    name for name, row in TABLE.items() if row.of_statements and row.owed and name not in ("reads", "writes")
+)
 
 
 def numbers(draft: Draft) -> Draft:
@@ -131,7 +134,9 @@ class _Numbers(Values):
 
     def _names(self) -> Iterator[str]:
         """What an answer speaks of, each once."""
-        own = (name for name in TABLE if name not in ("peak", "bandwidth"))
+        own = (
+            name for name, row in TABLE.items() if name not in ("peak", "bandwidth") and row.owner is not Owner.TENSOR
+        )
         resources = self.setting.rates.resources
         links = busy_links(self.program) if self.program.axes else ()
         resources = (*resources, self.setting.rates.called)  # a statement alone has its memory under its name as well
@@ -139,7 +144,7 @@ class _Numbers(Values):
         statements = self.program.owners if self.program.line is None else ()
         each = (of_statement(what, name) for name in statements for what in OF_STATEMENTS)
         sent = (sent_over(link, name) for name in statements for link in links)
-        yield from dict.fromkeys((*own, *OF_PROGRAMS, *AT_SIZES, *of_links, *each, *sent, *self._hops()))
+        yield from dict.fromkeys((*own, *of_links, *each, *sent, *self._hops()))
 
     def _hops(self) -> Iterator[str]:
         """How far exchanges go, and how long that takes, where latency counts."""

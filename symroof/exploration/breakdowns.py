@@ -19,7 +19,8 @@ from symroof.exploration.regime_map import equality
 from symroof.formula import Call, Formula, Frozen, Group, Name, Number, names
 from symroof.model.problem import Problem
 from symroof.model.program import Program
-from symroof.model.resources import LATENCY, busy, staged, time_name, times_of, times_of_groups
+from symroof.model.quantities import time_name
+from symroof.model.resources import LATENCY, busy, staged, times_of, times_of_groups
 from symroof.model.stages import BUBBLE
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol

@@ -21,7 +21,7 @@ from symroof.exploration.territories import Territories, territories
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
-from symroof.model.resources import time_name
+from symroof.model.quantities import time_name
 from symroof.reading.grids import Axis
 from symroof.reading.measurements import Row as Measured
 from symroof.symbols import symbol

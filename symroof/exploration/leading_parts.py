@@ -18,7 +18,8 @@ from symroof.derivation.draft import INTENSITY, Draft, dominated, written
 from symroof.derivation.layout import Layout
 from symroof.derivation.setting import Setting
 from symroof.formula import Compare, Formula, Frozen, Group, Name, Quotient, total
-from symroof.model.statement_costs import amounts, of_statement, traffic_of_tensors
+from symroof.model.quantities import of_statement
+from symroof.model.statement_costs import amounts, traffic_of_tensors
 from symroof.proof.certificates import Case, Partition
 from symroof.proof.step import Check, Part, Reason, Role, Step, lead_of
 from symroof.symbols import fraction, rational, symbol

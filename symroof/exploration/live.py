@@ -24,8 +24,8 @@ from symroof.model.hardware import Accelerator
 from symroof.model.mesh import open_axes
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.problem import Problem
-from symroof.model.quantities import TOKENS
-from symroof.model.resources import HOPS, LATENCY, overlapping, time_name
+from symroof.model.quantities import TOKENS, time_name
+from symroof.model.resources import HOPS, LATENCY, overlapping
 from symroof.model.spelling import spelled_fact
 from symroof.proof.ledger import UndecidedError
 from symroof.symbols import symbol

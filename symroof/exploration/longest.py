@@ -28,7 +28,8 @@ from symroof.exploration.leading_parts import Traffic, carried, partition
 from symroof.exploration.regime_map import at_least_two, defined, require_scalings
 from symroof.formula import Compare, Formula, Frozen, Name, Number, names, several_of, total
 from symroof.model.problem import Problem
-from symroof.model.resources import COMMS, slowest, time_name
+from symroof.model.quantities import time_name
+from symroof.model.resources import COMMS, slowest
 from symroof.proof.certificates import partitioned
 from symroof.proof.scheduling import Longest
 from symroof.proof.step import Check, Reason, Step

@@ -28,8 +28,9 @@ from symroof.exploration.reached import Measurement, measurements
 from symroof.formula import Formula, Frozen, Name, Quotient, total
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
-from symroof.model.resources import MATH, VECTOR, overlapping, time_name
-from symroof.model.statement_costs import amounts, of_statement
+from symroof.model.quantities import of_statement, time_name
+from symroof.model.resources import MATH, VECTOR, overlapping
+from symroof.model.statement_costs import amounts
 from symroof.proof.step import Reason, Step
 from symroof.reading.grids import Axis
 from symroof.reading.measurements import Row

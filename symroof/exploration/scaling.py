@@ -38,7 +38,7 @@ from symroof.model.mesh import padded, stride
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.problem import Problem
 from symroof.model.program import Program
-from symroof.model.resources import time_name
+from symroof.model.quantities import time_name
 from symroof.model.stages import pipeline_of, require_filled
 from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step

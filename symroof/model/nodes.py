@@ -27,8 +27,6 @@ PRODUCT, SUM, DIFFERENCE, MAXIMUM, EXCHANGE = "*", "+", "-", "max", "->"
 CORNER = "corner"
 # What stands for an axis of one chip, along which nothing goes.
 ONE_CHIP = "1"
-# What a product on one line is called: what it costs is what the whole costs.
-NAMELESS = ""
 
 
 class Declared(Frozen):

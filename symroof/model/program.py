@@ -25,7 +25,6 @@ from symroof.model.nodes import (
     DIFFERENCE,
     EXCHANGE,
     MAXIMUM,
-    NAMELESS,
     PRODUCT,
     ROLES,
     SUM,
@@ -43,6 +42,7 @@ from symroof.model.nodes import (
     weights_of,
 )
 from symroof.model.operation import Operation
+from symroof.model.quantities import NAMELESS
 from symroof.symbols import expression, symbol
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ __all__ = [
     "DIFFERENCE",
     "EXCHANGE",
     "MAXIMUM",
-    "NAMELESS",
     "PRODUCT",
     "ROLES",
     "SUM",

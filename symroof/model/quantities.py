@@ -1,4 +1,4 @@
-"""The quantities of a roofline: what each one is, in which unit, and how it is printed.
+"""The quantities of an answer: one table of what each is, in which unit, how it is counted and printed, and their names.
 
     T_math  = flops/peak             T_lower = max(T_math, T_comms)    intensity = flops/bytes
     T_comms = bytes/bandwidth        T_upper = T_math + T_comms        ridge = peak/bandwidth
@@ -11,7 +11,8 @@ Decimal prefixes of units are powers of 1000 and binary ones of 1024 (IEC 80000-
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from enum import Enum
 from fractions import Fraction
 
 from symroof.formula import Call, Formula, Frozen, Name, Quotient, Sum, mapped
@@ -19,32 +20,73 @@ from symroof.formula import Call, Formula, Frozen, Name, Quotient, Sum, mapped
 FLOPS, BYTES, PEAK, BANDWIDTH, T_MATH, T_COMMS, T_LOWER = map(
     Name, ("flops", "bytes", "peak", "bandwidth", "T_math", "T_comms", "T_lower")
 )
+# The name of a statement that has none; and what names what is of one chip.
+NAMELESS, PER_CHIP = "", "_per_chip"
 Exponents = Mapping[str, Fraction]
 
 
+class Owner(Enum):
+    """What has a quantity: any operation; programs; programs at sizes alone; a tensor of a program."""
+
+    OPERATION = "operation"
+    PROGRAM = "program"
+    SIZES = "sizes"
+    TENSOR = "tensor"
+
+
 class Quantity(Frozen):
-    """``formula`` is what the textbook says it is, None where it is counted or known. ``letter`` is printed in
-    formulas; where a dimension has that letter, ``instead`` is, with the problem's link for LINK."""
+    """``formula`` is what the textbook says that it is, None where it is counted or known. ``letter`` is printed in
+    formulas; where a dimension has that letter, ``instead`` is, with the problem's link for LINK. ``counted`` is what the
+    second engine counts of a program for it, and ``owed`` whether an answer at sizes has to say its number."""
 
     name: str
     unit: str
     formula: Formula | None = None
     letter: str | None = None
     instead: str | None = None
+    owner: Owner = Owner.OPERATION
+    counted: str | None = None
+    owed: bool = False
+
+    @property
+    def of_statements(self) -> bool:
+        """Whether each statement of a program has its own."""
+        return self.counted in ("flops_exact", "flops", "ops", "reads", "writes", "bytes")
+
+    def measured(self, *, exact: bool) -> str:
+        """What is counted of a program for it, where additions are counted ``exact`` or with every multiplication."""
+        assert self.counted is not None, self.name
+        return "flops_exact" if exact and self.counted == "flops" else self.counted
 
 
+def _stocks() -> Iterator[Quantity]:
+    """What stays in memory, in all and on one chip."""
+    for each in ("", PER_CHIP):
+        for name, counted in (
+            ("weights", "weight"),
+            ("caches", "cache"),
+            ("saved", "saved"),
+            ("gradients", "gradients"),
+        ):
+            yield Quantity(name + each, "bytes", owner=Owner.PROGRAM, counted=counted, owed=True)
+        yield Quantity(f"memory{each}", "bytes", owner=Owner.PROGRAM, owed=True)
+
+
+# What the bytes that are moved belong to.
+MOVED = ("weights", "caches", "gradients", "activations")
+TOKENS = "tokens_per_second"
 TABLE: Mapping[str, Quantity] = {
     row.name: row
     for row in (
-        Quantity("flops", "FLOPs", letter=r"\text{FLOPs}"),
-        Quantity("flops_exact", "FLOPs", letter=r"\text{FLOPs}"),
-        Quantity("flops_per_chip", "FLOPs", letter=r"\text{FLOPs per chip}"),
-        Quantity("reads", "bytes", letter=r"\text{reads}"),
-        Quantity("writes", "bytes", letter=r"\text{writes}"),
-        Quantity("bytes", "bytes", Sum((Name("reads"), Name("writes"))), r"\text{bytes}"),
-        Quantity("bytes_per_chip", "bytes", letter=r"\text{bytes per chip}"),
+        Quantity("flops", "FLOPs", letter=r"\text{FLOPs}", counted="flops", owed=True),
+        Quantity("flops_exact", "FLOPs", letter=r"\text{FLOPs}", counted="flops_exact"),
+        Quantity("flops_per_chip", "FLOPs", letter=r"\text{FLOPs per chip}", counted="flops", owed=True),
+        Quantity("reads", "bytes", letter=r"\text{reads}", counted="reads", owed=True),
+        Quantity("writes", "bytes", letter=r"\text{writes}", counted="writes", owed=True),
+        Quantity("bytes", "bytes", Sum((Name("reads"), Name("writes"))), r"\text{bytes}", counted="bytes", owed=True),
+        Quantity("bytes_per_chip", "bytes", letter=r"\text{bytes per chip}", counted="bytes", owed=True),
         Quantity("sent", "bytes", letter=r"\text{bytes sent}"),
-        Quantity("intensity", "FLOPs/bytes", Quotient(FLOPS, BYTES), "I", r"\text{intensity}"),
+        Quantity("intensity", "FLOPs/bytes", Quotient(FLOPS, BYTES), "I", r"\text{intensity}", owed=True),
         Quantity("ridge", "FLOPs/bytes", Quotient(PEAK, BANDWIDTH), "R", r"I_{\text{ridge}}"),
         Quantity("peak", "FLOPs/s", letter="C", instead=r"C_{\text{peak}}"),
         Quantity("bandwidth", "bytes/s", letter="W", instead=r"W_{\text{LINK}}"),
@@ -53,37 +95,87 @@ TABLE: Mapping[str, Quantity] = {
         Quantity("T_lower", "s", Call("max", (T_MATH, T_COMMS))),
         Quantity("T_upper", "s", Sum((T_MATH, T_COMMS))),
         Quantity("throughput", "FLOPs/s", Quotient(FLOPS, T_LOWER), r"\text{throughput}"),
+        Quantity("params", "1", owner=Owner.PROGRAM, counted="weight elements", owed=True),
+        Quantity("trainable", "1", owner=Owner.PROGRAM, counted="trainable elements", owed=True),
+        *_stocks(),
+        Quantity("ops", "FLOPs", owner=Owner.PROGRAM, counted="ops", owed=True),
+        Quantity("ops_per_chip", "FLOPs", owner=Owner.PROGRAM, counted="ops", owed=True),
+        Quantity("flops_forward", "FLOPs", owner=Owner.PROGRAM),
+        Quantity("flops_backward", "FLOPs", owner=Owner.PROGRAM),
+        Quantity("bubble", "1", owner=Owner.PROGRAM, owed=True),
+        *(Quantity(f"{what}_moved{each}", "bytes", owner=Owner.SIZES) for each in ("", PER_CHIP) for what in MOVED),
+        Quantity(TOKENS, "1/s", owner=Owner.SIZES),
+        Quantity("size", "bytes", owner=Owner.TENSOR, counted="size"),
+        Quantity("elements", "1", owner=Owner.TENSOR, counted="elements"),
+        Quantity("pairs", "1", owner=Owner.TENSOR, counted="pairs"),
     )
 }
+
+
+def quantities_of(*owners: Owner) -> tuple[str, ...]:
+    """The quantities that these have."""
+    return tuple(name for name, row in TABLE.items() if row.owner in owners)
+
+
 # No dimension may take one of these names.
-QUANTITIES = tuple(name for name in TABLE if name != "flops_exact")
+QUANTITIES = tuple(name for name in quantities_of(Owner.OPERATION) if name != "flops_exact")
 # Those that any operation has: the others are of chips of a mesh, or of a network that is asked about.
 SPOKEN = tuple(name for name in QUANTITIES if name not in ("flops_per_chip", "bytes_per_chip", "sent"))
-# What only programs have, with its unit: stocks, work of the passes, what one chip of a mesh holds and does.
-OF_PROGRAMS: Mapping[str, str] = {
-    "params": "1",
-    "trainable": "1",
-    **dict.fromkeys(("weights", "caches", "saved", "gradients", "memory"), "bytes"),
-    **dict.fromkeys(("ops", "flops_forward", "flops_backward"), "FLOPs"),
-    **dict.fromkeys(("weights_per_chip", "caches_per_chip", "gradients_per_chip", "saved_per_chip"), "bytes"),
-    "memory_per_chip": "bytes",
-    **dict.fromkeys(("flops_per_chip", "ops_per_chip"), TABLE["flops_per_chip"].unit),
-    "bytes_per_chip": TABLE["bytes_per_chip"].unit,
-    "bubble": "1",
-}
-# What the bytes that are moved belong to; each is said of programs where sizes are given, as what they make in a second is.
-MOVED = ("weights", "caches", "gradients", "activations")
-TOKENS = "tokens_per_second"
-AT_SIZES: Mapping[str, str] = {
-    **{f"{what}_moved{each}": "bytes" for each in ("", "_per_chip") for what in MOVED},
-    TOKENS: "1/s",
-}
-# What stays in memory: together it is the memory that is needed.
-STOCKS = ("weights", "caches", "gradients", "saved")
-# The same of one tensor.
-OF_TENSORS: Mapping[str, str] = {"size": "bytes", "elements": "1", "pairs": "1"}
+# What the record of a program has beside that of any operation.
+OF_PROGRAMS = (*quantities_of(Owner.PROGRAM), "flops_per_chip", "bytes_per_chip")
 # What is worked out from the counts and the figures, in the order in which each rests on those before.
 DERIVED = tuple(name for name, row in TABLE.items() if row.formula is not None and name != "bytes")
+# What an answer at sizes has to say the number of, beside times and what is sent.
+OWED = frozenset(name for name, row in TABLE.items() if row.owed)
+# What stays in memory: together it is the memory that is needed.
+STOCKS = ("weights", "caches", "gradients", "saved")
+
+
+def of_statement(what: str, name: str) -> str:
+    """The name of a cost of one statement, or of an amount of one tensor; that of a nameless one is that of the whole.
+
+    >>> of_statement("flops", "h"), of_statement("flops", NAMELESS)
+    ('flops(h)', 'flops')
+    """
+    return what if name == NAMELESS else f"{what}({name})"
+
+
+def sent_over(resource: str, name: str = NAMELESS) -> str:
+    """The name of what an axis or a switch carries in all, or for one statement.
+
+    >>> sent_over("X"), sent_over("X", "h")
+    ('sent(X)', 'sent_X(h)')
+    """
+    return f"sent({resource})" if name == NAMELESS else f"sent_{resource}({name})"
+
+
+def hops_over(figure: str, label: str) -> str:
+    """The name of the hops that an exchange takes one after the other, by the figure of their latency.
+
+    >>> hops_over("ICI.latency", "h"), hops_over("ICI.latency", NAMELESS)
+    ('hops_ICI(h)', 'hops(ICI)')
+    """
+    link = figure.partition(".")[0]
+    return f"hops({link})" if label == NAMELESS else f"hops_{link}({label})"
+
+
+def time_name(resource: str, statement: str = NAMELESS) -> str:
+    """The name of the time that a resource is busy for, in all or with one statement.
+
+    >>> time_name("HBM"), time_name("math", "h")
+    ('T_HBM', 'T_math(h)')
+    """
+    return of_statement(f"T_{resource}", statement)
+
+
+def parts_of(name: str) -> tuple[str, str]:
+    """The quantity that a name is about, and the statement, the tensor or the link that it is of; none for all of them.
+
+    >>> parts_of("flops_per_chip(h)"), parts_of("sent(X)"), parts_of("T_HBM")
+    (('flops_per_chip', 'h'), ('sent', 'X'), ('T_HBM', ''))
+    """
+    what, _, of = name.removesuffix(")").partition("(")
+    return what, of
 
 
 def meaning(name: str, flops: str = "flops", moved: str = "bytes") -> Formula | None:
@@ -104,11 +196,10 @@ def unit_of_amount(name: str) -> str | None:
     >>> unit_of_amount("flops(h)"), unit_of_amount("T_HBM"), unit_of_amount("memory"), unit_of_amount("n")
     ('FLOPs', 's', 'bytes', None)
     """
-    plain = name.partition("(")[0]
-    if name.startswith("T_"):
+    what, _ = parts_of(name)
+    if what.startswith("T_"):
         return "s"
-    known = OF_PROGRAMS.get(plain) or OF_TENSORS.get(plain) or AT_SIZES.get(plain)
-    return TABLE[plain].unit if known is None and plain in TABLE else known
+    return TABLE[what].unit if what in TABLE else None
 
 
 class Unit(Frozen):

@@ -23,10 +23,10 @@ from symroof.formula import Call, Formula, Frozen, Name, Number, Quotient, numbe
 from symroof.model.hardware import Accelerator, Known, meant
 from symroof.model.hops import is_latency
 from symroof.model.mesh_axes import BACK, NETWORKS
-from symroof.model.program import EXCHANGE, NAMELESS, Program
-from symroof.model.quantities import PEAK
+from symroof.model.program import EXCHANGE, Program
+from symroof.model.quantities import NAMELESS, PEAK, hops_over, of_statement, sent_over, time_name
 from symroof.model.stages import pipeline_of, stages_in, stretched, waited
-from symroof.model.statement_costs import busy_links, hops_over, of_statement, sent_over
+from symroof.model.statement_costs import busy_links
 from symroof.symbols import expression
 
 MATH, VECTOR, COMMS, LATENCY = "math", "vector", "comms", "latency"
@@ -206,14 +206,6 @@ def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Known]:
 
     unsaid = {rates.memory} - {*chip.figures} if chip.name == "given" else set[str]()  # it stays open, as on no chip
     return {name: chip.figure(name, hint(name)) for name in wanted if name not in unsaid}
-
-
-def time_name(resource: str, statement: str | None = None) -> str:
-    """
-    >>> time_name("HBM"), time_name("math", "h")
-    ('T_HBM', 'T_math(h)')
-    """
-    return f"T_{resource}" if statement is None else of_statement(f"T_{resource}", statement)
 
 
 def time_names(program: Program, memory: str, chip: Accelerator | None) -> tuple[str, ...]:

@@ -15,38 +15,10 @@ from symroof.model.mesh_axes import BACK
 from symroof.model.nodes import EXCHANGE, kept_apart
 from symroof.model.operation import Operation
 from symroof.model.placing import kept_forms, summed_forms
-from symroof.model.program import NAMELESS, Line, Program, Repeat, turns_of
-from symroof.model.quantities import MOVED, STOCKS
+from symroof.model.program import Line, Program, Repeat, turns_of
+from symroof.model.quantities import MOVED, NAMELESS, STOCKS, hops_over, of_statement, sent_over
 from symroof.model.stages import BUBBLE, kept_of, pipeline_of, turns_on_a_chip
 from symroof.symbols import rational
-
-
-def of_statement(what: str, name: str) -> str:
-    """The name of a cost of one statement, or of an amount of one tensor; that of a nameless one is that of the whole.
-
-    >>> of_statement("flops", "h"), of_statement("flops", NAMELESS)
-    ('flops(h)', 'flops')
-    """
-    return what if name == NAMELESS else f"{what}({name})"
-
-
-def sent_over(resource: str, name: str = NAMELESS) -> str:
-    """The name of what an axis or a switch carries in all, or for one statement.
-
-    >>> sent_over("X"), sent_over("X", "h")
-    ('sent(X)', 'sent_X(h)')
-    """
-    return f"sent({resource})" if name == NAMELESS else f"sent_{resource}({name})"
-
-
-def hops_over(figure: str, label: str) -> str:
-    """The name of the hops that an exchange takes one after the other, by the figure of their latency.
-
-    >>> hops_over("ICI.latency", "h"), hops_over("ICI.latency", NAMELESS)
-    ('hops_ICI(h)', 'hops(ICI)')
-    """
-    link = figure.partition(".")[0]
-    return f"hops({link})" if label == NAMELESS else f"hops_{link}({label})"
 
 
 class StatementCost(Frozen):

@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from symroof.proof.script import Script
 
 T_MATH, T_LATENCY = Name("T_math"), Name("T_latency")
-# What is said as a number wherever it is one, beside times and what is sent.
-NUMBERED = frozenset(
-    name + each
-    for name in ("flops", "ops", "bytes", "weights", "caches", "gradients", "saved", "memory")
-    for each in ("", "_per_chip")
-) | {"reads", "writes", "intensity", "params", "trainable", "bubble"}
 
 
 class Owed(Frozen):
@@ -118,13 +112,13 @@ def require_answered(steps: Collection[Step], ledger: Ledger) -> None:
             raise CheckError(f"nothing is said of which side takes longer at the sizes of set {point + 1}")
 
 
-def require_numbers(steps: Collection[Step], ledger: Ledger) -> None:
-    """At each set of sizes every time, amount and stock that these leave nothing of open is said as a number; and the shares
-    of the time are of all of it.
+def require_numbers(steps: Collection[Step], ledger: Ledger, owed: Collection[str]) -> None:
+    """At each set of sizes every time, what is sent and each quantity that is ``owed`` is said as a number where the sizes
+    leave nothing of it open; and the shares of the time are of all of it.
 
     Raises :class:`~symroof.errors.CheckError` where one is not.
     """
-    wanted = [n for n in ledger.definitions if n in NUMBERED or (n.startswith(("T_", "sent(")) and not _is_of_one(n))]
+    wanted = [n for n in ledger.definitions if n in owed or (n.startswith(("T_", "sent(")) and not _is_of_one(n))]
     for point, sizes in enumerate(ledger.points):
         where = [Compare(Name(name), "=", Number(size)) for name, size in sizes.items()]
         own = [step for step in steps if step.point == point]

@@ -25,7 +25,7 @@ from typing import Any
 
 from symroof.errors import ReadingError
 from symroof.formula import KEYWORDS, Call, Compare, Formula, Gap, Group, Infinity, Name, Number, Sum, product
-from symroof.model.quantities import UNITS
+from symroof.model.quantities import UNITS, parts_of, time_name
 from symroof.reading.expressions import ExpressionReader
 from symroof.reading.numbers import measured
 from symroof.reading.scanner import CLOSINGS, OPENINGS, Token
@@ -85,7 +85,7 @@ def bound_by_latency(names: Iterable[str]) -> Chain | None:
     (Name(name='T_latency'), Name(name='T_X'))
     """
     names = tuple(names)
-    times = tuple(Name(f"T_{name[5:-1]}") for name in names if name.startswith("sent("))
+    times = tuple(Name(time_name(of)) for what, of in map(parts_of, names) if what == "sent")
     if "T_latency" not in names or not times:
         return None
     return Chain((Name("T_latency"), Call("max", times) if len(times) > 1 else times[0]), (">",))

@@ -26,8 +26,7 @@ from symroof.model.hardware import Accelerator
 from symroof.model.mesh import require_axes
 from symroof.model.mesh_axes import NETWORKS, WIRINGS, Mesh, MeshAxis
 from symroof.model.program import Program
-from symroof.model.quantities import AT_SIZES, OF_PROGRAMS, QUANTITIES
-from symroof.model.resources import time_name
+from symroof.model.quantities import QUANTITIES, Owner, quantities_of, time_name
 from symroof.model.trees import TREE, Level, require_levels, spelled
 from symroof.model.wiring import wired
 from symroof.reading.catalogue import shipped
@@ -36,7 +35,16 @@ from symroof.reading.scope import split_word
 LARGEST_MESH_AXIS = 10**9
 AXIS = re.compile(r"[A-Z][A-Za-z0-9]*")
 # Names that the figure of a link, or the time that it takes, would share with something else.
-TAKEN = {*QUANTITIES, *OF_PROGRAMS, *AT_SIZES, *FUNCTIONS, *KEYWORDS, "vector", "steps", "latency", "hops", "chips"}
+TAKEN = {
+    *quantities_of(Owner.OPERATION, Owner.PROGRAM, Owner.SIZES),
+    *FUNCTIONS,
+    *KEYWORDS,
+    "vector",
+    "steps",
+    "latency",
+    "hops",
+    "chips",
+}
 ON_TREE = re.compile(r"(?:^|\s)on\s+([^,;]*[/(][^,;]*?)\s*$")
 LEVEL = re.compile(r"([A-Za-z]\w*)(?:\((\d{1,9})\))?(?:\s+taper\s+(\d{1,6}(?:\.\d{1,6})?))?(\s+sharp)?")
 ON_LINK = re.compile(r"(?:^|\s)on\s+([^\s,;]+)(?:\s+([a-z]+))?\s*$")

@@ -26,7 +26,8 @@ from symroof.model.mesh import open_axes, splits, stride
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.program_text import numbers, retyped
-from symroof.model.resources import LATENCY, MATH, VECTOR, time_name
+from symroof.model.quantities import time_name
+from symroof.model.resources import LATENCY, MATH, VECTOR
 from symroof.reading.markup import html_of
 from symroof.rendering.formulas.mathml import mathml
 from symroof.rendering.pages.amounts import sizes, to_digits

@@ -13,6 +13,7 @@ from symroof.derivation.pipeline import Derivation
 from symroof.derivation.setting import setting_of
 from symroof.errors import ReadingError, suggestion
 from symroof.formula import Frozen
+from symroof.model.quantities import parts_of
 from symroof.rendering.pages.pen import Style
 
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ class ShownParts(Shown, Frozen):
             (*(part for part, said in known.items() if said is not None), *quantities(self.derivation.setting))
         )
         plain = [part for part in every if not part.endswith(")")]
-        each = dict.fromkeys(f"{part.partition('(')[0]}(…)" for part in every if part.endswith(")"))
+        each = dict.fromkeys(f"{parts_of(part)[0]}(…)" for part in every if part.endswith(")"))
         return ReadingError(
             f"the answer has no {name!r}",
             expected=f"one of {', '.join((*plain, *each))}",

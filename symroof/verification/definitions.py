@@ -11,7 +11,7 @@ from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import CheckError, ModelError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import WORDS_OF_TEXTS, Known
-from symroof.model.quantities import DERIVED, SPOKEN, TABLE, TOKENS, meaning, unit_of_amount
+from symroof.model.quantities import DERIVED, SPOKEN, TABLE, TOKENS, Owner, meaning, quantities_of, unit_of_amount
 from symroof.model.resources import LATENCY, MATH, VECTOR, every_time
 from symroof.model.statement_costs import amounts as amounts_of_program
 from symroof.model.statement_costs import other_names
@@ -24,7 +24,7 @@ from symroof.verification.context import Context
 
 # What the quantities mean wherever nobody says otherwise, and the units of the others.
 THEORY: Mapping[str, Formula] = {name: formula for name in DERIVED if (formula := meaning(name)) is not None}
-UNITS = {name: row.unit for name, row in TABLE.items() if name not in DERIVED}
+UNITS = {name: TABLE[name].unit for name in quantities_of(Owner.OPERATION) if name not in DERIVED}
 # The quantities that a claim can name; those of one chip are what a derivation calls them.
 
 

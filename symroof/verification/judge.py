@@ -11,6 +11,7 @@ from typing import Any
 from symroof.errors import SymroofError
 from symroof.formula import Both, Compare, Either, Formula, Verdict, names
 from symroof.model.cost import COUNTINGS
+from symroof.model.quantities import parts_of
 from symroof.proof.exact import ORDER
 from symroof.proof.ledger import RefutedError
 from symroof.proof.settling import negated
@@ -77,7 +78,7 @@ def _judged(exercise: Exercise, context: Context) -> tuple[Judgement, ...]:
 def _of_counts(claim: Claim | None) -> bool:
     """Whether a claim says what the FLOPs are."""
     links = () if claim is None else claim.links
-    return any(name.partition("(")[0] in COUNTS for link in links for name in names(link))
+    return any(parts_of(name)[0] in COUNTS for link in links for name in names(link))
 
 
 def counts_otherwise(judgement: Judgement) -> bool:

@@ -17,7 +17,8 @@ from symroof.formula import Name, names, number
 from symroof.model.dtype import Dtype, Tensor, dtype
 from symroof.model.program import Fuse, Program, Repeat, turns_of
 from symroof.model.program_text import retyped
-from symroof.model.statement_costs import kept_for_backward, of_statement
+from symroof.model.quantities import of_statement, parts_of
+from symroof.model.statement_costs import kept_for_backward
 from symroof.symbols import expression, rational, symbol
 from symroof.verification.worlds import TRAFFIC, Amounts, Counted, Move, Worlds, nodes_of, of_programs, with_nodes
 
@@ -54,9 +55,9 @@ def _totals(counted: Counted) -> Iterator[tuple[str, dict[str, Expr]]]:
     program, known = counted.program, counted.amounts
     parts: dict[str, dict[str, Expr]] = {}
     for name, value in known.items():
-        total, _, tensor = name.partition("(")
+        total, tensor = parts_of(name)
         if tensor and total in known:
-            parts.setdefault(total, {})[tensor[:-1]] = value
+            parts.setdefault(total, {})[tensor] = value
     for total, role in (("weights", "weight"), ("caches", "cache"), ("gradients", "weight")):
         tensors = program.declared_as(role)
         parts[total] = {str(t.name): program.resolved(program.turns(t) * t.bytes) for t in tensors}
@@ -209,7 +210,7 @@ def other_amount(counted: Counted) -> Worlds:
         if of_statement("params", name) in known:
             sizes[of_statement("params", name)] = program.resolved(program.turns(tensor) * tensor.bytes)
     yield {"how": "bytes"}, sizes
-    work = {n: x + known[n.replace("flops", "ops", 1)] for n, x in known.items() if n.partition("(")[0] == "flops"}
+    work = {n: x + known[n.replace("flops", "ops", 1)] for n, x in known.items() if parts_of(n)[0] == "flops"}
     yield {"how": "ops"}, {n: x for n, x in work.items() if x != known[n]}
     for total, parts in _totals(counted):
         every = {n: known[total] for n in (of_statement(total, part) for part in parts) if n in known}
@@ -226,14 +227,14 @@ def other_pass(counted: Counted) -> Worlds:
     for name, value in passes.items():
         yield {"how": name.removeprefix("flops_")}, {"flops": value}
     if not passes:
-        work = {n: 3 * x for n, x in known.items() if n.partition("(")[0] == "flops"}
+        work = {n: 3 * x for n, x in known.items() if parts_of(n)[0] == "flops"}
         yield {"how": "training"}, work
 
 
 @of_programs
 def multiply_add(counted: Counted) -> Worlds:
     """A multiply-add counted as one operation, or every operation as two."""
-    work = {n: x for n, x in counted.in_pairs.items() if n.partition("(")[0] in WORK}
+    work = {n: x for n, x in counted.in_pairs.items() if parts_of(n)[0] in WORK}
     for factor in (Fraction(1, 2), Fraction(2)):
         yield {"factor": factor}, {n: x * rational(factor) for n, x in work.items()}
 

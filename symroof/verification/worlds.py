@@ -17,7 +17,8 @@ from sympy import Expr, Rational
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Name, names
 from symroof.model.program import Node, Program, Statement
-from symroof.model.statement_costs import amounts, of_statement
+from symroof.model.quantities import of_statement
+from symroof.model.statement_costs import amounts
 from symroof.symbols import symbol
 from symroof.verification.budget import spend
 from symroof.verification.context import Context

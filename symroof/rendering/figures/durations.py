@@ -7,7 +7,8 @@ from math import isclose
 
 from symroof.exploration.curves import Curve, Curves, in_common
 from symroof.exploration.scaling import Scaling, ScalingCurve, Stretch
-from symroof.model.resources import VECTOR, time_name
+from symroof.model.quantities import time_name
+from symroof.model.resources import VECTOR
 from symroof.rendering.figures.canvas import Canvas
 from symroof.rendering.figures.captions import Say, assumed, captions, chips_of, own_sizes, peak_of, title_of
 from symroof.rendering.figures.labels import Point, Spot, around

@@ -11,7 +11,7 @@ from symroof.derivation.pipeline import Derivation
 from symroof.errors import ReadingError
 from symroof.formula import Compare, Name, Number
 from symroof.model.problem import SECTIONS
-from symroof.model.resources import time_name
+from symroof.model.quantities import time_name
 from symroof.proof.settling import without_cases
 from symroof.proof.step import Reason, Role, Step, named_formula
 from symroof.rendering.pages.amounts import bound_shown, in_decimals, quantity, shown_times, unit_of_times

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Formula, Frozen, Name, Verdict, number
 from symroof.model.mesh_axes import fast_first, presumed_order
-from symroof.model.program import EXCHANGE, MAXIMUM, NAMELESS, Program
-from symroof.model.statement_costs import busy_links, of_statement, sent_over
+from symroof.model.program import EXCHANGE, MAXIMUM, Program
+from symroof.model.quantities import NAMELESS, PER_CHIP, of_statement, parts_of, sent_over
+from symroof.model.statement_costs import busy_links
 from symroof.model.trees import tapered
 from symroof.proof.step import Reason, Step, against
 
@@ -196,7 +197,7 @@ class Mesh:
 
 def of_a_chip(formula: Formula) -> bool:
     """Whether this is what one chip does in all, or sends over one of its links."""
-    return isinstance(formula, Name) and (formula.name.endswith("_per_chip") or formula.name.startswith("sent("))
+    return isinstance(formula, Name) and (formula.name.endswith(PER_CHIP) or parts_of(formula.name)[0] == "sent")
 
 
 def labelled(label: str) -> Formula:
@@ -207,8 +208,8 @@ def labelled(label: str) -> Formula:
 def about(step: Step) -> str:
     """The statement that an amount of one chip is about; a product on one line has no name."""
     assert isinstance(step.left, Name)
-    what, _, name = step.left.name.partition("(")
-    return NAMELESS if what == "sent" else name[:-1]
+    what, of = parts_of(step.left.name)
+    return NAMELESS if what == "sent" else of
 
 
 def moved_by(step: Step) -> tuple[Exchanged, ...]:

@@ -10,7 +10,7 @@ from symroof.derivation.pipeline import Derivation
 from symroof.formula import Formula, Name, Product, Quotient
 from symroof.model.program import Program, Statement
 from symroof.model.program_text import INDENT, spelled_backward, spelled_parts
-from symroof.model.statement_costs import of_statement
+from symroof.model.quantities import of_statement
 from symroof.proof.step import Step
 from symroof.rendering.formulas.letters import OF_TENSOR
 from symroof.rendering.pages.blocks import Code

@@ -12,10 +12,9 @@ from symroof.derivation.draft import INTENSITY, numeric
 from symroof.derivation.formulas import unit_in
 from symroof.derivation.schedules import T_STEPS
 from symroof.formula import Compare, Formula, Name, Sum, Verdict
-from symroof.model.quantities import MOVED, STOCKS, TOKENS, unit_of_amount
-from symroof.model.resources import VECTOR, overlapping, time_name
+from symroof.model.quantities import MOVED, STOCKS, TOKENS, of_statement, parts_of, sent_over, time_name, unit_of_amount
+from symroof.model.resources import VECTOR, overlapping
 from symroof.model.stages import BUBBLE
-from symroof.model.statement_costs import of_statement, sent_over
 from symroof.proof.settling import without_cases
 from symroof.proof.step import Step, amount_of, named_formula, number_of
 from symroof.rendering.formulas.tex import breadth
@@ -186,9 +185,9 @@ class Sized:
         return value == 0 or (name == T_STEPS.name and value == said.number(number_of("T_lower")))
 
     def label(self, name: str) -> str:
-        if name.startswith("sent("):
-            resource = name[5:-1]
-            return self.links("label_sent", resource)
+        what, of = parts_of(name)
+        if what == "sent":
+            return self.links("label_sent", of)
         return self.say("label", name, Name(name))
 
     def _share(self, share: Fraction) -> str:

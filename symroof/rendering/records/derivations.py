@@ -16,9 +16,7 @@ from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, names, number
 from symroof.model.program import Program
-from symroof.model.quantities import OF_PROGRAMS
-from symroof.model.resources import time_name
-from symroof.model.statement_costs import of_statement, sent_over
+from symroof.model.quantities import OF_PROGRAMS, of_statement, sent_over, time_name
 from symroof.proof.step import Part, Role, against, amount_of, named_formula, number_of
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
