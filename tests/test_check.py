@@ -29,7 +29,7 @@ def f(text):
 
 def step(left, relation, right, evidence=None, assumptions=()):
     sides = [f(side) if isinstance(side, str) else side for side in (left, right)]
-    return Step("test", Reason.NAMED, sides[0], relation, sides[1], assumptions, evidence)
+    return Step("test", Reason.LINE, sides[0], relation, sides[1], assumptions, evidence)
 
 
 def either(left, relation, right, wrong, **more):
@@ -169,7 +169,7 @@ def test_kinds_of_operations_are_those_of_the_problem():
 
 
 def truth(formula, **point):
-    one = Step("test", Reason.NAMED, formula, "<=>", Verdict(True))
+    one = Step("test", Reason.LINE, formula, "<=>", Verdict(True))
     return truth_of(one, Exact())({name: Fraction(value) for name, value in point.items()})
 
 

@@ -374,7 +374,7 @@ def test_a_product_in_training_is_a_program():
     B, D, F = map(symbol, "BDF")
     assert found.value("flops") == 6 * B * D * F
     assert found.value("bytes") == 6 * (B * D + D * F + B * F)
-    assert sr.derive("X[B, D] * W[D, F] -> Y[B, F]", dtype="bf16", training=True).find(Reason.PASSES)
+    assert sr.derive("X[B, D] * W[D, F] -> Y[B, F]", dtype="bf16", training=True).answer.step("passes")
     problem = read_problem({"operation": "matmul"})
     assert not problem.training
     assert sr.derive(problem, training=True).setting.problem.training

@@ -12,7 +12,9 @@ from symroof.algebra.approximation import Approximation
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Either, Formula, Frozen, Name, Sum, Verdict
-from symroof.proof.step import Part, Reason, Role, Step, number_of
+from symroof.proof.limits import Growing
+from symroof.proof.recounts import Uses
+from symroof.proof.step import Part, Role, Step, number_of
 from symroof.symbols import expression, fraction
 
 
@@ -240,7 +242,7 @@ class Answer(Said):
     @property
     def uses(self) -> tuple[tuple[str, Formula], ...]:
         """How often an element of each operand is used."""
-        return tuple((step.evidence.operand, step.right) for step in self.steps if step.reason is Reason.USED)
+        return tuple((step.evidence.operand, step.right) for step in self.steps if isinstance(step.evidence, Uses))
 
     @property
     def leading(self) -> Approximation | None:
@@ -256,7 +258,9 @@ class Answer(Said):
     def limits(self) -> Mapping[str, Expr]:
         """What the intensity tends to as one size grows alone."""
         return {
-            f"{step.evidence.name} -> oo": expression(step.right) for step in self.steps if step.reason is Reason.GROWS
+            f"{step.evidence.name} -> oo": expression(step.right)
+            for step in self.steps
+            if isinstance(step.evidence, Growing)
         }
 
     @property

@@ -42,7 +42,7 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
         if name in program.choices:
             known = known_of_sizes(program)
             draft = draft.add(Step("work", Reason.CASE, program.choices[name], "=", formula, known))
-        draft = draft.add(Step("work", Reason.WHERE, Name(name), "=", formula))
+        draft = draft.add(Step("work", Reason.CASE, Name(name), "=", formula))
     if not program.vector and (params := amounts(program, count)["params"]) != 0:
         draft = _stock(draft, "work", "params", params)
         if program.frozen:
@@ -59,7 +59,7 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
     for name, owner in program.owners.items():
         if owner.ops != 0:
             facts = Members(tuple(_applied(draft, line) for line in owner.members if elementwise(line) != 0))
-            draft = _of(draft, "work", Reason.STATEMENT_OPS, "ops", name, owner.ops, facts)
+            draft = _of(draft, "work", "ops", name, owner.ops, facts)
     ops = amounts(program, count)["ops"]
     draft = draft if ops == 0 else _in_all(draft, "work", "ops", ops)
     if program.vector and program.training and ops != 0:
@@ -104,7 +104,7 @@ def _of_passes(draft: Draft, program: Program) -> Draft:
     both = total(*(Name(what) for what in PASSES if found[what] != 0))
     flops, shown = Name("flops"), draft.layout.factored(draft.setting.cost.flops)
     return draft.add(
-        Step("work", Reason.PASSES, flops, "=", both, evidence=draft.ledger.meanings["flops"]),
+        Step("work", Reason.STATEMENTS, flops, "=", both, evidence=draft.ledger.meanings["flops"], role="passes"),
         Step("work", Reason.TOTAL, flops, "=", shown, role="flops"),
     )
 
@@ -127,7 +127,7 @@ def _intensity(draft: Draft, name: str, owner: StatementCost, moved: Expr) -> Dr
     flops = owner.flops_exact if draft.setting.problem.count == "exact" else owner.flops
     quotient = Quotient(Name(of_statement("flops", name)), Name(of_statement("bytes", name)))
     shown = draft.layout.factored(cancelled(flops / moved))
-    return draft.add(Step("traffic", Reason.STATEMENT_INTENSITY, quotient, "=", shown))
+    return draft.add(Step("traffic", Reason.FACT, quotient, "=", shown))
 
 
 def traffic_of_program(draft: Draft, program: Program) -> Draft:
@@ -135,15 +135,11 @@ def traffic_of_program(draft: Draft, program: Program) -> Draft:
     for name, owner in program.owners.items():
         if not (owner.loads or owner.stores) and name in program.memory.sources:
             continue
-        for reason, what, moves in (
-            (Reason.STATEMENT_READS, "reads", owner.loads),
-            (Reason.STATEMENT_WRITES, "writes", owner.stores),
-        ):
+        for what, moves in (("reads", owner.loads), ("writes", owner.stores)):
             if moves:
-                both = total(*(draft.write(amount) for _, amount in moves))
-                draft = _of(draft, "traffic", reason, what, name, both)
+                draft = _of(draft, "traffic", what, name, total(*(draft.write(amount) for _, amount in moves)))
         moved = Add(*(amount for _, amount in (*owner.loads, *owner.stores)))
-        draft = _of(draft, "traffic", Reason.STATEMENT_BYTES, "bytes", name, moved, _moves(draft, owner))
+        draft = _of(draft, "traffic", "bytes", name, moved, _moves(draft, owner))
         if owner.flops != 0 and moved != 0:
             draft = _intensity(draft, name, owner, moved)
     cost = draft.setting.cost
@@ -161,7 +157,7 @@ def _added_up(draft: Draft, cost: Cost) -> Draft:
     for what, value in (("reads", cost.reads), ("writes", cost.writes)):
         draft = _in_all(draft, "traffic", what, value)
     return draft.add(
-        Step("traffic", Reason.BYTES, BYTES, "=", Sum((READS, WRITES))),
+        Step("traffic", Reason.FACT, BYTES, "=", Sum((READS, WRITES))),
         Step("traffic", Reason.STATEMENTS, BYTES, "=", _summands(draft, "bytes")),
         Step("traffic", Reason.TOTAL, BYTES, "=", draft.write(cost.bytes.expand()), role="bytes_added"),
         Step("traffic", Reason.TOTAL, BYTES, "=", draft.write(cost.bytes.expand()), role="bytes"),
@@ -174,22 +170,21 @@ def memory(draft: Draft, name: str) -> Draft:
     if meaning is None or name in draft.setting.problem.let:
         return draft
     section = "traffic" if isinstance(meaning, Sum) else "summary"
-    reason = Reason.HELD if name.endswith("_per_chip") else Reason.STOCK
-    return draft.add(Step(section, reason, Name(name), "=", meaning, role=amount_of(name)))
+    return draft.add(Step(section, Reason.FACT, Name(name), "=", meaning, role=amount_of(name)))
 
 
 def _stock(draft: Draft, section: str, what: str, value: Expr) -> Draft:
     shown, evidence = draft.layout.factored(value), draft.ledger.meanings[what]
-    return draft.add(Step(section, Reason.STOCK, Name(what), "=", shown, evidence=evidence, role=amount_of(what)))
+    return draft.add(Step(section, Reason.FACT, Name(what), "=", shown, evidence=evidence, role=amount_of(what)))
 
 
 def _contraction(draft: Draft, name: str, owner: StatementCost, count: Counting) -> Draft:
     """The FLOPs of one contraction: exactly and, counting an addition with every multiplication, roundly."""
     facts = _dots(draft, owner)
     if count == "exact":
-        return _of(draft, "work", Reason.STATEMENT_FLOPS, "flops", name, owner.flops_exact, facts)
-    draft = _of(draft, "work", Reason.STATEMENT_FLOPS, "flops_exact", name, owner.flops_exact, facts)
-    return _of(draft, "work", Reason.STATEMENT_FLOPS, "flops", name, draft.write(owner.flops))
+        return _of(draft, "work", "flops", name, owner.flops_exact, facts)
+    draft = _of(draft, "work", "flops_exact", name, owner.flops_exact, facts)
+    return _of(draft, "work", "flops", name, draft.write(owner.flops))
 
 
 def _dots(draft: Draft, owner: StatementCost) -> Dots | None:
@@ -240,13 +235,13 @@ def turns_written(draft: Draft, line: Line) -> Formula | None:
     return draft.layout.factored(turns_of(line.repeats)) if line.repeats else None
 
 
-def _of(
-    draft: Draft, section: str, reason: Reason, what: str, name: str, value: Expr | Formula, facts: Facts | None = None
-) -> Draft:
+def _of(draft: Draft, section: str, what: str, name: str, value: Expr | Formula, facts: Facts | None = None) -> Draft:
     """A cost of one statement, in the sizes of its shapes, with what prose says of it."""
     left = of_statement(what, name)
     right = value if isinstance(value, Formula) else draft.layout.factored(value)
-    return draft.add(Step(section, reason, Name(left), "=", right, evidence=draft.ledger.meanings[left], facts=facts))
+    return draft.add(
+        Step(section, Reason.FACT, Name(left), "=", right, evidence=draft.ledger.meanings[left], facts=facts)
+    )
 
 
 def _in_all(
@@ -273,7 +268,7 @@ def work(draft: Draft) -> Draft:
 
     program, count = draft.setting.problem.operation, draft.setting.problem.count
     if program.given is not None:
-        return _kinds(_given(draft, program.given, "work", "flops", Reason.AS_GIVEN))
+        return _kinds(_given(draft, program.given, "work", "flops", Reason.COUNT))
     product = program.product
     counted = work_of_program(draft, program) if product is None else _work_of(draft, product, count)
     return work_of_chips(counted, program)
@@ -297,8 +292,8 @@ def _work_of(draft: Draft, operation: Einsum, count: Counting) -> Draft:
     draft = draft.add(Step("work", Reason.COUNT, EXACT, "=", formula, evidence=_evidence_of(draft, EXACT), facts=facts))
     return _summed(draft, EXACT, cost.flops_exact).add(
         Step("work", Reason.MULTIPLY_ADD, EXACT, "~", value, evidence=Excess(excess)),
-        Step("work", Reason.MULTIPLY_ADD, FLOPS, "=", value, evidence=_evidence_of(draft, FLOPS), role="flops"),
-        Step("work", Reason.EXCESS, Quotient(excess, FLOPS), "=", share),
+        Step("work", Reason.FACT, FLOPS, "=", value, evidence=_evidence_of(draft, FLOPS), role="flops"),
+        Step("work", Reason.FACT, Quotient(excess, FLOPS), "=", share, role="excess"),
     )
 
 
@@ -325,7 +320,7 @@ def traffic(draft: Draft) -> Draft:
     program = draft.setting.problem.operation
     if program.given is not None:
         draft = _given(draft, program.given, "traffic", "reads", Reason.READS)
-        return _total_bytes(_given(draft, program.given, "traffic", "writes", Reason.WRITES))
+        return _total_bytes(_given(draft, program.given, "traffic", "writes", Reason.LINE))
     counted = traffic_of_program(draft, program) if program.product is None else _traffic_of_product(draft)
     return exchanges_of_chips(traffic_of_chips(counted, program), program)
 
@@ -336,7 +331,7 @@ def _traffic_of_product(draft: Draft) -> Draft:
     loads, stores = (total(*map(draft.write, amounts)) for amounts in (cost.loads, cost.stores))
     draft = draft.add(
         Step("traffic", Reason.READS, READS, "=", loads, evidence=_evidence_of(draft, READS)),
-        Step("traffic", Reason.WRITES, WRITES, "=", stores, evidence=_evidence_of(draft, WRITES)),
+        Step("traffic", Reason.LINE, WRITES, "=", stores, evidence=_evidence_of(draft, WRITES)),
     )
     draft = _summed(_summed(draft, READS, cost.reads), WRITES, cost.writes)
     return _total_bytes(draft)
@@ -358,8 +353,8 @@ def _total_bytes(draft: Draft) -> Draft:
     parts = [as_written(draft, name) for name in (READS, WRITES)]
     whole = Sum(tuple(term for part in parts for term in (part.terms if isinstance(part, Sum) else (part,))))
     return draft.add(
-        Step("traffic", Reason.BYTES, BYTES, "=", Sum((READS, WRITES))),
-        Step("traffic", Reason.BYTES, BYTES, "=", whole, role="bytes_added"),
+        Step("traffic", Reason.FACT, BYTES, "=", Sum((READS, WRITES))),
+        Step("traffic", Reason.LINE, BYTES, "=", whole, role="bytes_added"),
         Step("traffic", Reason.TOTAL, BYTES, "=", draft.write(draft.setting.cost.bytes.expand()), role="bytes"),
     )
 

@@ -140,7 +140,7 @@ def require_proved(setting: Setting, values: Mapping[str, Expr]) -> Draft:
     spoken = (name for formula in setting.problem.let.values() for name in names(formula))
     draft = _amounts_defined(draft, program, dict.fromkeys((*values, *spoken)))
     for name, value in values.items():
-        draft.add(Step("time", Reason.PUT_IN, Group(Name(name)), "=", draft.write(value), setting.equalities))
+        draft.add(Step("time", Reason.SAME, Group(Name(name)), "=", draft.write(value), setting.equalities))
     return draft
 
 
@@ -154,7 +154,7 @@ def with_times(setting: Setting) -> Draft:
     later = (
         n for n in dict.fromkeys(own) if isinstance(meanings.get(n), Formula) and n not in draft.ledger.definitions
     )
-    return draft.add(*(Step("time", Reason.NAMED, Name(n), "=", meanings[n]) for n in later))
+    return draft.add(*(Step("time", Reason.LINE, Name(n), "=", meanings[n]) for n in later))
 
 
 def _amounts_defined(draft: Draft, program: Program, wanted: Iterable[str]) -> Draft:
@@ -162,7 +162,7 @@ def _amounts_defined(draft: Draft, program: Program, wanted: Iterable[str]) -> D
     known, ledger = amounts(program, draft.setting.problem.count), draft.ledger
     missing = [name for name in wanted if name in known and name not in ledger.definitions]
     steps = (
-        Step("work", Reason.STOCK, Name(n), "=", draft.write(known[n]), evidence=ledger.meanings[n]) for n in missing
+        Step("work", Reason.FACT, Name(n), "=", draft.write(known[n]), evidence=ledger.meanings[n]) for n in missing
     )
     return draft.add(*steps)
 

@@ -84,10 +84,10 @@ class Ground(Frozen):
             meaning = None if known else ground.ledger.meanings.get(name)
             if isinstance(meaning, Formula):
                 ground = ground.defining(meaning)
-                ground = ground.add(Step("formulas", Reason.MEANS, Name(name), "=", meaning))
+                ground = ground.add(Step("formulas", Reason.FACT, Name(name), "=", meaning))
             elif meaning is not None and name in ground.quantities:
                 counted = ground.layout.write(ground.quantities[name])
-                ground = ground.add(Step("formulas", Reason.MEANS, Name(name), "=", counted, evidence=meaning))
+                ground = ground.add(Step("formulas", Reason.FACT, Name(name), "=", counted, evidence=meaning))
         return ground
 
 
@@ -125,7 +125,7 @@ def worked_out(draft: Draft, formula: Formula) -> Said:
     problem = draft.setting.problem
     asked = replace(draft.setting, problem=replace(problem, let={**problem.let, ASKED: formula}))
     ground = ground_of(replace(draft, setting=asked, ledger=replace(draft.ledger, meanings=meanings(asked))))
-    ground = ground.defining(formula).add(Step("formulas", Reason.NAMED, Name(ASKED), "=", formula))
+    ground = ground.defining(formula).add(Step("formulas", Reason.LINE, Name(ASKED), "=", formula))
     if not ground.points:
         ground = _come_to(ground, ASKED, formula)
     for point in range(len(ground.points)):
@@ -164,7 +164,7 @@ def valued(ground: Ground) -> Ground:
 def named(ground: Ground) -> Ground:
     """The named formulas: as they were written, in sizes, with the figures put in, and at each set of sizes."""
     for name, formula in ground.let.items():
-        ground = ground.defining(formula).add(Step("formulas", Reason.NAMED, Name(name), "=", formula))
+        ground = ground.defining(formula).add(Step("formulas", Reason.LINE, Name(name), "=", formula))
         ground = _come_to(ground, name, formula)
     for point in range(len(ground.points)):
         for name in ground.let:

@@ -35,8 +35,8 @@ def intensity(draft: Draft) -> Draft:
     if reason is Reason.CANCEL:
         gone = Gone(tuple(Name(n) for n in names(quotient) if symbol(n) not in value.free_symbols))
     draft = draft.add(
-        Step("intensity", Reason.DIVIDE, INTENSITY, "=", named),
-        Step("intensity", Reason.PUT_IN, INTENSITY, "=", quotient),
+        Step("intensity", Reason.LINE, INTENSITY, "=", named),
+        Step("intensity", Reason.SAME, INTENSITY, "=", quotient),
         Step("intensity", reason, INTENSITY, "=", lowest, equal, facts=gone, role="intensity"),
         *(grows("intensity", draft, x, limit(value, x, setting.least_one)) for x in _sizes(draft)),
     )
@@ -46,7 +46,7 @@ def intensity(draft: Draft) -> Draft:
 def grows(section: str, draft: Draft, x: Expr, top: Expr, role: Role = "") -> Step:
     """What the intensity tends to as one size grows alone."""
     where = (*draft.setting.equalities, Compare(Name(x.name), "->", Infinity()))
-    return Step(section, Reason.GROWS, INTENSITY, "->", draft.write(top), where, Growing(x.name), role=role)
+    return Step(section, Reason.FACT, INTENSITY, "->", draft.write(top), where, Growing(x.name), role=role)
 
 
 def _as_written(draft: Draft, name: str) -> Formula:
@@ -143,7 +143,7 @@ def _uses(draft: Draft, parts: tuple[Expr, ...]) -> tuple[Step, ...]:
         tensor, evidence = operation.tensors[owners[0]], draft.ledger.meanings[f"uses_{owners[0]}"]
         turns = Quotient(draft.write(operation.output.elements * operation.length), draft.write(tensor.elements))
         steps.append(
-            Step("intensity", Reason.USED, turns, "=", draft.write(operation.uses(owners[0])), evidence=evidence)
+            Step("intensity", Reason.FACT, turns, "=", draft.write(operation.uses(owners[0])), evidence=evidence)
         )
     return tuple(steps)
 
@@ -155,7 +155,7 @@ def _approach(draft: Draft) -> Draft:
     if found is None or found[1] == 0:
         return draft
     right = Sum((draft.write(found[0]), _minus(draft.write(found[1]))))
-    return draft.add(Step("intensity", Reason.APPROACH, INTENSITY, "=", right, draft.setting.equalities))
+    return draft.add(Step("intensity", Reason.LINE, INTENSITY, "=", right, draft.setting.equalities))
 
 
 def _minus(formula: Formula) -> Formula:
@@ -206,7 +206,7 @@ def _leading_bytes(draft: Draft) -> tuple[Step, ...]:
         return ()
     name, evidence = Name(setting.moved_name), dominated(similar(moved, form, setting.regime), draft.write)
     where = setting.problem.assume
-    return (Step("regime", Reason.TENDS, name, "~", draft.write(form), where, evidence, role="moved_leading"),)
+    return (Step("regime", Reason.FACT, name, "~", draft.write(form), where, evidence, role="moved_leading"),)
 
 
 def _size_of_error(draft: Draft, found: Approximation, chosen: Regime, assume: tuple[Compare, ...]) -> Draft:

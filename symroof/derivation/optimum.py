@@ -226,7 +226,7 @@ def _at_the_place(ground: Ground, asked: Asked) -> Ground:
             sides = (number(1), place) if end == number(1) else (place, end)
             guard = Compare(sides[0], "<=", sides[1])
             ground = ground.add(
-                Step("optimum", Reason.INSIDE, guard, "<=>", within, (), Leads(), role="optimum_guard"),
+                Step("optimum", Reason.FACT, guard, "<=>", within, (), Leads(), role="optimum_guard"),
                 Step("optimum", Reason.AT_AN_END, at_forms, "=", end, (*equal, outside), evidence, role="optimum_end"),
             )
     return ground

@@ -151,7 +151,7 @@ def traffic_of_chips(draft: Draft, program: Program) -> Draft:
         if known.get(name, 0) != 0:
             shown, evidence = each_written(draft, known[name]), draft.ledger.meanings[name]
             draft = draft.add(
-                Step("traffic", Reason.HELD, Name(name), "=", shown, evidence=evidence, role=amount_of(name))
+                Step("traffic", Reason.FACT, Name(name), "=", shown, evidence=evidence, role=amount_of(name))
             )
     draft = memory(draft, "memory_per_chip")
     return draft if known["bytes_per_chip"] == 0 else _each(draft, "traffic", "bytes_per_chip", known, program)
@@ -187,7 +187,7 @@ def _hops(draft: Draft, program: Program, known: dict[str, Expr]) -> Draft:
                 facts = Hopped(*told, draft.write(number_of_hops), turns)
                 draft = _add(draft, "exchanges", hops_over(figure, one.label), known, Reason.HOPS, facts)
             for resource in (r for r in one.sent if len(cost.over(r)) > 1):
-                draft = _add(draft, "exchanges", sent_over(resource, one.label), known, Reason.APART)
+                draft = _add(draft, "exchanges", sent_over(resource, one.label), known, Reason.LINE)
     return draft
 
 

@@ -73,9 +73,7 @@ class Derivation(Frozen):
 
 def is_about(step: Step, statement: str) -> bool:
     """Whether a step says something of one statement of a program, or what a size in it is."""
-    return step.reason in (Reason.CASE, Reason.WHERE) or any(
-        name.endswith(f"({statement})") for name in names(step.left)
-    )
+    return step.reason is Reason.CASE or any(name.endswith(f"({statement})") for name in names(step.left))
 
 
 def derive(problem: Problem) -> Derivation:

@@ -101,10 +101,7 @@ def times_defined(draft: Draft, program: Program) -> Draft:
     missing = {name: time for name, time in times.items() if name not in said}
     rests = {name: e for name in missing if isinstance(e := draft.ledger.meanings.get(name), Evidence)}
     return draft.add(
-        *(
-            Step("time", Reason.DEFINE_TIMES, Name(name), "=", time, evidence=rests.get(name))
-            for name, time in missing.items()
-        )
+        *(Step("time", Reason.FACT, Name(name), "=", time, evidence=rests.get(name)) for name, time in missing.items())
     )
 
 
@@ -127,12 +124,12 @@ def time_of_program(draft: Draft, program: Program) -> Draft:
         each = (*each[:-1], Step("time", Reason.TIME, each[-1].left, "=", T_COMMS), each[-1])
     else:
         each = (*each, Step("time", Reason.TIME, T_COMMS, "=", meanings["T_comms"]))
-    draft = draft.add(*each, Step("time", Reason.LOWER, T_LOWER, "=", meanings["T_lower"]))
-    upper = Step("time", Reason.UPPER, T_UPPER, "=", meanings["T_upper"])
+    draft = draft.add(*each, Step("time", Reason.LINE, T_LOWER, "=", meanings["T_lower"]))
+    upper = Step("time", Reason.LINE, T_UPPER, "=", meanings["T_upper"])
     if program.line is not None:  # one statement overlaps with itself alone
         several = len(upper.right.terms) if isinstance(upper.right, Sum) else 1
         twice = product(number(several), T_LOWER)
-        return draft.add(upper, Step("time", Reason.TWICE, T_UPPER, "<=", twice), *bounds)
+        return draft.add(upper, Step("time", Reason.SAME, T_UPPER, "<=", twice), *bounds)
     draft = steps_defined(draft, program).add(upper, *bounds)
     if any(sign_of(amount, draft.setting.least_one) != 1 for amount, _ in times.parts(T_STEPS)):
         return draft  # 2c - 1 FLOPs are fewer than none where c, that other sizes define, may be small
@@ -152,15 +149,12 @@ def each_time(
         return Step("time", reason, name, "=", shown, where, role=amount_of(name.name), point=point)
 
     *others, memory = (Name(time_name(resource)) for resource in draft.setting.rates.resources)
-    own = Reason.TIME if draft.setting.rates.joint or memory == T_COMMS else Reason.PUT_IN
-    each = (*(said(name, Reason.TIME) for name in others), said(memory, own))
-    bounds = (
-        *(() if memory == T_COMMS else (said(T_COMMS, Reason.DEFINE_TIMES),)),
-        said(T_LOWER, Reason.LOWER),
-        *((said(T_STEPS, Reason.STEPS),) if draft.setting.problem.operation.line is None else ()),
-        said(T_UPPER, Reason.UPPER),
-    )
-    return each, bounds
+    own = Reason.TIME if draft.setting.rates.joint or memory == T_COMMS else Reason.SAME
+    reasons = (*(Reason.TIME for _ in others), own) if point is None else (Reason.FACT,) * (len(others) + 1)
+    moving = () if memory == T_COMMS else (T_COMMS,)
+    steps = () if draft.setting.problem.operation.line is not None else (T_STEPS,)
+    bounds = (*moving, T_LOWER, *steps, T_UPPER)
+    return tuple(map(said, (*others, memory), reasons)), tuple(said(name, Reason.FACT) for name in bounds)
 
 
 def _in_seconds(draft: Draft, step: Step) -> tuple[Step, ...]:

@@ -91,7 +91,7 @@ def _beside_the_rule(
     rows = Sum((number(sizes[0]), Negative(number(sizes[1]))))
     distance = draft.write(sizes[0] - sizes[1])
     return draft.add(
-        Step("at", Reason.EARLY, rows, "=", distance, evidence=Beside(high, low), role="early", point=point)
+        Step("at", Reason.FACT, rows, "=", distance, evidence=Beside(high, low), role="early", point=point)
     )
 
 
@@ -144,4 +144,4 @@ def _side(draft: Draft, point: Point, where: tuple[Formula, ...], place: int) ->
     links were compared too it is that of the longest time."""
     above = Compare(T_MATH, ">", T_COMMS) if point.step("joint") else draft.above
     known = above if point.outcome == "depends" else Verdict(point.outcome == "always")
-    return Step("summary", Reason.OUTCOME, above, "<=>", known, where, role="condition", point=place)
+    return Step("summary", Reason.FACT, above, "<=>", known, where, role="condition", point=place)

@@ -51,7 +51,7 @@ def threshold(draft: Draft) -> Draft:
     equal = draft.setting.equalities
     if solution.outcome == "always":
         always = Step("threshold", Reason.ALWAYS, draft.above.left, ">", draft.above.right, equal)
-        return draft.add(said(draft, Reason.OUTCOME, solution, equal), always)
+        return draft.add(said(draft, Reason.FACT, solution, equal), always)
     draft = draft.add(*(step for step in _cleared(draft, solution) if step.right != solution.formula))
     reason = Reason.SOLVE if solution.solved else Reason.IMPLICIT
     draft = draft.add(said(draft, reason, solution, (*equal, *solution.bands)), *_one_root(draft, solution))
@@ -102,7 +102,16 @@ def _one_root(draft: Draft, solution: Solution) -> tuple[Step, ...]:
         return ()
     evidence = OneRoot(solution.variable, solution.one_root)
     return (
-        Step("threshold", Reason.ONE_ROOT, draft.above, "<=>", solution.formula, draft.setting.equalities, evidence),
+        Step(
+            "threshold",
+            Reason.FACT,
+            draft.above,
+            "<=>",
+            solution.formula,
+            draft.setting.equalities,
+            evidence,
+            role="root",
+        ),
     )
 
 
@@ -122,7 +131,10 @@ def _cleared(draft: Draft, solution: Solution) -> tuple[Step, ...]:
     head, tail = gap.coeff(x, 1), -gap.coeff(x, 0)
     left = product(Name(x.name), layout.grouped(head, "ridge"))
     collected = Compare(left, ">", layout.grouped(tail, "ridge"))
-    return (cleared, Step("threshold", Reason.COLLECT, draft.above, "<=>", collected, setting.equalities))
+    return (
+        cleared,
+        Step("threshold", Reason.LINE, draft.above, "<=>", collected, setting.equalities, role="collected"),
+    )
 
 
 def stays_low(draft: Draft, solution: Solution, intensity: Expr, section: str, role: Role = "") -> tuple[Step, ...]:
@@ -171,7 +183,7 @@ def _never(draft: Draft, solution: Solution) -> Draft:
     """Never compute-bound: by how much, what that leaves of the peak, and for which ridges it is so."""
     setting, value = draft.setting, draft.setting.intensity
     equal = setting.equalities
-    draft = draft.add(said(draft, Reason.OUTCOME, solution, equal))
+    draft = draft.add(said(draft, Reason.FACT, solution, equal))
     if setting.mixed:
         return draft.add(Step("threshold", Reason.NEVER, T_MATH, "<=", T_COMMS, equal))
     top = value if not value.free_symbols else highest(value, setting.least_one)
@@ -191,7 +203,7 @@ def _never(draft: Draft, solution: Solution) -> Draft:
     margin = to_places(1 / share, 0) if share <= Fraction(1, 100) else to_digits(1 / share, 3)
     most = raised(share, 2)
     return draft.add(
-        Step("threshold", Reason.MARGIN, Quotient(RIDGE, height), "~", Number(Fraction(margin), margin)),
+        Step("threshold", Reason.FACT, Quotient(RIDGE, height), "~", Number(Fraction(margin), margin), role="margin"),
         Step("threshold", Reason.THROUGHPUT, Quotient(height, RIDGE), "<=", Number(Fraction(most), most)),
     )
 
@@ -244,7 +256,7 @@ def _balance_tends(draft: Draft, form: Expr) -> tuple[Step, ...]:
     """What T_math/T_comms tends to in the regime, where no intensity tells which side is longer."""
     setting, left = draft.setting, Quotient(T_MATH, T_COMMS)
     evidence = dominated(similar(setting.compared, form, setting.regime), draft.write)
-    return (Step("rule", Reason.TENDS, left, "~", draft.write(form), setting.problem.assume, evidence),)
+    return (Step("rule", Reason.FACT, left, "~", draft.write(form), setting.problem.assume, evidence),)
 
 
 def _tends_to(draft: Draft, exact: Solution | None, rule: Solution) -> tuple[Step, ...]:
@@ -263,7 +275,7 @@ def _tends_to(draft: Draft, exact: Solution | None, rule: Solution) -> tuple[Ste
     if not found.holds or not found.certificates:
         return ()
     where = (*written(held.scaling, draft.write), *setting.equalities)
-    return (Step("rule", Reason.TENDS, exact.end.right, "~", rule.end.right, where, dominated(found, draft.write)),)
+    return (Step("rule", Reason.FACT, exact.end.right, "~", rule.end.right, where, dominated(found, draft.write)),)
 
 
 def _exact_number(draft: Draft) -> Draft:

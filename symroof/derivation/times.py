@@ -53,8 +53,8 @@ def ridge(draft: Draft) -> Draft:
         return _several_peaks(draft)
     times = (Quotient(Name(setting.flops_name), PEAK), Quotient(Name(setting.moved_name), BANDWIDTH))
     steps = [
-        Step("ridge", Reason.DEFINE_TIMES, T_MATH, "=", times[0]),
-        Step("ridge", Reason.DEFINE_TIMES, Name(setting.slower), "=", times[1]),
+        Step("ridge", Reason.FACT, T_MATH, "=", times[0]),
+        Step("ridge", Reason.FACT, Name(setting.slower), "=", times[1]),
         Step("ridge", Reason.RIDGE, RIDGE, "=", Quotient(PEAK, BANDWIDTH)),
     ]
     if setting.digits:
@@ -68,7 +68,7 @@ def ridge(draft: Draft) -> Draft:
     return draft.add(
         *steps,
         Step("ridge", Reason.COMPARE_TIMES, same, "<=>", quotients),
-        Step("ridge", Reason.COMPARE_INTENSITY, same, "<=>", sides),
+        Step("ridge", Reason.SAME, same, "<=>", sides),
         *_upside_down(draft, sides),
     )
 
@@ -79,7 +79,7 @@ def _upside_down(draft: Draft, above: Compare) -> tuple[Step, ...]:
     if turned is None:
         return ()
     below = Compare(turned, "<", Quotient(number(1), RIDGE))
-    return (Step("ridge", Reason.UPSIDE_DOWN, above, "<=>", below, draft.setting.equalities, role="upside_down"),)
+    return (Step("ridge", Reason.FACT, above, "<=>", below, draft.setting.equalities, role="upside_down"),)
 
 
 def _several_peaks(draft: Draft) -> Draft:
@@ -97,7 +97,7 @@ def time(draft: Draft) -> Draft:
     draft = time_of_program(draft, program)
     if setting.over_network and setting.ridge is not None and setting.problem.operation.product is not None:
         value = draft.layout.factored(cancelled(rational(setting.ridge) / setting.intensity))
-        draft = draft.add(Step("time", Reason.TIME_RATIO, Quotient(T_COMMS, T_MATH), "=", value, setting.equalities))
+        draft = draft.add(Step("time", Reason.LINE, Quotient(T_COMMS, T_MATH), "=", value, setting.equalities))
         draft = _pays(draft)
     for point in range(len(setting.problem.at)):
         draft = _timed(draft, point)
@@ -149,10 +149,10 @@ def _row(draft: Draft, times: Times, x: str, size: Fraction, where: tuple[Formul
     between = map(Name, map(time_name, rates.resources if rates.joint else rates.resources[:-1]))
     for name in dict.fromkeys((T_MATH, T_COMMS, T_LOWER, T_UPPER, *between, T_STEPS)):
         if name.name in draft.ledger.definitions and (seconds := found.value(name.name)) is not None:
-            yield Step("time", Reason.SECONDS, name, "=", draft.write(seconds), where, None, facts, "row", point)
+            yield Step("time", Reason.FACT, name, "=", draft.write(seconds), where, None, facts, "row", point)
     math, comms = (found.value(name.name) or Fraction(0) for name in (T_MATH, T_COMMS))
     relation = ">" if math > comms else "<" if math < comms else "="
-    yield Step("time", Reason.SECONDS, T_MATH, relation, T_COMMS, where, None, facts, "row", point)
+    yield Step("time", Reason.FACT, T_MATH, relation, T_COMMS, where, None, facts, "row", point)
 
 
 def _rows(draft: Draft, x: str, at: Point, point: int) -> list[Fraction]:

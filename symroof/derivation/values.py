@@ -65,7 +65,7 @@ def _told_apart(draft: Draft) -> Draft:
     if rate is None or rate in let.values():  # the author has a name for it
         return draft
     facts = Tokens(script_of(program))
-    return draft.add(Step("summary", Reason.MEANS, Name(TOKENS), "=", rate, facts=facts, role=amount_of(TOKENS)))
+    return draft.add(Step("summary", Reason.FACT, Name(TOKENS), "=", rate, facts=facts, role=amount_of(TOKENS)))
 
 
 class Values:

@@ -103,11 +103,11 @@ def breakdown(problem: Problem) -> Breakdown:
                 for *_, some, waits in parts
             ]
             steps = [
-                Step("time", Reason.SECONDS, left, "=", draft.write(seconds), where, role="part")
+                Step("time", Reason.FACT, left, "=", draft.write(seconds), where, role="part")
                 for (_, left, *_), seconds in zip(parts, taken, strict=True)
             ]
             all_of_it = draft.write(sum(taken, Fraction(0)))
-            steps.append(Step("time", Reason.SECONDS, Group(Name(time)), "=", all_of_it, where, role="whole"))
+            steps.append(Step("time", Reason.FACT, Group(Name(time)), "=", all_of_it, where, role="whole"))
             bars.append(Bar(draft.add(*steps).since(draft), values, time, tuple(name for name, *_ in parts)))
     return Breakdown(setting, tuple(bars), len(times))
 

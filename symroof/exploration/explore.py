@@ -99,7 +99,7 @@ def place(found: RegimeMap, values: Mapping[str, Fraction]) -> Place:
     steps = [said(_role(found), found.spelled, found.value)]
     if setting.ridge is not None and found.of_intensity:
         over = write(fraction(expression(steps[0].right)) / setting.ridge)
-        steps.append(Step("regime", Reason.MARGIN, Quotient(steps[0].right, RIDGE), "=", over, role="over"))
+        steps.append(Step("regime", Reason.FACT, Quotient(steps[0].right, RIDGE), "=", over, role="over"))
     for row in found.corner_rows:
         steps.append(said("factor", Quotient(write(row.leading), found.name), row.leading / found.value))
     if found.of_intensity:

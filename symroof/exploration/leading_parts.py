@@ -127,10 +127,10 @@ def parts(draft: Draft) -> tuple[Step, ...]:
     moved = traffic_of_tensors(operation) if found and operation.given is None else {}
     amounts = [(moved_name(name).name, amount) for name, amount in moved.items()]
     counted = (
-        Step("regime", Reason.SHARE_BYTES, Name(name), "=", draft.write(amount), evidence=meanings[name])
+        Step("regime", Reason.FACT, Name(name), "=", draft.write(amount), evidence=meanings[name])
         for name, amount in amounts
     )
-    put = (Step("regime", Reason.PUT_IN, t.name, "=", draft.write(t.amount), equal) for t in found if equal)
+    put = (Step("regime", Reason.SAME, t.name, "=", draft.write(t.amount), equal) for t in found if equal)
     return (*counted, *put)
 
 
@@ -190,8 +190,6 @@ def shares_at(draft: Draft, values: Mapping[str, Fraction], where: tuple[Formula
     whole = sum((amount for _, amount in amounts), Fraction(0))
     moved = Name(draft.setting.moved_name)
     return tuple(
-        Step(
-            "regime", Reason.SHARE_BYTES, Quotient(t.name, moved), "=", draft.write(amount / whole), where, role="share"
-        )
+        Step("regime", Reason.FACT, Quotient(t.name, moved), "=", draft.write(amount / whole), where, role="share")
         for t, amount in amounts
     )

@@ -238,11 +238,11 @@ def defined(draft: Draft, spoken: Iterable[str]) -> Draft:
     spoken = {*spoken, *(name for formula in problem.let.values() for name in names(formula))}
     if any(name.startswith("T_") for name in spoken):
         draft = times_defined(draft, problem.operation)
-    bounds = (("T_lower", Reason.LOWER), ("T_upper", Reason.UPPER))
-    draft = draft.add(*(Step("time", why, Name(name), "=", known[name]) for name, why in bounds if name in spoken))
+    bounds = (name for name in ("T_lower", "T_upper") if name in spoken)
+    draft = draft.add(*(Step("time", Reason.LINE, Name(name), "=", known[name]) for name in bounds))
     named = (item for item in problem.let.items() if spoken & set(problem.let))
     plain = ((name, formula) for name, formula in named if not any(isinstance(part, Call) for part in nodes(formula)))
-    return draft.add(*(Step("formulas", Reason.NAMED, Name(name), "=", formula) for name, formula in plain))
+    return draft.add(*(Step("formulas", Reason.LINE, Name(name), "=", formula) for name, formula in plain))
 
 
 def equality(name: str, value: Fraction) -> Compare:

@@ -201,7 +201,7 @@ def kernels(setting: Setting) -> dict[str, dict[str, QuantityFunction]]:
             if work != 0 and moved != 0:
                 value = cancelled(work / moved)
                 quotient = Quotient(above, below)
-                draft.add(Step("intensity", Reason.DIVIDE, quotient, "=", draft.write(value), setting.equalities))
+                draft.add(Step("intensity", Reason.LINE, quotient, "=", draft.write(value), setting.equalities))
                 sizes = sorted((s.name for s in symbols_of(value)), key=lambda s: order.get(s, len(order)))
                 found[label][unit] = QuantityFunction(label, value.subs(figures), tuple(sizes))
     return found

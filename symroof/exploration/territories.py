@@ -139,7 +139,7 @@ def _longest(draft: Draft, values: Mapping[str, Expr], names: tuple[str, str], r
     where = (*draft.setting.equalities, *(equality(name, size) for name, size in sizes.items()))
     point = {symbol(name): rational(size) for name, size in sizes.items()}
     longest = draft.write(values[region.time].subs(point))
-    yield from (Step("regime", Reason.SECONDS, Group(Name(name)), "<=", longest, where) for name in values)
+    yield from (Step("regime", Reason.FACT, Group(Name(name)), "<=", longest, where) for name in values)
 
 
 def _middle(corners: Sequence[Point]) -> Point:

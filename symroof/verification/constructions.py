@@ -61,7 +61,7 @@ def worked_out(node: Call, least_one: frozenset[str], bounded: frozenset[str] = 
         raise AlgebraError(f"{node.function} over {place.name}, of which something is assumed, is not worked out")
     weighed(node)
     value, evidence = _value(node, frozenset(map(symbol, least_one)))
-    return Step("claim", Reason.MEANS, node, "=", value, evidence=evidence)
+    return Step("claim", Reason.FACT, node, "=", value, evidence=evidence)
 
 
 def _value(node: Call, least_one: frozenset[Expr]) -> tuple[Formula, Construction]:

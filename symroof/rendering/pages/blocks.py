@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from symroof.formula import Cases, Compare, Formula, Frozen, Name, Number, Quotient, Sum, Verdict, names
+from symroof.formula import Cases, Compare, Formula, Frozen, Name, Number, Quotient, Verdict, names
 from symroof.proof.step import Reason, Step
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
@@ -16,45 +16,23 @@ from symroof.rendering.pages.characters import closed_up
 Say = Callable[[str, Step], str]
 # Steps that prose alone states, and those that continue the line of the step before.
 IN_PROSE = frozenset(
-    map(
-        Reason,
-        [
-            "excess",
-            "total",
-            "kinds",
-            "case",
-            "where",
-            "used",
-            "below_each",
-            "upside_down",
-            "bracket",
-            "grows",
-            "factor",
-            "side",
-            "within",
-            "at_most",
-            "next_order",
-            "define_times",
-            "one_root",
-            "reach",
-            "square",
-            "outcome",
-            "margin",
-            "throughput",
-            "tends",
-            "whole",
-            "early",
-            "gap",
-            "pays",
-            "seconds",
-            "best",
-            "best_value",
-            "inside",
-            "at_an_end",
-        ],
+    (
+        Reason.FACT,
+        *(Reason.TOTAL, Reason.KINDS, Reason.CASE),
+        *(
+            Reason.BELOW_EACH,
+            Reason.BRACKET,
+            Reason.FACTOR,
+            Reason.SIDE,
+            Reason.WITHIN,
+            Reason.AT_MOST,
+            Reason.NEXT_ORDER,
+        ),
+        *(Reason.REACH, Reason.SQUARE, Reason.THROUGHPUT, Reason.WHOLE, Reason.GAP, Reason.PAYS),
+        *(Reason.BEST, Reason.BEST_VALUE, Reason.AT_AN_END),
     )
 )
-CONTINUING = frozenset(map(Reason, ["tokens", "put_in", "cancel", "rounded", "compare_intensity", "twice"]))
+CONTINUING = frozenset((Reason.TOKENS, Reason.SAME, Reason.CANCEL, Reason.ROUNDED))
 # The sums over statements that stand in the answer alone.
 UNSEEN = tuple(map(Name, ("flops_exact", "reads", "writes")))
 LONGEST_NUMBER = 8
@@ -70,9 +48,7 @@ def display(step: Step, before: Sequence[Step], told: Callable[[Step], bool] = l
             return "line"
         case Reason.STATEMENTS if step.left in UNSEEN:
             return "prose"
-        case Reason.STOCK if step.section == "work":
-            return "prose"
-        case Reason.TOTAL if before and before[-1].reason in (Reason.STATEMENTS, Reason.PASSES):
+        case Reason.TOTAL if before and before[-1].reason is Reason.STATEMENTS:
             return "joined" if display(before[-1], before[:-1]) == "line" else "prose"
         case Reason.TOTAL if step.left == Name("sent"):
             return "joined"
@@ -80,18 +56,8 @@ def display(step: Step, before: Sequence[Step], told: Callable[[Step], bool] = l
             return "joined" if step.left == Name("intensity") else "line"
         case reason if reason in IN_PROSE:
             return "prose"
-        case Reason.MULTIPLY_ADD if step.relation == "=":
-            return "prose"
-        case Reason.BYTES if step.right == Sum((Name("reads"), Name("writes"))):
-            return "prose"
-        case Reason.LOWER | Reason.UPPER | Reason.STEPS | Reason.TIME | Reason.PUT_IN if step.section == "time" and (
-            step.point is not None or step.role in ("T_lower", "T_upper", "T_steps")
-        ):
-            return "prose"
         case Reason.ORDER:
             return "joined" if step.left == Name("T_steps") else "line"
-        case Reason.MEANS:
-            return "prose"
         case Reason.EXPANDED:
             return "joined" if step.section == "formulas" else "line"
         case Reason.VALUE:

@@ -6,19 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Formula, Name, number
-from symroof.proof.step import Reason, Step
+from symroof.model.quantities import PER_CHIP, STOCKS
+from symroof.proof.running import Dots, Members, Moves
+from symroof.proof.step import Step
 from symroof.rendering.pages.blocks import Paragraph
 from symroof.rendering.pages.listings import Statements
 from symroof.rendering.pages.page import Grid, grouped
 from symroof.rendering.pages.pen import Pen
 
-# What the table of what stays in memory says.
-STAYING = (Reason.STOCK, Reason.HELD)
-# What the tables of a section say.
-TABLED = {
-    "work": (Reason.STATEMENT_FLOPS, Reason.STATEMENT_OPS),
-    "traffic": (Reason.STATEMENT_READS, Reason.STATEMENT_WRITES, Reason.STATEMENT_BYTES, Reason.STATEMENT_INTENSITY),
-}
+# The sections that begin with tables.
+TABLED = ("work", "traffic")
 
 
 class Counts:
@@ -41,7 +38,7 @@ class Counts:
 
     def _work(self, steps: tuple[Step, ...]) -> Iterator[Paragraph | Grid]:
         """Outputs, length and FLOPs of each contraction; those alike together."""
-        found = [step for step in steps if step.reason is Reason.STATEMENT_FLOPS and step.facts is not None]
+        found = [step for step in steps if isinstance(step.facts, Dots)]
         rows = []
         for step in found:
             name, facts = self.program.about(step).name, step.facts
@@ -57,7 +54,7 @@ class Counts:
         """The functions, with what each takes for an element or a row."""
         rows = []
         for step in steps:
-            if step.reason is Reason.STATEMENT_OPS:
+            if isinstance(step.facts, Members):
                 name = self.program.about(step).name
                 for i, item in enumerate(step.facts.applied):
                     each = self.say("saves_one") if item.sums else self.pen.inline(item.each)
@@ -73,7 +70,7 @@ class Counts:
         """What each statement reads and writes, and what stays on the chip."""
         rows = []
         for step in steps:
-            if step.reason is Reason.STATEMENT_BYTES:
+            if isinstance(step.facts, Moves):
                 name, moves = self.program.about(step).name, step.facts
                 kept = (*moves.found, *(name for name in moves.kept if name not in moves.found))
                 parts = (self._each(part) for part in (moves.loaded, moves.stored, kept))
@@ -84,14 +81,13 @@ class Counts:
 
     def stays(self) -> tuple[Paragraph | Grid, ...]:
         """What stays in memory, and on a mesh what one chip holds of it: a row for each of them."""
-        said = {step.left: step for step in self.derivation.section("traffic") if step.reason in STAYING}
-        stocks = (step for step in said.values() if step.reason is Reason.STOCK)
-        names = [step.role for step in stocks if step.role != "memory"]  # which is their sum
+        said = {step.left: step for step in self.derivation.section("traffic")}
+        names = [name for name in ("params", *STOCKS) if Name(name) in said]
         if not names:
             return ()
-        split = any(step.reason is Reason.HELD for step in said.values())
+        split = any(Name(name + PER_CHIP) in said for name in STOCKS)
         rows = tuple(
-            (self.say("stock", name), *(self._of(said, of) for of in (name, f"{name}_per_chip"))) for name in names
+            (self.say("stock", name), *(self._of(said, of) for of in (name, name + PER_CHIP))) for name in names
         )
         columns = ("name", "in_all_bytes" if split else "bytes_held", "on_each")
         return Paragraph(self.say("stays", split)), self._table(columns, rows)

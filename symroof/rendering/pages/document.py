@@ -16,7 +16,7 @@ from symroof.proof.settling import without_cases
 from symroof.proof.step import Reason, Role, Step, named_formula
 from symroof.rendering.pages.amounts import bound_shown, in_decimals, quantity, shown_times, unit_of_times
 from symroof.rendering.pages.blocks import UNSEEN, Code, blocks
-from symroof.rendering.pages.counts import STAYING, TABLED, Counts
+from symroof.rendering.pages.counts import TABLED, Counts
 from symroof.rendering.pages.exchanges import OF_CHIPS, labelled, of_a_chip
 from symroof.rendering.pages.listings import listing
 from symroof.rendering.pages.page import Block, Grid, Lines, Page, Section, render_page
@@ -207,7 +207,6 @@ class Writer:
         staying: tuple[Block, ...] = ()
         if self.counts is not None and name in TABLED:
             head, staying = self.counts.blocks(name), self.counts.stays() if name == "traffic" else ()
-            steps = tuple(step for step in steps if step.reason not in (*TABLED[name], *(STAYING if staying else ())))
         written = blocks(tuple(map(_in_units, steps)), self._said, joint, self._is_in_table)
         timed = name == "time" and self.view.problem.statement is None
         points = [point for point in self.view.points if timed and point["said"].times]
@@ -236,7 +235,7 @@ class Writer:
     def _is_in_table(self, step: Step) -> bool:
         """Whether a table of statements says what a step says: what a chip does of one, and what these add up to."""
         if self.counts is not None and step.reason is Reason.STATEMENTS:
-            return step.left not in UNSEEN
+            return step.left not in UNSEEN and step.role != "passes"
         shown = "answer" in self.view.problem.sections and self.view.problem.statement is None
         return shown and (step.reason in OF_CHIPS or (step.reason is Reason.STATEMENTS and of_a_chip(step.left)))
 

@@ -99,7 +99,7 @@ class View(StepsByReason):
     @property
     def widths(self) -> dict[str, Fraction]:
         """The bytes of an element of each dtype."""
-        evidence = [step.evidence for step in (*self.all("reads"), *self.all("writes"))]
+        evidence = [step.evidence for step in self.derivation.steps]
         return {name: size for arrays in evidence if isinstance(arrays, Arrays) for name, size in arrays.widths.items()}
 
     def bounds(self, step: Step) -> tuple[Compare, ...]:
