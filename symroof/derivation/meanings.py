@@ -25,17 +25,22 @@ from symroof.formula import Formula, Name, Number, Quotient, names, total
 from symroof.model.cost import Counting
 from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
+from symroof.model.kernels import costs_of
 from symroof.model.mesh import split_of
-from symroof.model.program import DIFFERENCE, MAXIMUM, SUM, Fuse, Line, Program, Repeat, Undone
+from symroof.model.nodes import DIFFERENCE, MAXIMUM, SUM, Fuse, Line, Repeat, Undone
+from symroof.model.program import Program
 from symroof.model.quantities import DERIVED, MOVED, STOCKS, T_LOWER, TABLE, TOKENS, meaning
 from symroof.model.resources import LATENCY, OF_VECTOR, Rates, every_time, time_name, times_of
 from symroof.model.statement_costs import amounts, moved_of, of_statement, traffic_of_tensors
 from symroof.model.tokens import served_of
 from symroof.proof.acts import FUNCTION, Act, Array, Turn
+from symroof.proof.complete import Owed, require_complete
+from symroof.proof.distances import Farthest
 from symroof.proof.ledger import Ledger
 from symroof.proof.masks import Masked
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
 from symroof.proof.running import Run, Transfers
+from symroof.proof.scheduling import Schedule
 from symroof.proof.script import Script
 from symroof.proof.wholes import Multiples
 from symroof.symbols import expression, symbol
@@ -86,9 +91,6 @@ def meanings(setting: Setting) -> Mapping[str, Any]:
 
 def _times(program: Program, rates: Rates) -> dict[str, Any]:
     """The times of a program, and who overlaps with whom in T_steps."""
-    from symroof.proof.distances import Farthest
-    from symroof.proof.scheduling import Schedule
-
     if program.alone:
         return dict(times_of(program, rates))
     blocks = tuple((line.statement.name, line.block) for line in program.lines if line.block is not None)
@@ -283,8 +285,6 @@ class _Acts:
 
 def require_spoken(draft: Draft, program: Program) -> None:
     """Raises :class:`~symroof.errors.CheckError` where something is not spoken of that the program keeps busy."""
-    from symroof.proof.complete import Owed, require_complete
-
     setting, meanings = draft.setting, draft.ledger.meanings
     figures = () if setting.problem.hardware is None else setting.problem.hardware.figures
     meshed = meanings["chips"].meshed if program.axes else None
@@ -303,7 +303,7 @@ def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
     script = script_of(program)
     found: dict[str, Any] = {}
     kinds = {"flops": "flops_exact" if count == "exact" else "flops"}
-    for name in program.owners if program.line is None else ():
+    for name in costs_of(program) if program.line is None else ():
         for what in ("flops_exact", "flops", "ops", "reads", "writes", "bytes"):
             found[of_statement(what, name)] = Run(script, kinds.get(what, what), name)
     for what in ("flops_exact", "flops", "ops", "reads", "writes"):
