@@ -11,23 +11,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers and editors see; nothing of it is imported before it is asked for
-    from symroof.api import build as build
-    from symroof.api import chips as chips
-    from symroof.api import compare as compare
-    from symroof.api import derive as derive
-    from symroof.api import dimensions as dimensions
-    from symroof.api import operation as operation
-    from symroof.api import page as page
-    from symroof.api import plot as plot
-    from symroof.api import regimes as regimes
-    from symroof.api import sweep as sweep
-    from symroof.api import verify as verify
+    from symroof.api.deriving import chips as chips, derive as derive, dimensions as dimensions, operation as operation
+    from symroof.api.exploring import compare as compare, page as page, plot as plot, regimes as regimes, sweep as sweep
+    from symroof.api.judging import verify as verify
+    from symroof.api.writing import build as build
     from symroof.derivation.pipeline import Derivation as Derivation
     from symroof.errors import SymroofError as SymroofError
     from symroof.model.operation import Operation as Operation
     from symroof.model.problem import Problem as Problem
-    from symroof.proof.step import Reason as Reason
-    from symroof.proof.step import Step as Step
+    from symroof.proof.step import Reason as Reason, Step as Step
     from symroof.tracing.tracer import trace as trace
     from symroof.verification.judgement import Judgement as Judgement
 
@@ -35,19 +27,10 @@ __version__ = "0.1.0"
 
 # Where the public names live; nothing is imported before it is asked for.
 _ROOMS = {
-    "symroof.api": (
-        "derive",
-        "verify",
-        "build",
-        "regimes",
-        "compare",
-        "sweep",
-        "plot",
-        "page",
-        "operation",
-        "chips",
-        "dimensions",
-    ),
+    "symroof.api.deriving": ("derive", "operation", "chips", "dimensions"),
+    "symroof.api.exploring": ("regimes", "compare", "sweep", "plot", "page"),
+    "symroof.api.judging": ("verify",),
+    "symroof.api.writing": ("build",),
     "symroof.model.operation": ("Operation",),
     "symroof.model.problem": ("Problem",),
     "symroof.derivation.pipeline": ("Derivation",),

@@ -11,8 +11,9 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields, is_dataclass
 from fractions import Fraction
+from functools import wraps
 from operator import attrgetter
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from symroof.errors import AlgebraError
 
@@ -137,6 +138,24 @@ class Frozen:
     def __repr__(self) -> str:
         shown = (f"{part.name}={getattr(self, part.name)!r}" for part in fields(self) if part.repr)  # type: ignore[arg-type]
         return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+_Value = TypeVar("_Value")
+_Result = TypeVar("_Result")
+
+
+def once(function: Callable[[_Value], _Result]) -> Callable[[_Value], _Result]:
+    """A function of a frozen value that runs once for each: what it gives lies in the value, as a cached property does."""
+
+    @wraps(function)
+    def kept(value: _Value) -> _Result:
+        known = value.__dict__
+        if function.__qualname__ not in known:
+            known[function.__qualname__] = function(value)
+        result: _Result = known[function.__qualname__]
+        return result
+
+    return kept
 
 
 class Formula(Frozen):

@@ -31,8 +31,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from symroof import __version__
-from symroof.api import makers
-from symroof.building.build import build
+from symroof.api.writing import build_with
 from symroof.building.contents import OWN
 from symroof.building.outcome import BuiltDocument
 from symroof.building.settings import SAID, Settings, settings_of
@@ -70,7 +69,7 @@ def block(verb: str, options: Mapping[str, str], operation: str, rst: bool) -> s
 
 def built(text: str, path: Path, settings: Settings) -> BuiltDocument:
     """The document with its pictures written."""
-    document = build(text, makers(), path=path, settings=settings)
+    document = build_with(text, path=path, settings=settings)
     for file, data in document.files.items():
         if not file.is_file() or file.read_bytes() != data:
             file.write_bytes(data)

@@ -10,9 +10,7 @@ import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil as math_ceil
-from math import floor as math_floor
-from math import prod
+from math import ceil as math_ceil, floor as math_floor, prod
 from typing import Any
 
 from sympy import Abs, Add, Expr, I, Max, Min, Mul, Pow, Rational, Symbol, ceiling, exp, floor, log, nan, oo, sqrt, zoo

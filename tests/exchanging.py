@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from symroof.model.chip_costs import message
+from symroof.model.chip_costs import chip_costs, message
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ def exchanges(d):
     """The exchanges of a derivation, in their order; the operand is called as prose calls it."""
     program = d.setting.problem.operation
     mesh = {axis.name: axis for axis in getattr(program, "mesh", ())}
-    moves = (move for cost in program.on_chip.values() for move in cost.moves) if mesh else ()
+    moves = (move for cost in chip_costs(program).values() for move in cost.moves) if mesh else ()
     return [
         Exchange(
             m.collective,

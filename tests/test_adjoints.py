@@ -10,7 +10,7 @@ from test_played_programs import programmed
 
 from symroof.derivation.meanings import script_of
 from symroof.errors import CheckError, SymroofError
-from symroof.model.training import in_training
+from symroof.model.rewriting import in_training
 from symroof.proof.adjoints import require_adjoint
 from symroof.reading.operations import programs, read_operation
 

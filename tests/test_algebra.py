@@ -5,8 +5,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sympy import Max, Min, Rational, exp, oo, sqrt
 
 from symroof.algebra.approximation import approach, approximation, reciprocals

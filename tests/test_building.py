@@ -13,8 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 from effort import draws
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import symroof as sr
 from symroof.building.contents import digest

@@ -9,6 +9,7 @@ from test_training import at, require_lawful, trained
 import symroof as sr
 from symroof.errors import CheckError, ReadingError
 from symroof.model import backward, nodes
+from symroof.model.kernels import cost_of
 from symroof.model.statement_costs import amounts
 from symroof.reading.programs import read_program
 
@@ -76,7 +77,7 @@ def test_two_states_that_never_meet_cost_what_two_repeats_do():
     one, other = (amounts(program, "fma") for program in (both, each))
     for what in ("flops_forward", "flops_backward", "saved", "gradients", "params", "ops"):
         assert one[what] == other[what], what
-    assert both.cost().bytes == each.cost().bytes
+    assert cost_of(both).bytes == cost_of(each).bytes
 
 
 REFUSED = {

@@ -41,7 +41,7 @@ def test_what_is_counted_is_that_of_the_least(text, point):
     rows = Fraction(b * k, touched)
     found = sr.derive(text, on="h100", at=point)
     program = found.setting.problem.operation
-    cost, put = program.cost(), {symbol(n): int(size) for n, size in sizes.items()}
+    cost, put = found.setting.cost, {symbol(n): int(size) for n, size in sizes.items()}
     amounts = {"flops": cost.flops, "bytes": cost.bytes, "params": program.stock("weight")}
     counted = {name: program.resolved(amount).subs(put) for name, amount in amounts.items()}
     assert counted["flops"] == 2 * b * d * e + 2 * b * k * d * f

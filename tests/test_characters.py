@@ -4,8 +4,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import symroof as sr
 from symroof.formula import Both, Cases, Compare, Name, Product, Quotient, Sum, Verdict, number

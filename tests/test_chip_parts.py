@@ -11,8 +11,7 @@ from direct import CATALOGUE
 
 import symroof as sr
 from symroof.errors import SymroofError
-from symroof.model.hardware import Accelerator, Known
-from symroof.model.plausible import findings
+from symroof.model.hardware import Accelerator, Known, findings
 from symroof.reading.catalogue import catalogue, chip
 
 SHEET = "a sheet (https://a.example, 2026)"

@@ -13,9 +13,9 @@ import symroof.derivation.per_chip as per_chip
 import symroof.derivation.pipeline as pipeline
 import symroof.derivation.schedules as schedules
 import symroof.derivation.setting as setting
-import symroof.model.statement_costs as statement_costs
 from symroof.derivation.draft import Draft
 from symroof.errors import CheckError, SymroofError
+from symroof.model import chip_costs, statement_costs
 
 MESHED = "mesh G=8 on NVLink; mesh M=4 on InfiniBand; input x: bf16[B_M, D]; weight W: bf16[D, F_G]; weight U: bf16[F_G, E]; h = x*W -> bf16[B_M, F_G]; y = h*U -> bf16[B_M, E]"
 TRAINING = {"operation": MESHED, "on": "h100", "training": True}
@@ -28,7 +28,7 @@ CUBIC = {"operation": CUBIC, "compute": "bf16", "on": "tpu-v5e"}
 LORA = "input x: bf16[B, D]; frozen weight W: bf16[D, F]; weight A: bf16[D, F]; h = x * W -> bf16[B, F]; a = x * A -> bf16[B, F]; y = h + a"
 LORA = {"operation": LORA, "on": "h100", "training": True}
 MASKED = {"operation": "causal-attention", "on": "h100"}
-rates_of, busy_links, add = setting.rates_of, statement_costs.busy_links, Draft.add
+rates_of, busy_links, add = setting.rates_of, chip_costs.busy_links, Draft.add
 
 
 def loses(**lost):

@@ -6,8 +6,7 @@ import time
 import fuzz_entrances
 import pytest
 from effort import draws
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from symroof.errors import SymroofError
 from symroof.reading.claims import read_claim

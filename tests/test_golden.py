@@ -10,8 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from texts import DECODER
-from texts import FSDP as ON_MESH
+from texts import DECODER, FSDP as ON_MESH
 
 import symroof as sr
 from symroof.reading.problems import read_problem, read_problem_file

@@ -15,7 +15,7 @@ import symroof as sr
 from symroof.derivation import meanings, schedules
 from symroof.errors import CheckError, SymroofError
 from symroof.formula import Name
-from symroof.model import chip_costs, hops, resources
+from symroof.model import chip_costs, mesh_axes, resources
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.trees import Level
 from symroof.proof.step import number_of
@@ -119,7 +119,7 @@ def test_the_larger_of_hops_and_bytes_is_the_time_from_hop_to_hop_or_at_most_a_s
         if ways == 1 or chips % 2:
             assert taken == time
         worst = max(worst, time / taken)
-        found = hops.hops("all-gather", [MeshAxis("X", chips, "ring" if ring else "line", "ICI")])
+        found = mesh_axes.hops("all-gather", [MeshAxis("X", chips, "ring" if ring else "line", "ICI")])
         assert found == {"ICI.latency": far}
     assert worst == Fraction(7, 6)
     assert equal > 500
@@ -188,7 +188,8 @@ def test_random_programs_keep_their_order_and_say_the_hops_of_all_they_send():
             plain = sr.derive(random_splits(seed), **options)
         except SymroofError:
             continue
-        sends = {move.axes for cost in plain.setting.problem.operation.on_chip.values() for move in cost.moves}
+        every = chip_costs.chip_costs(plain.setting.problem.operation).values()
+        sends = {move.axes for cost in every for move in cost.moves}
         if not sends:
             continue
         here, done = sr.derive(random_splits(seed), latency=True, **options).answer.at[0], done + 1
@@ -203,7 +204,7 @@ def test_several_exchanges_of_one_statement_take_the_longer_of_both_each_by_itse
     text = "input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B, F_X]"
     sizes, width, hop = {"B": 4096, "D": 64, "F": 4}, Fraction(10**9), Fraction(1, 10**6)
     found = derived(text, mesh="X=4 line", at=sizes)
-    parts = {m.tensor.name: m for m in found.setting.problem.operation.on_chip["y"].moves}
+    parts = {m.tensor.name: m for m in chip_costs.chip_costs(found.setting.problem.operation)["y"].moves}
     assert {name: move.collective for name, move in parts.items()} == {"x": "all-gather", "W": "all-to-all"}
     sent = {"x": Fraction(3, 4) * 2 * 4096 * 64, "W": Fraction(4, 16) * 2 * 64 * 4}
     gathered = {name: n / width for name, n in sent.items()}
@@ -231,9 +232,9 @@ def test_a_tree_takes_the_switches_on_the_way_and_two_networks_are_two_axes():
     assert latency("X=8 on leaf(4)/spine(2)", kind=SPLIT["all-reduce"]) == 2 * Fraction(2 * 2 + 3, 10**6)
     assert latency("X=8 on NVLink(2)/leaf(2)/spine(2)", kind=SPLIT["all-to-all"]) == Fraction(2 * 2 + 3, 10**6)
     levels = (Level("NVLink", 8), Level("leaf", 4), Level("spine", 2))
-    tree = hops.hops("all-gather", [MeshAxis("X", 64, "tree", "t", levels=levels)])
-    apart = hops.hops("all-gather", [MeshAxis("X", 8, "tree", "t", levels=levels[1:])])
-    inner = hops.hops("all-gather", [MeshAxis("Y", 8, "switch", "NVLink")])
+    tree = mesh_axes.hops("all-gather", [MeshAxis("X", 64, "tree", "t", levels=levels)])
+    apart = mesh_axes.hops("all-gather", [MeshAxis("X", 8, "tree", "t", levels=levels[1:])])
+    inner = mesh_axes.hops("all-gather", [MeshAxis("Y", 8, "switch", "NVLink")])
     assert tree == {**inner, **apart}
 
 
@@ -352,9 +353,9 @@ def without_latency(times):
 
 
 FAULTS = {
-    "a ring is gone round": (hops, "farthest", lambda f: lambda axis: axis.size - 1),
+    "a ring is gone round": (mesh_axes, "farthest", lambda f: lambda axis: axis.size - 1),
     "an all-reduce goes once": (chip_costs, "hops", lambda f: lambda c, axes: f("all-gather", axes)),
-    "a switch is far": (hops, "_farthest", lambda f: lambda c, axes: ((link, 2 * n) for link, n in f(c, axes))),
+    "a switch is far": (mesh_axes, "_farthest", lambda f: lambda c, axes: ((link, 2 * n) for link, n in f(c, axes))),
     "the shortest is the longest": (resources, "_more", lambda f: lambda one, other: f(other, one)),
     "exchanges take their bytes alone": (resources.Rates, "waiting", lambda f: lambda self, *a: ()),
     "hops are counted for bytes": (schedules, "_at_rate", lambda f: lambda n, rate: schedules.over(n, Name(rate))),

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 from render.portable import formulas
-from test_rendering_engines import MODULES, check, compile_latex
-from test_rendering_engines import require as require_engines
+from test_rendering_engines import MODULES, check, compile_latex, require as require_engines
 
 pytestmark = pytest.mark.part(3)
 

@@ -17,9 +17,10 @@ import pytest
 
 from symroof.derivation.setting import setting_of
 from symroof.errors import ModelError
-from symroof.model.chip_costs import message
+from symroof.model.chip_costs import chip_costs, message
 from symroof.model.nodes import PRODUCT
 from symroof.model.placing import placed
+from symroof.model.rewriting import in_training
 from symroof.reading.meshes import laid_out
 from symroof.reading.operations import read_operation
 from symroof.reading.problems import read_problem
@@ -166,7 +167,7 @@ def trained_on(text):
     program = read_operation(text)
     names = [axis.name for axis in program.mesh]
     mesh = tuple(axis.wired("ICI", 1) for axis in program.mesh)
-    program = replace(laid_out(program, names), training=True, mesh=mesh)
+    program = in_training(replace(laid_out(program, names), mesh=mesh))
     program = replace(program, keep=tuple(str(t.name) for t in program.declared_as("weight")))
     return program, placed(program)
 
@@ -228,7 +229,7 @@ def require_transposed(name):
         assert sorted(kind for kind, _ in collectives(jaxpr)) == sorted((kind, axes) for kind, axes, _ in mine)
         return
     assert sorted((*kind, size) for kind, size in collectives(jaxpr)) == sorted(mine)
-    flops = sum(cost.flops for cost in program.on_chip.values()).subs(put)
+    flops = sum(cost.flops for cost in chip_costs(program).values()).subs(put)
     if listed[0].division:
         assert multiplied(jaxpr) == flops
     else:  # where all chips do the same ahead JAX makes all of a gradient of which each keeps a part
@@ -333,7 +334,7 @@ def test_the_partitioner_puts_in_the_same_exchanges():
     lengths = {symbol(label): size for label, size in LENGTHS.items()}
     for name, setting in settings().items():
         program = setting.problem.operation
-        moves = [move for cost in program.on_chip.values() for move in cost.moves]
+        moves = [move for cost in chip_costs(program).values() for move in cost.moves]
         said = [(m.collective.replace("reduce-scatter", "all-reduce"), m) for m in moves]
         expected[name] = sorted((kind, int(message(m, program).subs(lengths))) for kind, m in said)
         moved = {kind: m.axes for kind, m in said if kind == "all-to-all"}

@@ -333,11 +333,11 @@ TEXTS = [text for text in map(random_program, range(400)) if "slice" in text and
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_what_moves_is_what_moves_between_places(text):
-    program = read_program(text)
+    program = sr.operation(text)
     sizes = dict(zip(program.dimensions, (2, 3, 1, 2, 3, 1, 2, 3), strict=False))
     for name, formula in program.where.items():
         sizes[name] = int(at(expression(formula), sizes))
-    run, cost = Addressed(text, sizes), program.cost("fma")
+    run, cost = Addressed(text, sizes), program.cost()
     assert run.loads == at(cost.reads, sizes)
     cut = re.findall(r"slice\((\w+), (\w+)", text)
     if len({*cut}) == len({whole for whole, _ in cut}):

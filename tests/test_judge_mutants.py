@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from sympy import Expr
-from test_gate import FAULTS as PRODUCERS
 from test_gate import (
+    FAULTS as PRODUCERS,
     _nothing_is_remembered,  # noqa: F401 (a fixture)
     bounds_doubled,
     doubled,

@@ -8,8 +8,7 @@ import oracle
 import pytest
 import strategies
 from effort import draws
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from sympy import oo
 
 import symroof as sr

@@ -14,8 +14,9 @@ import symroof as sr
 from symroof.errors import CheckError, SymroofError
 from symroof.model.dtype import dtype
 from symroof.model.functions import FUNCTIONS
+from symroof.model.kernels import cost_of, costs_of
 from symroof.model.library import LIBRARY
-from symroof.model.training import in_training
+from symroof.model.rewriting import in_training
 from symroof.reading.operation_keys import functions_of
 from symroof.reading.operations import entries, entry_named, other_names, programs, read_operation, suggestion_of
 from symroof.symbols import symbol
@@ -30,9 +31,9 @@ def at(value, **sizes):
 
 def counted(program, **sizes):
     program = read_operation(program) if isinstance(program, str) else program
-    cost = program.cost()
+    cost = cost_of(program)
     resolved = {
-        "ops": Add(*(one.ops for one in program.owners.values())),
+        "ops": Add(*(one.ops for one in costs_of(program).values())),
         **{what: program.stock(role) for what, role in (("params", "weight"), ("cached", "cache"))},
     }
     found = {what: at(program.resolved(value), **sizes) for what, value in resolved.items()}
@@ -239,7 +240,7 @@ def test_a_training_step_takes_three_times_the_products_of_the_decoder_without_i
     flops, _, _, params = layer(**LAYER)
     sizes = {**LAYER, "L": L, "V": V}
     forward = L * flops + loops(B, T, D, V)
-    assert at(step.cost().flops, **sizes) == 3 * forward
+    assert at(cost_of(step).flops, **sizes) == 3 * forward
     assert at(step.stock("weight"), **sizes) == L * params + V * D + D
     # six for each parameter that is multiplied and each token, and the attention
     K, G, H = LAYER["K"], LAYER["G"], LAYER["H"]
@@ -435,9 +436,9 @@ def test_the_table_and_the_operations_of_one_line_count_alike(program, operation
 def test_functions_of_a_problem():
     text = "input x: bf16[B, D]; y = swish4(x)"
     assert str(sr.derive(text, functions={"swish4": 4}, on="tpu-v5e").answer.intensity) == "1"
-    assert at(read_operation(text, None, functions_of({"functions": {"swish4": "7/2"}})).cost().flops, B=2, D=4) == 28
+    assert at(cost_of(read_operation(text, None, functions_of({"functions": {"swish4": "7/2"}}))).flops, B=2, D=4) == 28
     redefined = read_operation("input x: bf16[B, D]; y = gelu(x)", None, functions_of({"functions": {"gelu": 1}}))
-    assert at(redefined.cost().flops, B=2, D=4) == 8
+    assert at(cost_of(redefined).flops, B=2, D=4) == 8
     with pytest.raises(sr.SymroofError, match="there is no function swish4"):
         sr.derive(text)
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from texts import FSDP as PROGRAM
-from texts import refused
+from texts import FSDP as PROGRAM, refused
 
 import symroof as sr
 from symroof.algebra.optima import least_maximum, least_sum

@@ -13,7 +13,7 @@ from texts import refused
 
 import symroof as sr
 from symroof.errors import CheckError, ModelError, ReadingError
-from symroof.model import chip_costs, placing, resources, stages, statement_costs
+from symroof.model import chip_costs, kernels, placing, resources, stages, statement_costs
 from symroof.model.statement_costs import amounts, traffic_of_tensors
 from symroof.reading.problems import read_problem
 from symroof.reading.programs import read_program
@@ -175,7 +175,7 @@ def test_a_stage_does_its_part_of_what_all_turns_do(name, training):
     program = sr.derive(here).setting.problem.operation
     inside = {line.statement.name for line in program.lines if stages.stages_in(line.repeats)}
     assert inside
-    for owner in program.owners:
+    for owner in kernels.costs_of(program):
         for what in ("flops", "ops", "bytes"):
             part = NUMBERS["P"] if owner in inside else 1
             alone = at(other[f"{what}{each}({owner})"])

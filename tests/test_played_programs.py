@@ -20,6 +20,7 @@ from symroof.model.chip_costs import carried, chip_costs, message
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.placing import Move, placed
 from symroof.model.program import Program
+from symroof.model.rewriting import in_training
 from symroof.reading.meshes import laid_out, meshed, read_mesh
 from symroof.reading.operations import read_operation
 
@@ -63,12 +64,12 @@ def programmed(text, training):
     if not isinstance(program, Program):
         return None
     program = laid_out(program, [axis.name for axis in program.mesh])
-    return replace(program, training=training, mesh=tuple(a.wired("ICI", 1) for a in program.mesh))
+    return in_training(replace(program, mesh=tuple(a.wired("ICI", 1) for a in program.mesh)), training)
 
 
 def on(text, mesh, training=False):
     program, axes = meshed(read_operation(text), {axis.name: axis for axis in read_mesh(mesh)})
-    return replace(program, training=training, mesh=tuple(a.wired("ICI", 1) for a in axes.values()))
+    return in_training(replace(program, mesh=tuple(a.wired("ICI", 1) for a in axes.values())), training)
 
 
 def run(program, listed, **options):

@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from effort import draws
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from texts import MLP
 
 import symroof as sr
+from symroof.derivation.evaluation import function_of
 from symroof.formula import Compare, Name, Power, Product
 
 pytestmark = pytest.mark.part(2)
@@ -145,7 +145,7 @@ def test_a_tensor_has_its_own_name_in_every_language(lang):
 def test_a_program_in_another_type_moves_as_many_elements():
     found = sr.compare(MLP, on="tpu-v5e", dtypes="bf16, int8").comparison
     for row, width in zip(found.rows, (2, 1), strict=True):
-        function = row.derivation.function("bytes")
+        function = function_of(row.derivation.setting, "bytes")
         for sizes in ((1, 1, 1), (3, 50, 700), (10**6, 2, 10**9)):
             elements = sum(sum(loads.values()) for loads in mlp(*sizes)[1].values())
             assert function(**dict(zip("NDF", sizes, strict=True))) == pytest.approx(width * elements)

@@ -16,6 +16,7 @@ from test_program_laws import ATTENTION, LAYERS, MLP, agrees, model, whole_sizes
 
 import symroof as sr
 from symroof.errors import CheckError, SymroofError
+from symroof.model.kernels import cost_of, costs_of
 
 pytestmark = pytest.mark.part(3)
 
@@ -177,19 +178,19 @@ FAULTS = {
     "a forgotten epilogue": ("model.statement_costs.kernels_of", kernels(forgotten_epilogues), MLP),
     "all on the chip": ("model.statement_costs.kernels_of", kernels(everything_on_the_chip), MLP),
     "a fuse ignored": ("model.statement_costs.kernels_of", fuse_ignored, ATTENTION),
-    "the first pays for all": ("model.statement_costs.owners_of", first_owner_pays, ATTENTION),
-    "an extra load": ("model.statement_costs.costs_of_statements", costs(extra_load), MLP),
-    "a lost load": ("model.statement_costs.costs_of_statements", costs(lost_load), MLP),
-    "a lost store": ("model.statement_costs.costs_of_statements", costs(lost_store), MLP),
-    "a result stored twice": ("model.statement_costs.costs_of_statements", costs(stored_twice), MLP),
-    "a repeat counted once": ("model.statement_costs.costs_of_statements", costs(counted_once), STACKED),
-    "FLOPs of the wrong loops": ("model.statement_costs.costs_of_statements", costs(flops_of_wrong_loops), MLP),
-    "multiplications alone": ("model.statement_costs.costs_of_statements", costs(multiplications_alone), MLP),
-    "elementwise work as FLOPs": ("model.statement_costs.costs_of_statements", costs(elementwise_as_flops), MLP),
-    "owners exchanged": ("model.statement_costs.costs_of_statements", owners_exchanged, LAYERS),
-    "a statement dropped from the sum": ("model.statement_costs.costs_of_statements", last_dropped, MLP),
-    "rows for elements": ("model.statement_costs._rows", rows_for_elements, SOFTMAX),
-    "one operation for each element": ("model.statement_costs.elementwise", one_operation_each, SOFTMAX),
+    "the first pays for all": ("model.kernels.owners_of", first_owner_pays, ATTENTION),
+    "an extra load": ("model.kernels.costs_of", costs(extra_load), MLP),
+    "a lost load": ("model.kernels.costs_of", costs(lost_load), MLP),
+    "a lost store": ("model.kernels.costs_of", costs(lost_store), MLP),
+    "a result stored twice": ("model.kernels.costs_of", costs(stored_twice), MLP),
+    "a repeat counted once": ("model.kernels.costs_of", costs(counted_once), STACKED),
+    "FLOPs of the wrong loops": ("model.kernels.costs_of", costs(flops_of_wrong_loops), MLP),
+    "multiplications alone": ("model.kernels.costs_of", costs(multiplications_alone), MLP),
+    "elementwise work as FLOPs": ("model.kernels.costs_of", costs(elementwise_as_flops), MLP),
+    "owners exchanged": ("model.kernels.costs_of", owners_exchanged, LAYERS),
+    "a statement dropped from the sum": ("model.kernels.costs_of", last_dropped, MLP),
+    "rows for elements": ("model.kernels._rows", rows_for_elements, SOFTMAX),
+    "one operation for each element": ("model.kernels.elementwise", one_operation_each, SOFTMAX),
     "int4 as a byte": ("model.dtype.Dtype.bytes", int4_as_a_byte, SOFTMAX),
     "a defined size taken as 1": ("model.program.Program.resolved", a_size_of_one, EXPERTS),
     "weights shared over turns": ("model.program.Program.turns", shared_over_turns, STACKED),
@@ -203,14 +204,14 @@ def claims_of(program):
     from symroof.derivation.layout import Layout
     from symroof.rendering.formulas.plain import PlainPrinter
 
-    cost, layout = program.cost(), Layout(program.dimensions)
+    cost, layout = cost_of(program), Layout(program.dimensions)
     said = {
         "flops": cost.flops,
         "reads": cost.reads,
         "writes": cost.writes,
         "params": program.resolved(program.stock("weight")),
     }
-    for name, owner in program.owners.items():
+    for name, owner in costs_of(program).items():
         moved = Add(*(amount for _, amount in (*owner.loads, *owner.stores)))
         said |= {f"bytes({name})": moved, f"flops({name})": owner.flops, f"ops({name})": owner.ops}
     written = PlainPrinter()

@@ -12,8 +12,7 @@ import pytest
 import random_programs
 from direct import evaluate
 from effort import draws
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from random_programs import whole_sizes
 from simulator import Braces, Chip, Made, Plan, Text, contracts
 from sympy import Add, Integer
@@ -22,8 +21,9 @@ from texts import ATTENTION, EXPERTS, MLP, cases
 import symroof as sr
 from symroof.errors import ModelError
 from symroof.model.functions import FUNCTIONS
-from symroof.model.kernels import kernels_of
-from symroof.model.program import turns_of
+from symroof.model.kernels import cost_of, costs_of, kernels_of
+from symroof.model.nodes import turns_of
+from symroof.model.rewriting import in_training
 from symroof.reading.programs import ProgramReader
 from symroof.symbols import expression, symbol
 
@@ -114,10 +114,10 @@ def at(value, sizes):
 def counted(program, sizes):
     """What the model says at sizes that every statement costs, that all of them cost, and what is held."""
     parts = {}
-    for name, cost in program.owners.items():
+    for name, cost in costs_of(program).items():
         moved = (Add(*(amount for _, amount in moves)) for moves in (cost.loads, cost.stores))
         parts[name] = [at(program.resolved(x), sizes) for x in (cost.flops_exact, cost.flops, cost.ops, *moved)]
-    costs = {count: program.cost(count) for count in ("exact", "fma")}
+    costs = {count: cost_of(program, count) for count in ("exact", "fma")}
     one = costs["fma"]
     whole = [at(amount, sizes) for amount in (costs["exact"].flops, one.flops, one.reads, one.writes)]
     held = [at(program.resolved(program.stock(role)), sizes) for role in ("weight", "cache")]
@@ -225,15 +225,16 @@ def test_random_kernels_never_wait_for_one_another(text):
 @many
 @given(st.integers(0, 10**9))
 def test_random_kernels_of_training_never_wait_for_one_another(seed):
-    program = replace(model(random_programs.program(Random(seed), dtypes=("bf16", "fp32"))), training=True)
+    program = model(random_programs.program(Random(seed), dtypes=("bf16", "fp32")))
     with suppress(ModelError):  # what has no gradient
+        program = in_training(program)
         TopologicalSorter(waiting(program)).prepare()
 
 
 def total(text):
     """FLOPs, elementwise work and bytes of a program, in its sizes."""
     program = model(text)
-    cost, ops = program.cost(), program.resolved(Add(*(c.ops for c in program.owners.values())))
+    cost, ops = cost_of(program), program.resolved(Add(*(c.ops for c in costs_of(program).values())))
     return (Integer(0) if program.vector else cost.flops), ops, cost.bytes
 
 
@@ -364,8 +365,8 @@ def test_renaming_changes_nothing(text, random):
     sizes = dict(zip([x for x in labels if x not in text.where], random.sample(others, len(others)), strict=False))
     program, renamed = model(text), model(_renamed(text, tensors, sizes))
     put = {symbol(a): symbol(b) for a, b in sizes.items()}
-    for name, cost in program.owners.items():
-        other = renamed.owners[tensors[name]]
+    for name, cost in costs_of(program).items():
+        other = costs_of(renamed)[tensors[name]]
         for kind in ("flops_exact", "flops", "ops"):
             assert getattr(cost, kind).subs(put, simultaneous=True) == getattr(other, kind)
         for kind in ("loads", "stores"):

@@ -7,15 +7,13 @@ from math import prod
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from texts import ATTENTION, LAYERS, MLP
 
 import symroof as sr
 from symroof.derivation.pipeline import begun
 from symroof.errors import CheckError, ReadingError, SymroofError
-from symroof.formula import Name, Sum, nodes, number
-from symroof.formula import product as times
+from symroof.formula import Name, Sum, nodes, number, product as times
 from symroof.model.program import Program
 from symroof.proof.check import check
 from symroof.proof.running import Dots, Members, Moves

@@ -21,7 +21,8 @@ from effort import is_thorough
 import symroof as sr
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Formula, Frozen, Name, Number, children, mapped, names, nodes
-from symroof.model.program import ROLES, Program
+from symroof.model.nodes import ROLES
+from symroof.model.program import Program
 from symroof.proof.evidence import last_place
 from symroof.proof.exact import Exact
 from symroof.reading.expressions import read_expression

@@ -11,6 +11,7 @@ from texts import refused
 import symroof as sr
 from symroof.errors import ModelError
 from symroof.model.functions import given
+from symroof.model.kernels import costs_of
 from symroof.model.statement_costs import amounts
 from symroof.reading.programs import read_program
 
@@ -45,10 +46,10 @@ def test_operations_are_counted_in_loops(name):
     work = sum(found.added.get(line.statement.name, 0) for line in program.lines if line.statement.reduces)
     told = sum(
         int(at(cost.ops, sizes))
-        for cost in program.owners.values()
+        for cost in costs_of(program).values()
         if len(cost.members) == 1 and cost.members[0].statement.reduces
     )
-    every = sum(int(at(cost.ops, sizes)) for cost in program.owners.values())
+    every = sum(int(at(cost.ops, sizes)) for cost in costs_of(program).values())
     others = sum(found.applied.values()) + sum(
         found.added.get(line.statement.name, 0) + found.multiplied.get(line.statement.name, 0)
         for line in program.lines

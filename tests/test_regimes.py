@@ -9,8 +9,7 @@ from random import Random
 
 import pytest
 from effort import draws
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sympy import Poly, Rational, cancel, fraction, oo
 from texts import cases
 

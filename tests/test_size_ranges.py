@@ -10,6 +10,7 @@ import symroof as sr
 from symroof.derivation import figures_used
 from symroof.derivation.figures_used import require_over
 from symroof.errors import ModelError, SymroofError
+from symroof.model.derived_sizes import require_dimensions
 from symroof.model.problem import Problem
 from symroof.reading.programs import read_program
 
@@ -32,7 +33,7 @@ def taken(ask):
 
 
 def there(program, names, values):
-    return taken(lambda: program.require_sizes(dict(zip(names, map(Fraction, values), strict=True))))
+    return taken(lambda: require_dimensions(program, dict(zip(names, map(Fraction, values), strict=True))))
 
 
 @pytest.mark.part(1)

@@ -32,7 +32,6 @@ from symroof.verification.judge import judge_exercise
 pytestmark = pytest.mark.part(1)
 
 LLAMA = {"D": 8192, "F": 28672, "K": 8, "G": 8, "H": 128, "L": 80, "V": 128256}
-LANGUAGES = ("en", "ko", "zh")
 FORMS = ("to_text", "to_markdown", "to_latex")
 
 

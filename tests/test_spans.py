@@ -21,7 +21,6 @@ pytestmark = pytest.mark.part(2)
 
 B = Name("B")
 COMPARED = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
-HALVES = [Fraction(n, 2) for n in range(1, 61)]
 
 
 def a_condition(draw, depth=3):

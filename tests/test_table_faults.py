@@ -14,16 +14,15 @@ import test_library
 import test_mesh_library
 import test_model
 import test_sized
-from interpreter import DERIVATIVES
-from interpreter import FUNCTIONS as VALUES
+from interpreter import DERIVATIVES, FUNCTIONS as VALUES
 from test_gate import _nothing_is_remembered, forget  # noqa: F401
 
 import symroof as sr
 from symroof.derivation import meanings
 from symroof.errors import CheckError
 from symroof.model import derivatives, dtype, functions, library, mesh_axes, placing, quantities, statement_costs
+from symroof.model.rewriting import in_training
 from symroof.model.statement_costs import amounts
-from symroof.model.training import in_training
 from symroof.reading import operations
 from symroof.reading.catalogue import catalogue
 from symroof.reading.operations import read_operation

@@ -7,8 +7,7 @@ from fractions import Fraction as Q
 
 import pytest
 import z3
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from texts import MLP, refused
 
 import symroof as sr

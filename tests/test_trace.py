@@ -4,8 +4,7 @@ with SYMROOF_REQUIRE_JAX=1."""
 
 import importlib.util
 import os
-from itertools import permutations
-from itertools import product as tuples
+from itertools import permutations, product as tuples
 from pathlib import Path
 from shlex import split
 
@@ -178,7 +177,7 @@ def test_a_function_is_written_as_its_author_would():
 def test_a_layer_is_the_one_of_the_library():
     """The example is the decoder layer of the library, written in JAX: the same FLOPs, elementwise work, bytes and parameters."""
     text = written(example(), LLAMA, functions=OWN, fuse=("attention",))
-    mine, theirs = read_program(text), sr.operation("decoder-layer")
+    mine, theirs = sr.operation(text), sr.operation("decoder-layer")
     one, other = (amounts(program, "fma") for program in (mine, theirs))
     for what in ("params", "ops", "weights"):
         assert (one[what] - other[what]).expand() == 0, what
@@ -232,7 +231,7 @@ def test_scans_have_places_and_what_is_stacked():
 def test_a_gradient_is_a_program_too():
     """What jax.grad makes is written out: a forward pass and, for each product, one for each operand that is asked for."""
     types = {"x": "bf16[B, D]", "W1": "weight bf16[D, F]", "W2": "weight bf16[F, D]"}
-    program = read_program(written(jax.grad(fs.loss, argnums=(1, 2)), types))
+    program = sr.operation(written(jax.grad(fs.loss, argnums=(1, 2)), types))
     B, D, F = sr.dimensions("B D F")
     assert (program.cost().flops - 2 * 5 * B * D * F).expand() == 0
     assert not program.training
@@ -326,7 +325,7 @@ def test_what_chooses_between_two_uses_both():
 def test_a_gradient_flows_through_functions_of_libraries():
     """What is transposed stands where its forward pass does, and is no call of it: every tensor but the gradients is used."""
     types = {"w": ["weight bf16[D, F]", "weight bf16[F, D]"], "x": "bf16[B, D]", "y": "bf16[B, D]"}
-    program = read_program(written(jax.grad(fs.squared_error), types))
+    program = sr.operation(written(jax.grad(fs.squared_error), types))
     assert len(program.results) == 2
     B, D, F = sr.dimensions("B D F")
     assert (program.cost().flops - 10 * B * D * F).expand() == 0
@@ -361,7 +360,7 @@ def test_powers_scalars_and_filters():
     assert "lr * g" in text
     text, _ = lines("residual", x="bf16[N, P, Q, C]", k1="weight bf16[3, 3, C, C]", k2="weight bf16[3, 3, C, C]")
     n, p, q, c = sr.dimensions("N P Q C")
-    flops = read_program(text).cost().flops
+    flops = sr.operation(text).cost().flops
     assert (read_program(text).resolved(flops) - 2 * 2 * 9 * n * p * q * c**2).expand() == 0
 
 

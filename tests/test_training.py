@@ -14,7 +14,7 @@ from symroof.derivation import counting
 from symroof.derivation.counting import traffic, work
 from symroof.derivation.pipeline import begun
 from symroof.errors import CheckError, SymroofError
-from symroof.model import backward, statement_costs
+from symroof.model import backward, rewriting, statement_costs
 from symroof.model.dtype import dtype
 from symroof.model.program import Program
 from symroof.model.statement_costs import amounts
@@ -126,7 +126,15 @@ PROGRAMS |= {"multiplied in all turns of a repeat": PROJECTED, "shared": SHARED}
 def trained(text: str) -> Program:
     program = read_program(text)
     assert isinstance(program, Program)
-    return replace(program, training=True)
+    return rewriting.in_training(program)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_that_changes_has_the_backward_pass_of_what_it_became(name):
+    program = trained(PROGRAMS[name])
+    wide = rewriting.stored_as(program, dict.fromkeys(range(len(program.written)), dtype("fp32")))
+    for changed in (wide, rewriting.split_over(wide, lambda axes: ("Z",) if axes else ())):
+        assert changed.backward == backward.backward_of(changed)
 
 
 def counted(text: str, training: bool = True):

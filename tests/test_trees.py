@@ -203,7 +203,7 @@ def test_a_network_of_its_own_has_the_part_that_the_other_leaves():
     assert tree == {"NVLink": Fraction(7, 8), "InfiniBand": Fraction(3, 32)}
     both = [sr.derive(text, on="h100").setting.problem.operation for text in (apart, on)]
     for link in ("NVLink", "InfiniBand"):
-        sent = [program.sent(link) for program in both]
+        sent = [chip_costs.sent_by(program, link) for program in both]
         assert sent[0] == sent[1] != 0
 
 
@@ -230,7 +230,7 @@ def test_sums_on_a_tree_are_proved_level_by_level(tree, chips, sent):
         speed = {"NVLink": 4.5e11, "leaf": 5e10, "spine": 2.5e10}[link]
         assert found.value(f"T_{link}") == pytest.approx(message * above / below / speed, rel=1e-12)
     program = found.setting.problem.operation
-    assert {*sent} == {name for name in ("NVLink", "leaf", "spine") if program.sent(name) != 0}
+    assert {*sent} == {name for name in ("NVLink", "leaf", "spine") if chip_costs.sent_by(program, name) != 0}
     assert str(read_program(str(program))) == str(program)
     longest = max(sent, key=lambda link: found.value(f"T_{link}"))
     assert found.value("T_lower") == pytest.approx(max(found.value(f"T_{longest}"), found.value("T_HBM")), rel=1e-12)
@@ -337,7 +337,7 @@ def test_a_fault_in_what_levels_carry_is_noticed(collective, engine, monkeypatch
     }[collective]
     tensors = f"input x: bf16[{left}]; weight W: bf16[{right}]; y = x * W -> bf16[{result}]"
     text = f"mesh X on NVLink(2)/leaf(2)/spine(3); {tensors}"
-    costs = sr.derive(text, on="h100", given=GIVEN).setting.problem.operation.on_chip.values()
+    costs = chip_costs.chip_costs(sr.derive(text, on="h100", given=GIVEN).setting.problem.operation).values()
     assert {one.collective for cost in costs for one in cost.moves} == {collective}
     if engine == "first":
 

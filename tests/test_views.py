@@ -9,6 +9,7 @@ import symroof as sr
 from symroof.derivation import per_chip
 from symroof.errors import CheckError, SymroofError
 from symroof.model import functions, mesh
+from symroof.model.chip_costs import chip_costs
 from symroof.model.memory import Memory
 from symroof.model.statement_costs import amounts
 from symroof.model.tokens import tokens_of
@@ -78,7 +79,7 @@ def test_attention_with_views_costs_what_it_costs_without():
     """At the same sizes, but for the second input, which is the first."""
     sizes = {"B": 2, "T": 96, "D": 64, "K": 4, "H": 16, "E": 64, "S": 96}
     one, other = (amounts(read_program(text), "fma") for text in (ATTENTION, SPLIT_HEADS))
-    mine, theirs = (read_program(text).cost("fma") for text in (ATTENTION, SPLIT_HEADS))
+    mine, theirs = (sr.operation(text).cost() for text in (ATTENTION, SPLIT_HEADS))
     assert at(mine.flops, sizes) == at(theirs.flops, sizes)
     assert at(mine.bytes, sizes) == at(theirs.bytes, sizes)
     for name in ("params", "weights", "ops"):
@@ -117,8 +118,8 @@ def test_what_is_a_token_has_it_under_other_names():
 def test_a_dimension_may_be_defined_before_and_after_it_is_renamed():
     line, said = "g = x * x[B -> P] -> bf16[B, P]", "where P = B"
     for text in (f"{said}; {line}", f"{line}; {said}", f"{line}; where B = P", line):
-        program = read_program(f"input x: bf16[B, D]; {text}")
-        assert str(program.cost("fma").flops) == "2*B**2*D", text
+        program = sr.operation(f"input x: bf16[B, D]; {text}")
+        assert str(program.cost().flops) == "2*B**2*D", text
 
 
 @pytest.mark.thorough
@@ -175,7 +176,7 @@ def test_on_a_mesh_a_view_costs_nothing(name, training):
         names = ["flops_per_chip", "ops_per_chip", "bytes_per_chip", "weights_per_chip", "T_lower"]
         found.append([d.value(n) for n in (*names, *(["saved_per_chip", "gradients_per_chip"] if training else []))])
     assert found[0] == found[1]
-    assert sr.derive(MESHES[name][0], on="tpu-v5p", training=True).setting.problem.operation.on_chip
+    assert chip_costs(sr.derive(MESHES[name][0], on="tpu-v5p", training=True).setting.problem.operation)
 
 
 test_what_a_view_cannot_share_out_is_said = refused(
@@ -250,11 +251,11 @@ test_what_is_no_view_is_said = refused(
 def test_a_view_that_is_counted_is_noticed():
     """Were a view a tensor of its own, the bytes would be others: the second engine reads the same word of it, so this law does
     not rest on that."""
-    honest = read_program(PROGRAMS["heads"]).cost("fma").bytes
+    honest = sr.operation(PROGRAMS["heads"]).cost().bytes
     changed = functions.VIEW
     object.__setattr__(changed, "lies", "")
     try:
-        assert (read_program(PROGRAMS["heads"]).cost("fma").bytes - honest).expand() != 0
+        assert (sr.operation(PROGRAMS["heads"]).cost().bytes - honest).expand() != 0
     finally:
         object.__setattr__(changed, "lies", "view")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+import symroof
 from symroof.cli.options import (
     OF_DERIVATIONS,
     Grouped,
@@ -52,10 +53,9 @@ def derive(
     symroof derive megatron --on tpu-v5p --mesh Y=4 --at B=4096,D=8192,F=28672 --brief
     symroof derive examples/decode.toml --value B/T_lower --unit tokens/s
     """
-    from symroof import api
 
     def run(table: dict[str, Any]) -> Any:
-        derivation = api.derive(table)
+        derivation = symroof.derive(table)
         if not (values or formulas):
             return derivation
         parts = derivation.only(values, formulas, unit)
@@ -87,9 +87,9 @@ def regimes(operation: tuple[str, ...], of: str | None, every: bool, **options: 
 
     Exit status: 0 all good, 1 no regime makes an approximation true, 2 the input or the usage is at fault.
     """
-    from symroof import api
-
-    answers = respond(operation, options, lambda table: api.regimes(table or None, of=of, every=every), of is not None)
+    answers = respond(
+        operation, options, lambda table: symroof.regimes(table or None, of=of, every=every), of is not None
+    )
     if not all(getattr(answer, "alternatives", True) for answer in answers):
         sys.exit(1)
 
@@ -104,11 +104,9 @@ def compare(operation: tuple[str, ...], hardware: tuple[str, ...], dtype: str | 
     \b
     symroof compare "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e,tpu-v5p,h100 --dtype bf16,int8 --assume "B << D, F"
     """
-    from symroof import api
-
     if not any(hardware):
         raise ReadingError("there are no chips to compare", expected="--on tpu-v5e,h100")
-    respond(operation, options, lambda table: api.compare(table, on=",".join(hardware), dtypes=dtype or ""))
+    respond(operation, options, lambda table: symroof.compare(table, on=",".join(hardware), dtypes=dtype or ""))
 
 
 @click.command(cls=Grouped)
@@ -158,8 +156,6 @@ def plot(
         raise ReadingError(
             "there is no file to draw in", expected="-o FILE.svg, .png or .pdf; --format text prints the points"
         )
-    from symroof import api
-
     chips = ",".join(options.pop("hardware"))
     parts = [part.strip() for whole in options.pop("link") for part in whole.split(",")]
     given = [pair("link", part) for part in parts if "=" in part]  # the bandwidth of a link: slow=2.05e11
@@ -167,7 +163,7 @@ def plot(
     links = [part.partition("=")[0].strip() for part in parts]
     table = only_problem(operation, options, "figure to draw", ",".join(over))
     axes = ",".join(over) or None
-    figure = api.plot(table, on=chips or None, kind=kind, over=axes, links=links or None, points=points)
+    figure = symroof.plot(table, on=chips or None, kind=kind, over=axes, links=links or None, points=points)
     form_of = Path(output or "").suffix.removeprefix(".")
     tables = {"text": lambda: figure.to_text(lang), "csv": figure.to_csv, "json": figure.to_json}
     write(tables[form]() if form in tables else figure.drawn(form_of, width, lang), output)
@@ -194,10 +190,8 @@ def page(operation: tuple[str, ...], lang: str | None, output: str | None, **opt
     """
     if output in (None, "-"):
         raise ReadingError("there is no file to write", expected="-o FILE.html")
-    from symroof import api
-
     chips = ",".join(options.pop("hardware"))
-    shown = api.page(only_problem(operation, options, "page to write"), on=chips or None)
+    shown = symroof.page(only_problem(operation, options, "page to write"), on=chips or None)
     write(shown.to_html(lang), output)
 
 
@@ -216,9 +210,7 @@ def sweep(operation: tuple[str, ...], grid: str, of: str, output: str, dask: str
     \b
     symroof sweep "bf16[B, D] * bf16[D, F] -> bf16[B, F]" --on tpu-v5e --grid "B=1:4096:log, D=F=1024|4096" -o out.csv
     """
-    from symroof import api
-
     table = only_problem(operation, options, "table to write", grid)
     with workers(dask) as executor:
-        rows = api.sweep(table, grid, output, of=of, executor=executor)
+        rows = symroof.sweep(table, grid, output, of=of, executor=executor)
     click.echo(f"{output}: {rows} rows", err=True)

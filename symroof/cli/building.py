@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+import symroof
 from symroof.cli.options import OF_DERIVATIONS, Grouped, given_flags, lang_option, problem_options
 from symroof.cli.output import complain, write
 from symroof.errors import ReadingError, SymroofError
@@ -87,9 +88,7 @@ def _built(name: str, text: str, **options: Any) -> Any:
     """The document built, or None where it has no marker: then nothing else is imported."""
     if "symroof" not in text:
         return None
-    from symroof import api
-
-    built = api.build(text, path=None if name == "-" else Path(name), **options)
+    built = symroof.build(text, path=None if name == "-" else Path(name), **options)
     return built if built.blocks else None
 
 

@@ -175,7 +175,7 @@ def problems_of(operation: tuple[str, ...], options: dict[str, Any], axes: str =
 
 def taken_apart(words: Collection[str]) -> str:
     """What to do about an operation of which the shell made several words."""
-    from symroof.model.program import ROLES
+    from symroof.model.nodes import ROLES
 
     sizes = [word for word in words if SIZE.fullmatch(word)]
     if sizes and not any(":" in word or "[" in word for word in words):

@@ -162,7 +162,7 @@ def reference(topic: str | None) -> None:
 
 def list_chips(names: Sequence[str], asked: Asked) -> Listed:
     """The chips with their figures; of one its sources and its parts as well."""
-    from symroof.model.plausible import findings
+    from symroof.model.hardware import findings
     from symroof.reading.catalogue import catalogue, chip
     from symroof.rendering.pages import catalogues
 

@@ -85,15 +85,16 @@ def verify(
     """
     if not files:
         raise ReadingError("there is nothing to verify", expected="files: problems (.toml), Markdown, LaTeX or text")
-    from symroof.rendering.pages.pen import Style
-
     if hints and form == "json":
         raise ReadingError("--hints says what a person is to look at", expected="--format text, markdown or github")
-    style = Style(brief=not verbose, template=template, lang=lang, hints=hints)
-    from symroof.api import judged_file
+    from symroof.api.judging import judged_file
+    from symroof.rendering.pages.pen import Style
+    from symroof.rendering.pages.reports import render_report
+    from symroof.rendering.records.judgements import report_record
     from symroof.verification.files import judge_files, moved
     from symroof.verification.judgement import Standard
 
+    style = Style(brief=not verbose, template=template, lang=lang, hints=hints)
     overrides = given_flags(options)
     plain = {key: value for key, value in overrides.items() if key not in ("hardware", "given")}
     with progress_bar(len(files) > 1) as progress:
@@ -108,12 +109,8 @@ def verify(
     for error in errors:
         click.echo(f"symroof: {error}", err=True)
     if form == "json":
-        from symroof.rendering.records.judgements import report_record
-
         write_json(report_record(reports, moves, gone), output)
     else:
-        from symroof.rendering.pages.reports import render_report
-
         style = replace(style, **terminal(output, color if form == "text" else "never"))
         write(render_report(reports, form, style, standard, moves, gone or ()), output)
     if errors:

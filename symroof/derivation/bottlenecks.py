@@ -12,21 +12,22 @@ from sympy import Add, Expr, Integer, Mul
 
 from symroof.algebra.rational import cancelled, is_rational
 from symroof.algebra.roots import Root
-from symroof.derivation.draft import PEAK as PEAK_NAME
-from symroof.derivation.draft import T_COMMS, T_MATH, Draft
+from symroof.derivation.draft import PEAK as PEAK_NAME, T_COMMS, T_MATH, Draft
 from symroof.derivation.layout import is_negative
 from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
 from symroof.derivation.whole_sizes import spans_of, whole_step, wholes, written
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, names, number
-from symroof.model.chip_costs import message
-from symroof.model.hops import is_latency
+from symroof.model.chip_costs import chip_costs, message
+from symroof.model.mesh_axes import is_latency
 from symroof.model.program import Program
 from symroof.model.quantities import sent_over, time_name
 from symroof.model.resources import HOPS, LATENCY, slowest, times_of
 from symroof.model.statement_costs import amounts
+from symroof.proof.distances import TakesOver
 from symroof.proof.ledger import Solved
+from symroof.proof.scheduling import AboveAll, joined
 from symroof.proof.step import Reason, Step, against
 from symroof.symbols import expression, fraction, rational, symbol
 
@@ -92,12 +93,10 @@ def _compared(draft: Draft, resource: str, values: Mapping[str, Fraction]) -> tu
 
 def _take_over(draft: Draft, point: int | None = None) -> Draft:
     """From which message on the bytes of each exchange take longer than its hops; and from which size."""
-    from symroof.proof.distances import TakesOver
-
     setting, program = draft.setting, draft.setting.problem.operation
     values = {} if point is None else setting.problem.at[point]
     where = setting.equalities if point is None else put_in(draft, point)
-    for name, cost in program.on_chip.items():
+    for name, cost in chip_costs(program).items():
         for one, resource in ((each, r) for each in cost.exchanges for r in each.sent):
             whole = message(one.move, program)
             hops = Add(*(n * symbol(latency) for latency, n in one.hops.items()))
@@ -190,8 +189,6 @@ def _whole(draft: Draft, solution: Solution, resource: str, where: tuple[Formula
 
 def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:
     """Where arithmetic takes longer than the memory and all links: where it does than each."""
-    from symroof.proof.scheduling import AboveAll, joined
-
     rates = draft.setting.rates
     same = Compare(T_MATH, ">", Name(rates.compared))
     draft = draft.add(

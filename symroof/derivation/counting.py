@@ -11,15 +11,17 @@ from sympy import Add, Expr
 from symroof.algebra.rational import cancelled
 from symroof.derivation.draft import FLOPS, Draft
 from symroof.derivation.layout import Layout
+from symroof.derivation.per_chip import exchanges_of_chips, memory, traffic_of_chips, work_of_chips
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
 from symroof.model.cost import Cost, Counting
 from symroof.model.derived_sizes import known_of_sizes
 from symroof.model.einsum import Einsum
-from symroof.model.nodes import Mask, sized
+from symroof.model.kernels import StatementCost, costs_of, elementwise
+from symroof.model.nodes import Line, Mask, sized, turns_of
 from symroof.model.operation import Operation, written
-from symroof.model.program import Line, Program, turns_of
+from symroof.model.program import Program
 from symroof.model.quantities import of_statement
-from symroof.model.statement_costs import StatementCost, amounts, elementwise
+from symroof.model.statement_costs import amounts
 from symroof.model.tokens import tokens_of
 from symroof.proof.evidence import Excess
 from symroof.proof.ledger import Facts
@@ -48,7 +50,7 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
         if program.frozen:
             draft = _stock(draft, "work", "trainable", amounts(program, count)["trainable"])
     draft = _masked(draft, program)
-    for name, owner in program.owners.items():
+    for name, owner in costs_of(program).items():
         if owner.flops != 0:
             draft = _contraction(draft, name, owner, count)
     if count != "exact" and not program.vector:
@@ -56,7 +58,7 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
     if not program.vector:
         draft = _of_passes(draft, program) if program.training else _in_all(draft, "work", "flops", cost.flops)
         draft = _per_parameter(draft, program)
-    for name, owner in program.owners.items():
+    for name, owner in costs_of(program).items():
         if owner.ops != 0:
             facts = Members(tuple(_applied(draft, line) for line in owner.members if elementwise(line) != 0))
             draft = _of(draft, "work", "ops", name, owner.ops, facts)
@@ -98,7 +100,7 @@ def _of_passes(draft: Draft, program: Program) -> Draft:
     """The FLOPs of the forward and of the backward pass, and of both."""
     found, part = amounts(program, draft.setting.problem.count), "ops" if program.vector else "flops"
     for what, back in PASSES.items():
-        owners = [name for name, owner in program.owners.items() if owner.backward == back]
+        owners = [name for name, owner in costs_of(program).items() if owner.backward == back]
         if found[what] != 0:
             draft = _in_all(draft, "work", what, found[what], part, owners)
     both = total(*(Name(what) for what in PASSES if found[what] != 0))
@@ -132,7 +134,7 @@ def _intensity(draft: Draft, name: str, owner: StatementCost, moved: Expr) -> Dr
 
 def traffic_of_program(draft: Draft, program: Program) -> Draft:
     """Bytes read and written by each statement, and by all of them; and what weights and caches hold."""
-    for name, owner in program.owners.items():
+    for name, owner in costs_of(program).items():
         if not (owner.loads or owner.stores) and name in program.memory.sources:
             continue
         for what, moves in (("reads", owner.loads), ("writes", owner.stores)):
@@ -162,15 +164,6 @@ def _added_up(draft: Draft, cost: Cost) -> Draft:
         Step("traffic", Reason.TOTAL, BYTES, "=", draft.write(cost.bytes.expand()), role="bytes_added"),
         Step("traffic", Reason.TOTAL, BYTES, "=", draft.write(cost.bytes.expand()), role="bytes"),
     )
-
-
-def memory(draft: Draft, name: str) -> Draft:
-    """What stays in memory together; where that is one stock alone no page says it twice."""
-    meaning = draft.ledger.meanings.get(name)
-    if meaning is None or name in draft.setting.problem.let:
-        return draft
-    section = "traffic" if isinstance(meaning, Sum) else "summary"
-    return draft.add(Step(section, Reason.FACT, Name(name), "=", meaning, role=amount_of(name)))
 
 
 def _stock(draft: Draft, section: str, what: str, value: Expr) -> Draft:
@@ -264,8 +257,6 @@ def _summands(draft: Draft, part: str, owners: Iterable[str] | None = None) -> F
 
 def work(draft: Draft) -> Draft:
     """FLOPs, exactly; and, counting an addition with every multiplication, roundly."""
-    from symroof.derivation.per_chip import work_of_chips
-
     program, count = draft.setting.problem.operation, draft.setting.problem.count
     if program.given is not None:
         return _kinds(_given(draft, program.given, "work", "flops", Reason.COUNT))
@@ -315,8 +306,6 @@ def _exact_count(operation: Einsum, layout: Layout) -> Formula:
 
 def traffic(draft: Draft) -> Draft:
     """Bytes read and written by the whole operation; and what one chip moves in its memory and over its links."""
-    from symroof.derivation.per_chip import exchanges_of_chips, traffic_of_chips
-
     program = draft.setting.problem.operation
     if program.given is not None:
         draft = _given(draft, program.given, "traffic", "reads", Reason.READS)

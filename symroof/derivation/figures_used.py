@@ -22,7 +22,8 @@ from sympy import Expr
 from symroof.algebra.rational import Polynomial, is_rational, ratio
 from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Name, Number
-from symroof.model.derived_sizes import always_whole, never_below_zero
+from symroof.model.chip_costs import busy_links, chip_costs, sent_by
+from symroof.model.derived_sizes import always_whole, never_below_zero, require_dimensions
 from symroof.model.hardware import Accelerator, Known, meant
 from symroof.model.mesh import open_axes, size_at, splits
 from symroof.model.mesh_axes import MeshAxis
@@ -30,7 +31,6 @@ from symroof.model.nodes import sized
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.stages import require_filled
-from symroof.model.statement_costs import busy_links
 from symroof.model.wiring import wired
 from symroof.symbols import expression, rational, symbol
 
@@ -76,7 +76,7 @@ def require_there(problem: Problem, values: Mapping[str, Fraction]) -> None:
 
 def require_as_assumed(problem: Problem, values: Mapping[str, Fraction]) -> None:
     """Sizes leave a dimension nothing less than 1, and contradict nothing that is assumed."""
-    problem.operation.require_sizes(values)
+    require_dimensions(problem.operation, values)
     assumed = ((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
     require_assumed(assumed, {symbol(name): rational(value) for name, value in values.items()})
 
@@ -130,7 +130,7 @@ def require_own_wiring(problem: Problem, name: str, number: Fraction) -> None:
             else f"an even number of chips on a ring, or {name}={number} in the mesh"
         )
         raise ModelError(alone if number == 1 else odd, expected=expected)
-    if any((before.sent(r).subs(here) - after.sent(r)).expand() != 0 for r in busy_links(before)):
+    if any((sent_by(before, r).subs(here) - sent_by(after, r)).expand() != 0 for r in busy_links(before)):
         if number == 1 and name in program.stages:
             problem_there = f"{name} = 1 hands nothing on, and {name} without a number stands for several chips"
             raise ModelError(problem_there, expected=f"{name} = 2 or more, or {name}=1 in the mesh")
@@ -145,7 +145,7 @@ def require_own_wiring(problem: Problem, name: str, number: Fraction) -> None:
 
 def _hops(program: Program, here: Mapping[Expr, int]) -> dict[tuple[str, str], Expr]:
     """The hops of every exchange at a number of chips."""
-    every = (one for cost in program.on_chip.values() for one in cost.exchanges)
+    every = (one for cost in chip_costs(program).values() for one in cost.exchanges)
     return {(one.label, figure): hops.subs(here) for one in every for figure, hops in one.hops.items()}
 
 

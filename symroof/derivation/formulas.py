@@ -11,8 +11,7 @@ from sympy import Expr, Rational
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
-from symroof.algebra.rounding import decimal, magnitude, to_digits
-from symroof.algebra.rounding import short as in_short
+from symroof.algebra.rounding import decimal, magnitude, short as in_short, to_digits
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import Draft, rounded
 from symroof.derivation.layout import Layout, with_digits

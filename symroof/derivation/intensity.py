@@ -7,8 +7,7 @@ from fractions import Fraction
 from sympy import Add, Expr, oo
 
 from symroof.algebra.approximation import Approximation, approach, approximation, laurent, reciprocals
-from symroof.algebra.dominance import leading, similar
-from symroof.algebra.dominance import limit as regime_limit
+from symroof.algebra.dominance import leading, limit as regime_limit, similar
 from symroof.algebra.rational import sign_of, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.counting import as_written

@@ -25,8 +25,10 @@ from symroof.formula import Formula, Name, Number, Quotient, names, total
 from symroof.model.cost import Counting
 from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
+from symroof.model.kernels import costs_of
 from symroof.model.mesh import split_of
-from symroof.model.program import DIFFERENCE, MAXIMUM, SUM, Fuse, Line, Program, Repeat, Undone
+from symroof.model.nodes import DIFFERENCE, MAXIMUM, SUM, Fuse, Line, Repeat, Undone
+from symroof.model.program import Program
 from symroof.model.quantities import (
     DERIVED,
     MOVED,
@@ -44,10 +46,13 @@ from symroof.model.resources import LATENCY, OF_VECTOR, Rates, every_time, times
 from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors
 from symroof.model.tokens import served_of
 from symroof.proof.acts import FUNCTION, Act, Array, Turn
+from symroof.proof.complete import Owed, require_complete
+from symroof.proof.distances import Farthest
 from symroof.proof.ledger import Ledger
 from symroof.proof.masks import Masked
 from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
 from symroof.proof.running import Run, Transfers
+from symroof.proof.scheduling import Schedule
 from symroof.proof.script import Script
 from symroof.proof.wholes import Multiples
 from symroof.symbols import expression, symbol
@@ -98,9 +103,6 @@ def meanings(setting: Setting) -> Mapping[str, Any]:
 
 def _times(program: Program, rates: Rates) -> dict[str, Any]:
     """The times of a program, and who overlaps with whom in T_steps."""
-    from symroof.proof.distances import Farthest
-    from symroof.proof.scheduling import Schedule
-
     if program.alone:
         return dict(times_of(program, rates))
     blocks = tuple((line.statement.name, line.block) for line in program.lines if line.block is not None)
@@ -295,8 +297,6 @@ class _Acts:
 
 def require_spoken(draft: Draft, program: Program) -> None:
     """Raises :class:`~symroof.errors.CheckError` where something is not spoken of that the program keeps busy."""
-    from symroof.proof.complete import Owed, require_complete
-
     setting, meanings = draft.setting, draft.ledger.meanings
     figures = () if setting.problem.hardware is None else setting.problem.hardware.figures
     meshed = meanings["chips"].meshed if program.axes else None
@@ -313,12 +313,12 @@ def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
     """For each cost of a program, of its statements and its tensors, the evidence that it has to rest on; and the
     formulas of the sizes that others define."""
     script, known, found = script_of(program), amounts(program, count), dict[str, Any]()
-    parts = dict.fromkeys((*program.owners, *program.arrays)) if program.line is None else ()
+    parts = dict.fromkeys((*costs_of(program), *program.arrays)) if program.line is None else ()
     for name, row in TABLE.items():
         if row.counted is None or name.endswith(PER_CHIP):
             continue
         what = row.measured(exact=count == "exact")
-        exact = program.owners if name == "flops_exact" else ()
+        exact = costs_of(program) if name == "flops_exact" else ()
         own = (part for part in parts if part in exact or of_statement(name, part) in known)
         found |= {of_statement(name, part): Run(script, what, part) for part in own}
         if name != "bytes" and (name in known or row.owner is Owner.OPERATION):

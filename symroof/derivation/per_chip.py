@@ -9,23 +9,25 @@ from typing import Any
 from sympy import Expr, Mul
 
 from symroof.algebra.rational import cancelled
-from symroof.derivation.counting import memory
 from symroof.derivation.draft import Draft
-from symroof.formula import Formula, Name, total
+from symroof.formula import Formula, Name, Sum, total
 from symroof.model import mesh_axes
-from symroof.model.chip_costs import carried, message, resources_of
+from symroof.model.chip_costs import busy_links, carried, chip_costs, message, resources_of
 from symroof.model.cost import Counting
+from symroof.model.kernels import costs_of, is_idle
 from symroof.model.mesh import same_blocks
 from symroof.model.mesh_axes import HANDED
+from symroof.model.nodes import Line
 from symroof.model.placing import Move, Placed, placed
-from symroof.model.program import Line, Program
+from symroof.model.program import Program
 from symroof.model.quantities import MOVED, PER_CHIP, STOCKS, TABLE, hops_over, of_statement, parts_of, sent_over
 from symroof.model.stages import BUBBLE, pipeline_of
-from symroof.model.statement_costs import amounts, busy_links, moved_of, traffic_of_tensors
+from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors
 from symroof.model.trees import TREE
 from symroof.proof import moves
 from symroof.proof.chips import Meshed, OnEach
 from symroof.proof.collectives import MeshAxis
+from symroof.proof.distances import Hopped, OfExchange
 from symroof.proof.ledger import Ledger
 from symroof.proof.mesh_facts import Axes, Bubble, Divided, Exchanged, Exchanges, Staged, Wired
 from symroof.proof.script import Script
@@ -70,24 +72,22 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
         what = row.measured(exact=count == "exact")
         whole = "ops" if program.vector and "flops" in what else what
         found[name] = OnEach(meshed, whole)
-        own, owners = what if program.line is None else whole, program.owners if row.of_statements else ()
+        own, owners = what if program.line is None else whole, costs_of(program) if row.of_statements else ()
         found |= {of_statement(name, owner): OnEach(meshed, own, owner) for owner in owners}
     found |= {of_statement("moved", name): OnEach(meshed, "moved", name) for name in traffic_of_tensors(program)}
     found |= {moved_of(part, program): OnEach(meshed, "moved", part=part) for part in MOVED}
     busy = (name for a in program.mesh for way in _ways(a, program) for name in resources_of(a, way))
     for resource in dict.fromkeys(busy):
         found[sent_over(resource)] = OnEach(meshed, "sent", None, resource)
-        for name in program.owners:
+        for name in costs_of(program):
             found[sent_over(resource, name)] = OnEach(meshed, "sent", name, resource)
     return found | (_costs_of_exchanges(program, meshed) if program.latency else {})
 
 
 def _costs_of_exchanges(program: Program, meshed: Meshed) -> dict[str, Any]:
     """The evidence of the hops of each exchange, and of several over one resource of what each sends."""
-    from symroof.proof.distances import OfExchange
-
     found: dict[str, Any] = {}
-    for cost in program.on_chip.values():
+    for cost in chip_costs(program).values():
         for one in cost.exchanges:
             found |= {hops_over(f, one.label): OfExchange(meshed, "hops", one.label, f) for f in one.hops}
             several = [r for r in one.sent if len(cost.over(r)) > 1]
@@ -109,7 +109,7 @@ def work_of_chips(draft: Draft, program: Program) -> Draft:
     known = amounts(program, draft.setting.problem.count)
     draft = draft.add(chips_of(program, draft.write(known["chips"]), draft.ledger))
     draft = _staged(draft, program)
-    if program.idle:
+    if is_idle(program):
         return draft
     apart = program.vector and program.line is None
     for what in (
@@ -162,23 +162,21 @@ def exchanges_of_chips(draft: Draft, program: Program) -> Draft:
     if not program.axes:
         return draft
     known = amounts(program, draft.setting.problem.count)
-    for name, cost in program.on_chip.items():
+    for name, cost in chip_costs(program).items():
         for resource, amount in cost.sent.items():
             if amount != 0:
                 facts = Exchanges(tuple(_exchanged(draft, program, cost.moves, resource)))
                 draft = _add(draft, "exchanges", sent_over(resource, name), known, Reason.SENT, facts)
     draft = _hops(draft, program, known) if program.latency else draft
     for resource in busy_links(program):
-        names = [sent_over(resource, name) for name in program.owners]
+        names = [sent_over(resource, name) for name in costs_of(program)]
         draft = _sum(draft, "exchanges", sent_over(resource), known, names)
     return draft
 
 
 def _hops(draft: Draft, program: Program, known: dict[str, Expr]) -> Draft:
     """By how many hops the last bytes of each exchange come; and of several over one link what each sends."""
-    from symroof.proof.distances import Hopped
-
-    for name, cost in program.on_chip.items():
+    for name, cost in chip_costs(program).items():
         for one in cost.exchanges:
             often = one.move.around(_line(program, one.move.result).repeats)
             turns = draft.layout.factored(one.turns) if often else None
@@ -214,7 +212,7 @@ def _line(program: Program, name: str) -> Line:
 
 def _divided(draft: Draft, program: Program, name: str) -> Divided:
     """Over how many chips a contraction is split, and how many do the same."""
-    whole, part = program.owners[name], program.on_chip[name]
+    whole, part = costs_of(program)[name], chip_costs(program)[name]
     shared = cancelled(whole.ops / part.ops if program.vector else whole.flops / part.flops)
     every = Mul(*(axis.size for axis in program.mesh))
     return Divided(draft.write(shared), draft.write(cancelled(every / shared)))
@@ -224,7 +222,7 @@ def _each(
     draft: Draft, section: str, what: str, known: dict[str, Expr], program: Program, part: str | None = None
 ) -> Draft:
     """An amount of one chip: of every statement that has it, then of all."""
-    names = [of_statement(part or what, name) for name in program.owners]
+    names = [of_statement(part or what, name) for name in costs_of(program)]
     for name in names:
         if part is None and known.get(name, 0) != 0:
             facts = _divided(draft, program, parts_of(name)[1]) if what == "flops_per_chip" else None
@@ -258,3 +256,12 @@ def each_written(draft: Draft, value: Expr) -> Formula:
 def _factored(value: Expr) -> Expr:
     """Statements that are alike on a chip have the same amounts."""
     return Mul(*value.factor().args) if value.is_Mul else value.factor()
+
+
+def memory(draft: Draft, name: str) -> Draft:
+    """What stays in memory together; where that is one stock alone no page says it twice."""
+    meaning = draft.ledger.meanings.get(name)
+    if meaning is None or name in draft.setting.problem.let:
+        return draft
+    section = "traffic" if isinstance(meaning, Sum) else "summary"
+    return draft.add(Step(section, Reason.FACT, Name(name), "=", meaning, role=amount_of(name)))

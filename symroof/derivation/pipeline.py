@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from symroof.derivation.abbreviations import letters
 from symroof.derivation.answer import Answer
@@ -23,9 +22,6 @@ from symroof.model.problem import Problem
 from symroof.model.quantities import OWED
 from symroof.proof.complete import require_answered, require_numbers, require_sealed
 from symroof.proof.step import Reason, Step
-
-if TYPE_CHECKING:
-    from symroof.derivation.evaluation import QuantityFunction
 
 
 class Derivation(Frozen):
@@ -52,18 +48,6 @@ class Derivation(Frozen):
     def find(self, reason: Reason) -> Step | None:
         """The first step of that reason."""
         return next((step for step in self.steps if step.reason is reason), None)
-
-    def function(self, name: str) -> QuantityFunction:
-        """A quantity (``intensity``, ``T_lower``, ``throughput``, …) as a function on numbers and arrays.
-
-        >>> import symroof as sr
-        >>> throughput = sr.derive("matmul", on="tpu-v5e").function("throughput")
-        >>> throughput(B=64, D=8192, F=8192) / 1e12
-        51.67...
-        """
-        from symroof.derivation.evaluation import function_of
-
-        return function_of(self.setting, name)
 
     def counts(self) -> Mapping[str, int]:
         """How many steps were proved, and how many sampled."""

@@ -14,12 +14,13 @@ from symroof.derivation.meanings import costs, put
 from symroof.derivation.per_chip import each_written
 from symroof.derivation.sizes import valued
 from symroof.formula import Call, Formula, Name, Product, Quotient, Sum, nodes, number, product, total
-from symroof.model.hops import is_latency
+from symroof.model.mesh_axes import is_latency
 from symroof.model.program import Program
 from symroof.model.quantities import time_name
 from symroof.model.resources import every_time, steps_of, times_of
 from symroof.model.stages import BUBBLE
 from symroof.proof.ledger import Evidence
+from symroof.proof.scheduling import Overlap
 from symroof.proof.step import Reason, Step, amount_of
 from symroof.symbols import exactly, expression
 
@@ -113,8 +114,6 @@ def steps_defined(draft: Draft, program: Program) -> Draft:
 
 def time_of_program(draft: Draft, program: Program) -> Draft:
     """The time of each resource, the two bounds, and between them T_steps."""
-    from symroof.proof.scheduling import Overlap
-
     draft = times_defined(draft, program)
     times, meanings = Times(draft), draft.ledger.meanings
     each, bounds = each_time(draft, times, draft.setting.equalities)

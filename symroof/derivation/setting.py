@@ -15,13 +15,15 @@ from symroof.derivation.figures_used import bandwidth_of, peak_of, require_assum
 from symroof.derivation.layout import Layout
 from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Sizes, several_of
+from symroof.model.chip_costs import busy_links
 from symroof.model.cost import Cost
 from symroof.model.hardware import Known
+from symroof.model.kernels import cost_of, is_idle
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
 from symroof.model.quantities import of_statement, sent_over, time_name
 from symroof.model.resources import COMMS, MATH, Rates, figures_of, rates_of
-from symroof.model.statement_costs import amounts, busy_links
+from symroof.model.statement_costs import amounts
 from symroof.model.wiring import is_network, link_over, uncrossed, wired
 from symroof.symbols import expression, rational, symbol
 
@@ -252,14 +254,14 @@ def setting_of(problem: Problem) -> Setting:
 def _work(problem: Problem) -> Work:
     """What is done, by one chip."""
     operation, link = problem.operation, problem.link
-    cost, least_one = operation.cost(problem.count), _at_least_one(problem)
-    if operation.idle:
+    cost, least_one = cost_of(operation, problem.count), _at_least_one(problem)
+    if is_idle(operation):
         link = _busy_link(problem)
     elif cost.flops == 0:
         raise ModelError("the operation does no arithmetic: its intensity is 0")
     else:
         _require_positive("FLOPs", cost.flops, least_one, (-1, 0))
-    if cost.bytes != 0 or not operation.idle:
+    if cost.bytes != 0 or not is_idle(operation):
         _require_positive("bytes", cost.bytes, least_one, (-1, 0, None))
     if problem.mesh and not operation.axes:
         raise ModelError(
@@ -285,7 +287,7 @@ def _busy_link(problem: Problem) -> str:
     """What a program is asked about that computes nothing: the link of the problem; where its memory has nothing to do, the first
     axis that something is sent over. Raises :class:`ModelError` where nothing is."""
     operation = problem.operation
-    if operation.cost(problem.count).bytes != 0 or is_network(problem.link) or problem.link in operation.axes:
+    if cost_of(operation, problem.count).bytes != 0 or is_network(problem.link) or problem.link in operation.axes:
         return problem.link
     busy = busy_links(wired(operation, problem.hardware, problem.link)) if operation.axes else ()
     if not busy:
@@ -298,7 +300,7 @@ def _rated(work: Work) -> Rated:
     problem, chip = work.problem, work.problem.hardware
     rates = rates_of(problem.operation, chip, problem.compute, work.memory, work.comms, problem.joint)
     name, peak = (", ".join(rates.names), None) if rates.mixed else ("peak", None)
-    if not rates.mixed and not problem.operation.idle:
+    if not rates.mixed and not is_idle(problem.operation):
         name, peak = peak_of(problem, chip)
     bandwidth = bandwidth_of(chip, work.link)
     return Rated(**vars(work), peak=peak, peak_name=name, bandwidth=bandwidth, rates=rates)

@@ -13,9 +13,7 @@ from fractions import Fraction
 from sympy import Expr, Max, Min, diff, oo
 
 import symroof.algebra.inequality as inequality
-from symroof.algebra.optima import Optimum as Optimum
-from symroof.algebra.optima import least_maximum, least_sum
-from symroof.algebra.optima import lines as lines
+from symroof.algebra.optima import Optimum as Optimum, least_maximum, least_sum, lines as lines
 from symroof.algebra.rational import cancelled, sign_of, symbols_of
 from symroof.derivation.layout import Layout
 from symroof.derivation.solutions import Solution, bands, written_solution

@@ -30,6 +30,7 @@ from symroof.derivation.draft import (
 from symroof.derivation.equations import solution
 from symroof.derivation.figures_used import is_there
 from symroof.derivation.formulas import Ground, ground_of, named
+from symroof.derivation.optimum import at_sizes, compute_bound, optimum
 from symroof.derivation.schedules import T_STEPS, Times, each_time, time_of_program, times_defined
 from symroof.derivation.sizes import put_in
 from symroof.derivation.solving import solution_of
@@ -211,8 +212,6 @@ def answered(
     if asked.solve is not None and asked.solve_for is not None:
         ground = solution(ground, asked.solve, asked.solve_for, of)
     if asked.minimize is not None and asked.over is not None:
-        from symroof.derivation.optimum import at_sizes, compute_bound, optimum
-
         ground, best = optimum(ground, asked.minimize, asked.over, asked.subject)
         ground = at_sizes(*compute_bound(ground, best))
     return ground

@@ -23,10 +23,12 @@ from symroof.derivation.solving import relation_solved, stays_below, supremum
 from symroof.derivation.whole_sizes import whole_step, wholes
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, names, number, product, total
+from symroof.model.chip_costs import busy_links, chip_costs
 from symroof.model.derived_sizes import known_of_sizes
+from symroof.model.kernels import costs_of
 from symroof.model.quantities import MOVED, TABLE, TOKENS, Owner, hops_over, of_statement, sent_over, time_name
 from symroof.model.resources import HOPS, LATENCY, steps_of, times_of, times_of_groups
-from symroof.model.statement_costs import amounts, busy_links, moved_of
+from symroof.model.statement_costs import amounts, moved_of
 from symroof.proof.ledger import Solved, UndecidedError
 from symroof.proof.limits import Highest
 from symroof.proof.running import Tokens
@@ -141,14 +143,16 @@ class _Numbers(Values):
         links = busy_links(self.program) if self.program.axes else ()
         resources = (*resources, self.setting.rates.called)  # a statement alone has its memory under its name as well
         of_links = (*map(sent_over, links), *map(time_name, resources), T_STEPS.name)
-        statements = self.program.owners if self.program.line is None else ()
+        statements = costs_of(self.program) if self.program.line is None else ()
         each = (of_statement(what, name) for name in statements for what in OF_STATEMENTS)
         sent = (sent_over(link, name) for name in statements for link in links)
         yield from dict.fromkeys((*own, *of_links, *each, *sent, *self._hops()))
 
     def _hops(self) -> Iterator[str]:
         """How far exchanges go, and how long that takes, where latency counts."""
-        for one in (one for cost in self.program.on_chip.values() for one in cost.exchanges if self.program.latency):
+        for one in (
+            one for cost in chip_costs(self.program).values() for one in cost.exchanges if self.program.latency
+        ):
             yield from (hops_over(figure, one.label) for figure in one.hops)
             yield time_name(HOPS, one.label)
 
@@ -178,7 +182,7 @@ class _Numbers(Values):
                 yield self.said(
                     Quotient(Name(name), Name(f"bytes{self.each}")), "=", Number(part / moved), f"of {name}"
                 )
-        if not whole or len(self.program.owners) < 2:
+        if not whole or len(costs_of(self.program)) < 2:
             return
         for group, time in times_of_groups(self.program, self.setting.rates).items():
             named, taken = ", ".join(group), self.of(time)

@@ -17,6 +17,7 @@ from symroof.errors import ModelError
 from symroof.exploration.curves import require_sizes
 from symroof.exploration.regime_map import equality
 from symroof.formula import Call, Formula, Frozen, Group, Name, Number, names
+from symroof.model.kernels import costs_of
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.quantities import time_name
@@ -74,7 +75,7 @@ def breakdown(problem: Problem) -> Breakdown:
     """
     setting = setting_of(replace(problem, at=()))
     program = setting.problem.operation
-    if len(program.owners) < 2:
+    if len(costs_of(program)) < 2:
         raise ModelError(
             "there is one statement, and nothing to break down", expected="a program of several statements"
         )
@@ -123,7 +124,7 @@ def _times(setting: Setting, program: Program) -> Iterator[tuple[str, Iterator[P
     for resource in rates.resources:
         if resource == LATENCY:
             continue  # the longest of all statements, no sum over them
-        each = ((name, Name(time_name(resource, name))) for name in program.owners)
+        each = ((name, Name(time_name(resource, name))) for name in costs_of(program))
         found = ((name, time) for name, time in each if not isinstance(times[time.name], Number))
         yield time_name(resource), ((name, Group(time), ((time,),), False) for name, time in found)
     groups, inside = times_of_groups(program, rates).items(), staged(program)

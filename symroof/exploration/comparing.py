@@ -16,7 +16,7 @@ from symroof.formula import Frozen
 from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
-from symroof.model.program_text import numbers, retyped
+from symroof.model.rewriting import numbers, retyped
 
 
 class Compared(Frozen):

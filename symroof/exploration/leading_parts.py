@@ -18,6 +18,7 @@ from symroof.derivation.draft import INTENSITY, Draft, dominated, written
 from symroof.derivation.layout import Layout
 from symroof.derivation.setting import Setting
 from symroof.formula import Compare, Formula, Frozen, Group, Name, Quotient, total
+from symroof.model.kernels import costs_of
 from symroof.model.quantities import of_statement
 from symroof.model.statement_costs import amounts, traffic_of_tensors
 from symroof.proof.certificates import Case, Partition
@@ -166,12 +167,12 @@ def statements(setting: Setting) -> Mapping[str, tuple[Traffic, ...]]:
     {'flops': ['flops(h)', 'flops(y)'], 'bytes': ['bytes(h)', 'bytes(y)']}
     """
     operation = setting.problem.operation
-    if len(operation.owners) < 2 or setting.several_chips:
+    if len(costs_of(operation)) < 2 or setting.several_chips:
         return {}
     known, work = amounts(operation, setting.problem.count), "ops" if operation.vector else "flops"
     found = {}
     for whole, kind in (("flops", work), ("bytes", "bytes")):
-        each = ((name, of_statement(kind, name)) for name in operation.owners)
+        each = ((name, of_statement(kind, name)) for name in costs_of(operation))
         parts = (Traffic(name, Name(of), setting.regime.apply(known[of])) for name, of in each)
         found[whole] = tuple(part for part in parts if part.amount != 0)
     return found

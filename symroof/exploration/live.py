@@ -20,7 +20,9 @@ from symroof.derivation.solving import relation_solved
 from symroof.errors import AlgebraError, ModelError, SymroofError
 from symroof.exploration.coefficients import Coefficients, Data
 from symroof.formula import Frozen
+from symroof.model.chip_costs import chip_costs
 from symroof.model.hardware import Accelerator
+from symroof.model.kernels import costs_of
 from symroof.model.mesh import open_axes
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.problem import Problem
@@ -55,8 +57,8 @@ class Way(Frozen):
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """The statements that overlap as one, each with times."""
         program = self.setting.problem.operation
-        several = program.latency and any(len(cost.exchanges) > 1 for cost in program.on_chip.values())
-        return () if program.alone or several or len(program.owners) > STATEMENTS else overlapping(program)
+        several = program.latency and any(len(cost.exchanges) > 1 for cost in chip_costs(program).values())
+        return () if program.alone or several or len(costs_of(program)) > STATEMENTS else overlapping(program)
 
 
 class Fitted(Frozen):

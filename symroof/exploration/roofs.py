@@ -27,6 +27,7 @@ from symroof.exploration.curves import (
 from symroof.exploration.reached import Measurement, measurements
 from symroof.formula import Formula, Frozen, Name, Quotient, total
 from symroof.model.hardware import Accelerator
+from symroof.model.kernels import costs_of
 from symroof.model.problem import Problem
 from symroof.model.quantities import of_statement, time_name
 from symroof.model.resources import MATH, VECTOR, overlapping
@@ -180,7 +181,7 @@ def kernels(setting: Setting) -> dict[str, dict[str, QuantityFunction]]:
     {'h': 'D*F*N/(D*F + D*N + F*N)', 'y': 'F*N/(F*N + F + N)'}
     """
     program, rates = setting.problem.operation, setting.rates
-    if len(program.owners) < 2 or setting.several_chips:
+    if len(costs_of(program)) < 2 or setting.several_chips:
         return {}
     known, draft = amounts(program, setting.problem.count), compared(drafted(setting))
     found: dict[str, dict[str, QuantityFunction]] = {}

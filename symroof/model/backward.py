@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from symroof.errors import ModelError
-from symroof.formula import Frozen
 from symroof.model.derivatives import passes_on, through_function
 from symroof.model.dtype import Tensor
 from symroof.model.functions import BROADCAST, FUNCTIONS
+from symroof.model.gradients import require_one_place, with_gradients
 from symroof.model.mesh_axes import HANDED
-from symroof.model.nodes import statements_in
-from symroof.model.program import (
+from symroof.model.nodes import (
     DIFFERENCE,
     EXCHANGE,
     MAXIMUM,
@@ -26,33 +25,14 @@ from symroof.model.program import (
     Block,
     Fuse,
     Node,
-    Program,
     Recompute,
     Repeat,
     Statement,
     Undone,
+    statements_in,
 )
+from symroof.model.program import Backward, Program
 from symroof.model.recomputing import collected_in, made_on_chip, remade
-from symroof.model.training import require_one_place, with_gradients
-
-
-class Backward(Frozen):
-    """``incoming`` are gradients that come from outside, of which ``arriving`` are those of results, by the names of these;
-    ``gradients`` are those of declared tensors, by their names.
-
-    >>> from symroof.reading.programs import read_program
-    >>> program = read_program("input x: bf16[N, D]; weight W: bf16[D, F]; h = x * W -> bf16[N, F]; y = relu(h)")
-    >>> for statement in backward_of(program).body:
-    ...     print(statement)
-    dh = relu'(y, dy)
-    dx = dh * W -> bf16[N, D]
-    dW = x * dh -> bf16[D, F]
-    """
-
-    body: tuple[Node, ...]
-    incoming: tuple[Tensor, ...]
-    gradients: Mapping[str, Tensor]
-    arriving: Mapping[str, Tensor]
 
 
 def _returned(sends: tuple[str, str] | None) -> tuple[str, str] | None:
@@ -63,7 +43,16 @@ def _returned(sends: tuple[str, str] | None) -> tuple[str, str] | None:
 
 
 def backward_of(program: Program) -> Backward:
-    """The backward pass. Raises :class:`~symroof.errors.ModelError` where a gradient is asked for that there is not."""
+    """The backward pass. Raises :class:`~symroof.errors.ModelError` where a gradient is asked for that there is not.
+
+    >>> from symroof.reading.programs import read_program
+    >>> program = read_program("input x: bf16[N, D]; weight W: bf16[D, F]; h = x * W -> bf16[N, F]; y = relu(h)")
+    >>> for statement in backward_of(program).body:
+    ...     print(statement)
+    dh = relu'(y, dy)
+    dx = dh * W -> bf16[N, D]
+    dW = x * dh -> bf16[D, F]
+    """
     reverse = _Reverse(program, with_gradients(program))
     return reverse.whole()
 

@@ -13,17 +13,25 @@ from itertools import chain, count
 from sympy import Add, Expr, Integer, Mul, Rational
 
 from symroof.errors import ModelError
-from symroof.formula import Frozen
-from symroof.model.hops import hops
-from symroof.model.kernels import Exchanged, Fetched, fetched, kernels_of, owners_of, stored, written_in
+from symroof.formula import Frozen, once
+from symroof.model.kernels import (
+    Exchanged,
+    Fetched,
+    contraction,
+    elementwise,
+    fetched,
+    kernels_of,
+    owners_of,
+    stored,
+    written_in,
+)
 from symroof.model.mesh import Split, axes_in, needed_split, split_of, under_part
-from symroof.model.mesh_axes import BACK, COLLECTIVES, FAR, HANDED, SWITCHED, MeshAxis
+from symroof.model.mesh_axes import BACK, COLLECTIVES, FAR, HANDED, SWITCHED, MeshAxis, hops
 from symroof.model.nodes import EXCHANGE, Line, Repeat
 from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Program
 from symroof.model.sliding import require_whole_places
 from symroof.model.stages import require_stages, turns_on_a_chip
-from symroof.model.statement_costs import contraction, elementwise
 from symroof.model.trees import TREE, shares_on_tree, together
 from symroof.symbols import rational
 
@@ -70,8 +78,12 @@ class ChipCost(Frozen):
         return Add(*(amount for _, amount in (*self.loads, *self.stores)))
 
 
+@once
 def chip_costs(program: Program) -> Mapping[str, ChipCost]:
-    """By the name of each statement that has costs of its own."""
+    """What one chip of the mesh does of each statement that has costs of its own; empty on one chip, and where the mesh lacks
+    an axis."""
+    if not program.axes or not {*program.axes} <= {axis.name for axis in program.mesh}:
+        return {}
     size = {axis.name: axis.size for axis in program.mesh}
     require_stages(program)
     for line in program.lines:
@@ -112,6 +124,18 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
             found[owner] = ChipCost(exact, flops, ops, loads, stores, sent, moves)
     order = [line.statement.name for line in program.lines]
     return dict(sorted(found.items(), key=lambda item: order.index(item[0])))
+
+
+def busy_links(program: Program) -> tuple[str, ...]:
+    """The axes that something is sent over, in the order of the mesh; those on a switch under its name."""
+    sent = dict.fromkeys(resource for cost in chip_costs(program).values() for resource in cost.sent)
+    order = [axis.name + way for axis in program.mesh for way in ("", BACK)]
+    return tuple(sorted(sent, key=lambda name: order.index(name) if name in order else len(order)))
+
+
+def sent_by(program: Program, resource: str) -> Expr:
+    """The bytes that an axis carries in one direction of a link, or the port of a switch."""
+    return Add(*(cost.sent.get(resource, Integer(0)) for cost in chip_costs(program).values())).expand()
 
 
 def _exchanged(places: Iterable[Placed], program: Program) -> Exchanged:

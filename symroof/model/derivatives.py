@@ -9,7 +9,7 @@ from symroof.errors import ModelError
 from symroof.model import functions
 from symroof.model.dtype import Tensor
 from symroof.model.functions import APPENDED, COLLECTED, CUT, FUNCTIONS, JOINED, PLACED, VIEWED, Function, Kind
-from symroof.model.program import SUM, Statement
+from symroof.model.nodes import SUM, Statement
 
 # How the gradient of a result lies where that of the operand does: of a part in its place of the whole, and the other way round.
 UNDONE = {VIEWED: VIEWED, CUT: JOINED, JOINED: CUT, PLACED: COLLECTED, COLLECTED: PLACED}

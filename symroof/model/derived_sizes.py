@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from sympy import Expr, ceiling
 
 from symroof.errors import ModelError
 from symroof.formula import Compare, Formula, Name, mapped, names
 from symroof.model.nodes import sized
+from symroof.model.program import Program
 from symroof.model.sliding import slid, stride_of
 from symroof.model.spelling import spelled_fact
 from symroof.symbols import expression, rational, symbol
-
-if TYPE_CHECKING:
-    from symroof.model.program import Program
 
 
 def require_dimensions(program: Program, values: Mapping[str, Fraction]) -> None:

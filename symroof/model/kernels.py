@@ -1,4 +1,4 @@
-"""Who shares traffic: the statements of a program as the kernels that a chip runs.
+"""Who shares traffic, and what that costs: the statements of a program as the kernels that a chip runs.
 
 A contraction reads its operands from memory and writes its result. Of the kernels that make the operands of an
 elementwise statement or row function, and have a contraction in them or behind them, the last is the one that it joins, if
@@ -18,12 +18,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from sympy import Expr
+from sympy import Expr, Integer
 
-from symroof.formula import Frozen
+from symroof.formula import Frozen, once
+from symroof.model.cost import Cost, Counting
 from symroof.model.dtype import Tensor
-from symroof.model.nodes import sized
-from symroof.model.program import Line, Program, Repeat, Statement
+from symroof.model.nodes import Line, Repeat, Statement, sized, turns_of
+from symroof.model.operation import Operation
+from symroof.model.program import Program
+from symroof.model.quantities import NAMELESS
+from symroof.symbols import rational
 
 
 @dataclass(eq=False)
@@ -34,6 +38,11 @@ class _Kernel:
     def contracts(self) -> bool:
         fuse = self.lines[0].fuse
         return self.lines[0].statement.contracts or (fuse is not None and fuse.contracts)
+
+    def takes(self, line: Line) -> bool:
+        """Whether it has a contraction, and is of the same turn."""
+        first = self.lines[0]
+        return self.contracts and (first.repeats, first.backward) == (line.repeats, line.backward)
 
 
 def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
@@ -48,12 +57,8 @@ def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
             kernels.append(_Kernel([line]))
             continue
         feeding = (name for t in statement.operands for name in program.memory.origins(str(t.name)))
-        candidates = [behind[name] for name in feeding if name in behind]
-        last = max(candidates, key=kernels.index, default=None)
-        here = last is not None and last.contracts and _same_turn(last.lines[0], line)
-        if together:
-            kernel = fused.setdefault(id(fuse), _Kernel())
-        elif not statement.contracts and last is not None and here:
+        last = max((behind[name] for name in feeding if name in behind), key=kernels.index, default=None)
+        if not (together or statement.contracts) and last is not None and last.takes(line):
             kernel = last
         else:
             kernel = fused.setdefault(id(fuse), _Kernel()) if fuse is not None else _Kernel()
@@ -63,10 +68,6 @@ def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
         if statement.contracts or together or last is not None:
             behind[statement.name] = kernel
     return tuple(tuple(kernel.lines) for kernel in kernels)
-
-
-def _same_turn(one: Line, other: Line) -> bool:
-    return one.repeats == other.repeats and one.backward == other.backward
 
 
 class Fetched(Frozen):
@@ -147,18 +148,15 @@ def owners_of(lines: tuple[Line, ...], program: Program) -> Mapping[str, str]:
     their own."""
     owners: dict[str, str] = {}
     order = [line.statement.name for line in lines]
+    contracting = {line.statement.name for line in lines if line.statement.contracts}
     for line in lines:
         statement = line.statement
         feeding = (name for t in statement.operands for name in program.memory.origins(str(t.name)))
         behind = [owners[name] for name in feeding if name in owners]
-        heads = [name for name in behind if _heads(lines, name)]
+        heads = [name for name in behind if name in contracting]
         own = statement.contracts or not heads
         owners[statement.name] = statement.name if own else max(heads, key=order.index)
     return owners
-
-
-def _heads(lines: tuple[Line, ...], name: str) -> bool:
-    return any(line.statement.name == name and line.statement.contracts for line in lines)
 
 
 def written_in(line: Line, program: Program, kept: frozenset[str]) -> tuple[Repeat, ...]:
@@ -185,3 +183,121 @@ def stored(program: Program, exchanged: Exchanged = frozenset()) -> frozenset[st
     kept |= {line.statement.name for line in program.lines} - used
     kept |= {name for name in exchanged if isinstance(name, str)}
     return program.memory.written(kept)
+
+
+class StatementCost(Frozen):
+    """What a statement costs with those that join it, ``members`` in their order, itself first; in all turns of its repeats.
+
+    ``flops`` are those of a contraction, ``ops`` all elementwise work; ``loads`` and ``stores`` are bytes by tensor.
+    """
+
+    name: str
+    members: tuple[Line, ...]
+    flops_exact: Expr
+    flops: Expr
+    ops: Expr
+    loads: tuple[tuple[str, Expr], ...]
+    stores: tuple[tuple[str, Expr], ...]
+
+    @property
+    def backward(self) -> bool:
+        return any(line.backward for line in self.members)
+
+
+@once
+def costs_of(program: Program) -> Mapping[str, StatementCost]:
+    """What each statement costs, by name: an elementwise one that joins a contraction is in the costs of that."""
+    if program.given is not None:
+        return {NAMELESS: _of_functions(program.given)}
+    costs: dict[str, StatementCost] = {}
+    kept = stored(program)
+    for kernel in kernels_of(program):
+        owners = owners_of(kernel, program)
+        loads: dict[str, list[tuple[str, Expr]]] = {}
+        stores: dict[str, list[tuple[str, Expr]]] = {}
+        for one in fetched(kernel, program):
+            moved = (str(one.tensor.name), turns_of(one.repeats) * one.bytes)
+            loads.setdefault(owners[one.line.statement.name], []).append(moved)
+        for line in kernel:
+            statement, name = line.statement, line.statement.name
+            parts = (program.arrays[s] for s in program.memory.slices_of(name, kept))
+            made = (
+                (statement.result,) if name in kept and not statement.cuts else (*program.memory.copied(line), *parts)
+            )
+            turns = turns_of(written_in(line, program, kept))
+            for tensor in made if not statement.collects else ():
+                stores.setdefault(owners[name], []).append((str(tensor.name), turns * tensor.bytes))
+        for owner in dict.fromkeys(owners.values()):
+            members = tuple(line for line in kernel if owners[line.statement.name] == owner)
+            exact, flops = _contraction(members)
+            ops = sum((turns_of(line.repeats) * elementwise(line) for line in members), Integer(0))
+            both = (tuple(found.get(owner, ())) for found in (loads, stores))
+            costs[owner] = StatementCost(owner, members, exact, flops, ops, *both)
+    order = [line.statement.name for line in program.lines]
+    return dict(sorted(costs.items(), key=lambda item: order.index(item[0])))
+
+
+def cost_of(program: Program, count: Counting = "fma") -> Cost:
+    """FLOPs and bytes of the whole program; its elementwise work counts as FLOPs where nothing is contracted."""
+    if program.line is not None:
+        return program.line.cost(count)
+    owners, kinds = costs_of(program).values(), ("ops", "ops") if program.vector else ("flops_exact", "flops")
+    work, rounded = (tuple(x for cost in owners if (x := getattr(cost, kind)) != 0) for kind in kinds)
+    loads, stores = (tuple(x for cost in owners for _, x in getattr(cost, kind)) for kind in ("loads", "stores"))
+    work, rounded, loads, stores = (tuple(map(program.resolved, part)) for part in (work, rounded, loads, stores))
+    return Cost(work, rounded, loads, stores, count)
+
+
+def is_idle(program: Program) -> bool:
+    """Whether it computes nothing: tensors are moved and split otherwise, and that is all."""
+    return program.line is None and all(cost.flops == 0 == cost.ops for cost in costs_of(program).values())
+
+
+def _of_functions(given: Operation) -> StatementCost:
+    """What functions say that an operation costs."""
+    cost, zero = given.cost(), Integer(0)
+    kinds = (zero, zero, cost.flops) if given.vector else (cost.flops, cost.flops, zero)
+    return StatementCost(NAMELESS, (), *kinds, ((NAMELESS, cost.reads),), ((NAMELESS, cost.writes),))
+
+
+def _contraction(members: tuple[Line, ...]) -> tuple[Expr, Expr]:
+    """The FLOPs of the contraction among statements, in all turns: exactly, and with an addition for every
+    multiplication."""
+    every = ((turns_of(line.repeats), *contraction(line)) for line in members if line.statement.contracts)
+    turns, exact, flops = next(every, (Integer(0), Integer(0), Integer(0)))
+    return turns * exact, turns * flops
+
+
+def contraction(line: Line) -> tuple[Expr, Expr]:
+    """The FLOPs of one that contracts: exactly, and with an addition for every multiplication."""
+    product = line.statement.product
+    assert product is not None
+    outputs = product.output.elements * line.worked(product.output.labels)
+    every = {label for tensor in product.tensors for label in tensor.labels}
+    flops = product.cost("fma").flops * line.worked(every)
+    if line.mask is None:
+        return product.cost("exact").flops, flops
+    return (flops - outputs).expand(), flops.expand()
+
+
+def elementwise(line: Line) -> Expr:
+    """The operations of a statement that contracts nothing; 0 for one that does."""
+    statement = line.statement
+    if statement.contracts:
+        return Integer(0)
+    first, function = statement.operands[0], statement.function
+    if statement.lies:
+        return Integer(0)
+    if function is None and len(statement.operands) == 1:
+        results = statement.result.elements * line.worked(statement.result.labels)
+        return first.elements * line.worked(first.labels) - (results if statement.reduces else 0)
+    if function is None:
+        return (len(statement.operands) - 1) * statement.result.elements * line.worked(statement.result.labels)
+    rows = _rows(first, statement.over) * line.worked(x for x in first.labels if x != statement.over)
+    return rational(function.each) * first.elements * line.worked(first.labels) + rational(function.row) * rows
+
+
+def _rows(tensor: Tensor, over: str | None) -> Expr:
+    """The elements of a tensor without one of its dimensions."""
+    length = next((dim.size for dim in tensor.dims if dim.label == over), Integer(1))
+    return tensor.elements / length

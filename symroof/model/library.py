@@ -14,6 +14,7 @@ from symroof.model.dtype import Dim, Dtype, Tensor, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.operation import Operation
 from symroof.model.program import Program
+from symroof.model.rewriting import stored_as
 
 Cost = Callable[..., Any]
 
@@ -38,7 +39,7 @@ class Entry(Frozen):
             return self.operation
         if not self.operation.tensors:
             raise ModelError(f"{self.name} is given by cost functions, which fix the widths", hint="leave --dtype out")
-        return self.operation.stored(dict.fromkeys(range(len(self.operation.tensors)), element))
+        return stored_as(self.operation, dict.fromkeys(range(len(self.operation.tensors)), element))
 
 
 def _product(name: str, source: str, *shapes: str) -> Entry:

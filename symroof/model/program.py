@@ -1,33 +1,25 @@
 """Programs: declared tensors, and statements that make tensors of them, one after the other.
 
-What a program costs is in :mod:`symroof.model.statement_costs`. In training it goes on with the statements of
-:mod:`symroof.model.backward`.
+Written out it is text that reads back as the same program. What it costs is in :mod:`symroof.model.statement_costs`; in
+training it goes on with the statements of :mod:`symroof.model.backward`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
-from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from sympy import Add, Expr, Integer
+from sympy import Add, Expr
 
 from symroof.formula import Compare, Formula, Frozen, names
-from symroof.model.cost import Cost, Counting
-from symroof.model.derived_sizes import require_dimensions
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.memory import Memory
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.nodes import (
-    DIFFERENCE,
-    EXCHANGE,
-    MAXIMUM,
+    ONE_CHIP,
     PRODUCT,
-    ROLES,
-    SUM,
     Block,
     Declared,
     Fuse,
@@ -36,43 +28,31 @@ from symroof.model.nodes import (
     Recompute,
     Repeat,
     Statement,
-    Undone,
     lines_of,
     turns_of,
     weights_of,
 )
 from symroof.model.operation import Operation
 from symroof.model.quantities import NAMELESS
+from symroof.model.spelling import spelled_fact, spelled_size
+from symroof.model.trees import TREE
 from symroof.symbols import expression, symbol
 
-if TYPE_CHECKING:
-    from symroof.model.backward import Backward
-    from symroof.model.chip_costs import ChipCost
-    from symroof.model.statement_costs import StatementCost
+INDENT = "  "
 
-__all__ = [
-    "DIFFERENCE",
-    "EXCHANGE",
-    "MAXIMUM",
-    "PRODUCT",
-    "ROLES",
-    "SUM",
-    "Block",
-    "Declared",
-    "Fuse",
-    "Recompute",
-    "Line",
-    "Node",
-    "Program",
-    "Repeat",
-    "Statement",
-    "Undone",
-    "turns_of",
-]
+
+class Backward(Frozen):
+    """A backward pass: ``incoming`` are gradients that come from outside, of which ``arriving`` are those of results, by the
+    names of these; ``gradients`` are those of declared tensors, by their names."""
+
+    body: tuple[Node, ...]
+    incoming: tuple[Tensor, ...]
+    gradients: Mapping[str, Tensor]
+    arriving: Mapping[str, Tensor]
 
 
 class Program(Frozen):
-    """Several operations, costed together; see :func:`symroof.model.statement_costs.kernels_of` for the traffic.
+    """Several operations, costed together; in training with their backward pass.
 
     ``where`` are sizes that others define, ``choices`` those that are one of several, as written, ``facts`` what is
     known of sizes; ``parameters`` the positive names that only these mention. ``returned`` is what is returned although
@@ -88,7 +68,7 @@ class Program(Frozen):
     returned: tuple[str, ...] = ()
     facts: tuple[Compare, ...] = ()
     choices: Mapping[str, Formula] = field(default_factory=dict, hash=False)
-    training: bool = False
+    backward: Backward | None = None
     mesh: tuple[MeshAxis, ...] = ()
     keep: tuple[str, ...] = ()
     regather: tuple[str, ...] = ()
@@ -149,6 +129,10 @@ class Program(Frozen):
         """What prose calls a tensor."""
         return name if self.product is None or name != NAMELESS else self.product.operand_name(len(self.product.inputs))
 
+    @property
+    def training(self) -> bool:
+        return self.backward is not None
+
     @cached_property
     def lines(self) -> tuple[Line, ...]:
         """The statements in their order, each with what stands around it; in training with the backward pass."""
@@ -165,13 +149,6 @@ class Program(Frozen):
         """What lies where."""
         declared = frozenset(str(d.tensor.name) for d in self.declared)
         return Memory(self.lines, declared, frozenset(self.returned))
-
-    @cached_property
-    def backward(self) -> Backward | None:
-        """The gradients and the statements that make them, where the program is in training."""
-        from symroof.model.backward import backward_of
-
-        return backward_of(self) if self.training else None
 
     @cached_property
     def written(self) -> Mapping[str, Tensor]:
@@ -259,11 +236,6 @@ class Program(Frozen):
         return not any(line.statement.contracts for line in self.lines) if given is None else given.vector
 
     @property
-    def idle(self) -> bool:
-        """Whether it computes nothing: tensors are moved and split otherwise, and that is all."""
-        return self.line is None and all(cost.flops == 0 == cost.ops for cost in self.owners.values())
-
-    @property
     def computes(self) -> tuple[Dtype, ...]:
         """The types at whose rates the contractions run; those of the first operands where nothing is contracted."""
         products = [line.statement.product for line in self.lines if line.statement.contracts]
@@ -281,39 +253,20 @@ class Program(Frozen):
     @property
     def axes(self) -> tuple[str, ...]:
         """The mesh axes that some dimension is split over, or the turns of a repeat, or that something is sent along."""
-        from symroof.model.stages import sent_along
-
         of_dimensions = (axis for t in self.written.values() for dim in t.dims for axis in dim.axes)
-        return tuple(dict.fromkeys((*of_dimensions, *self.stages, *sent_along(self))))
+        sends = (line.statement.sends[1] for line in self.forward if line.statement.sends is not None)
+        every = [axis.name for axis in self.mesh]  # what goes to the farthest chip goes along all of them
+        along = (axis for one in sends if one != ONE_CHIP for axis in ([one] if one else every))
+        return tuple(dict.fromkeys((*of_dimensions, *self.stages, *along)))
 
     @property
     def stages(self) -> tuple[str, ...]:
         """The mesh axes that the turns of a repeat are shared out over."""
         return tuple(dict.fromkeys(repeat.over for line in self.forward for repeat in line.repeats if repeat.over))
 
-    def split_over(self, axes: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Program:
-        """The same with other axes for those that its dimensions are split over."""
-        from symroof.model.program_text import rewritten
-
-        if self.line is not None:
-            return replace(Program.of(self.line.split_over(axes), self.mesh), latency=self.latency)
-        return rewritten(self, lambda t: replace(t, dims=tuple(replace(d, axes=axes(d.axes)) for d in t.dims)), axes)
-
-    def stored(self, types: Mapping[int, Dtype]) -> Program:
-        """The program with other element types: tensors by their place, the declared ones first."""
-        from symroof.model.program_text import retyped
-
-        if self.line is not None:
-            return replace(Program.of(self.line.stored(types), self.mesh), latency=self.latency)
-        return retyped(self, {name: types[place] for place, name in enumerate(self.arrays) if place in types})
-
     def resolved(self, value: Expr) -> Expr:
         """A value with the sizes that others define put in."""
         return value.xreplace(self.definitions) if self.where else value
-
-    def require_sizes(self, values: Mapping[str, Fraction]) -> None:
-        """A dimension that other sizes define is at least 1, as all dimensions are: refused where these make it less."""
-        require_dimensions(self, values)
 
     @cached_property
     def definitions(self) -> Mapping[Expr, Expr]:
@@ -323,45 +276,10 @@ class Program(Frozen):
             found[symbol(name)] = expression(formula).xreplace(found)
         return found
 
-    @cached_property
-    def owners(self) -> Mapping[str, StatementCost]:
-        """What each statement costs, with the elementwise ones that join it, in the sizes of the shapes."""
-        from symroof.model.statement_costs import costs_of_statements
-
-        return costs_of_statements(self)
-
-    @cached_property
-    def on_chip(self) -> Mapping[str, ChipCost]:
-        """What one chip of the mesh does of each statement; empty on one chip, and where the mesh lacks an axis."""
-        from symroof.model.chip_costs import chip_costs
-
-        return chip_costs(self) if self.axes and {*self.axes} <= {axis.name for axis in self.mesh} else {}
-
-    def sent(self, resource: str) -> Expr:
-        """The bytes that an axis carries in one direction of a link, or the port of a switch."""
-        return Add(*(cost.sent.get(resource, Integer(0)) for cost in self.on_chip.values())).expand()
-
-    def cost(self, count: Counting = "fma") -> Cost:
-        """FLOPs and bytes of the whole program; its elementwise work counts as FLOPs where nothing is contracted."""
-        if self.line is not None:
-            return self.line.cost(count)
-        owners, kinds = self.owners.values(), ("ops", "ops") if self.vector else ("flops_exact", "flops")
-        work, rounded = (tuple(x for cost in owners if (x := getattr(cost, kind)) != 0) for kind in kinds)
-        loads, stores = (tuple(x for cost in owners for _, x in getattr(cost, kind)) for kind in ("loads", "stores"))
-        work, rounded, loads, stores = (tuple(map(self.resolved, part)) for part in (work, rounded, loads, stores))
-        return Cost(work, rounded, loads, stores, count)
-
     def stock(self, role: str, *, bytes_of: bool = False) -> Expr:
         """The elements or bytes of the declared tensors of a role, those of all turns of repeats."""
         each = ((t, t.bytes if bytes_of else t.elements) for t in self.declared_as(role))
         return Add(*(self.turns(tensor) * size for tensor, size in each))
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """The quantities that only programs have: a statement without a name has none, but on a mesh."""
-        from symroof.model.statement_costs import amounts
-
-        return () if self.alone else tuple(amounts(self, "fma"))
 
     def turns(self, tensor: Tensor) -> Expr:
         """How many copies of a declared tensor there are: each turn of a repeat has weights and caches of its own."""
@@ -383,10 +301,8 @@ class Program(Frozen):
     @property
     def title(self) -> str:
         """Its name in the library, or ``x -> y``: what goes in and what comes out; a product as it was written."""
-        if self.entry:
-            return self.entry
-        if self.line is not None:
-            return str(self.line)
+        if self.entry or self.line is not None:
+            return self.entry or str(self.line)
         first, last = self.declared_as("input") or tuple(d.tensor for d in self.declared[:1]), self.results
         return f"{', '.join(str(t.name) for t in first)} -> {', '.join(str(t.name) for t in last)}"
 
@@ -394,6 +310,79 @@ class Program(Frozen):
         return f"<Program {self.title}>"
 
     def __str__(self) -> str:
-        from symroof.model.program_text import spelled
+        """The statements, one on a line, with the declarations before them."""
+        if self.line is not None:
+            return str(self.line)
+        before, behind = spelled_parts(self)
+        return "\n".join((*before, *_declared(self), *behind))
 
-        return spelled(self) if self.line is None else str(self.line)
+
+def spelled_parts(program: Program) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What stands before the declarations of a program, and what stands behind them."""
+    returned = (f"output {', '.join(program.returned)}",) if program.returned else ()
+    return tuple(_mesh(program)), (*_derived(program), *_body(program.body, ""), *returned)
+
+
+def spelled_backward(program: Program) -> tuple[str, ...]:
+    """The gradients that come from outside, and the statements of the backward pass."""
+    if program.backward is None:
+        return ()
+    tensors = (f"# {key}: {', '.join(names)}" for key in ("keep", "regather") if (names := getattr(program, key)))
+    said = (*tensors, *(("# reduce: each",) if program.each else ()))
+    said += ("# schedule: gpipe",) if program.stages and program.schedule == "gpipe" else ()
+    given = (f"input {tensor.name}: {tensor}" for tensor in program.backward.incoming)
+    return (*said, *given, *_body(program.backward.body, ""))
+
+
+def _declared(program: Program) -> Iterator[str]:
+    width = max(len(d.head) for d in program.declared)
+    for declared in program.declared:
+        yield f"{declared.head:{width}} {declared.tensor.name}: {declared.tensor}"
+
+
+def _mesh(program: Program) -> Iterator[str]:
+    """The axes, those of one link and one wiring on a line."""
+    lines: dict[tuple[str | None, str | None], list[str]] = {}
+    for axis in program.mesh:
+        chips = "" if axis.chips is None else f" = {axis.chips}"
+        lines.setdefault((axis.link, axis.wiring), []).append(f"{axis.name}{chips}")
+    for (link, wiring), axes in lines.items():
+        if wiring == TREE:
+            yield from (f"mesh {axis} on {link}" for axis in axes)
+        elif link is None and wiring is not None:
+            yield from (f"mesh {axis} {wiring}" for axis in axes)
+        else:
+            yield f"mesh {', '.join(axes)}" + (f" on {link}" if link else "") + (f" {wiring}" if wiring else "")
+
+
+def _derived(program: Program) -> Iterator[str]:
+    for name, formula in program.where.items():
+        yield f"where {name} = {spelled_size(program.choices.get(name, formula))}"
+    yield from (f"where {spelled_fact(fact)}" for fact in program.facts)
+
+
+def _body(body: tuple[Node, ...], margin: str) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, Fuse | Block | Repeat | Recompute):
+            yield margin + _head(node)
+            yield from _body(node.body, margin + INDENT)
+            yield margin + "}"
+        else:
+            yield margin + str(node)
+
+
+def _head(node: Fuse | Block | Repeat | Recompute) -> str:
+    match node:
+        case Recompute():
+            return "recompute {"
+        case Fuse():
+            return "fuse {"
+        case Block(name=name):
+            return f"block {name} {{"
+        case Repeat(accumulates=True):
+            return f"accumulate {spelled_size(node.times)} {{"
+        case Repeat():
+            over = f" over {node.over}" if node.over else ""
+            carried = ", ".join(f"{enters} = {leaves}" for enters, leaves in node.carried)
+            word = "scan" if node.scans else "repeat"
+            return f"{word} {spelled_size(node.times)}{over} as {carried} {{"

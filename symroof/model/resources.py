@@ -20,13 +20,14 @@ from itertools import chain
 from sympy import Add, Expr, Integer
 
 from symroof.formula import Call, Formula, Frozen, Name, Number, Quotient, number, product, total
+from symroof.model.chip_costs import busy_links, chip_costs
 from symroof.model.hardware import Accelerator, Known, meant
-from symroof.model.hops import is_latency
-from symroof.model.mesh_axes import BACK, NETWORKS
-from symroof.model.program import EXCHANGE, Program
+from symroof.model.kernels import costs_of, is_idle
+from symroof.model.mesh_axes import BACK, NETWORKS, is_latency
+from symroof.model.nodes import EXCHANGE
+from symroof.model.program import Program
 from symroof.model.quantities import NAMELESS, PEAK, hops_over, of_statement, sent_over, time_name
 from symroof.model.stages import pipeline_of, stages_in, stretched, waited
-from symroof.model.statement_costs import busy_links
 from symroof.symbols import expression
 
 MATH, VECTOR, COMMS, LATENCY = "math", "vector", "comms", "latency"
@@ -121,15 +122,15 @@ def rates_of(
         name: _peak(chip, product.compute) for name, product in products.items() if product is not None and not said
     }
     if len(set(peaks.values())) < 2:
-        peaks = dict.fromkeys(program.owners if program.vector else products, "peak")
+        peaks = dict.fromkeys(costs_of(program) if program.vector else products, "peak")
     figures = {name: str(a.link) for a in program.mesh for name in (a.name, a.name + BACK, str(a.link))}
     figures |= {name: name for a in program.mesh if a.tree for name in a.links}
     links = tuple((name, figures[name]) for name in busy_links(program))
     found = Rates(tuple(peaks.items()), vector_peak(program, chip), memory, links, comms or memory)
     found = _waiting(program, found) if program.latency else found
     joint = joint and bool(found.moving[1:])
-    if program.idle:
-        still = all(cost.loads == () == cost.stores for cost in program.owners.values())
+    if is_idle(program):
+        still = all(cost.loads == () == cost.stores for cost in costs_of(program).values())
         idle = (MATH, memory) if still else (MATH,)
         return replace(found, peaks=(), vector=None, joint=joint and not still, idle=idle)
     return replace(found, joint=joint and len(set(peaks.values())) == 1)
@@ -138,7 +139,7 @@ def rates_of(
 def _waiting(program: Program, rates: Rates) -> Rates:
     """The rates with the exchanges, each of which takes its bytes or its hops."""
     waits, longest = list[tuple[str, str, str, str]](), dict[frozenset[tuple[str, Expr]], Formula]()
-    for name, cost in program.on_chip.items():
+    for name, cost in chip_costs(program).items():
         for one in cost.exchanges:
             hops = tuple(product(_written(n), Name(figure)) for figure, n in one.hops.items())
             longest.setdefault(frozenset(one.hops.items()), total(*hops))
@@ -179,7 +180,7 @@ def _written(hops: Expr) -> Formula:
 def vector_peak(program: Program, chip: Accelerator | None) -> str | None:
     """The figure of the vector unit; None where the chip has none, where nothing is done for it, or where there are no
     contractions, whose peak it then is."""
-    works = not program.vector and any(cost.ops != 0 for cost in program.owners.values())
+    works = not program.vector and any(cost.ops != 0 for cost in costs_of(program).values())
     return OF_VECTOR if works and chip is not None and OF_VECTOR in chip.figures else None
 
 
@@ -213,11 +214,11 @@ def time_names(program: Program, memory: str, chip: Accelerator | None) -> tuple
     if program.alone:
         return (time_name(memory),)
     vector = (VECTOR,) if vector_peak(program, chip) else ()
-    resources = (*(() if program.idle else (MATH,)), *vector, memory, *busy_links(program))
-    each = [time_name(r, name) for name in program.owners for r in resources]
-    if program.latency and any(cost.exchanges for cost in program.on_chip.values()):
+    resources = (*(() if is_idle(program) else (MATH,)), *vector, memory, *busy_links(program))
+    each = [time_name(r, name) for name in costs_of(program) for r in resources]
+    if program.latency and any(cost.exchanges for cost in chip_costs(program).values()):
         resources = (*resources, LATENCY)
-        for cost in program.on_chip.values():
+        for cost in chip_costs(program).values():
             each += [time_name(r, one.label) for one in cost.exchanges for r in one.sent if len(cost.over(r)) > 1]
             each += [time_name(HOPS, one.label) for one in cost.exchanges]
     return (*dict.fromkeys(each), *(time_name(r) for r in resources if r != MATH), "T_steps")
@@ -228,11 +229,11 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
 
     A statement that has nothing to do for a resource takes none of its time.
     """
-    at, owners, ops = dict(rates.peaks), program.owners, program.vector
+    at, owners, ops = dict(rates.peaks), costs_of(program), program.vector
     found: dict[str, Formula] = {}
     each = "_per_chip" if program.axes else ""
     for name, cost in owners.items():
-        chip = program.on_chip.get(name, cost)  # what is exchanged moves on chips alone
+        chip = chip_costs(program).get(name, cost)  # what is exchanged moves on chips alone
         flops, moved = cost.ops if ops else cost.flops, (*chip.loads, *chip.stores)
         work = of_statement(f"{'ops' if ops else 'flops'}{each}", name)
         if MATH not in rates.idle:
@@ -243,10 +244,10 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
             bytes_moved = of_statement(f"bytes{each}", name)
             found[time_name(rates.memory, name)] = _over(bytes_moved, rates.rate(rates.memory), bool(moved))
         for link, _ in rates.links:
-            sends = program.on_chip[name].sent.get(link, 0) != 0
+            sends = chip_costs(program)[name].sent.get(link, 0) != 0
             found[time_name(link, name)] = _over(sent_over(link, name), rates.rate(link), sends)
-        for one in program.on_chip[name].exchanges if rates.latencies else ():
-            several = [link for link in one.sent if len(program.on_chip[name].over(link)) > 1]
+        for one in chip_costs(program)[name].exchanges if rates.latencies else ():
+            several = [link for link in one.sent if len(chip_costs(program)[name].over(link)) > 1]
             found |= {
                 time_name(r, one.label): Quotient(Name(sent_over(r, one.label)), Name(rates.rate(r))) for r in several
             }
@@ -279,7 +280,7 @@ def staged(program: Program) -> tuple[str, ...]:
     if pipeline_of(program) is None:
         return ()
     inside = {line.statement.name for line in program.lines if stages_in(line.repeats)}
-    return tuple(name for name in program.owners if name in inside)
+    return tuple(name for name in costs_of(program) if name in inside)
 
 
 def _wait(program: Program, rates: Rates, times: Mapping[str, Formula]) -> tuple[Formula, ...]:
@@ -301,16 +302,16 @@ def overlapping(program: Program) -> tuple[tuple[str, ...], ...]:
     """The statements that overlap as one: those of a block or a fuse, any other by itself; each under the name that its
     costs have. Of several those are left out that leave what they make where it is, and copy nothing."""
     if program.alone:
-        return (tuple(program.owners),)
+        return (tuple(costs_of(program)),)
     around = {line.statement.name: line for line in program.lines}
     groups: dict[object, list[str]] = {}
-    for name in program.owners:
+    for name in costs_of(program):
         line = around[name]
         key: object = ("block", line.block) if line.block is not None else id(line.fuse) if line.fuse else name
         groups.setdefault(key, []).append(name)
 
     def idle(name: str) -> bool:
-        cost, statement = program.owners[name], around[name].statement
+        cost, statement = costs_of(program)[name], around[name].statement
         return statement.lies and statement.kind != EXCHANGE and not (cost.loads or cost.stores)
 
     each = ((group, [name for name in group if not idle(name)]) for group in groups.values())

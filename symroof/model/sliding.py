@@ -12,17 +12,12 @@ at least to the next window, so that all of x is read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from symroof.errors import ModelError
 from symroof.formula import Frozen
-from symroof.model.nodes import Statement, sized
-
-if TYPE_CHECKING:
-    from symroof.model.dtype import Tensor
-    from symroof.model.functions import Function
-    from symroof.model.nodes import Line
-    from symroof.model.program import Program
+from symroof.model.dtype import Tensor
+from symroof.model.functions import Function
+from symroof.model.nodes import Line, Statement, sized
+from symroof.model.program import Program
 
 NAME = "windows"
 # The widest stride that is looked for.

@@ -16,19 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from sympy import Expr, Integer, Min, Mul
 
 from symroof.errors import ModelError
 from symroof.formula import Formula, Frozen, Name, Negative, Product, Quotient, Sum, number
-from symroof.model.nodes import ONE_CHIP, Line, Repeat, turns_of
-from symroof.model.training import with_gradients
+from symroof.model.gradients import with_gradients
+from symroof.model.mesh_axes import MeshAxis
+from symroof.model.nodes import Line, Repeat, turns_of
+from symroof.model.program import Program
 from symroof.symbols import expression, rational, symbol
-
-if TYPE_CHECKING:
-    from symroof.model.mesh_axes import MeshAxis
-    from symroof.model.program import Program
 
 BUBBLE = Name("bubble")
 # Where the microbatches go: forward and back as soon as they can, or all of them forward first.
@@ -205,10 +202,3 @@ def _require_no_gradients(program: Program, repeat: Repeat) -> None:
                     f"{name} is used in all stages of {repeat.over}, and its gradient would be added over them",
                     expected=f"what the turns hand on, {', '.join(repeat.enters)}, or something without a gradient: frozen input {name}",
                 )
-
-
-def sent_along(program: Program) -> Iterator[str]:
-    """The axes that something is sent along: all of the mesh, where it goes to the farthest chip."""
-    for along in (line.statement.sends[1] for line in program.forward if line.statement.sends is not None):
-        if along != ONE_CHIP:
-            yield from [along] if along else [axis.name for axis in program.mesh]

@@ -1,4 +1,4 @@
-"""What the statements of a program cost, and what all quantities of a program are in its sizes."""
+"""What all quantities of a program are in its sizes: costs of statements, stocks, what is moved, what links carry."""
 
 from __future__ import annotations
 
@@ -6,38 +6,21 @@ from collections.abc import Iterable, Mapping
 
 from sympy import Add, Expr, Integer, Mul
 
-from symroof.formula import Frozen
+from symroof.model.chip_costs import busy_links, chip_costs
 from symroof.model.cost import Counting
 from symroof.model.dtype import Tensor
-from symroof.model.kernels import fetched, kernels_of, owners_of, stored, written_in
+from symroof.model.kernels import costs_of, fetched, kernels_of
 from symroof.model.mesh import Split, split_of
-from symroof.model.mesh_axes import BACK
-from symroof.model.nodes import EXCHANGE, kept_apart
-from symroof.model.operation import Operation
+from symroof.model.nodes import EXCHANGE, Repeat, kept_apart, turns_of
 from symroof.model.placing import kept_forms, summed_forms
-from symroof.model.program import Line, Program, Repeat, turns_of
+from symroof.model.program import Program
 from symroof.model.quantities import MOVED, NAMELESS, STOCKS, hops_over, of_statement, sent_over
 from symroof.model.stages import BUBBLE, kept_of, pipeline_of, turns_on_a_chip
-from symroof.symbols import rational
 
 
-class StatementCost(Frozen):
-    """What a statement costs with those that join it, ``members`` in their order, itself first; in all turns of its repeats.
-
-    ``flops`` are those of a contraction, ``ops`` all elementwise work; ``loads`` and ``stores`` are bytes by tensor.
-    """
-
-    name: str
-    members: tuple[Line, ...]
-    flops_exact: Expr
-    flops: Expr
-    ops: Expr
-    loads: tuple[tuple[str, Expr], ...]
-    stores: tuple[tuple[str, Expr], ...]
-
-    @property
-    def backward(self) -> bool:
-        return any(line.backward for line in self.members)
+def names_of_amounts(program: Program) -> tuple[str, ...]:
+    """The quantities that only programs have: a statement without a name has none, but on a mesh."""
+    return () if program.alone else tuple(amounts(program, "fma"))
 
 
 def amounts(program: Program, count: Counting) -> dict[str, Expr]:
@@ -50,7 +33,7 @@ def amounts(program: Program, count: Counting) -> dict[str, Expr]:
     (2*D*F*N, D*F, 2*D*N)
     """
     found: dict[str, Expr] = {}
-    for name, cost in program.owners.items():
+    for name, cost in costs_of(program).items():
         flops = cost.flops_exact if count == "exact" else cost.flops
         if name == NAMELESS and program.vector:
             flops = cost.ops
@@ -65,7 +48,7 @@ def amounts(program: Program, count: Counting) -> dict[str, Expr]:
     for tensor in program.declared_as("weight"):
         found[of_statement("params", str(tensor.name))] = program.turns(tensor) * tensor.elements
     weights, caches = (program.stock(role, bytes_of=True) for role in ("weight", "cache"))
-    ops = Add(*(cost.ops for cost in program.owners.values()))
+    ops = Add(*(cost.ops for cost in costs_of(program).values()))
     found |= {"params": program.stock("weight"), "weights": weights, "caches": caches, "ops": ops}
     if program.training:
         found |= _of_training(program, count)
@@ -104,14 +87,14 @@ def _on_a_chip(program: Program, count: Counting) -> dict[str, Expr]:
     """What one chip of the mesh does, statement by statement and in all, and what each of its links carries."""
     found: dict[str, Expr] = {}
     kinds = {"flops_per_chip": "flops_exact" if count == "exact" else "flops", "ops_per_chip": "ops"}
-    for name, cost in program.on_chip.items():
+    for name, cost in chip_costs(program).items():
         found |= {of_statement(what, name): getattr(cost, kind) for what, kind in kinds.items()}
         found[of_statement("bytes_per_chip", name)] = cost.moved
         found |= {sent_over(r, name): cost.sent.get(r, Integer(0)) for r in busy_links(program)}
         for one in cost.exchanges if program.latency else ():
             found |= {hops_over(figure, one.label): one.turns * number for figure, number in one.hops.items()}
             found |= {sent_over(r, one.label): sent for r, sent in one.sent.items() if len(cost.over(r)) > 1}
-    costs = program.on_chip.values()
+    costs = chip_costs(program).values()
     if costs:
         found |= {what: Add(*(getattr(cost, kind) for cost in costs)) for what, kind in kinds.items()}
         found["flops_per_chip"] = found["ops_per_chip"] if program.vector else found["flops_per_chip"]
@@ -154,13 +137,6 @@ def _held(program: Program) -> dict[str, Expr]:
     return {name: Add(*(held(name, t, repeats) for t, repeats in tensors)) for name, tensors in stays.items()}
 
 
-def busy_links(program: Program) -> tuple[str, ...]:
-    """The axes that something is sent over, in the order of the mesh; those on a switch under its name."""
-    sent = dict.fromkeys(resource for cost in program.on_chip.values() for resource in cost.sent)
-    order = [axis.name + way for axis in program.mesh for way in ("", BACK)]
-    return tuple(sorted(sent, key=lambda name: order.index(name) if name in order else len(order)))
-
-
 def other_names(program: Program) -> dict[str, str]:
     """What an axis sends and how long, by the names that its link has, or it has where the link has them: where no other
     axis is on that link.
@@ -184,7 +160,7 @@ def other_names(program: Program) -> dict[str, str]:
 def _of_training(program: Program, count: Counting) -> dict[str, Expr]:
     """The FLOPs of each pass, the bytes that are kept for the backward pass, and those of the gradients of weights."""
     flops: dict[bool, Expr] = {False: Integer(0), True: Integer(0)}
-    for cost in program.owners.values():
+    for cost in costs_of(program).values():
         rounded = cost.flops_exact if count == "exact" else cost.flops
         flops[cost.backward] += cost.ops if program.vector else rounded
     kept = Add(*(turns_of(repeats) * tensor.bytes for tensor, repeats in kept_for_backward(program)))
@@ -239,89 +215,7 @@ def traffic_of_tensors(program: Program) -> dict[str, Expr]:
     {'x': 2*D*N, 'W': 2*D*F, 'z': 2*F*N}
     """
     found: dict[str, Expr] = {}
-    for cost in (program.on_chip or program.owners).values():
+    for cost in (chip_costs(program) or costs_of(program)).values():
         for name, amount in (*cost.loads, *cost.stores):
             found[name] = found.get(name, Integer(0)) + amount
     return {name: program.resolved(amount) for name, amount in found.items()}
-
-
-def costs_of_statements(program: Program) -> Mapping[str, StatementCost]:
-    """What each statement costs, by name: an elementwise one that joins a contraction is in the costs of that."""
-    if program.given is not None:
-        return {NAMELESS: _of_functions(program.given)}
-    costs: dict[str, StatementCost] = {}
-    kept = stored(program)
-    for kernel in kernels_of(program):
-        owners = owners_of(kernel, program)
-        loads: dict[str, list[tuple[str, Expr]]] = {}
-        stores: dict[str, list[tuple[str, Expr]]] = {}
-        for one in fetched(kernel, program):
-            moved = (str(one.tensor.name), turns_of(one.repeats) * one.bytes)
-            loads.setdefault(owners[one.line.statement.name], []).append(moved)
-        for line in kernel:
-            statement, name = line.statement, line.statement.name
-            parts = (program.arrays[s] for s in program.memory.slices_of(name, kept))
-            made = (
-                (statement.result,) if name in kept and not statement.cuts else (*program.memory.copied(line), *parts)
-            )
-            turns = turns_of(written_in(line, program, kept))
-            for tensor in made if not statement.collects else ():
-                stores.setdefault(owners[name], []).append((str(tensor.name), turns * tensor.bytes))
-        for owner in dict.fromkeys(owners.values()):
-            members = tuple(line for line in kernel if owners[line.statement.name] == owner)
-            exact, flops = _contraction(members)
-            ops = sum((turns_of(line.repeats) * elementwise(line) for line in members), Integer(0))
-            both = (tuple(found.get(owner, ())) for found in (loads, stores))
-            costs[owner] = StatementCost(owner, members, exact, flops, ops, *both)
-    order = [line.statement.name for line in program.lines]
-    return dict(sorted(costs.items(), key=lambda item: order.index(item[0])))
-
-
-def _of_functions(given: Operation) -> StatementCost:
-    """What functions say that an operation costs."""
-    cost, zero = given.cost(), Integer(0)
-    kinds = (zero, zero, cost.flops) if given.vector else (cost.flops, cost.flops, zero)
-    return StatementCost(NAMELESS, (), *kinds, ((NAMELESS, cost.reads),), ((NAMELESS, cost.writes),))
-
-
-def _contraction(members: tuple[Line, ...]) -> tuple[Expr, Expr]:
-    """The FLOPs of the contraction among statements, in all turns: exactly, and with an addition for every
-    multiplication."""
-    every = ((turns_of(line.repeats), *contraction(line)) for line in members if line.statement.contracts)
-    turns, exact, flops = next(every, (Integer(0), Integer(0), Integer(0)))
-    return turns * exact, turns * flops
-
-
-def contraction(line: Line) -> tuple[Expr, Expr]:
-    """The FLOPs of one that contracts: exactly, and with an addition for every multiplication."""
-    product = line.statement.product
-    assert product is not None
-    outputs = product.output.elements * line.worked(product.output.labels)
-    every = {label for tensor in product.tensors for label in tensor.labels}
-    flops = product.cost("fma").flops * line.worked(every)
-    if line.mask is None:
-        return product.cost("exact").flops, flops
-    return (flops - outputs).expand(), flops.expand()
-
-
-def elementwise(line: Line) -> Expr:
-    """The operations of a statement that contracts nothing; 0 for one that does."""
-    statement = line.statement
-    if statement.contracts:
-        return Integer(0)
-    first, function = statement.operands[0], statement.function
-    if statement.lies:
-        return Integer(0)
-    if function is None and len(statement.operands) == 1:
-        results = statement.result.elements * line.worked(statement.result.labels)
-        return first.elements * line.worked(first.labels) - (results if statement.reduces else 0)
-    if function is None:
-        return (len(statement.operands) - 1) * statement.result.elements * line.worked(statement.result.labels)
-    rows = _rows(first, statement.over) * line.worked(x for x in first.labels if x != statement.over)
-    return rational(function.each) * first.elements * line.worked(first.labels) + rational(function.row) * rows
-
-
-def _rows(tensor: Tensor, over: str | None) -> Expr:
-    """The elements of a tensor without one of its dimensions."""
-    length = next((dim.size for dim in tensor.dims if dim.label == over), Integer(1))
-    return tensor.elements / length

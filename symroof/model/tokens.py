@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from sympy import Expr, Mul
 
 from symroof.model.dtype import Dim, Tensor
-from symroof.model.program import Line, Program, turns_of
+from symroof.model.nodes import Line, turns_of
+from symroof.model.program import Program
 from symroof.model.sliding import NAME
 from symroof.model.spelling import spelled_size
 from symroof.symbols import symbol

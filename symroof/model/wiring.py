@@ -8,10 +8,10 @@ from fractions import Fraction
 from math import prod
 
 from symroof.errors import ModelError, suggestion
+from symroof.model.chip_costs import busy_links, sent_by
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.mesh_axes import BACK, NETWORKS, MeshAxis
 from symroof.model.program import Program
-from symroof.model.statement_costs import busy_links
 from symroof.model.trees import NODE, TREE, filled
 
 
@@ -155,7 +155,7 @@ def link_over(program: Program, link: str) -> tuple[str, str]:
         return "", link
     if not named:
         raise uncrossed(link, busy)
-    carried = {program.sent(name) for name in named}
+    carried = {sent_by(program, name) for name in named}
     if len(carried) > 1:
         expected = f"one of {', '.join(named)}"
         raise ModelError(f"several axes are on {link}: {', '.join(named)}", expected=expected, hint="--link HBM")

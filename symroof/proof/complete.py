@@ -9,19 +9,15 @@ arithmetic takes longer, or that it never or always does; at each set of sizes a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
 
 from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum
+from symroof.proof.chips import Meshed
 from symroof.proof.ledger import Ledger
 from symroof.proof.running import Run
 from symroof.proof.scheduling import require_wait
-from symroof.proof.script import PARTS
+from symroof.proof.script import PARTS, Script
 from symroof.proof.step import Reason, Step, against, number_of
-
-if TYPE_CHECKING:
-    from symroof.proof.chips import Meshed
-    from symroof.proof.script import Script
 
 T_MATH, T_LATENCY = Name("T_math"), Name("T_latency")
 

@@ -13,7 +13,7 @@ from symroof.model.hardware import Accelerator
 from symroof.model.program import Program
 from symroof.model.quantities import SPOKEN, TOKENS
 from symroof.model.resources import time_names
-from symroof.model.statement_costs import other_names
+from symroof.model.statement_costs import names_of_amounts, other_names
 from symroof.model.tokens import served_of
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import ClaimReader
@@ -47,7 +47,7 @@ def of_programs(operation: Program, hardware: Accelerator | None, options: Mappi
     memory, let = text(options, "link") or "HBM", table(options, "let", '{ name = "formula" }')
     own = (*let, *texts(options, "symbols"))
     rate = () if TOKENS in own or operation.alone or served_of(operation) is None else (TOKENS,)
-    return (*operation.named, *time_names(operation, memory, hardware), *rate)
+    return (*names_of_amounts(operation), *time_names(operation, memory, hardware), *rate)
 
 
 def read_solve(options: Mapping[str, Any], scope: Scope) -> tuple[Compare | None, str | None]:

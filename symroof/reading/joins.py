@@ -11,8 +11,8 @@ from symroof.errors import suggestion
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.functions import APPEND, APPENDED, CONCAT, CUT, JOINED, SLICE
 from symroof.model.mesh_axes import FAR, HANDED
-from symroof.model.nodes import CORNER, EXCHANGE, ONE_CHIP, sized
-from symroof.model.program import Program, Statement
+from symroof.model.nodes import CORNER, EXCHANGE, ONE_CHIP, Statement, sized
+from symroof.model.program import Program
 from symroof.reading.einsums import AXIS
 from symroof.reading.scanner import Token
 from symroof.reading.scans import TURNED, ScanReader

@@ -27,6 +27,7 @@ from symroof.model.mesh import require_axes
 from symroof.model.mesh_axes import NETWORKS, WIRINGS, Mesh, MeshAxis
 from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES, Owner, quantities_of, time_name
+from symroof.model.rewriting import split_over
 from symroof.model.trees import TREE, Level, require_levels, spelled
 from symroof.model.wiring import wired
 from symroof.reading.catalogue import shipped
@@ -106,7 +107,7 @@ def laid_out(operation: Program, mesh: Iterable[str]) -> Program:
             found += ways[0] if ways else (written,)
         return tuple(found)
 
-    return operation.split_over(split)
+    return split_over(operation, split)
 
 
 def meshed(operation: Program, mesh: Mesh) -> tuple[Program, Mesh]:
@@ -135,7 +136,7 @@ def meshed(operation: Program, mesh: Mesh) -> tuple[Program, Mesh]:
     require_axes(operation.written.values(), own)
     single = {name for name, axis in own.items() if axis.chips == 1}
     if single:
-        operation = operation.split_over(lambda axes: tuple(axis for axis in axes if axis not in single))
+        operation = split_over(operation, lambda axes: tuple(axis for axis in axes if axis not in single))
         own = {name: axis for name, axis in own.items() if name not in single}
     return replace(operation, mesh=tuple(own.values())), own
 

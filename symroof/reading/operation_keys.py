@@ -12,11 +12,11 @@ from symroof.errors import ReadingError, SymroofError, about, require_one_of
 from symroof.formula import FUNCTIONS, KEYWORDS, Compare, Formula, Number, mapped, number
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.functions import Function, given
+from symroof.model.kernels import costs_of
 from symroof.model.operation import CostFormula, Operation
 from symroof.model.program import Program
-from symroof.model.program_text import numbers, retyped
+from symroof.model.rewriting import in_training, numbers, retyped
 from symroof.model.stages import SCHEDULES
-from symroof.model.training import in_training
 from symroof.reading.cases import Told
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression
@@ -54,7 +54,7 @@ def operation_of(options: Mapping[str, Any]) -> Program:
     if not has_operation(options):
         raise ReadingError("the problem has no operation, so there is nothing to derive", expected='operation = "…"')
     if any(key in options for key in (*COSTS, "vector")):
-        operation = costs_of(options)
+        operation = given_by_costs(options)
     elif isinstance(operation, str):
         element, roles = types_of(options)
         operation = _in_roles(
@@ -80,6 +80,16 @@ def operation_of(options: Mapping[str, Any]) -> Program:
         counts = flag(options, "latency", "true where an exchange takes at least its hops")
         program = replace(program, latency=counts)
     return program
+
+
+def statement_of(options: Mapping[str, Any], operation: Program) -> str | None:
+    """The statement of a program that is asked about, or the one that it joins."""
+    if options.get("statement") is None:
+        return None
+    if operation.line is not None:
+        raise ReadingError("statement speaks of a program, and this is one operation", expected="no statement")
+    owners = {line.statement.name: name for name, cost in costs_of(operation).items() for line in cost.members}
+    return owners[str(text(options, "statement", tuple(owners)))]
 
 
 def told_of(options: Mapping[str, Any]) -> Told:
@@ -114,7 +124,7 @@ def _reduced(program: Program, when: str) -> Program:
     require_one_of(when, REDUCED, f"reduce: {when!r} says no time")
     if not any(repeat.accumulates for line in program.forward for repeat in line.repeats):
         raise ReadingError("reduce: the program has no microbatches", expected="accumulate M { … } in the operation")
-    return replace(program, each=when == "each")
+    return in_training(replace(program, each=when == "each"), program.training)
 
 
 def _gathered(operation: Program, key: str, value: Any, *, of_weights: bool) -> Program:
@@ -222,13 +232,13 @@ def _operations(name: str, count: Any) -> Fraction:
     return value
 
 
-def costs_of(options: Mapping[str, Any]) -> Operation:
+def given_by_costs(options: Mapping[str, Any]) -> Operation:
     """The operation that three formulas give: its FLOPs, the bytes that it reads and those that it writes.
 
     Its sizes are the words in them that are no functions; a run of capitals is a product of letters. It needs no name.
 
     >>> costs = {"flops": "2*nnz", "reads": "12*nnz + 8*N", "writes": "8*N", "vector": True}
-    >>> costs_of({"operation": "sparse product", **costs}).dimensions
+    >>> given_by_costs({"operation": "sparse product", **costs}).dimensions
     ('nnz', 'N')
     """
     missing = [key for key in COSTS if key not in options]

@@ -32,11 +32,13 @@ from symroof.model.einsum import Einsum
 from symroof.model.functions import Function
 from symroof.model.library import LIBRARY, Entry
 from symroof.model.program import Program
-from symroof.model.training import in_training
+from symroof.model.rewriting import in_training
 from symroof.reading.cases import Told
 from symroof.reading.einsums import TEXT, EinsumReader, einsum
+from symroof.reading.programs import read_program
 from symroof.reading.tensors import is_program
 from symroof.reading.toml import read_table
+from symroof.reading.vocabulary import WORDS
 
 # A product of shapes alone, which is no formula: [b, s, h] * [h, 4h] = [b, s, 4h].
 SHAPE = r"(?:[A-Za-z][\w']*\s*)?[\[(][^\[\](),=]+(?:(?:,|\\times|×|\sx\s)[^\[\](),=]+)+[\])](?:\s*\^\s*(?:T|\\top|\{\s*(?:T|\\top)\s*\}))?"
@@ -61,8 +63,6 @@ def read_operation(
     if LIBRARY_NAME.fullmatch(text):
         return _named(text, element, functions, told)
     if is_program(text):
-        from symroof.reading.programs import read_program
-
         return read_program(text, element, functions, told)
     if EINSUM.fullmatch(text):
         return Program.of(_letters(text, element))
@@ -82,7 +82,6 @@ def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] |
         )
     if isinstance(entry, Entry):
         return entry.build(element)
-    from symroof.reading.programs import read_program
 
     program = replace(read_program(entry.typed(element), element, functions, told), entry=name)
     return in_training(program) if entry.training else program
@@ -148,8 +147,6 @@ def programs() -> Mapping[str, ProgramEntry]:
 @lru_cache(maxsize=1)
 def other_names() -> Mapping[str, str]:
     """What else operations are called, and the names that they have here."""
-    from symroof.reading.vocabulary import WORDS
-
     return {other: name for name, others in WORDS["called"].items() for other in others}
 
 

@@ -15,8 +15,9 @@ from symroof.model.cost import COUNTINGS
 from symroof.model.derived_sizes import known_of_sizes
 from symroof.model.hardware import WORDS_OF_TEXTS, Accelerator, Known
 from symroof.model.mesh import open_axes, padded
+from symroof.model.nodes import ROLES
 from symroof.model.problem import SECTIONS, Problem
-from symroof.model.program import ROLES, Program
+from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES
 from symroof.model.statement_costs import other_names
 from symroof.model.wiring import wired
@@ -38,7 +39,7 @@ from symroof.reading.inquiries import (
 from symroof.reading.keys import KEYS
 from symroof.reading.languages import language_of
 from symroof.reading.meshes import axes_of, meshed, read_mesh, wired_otherwise
-from symroof.reading.operation_keys import dtype_of, operation_of, told_of
+from symroof.reading.operation_keys import dtype_of, operation_of, statement_of, told_of
 from symroof.reading.scope import Scope
 from symroof.reading.tensors import COMMENT
 from symroof.reading.toml import contents, flag, flatten, read_table, table, text, texts, unfit
@@ -115,7 +116,7 @@ def read_problem(
         pad=pad,
         unmodelled=options.get("unmodelled", ()),
         sections=sections_of(options),
-        statement=_statement(options, operation),
+        statement=statement_of(options, operation),
         lang=language_of(options),
         **least,
         **model,
@@ -289,16 +290,6 @@ def sections_of(options: Mapping[str, Any]) -> tuple[str, ...]:
     for name in chosen:
         require_one_of(name, SECTIONS, f"sections = {name!r} is not known")
     return tuple(chosen or SECTIONS)
-
-
-def _statement(options: Mapping[str, Any], operation: Program) -> str | None:
-    """The statement of a program that is asked about, or the one that it joins."""
-    if options.get("statement") is None:
-        return None
-    if operation.line is not None:
-        raise ReadingError("statement speaks of a program, and this is one operation", expected="no statement")
-    owners = {line.statement.name: name for name, cost in operation.owners.items() for line in cost.members}
-    return owners[str(text(options, "statement", tuple(owners)))]
 
 
 def hardware_of(options: Mapping[str, Any]) -> Accelerator | None:

@@ -38,11 +38,23 @@ from dataclasses import replace
 from symroof.errors import ModelError, ReadingError, suggestion
 from symroof.formula import Formula, names
 from symroof.model.dtype import Dtype, Tensor
-from symroof.model.functions import FUNCTIONS as TABLE
-from symroof.model.functions import Function
+from symroof.model.functions import FUNCTIONS as TABLE, Function
 from symroof.model.mesh_axes import MeshAxis
-from symroof.model.nodes import SUM, statements_in, weights_of
-from symroof.model.program import ROLES, Block, Declared, Fuse, Node, Program, Recompute, Repeat, Statement, turns_of
+from symroof.model.nodes import (
+    ROLES,
+    SUM,
+    Block,
+    Declared,
+    Fuse,
+    Node,
+    Recompute,
+    Repeat,
+    Statement,
+    statements_in,
+    turns_of,
+    weights_of,
+)
+from symroof.model.program import Program
 from symroof.model.recomputing import collected_in
 from symroof.model.spelling import spelled_size
 from symroof.model.stages import require_stages

@@ -21,10 +21,9 @@ from graphlib import CycleError, TopologicalSorter
 from symroof.errors import AlgebraError, SymroofError, suggestion
 from symroof.formula import FUNCTIONS, KEYWORDS, Compare, Formula, Group, Name, Number, Quotient, mapped, names, number
 from symroof.model.dtype import Dim, Tensor
-from symroof.model.functions import COLLECT, COLLECTED, PLACE, PLACED
-from symroof.model.functions import FUNCTIONS as TABLE
-from symroof.model.nodes import sized, statements_in
-from symroof.model.program import Node, Program, Repeat, Statement
+from symroof.model.functions import COLLECT, COLLECTED, FUNCTIONS as TABLE, PLACE, PLACED
+from symroof.model.nodes import Node, Repeat, Statement, sized, statements_in
+from symroof.model.program import Program
 from symroof.model.spelling import spelled_size
 from symroof.reading.cases import is_choice
 from symroof.reading.expressions import read_expression

@@ -7,10 +7,8 @@ from dataclasses import replace
 from symroof.errors import suggestion
 from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum, OperandError
-from symroof.model.functions import FUNCTIONS as TABLE
-from symroof.model.functions import Function
-from symroof.model.nodes import Mask
-from symroof.model.program import DIFFERENCE, EXCHANGE, MAXIMUM, PRODUCT, SUM, Statement
+from symroof.model.functions import FUNCTIONS as TABLE, Function
+from symroof.model.nodes import DIFFERENCE, EXCHANGE, MAXIMUM, PRODUCT, SUM, Mask, Statement
 from symroof.model.sliding import takes_places
 from symroof.reading.einsums import TIMES
 from symroof.reading.joins import LYING, JoinReader

@@ -13,11 +13,12 @@ from symroof.errors import suggestion
 from symroof.formula import Call, Compare, Formula, names
 from symroof.model import sliding
 from symroof.model.dtype import Tensor
-from symroof.model.nodes import Mask, sized
-from symroof.model.program import Node, Program, Statement
+from symroof.model.nodes import Mask, Node, Statement, sized
+from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES
 from symroof.model.sliding import slides_of, stride_of
 from symroof.model.spelling import spelled_fact, spelled_size
+from symroof.model.statement_costs import names_of_amounts
 from symroof.reading.cases import Known, Told, UndecidedError, at_points, decided, made_by
 from symroof.reading.scanner import Token
 from symroof.reading.statements import StatementReader
@@ -78,7 +79,7 @@ class MaskReader(StatementReader):
     def _require_sizes(self, program: Program) -> None:
         shaped = {dim.label for tensor in program.arrays.values() for dim in tensor.dims}
         shaped |= {mask.window for mask, _ in self.masked}
-        taken = {*QUANTITIES, *program.named}
+        taken = {*QUANTITIES, *names_of_amounts(program)}
         shaped |= {
             name for formula in (*self.where.values(), *(fact for fact, _ in self.facts)) for name in names(formula)
         }

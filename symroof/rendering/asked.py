@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 
 from symroof.algebra.rounding import short
@@ -10,21 +13,26 @@ from symroof.derivation.draft import numeric
 from symroof.derivation.formulas import ASKED, unit_in, worked_out
 from symroof.derivation.meanings import quantities
 from symroof.derivation.pipeline import Derivation, resumed
-from symroof.derivation.setting import Setting
+from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import CheckError, ReadingError
-from symroof.exploration.wanted import is_plain, read_quantity
 from symroof.formula import Formula, Frozen, Number, names
+from symroof.model.problem import Problem
 from symroof.model.quantities import Exponents, exponents, spelled
 from symroof.model.statement_costs import other_names
 from symroof.model.units import Unlike
 from symroof.proof.step import Step, named_formula
+from symroof.reading.expressions import read_expression
 from symroof.reading.numbers import measured, unit_named
+from symroof.reading.scope import Scope
 from symroof.rendering.pages.amounts import measured_in
 from symroof.rendering.pages.characters import plain
 from symroof.rendering.pages.insertions import Shape, inserted
 from symroof.rendering.pages.pen import Pen
 from symroof.rendering.records.derivations import parts
-from symroof.symbols import expression
+from symroof.symbols import VALUES, expression
+
+# What looks like the name of a part: threshold, flops(h).
+NAME = re.compile(r"\s*([\w.]+)(?:\([\w, ]*\))?\s*")
 
 
 class Asked(Frozen):
@@ -125,3 +133,29 @@ def _unit(formula: Formula, setting: Setting) -> Exponents | None:
     except Unlike as found:
         first, second = found.args
         raise ReadingError(f"a sum of {spelled(first)} and {spelled(second)} is no quantity") from None
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text looks like a name alone, and not like a formula.
+
+    >>> [is_plain(text) for text in ("threshold", "flops(h)", "ceil(B)", "B/T_lower")]
+    [True, True, False, False]
+    """
+    found = NAME.fullmatch(text)
+    return found is not None and found[1] not in (*VALUES, "log2")
+
+
+def read_quantity(text: str, setting: Setting) -> Formula:
+    """An expression of the sizes, quantities and figures of a problem. Raises :class:`ReadingError` for anything else."""
+    problem = setting.problem
+    names = (*problem.names, *problem.symbols, *quantities(setting), *setting.known)
+    return read_expression(text, Scope(tuple(dict.fromkeys(names))).with_others(other_names(problem.operation)))
+
+
+def with_expressions(problem: Problem, wanted: Iterable[str]) -> Problem:
+    """The problem with a formula for each of the expressions, named as it is written."""
+    formulas = [text for text in wanted if not is_plain(text)]
+    if not formulas:
+        return problem
+    setting = setting_of(replace(problem, at=()))
+    return replace(problem, let={**problem.let, **{text: read_quantity(text, setting) for text in formulas}})

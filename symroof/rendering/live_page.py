@@ -22,12 +22,13 @@ from symroof.exploration.live import Fitted, Live, Way, data_of, live
 from symroof.formula import Frozen
 from symroof.model.dtype import dtype
 from symroof.model.hardware import Accelerator
+from symroof.model.kernels import costs_of
 from symroof.model.mesh import open_axes, splits, stride
 from symroof.model.problem import Problem
 from symroof.model.program import Program
-from symroof.model.program_text import numbers, retyped
 from symroof.model.quantities import time_name
 from symroof.model.resources import LATENCY, MATH, VECTOR
+from symroof.model.rewriting import numbers, retyped
 from symroof.reading.markup import html_of
 from symroof.rendering.formulas.mathml import mathml
 from symroof.rendering.pages.amounts import sizes, to_digits
@@ -120,7 +121,7 @@ def _kinds(problem: Problem, chips: Sequence[Accelerator]) -> Iterator[tuple[str
     """The problem as it is written, and with other element types where its chip has figures for them; a mesh as it is."""
     yield "as_written", live(problem, chips)
     operation = problem.operation
-    if operation.axes or problem.training or operation.given is not None or len(operation.owners) > SEVERAL:
+    if operation.axes or problem.training or operation.given is not None or len(costs_of(operation)) > SEVERAL:
         return
     seen = {str(operation)}
     for label, kind, weights in OTHERS:

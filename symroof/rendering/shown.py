@@ -9,15 +9,17 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from symroof.derivation.evaluation import QuantityFunction, function_of
+from symroof.derivation.meanings import quantities
 from symroof.derivation.pipeline import Derivation
 from symroof.derivation.setting import setting_of
 from symroof.errors import ReadingError, suggestion
 from symroof.formula import Frozen
 from symroof.model.quantities import parts_of
-from symroof.rendering.pages.pen import Style
+from symroof.rendering.pages.insertions import Shape, inserted
+from symroof.rendering.pages.pen import Style, pen_of
 
 if TYPE_CHECKING:
-    from symroof.derivation.evaluation import QuantityFunction
     from symroof.rendering.asked import Asked
 
 
@@ -107,8 +109,7 @@ class ShownDerivation(Shown, Derivation):
         >>> d.function("T_lower")() == d.function("T_lower")(B=64), d.function("B/T_lower")(B=64) < d.function("B/T_lower")(B=128)
         (True, True)
         """
-        from symroof.derivation.evaluation import function_of
-        from symroof.exploration.wanted import is_plain, with_expressions
+        from symroof.rendering.asked import is_plain, with_expressions
 
         problem = self.setting.problem
         setting = (
@@ -190,9 +191,6 @@ class ShownParts(Shown, Frozen):
         return f"<{', '.join(name for name, _ in self.names)} of {self.derivation.setting.problem.operation.title}>"
 
     def page(self, form: str, style: Style) -> str:
-        from symroof.rendering.pages.insertions import Shape, inserted
-        from symroof.rendering.pages.pen import pen_of
-
         setting = self.derivation.setting
         pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
         lines: list[str] = []
@@ -240,8 +238,6 @@ class ShownParts(Shown, Frozen):
 
     def _unknown(self, name: str, known: Mapping[str, Any]) -> ReadingError:
         """That an answer has no such part: what it has is said without what it says of each statement."""
-        from symroof.derivation.meanings import quantities
-
         every = dict.fromkeys(
             (*(part for part, said in known.items() if said is not None), *quantities(self.derivation.setting))
         )

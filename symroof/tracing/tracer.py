@@ -13,6 +13,7 @@ from typing import Any
 from symroof.errors import require_one_of
 from symroof.formula import Formula
 from symroof.model.dtype import dtype
+from symroof.model.kernels import costs_of
 from symroof.model.program import Program
 from symroof.reading.expressions import read_expression
 from symroof.reading.programs import read_program
@@ -225,7 +226,7 @@ def _require_same(
     returned."""
     program = read_program(re.sub(r" masked \w+ <= \w+ from the first", "", text))
     put = {symbol(name): size for name, size in sizes.items()}
-    found = sum(cost.flops for cost in program.owners.values())
+    found = sum(cost.flops for cost in costs_of(program).values())
     flops = int(program.resolved(found).subs(put)) if found != 0 and not program.vector else 0
     if flops != counts[0]:
         raise TracingError(f"the program that was written has {flops} FLOPs at {sizes}, and the function {counts[0]}")

@@ -13,8 +13,7 @@ from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import WORDS_OF_TEXTS, Known
 from symroof.model.quantities import DERIVED, SPOKEN, TABLE, TOKENS, Owner, meaning, quantities_of, unit_of_amount
 from symroof.model.resources import LATENCY, MATH, VECTOR, every_time
-from symroof.model.statement_costs import amounts as amounts_of_program
-from symroof.model.statement_costs import other_names
+from symroof.model.statement_costs import amounts as amounts_of_program, names_of_amounts, other_names
 from symroof.model.wiring import is_network
 from symroof.proof.check import checked
 from symroof.proof.step import Reason, Step
@@ -64,7 +63,7 @@ def _of_operation(exercise: Exercise, setting: Setting) -> Context:
             counts=tuple(name for name in dimensions if name not in known),
         ),
         known,
-        unknown | _units(figures) | _units_of_amounts((*setting.problem.operation.named, *known)),
+        unknown | _units(figures) | _units_of_amounts((*names_of_amounts(setting.problem.operation), *known)),
         setting.least_one.named,
         tolerance=exercise.tolerance,
         nearest=exercise.nearest,

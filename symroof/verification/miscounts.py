@@ -15,9 +15,11 @@ from sympy import Expr, Integer
 
 from symroof.formula import Name, names, number
 from symroof.model.dtype import Dtype, Tensor, dtype
-from symroof.model.program import Fuse, Program, Repeat, turns_of
-from symroof.model.program_text import retyped
+from symroof.model.kernels import costs_of
+from symroof.model.nodes import Fuse, Repeat, turns_of
+from symroof.model.program import Program
 from symroof.model.quantities import of_statement, parts_of
+from symroof.model.rewriting import retyped
 from symroof.model.statement_costs import kept_for_backward
 from symroof.symbols import expression, rational, symbol
 from symroof.verification.worlds import TRAFFIC, Amounts, Counted, Move, Worlds, nodes_of, of_programs, with_nodes
@@ -122,7 +124,7 @@ def _passes(counted: Counted) -> Iterator[tuple[str, tuple[tuple[Move, Expr], ..
     """The statements that join a product, each with what it would read and write as a pass of its own."""
     program = counted.program
     outside = {(move.owner, move.tensor) for move in counted.moves}
-    for owner, cost in program.owners.items():
+    for owner, cost in costs_of(program).items():
         own = {line.statement.name for line in cost.members}
         for line in cost.members:
             if line.fuse is not None or line.statement.name == owner:

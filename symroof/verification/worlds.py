@@ -16,8 +16,11 @@ from sympy import Expr, Rational
 
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Name, names
-from symroof.model.program import Node, Program, Statement
+from symroof.model.kernels import cost_of, costs_of
+from symroof.model.nodes import Node, Statement
+from symroof.model.program import Program
 from symroof.model.quantities import of_statement
+from symroof.model.rewriting import in_training
 from symroof.model.statement_costs import amounts
 from symroof.symbols import symbol
 from symroof.verification.budget import spend
@@ -51,12 +54,12 @@ class Counted:
 
     def __init__(self, program: Program, count: Any) -> None:
         self.program, self.count = program, count
-        cost = program.cost(count)
+        cost = cost_of(program, count)
         totals = {"flops": cost.flops, "reads": cost.reads, "writes": cost.writes, "bytes": cost.bytes}
         self.amounts: Amounts = {**amounts(program, count), **totals}
         self.moves = tuple(
             Move(owner, tensor if program.given is None else GIVEN[kind], kind, program.resolved(amount))
-            for owner, cost in program.owners.items()
+            for owner, cost in costs_of(program).items()
             for kind, moved in zip(TRAFFIC, (cost.loads, cost.stores), strict=True)
             for tensor, amount in moved
         )
@@ -190,4 +193,4 @@ def with_nodes(program: Program, place: Node, *nodes: Node) -> Program:
             )
         )
 
-    return replace(program, body=changed(program.body))
+    return in_training(replace(program, body=changed(program.body)), program.training)

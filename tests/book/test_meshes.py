@@ -17,6 +17,7 @@ from texts import refused
 
 import symroof as sr
 from symroof.derivation.setting import setting_of
+from symroof.model.chip_costs import chip_costs
 from symroof.model.mesh_axes import MeshAxis
 from symroof.reading.exercises import read_exercise
 from symroof.reading.problems import read_problem, read_problem_file
@@ -183,7 +184,7 @@ def sizes_of(seed):
 def test_links_carry_what_is_counted_by_hand(exercise):
     problem = {key: value for key, value in NUMBERED[exercise].items() if key not in ("claims", "assume")}
     program = setting_of(read_problem(problem)).problem.operation
-    found = {resource for cost in program.on_chip.values() for resource, amount in cost.sent.items() if amount != 0}
+    found = {resource for cost in chip_costs(program).values() for resource, amount in cost.sent.items() if amount != 0}
     assert found == {row[0] for row in ROWS[exercise]}
     for seed in range(3):
         sizes = sizes_of(seed)
@@ -192,7 +193,7 @@ def test_links_carry_what_is_counted_by_hand(exercise):
             n, size = (eval(text, {}, {name: Fraction(x) for name, x in sizes.items()}) for text in (chips, message))
             counted[resource] += size * carried(collective, int(n), wiring)
         for resource, amount in counted.items():
-            value = program.resolved(Add(*(cost.sent.get(resource, 0) for cost in program.on_chip.values())))
+            value = program.resolved(Add(*(cost.sent.get(resource, 0) for cost in chip_costs(program).values())))
             put = value.subs({s: sizes[s.name] for s in value.atoms(Symbol)})
             assert Fraction(int(put.p), int(put.q)) == amount, (resource, value)
 

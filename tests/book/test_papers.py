@@ -5,8 +5,8 @@ import sympy
 from test_training import at
 
 import symroof as sr
+from symroof.model.rewriting import in_training
 from symroof.model.statement_costs import amounts
-from symroof.model.training import in_training
 from symroof.reading.programs import read_program
 from symroof.symbols import expression
 
@@ -39,7 +39,6 @@ m = e * W2 -> bf16[B, S{x}, D]
 z = y + m
 """
 PLAIN = {"x": "", "h": "", "n1": "n1", "n2": "n2", "gather1": "", "gather2": ""}
-SEQUENCE = PLAIN | {"x": "_X", "h": "_X"}
 SIZES = {"B": 2, "S": 64, "N": 8, "H": 16}
 D, TOKENS = 8 * 16, 2 * 64
 

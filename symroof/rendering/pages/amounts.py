@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from symroof.algebra import rounding
 from symroof.algebra.rounding import decimal, magnitude, short, to_places, trimmed
+from symroof.derivation.answer import TimeRow
+from symroof.derivation.layout import Layout
 from symroof.formula import Compare, Formula, Name, Number, Quotient
 from symroof.model.quantities import STORAGE, UNITS, Exponents, Unit, spelled, unit_of_time
 from symroof.reading.numbers import exact
@@ -22,10 +24,6 @@ def to_digits(value: Fraction, digits: int) -> str:
     """
     return rounding.to_digits(value, max(digits, magnitude(value) + 1) if value else digits)
 
-
-if TYPE_CHECKING:
-    from symroof.derivation.answer import TimeRow
-    from symroof.derivation.layout import Layout
 
 MOST_DIGITS = 16
 DECIMAL_STORAGE = [

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from symroof.derivation.pipeline import counted
-from symroof.model.hardware import Accelerator, Known
-from symroof.model.plausible import Finding
+from symroof.model.hardware import Accelerator, Finding, Known
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.reading.operations import AnyEntry, ProgramEntry, other_names
 from symroof.reading.problems import read_problem

@@ -8,6 +8,7 @@ from unicodedata import category
 
 from symroof.errors import RenderingError, require_one_of
 from symroof.formula import Frozen
+from symroof.rendering.formulas.mathml import typeset
 
 
 class Format(Frozen):
@@ -94,7 +95,6 @@ class Dialect(Frozen):
         """What was written, as it leaves."""
         if not self.typeset:
             return text
-        from symroof.rendering.formulas.mathml import typeset
 
         return typeset(text)
 

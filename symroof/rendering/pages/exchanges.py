@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Formula, Frozen, Name, Verdict, number
+from symroof.model.chip_costs import busy_links
+from symroof.model.kernels import costs_of
 from symroof.model.mesh_axes import fast_first, presumed_order
-from symroof.model.program import EXCHANGE, MAXIMUM, Program
+from symroof.model.nodes import EXCHANGE, MAXIMUM
+from symroof.model.program import Program
 from symroof.model.quantities import NAMELESS, PER_CHIP, of_statement, parts_of, sent_over
-from symroof.model.statement_costs import busy_links
 from symroof.model.trees import tapered
+from symroof.proof.mesh_facts import Exchanged
 from symroof.proof.step import Reason, Step, against
 
 ONE = number(1)
 # What a table of statements says of the chips.
 OF_CHIPS = (Reason.ON_EACH, Reason.SENT)
-
-if TYPE_CHECKING:
-    from symroof.proof.mesh_facts import Exchanged
 
 
 class Said(Frozen):
@@ -114,7 +113,7 @@ class Mesh:
         for step in self.steps[Reason.SENT]:
             name, level = about(step), self.level(step)
             for exchange in step.facts.exchanges:
-                back = self.program.owners[name].backward
+                back = costs_of(self.program)[name].backward
                 found.setdefault((exchange, name, level), Said(exchange, name, back, level, self.taper(level)))
         return tuple(found.values())
 
@@ -130,7 +129,7 @@ class Mesh:
 
     def over(self, resource: str) -> tuple[Said, ...]:
         """The exchanges that keep a link busy."""
-        named = {Name(sent_over(resource, name)) for name in self.program.owners}
+        named = {Name(sent_over(resource, name)) for name in costs_of(self.program)}
         mine = [each for step in self.steps[Reason.SENT] if step.left in named for each in step.facts.exchanges]
         return tuple(said for said in self.exchanges if said.exchange in mine and said.level in ("", resource))
 
@@ -149,12 +148,12 @@ class Mesh:
 
     def opens_pass(self, step: Step) -> bool:
         """Whether a step is the first one on exchanges of its pass, in a training step."""
-        back = self.program.owners[about(step)].backward
-        steps = [s for s in self.steps[Reason.SENT] if self.program.owners[about(s)].backward == back]
+        back = costs_of(self.program)[about(step)].backward
+        steps = [s for s in self.steps[Reason.SENT] if costs_of(self.program)[about(s)].backward == back]
         return self.program.training and steps[0] == step
 
     def is_backward(self, step: Step) -> bool:
-        return self.program.owners[about(step)].backward
+        return costs_of(self.program)[about(step)].backward
 
     def sent(self, resource: str) -> Formula | None:
         return self.right.get(Name(sent_over(resource)))

@@ -8,15 +8,15 @@ from itertools import groupby
 
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Formula, Name, Product, Quotient
-from symroof.model.program import Program, Statement
-from symroof.model.program_text import INDENT, spelled_backward, spelled_parts
+from symroof.model.kernels import costs_of
+from symroof.model.nodes import Statement
+from symroof.model.program import INDENT, Program, spelled_backward, spelled_parts
 from symroof.model.quantities import of_statement
 from symroof.proof.step import Step
 from symroof.rendering.formulas.letters import OF_TENSOR
 from symroof.rendering.pages.blocks import Code
 from symroof.rendering.pages.pen import Sentences
-from symroof.rendering.pages.terminal import GAP
-from symroof.rendering.pages.terminal import fold as folded
+from symroof.rendering.pages.terminal import GAP, fold as folded
 
 # The role, the name and the type of a declaration.
 DECLARED = re.compile(r"((?:\w+ )*(?:weight|cache|input)\s+)(\w+)(: .*)")
@@ -30,7 +30,7 @@ class Statements:
     def __init__(self, derivation: Derivation, program: Program) -> None:
         self.program = program
         lying = {line.statement.name for line in program.lines if line.statement.how}
-        self.names = tuple(name for name, owner in program.owners.items() if name not in lying or owner.stores)
+        self.names = tuple(name for name, owner in costs_of(program).items() if name not in lying or owner.stores)
         self.right = {step.left: step.right for step in derivation.written if step.point is None}
         self.makes_again = any(line.fuse is not None and line.fuse.again for line in program.lines)
 

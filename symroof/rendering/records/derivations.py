@@ -15,8 +15,10 @@ from symroof.derivation.pipeline import Derivation
 from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, names, number
+from symroof.model.kernels import costs_of
 from symroof.model.program import Program
 from symroof.model.quantities import OF_PROGRAMS, of_statement, sent_over, time_name
+from symroof.model.statement_costs import names_of_amounts
 from symroof.proof.step import Part, Role, against, amount_of, named_formula, number_of
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -72,7 +74,7 @@ def parts(derivation: Derivation) -> dict[str, Any]:
     told |= {"threshold": answer.formula("threshold"), "condition": answer.condition}
     if setting.problem.solve is not None:
         told |= {"solution": answer.solved(0 if len(answer.at) == 1 else None)}
-    named = set(setting.problem.operation.named) - told.keys()  # flops(h), as the first step on it says
+    named = set(names_of_amounts(setting.problem.operation)) - told.keys()  # flops(h), as the first step on it says
     stated = ((s.left.name, s.right) for s in reversed(derivation.steps) if isinstance(s.left, Name))
     told |= {name: amount for name, amount in stated if name in named}
     return {name: part for name, part in told.items() if not isinstance(part, dict | list) and "_float" not in name}
@@ -215,7 +217,7 @@ def _of_program(said: Callable[[Role | Part], Formula | None], answer: Answer, s
             **{what: resolved(of_statement(what, name)) for what in ("flops", "ops", "reads", "writes", "bytes")},
             "exchanges": _exchanges(answer, program, name),
         }
-        for name in program.owners
+        for name in costs_of(program)
     ]
     chips = {name: said(amount_of(name)) for name in OF_PROGRAMS}
     return {**chips, **_over_links(answer, setting), **_times(said, setting), "statements": statements}
@@ -232,7 +234,7 @@ def _exchanges(answer: Answer, program: Program, name: str) -> list[dict[str, An
             "operand": program.called(exchange.array),
             "payload": exchange.message,
             "turns": exchange.turns,
-            "pass": "backward" if program.owners[name].backward else "forward",
+            "pass": "backward" if costs_of(program)[name].backward else "forward",
         }
         for exchange in found.values()
     ]

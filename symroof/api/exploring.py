@@ -1,95 +1,38 @@
-"""The functions that Python users call: text or values in, derivations out."""
+"""Regimes, comparisons, figures, pages that move, and grids."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import Any, Unpack, overload
 
-import sympy  # noqa: F401 (first, and from here: deep in other imports Python 3.11 takes a third longer for it)
-
+from symroof.derivation.draft import INTENSITY
+from symroof.derivation.setting import setting_of
 from symroof.errors import ReadingError
-from symroof.reading.arguments import Options, Questions, listed, problem_of, problem_on_each, sketch_of, text_of
+from symroof.exploration.comparing import compare as compared
+from symroof.exploration.explore import explore, infer
+from symroof.exploration.figure import figure
+from symroof.exploration.sweeping import sweep_of, write_sweep
+from symroof.model.dtype import dtype as read_dtype
+from symroof.reading.arguments import (
+    Asked,
+    Chip,
+    Chips,
+    Options,
+    listed,
+    problem_of,
+    problem_on_each,
+    question_of,
+    text_of,
+)
+from symroof.reading.catalogue import catalogue, first_of_forms
+from symroof.reading.grids import fixed_axes, read_grid
 from symroof.reading.languages import language_of
-from symroof.rendering.shown import ShownDerivation
-
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    from symroof.building.outcome import BuiltDocument
-    from symroof.model.hardware import Accelerator
-    from symroof.model.program import Program
-    from symroof.reading.arguments import Asked, Chip, Chips, Given
-    from symroof.rendering.answers import ShownComparison, ShownFigure, ShownInferred, ShownRegimes, ShownSketch
-    from symroof.rendering.live_page import ShownPage
-    from symroof.rendering.report import ShownReport
-    from symroof.verification.judgement import FileReport
-
-# A question imports what answers it when it is asked; deriving needs neither maps nor judgements.
-
-
-def operation(text: str, *, dtype: str | None = None) -> Program:
-    """The operation that ``text`` writes, with its costs as plain SymPy expressions.
-
-    >>> cost = operation("bf16[B, D] * bf16[D, F] -> bf16[B, F]").cost()
-    >>> cost.flops, cost.intensity
-    (2*B*D*F, B*D*F/(B*D + B*F + D*F))
-    """
-    from symroof.model.dtype import dtype as read_dtype
-    from symroof.reading.operations import read_operation
-
-    return read_operation(text, None if dtype is None else read_dtype(dtype))
-
-
-def chips(*files: str) -> Mapping[str, Accelerator]:
-    """The chips of the catalogue by name, with those of the user's own files.
-
-    >>> chips()["tpu-v5e"].figures["HBM"].digits
-    '8.2e11'
-    """
-    from symroof.reading.catalogue import catalogue
-
-    return catalogue(*files)
-
-
-def dimensions(names: str) -> tuple[Any, ...]:
-    """The SymPy symbols of dimensions, as the costs use them: positive reals.
-
-    >>> N, = dimensions("N")
-    >>> operation("dot").cost().intensity.subs(N, 1)
-    1/3
-    """
-    from symroof.symbols import symbol
-
-    return tuple(symbol(name) for name in names.replace(",", " ").split())
-
-
-@overload
-def derive(operation: Given, on: Chip = None, **options: Unpack[Questions]) -> ShownDerivation: ...
-@overload
-def derive(
-    operation: Mapping[str, Any] | None = None, on: Chip = None, **options: Unpack[Questions]
-) -> ShownDerivation | ShownSketch: ...
-def derive(
-    operation: Asked | None = None, on: Chip = None, **options: Unpack[Questions]
-) -> ShownDerivation | ShownSketch:
-    """Derive the roofline of an operation, every line proved by a second engine.
-
-    ``on`` is a chip or a table of its figures, ``assume`` a regime, ``at`` sizes to put in, ``given`` figures that
-    override those of the chip, ``lang`` the language of its pages; :class:`Options` lists all of them. Without an operation
-    ``let`` and ``solve`` alone are derived. Raises :class:`SymroofError` for anything that cannot be read, costed or decided.
-
-    >>> d = derive("bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", on="tpu-v5e", mesh={"X": 2}, link="ICI", solve_for="D")
-    >>> d.answer.bound, d.answer.smallest_integer
-    (78800/9, 8756)
-    """
-    from symroof.derivation.pipeline import derive as run
-
-    if (sketch := sketch_of(operation, on, options)) is not None:
-        from symroof.rendering.answers import sketched
-
-        return sketched(sketch)
-    return ShownDerivation(**vars(run(problem_of(operation or {}, on, options))))
+from symroof.reading.measurements import read_measured
+from symroof.rendering.answers import ShownComparison, ShownFigure, ShownInferred, ShownRegimes
+from symroof.rendering.asked import with_expressions
+from symroof.rendering.live_page import ShownPage
 
 
 def regimes(
@@ -113,12 +56,6 @@ def regimes(
     >>> [relation.right.name for relation in inferred.alternatives[0].relations]
     ['D', 'F']
     """
-    from symroof.derivation.draft import INTENSITY
-    from symroof.derivation.setting import setting_of
-    from symroof.exploration.explore import explore, infer
-    from symroof.reading.arguments import question_of
-    from symroof.rendering.answers import ShownInferred, ShownRegimes
-
     problem = None if operation is None else problem_of(operation, on, options)
     lang = language_of(options) if problem is None else problem.lang
     if problem is None and (of is None or options.keys() - {"lang"} or on is not None):
@@ -144,15 +81,11 @@ def compare(
     >>> [(row.chip.name, row.derivation.answer.smallest_integer) for row in answer.comparison.rows]
     [('tpu-v5e', 241), ('h100-sxm', 296)]
     """
-    from symroof.exploration.comparing import compare as run
-    from symroof.model.dtype import dtype as read_dtype
-    from symroof.rendering.answers import ShownComparison
-
     kinds = listed(dtypes)
     problem, accelerators = problem_on_each(operation, listed(on), {"dtype": next(iter(kinds), None), **options})
     if not accelerators:
         raise ReadingError("there are no chips to compare", expected='on="tpu-v5e, h100"')
-    return ShownComparison(run(problem, accelerators, [read_dtype(kind) for kind in kinds]))
+    return ShownComparison(compared(problem, accelerators, [read_dtype(kind) for kind in kinds]))
 
 
 def plot(
@@ -182,11 +115,6 @@ def plot(
     >>> [curve.first for curve in answer.drawing.curves]
     [273, 453]
     """
-    from symroof.exploration.figure import figure
-    from symroof.reading.grids import read_grid
-    from symroof.reading.measurements import read_measured
-    from symroof.rendering.answers import ShownFigure
-
     roofs, over = listed(links), text_of(over, "over") if over else ""
     problem, accelerators = problem_on_each(
         operation, listed(on), {"link": next(iter(roofs), None), **options}, roofs, over
@@ -209,9 +137,6 @@ def page(operation: Asked, *, on: Chips = None, **options: Unpack[Options]) -> S
     >>> "<script" in answer.html
     True
     """
-    from symroof.reading.catalogue import catalogue, first_of_forms
-    from symroof.rendering.live_page import ShownPage
-
     problem, named = problem_on_each(operation, listed(on), options, moving=True)
     others = sorted(catalogue(*listed(options.get("chips"))).values(), key=first_of_forms) if len(named) < 2 else ()
     known = {chip.name for chip in named}
@@ -264,11 +189,6 @@ def sweep(
     >>> {name: column.tolist() for name, column in sweep("dot", "N=1|2", of="flops").items()}
     {'N': [1, 2], 'flops': [2.0, 4.0]}
     """
-    from symroof.derivation.setting import setting_of
-    from symroof.exploration.sweeping import sweep_of, write_sweep
-    from symroof.exploration.wanted import with_expressions
-    from symroof.reading.grids import fixed_axes, read_grid
-
     grid = text_of(grid, "grid")
     problem, wanted = problem_of(operation, on, options, grid), listed(of)
     setting = setting_of(with_expressions(problem, wanted))
@@ -276,66 +196,3 @@ def sweep(
     axes = (*axes, *fixed_axes(setting.problem.at, axes))
     asked = sweep_of(setting, axes, wanted)
     return asked.whole() if output is None else write_sweep(asked, Path(output), executor)
-
-
-def verify(source: str | Path | Mapping[str, Any], *, lang: str | None = None) -> ShownReport:
-    """Judge the claims of a file of problems, the formulas of a document, or the claims of a problem given as a table.
-
-    ``lang`` is the language of the report; where it is not said, that of the problems or of the document. Raises
-    :class:`SymroofError` where the input itself cannot be read.
-
-    >>> report = verify({"operation": "matmul", "hardware": "tpu-v5e", "claims": ["compute-bound when B > 240"]})
-    >>> report.judgements[0].verdict
-    'conditional'
-    """
-    from symroof.reading.exercises import read_exercise
-    from symroof.rendering.report import ShownReport
-    from symroof.verification.judge import judge_exercise
-    from symroof.verification.judgement import FileReport
-
-    lang = language_of({"lang": lang})
-    if not isinstance(source, Mapping):
-        return ShownReport((judged_file(source).require_read(),), lang)
-    judgements = judge_exercise(read_exercise(source))
-    return ShownReport((FileReport("", judgements, "problems", lang=source.get("lang")),), lang)
-
-
-def build(
-    text: str,
-    *,
-    path: str | Path | None = None,
-    dialect: str | None = None,
-    given: Mapping[str, Any] | None = None,
-    lang: str | None = None,
-    force: bool = False,
-) -> BuiltDocument:
-    """Write the blocks and values of a document anew: its text with derivations that are true.
-
-    ``path`` tells the format, and where the files lie that it names; ``given`` are options of problems that go before
-    those of the document, ``lang`` is a language that goes before the one that it says, ``force`` overwrites what was
-    changed by hand. Raises :class:`SymroofError` where its markers cannot be read; a block that fails is in ``blocks``,
-    and stays as it was.
-
-    >>> text = "From <!-- symroof = mm.smallest_integer -->200<!-- / --> on.\\n\\n<!-- symroof derive\\nid = 'mm'\\n"
-    >>> text += "operation = 'matmul'\\nhardware = 'tpu-v5e'\\nassume = 'B << D, F'\\nsections = ['rule']\\n-->\\n"
-    >>> build(text).text.splitlines()[0]
-    'From <!-- symroof = mm.smallest_integer -->241<!-- / --> on.'
-    """
-    from symroof.building.build import build as run
-
-    place, overrides = Path(path) if path is not None else None, {"lang": lang, **(given or {})}
-    return run(text, makers(), path=place, dialect=dialect, overrides=overrides, force=force)
-
-
-def makers() -> dict[str, Callable[..., Any]]:
-    """What answers each verb of a block."""
-    from symroof.rendering.report import claims_of
-
-    return {**{maker.__name__: maker for maker in (derive, regimes, compare, plot, page)}, "verify": claims_of}
-
-
-def judged_file(path: str | Path, overrides: Mapping[str, Any] | None = None) -> FileReport:
-    """The report on a file of problems, or on a document with its blocks."""
-    from symroof.building.freshness import judge_with_blocks
-
-    return judge_with_blocks(path, overrides, makers=makers)

@@ -1,44 +1,12 @@
-"""An operation with its backward pass."""
+"""Which tensors of a program have gradients, and where these have to be."""
 
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
 
 from symroof.errors import ModelError
-from symroof.model.einsum import Einsum
-from symroof.model.program import PRODUCT, Declared, Program, Repeat, Statement
-
-LETTERS = "abcdefgh"
-
-
-def in_training(operation: Program, training: bool = True) -> Program:
-    """The operation with its backward pass; a product becomes the program of that one statement.
-
-    >>> from symroof.reading.operations import read_operation
-    >>> program = in_training(read_operation("bf16[B, D] * bf16[D, F] -> bf16[B, F]"))
-    >>> [line.statement.name for line in program.lines]
-    ['y', 'da', 'db']
-    """
-    if operation.given is not None and training:
-        problem = "an operation that is given by its costs has no backward pass"
-        raise ModelError(problem, expected="a program or a product for training")
-    if operation.product is not None and training:
-        operation = _program(operation.product)
-    trained = replace(operation, training=training)
-    assert training == (trained.backward is not None)  # what has no gradient is refused here
-    return trained
-
-
-def _program(product: Einsum) -> Program:
-    """A product as a program, its tensors under their names or under letters."""
-    named = [tensor.name or LETTERS[i] for i, tensor in enumerate(product.inputs)]
-    inputs = tuple(replace(tensor, name=name) for tensor, name in zip(product.inputs, named, strict=True))
-    result = replace(product.output, name=product.output.name or "y")
-    declared = tuple(Declared("input", tensor) for tensor in dict.fromkeys(inputs))
-    if len({*named, result.name}) <= len(declared):
-        raise ModelError("two tensors of the product have one name", hint="give each tensor a name of its own")
-    return Program(declared, (Statement(PRODUCT, inputs, result),))
+from symroof.model.nodes import Repeat
+from symroof.model.program import Program
 
 
 def with_gradients(program: Program) -> frozenset[str]:
