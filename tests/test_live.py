@@ -1,6 +1,7 @@
 """A page that answers decides what the derivation says: its script in Node against functions, exact fractions and brute force;
 and in a browser against its own words."""
 
+import gzip
 import json
 import random
 import re
@@ -25,7 +26,7 @@ from symroof.reading.arguments import problem_of
 pytestmark = pytest.mark.part(2)
 
 HERE = Path(__file__).parent
-SCRIPT = HERE.parent / "templates" / "page" / "live.js"
+SCRIPT = HERE.parent / "templates" / "page" / "live.min.js"
 MIXED = "fp8[B, D] * fp8[D, F] -> bf16[B, F]"
 TWO = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"
 STAGES = (
@@ -68,11 +69,8 @@ def decided(page, states):
 
 
 def chips_of(page):
-    return [
-        one["n"]
-        for one, fitted in zip(page["chips"], page["kinds"][0]["chips"], strict=True)
-        if not isinstance(fitted, str)
-    ]
+    fitted = zip(page["chips"], page["kinds"][0]["chips"], strict=True)
+    return [one["n"] for one, own in fitted if not isinstance(own, str)]
 
 
 def drawn_states(name, page, count):
@@ -81,18 +79,18 @@ def drawn_states(name, page, count):
     states = []
     for _ in range(count):
         chips = {axis: draw.choice((1, 2, 3, 4, 16)) for axis in axes}
-        sizes = {n: draw.choice((1, 2, 7, 64, 2 ** draw.randint(0, 17), draw.randint(1, 10**6))) for n in page["sizes"]}
+        sizes = {
+            n: draw.choice((1, 2, 7, 64, 2 ** draw.randint(0, 17), draw.randint(1, 10**6)))
+            for n in page["names"]
+            if n not in axes
+        }
         for label, fixed, of in (one for one in page["splits"] if one[0] in sizes):
             each = fixed
             for axis in of:
                 each *= chips[axis]
             sizes[label] = sizes[label] * each if sizes[label] % each else sizes[label]
-        states.append(
-            {
-                "chip": draw.choice(chips_of(page)[:: 4 if axes else 1]),
-                "sizes": {n: str(s) for n, s in {**sizes, **chips}.items()},
-            }
-        )
+        said = {n: str(s) for n, s in {**sizes, **chips}.items()}
+        states.append({"chip": draw.choice(chips_of(page)[:: 4 if axes else 1]), "sizes": said})
     return states
 
 
@@ -183,7 +181,7 @@ def test_bounds_are_the_last_numbers_that_meet_them(name):
     page = page_of(name)
     draw = random.Random(f"ends {name}")
     states = [
-        {"chip": draw.choice(chips_of(page)), "sizes": {n: str(2 ** draw.randint(2, 14)) for n in page["sizes"]}}
+        {"chip": draw.choice(chips_of(page)), "sizes": {n: str(2 ** draw.randint(2, 14)) for n in page["names"]}}
         for _ in range(12)
     ]
     edges, tried_states = 0, 0
@@ -256,10 +254,35 @@ def test_numbers_of_chips_are_those_that_are_wired(chip, most):
 
 
 @pytest.mark.thorough
-def test_a_page_is_one_file_that_its_own_policy_allows():
-    page = sr.page("mlp", on="h100", title='<b>&"</b>').html
+@pytest.mark.parametrize(("name", "most", "packed"), [("matmul", 45, 15), ("mlp", 60, 18), ("fsdp-megatron", 90, 25)])
+def test_a_page_is_one_small_file_that_its_own_policy_allows(name, most, packed):
+    """In thousands of bytes, as it is and compressed."""
+    shown = sr.page(name, on=PROBLEMS[name][0])
+    page = shown.to_html(title='<b>&"</b>')
     assert "<b>&" not in page.split("<body>")[1].split("<script")[0]
     assert not re.search(r"<[^>!]+ (?:style|on\w+)=", re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
     assert not re.search(r"https?://(?!www\.w3\.org)", re.sub(r'<a href="[^"]*"', "", page))
     assert "default-src 'none'" in page
-    assert len(page.encode()) < 84_000
+    assert len(shown.html.encode()) <= most * 1000
+    assert len(gzip.compress(shown.html.encode(), 9)) <= packed * 1000
+
+
+@pytest.mark.parametrize(("kind", "sources"), [("js", ("live.js", "shown.js")), ("css", ("live.css",))])
+def test_what_is_shipped_is_what_is_written_in_short(kind, sources, request):
+    """The script and the style sheet as the minifier of the environment of developers makes them of their sources."""
+    minify = pytest.importorskip("minify")
+    written = "".join((SCRIPT.parent / source).read_text("utf-8") for source in sources)
+    short = minify.string({"js": "application/javascript", "css": "text/css"}[kind], written)
+    place = SCRIPT.with_suffix(f".{kind}")
+    if request.config.getoption("--renew"):
+        place.write_text(short, "utf-8")
+    assert place.read_text("utf-8") == short
+
+
+@pytest.mark.thorough
+def test_what_has_ample_room_is_not_in_the_way():
+    """Formulas are those of resources that take at least a tenth of the time of the arithmetic where the page begins."""
+    asked = {"on": "tpu-v5p", "at": "B=65536,D=8192,F=32768,X=16,Y=4"}
+    page, d = sr.page("fsdp-megatron", **asked).data(), sr.derive("fsdp-megatron", **asked)
+    near = {r for r in ("vector", "X", "Y", "HBM") if 10 * d.value(f"T_{r}") >= d.value("T_math")}
+    assert {r for found in page["kinds"][0]["ways"][0]["s"].values() for r in found} == near != set()

@@ -97,6 +97,7 @@ def test_what_is_derived_there_is_what_is_derived_here(browser, site):
         frame.locator("#verdict.ok, #verdict.no").wait_for(timeout=20_000)
         frame.locator("input[type=range]").first.press("End")
         assert frame.locator("#verdict").inner_text()
+        assert frame.locator("#derivation math").first.is_visible()
     page.close()
     assert bad == []
 

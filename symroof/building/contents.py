@@ -19,7 +19,6 @@ from symroof.reading.operation_keys import has_operation
 from symroof.reading.problems import read_problem_file, require_key
 from symroof.reading.toml import text, unfit
 from symroof.rendering.figures.signature import signed
-from symroof.rendering.live_page import HEIGHT
 from symroof.rendering.pages.pen import Style
 from symroof.verification.comments import CONVENTIONS
 
@@ -153,7 +152,7 @@ def content_of(request: Request, settings: Settings, folder: Path, makers: Maker
             own["points"] = inside(own["points"], folder, settings, "points")
         return _picture(request, own, make, problem, settings, folder)
     if request.verb == "page":
-        file, height = own.pop("file", None), own.pop("height", HEIGHT)
+        file, height = own.pop("file", None), own.pop("height", None)
         return _frame(request, file, height, make(problem, **own), settings, folder)
     answer = make(problem or None, **own)
     return Content(answer.page(form, request.style).strip("\n"), answer)
@@ -182,11 +181,11 @@ def _frame(request: Request, file: Any, height: Any, page: Any, settings: Settin
     """The page in a file beside the document, a frame that shows it, and below that the plain link."""
     if settings.form not in FRAMES:
         raise ReadingError("a page that answers stands in Markdown and reStructuredText", hint="draw a figure: plot")
-    if not isinstance(height, int) or isinstance(height, bool) or not 100 <= height <= 5000:
+    if height is not None and (type(height) is not int or not 100 <= height <= 5000):
         raise unfit("height", height, "a number of pixels", "560")
     name = str(file or f"{request.name or 'page'}.html")
     path = inside(name, folder, settings, "file")
     live = page.written(request.style.lang)
-    frame = f'<iframe src="{escape(name)}" title="{escape(live.title)}" width="100%" height="{height}" loading="lazy"></iframe>'
+    frame = f'<iframe src="{escape(name)}" title="{escape(live.title)}" width="100%" height="{height or live.height}" loading="lazy"></iframe>'
     shown = FRAMES[settings.form].format(frame=frame, title=live.title.replace("[", "(").replace("]", ")"), name=name)
     return Content(shown, page, {path: signed(live.html().encode(), "html")}, live.digest)

@@ -24,8 +24,7 @@ from symroof.model.dtype import dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.kernels import costs_of
 from symroof.model.mesh import open_axes, splits, stride
-from symroof.model.problem import Problem
-from symroof.model.program import Program
+from symroof.model.problem import SECTIONS, Problem
 from symroof.model.quantities import time_name
 from symroof.model.resources import LATENCY, MATH, VECTOR
 from symroof.model.rewriting import numbers, retyped
@@ -34,7 +33,7 @@ from symroof.rendering.formulas.mathml import mathml
 from symroof.rendering.pages.amounts import sizes, to_digits
 from symroof.rendering.pages.document import render_derivation
 from symroof.rendering.pages.environment import render, shipped_template, words
-from symroof.rendering.pages.pen import Pen, Style, claims_pen, pen_of
+from symroof.rendering.pages.pen import Style, claims_pen, pen_of
 from symroof.rendering.still import still
 from symroof.symbols import fraction, symbol
 
@@ -54,11 +53,21 @@ USUAL = {
     "k": 2,
 }
 USUAL_SIZE, USUAL_CHIPS = 1024, 4
-# How high a frame is that a page stands in, and with how many statements there are other element types on it.
-HEIGHT, SEVERAL = 560, 12
+# With how many statements there are other element types on a page.
+SEVERAL = 12
+# How high what stands in a frame is, in pixels: without its sizes, each row of sizes, and a second line of the head.
+FRAME, ROW, LINE = 548, 42, 39
+# What takes less than this part of the time of the arithmetic is not in its way.
+SPARE = Fraction(1, 10)
+# What the script has no use for.
+UNUSED = frozenset(("T_lower", "T_upper", "intensity"))
 # What the formulas of a page leave to a reader of the screen.
 ALTTEXT = re.compile(r' alttext="[^"]*"')
 BETWEEN = re.compile(r'(</\w+>)<mo form="infix">([^<]*)</mo>(?=<m)')
+# The derivation of a line: its table and its times stand on the page in numbers.
+STEPS = tuple(name for name in SECTIONS if name not in ("answer", "time"))
+# The title of a derivation, which the page has, and the text of its program.
+ABOVE = re.compile(r"\s*(?:<h3>.*?</h3>)?\s*(<pre>.*?</pre>)?(.*)", re.DOTALL)
 ROWS = re.compile(r"\n(</?(?:t[dhr]|thead|tbody|table)\b)")
 WRAPPED = re.compile(r'<span class="math">(<math[ >](?:(?!</?span).)*)</span>', re.DOTALL)
 STYLED = re.compile(r' style="[^"]*"')
@@ -97,17 +106,20 @@ class ShownPage(Frozen):
         kinds = tuple(_kinds(self.problem, self.chips))
         fitting = next(one.chip for one in kinds[0][1].chips if not one.error)
         at = replace(self.problem, hardware=fitting, at=())
+        if at.operation.line is not None:
+            at = replace(at, sections=STEPS)
         return LivePage(derive(at), self.problem.at, kinds, Style(lang=lang).of(self.problem), title)
 
     def _repr_html_(self) -> str:
-        return framed(self.html)
+        written = self.written()
+        return framed(written.html(), written.height)
 
     def __repr__(self) -> str:
         operation = self.problem.operation
         return f"<page of {operation.entry or self.problem.title or operation} on {len(self.chips)} chips>"
 
 
-def framed(html: str, height: int = HEIGHT) -> str:
+def framed(html: str, height: int) -> str:
     """A page in a frame of its own, for a notebook."""
     written = html.replace("&", "&amp;").replace('"', "&quot;")
     return f'<iframe srcdoc="{written}" width="100%" height="{height}" loading="lazy" frameborder="0"></iframe>'
@@ -155,7 +167,8 @@ class LivePage:
         style: Style,
         title: str | None,
     ) -> None:
-        self.derivation, self.kinds = derivation, tuple(kinds)
+        self.derivation = derivation
+        self.kinds = tuple((label, replace(known, ways=tuple(map(_used, known.ways)))) for label, known in kinds)
         problem = derivation.setting.problem
         self.title = title or problem.title or problem.operation.entry or problem.operation.title
         self.put = at[0] if at else {}
@@ -167,47 +180,47 @@ class LivePage:
     def live(self) -> Live:
         return self.kinds[0][1]
 
-    @property
+    @cached_property
     def words(self) -> Mapping[str, str]:
-        found: Mapping[str, str] = words(self.style.template, self.style.language, "live").live
+        """What the script says."""
+        return {**self._words("live"), **(self._words("wired") if self.live.axes else {})}
+
+    def _words(self, name: str) -> Mapping[str, str]:
+        found: Mapping[str, str] = getattr(words(self.style.template, self.style.language, "live"), name)
         return found
+
+    @property
+    def height(self) -> int:
+        """How high a frame is that holds what stands in one."""
+        return FRAME + ROW * len(self.live.names) + LINE * (len(self.kinds) > 1)
 
     @cached_property
     def data(self) -> dict[str, Any]:
         """What the script computes with."""
-        kinds: list[dict[str, Any]] = []
-        for label, known in self.kinds:
-            data = data_of(known)
-            for way, said in zip(known.ways, data["ways"], strict=True):
-                said |= self._way(way, known)
-            chips = [self._fitted(one, data["figures"]) for one in known.chips]
-            asked = self._asked(known.ways[0].setting, not kinds)
-            kinds.append(
-                {
-                    "t": self.words[label],
-                    "figures": data["figures"],
-                    "pool": data["pool"],
-                    "ways": data["ways"],
-                    "chips": chips,
-                    "asked": asked,
-                }
-            )
-        program = self.live.ways[0].setting.problem.operation
-        start = self._start(program)
+        kinds = [self._kind(label, known) for label, known in self.kinds]
+        for kind in kinds[1:]:
+            kind["chips"] = [
+                0 if own == one else own for own, one in zip(kind["chips"], kinds[0]["chips"], strict=True)
+            ]
         return {
-            "v": 1,
-            "lang": self.style.language,
             "names": list(self.live.names),
-            "sizes": list(self.live.sizes),
             "axes": [{"n": axis.name, "said": axis.said} for axis in self.live.axes],
-            "splits": list(self._splits(program)),
+            "splits": list(self._splits()),
             "turned": [n for n in self.derivation.setting.turned() if n in self.live.names],
-            "start": {name: str(size) for name, size in start.items()},
+            "start": self._start,
             "chips": [self._chip(one) for one in self.live.chips],
             "kinds": kinds,
-            "formulas": list(self.formulas),
             "words": dict(self.words),
         }
+
+    def _kind(self, label: str, known: Live) -> dict[str, Any]:
+        data = data_of(known)
+        del data["names"]
+        for way, said in zip(known.ways, data["ways"], strict=True):
+            said |= self._way(way, known)
+        chips = [self._fitted(one, data["figures"]) for one in known.chips]
+        asked = self._asked(known.ways[0].setting, known is self.live)
+        return {**data, "t": self._words("heads")[label], "chips": chips, "asked": asked}
 
     def _asked(self, setting: Setting, written: bool) -> list[str] | None:
         """What asks for this on a command line; None where nothing that is one line does."""
@@ -221,28 +234,17 @@ class LivePage:
         said += ["--latency"] if operation.latency else []
         if problem.assume:
             said += ["--assume", claims_pen(setting.layout).condition(problem.assume)]
-        for flag, value in (
-            ("--count", problem.count if problem.count != "fma" else ""),
-            ("--compute", problem.compute),
-        ):
-            said += [flag, str(value)] if value else []
-        return said
+        said += ["--count", problem.count] if problem.count != "fma" else []
+        return [*said, "--compute", str(problem.compute)] if problem.compute else said
 
     def _way(self, way: Way, known: Live) -> dict[str, Any]:
-        rates, setting = way.setting.rates, way.setting
-        pen = self._pen(setting)
-        resources = []
-        for resource in rates.resources:
-            shown = (rates.called or setting.link) if resource == rates.comms else resource
-            figures = {MATH: "peak", VECTOR: rates.vector or "", LATENCY: next(iter(rates.hops), "")}
-            rate = figures.get(resource) or rates.rate(resource)
-            kind = "link" if resource in dict(rates.links) else resource if resource in figures else "memory"
-            resources.append([resource, shown, rate, kind])
+        setting, times = way.setting, self._times(way)
+        printer = pen_of("markdown", setting.layout, setting.problem.link, self.style).printer
         solved: dict[str, dict[str, int]] = {}
         for (size, resource), found in way.solved.items():
-            text = mathml(pen.printer.print(found.formula), display=True)
-            place = self.formulas.setdefault(bare(text), len(self.formulas))
-            solved.setdefault(size, {})[resource] = place
+            if times[resource] >= times[MATH] * SPARE:
+                text = bare(mathml(printer.print(found.formula), display=True))
+                solved.setdefault(size, {})[resource] = self.formulas.setdefault(text, len(self.formulas))
         groups = [
             [" + ".join(names) if len(names) < 4 else f"{names[0]} … {names[-1]}", list(names)] for names in way.groups
         ]
@@ -252,25 +254,17 @@ class LivePage:
         return {
             "w": where,
             "l": [name for name in setting.problem.let if name in way.values],
-            "r": resources,
+            "r": list(_resources(setting)),
             "s": solved,
             "g": groups,
             "a": numbers,
             "k": names,
         }
 
-    def _pen(self, setting: Setting) -> Pen:
-        return pen_of("markdown", setting.layout, setting.problem.link, self.style)
-
     def _chip(self, one: Fitted) -> dict[str, Any]:
-        chip = one.chip
-        return {
-            "n": chip.name,
-            "t": chip.title,
-            "l": list(one.links),
-            **({"c": chip.closing} if chip.closing else {}),
-            **({"d": int(chip.domain.value)} if chip.domain else {}),
-        }
+        chip, domain = one.chip, one.chip.domain
+        wired = {"l": list(one.links), "c": chip.closing, "d": domain and int(domain.value)} if self.live.axes else {}
+        return {"n": chip.name, "t": chip.title, **wired}
 
     def _fitted(self, one: Fitted, figures: Sequence[str]) -> str | list[Any]:
         """A chip with one kind of element types: why it has no times; or its figures, what its peak is, and its ways."""
@@ -279,8 +273,10 @@ class LivePage:
         ways = {",".join(wiring): place for wiring, place in one.ways.items()}
         return [[one.figures.get(name, "") for name in (*figures, "capacity")], one.peak, ways]
 
-    def _start(self, program: Program) -> dict[str, int]:
+    @cached_property
+    def _start(self) -> dict[str, int]:
         """The sizes at which the page begins: those that are put in, else usual ones that the chips share out."""
+        program = self.problem.operation
         axes = {axis.name for axis in self.live.axes}
         usual = {n: USUAL_CHIPS if n in axes else USUAL.get(n, USUAL_SIZE) for n in self.live.names}
         start = {name: int(self.put.get(name, usual[name])) for name in self.live.names}
@@ -289,8 +285,9 @@ class LivePage:
             start[name] = -(-start[name] // each) * each
         return start
 
-    def _splits(self, program: Program) -> Iterable[list[Any]]:
+    def _splits(self) -> Iterable[list[Any]]:
         """Each size that chips share out: by how many that are known, and by which axes of any number."""
+        program = self.live.ways[0].setting.problem.operation
         known = {axis.name: axis.chips or 1 for axis in program.mesh}
         free = set(open_axes(self.live.ways[0].setting.problem.mesh))
         for label, axes in splits(program) if program.axes else ():
@@ -310,65 +307,66 @@ class LivePage:
 
     def html(self) -> str:
         """The whole page."""
-        data = self._json
-        script, sheet = lean(_shipped("live.js") + _shipped("shown.js")), lean(_shipped("live.css"))
+        data, script, sheet = self._json, _shipped("live.min.js"), _shipped("live.min.css")
         written = bare(html_of(render_derivation(self.derivation, "markdown", replace(self.style, heading=3))))
+        program, steps = ABOVE.findall(written)[0]
+        way = self.live.way_at(self._start) or self.live.ways[0]
+        times, first = self._times(way), way.setting
         facts = {
             "title": self.title,
             "data": data,
+            "formulas": "".join(self.formulas),
             "script": script,
             "sheet": sheet,
             "policy": f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(sheet)}'; base-uri 'none'; form-action 'none'",
-            "derivation": written,
+            "program": program,
+            "derivation": steps,
             "count": sum(len(way.values) for _, known in self.kinds for way in known.ways),
             "steps": sum(self.derivation.counts().values()),
             "digest": self.digest,
             "w": self.words,
-            "verdict": self._verdict(),
-            "begins": sizes({name: Fraction(size) for name, size in self._start(self.problem.operation).items()}),
-            "still": still(self._first.setting, *self._busy()[:2]),
+            "h": self._words("heads"),
+            "verdict": self._verdict(way, times),
+            "begins": self._begins(way),
+            "still": still(first, times, self._value(way, first.flops_name)),
             "chip": next(one.chip.title for one in self.live.chips if not one.error),
         }
         return render("page/live.html.j2", None, self.style.language, facts)
 
-    @cached_property
-    def _first(self) -> Way:
-        """The way at the sizes with which the page begins."""
-        found = self.live.way_at(self._start(self.problem.operation))
-        return found or self.live.ways[0]
+    def _value(self, way: Way, name: str) -> Fraction:
+        """A quantity at the sizes with which the page begins, on its first chip."""
+        point = {symbol(size): Integer(number) for size, number in self._start.items()}
+        return fraction(way.setting.in_numbers(way.values[name].subs(point)))
 
-    def _busy(self) -> tuple[dict[str, Fraction], Fraction, bool]:
-        """The times of the resources, the FLOPs, and whether one chip does not hold what it has to, at the sizes with which
-        the page begins."""
-        setting, values = self._first.setting, self._first.values
-        point = {symbol(name): Integer(size) for name, size in self._start(setting.problem.operation).items()}
+    def _times(self, way: Way) -> dict[str, Fraction]:
+        return {resource: self._value(way, time_name(resource)) for resource in way.setting.rates.resources}
 
-        def of(name: str) -> Fraction:
-            return fraction(setting.in_numbers(values[name].subs(point)))
+    def _begins(self, way: Way) -> str:
+        """The sizes with which the page begins, and whether one chip holds what it has to."""
+        said = sizes({name: Fraction(size) for name, size in self._start.items()})
+        capacity = way.setting.known.get(f"capacity.{way.setting.rates.memory}")
+        held = [self._value(way, name) for name in ("memory_per_chip", "memory") if name in way.values]
+        full = capacity and held and held[0] > capacity.value
+        return said + self.words["semicolon"] + self.words["not_held"] if full else said
 
-        times = {resource: of(time_name(resource)) for resource in setting.rates.resources}
-        capacity = setting.known.get(f"capacity.{setting.rates.memory}")
-        held = next((of(name) for name in ("memory_per_chip", "memory") if name in values), Fraction(0))
-        return times, of(setting.flops_name), capacity is not None and held > capacity.value
-
-    def _verdict(self) -> str:
+    def _verdict(self, way: Way, times: Mapping[str, Fraction]) -> str:
         """What waits for what at the sizes with which the page begins, for readers without a script."""
-        setting, w = self._first.setting, self.words
-        times, _, full = self._busy()
-        most = max(times.values())
-        name = min(resource for resource, time in times.items() if time == most)
-        behind = w["semicolon"] + w["not_held"] if full else ""
-        if times["math"] == most:
-            return w["by_math"] + behind
-        link = name in dict(setting.rates.links)
-        own = {VECTOR: "by_vector", LATENCY: "by_latency"}
-        said = w[own.get(name, "by_link" if link else "by_memory")].replace("{name}", name)
-        return (
-            said
-            + w["comma"]
-            + w["of_peak"].replace("{share}", f"{to_digits(times['math'] / most * 100, 3)} %")
-            + behind
-        )
+        w, most = self.words, max(times.values())
+        _, name, _, kind = next(row for row in _resources(way.setting) if times[row[0]] == most)
+        said = w[f"by_{kind}"].replace("{name}", name)
+        if times[MATH] < most:
+            said += w["comma"] + w["of_peak"].replace("{share}", f"{to_digits(times[MATH] / most * 100, 3)} %")
+        return said
+
+
+def _resources(setting: Setting) -> Iterator[list[str]]:
+    """Each resource that has a time: how it is called, the name of its figure, and what it is."""
+    rates = setting.rates
+    figures = {MATH: "peak", VECTOR: rates.vector or "", LATENCY: next(iter(rates.hops), "")}
+    for resource in rates.resources:
+        shown = (rates.called or setting.link) if resource == rates.comms else resource
+        kind = "link" if resource in dict(rates.links) else resource if resource in figures else "memory"
+        yield [resource, shown, figures.get(resource) or rates.rate(resource), kind]
 
 
 def bare(html: str) -> str:
@@ -378,10 +376,9 @@ def bare(html: str) -> str:
     return BETWEEN.sub(r"\1<mo>\2</mo>", formulas)
 
 
-def lean(text: str) -> str:
-    """A script or a style sheet without its comments and the space at the beginning of its lines."""
-    lines = (line.strip() for line in text.split("\n"))
-    return "\n".join(line for line in lines if line and not line.startswith(("//", "/*")))
+def _used(way: Way) -> Way:
+    """A way with the quantities that the script has a use for."""
+    return replace(way, values={name: value for name, value in way.values.items() if name not in UNUSED})
 
 
 def _shipped(name: str) -> str:

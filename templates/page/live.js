@@ -36,9 +36,11 @@ const engine = (page) => {
   };
   const whole = (text) => (/^[1-9]\d{0,14}$/.test(text) ? BigInt(text) : null);
 
-  // A chip with a kind of element types has its figures by name, what its peak is, and its ways; or says why it has no times.
-  for (const kind of page.kinds) kind.chips = kind.chips.map((one, i) => {
-    if (typeof one === "string") return { ...page.chips[i], e: one };
+  // A chip with a kind of element types has its figures by name, what its peak is, and its ways; or says why it has no times;
+  // or is 0, as with those that are written.
+  for (const kind of page.kinds) kind.chips = kind.chips.map((own, i) => {
+    const one = own || page.kinds[0].chips[i];
+    if (!own || typeof one === "string") return { ...page.chips[i], ...(own ? { e: one } : one) };
     const f = {};
     [...kind.figures, "capacity"].forEach((name, j) => { if (one[0][j]) f[name] = one[0][j]; });
     return { ...page.chips[i], f, p: one[1], w: one[2] };
@@ -74,15 +76,16 @@ const engine = (page) => {
     const [made, ...parts] = tree;
     if (made === "^") return power(value(parts[0], kind, values), parts[1], parts[2]);
     const each = parts.map((part) => value(part, kind, values));
+    const [one] = each, opposite = (q) => mul(q, [-1n, 1n]), down = (q) => (isExact(q) ? [floored(q), 1n] : Math.floor(q));
     switch (made) {
       case "+": return each.reduce(add);
       case "*": return each.reduce(mul);
       case "max": return each.reduce((p, q) => (less(p, q) ? q : p));
       case "min": return each.reduce((p, q) => (less(q, p) ? q : p));
-      case "floor": return isExact(each[0]) ? [floored(each[0]), 1n] : Math.floor(each[0]);
-      case "ceil": return isExact(each[0]) ? [-floored([-each[0][0], each[0][1]]), 1n] : Math.ceil(each[0]);
-      case "abs": return isExact(each[0]) ? [each[0][0] < 0n ? -each[0][0] : each[0][0], each[0][1]] : Math.abs(each[0]);
-      default: return Math.log(float(each[0]));
+      case "floor": return down(one);
+      case "ceil": return opposite(down(opposite(one)));
+      case "abs": return less(one, [0n, 1n]) ? opposite(one) : one;
+      default: return Math.log(float(one));
     }
   };
 
@@ -209,6 +212,6 @@ const engine = (page) => {
       return { way, joint: found, even, of: shared.map(([label]) => label) };
     });
   };
-  return { decide, boundOfAxis, float, decimal, whole, add, mul, turn, less, above, wiring, split, uneven, value, quotient };
+  return { decide, boundOfAxis, float, decimal, whole, add, mul, turn, less, wiring, split, uneven, quotient };
 };
 if (typeof module === "object") module.exports = engine;
