@@ -191,6 +191,16 @@ class Program(Frozen):
         kept = (line.statement.result for line in self.forward)
         return tuple(tensor for tensor in kept if tensor.name not in used or tensor.name in self.returned)
 
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """The products of two activations that a softmax is taken of: scores of attention, of which some may be masked."""
+        weights = {tensor.name for tensor in self.declared_as("weight")}
+        made = {line.statement.result.name: line.statement for line in self.forward if line.mask is None}
+        softmaxes = (one for one in made.values() if one.function and one.function.name == "softmax")
+        taken = dict.fromkeys(operand.name for one in softmaxes for operand in one.operands)
+        products = (made[name] for name in taken if name in made and made[name].kind == PRODUCT)
+        return tuple(one.name for one in products if not weights & {operand.name for operand in one.operands})
+
     @cached_property
     def sizes(self) -> tuple[str, ...]:
         """The sizes of shapes and repeats that are at least 1, in order of appearance: all but what others define."""
