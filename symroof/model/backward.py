@@ -126,11 +126,8 @@ class _Reverse:
             gradient = scope.arrived.pop(statement.name)[0]
         else:
             gradient = self._total(statement.name, scope, found)
-        if (
-            statement.function is not None
-            and statement.function.reshapes
-            and gradient.labels != statement.result.labels
-        ):
+        reshapes = statement.function is not None and statement.function.reshapes
+        if reshapes and gradient.labels != statement.result.labels:
             gradient = self._laid_as(statement.result, gradient, found)
         for place, operand in enumerate(statement.operands):
             if self._is_asked(str(operand.name), scope):

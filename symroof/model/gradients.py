@@ -40,12 +40,10 @@ def require_one_place(program: Program, asked: Set[str], stocks: Set[str]) -> No
             around = makers.get(name, ())[: -1 if name in collected else None]
             gone = [r for r in around if r not in line.repeats and name not in r.leaves]
             if gone and name in asked:
-                problem = (
-                    f"{name} of each turn is used after the repeat, and only {' and '.join(gone[0].leaves)} leaves it"
-                )
-                raise ModelError(
-                    problem, expected=f"the use of it in the repeat, or what all turns make: collect({name}, …)"
-                )
+                leaving = " and ".join(gone[0].leaves)
+                problem = f"{name} of each turn is used after the repeat, and only {leaving} leaves it"
+                there = f"the use of it in the repeat, or what all turns make: collect({name}, …)"
+                raise ModelError(problem, expected=there)
     for name in sorted(asked & set(program.shared)):
         if len({tuple(r for r in around if r.accumulates) for around in places.get(name, ())}) > 1:
             problem = f"{name} is used in microbatches and outside of them, so its gradient is one and several"

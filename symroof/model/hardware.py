@@ -162,10 +162,8 @@ def _of(chip: Accelerator, before: Accelerator | None) -> Iterator[tuple[str, st
         yield from (("address", f"{name} {one.digits}: {one.source}") for one in every if not _is_sourced(one))
         for other in known.alternatives:
             if abs(other.value - known.value) > NEAR * known.value and not (_remarks(other) or _remarks(known)):
-                yield (
-                    ("parts" if _follows(known) or _follows(other) else "rivals"),
-                    f"{name} {known.digits}, {other.digits}",
-                )
+                kind = "parts" if _follows(known) or _follows(other) else "rivals"
+                yield kind, f"{name} {known.digits}, {other.digits}"
 
 
 def _follows(known: Known) -> bool:

@@ -221,9 +221,8 @@ def costs_of(program: Program) -> Mapping[str, StatementCost]:
         for line in kernel:
             statement, name = line.statement, line.statement.name
             parts = (program.arrays[s] for s in program.memory.slices_of(name, kept))
-            made = (
-                (statement.result,) if name in kept and not statement.cuts else (*program.memory.copied(line), *parts)
-            )
+            whole = name in kept and not statement.cuts
+            made = (statement.result,) if whole else (*program.memory.copied(line), *parts)
             turns = turns_of(written_in(line, program, kept))
             for tensor in made if not statement.collects else ():
                 stores.setdefault(owners[name], []).append((str(tensor.name), turns * tensor.bytes))

@@ -196,10 +196,9 @@ class Program(Frozen):
         """The products of two activations that a softmax is taken of: scores of attention, of which some may be masked."""
         weights = {tensor.name for tensor in self.declared_as("weight")}
         made = {line.statement.result.name: line.statement for line in self.forward if line.mask is None}
-        taken = (
-            o.name for one in made.values() if one.function and one.function.name == "softmax" for o in one.operands
-        )
-        products = (made[name] for name in dict.fromkeys(taken) if name in made and made[name].kind == PRODUCT)
+        softmaxes = (one for one in made.values() if one.function and one.function.name == "softmax")
+        taken = dict.fromkeys(operand.name for one in softmaxes for operand in one.operands)
+        products = (made[name] for name in taken if name in made and made[name].kind == PRODUCT)
         return tuple(one.name for one in products if not weights & {operand.name for operand in one.operands})
 
     @cached_property

@@ -112,11 +112,8 @@ class ShownDerivation(Shown, Derivation):
         from symroof.rendering.asked import is_plain, with_expressions
 
         problem = self.setting.problem
-        setting = (
-            self.setting
-            if not isinstance(name, str) or is_plain(name)
-            else setting_of(with_expressions(problem, [name]))
-        )
+        known = not isinstance(name, str) or is_plain(name)
+        setting = self.setting if known else setting_of(with_expressions(problem, [name]))
         sizes = problem.at[0] if len(problem.at) == 1 else {}
         return replace(function_of(setting, name), sizes=sizes, problem=problem)
 
