@@ -327,7 +327,7 @@ class LivePage:
             "w": self.words,
             "h": self._words("heads"),
             "verdict": self._verdict(way, times),
-            "begins": self._begins(way),
+            "begins": sizes({name: Fraction(size) for name, size in self._start.items()}),
             "still": still(first, times, self._value(way, first.flops_name)),
             "chip": next(one.chip.title for one in self.live.chips if not one.error),
         }
@@ -341,14 +341,6 @@ class LivePage:
     def _times(self, way: Way) -> dict[str, Fraction]:
         return {resource: self._value(way, time_name(resource)) for resource in way.setting.rates.resources}
 
-    def _begins(self, way: Way) -> str:
-        """The sizes with which the page begins, and whether one chip holds what it has to."""
-        said = sizes({name: Fraction(size) for name, size in self._start.items()})
-        capacity = way.setting.known.get(f"capacity.{way.setting.rates.memory}")
-        held = [self._value(way, name) for name in ("memory_per_chip", "memory") if name in way.values]
-        full = capacity and held and held[0] > capacity.value
-        return said + self.words["semicolon"] + self.words["not_held"] if full else said
-
     def _verdict(self, way: Way, times: Mapping[str, Fraction]) -> str:
         """What waits for what at the sizes with which the page begins, for readers without a script."""
         w, most = self.words, max(times.values())
@@ -356,7 +348,10 @@ class LivePage:
         said = w[f"by_{kind}"].replace("{name}", name)
         if times[MATH] < most:
             said += w["comma"] + w["of_peak"].replace("{share}", f"{to_digits(times[MATH] / most * 100, 3)} %")
-        return said
+        capacity = way.setting.known.get(f"capacity.{way.setting.rates.memory}")
+        held = [self._value(way, name) for name in ("memory_per_chip", "memory") if name in way.values]
+        full = capacity and held and held[0] > capacity.value
+        return said + w["semicolon"] + w["not_held"] if full else said
 
 
 def _resources(setting: Setting) -> Iterator[list[str]]:

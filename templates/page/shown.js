@@ -40,8 +40,8 @@ const shown = (doc, page) => {
   const verdict = (m) => {
     if (m.refused) return { ok: false, text: refusal(m) };
     const rows = m.way.r.filter(([resource]) => m.longest.includes(resource)), [row] = rows, ok = m.longest.includes("math");
-    const head = rows.length > 1 ? say("both", { names: rows.map(label).join(" = ") }) : say(`by_${row[3]}`, { name: row[1] });
-    return { ok, text: ok ? head : head + w.comma + say("of_peak", { share: percent(over(m.math, m.lower)) }) };
+    const full = unfit(m) ? w.semicolon + w.not_held : "", head = rows.length > 1 ? say("both", { names: rows.map(label).join(" = ") }) : say(`by_${row[3]}`, { name: row[1] });
+    return { ok, text: (ok ? head : head + w.comma + say("of_peak", { share: percent(over(m.math, m.lower)) })) + full };
   };
   const joint = (m) => {
     const name = state.for, n = state.sizes[name];
@@ -159,7 +159,7 @@ const shown = (doc, page) => {
     if ($("ofstatements").open) $("statements").innerHTML = statements(m);
   };
   // A row that leads to another state: what limits it there, and its time.
-  const choice = (data, text, m, now) => { const v = verdict(m); return row([`<button ${data}>${esc(text)}</button>`, m.refused ? "" : time(m.lower), `<span class="${v.ok ? "ok" : "no"}">${esc(v.text)}</span>`, unfit(m) ? esc(w.unfit) : ""], now); };
+  const choice = (data, text, m, now) => { const v = verdict(m); return row([`<button ${data}>${esc(text)}</button>`, m.refused ? "" : time(m.lower), `<span class="${v.ok ? "ok" : "no"}">${esc(v.text)}</span>`], now); };
   const others = () => chips().map((one) => (one.e ? row([esc(one.t), "", esc(one.e)]) : choice(`data-chip="${esc(one.n)}"`, one.t, decide({ ...state, chip: one.n, figures: {} }), one.n === state.chip))).join("");
   // Every wired way to write the chips of two axes as a product, the fastest first.
   const splits = () => {
@@ -183,7 +183,7 @@ const shown = (doc, page) => {
     $("verdict").className = v.ok ? "ok" : "no";
     for (const name of page.names) $(`r-${name}`).setAttribute("aria-valuetext", `${grouped(state.sizes[name])}, ${v.text}`);
     later(v.text);
-    $("joint").textContent = m.refused ? "" : [joint(m), ...(unfit(m) ? [w.not_held] : []), ...uneven(m).map(([n, each]) => say("uneven", { n, each: grouped(each) }))].join(w.semicolon);
+    $("joint").textContent = m.refused ? "" : [joint(m), ...uneven(m).map(([n, each]) => say("uneven", { n, each: grouped(each) }))].join(w.semicolon);
     if (m.refused) return;
     roofline(m);
     if (!compact) {
