@@ -22,11 +22,6 @@ def spelled(program: Program) -> str:
     return "\n".join((*_mesh(program), *_declared(program), *_derived(program), *body, *_returned(program)))
 
 
-def spelled_parts(program: Program) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What stands before the declarations of a program, and what stands behind them."""
-    return tuple(_mesh(program)), (*_derived(program), *_body(program.body, ""), *_returned(program))
-
-
 def spelled_backward(program: Program) -> tuple[str, ...]:
     """The gradients that come from outside, and the statements of the backward pass."""
     if program.backward is None:
