@@ -66,7 +66,7 @@ def counts() -> dict[str, int]:
         "package": sum(len(text.splitlines()) for text in texts),
         "modules": len(texts),
         "tests": lines("tests", ".py"),
-        "templates": lines("templates", ".j2", ".js", ".css"),
+        "templates": lines("templates", ".j2", ".phrases", ".js", ".css"),
         "complex_functions": sum(complexity(function) > COMPLEX for function in every),
         "long_functions": sum(length(function) > LONG for function in every),
         "inner_imports": sum(map(inner_imports, every)),

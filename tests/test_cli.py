@@ -78,8 +78,7 @@ def test_headings_and_fragments(run):
 
 def test_sections_can_be_selected(run):
     done = run("derive", MATMUL, "--section", "work", "--section", "threshold")
-    heads = [line.split(" ")[0] for line in done.out.splitlines() if line[:1].isupper()]
-    assert heads == ["Work", "Threshold"]
+    assert [line for line in done.out.splitlines() if line[:1].isupper()] == ["Count the work.", "Solve for B."]
 
 
 def test_colour_only_on_request(run, monkeypatch):
@@ -171,25 +170,25 @@ def test_a_caret_stands_under_the_fault(run):
 
 # Unusual inputs, and a line that their answer has; the numbers were worked out by hand or by brute force.
 UNUSUAL = [
-    ("@ --on tpu-v5e --assume 'B << D, F' --at D=F=481", "B > 225611.9, from B = 225612"),
+    ("@ --on tpu-v5e --assume 'B << D, F' --at D=F=481", "B > 225611.9, so B ≥ 225612"),
     ("batched-matmul --on tpu-v5e --at B=D=F=512", "intensity 170.67, memory-bound"),
     ("matvec --on tpu-v5e --at M=4096", "never"),
-    ("@ --on tpu-v5e --at B=256,D=8192", "F > 7456.22, from F = 7457"),
+    ("@ --on tpu-v5e --at B=256,D=8192", "F > 7456.22, so F ≥ 7457"),
     ("'bf16[512, 4096] * bf16[4096, 8192] -> bf16[512, 8192]' --on tpu-v5e", "compute-bound  always"),
     ("'bf16[] * bf16[] -> bf16[]' --on tpu-v5e", "compute-bound  never"),
-    ("'bf16[B, 100000] * bf16[100000, F] -> bf16[B, F]' --on tpu-v5e --at F=1000", "B > 317.21, from B = 318"),
+    ("'bf16[B, 100000] * bf16[100000, F] -> bf16[B, F]' --on tpu-v5e --at F=1000", "B > 317.21, so B ≥ 318"),
     ("'bf16[B, D, BD] * bf16[D, F] -> bf16[B, BD, F]'", "2 B D BD F"),
-    ("@ --on tpu-v5e --assume '8192 = D, D = F'", "B > 255.21, from B = 256"),
-    ("'bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]' --on tpu-v5e --mesh X=4,Y=2", "each of 8 chips"),
+    ("@ --on tpu-v5e --assume '8192 = D, D = F'", "B > 255.21, so B ≥ 256"),
+    ("'bf16[B_X, D_Y] * bf16[D_Y, F] -> bf16[B_X, F]' --on tpu-v5e --mesh X=4,Y=2", "FLOPs per chip"),
     ("@ --assume 'B ~~ D ~~ F'", "No term dominates"),
     ("@ --assume 'B << D, F' --assume 'D >= 8000, F >= 8000'", "the factor is at most B/4000 + 1"),
     ("@ --assume 'B << D, F' --assume '8000 <= D, 8000 <= F'", "the factor is at most B/4000 + 1"),
-    ("@ --on tpu-v5e --assume 'D ~ F, B << D'", "B > 240.24, from B = 241"),
-    ("@ --on tpu-v5e --assume 'D ~ F, F ~ D, D ~ F, B << D'", "B > 240.24, from B = 241"),
-    ("@ --on tpu-v5e --assume 'B ~ D, B ~ F, B -> oo'", "≈ F/3"),
+    ("@ --on tpu-v5e --assume 'D ~ F, B << D'", "B > 240.24, so B ≥ 241"),
+    ("@ --on tpu-v5e --assume 'D ~ F, F ~ D, D ~ F, B << D'", "B > 240.24, so B ≥ 241"),
+    ("@ --on tpu-v5e --assume 'B ~ D, B ~ F, B -> oo'", "F/3"),
     ("'bf16[A, B] * bf16[B, C] * bf16[C] -> bf16[A, B, C]' --on tpu-v5e", "2ABC"),
-    ("@ --on tpu-v5e --link VMEM --assume 'B << D, F'", "B > 10.92, from B = 11"),
-    ("@2 --on tpu-v5e --mesh X=2 --link ICI.bidirectional", "D > 4377.78, from D = 4378"),
+    ("@ --on tpu-v5e --link VMEM --assume 'B << D, F'", "B > 10.92, so B ≥ 11"),
+    ("@2 --on tpu-v5e --mesh X=2 --link ICI.bidirectional", "D > 4377.78, so D ≥ 4378"),
 ]
 
 
@@ -411,7 +410,7 @@ def test_a_bound_never_denies_its_least_size(run):
     out = run(
         "derive", MATMUL, "--on", "tpu-v5e", "--given", "peak=2549999,HBM=1000", "--assume", "B << D, F", "--brief"
     ).out
-    assert "B > 2549.999, from B = 2550" in out
+    assert "B > 2549.999, so B ≥ 2550" in out
     out = run("compare", MATMUL, "--on", "tpu-v5e", "--given", "peak=2549999,HBM=1000", "--assume", "B << D, F").out
     assert "B > 2549.999" in out
 

@@ -1,6 +1,8 @@
 """A language can be said wherever anything is said of a page; it arrives, and one without words is refused before any work."""
 
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +11,6 @@ from symroof.derivation import pipeline
 from symroof.errors import SymroofError
 from symroof.exploration import comparing
 from symroof.reading.languages import languages
-from symroof.rendering.pages.environment import shipped_template
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 PROBLEM = {"operation": MATMUL, "hardware": "tpu-v5e"}
@@ -242,10 +243,8 @@ def test_sweeps_take_the_language_of_a_problem_and_say_nothing_in_it(run, tmp_pa
 def test_a_folder_of_ones_own_adds_a_language(run, tmp_path):
     """Where the folder is said, its languages are known: on a command line, in a call, in settings and in a block."""
     own = tmp_path / "own"
-    (own / "xx").mkdir(parents=True)
-    for name in ("words", "derivation", "chips", "documents"):
-        text = shipped_template(f"ko/{name}.j2").replace('"ko/', '"xx/')
-        (own / "xx" / f"{name}.j2").write_text(text, "utf-8")
+    own.mkdir()
+    shutil.copy(Path(__file__).parent.parent / "templates" / "ko.phrases", own / "xx.phrases")
     assert language(run("derive", MATMUL, "--lang", "xx", "--template", str(own)).out) == "ko"
     assert run("derive", MATMUL, "--lang", "xx").code == 2
     assert language(sr.derive(MATMUL).to_markdown(lang="xx", template=str(own))) == "ko"

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from functools import cache
+from pathlib import Path
 
 import pytest
 from answered import PROBLEMS, pages
@@ -59,7 +60,8 @@ def test_a_list_of_two_is_joined_by_a_particle(listed):
 def test_no_particle_stands_apart_or_in_both_forms():
     """은(는), and a space between a formula and its particle, are what programs write."""
     page = sr.derive(**MATMUL).to_markdown(lang="ko")
-    assert re.findall(r"\((?:[은는이가을를와과]|으로|로)\)|[$`] (?:[은는이가을를와과]|으로|로)\b", page) == []
+    phrases = (Path(__file__).parent.parent / "templates" / "ko.phrases").read_text("utf-8")
+    assert re.findall(r"\((?:[은는이가을를와과]|으로|로)\)|[$`] (?:[은는이가을를와과]|으로|로)\b", phrases + page) == []
     assert len(re.findall(r"\$(?:[은는이가을를와과]|으로|로)\b", page)) > 3
 
 

@@ -76,7 +76,7 @@ def test_weights_gathered_across_nodes_at_numbers(tokens, bound):
     assert row["bound_by"] == ("compute" if bound == "compute" else bound)
     for page in (d.to_text(width=160, full=True), d.to_markdown(full=True)):
         rows = [line.strip(" |") for line in page.splitlines()]
-        heads = (f"B = {tokens} ", f"{tokens} |", f"**{tokens}**")
+        heads = (f"{tokens} ", f"{tokens} |", f"**{tokens}**")
         assert [line.split()[-1] for line in rows if line.startswith(heads)] == [bound], page
         (longest,) = (line.split()[0] for line in d.to_text().splitlines() if line.endswith(" longest"))
         assert longest == {"compute": "T_math"}.get(bound, f"T_{bound}")
@@ -209,7 +209,7 @@ def test_an_order_that_nothing_says_is_said_to_be_taken(lang, words):
 def test_what_sizes_come_in_is_counted_again(monkeypatch, wrong):
     """The smallest whole size on two chips is even: the second engine tells from the tensors as they were written."""
     options = {"mesh": "X=2", "on": "tpu-v5e", "link": "ICI"}
-    assert "from D = 8756" in sr.derive(SUMMED, **options).to_text(brief=True)
+    assert "so D ≥ 8756" in sr.derive(SUMMED, **options).to_text(brief=True)
     monkeypatch.setattr("symroof.derivation.whole_sizes.stride", lambda *_: wrong)
     with pytest.raises(CheckError, match=r"whole|multiples"):
         sr.derive(SUMMED.replace("F", "E"), **options)

@@ -23,6 +23,7 @@ from render.portable import formulas
 
 from symroof.errors import SymroofError
 from symroof.reading.languages import languages
+from symroof.rendering.pages.environment import load
 
 pytestmark = pytest.mark.part(6)
 
@@ -172,7 +173,7 @@ def xelatex() -> None:
 
 
 def head_of_document(lang: str) -> str:
-    return Path(RENDER.parent.parent, "templates", lang, "preamble.tex.j2").read_text("utf-8")
+    return f"{load(f'{lang}/latex.j2', None, lang, {}).preamble()}\n"
 
 
 @pytest.mark.thorough

@@ -9,22 +9,19 @@ import pytest
 import symroof as sr
 from symroof.errors import RenderingError
 from symroof.proof.step import Reason
-from symroof.rendering.pages.environment import environment, shipped_template
+from symroof.rendering.pages.environment import ENTRY, environment, load, shipped_template
 from symroof.verification.diagnosis import MISTAKES
 from symroof.verification.judgement import CAUSES
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 OF_THE_PAGE = {
-    "title", "on", "instead", "solve_it", "head", "head_label", "head_cell", "head_near", "head_times", "bounded", "compute_bound", "above_ridge", "compute_bound_rule", "bounding", "declared", "head_of_statement", "codes", "backward_pass", "many",
-    "closing", "unmodelled", "closing_of_sketch", "machine", "label_flops", "cell_flops", "near_flops", "label_bytes", "cell_bytes", "near_bytes",
-    "label_intensity", "cell_intensity", "near_intensity", "label_ridge", "cell_ridge", "near_ridge", "label_compute",
-    *(f"{part}_{row}" for part in ("label", "cell", "near") for row in ("params", "trainable", "lower", "caches", "saved", "solution", "best", "there", "ops")), "head_of", "of_name", "of_flops", "of_bytes", "of_intensity",
-    "cell_compute", "near_compute", "label_point", "cell_point", "near_point", "label_solved", "cell_solved", "near_solved",
+    "title", "on", "instead", "head", "head_label", "head_cell", "head_near", "head_times", "bounded", "compute_bound", "above_ridge", "compute_bound_rule", "bounding", "codes", "backward_pass", "closing", "unmodelled", "premises", "closing_of_sketch", "assumed", "near_bytes", "near_intensity", "near_compute", "near_point", "head_of", "of_name", "of_flops", "of_bytes", "of_intensity",
+    *(f"{part}_{row}" for part in ("label", "cell") for row in ("flops", "ops", "reads", "writes", "bytes", "intensity", "ridge", "compute", "params", "trainable", "lower", "caches", "saved", "solution", "solved", "best", "there", "point")),
 }  # fmt: skip
 
 
 def macros(name):
-    return re.findall(r"<% macro (\w+)\(", (TEMPLATES / name).read_text("utf-8"))
+    return re.findall(r"<% macro (\w+)\(", shipped_template(name))
 
 
 def test_every_reason_has_one_macro_and_every_macro_a_reason():
@@ -50,8 +47,14 @@ def test_every_template_is_shipped_and_none_can_be_reached_around():
     assert [shipped_template(name) for name in around] == [None] * 7
 
 
+def test_every_line_of_a_language_is_a_phrase():
+    for path in TEMPLATES.glob("*.phrases"):
+        rest = ENTRY.sub("", path.read_text("utf-8")).splitlines()
+        assert [line for line in rest if line and not re.match(r"# |\[\w+\]$", line)] == [], path
+
+
 def test_templates_hold_no_algebra_and_cannot_run_code():
-    for path in TEMPLATES.rglob("*.j2"):
+    for path in (*TEMPLATES.rglob("*.j2"), *TEMPLATES.glob("*.phrases")):
         assert "__" not in path.read_text("utf-8").replace("|:--|:--|", "")
 
 
@@ -94,10 +97,10 @@ def test_every_remark_and_mistake_has_a_macro_and_every_macro_is_one():
             said = {"Remark": 0, "undecided": 1}.get(getattr(getattr(node, "func", None), "id", ""))
             if said is not None and isinstance(node.args[said], ast.Constant):
                 kinds.add(node.args[said].value)
-    assert {*macros("remarks.j2")} - {"tensors"} == kinds
+    assert {*macros("remarks.j2")} - {"tensors"} <= kinds <= {*macros("remarks.j2"), *macros("en/remarks.j2")}
 
 
 def test_every_omission_has_a_macro_and_every_macro_is_one():
-    assert {*macros("en/omissions.j2")} == set(CAUSES)
+    assert {*macros("en/omissions.j2"), *load("en/omissions.j2", None, "en", {}).terms} == set(CAUSES)
     sources = (path.read_text("utf-8") for path in (TEMPLATES.parent / "symroof" / "verification").glob("*.py"))
     assert {kind for source in sources for kind in re.findall(r'Omission\(\s*"(\w+)"', source)} == set(CAUSES)

@@ -10,26 +10,33 @@ from answered import pages
 from symroof.model.quantities import QUANTITIES
 from symroof.reading.languages import languages
 from symroof.reading.vocabulary import VOCABULARY, named
-from symroof.rendering.pages.environment import environment, load
+from symroof.rendering.pages.environment import ENTRY, environment, load, shipped_template
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 OTHERS = [lang for lang in languages() if lang != "en"]
-SENTENCES = sorted(path.name for path in (TEMPLATES / "en").glob("*.j2"))
+ENGLISH = (TEMPLATES / "en.phrases").read_text("utf-8")
 # What no language translates: units, the names of chips, links, dtypes, operations and functions.
 EVERYWHERE = {
     "FLOPs", "OPs", "bytes", "byte", "GiB", "TB", "GB", "MB", "kB", "ms", "us", "ns", "NVLink", "PCIe", "bf", "fp", "int",
-    "input", "weight", "fuse", "where", "repeat", "as", "relu", "gelu", "silu", "sum", "dE", "dX", "dY", "dA", "dH", "dW", "dV",
+    "input", "weight", "cache", "fuse", "where", "repeat", "as", "relu", "gelu", "silu", "sum", "dE", "dX", "dY", "dA", "dH", "dW", "dV",
     "params", "weights", "caches", "saved", "gradients", "memory", "ops", "ll", "lp", "Batch", "ModelDim", "Hidden", "softmax", "mesh", "chips", "on", "ring", "line", "switch", "dP", "dZ", "rms", "norm", "matmul", "dot", "max", "min", "sqrt", "oo", "Descartes", "tpu", "peak",
     "masked", "pairs", "causal", "attention", "decoder", "layer", "rearrange", "rope", "Wk", "Wo", "Wq", "Wv", "Ks", "Vs", "ks", "vs", "kr", "qr", "xn", "yn", "accumulate", "window", "over", "bubble",
 }  # fmt: skip
-NAMES = r"fsdp-megatron|send back|send|all-reduce|all-gather|reduce-scatter|all-to-all|--all|--\w+\s\S+|\w+[_.]\w+|(?m:^  mesh .* on \w+(?: ring| line| switch)?$)"
+NAMES = r"symroof list chips [\w-]+|fsdp-megatron|send back|send|all-reduce|all-gather|reduce-scatter|all-to-all|--all|--\w+\s\S+|\w+[_.]\w+|(?m:^  mesh .* on \w+(?: ring| line| switch)?$)"
 
 
-def language_in(words):
-    """A language that has nothing but letters of Hangul where English has a word, written into a folder."""
-    words.mkdir()
-    for name in SENTENCES:
-        (words / name).write_text(replaced((TEMPLATES / "en" / name).read_text("utf-8")), "utf-8")
+def language_in(path):
+    """A language that has nothing but letters of Hangul where English has a word, written into a file."""
+    path.write_text(ENTRY.sub(foreign, ENGLISH), "utf-8")
+
+
+def foreign(entry):
+    """A phrase with a Korean letter for each of its words, row by row, or a table."""
+    name, taken, sign, text = entry.groups()
+    if sign == " =":
+        return replaced(f"<% set {name} = {text} %>").removeprefix("<% set ").removesuffix(" %>")
+    head, rows = f"{name}{taken or ''}:", replaced(re.sub("(?m)^  ", "", text.lstrip("\n"))).split("\n")
+    return "\n  ".join((head, *rows)) if text.startswith("\n") else f"{head} {rows[0]}"
 
 
 def replaced(source):
@@ -50,7 +57,7 @@ def replaced(source):
             called = before == "(" and solid[place - 2][1] in ("startswith", "map", "attr", "removeprefix", "get")
             value = value if key or called else foreign_letters(value)
         out.append(value)
-    return "".join(out).replace('"en/', '"xx/')
+    return "".join(out)
 
 
 def foreign_letters(text):
@@ -74,31 +81,30 @@ def left_over(page):
 
 def skeleton(page):
     """The formulas of a page with no words in them, in their order, wherever broad ones are broken and however large."""
-    whole = re.sub(r"\s*\\\\\s*(?:&\\quad\s*)?\{\}", "", page).replace(r"\dfrac", r"\frac")
+    whole = re.sub(r"\s*\\(?:\\|cr)\s*(?:&\\quad\s*)?\{\}|\\(?:left|right)\b", "", page).replace(r"\dfrac", r"\frac")
     bare = re.sub(r"\\text\{[^{}]*\}|\\(?:begin|end)\{gathered\}", " ", whole)
     found = (one for both in re.findall(r"\$\$(.*?)\$\$|\$([^$]+)\$", bare, re.DOTALL) for one in both)
-    return sorted(re.sub(r"\s+", " ", formula).strip() for formula in found if formula.strip())
+    return sorted(re.sub(r"\s+", "", formula) for formula in found if formula.strip())
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("lang", OTHERS)
 def test_every_language_has_every_sentence_with_the_same_facts(lang):
-    for name in SENTENCES:
+    for name in re.findall(r"(?m)^\[(\w+)\]$", ENGLISH):
         english = stated("en", name)
-        wanted = {key: english[key] for key in english if name != "words.j2" or key in shared_words()}
+        wanted = {key: english[key] for key in english if name != "words" or key in shared_words()}
         assert wanted.items() <= stated(lang, name).items(), name
 
 
 def shared_words():
-    """What of the words of a language is asked for outside of its folder; the rest are rules of its own."""
-    templates = (path.read_text("utf-8") for path in TEMPLATES.glob("*.j2"))
-    modules = (path.read_text("utf-8") for path in (TEMPLATES.parent / "symroof" / "rendering").rglob("*.py"))
-    return {name for text in (*templates, *modules) for name in re.findall(r"\b(?:w|words)\.(\w+)", text)}
+    """What of the words of a language is asked for outside of its file; the rest are rules of its own."""
+    paths = (*TEMPLATES.glob("*.j2"), *(TEMPLATES.parent / "symroof" / "rendering").rglob("*.py"))
+    return {w for path in paths for w in re.findall(r'\b(?:(?:w|words)\.|say\(")(\w+)', path.read_text("utf-8"))}
 
 
 def stated(lang, name):
-    """The macros of a file with what they take, and its tables with their keys."""
-    text = (TEMPLATES / lang / name).read_text("utf-8")
+    """The phrases on a subject with what they take, and its tables with their keys."""
+    text = shipped_template(f"{lang}/{name}.j2")
     macros = {
         macro: tuple(p.partition("=")[0].strip() for p in taken.split(","))
         for macro, taken in re.findall(r"<% macro (\w+)\(([^)]*)\)", text)
@@ -140,21 +146,18 @@ def test_no_word_of_english_is_left(lang):
 @pytest.mark.thorough
 def test_every_sentence_is_said_on_some_page(tmp_path):
     """Each macro of English marks what it says, and every mark is found: so what is compared above is all of it."""
-    (tmp_path / "yy").mkdir()
-    for name in SENTENCES:
-        text = (TEMPLATES / "en" / name).read_text("utf-8").replace('"en/', '"yy/')
-        (tmp_path / "yy" / name).write_text(re.sub(r"(<% macro (\w+)\([^)]*\) %>)", r"\1⟦\2⟧", text), "utf-8")
+    (tmp_path / "yy.phrases").write_text(re.sub(r"(?m)^(\w+)(\(.*?\))?:( |\n  )", r"\1\2:\3⟦\1⟧", ENGLISH), "utf-8")
     said = {
         mark for _, page in pages("yy", str(tmp_path), ("text", "markdown")) for mark in re.findall(r"⟦(\w+)⟧", page)
     }
-    for name in ("derivation.j2", "exploration.j2"):
-        assert set(re.findall(r"<% macro (\w+)\(", (TEMPLATES / "en" / name).read_text("utf-8"))) <= said, name
+    for name in ("derivation", "exploration"):
+        assert set(re.findall(r"<% macro (\w+)\(", shipped_template(f"en/{name}.j2"))) <= said, name
 
 
 @pytest.mark.thorough
-def test_no_word_stands_anywhere_but_in_the_folder_of_a_language(tmp_path):
+def test_no_word_stands_anywhere_but_in_the_file_of_a_language(tmp_path):
     """With a letter for every word of English, no word is left: neither in Python nor in a template that all share."""
-    language_in(tmp_path / "xx")
+    language_in(tmp_path / "xx.phrases")
     found = {
         name: words
         for name, page in pages("xx", str(tmp_path))

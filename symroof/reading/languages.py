@@ -1,4 +1,4 @@
-"""The languages that pages are written in: each has a folder of templates with its words, and whoever adds one adds one.
+"""The languages that pages are written in: each has a file of phrases, and whoever adds one adds one.
 
 What is asked for goes before what a problem or a block says of itself; that goes before what the comments before it and
 then the settings of its folder say; where nobody says anything, pages are in English.
@@ -30,7 +30,7 @@ def template_folders() -> Iterator[Any]:
 @lru_cache(maxsize=1)
 def shipped_languages() -> tuple[str, ...]:
     entries = (entry for folder in template_folders() if folder.is_dir() for entry in folder.iterdir())
-    return tuple(sorted({entry.name for entry in entries if (entry / "words.j2").is_file()}))
+    return tuple(sorted({entry.name[:-8] for entry in entries if entry.name.endswith(".phrases")}))
 
 
 def languages(folder: str | None = None) -> tuple[str, ...]:
@@ -39,8 +39,8 @@ def languages(folder: str | None = None) -> tuple[str, ...]:
     >>> "en" in languages()
     True
     """
-    own = Path(folder).glob("*/words.j2") if folder is not None else ()
-    return tuple(dict.fromkeys((*shipped_languages(), *(path.parent.name for path in own))))
+    own = Path(folder).glob("*.phrases") if folder is not None else ()
+    return tuple(dict.fromkeys((*shipped_languages(), *(path.stem for path in own))))
 
 
 def known(code: Any, folder: str | None = None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 from sympy import Mul
@@ -28,7 +29,8 @@ def captions(lang: str) -> Say:
     >>> captions("en")("compute_bound_from", "B", 256, "D = F = 512")
     'compute-bound\\nfrom B = 256,\\nD = F = 512'
     """
-    return Sentences(load(f"{lang}/figures.j2", None, lang, {})).lines
+    phrases = load(f"{lang}/figures.j2", None, lang, {})
+    return Sentences(phrases, SimpleNamespace(given_chip=words(None, lang).given_chip, **phrases.terms)).lines
 
 
 def share_in(lang: str, part: float, *, up: bool = False) -> str:

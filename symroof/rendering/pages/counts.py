@@ -25,7 +25,7 @@ class Counts:
         self.derivation, self.program, self.pen = derivation, program, pen
         self.say = pen.sentences("sized.j2", d=None, t_steps=None)
         rounded = derivation.setting.problem.count != "exact"
-        self.lead = "dots_rounded" if rounded else "dots_exact"
+        self.lead = "dots_rounded" if rounded else "dots"
 
     def blocks(self, section: str) -> tuple[Paragraph | Grid, ...]:
         """What stands at the head of a section, in place of a sentence for each statement."""

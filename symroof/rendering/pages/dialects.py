@@ -12,10 +12,9 @@ from symroof.rendering.formulas.mathml import typeset
 
 
 class Format(Frozen):
-    """A format is a page template, whether what stands beside formulas is short, and what stands around strong words and code."""
+    """A format is a page template, and what stands around strong words and code."""
 
     page: str
-    short: bool = False
     strong: tuple[str, str] = ("", "")
     code: tuple[str, str] = ("", "")
 
@@ -112,7 +111,7 @@ class Dialect(Frozen):
 
 
 FORMATS = {
-    "text": Format("page.txt.j2", short=True),
+    "text": Format("page.txt.j2"),
     "markdown": Format("page.md.j2", strong=("**", "**"), code=("`", "`")),
     "latex": Format("page.tex.j2", strong=(r"\textbf{", "}"), code=(r"\texttt{", "}")),
     "rst": Format("page.rst.j2", strong=("**", "**"), code=("``", "``")),

@@ -9,7 +9,7 @@ from typing import Any
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_LOWER, T_MATH
 from symroof.derivation.pipeline import Derivation
 from symroof.errors import ReadingError
-from symroof.formula import Compare, Name, Number
+from symroof.formula import Compare, Name, Number, number
 from symroof.model.problem import SECTIONS
 from symroof.model.quantities import time_name
 from symroof.proof.settling import without_cases
@@ -20,9 +20,8 @@ from symroof.rendering.pages.counts import TABLED, Counts
 from symroof.rendering.pages.exchanges import OF_CHIPS, labelled, of_a_chip
 from symroof.rendering.pages.listings import listing
 from symroof.rendering.pages.page import Block, Grid, Lines, Page, Section, render_page
-from symroof.rendering.pages.pen import Pen, Style, pen_of
+from symroof.rendering.pages.pen import Pen, Sentences, Style, pen_of
 from symroof.rendering.pages.sized import Sized
-from symroof.rendering.pages.terminal import GAP, fold
 from symroof.rendering.pages.view import View
 
 
@@ -35,6 +34,10 @@ def render_derivation(derivation: Derivation, form: str, style: Style) -> str:
 
 # What a problem may ask besides, and the part of the answer that says it.
 ASKED: tuple[tuple[str, Role], ...] = (("solution", "solution"), ("best", "optimum"), ("there", "optimum_bound"))
+
+
+# The rows of the answer that say something of the regime.
+NEAR = ("bytes", "intensity", "compute", "point")
 
 
 # The sections that a page of a program has where every step is wanted, and those whose answer stands in letters.
@@ -89,10 +92,13 @@ class Writer:
         ):  # sections that were asked for, and nothing around them
             return Page("", "", self._asked_for(sections))
         closing = self.say.lines("unmodelled" if self.pen.style.brief else "closing")
-        if self.pen.form == "text":
-            closing = "\n".join(line for text in closing.split("\n") for line in fold(text, self.pen.style.width))
         head: list[Block | Section] = [*self._program(), *self._answered()]
-        return Page(self.say("title"), self.say("machine"), (*head, *self._sections(sections)), closing)
+        return Page(
+            self.say("title"),
+            self.say("assumed") if self.pen.form == "text" else "",
+            (*head, *self._sections(sections)),
+            closing,
+        )
 
     def _chosen(self) -> list[str]:
         """The sections of the page: of a program those that are read, unless every step is wanted."""
@@ -130,7 +136,7 @@ class Writer:
         program, style = self.view.operation, self.pen.style
         known = program.entry or (self.view.problem.title and self.pen.form == "text")
         if program.line is None and (not style.brief or style.program or not known):
-            yield listing(self.view.operation, self.pen.form, self.say, self.pen.style.width - len(GAP))
+            yield listing(self.view.operation, self.say)
 
     def _answered(self) -> Iterator[Block]:
         """The answer: numbers first where sizes leave nothing open."""
@@ -164,35 +170,37 @@ class Writer:
     def _answer(self, sized: list[dict[str, Any]]) -> Grid:
         view, text = self.view, self.pen.form == "text"
         stocks = [name for name in ("params", "trainable", "caches", "saved") if view.said(name)]
-        besides = view.said("ops") and not (text or self.short or view.operation.vector or view.mesh is not None)
-        work = ["flops", "ops"] if besides else ["flops"]
-        names = [*stocks, *work, "bytes", "intensity", "compute"]
+        work = ["flops", "ops"] if view.said("ops") and not (view.operation.vector or view.mesh) else ["flops"]
+        alone = text and (view.program is not None or self.pen.style.brief) and view.chips == number(1)
+        moved = ["reads", "writes", "bytes"] if alone and view.said("reads") else ["bytes"]
+        names = [*stocks, *work, *moved, "intensity", "compute"]
         if view.setting.idle:
-            names = [*stocks, "bytes", "lower"]
+            names = [*stocks, *([*moved] if view.said("bytes") else ()), "lower"]
         if view.ridge is not None and (view.setting.over_network or text or self.short):
             names.insert(-1, "ridge")
         names += [name for name, role in ASKED if view.said(role)]
         lettered = self.short and bool(self.in_letters)
-        near = bool(view.scaling) or (text and not lettered)
-        parts = ("label", "cell", "near") if near else ("label", "cell")
         apart = [p for p in view.points if p not in sized or len(sized) < 2]
-        bounds = [tuple(self.say(f"{part}_point", p) for part in parts) for p in apart if not p["same"]]
         rows: list[tuple[str, ...]] = []
+
+        def add(say: Sentences, about: str, *facts: object) -> None:
+            near = say(f"near_{about}", *facts) if about in NEAR and not (lettered and about == "bytes") else ""
+            rows.append((say(f"label_{about}", *facts), say(f"cell_{about}", *facts), near))
+
         for name in names:
-            if name != "bytes" or not view.setting.idle or view.said("bytes"):
-                rows.append(tuple(self.say(f"{part}_{name}") for part in parts))
+            add(self.say, name)
             if name == "compute" and lettered and self.above in self.in_letters:
                 shown = self.pen.inline(bound_shown(without_cases(self.in_letters[self.above])))
-                rows[-1] = (rows[-1][0], shown, *rows[-1][2:])
-            if lettered and near and (name != "intensity" if text else name == "bytes"):
-                rows[-1] = (*rows[-1][:2], "")
-            rows += bounds if name == "compute" and text else []  # on a terminal they have no label of their own
-            of_links = view.mesh.rows(name) if view.mesh is not None else ()
-            rows += [tuple(self.of_chips(f"{part}_{about}", link) for part in parts) for about, link in of_links]
-        solved = [p for p in apart if p["said"].step("solution")]
-        rows += [tuple(self.say(f"{part}_solved", p, p is solved[0]) for part in parts) for p in solved]
-        rows += [] if text else bounds
-        return Grid(tuple(self.say(f"head_{part}") for part in parts), tuple(rows), ledger=True)
+                rows[-1] = (rows[-1][0], shown, rows[-1][2])
+            for about, link in view.mesh.rows(name) if view.mesh is not None else ():
+                add(self.of_chips, about, link)
+        for point in (p for p in apart if p["said"].step("solution")):
+            add(self.say, "solved", point)
+        for point in (p for p in apart if not p["same"]):
+            add(self.say, "point", point)
+        columns = ("label", "cell", "near") if view.scaling else ("label", "cell")
+        head = tuple(self.say(f"head_{column}") for column in columns)
+        return Grid(head, tuple(row[: len(columns)] for row in rows), ledger=True)
 
     def _sections(self, names: list[str]) -> Iterator[Section]:
         """The sections that say something: what prose alone would say of one statement may be nothing."""
@@ -264,21 +272,16 @@ class Writer:
         columns = ["size", "T_math", "T_comms", "lower", *steps, "upper", "by"]
         head = [self.say("head_times", column, point) for column in columns]
         head[2:2] = [self.pen.inline(name) for name, _ in rows[0].others]
-        return Grid(
-            tuple(head), tuple(self._times_rows(point)), frozenset(range(self.pen.form == "text", len(head) - 1))
-        )
+        return Grid(tuple(head), tuple(self._times_rows(point)), frozenset(range(len(head) - 1)))
 
     def _times_rows(self, point: dict[str, Any]) -> Iterator[tuple[str, ...]]:
         rows = point["said"].times
         unit = unit_of_times(rows)
-        wide = max(len(str(row.size)) for row in rows)
         for row in rows:
             math, comms, lower, upper, *others = (self.pen.amount(time, unit.name) for time in shown_times(row, unit))
             times = (math, *others[: len(row.others)], comms, lower, *others[len(row.others) :], upper)
             size, side = str(row.size), self.say("bounding", row)
-            if self.pen.form == "text":
-                yield f"{self.pen.inline(point['variable'])} = {size:>{wide}}", *times, side
-            elif row.threshold:
+            if row.threshold:
                 yield self.pen.strong(size), *times, self.pen.strong(side) if row.compute_bound else side
             else:
                 yield size, *times, side

@@ -1,7 +1,7 @@
 """The Jinja environment: the only importer of jinja2. Templates hold all prose and no algebra.
 
-The templates at the top say what stands on a page, and where; the folder of a language holds its words. Whoever adds such
-a folder adds a language.
+The templates say what stands on a page, and where; the phrases of a language hold its words, by subjects. Whoever adds such
+a file adds a language.
 
 Delimiters are << >> and <% %>, because LaTeX is full of braces. A template in a folder of the user's own takes the
 place of the shipped one of the same name; then all of them run in Jinja's sandbox, and no link leads out of the folder.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from os.path import realpath
@@ -24,6 +24,8 @@ from symroof.proof.settling import without_cases
 from symroof.reading.languages import known, template_folders
 from symroof.rendering.pages.characters import cells, closed_up, padded
 
+# A phrase of a language: its name, what it takes, and its words, which may stand in several rows; or a table.
+ENTRY = re.compile(r"^(\w+)(\([^)\n]*\))?(:| =) ?(.*(?:\n[ })].*)*)", re.MULTILINE)
 # What is not heard, and what ends in a way of its own.
 SILENT = re.compile(r"\\(?:text|mathrm|texttt|left|right)\b|[$`*]+$")
 CLOSING = " )]|"
@@ -32,23 +34,56 @@ POWER = re.compile(r"(?:\^(?:\{[^{}]*\}|\d+|[A-Za-z])|(?<![\w.])[\d.]+e-?\d+)[^\
 HEARD = re.compile(r"[^\W\d_]+|\d|%|∞|\\infty")
 
 
+def section(phrases: str, lang: str, subject: str) -> str | None:
+    r"""The phrases of a language on a subject as a template: a macro for each, on the line where it stands.
+
+    >>> section("[words]\ncomma = ', '\n[maps]\n# Corners.\nat(sizes): at <<sizes | join(comma)>>", "en", "maps")
+    '\n\n<% from "en/words.j2" import comma %>\n\n<% macro at(sizes) %>at <<sizes | join(comma)>><% endmacro %>'
+    """
+    subjects = dict(re.findall(r"(?ms)^\[(\w+)\]$(.*?)(?=^\[\w+\]$|\Z)", phrases))
+    if subject not in subjects:
+        return None
+    known, own = ({entry[1] for entry in ENTRY.finditer(subjects[name])} for name in ("words", subject))
+    small = sorted(known & set(re.findall(r"\w+", subjects[subject])) - own)
+    place = phrases[: phrases.index(f"[{subject}]\n")].count("\n")
+    words = f'<% from "{lang}/words.j2" import {", ".join(small)} %>' if small else ""
+    return "\n" * place + words + re.sub(r"^#.*", "", ENTRY.sub(_macro, subjects[subject]), flags=re.MULTILINE)
+
+
+def _macro(entry: re.Match[str]) -> str:
+    """A phrase as a macro, with its rows where it has several; a table as what is set."""
+    name, taken, sign, text = entry.groups()
+    if sign == " =":
+        return f"<% set {name} = {text} %>"
+    return f"<% macro {name}{taken or '()'} %>{re.sub(r'^  ', '', text.lstrip(), flags=re.MULTILINE)}<% endmacro %>"
+
+
+def _written(folders: Iterable[Path], name: str) -> str | None:
+    """A template, or what the phrases of a language have on a subject, in the first of the folders that has it."""
+    lang, _, subject = name.removesuffix(".j2").partition("/")
+    for folder in folders:
+        if (folder / name).is_file():
+            return (folder / name).read_text("utf-8")
+        if subject and (folder / f"{lang}.phrases").is_file():
+            return section((folder / f"{lang}.phrases").read_text("utf-8"), lang, subject)
+    return None
+
+
 def shipped_template(name: str) -> str | None:
     """A template of the package."""
-    if not re.fullmatch(r"(?:[a-z]+/)?\w[\w.]*", name):
-        return None
-    found = next((folder / name for folder in template_folders() if (folder / name).is_file()), None)
-    return None if found is None else found.read_text("utf-8")
+    return _written(template_folders(), name) if re.fullmatch(r"(?:[a-z]+/)?\w[\w.]*", name) else None
 
 
 def own_template(folder: str, name: str) -> str | None:
     """A template of the user's own, from inside of its folder; else the shipped one."""
-    path = Path(realpath(Path(folder, name)))
-    if not path.is_relative_to(Path(realpath(folder))):
-        raise RenderingError(f"the template {name} leads out of {folder}", expected="a file in that folder")
+    for part in (name, f"{name.partition('/')[0]}.phrases"):
+        if not Path(realpath(Path(folder, part))).is_relative_to(Path(realpath(folder))):
+            raise RenderingError(f"the template {part} leads out of {folder}", expected="a file in that folder")
     try:
-        return path.read_text("utf-8") if path.is_file() else shipped_template(name)
+        own = _written([Path(folder)], name)
     except (OSError, UnicodeDecodeError) as error:
-        raise RenderingError(f"the template {path} cannot be read: {error}") from None
+        raise RenderingError(f"the template {Path(folder, name)} cannot be read: {error}") from None
+    return shipped_template(name) if own is None else own
 
 
 @lru_cache(maxsize=8)
@@ -62,8 +97,8 @@ def environment(folder: str | None) -> Any:
 
         if not Path(folder).is_dir():
             raise RenderingError(f"{folder} is not a folder of templates")
-        if next(Path(folder).rglob("*.j2"), None) is None:
-            raise RenderingError(f"{folder} has no templates", expected="files such as page.txt.j2 or en/words.j2")
+        if not any(path.suffix in (".j2", ".phrases") for path in Path(folder).iterdir()):
+            raise RenderingError(f"{folder} has no templates", expected="files such as page.txt.j2 or en.phrases")
         kind, source = Bounded, partial(own_template, folder)
     environment = kind(
         loader=FunctionLoader(source),

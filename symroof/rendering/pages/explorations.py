@@ -20,6 +20,7 @@ from symroof.exploration.longest import LongestMap, LongestRow
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Verdict
 from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes, in_decimals, quantity, to_digits
+from symroof.rendering.pages.environment import words
 from symroof.rendering.pages.page import Grid, Lines, Page, render_page
 from symroof.rendering.pages.pen import Pen, Sentences, Style, pen_of
 from symroof.rendering.records.maps import comparison_csv
@@ -103,7 +104,7 @@ def _leaders(found: RegimeMap, say: Sentences) -> Iterable[Grid]:
     rows = [tuple(say("cell_leaders", row, whole) for whole in row.statements) for row in found.rows]
     regimes = [say("cell_regime", row) for row in found.rows]
     if len(set(rows)) == 1:
-        rows, regimes = rows[:1], [say("cell_everywhere")]
+        rows, regimes = rows[:1], [say("any_sizes")]
     head = tuple(say("head", column) for column in ("regime", "work", "moves"))
     yield Grid(head, tuple((regime, *row) for regime, row in zip(regimes, rows, strict=True)))
 
@@ -158,6 +159,7 @@ def _sentences(pen: Pen, **names: object) -> Sentences:
 
     say: Sentences = pen.sentences(
         "explore.j2",
+        words(pen.style.template, pen.style.language, "exploration"),
         oo=oo,
         infinity=Infinity(),
         shown=shown,

@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from symroof.derivation.pipeline import Derivation
-from symroof.formula import Formula, Name, Product, Quotient
+from symroof.formula import Formula, Name, Quotient
 from symroof.model.kernels import costs_of
 from symroof.model.nodes import Statement
-from symroof.model.program import INDENT, Program, spelled_backward, spelled_parts
+from symroof.model.program import Program, spelled_backward
 from symroof.model.quantities import of_statement
 from symroof.proof.step import Step
 from symroof.rendering.formulas.letters import OF_TENSOR
 from symroof.rendering.pages.blocks import Code
 from symroof.rendering.pages.pen import Sentences
-from symroof.rendering.pages.terminal import GAP, fold as folded
 
 # The role, the name and the type of a declaration.
 DECLARED = re.compile(r"((?:\w+ )*(?:weight|cache|input)\s+)(\w+)(: .*)")
@@ -54,19 +53,13 @@ class Statements:
         """An elementwise statement without its name and its type: ``relu(h)``, ``x + o``."""
         return str(self.named(name)).partition(" = ")[2].partition(" -> ")[0]
 
-    def for_each_parameter(self, flops: Formula) -> bool:
-        """Whether FLOPs are so many for each parameter and row, and nothing beside."""
-        return isinstance(flops, Product) and all(isinstance(factor, Name) for factor in flops.factors[1:])
-
     @property
     def many(self) -> bool:
         return len(self.names) >= MANY
 
 
-def listing(program: Program, form: str, say: Sentences, width: int) -> Code:
-    """The text of a program; on a terminal the declarations one after the other, and what is a weight or a cache."""
-    if form == "text":
-        return Code(tuple(_short(program, say, width)))
+def listing(program: Program, say: Sentences) -> Code:
+    """The text of a program."""
     return Code((*_together(str(program).split("\n")), *_backward(program, say)))
 
 
@@ -86,21 +79,3 @@ def _backward(program: Program, say: Sentences) -> Iterator[str]:
     if program.training:
         yield f"# {say('backward_pass')}"
         yield from spelled_backward(program)
-
-
-def _short(program: Program, say: Sentences, width: int) -> Iterator[str]:
-    declared = [f"{d.tensor.name}: {d.tensor}".replace(" ", "\N{NO-BREAK SPACE}") for d in program.declared]
-    for role in ("weight", "cache"):
-        if names := [str(tensor.name) for tensor in program.declared_as(role)]:
-            declared.append(say("declared", role, names).replace(" ", "\N{NO-BREAK SPACE}"))
-    if program.frozen:
-        declared.append(say("declared", "frozen", program.frozen).replace(" ", "\N{NO-BREAK SPACE}"))
-    if program.shared:
-        declared.append(say("declared", "shared", program.shared).replace(" ", "\N{NO-BREAK SPACE}"))
-    before, behind = spelled_parts(program)
-    yield from before
-    yield from folded("    ".join(declared), width)
-    for line in behind:
-        margin = line[: len(line) - len(line.lstrip())]
-        yield from (margin + part for part in folded(line.lstrip(), width - len(margin), INDENT + GAP))
-    yield from _backward(program, say)

@@ -18,7 +18,7 @@ from symroof.rendering.pages.dialects import FORMATS, Dialect
 from symroof.rendering.pages.environment import guarded, render
 from symroof.rendering.pages.paper import CAPITAL, ROWS, ROWS_OF_FRACTIONS, SHEET, breadths_of, columns, sheets
 from symroof.rendering.pages.pen import Pen
-from symroof.rendering.pages.terminal import GAP, display, fold, gutter, ledger, section, table, titled
+from symroof.rendering.pages.terminal import GAP, display, fold, ledger, table, titled
 
 BOLD = "\x1b[1m", "\x1b[0m"
 # From how many sheets on formulas go over lines.
@@ -38,7 +38,7 @@ class Lines(Frozen):
 class Grid(Frozen):
     """A table; ``right`` are the columns that are set to the right, the first ``keys`` say what a row is about.
 
-    A terminal shows a ``ledger`` without its head: labels, values, remarks.
+    A terminal shows a ``ledger`` as labels, values, remarks.
     """
 
     kind: ClassVar[str] = "grid"
@@ -107,7 +107,7 @@ def render_page(build: Callable[[Pen], Page], pen: Pen, **names: object) -> str:
             pen = pen.folded
             page = build(pen)
         known = {
-            "page": page if pen.form == "text" else _around(page, pen),
+            "page": _around(page, pen),
             "pen": pen,
             "blocks": list(_in_text(page, pen) if pen.form == "text" else _on_a_sheet(page, pen)),
             "titled": lambda: _strong(titled(page.title, page.aside, pen.style.width), pen),
@@ -152,7 +152,11 @@ def _set(block: Block, pen: Pen) -> Block:
 
 
 def _around(page: Page, pen: Pen) -> Page:
-    """The page with what stands around its blocks as a sheet has it."""
+    """The page with what stands around its blocks as a terminal or a sheet has it."""
+    if pen.form == "text":
+        return replace(
+            page, closing="\n".join(line for text in page.closing.split("\n") for line in fold(text, pen.style.width))
+        )
     title, aside, closing = map(pen.line, (page.title, page.aside, page.closing))
     return replace(page, title=title, aside=aside, closing=closing)
 
@@ -174,48 +178,38 @@ def _room(page: Page) -> float:
 
 
 def _in_text(page: Page, pen: Pen) -> Iterator[list[str]]:
-    """The lines of each block, those of a section beside its head; a table stands below where that is shorter."""
-    width = pen.style.width
-    margin = gutter([block.head for block in page.blocks if isinstance(block, Section)], width)
+    """The lines of each block, those of a section below its head, where a table stands apart."""
     for block in page.blocks:
         if not isinstance(block, Section):
-            yield _indented(block, pen, len(GAP), margin)
+            yield _indented(block, pen)
             continue
-        parts = (_part(inner, pen, width, margin) for inner in block.blocks)
-        first, *rest = section(block.head, parts, width, margin)
-        lines = [first.replace(block.head, _strong(block.head, pen), 1), *rest]
+        lines = [_strong(block.head, pen)]
+        for inner in block.blocks:
+            lines += ["", *_indented(inner, pen), ""] if isinstance(inner, Grid) else _indented(inner, pen)
         yield [line for i, line in enumerate(lines) if line or (any(lines[i:]) and lines[i - 1])]
 
 
-def _part(block: Block, pen: Pen, width: int, margin: int) -> str | list[str]:
-    """What a block is beside its head: prose, or lines that are laid out; a table stands apart, and below the head where
-    that is shorter."""
-    if isinstance(block, Paragraph):
-        return block.text
-    if isinstance(block, Grid):
-        return ["", *min((_indented(block, pen, indent, margin) for indent in (margin, len(GAP))), key=len), ""]
-    return _plain_lines(block, pen, width, margin)
+def _indented(block: Block, pen: Pen) -> list[str]:
+    return [(GAP + line).rstrip() for line in _plain_lines(block, pen, pen.style.width - len(GAP))]
 
 
-def _indented(block: Block, pen: Pen, indent: int, margin: int) -> list[str]:
-    return [(" " * indent + line).rstrip() for line in _plain_lines(block, pen, pen.style.width - indent, margin)]
-
-
-def _plain_lines(block: Block, pen: Pen, width: int, margin: int) -> list[str]:
-    """The lines of a block; ``margin`` is the room for heads beside displays."""
+def _plain_lines(block: Block, pen: Pen, width: int) -> list[str]:
+    """The lines of a block."""
     assert isinstance(pen.printer, PlainPrinter)
     match block:
         case Display(rows=rows):
-            return display(rows, pen.printer, width, margin)
+            return display(rows, pen.printer, width)
         case Grid(ledger=True):
-            return list(ledger(block.rows, width))
+            return list(ledger(block.head, block.rows, width))
         case Grid():
             grid = block.filled
             return table(grid.head, grid.rows, grid.right, grid.keys, width, pen.style.words.colon)
         case Paragraph(text=text):
-            return fold(text, width)
+            return [line for sentence in text.split("\n") for line in fold(sentence, width)]
         case Code(lines=lines):
-            return list(lines)
+            margins = [line[: len(line) - len(line.lstrip())] for line in lines]
+            parts = zip(margins, lines, strict=True)
+            return [m + part for m, line in parts for part in fold(line.lstrip(), width - len(m), 2 * GAP)]
     return [line for text in block.lines for line in fold(text, width, GAP)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import inf
@@ -210,8 +210,8 @@ class Pen(Frozen):
             unit = r"$\mu$s" if self.form == "latex" else "µs" if self.style.unicode else unit
         return f"{value}{self.thin}{unit}"
 
-    def sentences(self, template: str, **names: Any) -> Sentences:
-        """The macros of a template, which set their formulas with this pen."""
+    def sentences(self, template: str, phrases: Any = None, **names: Any) -> Sentences:
+        """The macros of a template, which set their formulas with this pen, and phrases, by default the small words."""
         own = {
             "m": self.inline,
             "bytes_of": lambda number: self.amount(*readable(number.value, "bytes")),
@@ -223,12 +223,13 @@ class Pen(Frozen):
             "percent": self.share,
             "equal": self.equal,
             "form": self.form,
-            "short": self.form not in FORMATS or FORMATS[self.form].short,
             "quotient": Quotient,
             "one": number(1),
             "intensity": INTENSITY,
         }
-        return Sentences(load(template, self.style.template, self.style.language, own | names))
+        return Sentences(
+            load(template, self.style.template, self.style.language, own | names), phrases or self.style.words
+        )
 
 
 # Formulas, then relations and formulas in turn; formulas side by side stand with commas.
@@ -282,10 +283,10 @@ def tex(text: str) -> str:
 
 
 class Sentences:
-    """What the macros of a template say: on one line, in which no-break spaces stay."""
+    """What the macros of a template say, and phrases that need no macro: on one line, in which no-break spaces stay."""
 
-    def __init__(self, macros: Any) -> None:
-        self.macros = macros
+    def __init__(self, macros: Any, phrases: Any = None) -> None:
+        self.macros, self.phrases = macros, phrases
 
     def __call__(self, macro: str, *facts: Any) -> str:
         return closed_up(re.sub(r"[ \n]+", " ", self.lines(macro, *facts)).strip(" "))
@@ -298,10 +299,14 @@ class Sentences:
     def lines(self, macro: str, *facts: Any) -> str:
         if macro in getattr(self.macros, "silent", ()):
             return ""
-        try:
-            said = getattr(self.macros, macro)
-        except AttributeError:
+        said = getattr(self.macros, macro, getattr(self.phrases, macro, None))
+        if said is None:
             raise RenderingError(
                 f"the template {self.macros} has no macro {macro}", hint="copy the shipped one, and change that"
-            ) from None
-        return closed_up(str(said(*facts)).strip("\n"))
+            )
+        return closed_up((said if isinstance(said, str) else str(said(*facts))).strip("\n"))
+
+    def filled(self, macro: str, facts: Mapping[str, object]) -> str:
+        """A phrase, each of its holes filled with the fact of that name."""
+        phrase = getattr(self.phrases, macro, None)
+        return self(macro, *map(facts.get, getattr(phrase, "arguments", ())))

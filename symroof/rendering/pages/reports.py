@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 from symroof.algebra.rounding import short
@@ -72,12 +73,13 @@ class Explainer:
         self.print, self.hints = PlainPrinter().print, hints
         space = " " if words(template, lang).percent_stands_apart else ""
         names = {"m": self.print, "decimal": short, "percent": lambda share: percent(share).replace(" ", space)}
-        names["printed"] = lambda names: [self.print(name) for name in names]
-        names["chain"] = lambda names: " = ".join(map(self.print, names))
         self.words = load(f"{lang}/report.j2", template, lang, {})
         self.say = Sentences(self.words)
-        self.remarks = Sentences(load("remarks.j2", template, lang, names))
-        self.omissions = Sentences(load(f"{lang}/omissions.j2", template, lang, {}))
+        self.remarks = Sentences(
+            load("remarks.j2", template, lang, names), load(f"{lang}/remarks.j2", template, lang, {})
+        )
+        omissions = load(f"{lang}/omissions.j2", template, lang, {})
+        self.omissions = Sentences(SimpleNamespace(**omissions.terms), omissions)
 
     def last(self, files: Iterable[FileReport]) -> str:
         """The summary: how many claims of each verdict, what was read beside them, and what was not judged."""
@@ -122,8 +124,11 @@ class Explainer:
 
     def remark(self, remark: Remark) -> str:
         """A remark of the judge, or why a formula is not judged."""
-        said = self.omissions if isinstance(remark, Omission) else self.remarks
-        return said(remark.kind, dict(remark.facts))
+        said, facts = self.omissions if isinstance(remark, Omission) else self.remarks, dict(remark.facts)
+        if hasattr(said.macros, remark.kind):
+            return said(remark.kind, facts)
+        printed = ((name, self.print(fact) if isinstance(fact, Formula) else fact) for name, fact in facts.items())
+        return said.filled(remark.kind, dict(printed))
 
     def left_out(self, skip: Skipped) -> str:
         """The formula that is not judged, or the link of it."""

@@ -275,7 +275,7 @@ class Sized:
                 shown = formula if breadth(formula) <= BROADEST else ""
                 if value or shown:
                     rows.append((label, self.say("join", [value, words]), shown))
-        head = tuple(self.say("head", part) for part in ("name", "value", "formula"))
+        head = tuple("" if text else self.say("head", part) for part in ("name", "value", "formula"))
         return Grid(head, tuple(rows), ledger=True)
 
     def known(self, point: dict[str, Any]) -> Iterator[Lines | Grid]:

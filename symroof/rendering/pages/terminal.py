@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise, zip_longest
 
 from symroof.formula import Cases
@@ -16,10 +16,9 @@ from symroof.rendering.pages.blocks import Row
 from symroof.rendering.pages.characters import JOINER, NBSP, cells, padded, pieces, plain, whole
 from symroof.rendering.pages.environment import load
 
-# Prose stands beside the heads of its sections; where there is no room for that, below them.
-GUTTER, BROADEST, NARROW, ROOMY, INDENT = 13, 20, 2, 72, 2
-ASIDE = 58
-LABEL, VALUE = 13, 26
+INDENT = 2
+ASIDE = 56
+LABEL, VALUE, BROAD = 13, 26, 40
 GAP = "  "
 # A formula up to this length stands on one line, whatever it says.
 SHORT = 30
@@ -100,41 +99,21 @@ def titled(left: str, right: str, width: int) -> str:
     return "\n".join((*fold(glued(left), width, GAP), *(fold(right, width, GAP) if right else ())))
 
 
-def ledger(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
-    """Rows of label, value and remark; a remark goes below where it does not fit."""
+def ledger(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
+    """Rows of label, value and remark, below their heads where they have any; a remark goes below where it does not fit."""
+    rows = [head, *rows] if any(head) else rows
     margin = max((LABEL, *(cells(label) for label, *_ in rows))) + len(GAP)
+    room = max((VALUE, *(cells(value) for _, value, *remarks in rows if any(remarks) and cells(value) <= BROAD)))
     for label, value, *remarks in rows:
-        head, below = padded(label, margin), " " * margin
+        start, below = padded(label, margin), " " * margin
         first, *rest = fold(value, width - margin) or [""]
         remark = " ".join(remarks)
-        line = head + (padded(first, VALUE) + GAP if cells(first) <= VALUE else first + "   ") + remark
+        line = start + (padded(first, room) + GAP if cells(first) <= room else first + "   ") + remark
         beside = bool(remark) and not rest and cells(line) <= width
-        yield plain(line) if beside else plain(head + first).rstrip()
+        yield plain(line) if beside else plain(start + first).rstrip()
         yield from (below + line for line in rest)
         if remark and not beside:
             yield from (below + GAP + line for line in fold(remark, width - margin - len(GAP)))
-
-
-def section(head: str, parts: Iterable[str | list[str]], width: int, margin: int) -> Iterator[str]:
-    """The lines of one section: prose beside its head, and what is laid out already below it."""
-    label = head
-    for part in parts:
-        if label and (cells(label) >= margin or not isinstance(part, str)):
-            yield label
-            label = ""
-        if isinstance(part, str):
-            for line in (line for sentence in part.split("\n") for line in fold(sentence, width - margin)):
-                yield padded(label, margin) + line
-                label = ""
-        else:
-            yield from part
-
-
-def gutter(heads: Iterable[str], width: int) -> int:
-    """The room in which heads stand beside prose: that of the broadest one that leaves prose enough."""
-    if width < ROOMY:
-        return NARROW
-    return max((GUTTER, *(room for head in heads if (room := cells(head) + len(GAP)) <= BROADEST)))
 
 
 class _Chain:
@@ -171,9 +150,9 @@ class _Chain:
         return lines if below or not lines else [self.head + lines[0][cells(self.head) :], *lines[1:]]
 
 
-def display(rows: list[Row], printer: PlainPrinter, width: int, margin: int) -> list[str]:
+def display(rows: list[Row], printer: PlainPrinter, width: int) -> list[str]:
     """The rows of a display with their relations under one another; a chain goes on below where it is too long."""
-    indent = " " * (margin + INDENT)
+    indent = " " * INDENT
     room, lines = width - len(indent), []
     heads = [printer.print(row.left) if row.left is not None else "" for row in rows]
     short = max((cells(head) for head in heads if cells(head) <= 12), default=0)
@@ -184,11 +163,11 @@ def display(rows: list[Row], printer: PlainPrinter, width: int, margin: int) -> 
         chains = [_Chain(rows[i], padded(heads[i], breadth), printer) for i in range(start, end)]
         below = not all(chain.fits(room) for chain in chains)
         for chain in chains:
-            lines += _beside([indent + line for line in chain.lines(room, below)], chain.row.aside, width, margin)
+            lines += _beside([indent + line for line in chain.lines(room, below)], chain.row.aside, width)
     return lines
 
 
-def _beside(lines: list[str], remark: str, width: int, margin: int) -> list[str]:
+def _beside(lines: list[str], remark: str, width: int) -> list[str]:
     """The lines with the remark beside the last one, or below it."""
     if not remark:
         return lines
@@ -197,7 +176,7 @@ def _beside(lines: list[str], remark: str, width: int, margin: int) -> list[str]
         return [*lines[:-1], padded(last, ASIDE) + GAP + aside]
     if cells(last) + 3 + cells(aside) <= width:
         return [*lines[:-1], f"{last}   {aside}"]
-    indent = " " * (margin + 2 * INDENT + 2)
+    indent = " " * (2 * INDENT + 2)
     return [*lines, *(indent + line for line in fold(remark, width - len(indent)))]
 
 
