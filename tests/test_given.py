@@ -5,7 +5,7 @@ from pathlib import Path
 from test_table_faults import FAULTS
 
 # The data that every engine takes as it stands: what it says, and the tables of the model that hold it.
-DEFINED = "TABLE OF_PROGRAMS OF_TENSORS AT_SIZES STOCKS"
+DEFINED = "TABLE STOCKS"
 OPERATIONS = "how many operations a function takes for each element, and which function its derivative is"
 GIVEN = {
     "Element types": ("how many bits an element of each type has", "dtype.DTYPES"),

@@ -21,6 +21,7 @@ import symroof as sr
 from symroof.derivation import meanings
 from symroof.errors import CheckError
 from symroof.model import derivatives, dtype, functions, library, mesh_axes, placing, quantities, statement_costs
+from symroof.model.quantities import Owner
 from symroof.model.rewriting import in_training
 from symroof.model.statement_costs import amounts
 from symroof.reading import operations
@@ -256,14 +257,17 @@ def without_a_stock(name):
     return fault
 
 
-def in_another_unit(table, name):
-    return lambda m: m.setitem(getattr(quantities, table), name, "s")
+def in_another_unit(name):
+    return lambda m: m.setitem(quantities.TABLE, name, replace(quantities.TABLE[name], unit="s"))
 
 
-def counted_in_a_unit(table, program):
-    """The unit of each of these amounts is another: a claim about the amount of that program notices."""
-    rows = dict(getattr(quantities, table)).items()
-    return [(n, in_another_unit(table, n), partial(in_its_unit, *program(n), unit=unit)) for n, unit in rows]
+def in_other_units():
+    """The unit of each amount of programs is another: a claim about the amount of a program notices."""
+    tensors, moved = ({*quantities.quantities_of(owner)} for owner in (Owner.TENSOR, Owner.SIZES))
+    for name in (*quantities.OF_PROGRAMS, *tensors, *moved):
+        alone = (name, ON_ONE if name in moved and not name.endswith("per_chip") else TRAINED)
+        program = OTHER_PROGRAMS.get(name, (f"{name}(W)", TRAINED) if name in tensors else alone)
+        yield name, in_another_unit(name), partial(in_its_unit, *program, unit=quantities.TABLE[name].unit)
 
 
 def noticed(names, fault, notice):
@@ -291,11 +295,8 @@ FAULTS = {
         if name == unit.name
     ],
     "library.LIBRARY": noticed(library.LIBRARY, entry_of_another, LIBRARY),
-    "quantities.OF_PROGRAMS": counted_in_a_unit("OF_PROGRAMS", lambda n: OTHER_PROGRAMS.get(n, (n, TRAINED))),
-    "quantities.OF_TENSORS": counted_in_a_unit("OF_TENSORS", lambda n: OTHER_PROGRAMS.get(n, (f"{n}(W)", TRAINED))),
-    "quantities.AT_SIZES": counted_in_a_unit("AT_SIZES", lambda n: (n, TRAINED if n.endswith("per_chip") else ON_ONE)),
     "quantities.STOCKS": [(name, without_a_stock(name), MEMORY) for name in quantities.STOCKS],
-    "quantities.TABLE": [("intensity", formula_of_another, the_textbook_names)],
+    "quantities.TABLE": [("intensity", formula_of_another, the_textbook_names), *in_other_units()],
     "hardware.toml": [(f"{name} {figure}", twice(name, figure), partial(PRINTED, name)) for name, figure in FIGURES],
     "programs.toml": [(name, of_another_type(name), COUNTED[name]) for name in operations.programs()],
 }
