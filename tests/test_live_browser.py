@@ -73,11 +73,10 @@ def test_four_hundred_steps_by_keyboard(browser, files, name):
     said of a size is the first one that is compute-bound."""
     watched = Watched(browser, files(name))
     page = watched.page
-    names = json.loads(page.text_content("#data"))["names"]
     keys = ["ArrowRight"] * 9 + ["ArrowLeft"] * 4 + ["Home", "End", "ArrowLeft", "ArrowLeft", "PageDown"]
     steps, met = 0, []
     while steps < 400:
-        for size in names:
+        for size in json.loads(page.text_content("#data"))["names"]:
             page.focus(f"#r-{size}")
             for key in keys:
                 page.keyboard.press(key)
@@ -98,6 +97,7 @@ def test_every_width_theme_and_language(browser, files, name, lang, width, schem
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     for figure in ("#roof", "#over"):
         assert page.eval_on_selector(figure, MEETING) == []
+    assert page.locator("#roof text", has_text=re.compile(r"\d.*FLOPs/s$")).count() == 1, "the peak keeps its name"
     assert page.eval_on_selector("html", "e => e.lang") == lang
     unnamed = page.evaluate(
         "[...document.querySelectorAll('input, select, textarea')].filter(e => !e.labels?.length && !e.getAttribute('aria-label')).map(e => e.id)"

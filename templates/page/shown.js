@@ -104,10 +104,10 @@ const shown = (doc, page) => {
     const names = (p) => points.filter((q) => q.width === p.width).map((q) => q.name).join(", ");
     for (const p of points) { const from = Math.max(x0, y0 / p.width); c.put(`<path d="M${X(from)} ${Y(from * p.width)}L${X(p.knee)} ${Y(high)}H${right}" fill="none" stroke="${p.shade}" stroke-width="2"/>`); }
     for (const p of points) c.square(X(p.x), Y(p.y), p.shade);
+    c.text(right, Y(high), `${w.peak} ${amount(high, "FLOPs/s")}`, [-8, -26, -44].map((dy) => [-2, dy]));
     const vector = m.way.r.findIndex((row) => row[3] === "vector");
     if (vector > 0 && less(m.math, m.times[vector])) { const y = Y(flops / float(m.times[vector])); c.put(`<path d="M${left} ${y}H${right}" stroke="var(--soft)" stroke-dasharray="4 3"/>`); c.text(right, y, w.vector, [[-4, -5], [-4, 14]]); }
     for (const p of roofs) { c.put(`<circle cx="${X(p.knee)}" cy="${Y(high)}" r="4" fill="var(--paper)" stroke="${p.shade}" stroke-width="2"/>`); c.text(X(p.knee), Y(high), `${w.ridge}${roofs.length > 1 ? ` ${names(p)}` : ""} ${nice(p.knee)}`, [-10, -26, -42].flatMap((dy) => [[0, dy], [-8, dy], [8, dy]])); }
-    c.text(right, Y(high), `${w.peak} ${amount(high, "FLOPs/s")}`, [[-2, -8], [-2, -24]]);
     for (const p of points) c.text(X(p.x), Y(p.y), points.length > 1 ? `${p.name} ${nice(p.x)}` : `${nice(p.x)} FLOPs/byte`, PLACES, ` fill="${p.shade}"`);
     for (const p of roofs) { const x = Math.max(x0, y0 / p.width) ** 0.75 * p.knee ** 0.25; c.text(X(x), Y(x * p.width), `${names(p)} ${amount(p.width, "B/s")}`); }
     if (got < high * 0.999) { const x = X(leads.x), y = Y(Math.min(leads.y, got)); c.put(`<path d="M${x} ${Y(leads.y) - 6}V${Y(high) + 3}" stroke="var(--hot)" stroke-dasharray="3 3"/>`); c.text(x, (y + Y(high)) / 2, say("left", { x: nice(high / got, 3) }), [[7, 4], [-7, 4], [7, 20], [-7, 20]], ' fill="var(--hot)"'); }
