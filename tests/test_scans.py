@@ -10,7 +10,7 @@ from texts import refused
 
 import symroof as sr
 from symroof.errors import CheckError, SymroofError
-from symroof.model import backward, chip_costs, kernels, memory, program, statement_costs
+from symroof.model import backward, chip_costs, kernels, memory, program
 from symroof.proof import adjoints
 from symroof.reading import programs
 from symroof.reading.programs import read_program
@@ -211,8 +211,8 @@ def test_what_turns_collect_is_written_in_each_whatever_it_is_seen_as():
 FAULTS = {
     "a place is read once": (kernels.Fetched, "repeats", property(lambda one: one.line.launched)),
     "weights are read in every turn": (kernels.Fetched, "repeats", property(lambda one: one.line.repeats)),
-    "results are written once": (statement_costs, "written_in", lambda line, program, kept: line.launched),
-    "states are written in every turn": (statement_costs, "written_in", lambda line, program, kept: line.repeats),
+    "results are written once": (kernels, "written_in", lambda line, program, kept: line.launched),
+    "states are written in every turn": (kernels, "written_in", lambda line, program, kept: line.repeats),
     "a scan has weights for each turn": (program, "weights_of", lambda repeats: repeats),
 }
 IN_A_FUSE = "input x: bf16[B, T, D]; input h: bf16[B, D]; weight A: bf16[D, E]; where E = D; fuse { scan T as h = g { k = h * A -> bf16[B, E]; l = k -> bf16[B, D]; s = l + x; g = tanh(s) } }; "

@@ -310,7 +310,7 @@ SAFE = {
     "hardware.SPELLINGS": "other names of networks",
     "library.AXPY": "a part of LIBRARY", "library.SOFTMAX_KINDS": "a part of LIBRARY", "library.RMS_NORM_KINDS": "a part of LIBRARY", "library.TILED": "a part of LIBRARY",
     "mesh_axes.HANDED": "names of collectives, which the second engine plays", "stages.BUBBLE": "the name of a quantity", "stages.SCHEDULES": "words of a problem",
-    "plausible.OUTSIDE": "links of which a check of the table speaks", "plausible.NEAR": "how near sources of a figure are", "hardware.SPOKEN_PARTS": "names of parts",
+    "hardware.OUTSIDE": "links of which a check of the table speaks", "hardware.NEAR": "how near sources of a figure are", "hardware.SPOKEN_PARTS": "names of parts",
     "mesh_axes.WIRINGS": "words of a mesh", "nodes.ROLES": "words of a program",
     "operation.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.SPOKEN": "names of TABLE", "quantities.DERIVED": "names of TABLE", "quantities.MOVED": "names of AT_SIZES",
     "quantities.TIMES": "a part of UNITS", "quantities.DURATIONS": "a part of UNITS", "quantities.STORAGE": "a part of UNITS", "quantities.BIT_RATES": "a part of UNITS", "quantities.WORK": "a part of UNITS", "quantities.COUNTS": "a part of UNITS", "quantities.ENERGY": "a part of UNITS", "quantities.RATES": "a part of UNITS",

@@ -326,7 +326,7 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_in_the_backward_pass_is_refused(name, monkeypatch):
     honest = backward.backward_of
-    monkeypatch.setattr(backward, "backward_of", lambda p: replace(honest(p), body=FAULTS[name](honest(p).body)))
+    monkeypatch.setattr(rewriting, "backward_of", lambda p: replace(honest(p), body=FAULTS[name](honest(p).body)))
     with pytest.raises((CheckError, SymroofError)):
         counted(MLP)
 
@@ -339,7 +339,7 @@ def test_a_fuse_that_is_not_read_again_is_refused(monkeypatch):
         found = honest(program)
         return replace(found, body=tuple(replace(node, again=()) for node in found.body))
 
-    monkeypatch.setattr(backward, "backward_of", fault)
+    monkeypatch.setattr(rewriting, "backward_of", fault)
     with pytest.raises(CheckError):
         counted(ATTENTION)
 
