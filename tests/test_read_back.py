@@ -214,9 +214,8 @@ UNIT = "|".join(sorted(map(re.escape, ("%", "µs", *UNITS)), key=len, reverse=Tr
 AMOUNT = re.compile(rf"(?<![\w.^{{/*-])(\d[\d.]*(?:e[+-]?\d+)?)(?:\s|\\,|~)*({UNIT})(?![\w/])")
 DECIMAL = re.compile(r"(?<![\w.^{/])\d+\.\d+(?=[\s,;)×]|\.\s|$)")
 BRACKETS = {"(": 1, ")": -1}
-SET_APART = re.compile(
-    r" {15,}\S| {2}\S"
-)  # displays and tables of a terminal; its sentences are those of the other formats
+# Displays and tables of a terminal, above its sections and in them; its sentences are those of the other formats.
+SET_APART = re.compile(r" {15,}\S| {2}\S"), re.compile(r" {4,}\S")
 TEXT = r"(?:{names}|(?<![\w.])\d[\d.]*(?:e[+-]?\d+)?|[-+*/^()<>=≤≥≪→⇔≈~,∞]|[ \xa0])+"
 
 
@@ -296,6 +295,7 @@ class Reader:
         page, words = page.replace(r"\%", "%").replace(r"$\mu$", "µ").replace(r"\mu\text{s}", "µs"), ""
         if program:
             self.listing(page, program)
+        titled = not page.partition("\n")[0].endswith((".", "。"))
         page, start = TITLE[self.form].sub("", page, count=1), 0
         for found in re.finditer(f"{CODE}|{MATHEMATICS[self.form]}", page, re.DOTALL):
             words += page[start : found.start()] + " ; "
@@ -311,7 +311,8 @@ class Reader:
             assert self.steps.near(digits), f"no step says {digits}"
         if self.form == "text":
             lines = (words.partition("\n\n")[2] if program else words).split("\n")
-            body = "\n".join(line for line in lines if SET_APART.match(line))
+            first = next((i for i, line in enumerate(lines) if line[:1].strip()), len(lines)) if titled else 0
+            body = "\n".join(line for i, line in enumerate(lines) if SET_APART[i >= first].match(line))
             body = re.sub(r" \((?=[^()]*[≤≥<>=≈])", " ; (", body)
             body = re.sub(r"[ \xa0]+(?=[=≤≥≪→⇔≈<>])", " ", AMOUNT.sub(";", body))
             body = re.sub(r"(?<=[A-Za-z0-9)])[ \xa0](?=(?:bytes|chips)\b)|(?<=[A-Za-z)])[ \xa0](?=\d)", ";", body)

@@ -17,8 +17,7 @@ OTHERS = [lang for lang in languages() if lang != "en"]
 ENGLISH = (TEMPLATES / "en.phrases").read_text("utf-8")
 # What no language translates: units, the names of chips, links, dtypes, operations and functions.
 EVERYWHERE = {
-    "FLOPs", "OPs", "bytes", "byte", "GiB", "TB", "GB", "MB", "kB", "ms", "us", "ns", "NVLink", "PCIe", "bf", "fp", "int",
-    "input", "weight", "cache", "fuse", "where", "repeat", "as", "relu", "gelu", "silu", "sum", "dE", "dX", "dY", "dA", "dH", "dW", "dV",
+    "FLOPs", "OPs", "bytes", "byte", "GiB", "TB", "GB", "MB", "kB", "ms", "us", "ns", "NVLink", "PCIe", "bf", "fp", "int", "input", "weight", "cache", "fuse", "where", "repeat", "as", "relu", "gelu", "silu", "sum", "dE", "dX", "dY", "dA", "dH", "dW", "dV",
     "params", "weights", "caches", "saved", "gradients", "memory", "ops", "ll", "lp", "Batch", "ModelDim", "Hidden", "softmax", "mesh", "chips", "on", "ring", "line", "switch", "dP", "dZ", "rms", "norm", "matmul", "dot", "max", "min", "sqrt", "oo", "Descartes", "tpu", "peak",
     "masked", "pairs", "causal", "attention", "decoder", "layer", "rearrange", "rope", "Wk", "Wo", "Wq", "Wv", "Ks", "Vs", "ks", "vs", "kr", "qr", "xn", "yn", "accumulate", "window", "over", "bubble",
 }  # fmt: skip

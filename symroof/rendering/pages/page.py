@@ -185,12 +185,12 @@ def _in_text(page: Page, pen: Pen) -> Iterator[list[str]]:
             continue
         lines = [_strong(block.head, pen)]
         for inner in block.blocks:
-            lines += ["", *_indented(inner, pen), ""] if isinstance(inner, Grid) else _indented(inner, pen)
+            lines += ["", *_indented(inner, pen, 2 * GAP), ""] if isinstance(inner, Grid) else _indented(inner, pen)
         yield [line for i, line in enumerate(lines) if line or (any(lines[i:]) and lines[i - 1])]
 
 
-def _indented(block: Block, pen: Pen) -> list[str]:
-    return [(GAP + line).rstrip() for line in _plain_lines(block, pen, pen.style.width - len(GAP))]
+def _indented(block: Block, pen: Pen, margin: str = GAP) -> list[str]:
+    return [(margin + line).rstrip() for line in _plain_lines(block, pen, pen.style.width - len(margin))]
 
 
 def _plain_lines(block: Block, pen: Pen, width: int) -> list[str]:
