@@ -61,7 +61,7 @@ def test_ten_turns_have_one_of_it():
     own = sr.derive(TIED.format(times="10").replace("shared ", ""), on="tpu-v5p", at="B=64,D=256,F=1024")
     assert own.value("params") == 256 * 1024 * (10 + 10)
     assert ten.value("bytes") == own.value("bytes")
-    assert "shared W" in ten.to_text()
+    assert "shared weight W" in ten.to_text()
 
 
 @pytest.mark.thorough

@@ -85,7 +85,7 @@ def bound_by_latency(names: Iterable[str]) -> Chain | None:
     (Name(name='T_latency'), Name(name='T_X'))
     """
     names = tuple(names)
-    times = tuple(Name(time_name(of)) for what, of in map(parts_of, names) if what == "sent")
+    times = tuple(Name(time_name(of)) for what, of in map(parts_of, names) if what == "sent" and of)
     if "T_latency" not in names or not times:
         return None
     return Chain((Name("T_latency"), Call("max", times) if len(times) > 1 else times[0]), (">",))

@@ -87,7 +87,7 @@ class ShownDerivation(Shown, Derivation):
     >>> d.answer.smallest_integer
     241
     >>> print(d.to_text(brief=True, unicode=False).splitlines()[-1])
-      compute-bound  B > 240.24, from B = 241    rule of thumb
+      compute-bound  1/B + 1/D + 1/F < 1/240.24  B > 240.24, so B >= 241
     """
 
     def page(self, form: str, style: Style) -> str:

@@ -196,7 +196,7 @@ class Mesh:
 
 def of_a_chip(formula: Formula) -> bool:
     """Whether this is what one chip does in all, or sends over one of its links."""
-    return isinstance(formula, Name) and (formula.name.endswith(PER_CHIP) or parts_of(formula.name)[0] == "sent")
+    return isinstance(formula, Name) and (formula.name.endswith(PER_CHIP) or formula.name.startswith("sent("))
 
 
 def labelled(label: str) -> Formula:
