@@ -13,8 +13,8 @@ from symroof.reading.languages import languages
 from symroof.rendering.formulas.plain import PlainPrinter, Words
 from symroof.rendering.pages import terminal
 from symroof.rendering.pages.blocks import Row
-from symroof.rendering.pages.characters import cells, closed_up, padded, pieces, plain, whole
-from symroof.rendering.pages.terminal import GAP, display, fold, glued, gutter, ledger, section, table, titled
+from symroof.rendering.pages.characters import cells, closed_up, pieces, plain, whole
+from symroof.rendering.pages.terminal import GAP, display, fold, glued, ledger, table, titled
 
 OPENS, CLOSES = "（“《", "，。；：、）”》？！"
 FORMULAS = ["B", "B ≪ D, F", "BF(2D - 1)", "BDF/(BD + DF + BF)", "B > 240.24", "5 %", "若 B > 1 则恒成立"]
@@ -169,27 +169,13 @@ LEDGER = [
 
 
 def test_values_and_remarks_of_a_ledger_stand_under_one_another():
-    lines = [grid(line) for line in ledger(LEDGER, 80)]
+    lines = [grid(line) for line in ledger(("", "", ""), LEDGER, 80)]
     assert [line.replace("\0", "")[:3] for line in lines] == ["데이터", "연산 ", "强度 "]
     assert [line.index(value) for line, value in zip(lines, "2BB", strict=True)] == [15, 15, 18]
     assert lines[1].index("경") == lines[2].index("精") == 43
-    narrow = list(ledger(LEDGER, 40))
+    narrow = list(ledger(("", "", ""), LEDGER, 40))
     assert "                 경험 법칙" in narrow
     assert max(map(broad, narrow)) <= 40
-
-
-@pytest.mark.parametrize("width", [44, 60, 80, 96])
-def test_prose_stands_beside_heads_of_any_script(width):
-    heads = ["강도", "데이터 이동량", "屋顶线"]
-    margin = gutter(heads, width)
-    assert margin == (15 if width >= 72 else 2)
-    for head in heads:
-        lines = list(section(head, ["강도는 임계 강도보다 크다. " * 8, ["    B = 2"]], width, margin))
-        prose = lines[:-1] if width >= 72 else lines[1:-1]
-        assert max(map(broad, lines)) <= width
-        assert [grid(line)[margin:].lstrip(" ") == grid(line)[margin:] for line in prose] == [True] * len(prose)
-        assert prose[0].startswith(padded(head, 15) if width >= 72 else "  강도는")
-        assert (lines[0] == head) == (width < 72)
 
 
 B, D, F = map(Name, "BDF")
@@ -211,8 +197,8 @@ LEFT = [
 def test_relations_of_a_display_stand_under_one_another(left, width, columns):
     """Names of up to 12 cells share their column of relations."""
     chain = [("=", Product((B, D, F))), ("~", Name("一段不会被折断的文字"))]
-    lines = display([Row(Name("bytes"), [("=", BELOW)]), Row(Name(left), chain)], CHINESE, width, 2)
-    assert [place.start() for line in lines if (place := re.search("[=≈]", grid(line)))] == columns
+    lines = display([Row(Name("bytes"), [("=", BELOW)]), Row(Name(left), chain)], CHINESE, width - len(GAP))
+    assert [place.start() + len(GAP) for line in lines if (place := re.search("[=≈]", grid(line)))] == columns
 
 
 def test_cases_in_words_of_a_language_fit_and_keep_their_words():
@@ -222,12 +208,12 @@ def test_cases_in_words_of_a_language_fit_and_keep_their_words():
         ((Compare(B, ">", Quotient(Product((D, F)), BELOW)), Compare(D, ">", F)), (Verdict(True), many)), Verdict(False)
     )
     for width in range(29, 60):
-        lines = display([Row(Name("强度"), [("<=>", cases)])], CHINESE, width, 2)
+        lines = display([Row(Name("强度"), [("<=>", cases)])], CHINESE, width - len(GAP))
         assert max(map(broad, lines)) <= width
         assert told("".join(lines)) == told("强度 ⇔ " + CHINESE.print(cases)).replace(";", "")
         for word in ("强度", "恒成立", "否则不可能", "尺寸的一个下界", "若 D > F"):
             assert sum(word in line for line in lines) == 1
-        indents = [len(line) - len(line.lstrip()) for line in lines]
+        indents = [len(GAP) + len(line) - len(line.lstrip()) for line in lines]
         assert ("⇔" in lines[0]) == (width >= 11 + 2 + 30)
         assert indents == ([4, 13, 11, 13, 11] if width >= 43 else [4, 6, 10, 8, 10, *[13] * (len(lines) - 6), 8])
 
