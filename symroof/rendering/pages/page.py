@@ -36,10 +36,8 @@ class Lines(Frozen):
 
 
 class Grid(Frozen):
-    """A table; ``right`` are the columns that are set to the right, the first ``keys`` say what a row is about.
-
-    A terminal shows a ``ledger`` as labels, values, remarks.
-    """
+    """A table; ``right`` are the columns that are set to the right, the first ``keys`` say what a row is about; on a
+    terminal a ``ledger`` is labels, values and remarks."""
 
     kind: ClassVar[str] = "grid"
     head: tuple[str, ...]
@@ -200,7 +198,7 @@ def _plain_lines(block: Block, pen: Pen, width: int) -> list[str]:
         case Display(rows=rows):
             return display(rows, pen.printer, width)
         case Grid(ledger=True):
-            return list(ledger(block.head, block.rows, width))
+            return list(ledger(block.head, block.rows, width, pen.style.words.colon))
         case Grid():
             grid = block.filled
             return table(grid.head, grid.rows, grid.right, grid.keys, width, pen.style.words.colon)

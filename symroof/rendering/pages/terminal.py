@@ -99,8 +99,8 @@ def titled(left: str, right: str, width: int) -> str:
     return "\n".join((*fold(glued(left), width, GAP), *(fold(right, width, GAP) if right else ())))
 
 
-def ledger(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
-    """Rows of label, value and remark, below their heads where they have any; a remark goes below where it does not fit."""
+def ledger(head: Sequence[str], rows: Sequence[Sequence[str]], width: int, colon: str = ": ") -> Iterator[str]:
+    """Rows of label, value and remark, below their heads where they have any; a remark that does not fit goes below, with its head."""
     rows = [head, *rows] if any(head) else rows
     margin = max((LABEL, *(cells(label) for label, *_ in rows))) + len(GAP)
     room = max((VALUE, *(cells(value) for _, value, *remarks in rows if any(remarks) and cells(value) <= BROAD)))
@@ -108,12 +108,13 @@ def ledger(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> It
         start, below = padded(label, margin), " " * margin
         first, *rest = fold(value, width - margin) or [""]
         remark = " ".join(remarks)
+        apart = f"{head[2]}{colon}" if any(head[2:]) and label != head[0] else ""
         line = start + (padded(first, room) + GAP if cells(first) <= room else first + "   ") + remark
         beside = bool(remark) and not rest and cells(line) <= width
         yield plain(line) if beside else plain(start + first).rstrip()
         yield from (below + line for line in rest)
         if remark and not beside:
-            yield from (below + GAP + line for line in fold(remark, width - margin - len(GAP)))
+            yield from (below + GAP + line for line in fold(apart + remark, width - margin - len(GAP)))
 
 
 class _Chain:
