@@ -227,8 +227,7 @@ def test_a_long_program_is_read_on_its_page(name):
 
 
 def test_a_letter_stands_for_nothing_else():
-    said = sr.derive("decode-step", on="h100", assume="B << D").to_text()
-    assert "when B ≪ D: (BV + " in said  # a regime is answered beside it
+    assert "when B ≪ D: (BV + " in sr.derive("decode-step", on="h100", assume="B << D").to_text()  # beside it
     d = sr.derive(MLP, on="tpu-v5e", symbols=["mfu"], let={"part": "mfu*T_math"})
     ledger = begun(d.setting.problem).ledger
     ledger.established.extend(d.written)

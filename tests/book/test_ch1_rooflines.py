@@ -40,12 +40,6 @@ def near(found, printed):
     return abs(Fraction(str(found)) - Fraction(printed)) < unit
 
 
-def step(derivation, reason):
-    found = derivation.find(reason)
-    assert found is not None, reason
-    return found
-
-
 # Where does the time go?
 
 
@@ -97,7 +91,7 @@ def test_dot_product_intensity_tends_to_one_half():
     """(N + N - 1)/(2N + 2N + 2) = (2N - 1)/(4N + 2) -> 1/2."""
     d = sr.derive(DOT, on="tpu-v5e", count="exact", assume="N -> oo")
     assert same(d.answer.intensity, "(2N - 1)/(4N + 2)")
-    assert expression(step(d, Reason.LIMIT).right) == d.answer.limits["N -> oo"] == book("1/2")
+    assert expression(d.find(Reason.LIMIT).right) == d.answer.limits["N -> oo"] == book("1/2")
     assert d.answer.leading.approximate == book("1/2")
     assert d.answer.outcome == "never"
 
