@@ -32,7 +32,7 @@ reveal_type(sr.compare("matmul", on="h100, a100"))  # ShownComparison
 reveal_type(sr.plot("matmul", on="h100"))  # ShownFigure
 reveal_type(sr.sweep("matmul", "B=1", "a.csv"))  # int
 reveal_type(sr.sweep("matmul", "B=1"))  # dict[str, Any]
-reveal_type(sr.operation("matmul"))  # Program
+reveal_type(sr.operation("matmul"))  # CostedProgram
 reveal_type(sr.build("text"))  # BuiltDocument
 reveal_type(sr.chips()["h100-sxm"])  # Accelerator
 """
