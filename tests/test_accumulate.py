@@ -122,7 +122,7 @@ def test_gradients_are_added_up_over_the_chips_once(name):
         assert sent[5] == 3 * 2 * (2 * 256 * 1024) * ring
     d = step(name, 5)
     assert {s.check.status for s in d.steps if s.check} == {"proved"}
-    assert "once for all microbatches" in d.to_text().replace("\n", " ").replace("             ", "")
+    assert "once for all microbatches" in " ".join(d.to_text(full=True).split())
 
 
 @pytest.mark.thorough

@@ -16,7 +16,7 @@ from test_program_laws import ATTENTION, LAYERS, MLP, agrees, model, whole_sizes
 
 import symroof as sr
 from symroof.errors import CheckError, SymroofError
-from symroof.model.kernels import cost_of, costs_of
+from symroof.model import kernels as kernel_costs
 
 pytestmark = pytest.mark.part(3)
 
@@ -204,14 +204,14 @@ def claims_of(program):
     from symroof.derivation.layout import Layout
     from symroof.rendering.formulas.plain import PlainPrinter
 
-    cost, layout = cost_of(program), Layout(program.dimensions)
+    cost, layout = kernel_costs.cost_of(program), Layout(program.dimensions)
     said = {
         "flops": cost.flops,
         "reads": cost.reads,
         "writes": cost.writes,
         "params": program.resolved(program.stock("weight")),
     }
-    for name, owner in costs_of(program).items():
+    for name, owner in kernel_costs.costs_of(program).items():
         moved = Add(*(amount for _, amount in (*owner.loads, *owner.stores)))
         said |= {f"bytes({name})": moved, f"flops({name})": owner.flops, f"ops({name})": owner.ops}
     written = PlainPrinter()

@@ -20,8 +20,8 @@ from texts import ATTENTION, EXPERTS, MLP, cases
 
 import symroof as sr
 from symroof.errors import ModelError
+from symroof.model import kernels as kernel_costs
 from symroof.model.functions import FUNCTIONS
-from symroof.model.kernels import cost_of, costs_of, kernels_of
 from symroof.model.nodes import turns_of
 from symroof.model.rewriting import in_training
 from symroof.reading.programs import ProgramReader
@@ -114,10 +114,10 @@ def at(value, sizes):
 def counted(program, sizes):
     """What the model says at sizes that every statement costs, that all of them cost, and what is held."""
     parts = {}
-    for name, cost in costs_of(program).items():
+    for name, cost in kernel_costs.costs_of(program).items():
         moved = (Add(*(amount for _, amount in moves)) for moves in (cost.loads, cost.stores))
         parts[name] = [at(program.resolved(x), sizes) for x in (cost.flops_exact, cost.flops, cost.ops, *moved)]
-    costs = {count: cost_of(program, count) for count in ("exact", "fma")}
+    costs = {count: kernel_costs.cost_of(program, count) for count in ("exact", "fma")}
     one = costs["fma"]
     whole = [at(amount, sizes) for amount in (costs["exact"].flops, one.flops, one.reads, one.writes)]
     held = [at(program.resolved(program.stock(role)), sizes) for role in ("weight", "cache")]
@@ -203,7 +203,7 @@ def test_the_text_of_a_program_is_read_back_as_it_was_written():
 
 def waiting(program):
     """For each kernel the others that make what it uses."""
-    kernels = kernels_of(program)
+    kernels = kernel_costs.kernels_of(program)
     home = {line.statement.name: i for i, kernel in enumerate(kernels) for line in kernel}
     used = ({str(t.name) for line in kernel for t in line.statement.operands} for kernel in kernels)
     return {i: {home[name] for name in names & home.keys()} - {i} for i, names in enumerate(used)}
@@ -234,7 +234,10 @@ def test_random_kernels_of_training_never_wait_for_one_another(seed):
 def total(text):
     """FLOPs, elementwise work and bytes of a program, in its sizes."""
     program = model(text)
-    cost, ops = cost_of(program), program.resolved(Add(*(c.ops for c in costs_of(program).values())))
+    cost, ops = (
+        kernel_costs.cost_of(program),
+        program.resolved(Add(*(c.ops for c in kernel_costs.costs_of(program).values()))),
+    )
     return (Integer(0) if program.vector else cost.flops), ops, cost.bytes
 
 
@@ -365,8 +368,8 @@ def test_renaming_changes_nothing(text, random):
     sizes = dict(zip([x for x in labels if x not in text.where], random.sample(others, len(others)), strict=False))
     program, renamed = model(text), model(_renamed(text, tensors, sizes))
     put = {symbol(a): symbol(b) for a, b in sizes.items()}
-    for name, cost in costs_of(program).items():
-        other = costs_of(renamed)[tensors[name]]
+    for name, cost in kernel_costs.costs_of(program).items():
+        other = kernel_costs.costs_of(renamed)[tensors[name]]
         for kind in ("flops_exact", "flops", "ops"):
             assert getattr(cost, kind).subs(put, simultaneous=True) == getattr(other, kind)
         for kind in ("loads", "stores"):

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from sympy import Expr, Integer
 
+from symroof.errors import ModelError
 from symroof.formula import Name, names, number
 from symroof.model.dtype import Dtype, Tensor, dtype
 from symroof.model.kernels import costs_of
@@ -255,5 +256,8 @@ def of_width(counted: Counted) -> Worlds:
 
 def _typed(counted: Counted, types: Mapping[str, Dtype]) -> Amounts:
     """The bytes once tensors are stored in other types."""
-    other = counted.of(retyped(counted.program, types)) if types else {}
+    try:
+        other = counted.of(retyped(counted.program, types)) if types else {}
+    except ModelError:  # weights of integers, where they are trained
+        return {}
     return {n: x for n, x in other.items() if not n.startswith(("flops", "ops"))}
