@@ -63,11 +63,15 @@ def _told_apart(draft: Draft) -> Draft:
             draft = draft.add(
                 Step("summary", Reason.TOTAL, Name(name), "=", shown, evidence=evidence, role=amount_of(name))
             )
-    rate = None if program.alone or TOKENS in let else meanings.get(TOKENS)
-    if rate is None or rate in let.values():  # the author has a name for it
-        return draft
-    facts = Tokens(script_of(program))
-    return draft.add(Step("summary", Reason.FACT, Name(TOKENS), "=", rate, facts=facts, role=amount_of(TOKENS)))
+    for name, row in TABLE.items():  # what is made of others, and no section is about
+        formula, defined = meanings.get(name), draft.ledger.definitions
+        if row.row is None or not isinstance(formula, Formula) or name in {*defined, *let} or formula in let.values():
+            continue
+        if defined.keys() >= TABLE.keys() & {*names(formula)} and not (name == TOKENS and program.alone):
+            facts = Tokens(script_of(program)) if name == TOKENS else None
+            step = Step("summary", Reason.FACT, Name(name), "=", formula, facts=facts, role=amount_of(name))
+            draft = draft.add(step)
+    return draft
 
 
 class Values:

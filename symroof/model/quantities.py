@@ -11,7 +11,7 @@ Decimal prefixes of units are powers of 1000 and binary ones of 1024 (IEC 80000-
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from fractions import Fraction
 
@@ -34,10 +34,19 @@ class Owner(Enum):
     TENSOR = "tensor"
 
 
+class Row(Enum):
+    """What a table of numbers has for a quantity: one row, or one for each link that sends or each resource that is busy."""
+
+    OWN = "own"
+    LINKS = "links"
+    RESOURCES = "resources"
+
+
 class Quantity(Frozen):
     """``formula`` is what the textbook says that it is, None where it is counted or known. ``letter`` is printed in
     formulas; where a dimension has that letter, ``instead`` is, with the problem's link for LINK. ``counted`` is what the
-    second engine counts of a program for it, and ``owed`` whether an answer at sizes has to say its number."""
+    second engine counts of a program for it, and ``owed`` whether an answer at sizes has to say its number. ``row`` is what
+    it has in a table of numbers; ``part`` is the part of the answer that a record has under its name, None for none."""
 
     name: str
     unit: str
@@ -47,6 +56,8 @@ class Quantity(Frozen):
     owner: Owner = Owner.OPERATION
     counted: str | None = None
     owed: bool = False
+    row: Row | None = None
+    part: str | None = ""
 
     @property
     def of_statements(self) -> bool:
@@ -59,52 +70,63 @@ class Quantity(Frozen):
         return "flops_exact" if exact and self.counted == "flops" else self.counted
 
 
-def _stocks() -> Iterator[Quantity]:
-    """What stays in memory, in all and on one chip."""
-    for each in ("", PER_CHIP):
-        for name, counted in (
-            ("weights", "weight"),
-            ("caches", "cache"),
-            ("saved", "saved"),
-            ("gradients", "gradients"),
-        ):
-            yield Quantity(name + each, "bytes", owner=Owner.PROGRAM, counted=counted, owed=True)
-        yield Quantity(f"memory{each}", "bytes", owner=Owner.PROGRAM, owed=True)
-
-
+# What stays in memory, by what the second engine counts for it: together it is the memory that is needed.
+COUNTED_STOCKS = {"weights": "weight", "caches": "cache", "saved": "saved", "gradients": "gradients"}
+STOCKS = ("weights", "caches", "gradients", "saved")
 # What the bytes that are moved belong to.
 MOVED = ("weights", "caches", "gradients", "activations")
 TOKENS = "tokens_per_second"
+
+
+def _held(*names: str) -> Iterator[Quantity]:
+    """What stays in memory, in all and on one chip."""
+    for name in names:
+        for each in ("", PER_CHIP):
+            counted = COUNTED_STOCKS.get(name)
+            yield Quantity(name + each, "bytes", owner=Owner.PROGRAM, counted=counted, owed=True, row=Row.OWN)
+
+
+# In the order in which they are read.
 TABLE: Mapping[str, Quantity] = {
     row.name: row
     for row in (
-        Quantity("flops", "FLOPs", letter=r"\text{FLOPs}", counted="flops", owed=True),
+        Quantity("params", "1", owner=Owner.PROGRAM, counted="weight elements", owed=True, row=Row.OWN),
+        Quantity("trainable", "1", owner=Owner.PROGRAM, counted="trainable elements", owed=True, row=Row.OWN),
+        *_held(*STOCKS, "memory"),
+        Quantity("flops", "FLOPs", letter=r"\text{FLOPs}", counted="flops", owed=True, row=Row.OWN),
         Quantity("flops_exact", "FLOPs", letter=r"\text{FLOPs}", counted="flops_exact"),
-        Quantity("flops_per_chip", "FLOPs", letter=r"\text{FLOPs per chip}", counted="flops", owed=True),
-        Quantity("reads", "bytes", letter=r"\text{reads}", counted="reads", owed=True),
-        Quantity("writes", "bytes", letter=r"\text{writes}", counted="writes", owed=True),
-        Quantity("bytes", "bytes", Sum((Name("reads"), Name("writes"))), r"\text{bytes}", counted="bytes", owed=True),
-        Quantity("bytes_per_chip", "bytes", letter=r"\text{bytes per chip}", counted="bytes", owed=True),
-        Quantity("sent", "bytes", letter=r"\text{bytes sent}"),
-        Quantity("intensity", "FLOPs/bytes", Quotient(FLOPS, BYTES), "I", r"\text{intensity}", owed=True),
-        Quantity("ridge", "FLOPs/bytes", Quotient(PEAK, BANDWIDTH), "R", r"I_{\text{ridge}}"),
-        Quantity("peak", "FLOPs/s", letter="C", instead=r"C_{\text{peak}}"),
-        Quantity("bandwidth", "bytes/s", letter="W", instead=r"W_{\text{LINK}}"),
-        Quantity("T_math", "s", Quotient(FLOPS, PEAK)),
-        Quantity("T_comms", "s", Quotient(BYTES, BANDWIDTH)),
-        Quantity("T_lower", "s", Call("max", (T_MATH, T_COMMS))),
-        Quantity("T_upper", "s", Sum((T_MATH, T_COMMS))),
-        Quantity("throughput", "FLOPs/s", Quotient(FLOPS, T_LOWER), r"\text{throughput}"),
-        Quantity("params", "1", owner=Owner.PROGRAM, counted="weight elements", owed=True),
-        Quantity("trainable", "1", owner=Owner.PROGRAM, counted="trainable elements", owed=True),
-        *_stocks(),
-        Quantity("ops", "FLOPs", owner=Owner.PROGRAM, counted="ops", owed=True),
-        Quantity("ops_per_chip", "FLOPs", owner=Owner.PROGRAM, counted="ops", owed=True),
+        Quantity("flops_per_chip", "FLOPs", letter=r"\text{FLOPs per chip}", counted="flops", owed=True, row=Row.OWN),
         Quantity("flops_forward", "FLOPs", owner=Owner.PROGRAM),
         Quantity("flops_backward", "FLOPs", owner=Owner.PROGRAM),
-        Quantity("bubble", "1", owner=Owner.PROGRAM, owed=True),
+        Quantity("ops", "FLOPs", owner=Owner.PROGRAM, counted="ops", owed=True),
+        Quantity("ops_per_chip", "FLOPs", owner=Owner.PROGRAM, counted="ops", owed=True),
+        Quantity("reads", "bytes", letter=r"\text{reads}", counted="reads", owed=True),
+        Quantity("writes", "bytes", letter=r"\text{writes}", counted="writes", owed=True),
+        Quantity(
+            "bytes",
+            "bytes",
+            Sum((Name("reads"), Name("writes"))),
+            r"\text{bytes}",
+            counted="bytes",
+            owed=True,
+            row=Row.OWN,
+            part="bytes_added",
+        ),
+        Quantity("bytes_per_chip", "bytes", letter=r"\text{bytes per chip}", counted="bytes", owed=True, row=Row.OWN),
         *(Quantity(f"{what}_moved{each}", "bytes", owner=Owner.SIZES) for each in ("", PER_CHIP) for what in MOVED),
-        Quantity(TOKENS, "1/s", owner=Owner.SIZES),
+        Quantity("sent", "bytes", letter=r"\text{bytes sent}", row=Row.LINKS),
+        Quantity("intensity", "FLOPs/bytes", Quotient(FLOPS, BYTES), "I", r"\text{intensity}", owed=True, row=Row.OWN),
+        Quantity("ridge", "FLOPs/bytes", Quotient(PEAK, BANDWIDTH), "R", r"I_{\text{ridge}}", part=None),
+        Quantity("peak", "FLOPs/s", letter="C", instead=r"C_{\text{peak}}", part=None),
+        Quantity("bandwidth", "bytes/s", letter="W", instead=r"W_{\text{LINK}}", part=None),
+        Quantity("T_math", "s", Quotient(FLOPS, PEAK), row=Row.RESOURCES),
+        Quantity("T_comms", "s", Quotient(BYTES, BANDWIDTH)),
+        Quantity("T_lower", "s", Call("max", (T_MATH, T_COMMS)), row=Row.OWN),
+        Quantity("T_upper", "s", Sum((T_MATH, T_COMMS))),
+        Quantity("bubble", "1", owner=Owner.PROGRAM, owed=True, row=Row.OWN),
+        Quantity("T_steps", "s", owner=Owner.PROGRAM, row=Row.OWN),
+        Quantity("throughput", "FLOPs/s", Quotient(FLOPS, T_LOWER), r"\text{throughput}", part=None),
+        Quantity(TOKENS, "1/s", owner=Owner.SIZES, row=Row.OWN),
         Quantity("size", "bytes", owner=Owner.TENSOR, counted="size"),
         Quantity("elements", "1", owner=Owner.TENSOR, counted="elements"),
         Quantity("pairs", "1", owner=Owner.TENSOR, counted="pairs"),
@@ -121,14 +143,10 @@ def quantities_of(*owners: Owner) -> tuple[str, ...]:
 QUANTITIES = tuple(name for name in quantities_of(Owner.OPERATION) if name != "flops_exact")
 # Those that any operation has: the others are of chips of a mesh, or of a network that is asked about.
 SPOKEN = tuple(name for name in QUANTITIES if name not in ("flops_per_chip", "bytes_per_chip", "sent"))
-# What the record of a program has beside that of any operation.
-OF_PROGRAMS = (*quantities_of(Owner.PROGRAM), "flops_per_chip", "bytes_per_chip")
 # What is worked out from the counts and the figures, in the order in which each rests on those before.
 DERIVED = tuple(name for name, row in TABLE.items() if row.formula is not None and name != "bytes")
 # What an answer at sizes has to say the number of, beside times and what is sent.
 OWED = frozenset(name for name, row in TABLE.items() if row.owed)
-# What stays in memory: together it is the memory that is needed.
-STOCKS = ("weights", "caches", "gradients", "saved")
 
 
 def of_statement(what: str, name: str) -> str:
@@ -166,6 +184,20 @@ def time_name(resource: str, statement: str = NAMELESS) -> str:
     ('T_HBM', 'T_math(h)')
     """
     return of_statement(f"T_{resource}", statement)
+
+
+def rows_of(resources: Iterable[str], links: Iterable[str], *, split: bool) -> tuple[str, ...]:
+    """The names that a table of numbers has rows for, in the order of reading: on chips of a mesh, ``split``, those of one
+    chip, where a quantity has such.
+
+    >>> rows_of(("math", "HBM"), (), split=False)[-7:]
+    ('intensity', 'T_math', 'T_HBM', 'T_lower', 'bubble', 'T_steps', 'tokens_per_second')
+    """
+    several = {Row.LINKS: tuple(map(sent_over, links)), Row.RESOURCES: tuple(map(time_name, resources))}
+    rows = [(name, row.row) for name, row in TABLE.items() if row.row is not None]
+    one_chip = {name for name, _ in rows if name.endswith(PER_CHIP)}
+    left_out = {name.removesuffix(PER_CHIP) for name in one_chip} if split else one_chip
+    return tuple(each for name, row in rows if name not in left_out for each in several.get(row, (name,)))
 
 
 def parts_of(name: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from symroof.derivation.draft import INTENSITY, numeric
 from symroof.derivation.formulas import unit_in
 from symroof.derivation.schedules import T_STEPS
 from symroof.formula import Compare, Formula, Name, Sum, Verdict
-from symroof.model.quantities import MOVED, STOCKS, TOKENS, of_statement, parts_of, sent_over, time_name, unit_of_amount
+from symroof.model.quantities import MOVED, STOCKS, TOKENS, of_statement, parts_of, rows_of, time_name, unit_of_amount
 from symroof.model.resources import VECTOR, overlapping
 from symroof.model.stages import BUBBLE
 from symroof.proof.settling import without_cases
@@ -69,17 +69,11 @@ class Sized:
         turn = self.view.answer.step(number_of("turn(0)")) if self.alone else None
         return turn is not None and turn.right == Verdict(False)
 
-    def names(self) -> Iterator[str]:
+    def names(self) -> tuple[str, ...]:
         """The quantities of the answer, in the order of reading."""
-        rates, each = self.view.rates, self.each
-        yield from ("params", "trainable", *(stock + each for stock in STOCKS), f"memory{each}")
-        yield from (f"flops{each}", f"bytes{each}")
-        yield from (sent_over(resource) for resource in (self.view.mesh.resources if self.view.mesh else ()))
-        yield from (
-            "intensity",
-            *dict.fromkeys((*map(time_name, rates.resources), "T_lower", BUBBLE.name, T_STEPS.name)),
-        )
-        yield from () if TOKENS in self.view.problem.let else (TOKENS,)
+        links = self.view.mesh.resources if self.view.mesh else ()
+        found = rows_of(self.view.rates.resources, links, split=self.view.mesh is not None)
+        return tuple(name for name in found if name not in self.view.problem.let)
 
     def rows(self, point: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
         """Label, number, words and formula of each quantity at a set of sizes, and where the side changes."""

@@ -17,7 +17,7 @@ from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, names, number
 from symroof.model.kernels import costs_of
 from symroof.model.program import Program
-from symroof.model.quantities import OF_PROGRAMS, of_statement, sent_over, time_name
+from symroof.model.quantities import PER_CHIP, TABLE, Owner, of_statement, sent_over, time_name
 from symroof.model.statement_costs import names_of_amounts
 from symroof.proof.step import Part, Role, against, amount_of, named_formula, number_of
 from symroof.rendering.formulas.letters import Letters
@@ -92,14 +92,10 @@ def _answer(answer: Answer, setting: Setting) -> dict[str, Any]:
     said, leading, write = answer.formula, answer.leading, setting.layout.write
     within = leading and " and ".join(f"{text(y, write)} >= {text(x, write)}" for y, x in leading.within or ())
     return {
-        "flops": said("flops"),
+        **_amounts(said, Owner.OPERATION),
         "flops_exact": said("flops_exact") or said("flops"),
-        "reads": said("reads"),
-        "writes": said("writes"),
-        "bytes": said("bytes_added"),
         "chips": int(setting.chips) if setting.chips.is_Integer else setting.chips,
         "sent": said(amount_of(setting.moved_name)) if setting.over_network else None,
-        "intensity": said("intensity"),
         "reciprocal": said("reciprocal"),
         "bracket": bracket(answer),
         "intensity_leading": said("leading"),
@@ -108,12 +104,18 @@ def _answer(answer: Answer, setting: Setting) -> dict[str, Any]:
         "next_order": leading and leading.next_order,
         "limits": dict(answer.limits),
         **beside("ridge", answer.ridge),
-        **{name: said(name) for name in TIMES},
         **_of_program(said, answer, setting),
         **_asked(answer, setting),
         "threshold": answer.threshold and _threshold(answer, answer.threshold),
         "at": [_point(point, setting) for point in answer.at],
     }
+
+
+def _amounts(said: Callable[[Role | Part], Formula | None], owner: Owner, *, split: bool = False) -> dict[str, Any]:
+    """Each quantity of the table by its name."""
+    rows = ((name, row.part) for name, row in TABLE.items() if row.owner is owner and row.part is not None)
+    here = (row for row in rows if owner is Owner.PROGRAM or row[0].endswith(PER_CHIP) == split)
+    return {name: said(amount_of(part or name)) for name, part in here}
 
 
 def _thresholds(point: Point, setting: Setting) -> dict[str, Any]:
@@ -219,8 +221,8 @@ def _of_program(said: Callable[[Role | Part], Formula | None], answer: Answer, s
         }
         for name in costs_of(program)
     ]
-    chips = {name: said(amount_of(name)) for name in OF_PROGRAMS}
-    return {**chips, **_over_links(answer, setting), **_times(said, setting), "statements": statements}
+    amounts = _amounts(said, Owner.PROGRAM) | _amounts(said, Owner.OPERATION, split=True)
+    return {**amounts, **_over_links(answer, setting), **_times(said, setting), "statements": statements}
 
 
 def _exchanges(answer: Answer, program: Program, name: str) -> list[dict[str, Any]]:
