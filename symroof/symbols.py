@@ -141,6 +141,32 @@ def exactly(value: Expr, sizes: Mapping[str, Fraction]) -> Fraction | None:
     return None if rule is None else Fraction(rule(known))
 
 
+def with_numbers(value: Expr, numbers: Mapping[str, Fraction]) -> Expr:
+    """An expression with numbers put in for sizes and figures; a maximum leaves out what is nowhere the largest, as far as
+    the signs of terms show that. (SymPy asks more of each pair, which takes it long.)
+
+    >>> B, D = symbol("B"), symbol("D")
+    >>> with_numbers(Max(2*B*D, B*symbol("peak") + D), {"peak": Fraction(3)}), with_numbers(Max(B*D, 2*B*D + D), {})
+    (Max(2*B*D, 3*B + D), 2*B*D + D)
+    """
+    put = {symbol(name): rational(number) for name, number in numbers.items()}
+
+    def of(part: Expr) -> Expr:
+        if not part.has(Max, Min):
+            return part.subs(put)
+        parts = [of(one) for one in part.args]
+        if not isinstance(part, Max | Min) or all(one.is_number for one in parts):
+            return part.func(*parts)
+        ends = list(dict.fromkeys(parts))
+        for one in tuple(ends):
+            more = (a - b if isinstance(part, Max) else b - a for a, b in ((x, one) for x in ends if x != one))
+            if any(all(term.is_nonnegative for term in Add.make_args(each.expand())) for each in more):
+                ends.remove(one)
+        return part.func(*ends, evaluate=False)
+
+    return of(value)
+
+
 EXACT: Mapping[Any, Any] = {
     Add: sum,
     Mul: prod,

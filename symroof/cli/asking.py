@@ -55,10 +55,12 @@ def derive(
     """
 
     def run(table: dict[str, Any]) -> Any:
-        derivation = symroof.derive(table)
         if not (values or formulas):
-            return derivation
-        parts = derivation.only(values, formulas, unit)
+            return symroof.derive(table)
+        from symroof.rendering.asked import counted_parts
+
+        parts = None if formulas else counted_parts(table, values, unit)
+        parts = parts or symroof.derive(table).only(values, formulas, unit)
         for name, sizes in parts.open.items() if unit is None else ():
             figures = [size for size in sizes if size in ("peak", "bandwidth")]
             left = [size for size in sizes if size not in figures]

@@ -17,6 +17,7 @@ import symroof
 from symroof.cli.options import OF_DERIVATIONS, Grouped, given_flags, lang_option, problem_options
 from symroof.cli.output import complain, write
 from symroof.errors import ReadingError, SymroofError
+from symroof.reading.toml import contents
 
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
@@ -106,8 +107,6 @@ def _tell(built: Any, check: bool, verbose: bool) -> None:
 
 def _contents(name: str) -> str:
     """The text of a file, or what comes in."""
-    from symroof.reading.toml import contents
-
     if name == "-":
         return sys.stdin.read()
     try:

@@ -14,6 +14,7 @@ import click
 from symroof.cli.output import complain, publish
 from symroof.errors import ReadingError, SymroofError, about
 from symroof.reading.keys import KEYS, having
+from symroof.reading.languages import known
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 # A fault in the usage of a command.
@@ -30,8 +31,6 @@ OF_DERIVATIONS = having("derive")
 
 def _known_language(context: click.Context, _: click.Parameter, code: str | None) -> str | None:
     """A language that is asked for is one that there are words of; that is seen to before anything is done."""
-    from symroof.reading.languages import known
-
     return None if code is None else known(code, context.params.get("template"))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from symroof.errors import ReadingError, SymroofError
+from symroof.rendering.pages.dialects import dialect_named
 
 # The width of what is not read on a terminal, and the narrowest and widest that a page is laid out for.
 WIDTH, NARROWEST, WIDEST = 96, 40, 120
@@ -54,8 +55,6 @@ def publish(
 
 def form_of(form: str, dialect: str | None) -> str:
     """The format of a page: that of its dialect, where one is asked for."""
-    from symroof.rendering.pages.dialects import dialect_named
-
     return form if dialect is None else dialect_named(dialect).form
 
 

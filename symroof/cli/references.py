@@ -12,6 +12,7 @@ from symroof.cli.options import form_option, lang_option
 from symroof.cli.output import write, write_json
 from symroof.errors import ReadingError, require_one_of
 from symroof.reading.keys import KEYS
+from symroof.reading.vocabulary import VOCABULARY, WORDS
 
 Asked = Mapping[str, Any]
 # What is listed, one of it as a record, and all of it as a table in a language.
@@ -193,7 +194,6 @@ def list_operations(names: Sequence[str], asked: Asked) -> Listed:
 
 def list_words(names: Sequence[str], asked: Asked) -> Listed:
     """The words of textbooks that name quantities, and those of programs alone; `aliases` in a problem add to them."""
-    from symroof.reading.vocabulary import VOCABULARY, WORDS
     from symroof.rendering.pages.terminal import words_table
 
     if names:

@@ -25,7 +25,7 @@ from symroof.model.units import unit_of_formula
 from symroof.proof.check import checked
 from symroof.proof.ledger import Ledger, UndecidedError
 from symroof.proof.step import Reason, Step, named_formula
-from symroof.symbols import exactly, expression, fraction, rational, symbol
+from symroof.symbols import exactly, expression, fraction, rational, symbol, with_numbers
 
 # Digits of what is not rational; what a formula is called that has no name, and that no formula can be called.
 DIGITS, ASKED = 17, "what is asked"
@@ -57,13 +57,10 @@ class Ground(Frozen):
 
     def in_numbers(self, value: Expr, point: int | None = None) -> Expr:
         """A value with the figures put in, and the sizes of a set."""
-        if point is not None:
-            numbers = {name: figure.value for name, figure in self.figures.items()} | dict(self.points[point])
-            if (exact := exactly(self.regime.apply(value), numbers)) is not None:
-                return rational(exact)
-        known = {symbol(name): rational(figure.value) for name, figure in self.figures.items()}
-        sizes = {} if point is None else {symbol(n): rational(x) for n, x in self.points[point].items()}
-        return _lowest(self.regime.apply(value).subs(sizes).subs(known))
+        figures = {name: figure.value for name, figure in self.figures.items()}
+        numbers, value = {**figures, **({} if point is None else self.points[point])}, self.regime.apply(value)
+        exact = None if point is None else exactly(value, numbers)
+        return _lowest(with_numbers(value, numbers)) if exact is None else rational(exact)
 
     def in_digits(self, formula: Formula) -> Formula:
         """A formula with the figures in the digits in which they were read."""

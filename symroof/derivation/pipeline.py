@@ -60,6 +60,12 @@ def is_about(step: Step, statement: str) -> bool:
     return step.reason is Reason.CASE or any(name.endswith(f"({statement})") for name in names(step.left))
 
 
+def values_alone(problem: Problem) -> Derivation:
+    """What is counted and the named formulas alone: what the value of a quantity at sizes stands on."""
+    draft = formulas(traffic(work(begun(problem))))
+    return Derivation(draft.setting, draft.steps)
+
+
 def derive(problem: Problem) -> Derivation:
     """Write the derivation that the problem asks for; the second engine decides every line as it is written.
 

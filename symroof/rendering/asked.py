@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from symroof.algebra.rounding import short
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import numeric
 from symroof.derivation.formulas import ASKED, unit_in, worked_out
 from symroof.derivation.meanings import quantities
-from symroof.derivation.pipeline import Derivation, resumed
+from symroof.derivation.pipeline import Derivation, resumed, values_alone
 from symroof.derivation.setting import Setting, setting_of
-from symroof.errors import CheckError, ReadingError
+from symroof.errors import CheckError, ReadingError, SymroofError
 from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.problem import Problem
 from symroof.model.quantities import Exponents, exponents, spelled
 from symroof.model.statement_costs import other_names
 from symroof.model.units import Unlike
 from symroof.proof.step import Step, named_formula
+from symroof.reading.arguments import problem_of
 from symroof.reading.expressions import read_expression
 from symroof.reading.numbers import measured, unit_named
 from symroof.reading.scope import Scope
@@ -29,6 +32,7 @@ from symroof.rendering.pages.characters import plain
 from symroof.rendering.pages.insertions import Shape, inserted
 from symroof.rendering.pages.pen import Pen
 from symroof.rendering.records.derivations import parts
+from symroof.rendering.shown import ShownDerivation, ShownParts
 from symroof.symbols import VALUES, expression
 
 # What looks like the name of a part: threshold, flops(h).
@@ -92,10 +96,10 @@ def asked(derivation: Derivation, text: str) -> Asked | None:
 
     Raises :class:`ReadingError` for what is no expression of the quantities, sizes and figures of a problem.
     """
-    setting, known = derivation.setting, parts(derivation)
+    setting = derivation.setting
     text = other_names(setting.problem.operation).get(text, text)
     quantity = text in quantities(setting) or text in setting.known
-    if text in known and not (quantity and setting.problem.at):
+    if not (quantity and setting.problem.at) and is_plain(text) and text in parts(derivation):
         return None
     if is_plain(text) and not quantity and text not in setting.problem.names:
         return None  # a part that there is not
@@ -159,3 +163,16 @@ def with_expressions(problem: Problem, wanted: Iterable[str]) -> Problem:
         return problem
     setting = setting_of(replace(problem, at=()))
     return replace(problem, let={**problem.let, **{text: read_quantity(text, setting) for text in formulas}})
+
+
+def counted_parts(table: Mapping[str, Any], values: tuple[str, ...], unit: str | None) -> ShownParts | None:
+    """Numbers of what is counted, for which no more than that is derived; None where a value stands on more, or on sizes
+    that are not there."""
+    with suppress(SymroofError):
+        problem = problem_of(table, None, {})
+        if values and problem.at and problem.operation.given is None:
+            parts = ShownDerivation(**vars(values_alone(problem))).only(values, (), unit)
+            known = quantities(parts.derivation.setting)
+            if all(not is_plain(name) or name in known for name in values) and not parts.open:
+                return parts
+    return None

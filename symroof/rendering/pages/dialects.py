@@ -8,7 +8,6 @@ from unicodedata import category
 
 from symroof.errors import RenderingError, require_one_of
 from symroof.formula import Frozen
-from symroof.rendering.formulas.mathml import typeset
 
 
 class Format(Frozen):
@@ -94,6 +93,7 @@ class Dialect(Frozen):
         """What was written, as it leaves."""
         if not self.typeset:
             return text
+        from symroof.rendering.formulas.mathml import typeset  # which reads documents
 
         return typeset(text)
 
