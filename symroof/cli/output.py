@@ -45,18 +45,12 @@ def publish(
         records = [record for each in made for record in (each if isinstance(each, list) else [each])]
         write_json(records[0] if alone and len(records) == 1 else records, output)
         return
+    from symroof.rendering.pages.dialects import dialect_named
     from symroof.rendering.pages.pen import Style
 
     look = Style(**style, **terminal(output, color))
-    form = form_of(form, look.dialect)
+    form = form if look.dialect is None else dialect_named(look.dialect).form
     write("\n".join(answer.page(form, look) for answer in answers), output)
-
-
-def form_of(form: str, dialect: str | None) -> str:
-    """The format of a page: that of its dialect, where one is asked for."""
-    from symroof.rendering.pages.dialects import dialect_named
-
-    return form if dialect is None else dialect_named(dialect).form
 
 
 def write_json(record: Any, output: str | None = None) -> None:
