@@ -2,7 +2,7 @@
 
 import symroof as sr
 
-for name, chip in sr.chips().items():
+for name, chip in sr.list_chips().items():
     if "HBM" not in chip.figures or "peak.bf16" not in chip.figures:
         continue
     d = sr.derive("bf16[B, D] * bf16[D, F] -> bf16[B, F]", on=name, assume="B << D, F", at={"D": 8192, "F": 8192})

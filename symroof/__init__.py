@@ -11,7 +11,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers and editors see; nothing of it is imported before it is asked for
-    from symroof.api.deriving import chips as chips, derive as derive, dimensions as dimensions, operation as operation
+    from symroof.api.deriving import (
+        derive as derive,
+        dimensions as dimensions,
+        list_chips as list_chips,
+        operation as operation,
+    )
     from symroof.api.exploring import compare as compare, page as page, plot as plot, regimes as regimes, sweep as sweep
     from symroof.api.judging import verify as verify
     from symroof.api.writing import build as build
@@ -27,7 +32,7 @@ __version__ = "0.1.0"
 
 # Where the public names live; nothing is imported before it is asked for.
 _ROOMS = {
-    "symroof.api.deriving": ("derive", "operation", "chips", "dimensions"),
+    "symroof.api.deriving": ("derive", "operation", "list_chips", "dimensions"),
     "symroof.api.exploring": ("regimes", "compare", "sweep", "plot", "page"),
     "symroof.api.judging": ("verify",),
     "symroof.api.writing": ("build",),
@@ -50,4 +55,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_PUBLIC]
+    return [*_PUBLIC, "__version__"]

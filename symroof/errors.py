@@ -1,16 +1,42 @@
 """One base class, one subclass per stage.
 
 An error says what is wrong, quotes the input with a caret under the column, says what was expected and
-offers the nearest known name. The text is ready to print; the parts are fields.
+offers the nearest known name. The text is ready to print; the parts are fields. They speak of flags, as the command line
+has them; the text of one that a script gets speaks of keywords.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 # A quotation shows this many characters on either side of the fault; longer input is elided.
 QUOTED = 60
+
+
+# Whether the command line runs; a flag with what it is given, which no word of a sentence is; keywords with another name.
+FLAGS = ContextVar("FLAGS", default=False)
+FLAG = re.compile(r"--([a-z]+)(?: ('[^']*'|(?!(?:or|out|for|is|takes|gives)\b)[^\s,;:()]+(?:[:,][\w=|.…]+)*))?")
+KEYWORDS = {"for": "solve_for", "symbol": "symbols", "pad": "pad=True", "latency": "latency=True"}
+
+
+def keywords(text: str) -> str:
+    """A text of flags as one of the keywords of Python.
+
+    >>> keywords("say --given peak=…,HBM=1, --assume 'M = K' or --at D=8,F=9; leave --dtype out")
+    'say given={"peak": "…", "HBM": "1"}, assume="M = K" or at="D=8,F=9"; leave dtype out'
+    """
+
+    def keyword(flag: re.Match[str]) -> str:
+        name, value = KEYWORDS.get(flag[1], flag[1]), (flag[2] or "").strip("'")
+        if name == "given" and value:
+            value = re.sub(r"([^,=]+)=([^,]+)", r'"\1": "\2"', value).replace(",", ", ")
+            return f"given={{{value}}}"
+        return f'{name}="{value}"' if value else name
+
+    return FLAG.sub(keyword, text)
 
 
 class SymroofError(Exception):
@@ -38,13 +64,14 @@ class SymroofError(Exception):
         return None if self.span is None else self.span[0] + 1
 
     def __str__(self) -> str:
-        lines = [printable(self.problem)]
+        told = printable if FLAGS.get() else lambda text: keywords(printable(text))
+        lines = [told(self.problem)]
         if self.source is not None and self.span is not None:
             lines += ["  " + line for line in quote(self.source, self.span)]
         if self.expected:
-            lines.append("  expected " + printable(self.expected))
+            lines.append("  expected " + told(self.expected))
         if self.hint:
-            lines.append("  " + printable(self.hint))
+            lines.append("  " + told(self.hint))
         return "\n".join(lines)
 
 

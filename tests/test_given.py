@@ -20,7 +20,7 @@ GIVEN = {
     "Networks": ("which of two networks is inside of the other", "mesh_axes.NETWORKS"),
     "Reading": ("what the text of a problem, a claim or a document says",),
 }
-PAGE = (Path(__file__).parent.parent / "docs" / "given.md").read_text("utf-8")
+PAGE = (Path(__file__).parent.parent / "docs" / "meaning.md").read_text("utf-8")
 # Tables that both engines read and that nobody has to take as given: a fault in them is refused when an answer is proved.
 PROVED = {"mesh_axes.COLLECTIVES", "mesh_axes.SWITCHED", "placing.ROW_NUMBERS"}
 

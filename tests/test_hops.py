@@ -318,7 +318,7 @@ def test_a_link_without_a_latency_is_refused_with_what_to_say():
     chip = {name: value for name, value in CHIP.items() if name != "ICI.latency"}
     with pytest.raises(SymroofError, match=r"has no figure ICI\.latency") as error:
         sr.derive(MLP, on=chip, mesh="X=4", latency=True)
-    assert "--given ICI.latency=1us" in str(error.value)
+    assert 'given={"ICI.latency": "1us"}' in str(error.value)
     assert sr.derive(MLP, on=chip, mesh="X=4", latency=True, given={"ICI.latency": "2 us"}, at="B=1,D=F=8").answer.at
 
 

@@ -4,8 +4,13 @@ from pathlib import Path
 
 import pytest
 
+import symroof as sr
+from symroof.errors import SymroofError
+
 DECODE = str(Path(__file__).parent.parent / "examples" / "decode.toml")
+FOLDER = str(Path(DECODE).parent)
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
+DECLARED = "input x: bf16[B, D]; weight W: bf16[D, F]; "
 TYPED = [
     (("derive", "matmul", "--on", "h10"), "did you mean h100-sxm?"),
     (("derive", "matmul", "--on", "tpuv5e"), "did you mean tpu-v5e?"),
@@ -63,6 +68,22 @@ TYPED = [
     (("derive", "mlp", "--on", "h100", "--at", "B=D=F=8", "--value", "T_lower", "--unit", "GB"), "T_lower is in s"),
     (("derive", DECODE, "--on", "tpu-v5e"), "write the mesh on ICI or DCN"),
     (("derive", DECODE, "--mesh", "Y=4"), 'write "mesh Y" in the program'),
+    (("derive", MATMUL, "--at", "B=1024", "D=4096"), "without spaces: --at …,D=4096"),
+    (("derive", MATMUL, "--assume", "B"), 'put the regime in quotes, "B << D"'),
+    (("derive", MATMUL, "--on", "h100", "--given", "bandwidth=3.35e12"), "did you mean HBM?"),
+    (("derive", MATMUL.replace("bf16", "tf32")), "tf32 is how fp32 is multiplied"),
+    (("derive", f"{DECLARED}y = matmul(x, W)"), "y = x * W -> bf16[B, F]"),
+    (("derive", f"{DECLARED}y = x * W -> bf16[B, F]".removeprefix("input ")), "did you mean input x: …"),
+    (("derive", MATMUL, "--on", "h100,tpu-v5e"), "symroof compare puts chips side by side"),
+    (("derive", 'einsum("bd,df->bf")'), "say --dtype bf16"),
+    (("derive", MATMUL, "--at", "B=1k"), "1k is 1000 or 1024"),
+    (("derive", "mlp", "--tp", "4"), "expected megatron or fsdp-megatron"),
+    (("verify", FOLDER), f"name its files: {FOLDER}/*.md"),
+]
+SCRIPTS = [
+    ({"operation": "matmul", "on": "qqq9"}, 'given={"peak": "…", "HBM": "…"}, or chips="FILE"'),
+    ({"operation": "bd,df->bf"}, 'say dtype="bf16"'),
+    ({"operation": "megatron", "on": "tpu-v5p", "mesh": "Y=48", "at": "B=8,D=8,F=8"}, "pad=True takes the next"),
 ]
 NO_NAMES = [("derive", "zzzzqq"), ("derive", "matmul", "--on", "qqq9"), ("zzzzqq",)]
 
@@ -78,6 +99,36 @@ def test_a_mistake_is_told(run, words, told, tmp_path, monkeypatch):
     assert done.code == 2
     assert told in done.err
     assert "Traceback" not in done.err
+
+
+UNDERSTOOD = [
+    (("derive", MATMUL, "--on", "h100", "--given", "HBM=3.35e12 B/s"), ("derive", MATMUL, "--on", "h100"), ""),
+    (("derive", MATMUL, "--on", "h100", "--given", "HBM=3350"), (), "HBM is 3350 bytes/s here: or is it 3350 GB/s?"),
+    (("derive", 'np.einsum("bd,df->bf", x, W)', "--dtype", "int8"), ("derive", "bd,df->bf", "--dtype", "int8"), ""),
+    (("derive", "megatron", "--tp", "4"), ("derive", "megatron", "--mesh", "Y=4"), ""),
+    (("derive", "fsdp-megatron", "--tp", "4", "--fsdp", "8"), ("derive", "fsdp-megatron", "--mesh", "Y=4,X=8"), ""),
+    (("derive", "data-parallel", "--dp", "8"), ("derive", "data-parallel", "--mesh", "X=8"), ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "meant", "said"), UNDERSTOOD, ids=[" ".join(words)[-40:] for words, *_ in UNDERSTOOD]
+)
+def test_what_is_meant_is_answered(run, words, meant, said):
+    """As what it stands for; and where that is in doubt, a question stands beside the answer."""
+    done = run(*words, "--value", "intensity", "--value", "flops")
+    assert done.code == 0
+    assert said in done.err
+    assert not meant or done.out == run(*meant, "--value", "intensity", "--value", "flops").out
+
+
+@pytest.mark.parametrize(("options", "told"), SCRIPTS, ids=str)
+def test_an_error_in_a_script_speaks_of_keywords(options, told):
+    """A command line is told of its flags, and a script of what it can give."""
+    with pytest.raises(SymroofError) as error:
+        sr.derive(**options)
+    assert told in str(error.value)
+    assert "--" not in str(error.value)
 
 
 @pytest.mark.parametrize("words", NO_NAMES)
@@ -143,11 +194,9 @@ def test_comments_that_cannot_be_read_are_told_at_once(run, tmp_path):
 
 def test_a_key_and_its_option_have_the_same_other_names(run):
     """What leads to a key of a problem leads to the option that says the same."""
-    from symroof.cli import OPTIONS
-    from symroof.reading.problems import CALLED
+    from symroof.reading.keys import CALLED, KEYS
 
     for other, key in CALLED.items():
-        if key == "operation" or OPTIONS.get(key) == f"--{other}":
-            continue  # which has no option, or is it
-        told = run("derive", "matmul", f"--{other}", "x").err
-        assert f"did you mean {OPTIONS.get(key, '--' + key)}?" in told, other
+        if KEYS[key].flag not in ("", f"--{other}"):
+            told = run("derive", "matmul", f"--{other}", "x").err
+            assert f"did you mean {KEYS[key].flag}?" in told, other

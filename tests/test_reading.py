@@ -223,13 +223,13 @@ def test_figures_are_put_over_those_of_a_chip_in_every_form():
     """A name, a table and a chip of the catalogue; and a problem that was read is asked on another chip."""
     from symroof.reading.problems import read_problem
 
-    chip = sr.chips()["tpu-v5e"]
+    chip = sr.list_chips()["tpu-v5e"]
     figures = {name: f"{known.digits} {known.unit}" for name, known in chip.figures.items()}
     for on in ("tpu-v5e", chip, figures):
         problem = sr.derive("matmul", on=on, given={"HBM": "4.1e11"}).setting.problem
         assert problem.hardware.figures["HBM"].digits == "4.1e11"
     problem = read_problem({"operation": "matmul", "hardware": "tpu-v5e"})
-    for on in ("h100-sxm", sr.chips()["h100-sxm"]):
+    for on in ("h100-sxm", sr.list_chips()["h100-sxm"]):
         assert sr.derive(problem, on=on).setting.problem.hardware.name == "h100-sxm"
 
 

@@ -34,7 +34,7 @@ reveal_type(sr.sweep("matmul", "B=1", "a.csv"))  # int
 reveal_type(sr.sweep("matmul", "B=1"))  # dict[str, Any]
 reveal_type(sr.operation("matmul"))  # CostedProgram
 reveal_type(sr.build("text"))  # BuiltDocument
-reveal_type(sr.chips()["h100-sxm"])  # Accelerator
+reveal_type(sr.list_chips()["h100-sxm"])  # Accelerator
 """
 WANTED = re.findall(r"# (.+)$", FILE, re.MULTILINE)
 
@@ -72,7 +72,7 @@ def test_values_show_themselves_on_one_line():
     d = sr.derive("mlp", on="tpu-v5e", at="B=8,D=16,F=32")
     shown = [
         d, d.answer, d.answer.at[0], d.function("T_lower"), d.only(["T_lower"]), sr.regimes("dot"), sr.operation("mlp"),
-        sr.chips()["h100-sxm"], d.setting.problem, sr.verify({"operation": "dot", "claims": ["flops = 2N"]}),
+        sr.list_chips()["h100-sxm"], d.setting.problem, sr.verify({"operation": "dot", "claims": ["flops = 2N"]}),
         sr.compare("dot", on="h100"),
     ]  # fmt: skip
     for value in shown:

@@ -216,7 +216,7 @@ PARTS = ("lanes", "rows", "columns", "units", "slots", "clock", "cores")
 def test_parts_that_the_list_of_chips_prints_are_names_in_formulas():
     """Of every chip that has them; a size of the same name is the size."""
     seen = set()
-    for name, chip in sr.chips().items():
+    for name, chip in sr.list_chips().items():
         if {"HBM"} <= chip.figures.keys():
             for part in {*PARTS} & {*chip.parts}:
                 derived = sr.derive(

@@ -41,10 +41,10 @@ def operation(text: str, *, dtype: str | None = None) -> CostedProgram:
     return CostedProgram(*(getattr(program, part.name) for part in fields(program)))
 
 
-def chips(*files: str) -> Mapping[str, Accelerator]:
+def list_chips(*files: str) -> Mapping[str, Accelerator]:
     """The chips of the catalogue by name, with those of the user's own files.
 
-    >>> chips()["tpu-v5e"].figures["HBM"].digits
+    >>> list_chips()["tpu-v5e"].figures["HBM"].digits
     '8.2e11'
     """
     return catalogue(*files)

@@ -22,7 +22,8 @@ from symroof.cli.output import complain
 from symroof.cli.references import listing, reference
 from symroof.cli.tracing import trace
 from symroof.cli.verifying import verify
-from symroof.errors import CheckError, SymroofError, bug, suggestion
+from symroof.errors import FLAGS, CheckError, SymroofError, bug, suggestion
+from symroof.reading.keys import CALLED, KEYS
 
 # How many objects are made before memory is tidied.
 SELDOM = 200_000
@@ -48,7 +49,7 @@ for command in (derive, regimes, compare, plot, page, sweep, verify, build, trac
 def main(arguments: Iterable[str] | None = None) -> None:
     """Run the command line. One clear message and exit status 2 for any fault of the input, 3 for one of ours, never a
     traceback."""
-    given = with_verb(list(sys.argv[1:] if arguments is None else arguments) or ["--help"])
+    given, said = with_verb(list(sys.argv[1:] if arguments is None else arguments) or ["--help"]), FLAGS.set(True)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("once", UserWarning)
@@ -74,6 +75,8 @@ def main(arguments: Iterable[str] | None = None) -> None:
         if os.environ.get("SYMROOF_TRACEBACK"):
             raise
         status = _report_bug(error, given)
+    finally:
+        FLAGS.reset(said)
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -83,21 +86,13 @@ def _report_bug(error: Exception, given: list[str]) -> int:
     return 3
 
 
-# The options that are not called as the key of a problem.
-OPTIONS = {"hardware": "--on", "solve_for": "--for"}
-CALLED = {
-    **dict.fromkeys(("--out", "--file"), "--output"),
-    **dict.fromkeys(("--json", "--markdown", "--latex"), "--format"),
-    **{f"--{key.replace('_', '-')}": option for key, option in OPTIONS.items()},
+# What other programs call an option, and what calls a key of a problem otherwise.
+MEANT = {
+    **dict.fromkeys(("out", "file"), "--output"),
+    **dict.fromkeys(("json", "markdown", "latex"), "--format"),
+    **{name: key.flag for name, key in KEYS.items() if key.flag},
+    **{name: KEYS[key].flag for name, key in CALLED.items() if KEYS[key].flag},
 }
-
-
-def _meant(option: str) -> str | None:
-    """The option that another program calls so."""
-    from symroof.reading.problems import CALLED as KEYS_CALLED
-
-    key = KEYS_CALLED.get(option.removeprefix("--"))
-    return CALLED.get(option.replace("_", "-")) or (key and OPTIONS.get(key, f"--{key}"))
 
 
 def _said(error: click.ClickException, given: list[str]) -> str:
@@ -113,7 +108,7 @@ def _said(error: click.ClickException, given: list[str]) -> str:
         return error.format_message()
     if error.option_name in ("-", "->", "->>"):
         return f"{error.format_message()}\n  {taken_apart(given)}"
-    if (option := _meant(error.option_name)) is not None:
+    if option := MEANT.get(error.option_name.removeprefix("--").replace("-", "_")):
         return f"there is no option {error.option_name}\n  did you mean {option}?"
     return error.format_message()
 

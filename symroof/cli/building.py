@@ -17,7 +17,7 @@ import symroof
 from symroof.cli.options import OF_DERIVATIONS, Grouped, given_flags, lang_option, problem_options
 from symroof.cli.output import complain, write
 from symroof.errors import ReadingError, SymroofError
-from symroof.reading.toml import contents
+from symroof.reading.toml import text_file
 
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
@@ -60,7 +60,7 @@ def build(
     overrides, done = given_flags(options), []
     for name in files:
         try:
-            text = _contents(name)
+            text = sys.stdin.read() if name == "-" else text_file(Path(name), "utf-8")
             built = _built(name, text, dialect=dialect, lang=lang, force=force, given=overrides)
             done.append(built)
             if built is not None:
@@ -103,16 +103,6 @@ def _tell(built: Any, check: bool, verbose: bool) -> None:
             click.echo(f"symroof: {block.error}", err=True)
         elif verbose or block.status == "edited" or (check and block.status != "same"):
             click.echo(built.says(block), err=not check)
-
-
-def _contents(name: str) -> str:
-    """The text of a file, or what comes in."""
-    if name == "-":
-        return sys.stdin.read()
-    try:
-        return contents(Path(name)).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ReadingError(f"{name} is not UTF-8: byte {error.start}") from None
 
 
 def _difference(built: Any) -> list[str]:

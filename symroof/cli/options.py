@@ -18,8 +18,8 @@ from symroof.reading.languages import known
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 # A fault in the usage of a command.
-QUOTE = 'the shell took the operation apart: put it in quotes, symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]"'
-QUOTE_PROGRAM = "the shell took the program apart: put all of it in single quotes, or in a file, symroof derive mlp.txt"
+QUOTE = """the shell took it apart: put an operation in quotes, symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
+  a program in single quotes, or in a file, symroof derive mlp.txt"""
 # What looks like the name of a file.
 DOCUMENTS = (".md", ".markdown", ".qmd", ".rst", ".tex", ".ltx", ".ipynb", ".html")
 FILE = re.compile(r"[\w./~\\-]*[\w~]\.[A-Za-z]\w*")
@@ -41,11 +41,9 @@ lang_option = click.option(
     help="The language, whatever the input says of it: en, ko or zh.",
 )
 OUTPUT = {
-    "heading": click.option(
-        "--heading", type=click.IntRange(0, 6), default=3, help="The level of the title; 0 for none."
-    ),
+    "heading": click.option("--heading", type=click.IntRange(0, 6), default=3, help="The level of the title, or 0."),
     "dialect": click.option(
-        "--dialect", metavar="NAME", help="A page for one kind of document: dollar, github, mathml, rst or tex."
+        "--dialect", metavar="NAME", help="For one kind of document: dollar, github, mathml, rst, tex."
     ),
     "template": click.option(
         "--template", metavar="DIR", is_eager=True, help="A folder whose templates replace the shipped ones."
@@ -54,7 +52,6 @@ OUTPUT = {
     "output": click.option("-o", "--output", metavar="FILE", help="Write to a file."),
     "color": click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto"),
 }
-operation_argument = click.argument("operation", nargs=-1, metavar="OPERATION|FILE")
 
 
 class Grouped(click.Command):
@@ -107,6 +104,25 @@ def _all_of(options: Iterable[Decorator]) -> Decorator:
     return lambda command: reduce(lambda wrapped, option: option(wrapped), reversed(list(options)), command)
 
 
+# How programs of the library are split: the option for it, the axis that takes the chips, and the programs.
+SPLITS = {
+    "tp": ("Y", ("megatron", "fsdp-megatron")),
+    "dp": ("X", ("data-parallel",)),
+    "fsdp": ("X", ("fsdp", "fsdp-megatron")),
+}
+operation_argument = _all_of(
+    [
+        click.argument("operation", nargs=-1, metavar="OPERATION|FILE"),
+        *(
+            click.option(
+                f"--{word}", type=click.IntRange(1), metavar="N", help=f"The chips of {' or '.join(programs)}."
+            )
+            for word, (_, programs) in SPLITS.items()
+        ),
+    ]
+)
+
+
 def respond(
     operation: tuple[str, ...], options: dict[str, Any], run: Callable[[dict[str, Any]], Any], bare: bool = False
 ) -> list[Any]:
@@ -151,6 +167,7 @@ def problems_of(operation: tuple[str, ...], options: dict[str, Any], axes: str =
     if len(operation) > 1:
         raise ReadingError(f"there are {len(operation)} operations", hint=taken_apart(operation))
     (text,), flags = operation, given_flags(options)
+    _split(text, flags)
     if text != "-" and FILE.fullmatch(text) is None:
         return {"": {"operation": text, **flags}}
     if Path(text).suffix.lower() in DOCUMENTS:
@@ -172,14 +189,24 @@ def problems_of(operation: tuple[str, ...], options: dict[str, Any], axes: str =
     }
 
 
+def _split(text: str, flags: dict[str, object]) -> None:
+    """The chips of --tp, --dp and --fsdp are those of the axis that a program of the library has for it."""
+    from symroof.reading.operations import entry_named
+
+    for word in [word for word in SPLITS if word in flags]:
+        (axis, programs), entry = SPLITS[word], entry_named(text)
+        if entry is None or entry.name not in programs:
+            problem = f"--{word} is for programs of the library that are split so"
+            raise ReadingError(problem, expected=" or ".join(programs), hint=f"for others: --mesh {axis}={flags[word]}")
+        flags["mesh"] = "; ".join(map(str, filter(None, (flags.get("mesh"), f"{axis}={flags.pop(word)}"))))
+
+
 def taken_apart(words: Collection[str]) -> str:
     """What to do about an operation of which the shell made several words."""
-    from symroof.model.nodes import ROLES
-
     sizes = [word for word in words if SIZE.fullmatch(word)]
-    if sizes and not any(":" in word or "[" in word for word in words):
+    if sizes and len(words) - len(sizes) <= 1:
         return f"sizes are joined by commas, without spaces: --at …,{','.join(sizes)}"
-    return QUOTE_PROGRAM if set(words) & {*ROLES, "fuse", "repeat", "where"} else QUOTE
+    return QUOTE
 
 
 def given_flags(options: dict[str, Any]) -> dict[str, Any]:
@@ -190,8 +217,12 @@ def given_flags(options: dict[str, Any]) -> dict[str, Any]:
         if value == "" or (isinstance(value, tuple) and "" in value):
             raise ReadingError(f"{flag} is empty")
         if key in ("hardware", "link"):
-            if len(value) > 1:
-                raise ReadingError(f"a derivation has one {flag}, and there are {len(value)}: {', '.join(value)}")
+            several = [name for whole in value for name in whole.split(",")]
+            if len(several) > 1:
+                hint = "symroof compare puts chips side by side" if key == "hardware" else None
+                raise ReadingError(
+                    f"a derivation has one {flag}, and there are {len(several)}: {', '.join(several)}", hint=hint
+                )
             (flags[key],) = value
         if key == "mesh":
             flags[key] = "; ".join(value)

@@ -49,13 +49,8 @@ def publish(
     from symroof.rendering.pages.pen import Style
 
     look = Style(**style, **terminal(output, color))
-    form = form_of(form, look.dialect)
+    form = form if look.dialect is None else dialect_named(look.dialect).form
     write("\n".join(answer.page(form, look) for answer in answers), output)
-
-
-def form_of(form: str, dialect: str | None) -> str:
-    """The format of a page: that of its dialect, where one is asked for."""
-    return form if dialect is None else dialect_named(dialect).form
 
 
 def write_json(record: Any, output: str | None = None) -> None:

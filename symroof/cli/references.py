@@ -1,9 +1,10 @@
 """``symroof list``: the chips, operations and words that derivations are made of; ``symroof help``: the short references of
-programs, problems and claims. Both are made of the tables that the readers read by."""
+programs, problems and claims. Both are made of tables: those that the readers read by, and ``reading/reference.toml``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 import click
@@ -12,93 +13,18 @@ from symroof.cli.options import form_option, lang_option
 from symroof.cli.output import write, write_json
 from symroof.errors import ReadingError, require_one_of
 from symroof.reading.keys import KEYS
+from symroof.reading.toml import read_table
 from symroof.reading.vocabulary import VOCABULARY, WORDS
 
 Asked = Mapping[str, Any]
 # What is listed, one of it as a record, and all of it as a table in a language.
 Listed = tuple[Any, Callable[[Any], Any], Callable[[Any, str | None], str]]
 
-# What may stand on a line of a program, and what it says. Each of these is read in the tests.
-STATEMENTS = (
-    ("input x: bf16[B, D]", "what comes from outside: read where it is used"),
-    ("weight W: bf16[D, F]", "parameters; several of one type: weight W1, W3: bf16[D, F]"),
-    ("cache C: bf16[B, S, D]", "what stays in memory from step to step"),
-    (
-        "frozen weight W: bf16[D, F]",
-        "what is not trained and has no gradient; so frozen input x (a repeat carries one in each turn)",
-    ),
-    ("shared weight V: bf16[D, E]", "one for all turns of a repeat; its gradients are added up"),
-    (
-        "mesh X, Y=4 on ICI",
-        "axes of chips; D_X is a dimension D that is split over X; Z=64 on NVLink(8)/leaf is one over a tree",
-    ),
-    ("h = x * W -> bf16[B, F]", "a product, contracted over what the result lacks; of two or more tensors"),
-    ("y = x + v", "a sum, or a difference, of tensors of one shape; y = a * b elementwise likewise"),
-    ("a = gelu(h)", "a function of each element, from the table below"),
-    ("p = softmax(s, S)", "a function of each row over S; norms take their gains: rms_norm(x, g)"),
-    (
-        "g = q * k -> bf16[B, T, S] masked S <= T",
-        "in a fuse: the pairs that a causal mask leaves; … from the first: row t meets t; …, window W: the last W alone",
-    ),
-    ("ff = f / sqrt(H)", "times a number or sizes: 0.5 * x, x * (1/H), x / 8; one operation for each element"),
-    ("n = sum(f, T)", "over a dimension, or several; mean(x, D) and max(x, D) likewise"),
-    ("v = t -> bf16[B, D]", "the same tensor, split otherwise: an exchange; alone it is a program too"),
-    ("so = send(v, Y)", "what each chip has goes to the next one along Y; send(v, corner): to the farthest chip"),
-    (
-        "u = v -> bf16[B, K, H]",
-        "the same tensor in other dimensions, where D = K*H: nothing moves, nor from D_Y to K_Y",
-    ),
-    ("d = q * q[T -> Z] -> bf16[B, T, Z]", "a dimension by another name, of the same size; where it is new, Z = T"),
-    ("ee = slice(x, D, 8)", "8 places of D: nothing moves; slices of one tensor are different places of it"),
-    (
-        "cc = concat(a, m) -> bf16[B, G]",
-        "behind one another, where G = F + E: what is made is written there, what is declared is copied",
-    ),
-    ("cn = append(C, x, S)", "a cache with x written into it: S counts it, and x alone is written"),
-    (
-        "w = windows(i) -> bf16[N, P, R, C]",
-        "a place for each, or with where P = 2*Z for every second; rearrange(x), lookup(table, ids): other dimensions",
-    ),
-    ("fuse { … }", "what is made inside and used only there stays on the chip"),
-    (
-        "recompute { … }",
-        "made once more in the backward pass, and counted again; of it nothing is kept but what others read; what it gathers is gathered again",
-    ),
-    (
-        "repeat L as x = z { … }",
-        "L times, with weights and caches of their own; x of a turn is z of the one before; repeat L shared: one of each for all turns; x = z, m = n: several",
-    ),
-    (
-        "accumulate M { … }",
-        "M microbatches: inputs of their own, the weights of all; each goes back before the next, gradients are added up",
-    ),
-    (
-        "repeat L over P as x = z { … }",
-        "a pipeline: each chip of the axis P has L/P of the turns, a stage; microbatches around it go through, and stages wait",
-    ),
-    (
-        "scan S as es = ss { … }",
-        "S turns that share all weights: what has S is seen at the place of the turn, and what is used behind has S; in a fuse es stays on the chip",
-    ),
-    ("fo = place(f, T)", "of a repeat of T turns: what f has at the place of this one"),
-    ("po = collect(to, T)", "and what all turns have made of to, each at its place"),
-    ("block attention { … }", "statements that overlap as one in T_steps"),
-    ("where c = B*k/E", "a size that others define; it may be the least of several, min(E, B*k)"),
-    ("where k <= E", "what is known of sizes: it decides which of them that is, as --assume and --at do"),
-    ("output a", "what is returned although it is used"),
-)
-# What a claim may look like. Each of these is read in the tests.
-CLAIMS = (
-    ("intensity = B*D*F/(B*D + D*F + B*F)", "an identity; a chain of several: a = b = c"),
-    ("intensity ~ B assuming B << D, F", "an approximation in a regime"),
-    ("intensity -> 1/2 as N -> oo", "a limit"),
-    ("T_math > T_comms <=> B > 240", "conditions that are the same; => is one that follows"),
-    ("compute-bound when B > 240", "where the arithmetic takes longer; never, always"),
-    ("bytes = 2BD + 2DF + 2BF at B = 1", "at sizes that are put in"),
-    ("weights = 14 GB", "with a unit; digits may be rounded or cut off"),
-    ("not (B > 3 and D > 4) <=> B <= 3 or D <= 4", "joined by and, or, not"),
-    ("max(B, D) >= B", "max, min, sqrt, log, log2, exp, floor, ceil, abs in formulas"),
-)
+
+def written(topic: str) -> tuple[tuple[str, str], ...]:
+    """What may be written in a program, or as a claim, and what each of it says."""
+    text = (files("symroof") / "reading" / "reference.toml").read_text("utf-8")
+    return tuple(read_table(text, "the reference")[topic].items())
 
 
 def programs() -> Iterator[str]:
@@ -106,7 +32,7 @@ def programs() -> Iterator[str]:
     from symroof.model.functions import FUNCTIONS
 
     yield "A program is a statement on each line, or between semicolons; # starts a comment.\n"
-    yield from _rows(STATEMENTS)
+    yield from _rows(written("programs"))
     yield "\nFunctions, the operations for each element of a row and for the row, forward and to the first operand:\n"
     head = ("function", "forward", "backward")
     rows = (
@@ -137,7 +63,7 @@ def problems() -> Iterator[str]:
 def claims() -> Iterator[str]:
     """What claims look like."""
     yield 'A claim stands in claims = ["…"] of a problem, or in a document. Behind it: assuming R, as x -> oo, at B = 1.\n'
-    yield from _rows(CLAIMS)
+    yield from _rows(written("claims"))
 
 
 def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -211,9 +137,7 @@ OPTIONS = {"chips": "chips", "check": "chips", "config": "operations"}
 @click.argument("what", type=click.Choice([*LISTS]), required=False)
 @click.argument("names", nargs=-1, metavar="[NAME]")
 @click.option("--chips", multiple=True, metavar="FILE", help=KEYS["chips"].says)
-@click.option(
-    "--check", is_flag=True, help="Look through the chips for what cannot be; exit status 1 where something is."
-)
+@click.option("--check", is_flag=True, help="Look for figures that cannot be; exit status 1 where one is.")
 @click.option("--config", metavar="FILE", help="A config.json: the text of an operation with its sizes.")
 @lang_option
 @form_option("text", "json")

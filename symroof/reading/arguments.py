@@ -38,6 +38,7 @@ Given = Program | Problem | str | Path
 Asked = Given | Mapping[str, Any]
 Chip = str | Mapping[str, Any] | Accelerator | None
 Chips = Chip | Iterable[str | Accelerator]
+Words = str | Iterable[str]
 Sizes = Mapping[str, int | Fraction | str]
 
 

@@ -100,7 +100,7 @@ def chip(name: str, *paths: str) -> Accelerator:
     raise ModelError(
         f"unknown chip {name!r}",
         expected=f"one of {', '.join(chips)}",
-        hint=f"{meant} another chip is given: --given peak=… --given HBM=…, or --chips FILE".strip(),
+        hint=f"{meant} another chip is given: --given peak=…,HBM=…, or --chips FILE".strip(),
     )
 
 

@@ -37,6 +37,7 @@ CONNECTIVES = ("<=>", "=>")
 SAID_IN_BRACKETS = frozenset((*RELATIONS, "and", "or", "not", "bound"))
 BEHIND = ("and", "or", ")", "as", "assuming", "at", *CONNECTIVES)
 SCALINGS = ("<<", ">>", "->", "=", "~", "~~", "<=", ">=")
+SHELL = 'a shell takes << and >> for its own: put the regime in quotes, "B << D"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +366,7 @@ def regime(reader: ExpressionReader) -> tuple[Compare, ...]:
             "an expression stands alone in the regime",
             "a relation, as in B << D or D -> oo",
             token=waiting[-1][0],
-            hint=hint,
+            hint=hint or (SHELL if reader.source.strip().isidentifier() else None),
         )
     return tuple(relations)
 

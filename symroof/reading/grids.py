@@ -59,6 +59,9 @@ def read_bindings(text: str, scope: Scope, symbols: tuple[str, ...] = ()) -> dic
         return token, value.value
 
     bound = reader.bindings(number, "D=8192")
+    if reader.token.text in ("k", "K") and not reader.token.spaced:
+        _, (token, value) = bound[-1]
+        raise reader.error(f"{token.text}k is {value * 1000} or {value * 1024}", "one of these", token=reader.token)
     reader.expect_end("',' or the end")
     for names, (token, value) in bound:
         if value < 1 and not {*names} <= {*symbols}:

@@ -63,6 +63,16 @@ KEYS = {key.name: key for key in (
 )}
 # fmt: on
 
+# What other programs call a key.
+CALLED = {
+    **dict.fromkeys(("on", "chip", "device", "gpu", "tpu", "accelerator"), "hardware"),
+    **dict.fromkeys(("sizes", "size", "shape", "values"), "at"),
+    **dict.fromkeys(("regime", "assuming", "where"), "assume"),
+    **dict.fromkeys(("language", "locale"), "lang"),
+    **dict.fromkeys(("for", "variable"), "solve_for"),
+    **dict.fromkeys(("op", "program", "model"), "operation"),
+}
+
 
 def having(trait: str) -> tuple[str, ...]:
     """The keys of which something is so.

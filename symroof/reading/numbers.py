@@ -154,10 +154,10 @@ def quantity(text: str, unit: str | None) -> Number:
 
     The result carries its digits in scientific form, as the derivation will print them.
 
-    >>> quantity("3.35 TB/s", "bytes/s").digits
-    '3.35e12'
+    >>> quantity("3.35 TB/s", "bytes/s").digits, quantity("3.35e12 B/s", "bytes/s").digits
+    ('3.35e12', '3.35e12')
     """
-    reader = Reader(text)
+    reader = Reader(re.sub(r"(?<=[\d ])B/s\s*$", "bytes/s", text))
     token = reader.token
     if token.kind != "number":
         raise reader.error(expected=f"a number such as 8.2e11 {unit or ''}".rstrip())

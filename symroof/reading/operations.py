@@ -46,6 +46,8 @@ TIMES = r"\s*(?:\\cdot|\\times|×|·|@|\*|x)\s*"
 PRODUCT_OF_SHAPES = re.compile(rf"{SHAPE}{TIMES}{SHAPE}\s*(?:=|\\to|\\rightarrow|→|->|⇒|\\Rightarrow)\s*{SHAPE}")
 ARROW = r"->|→|\\rightarrow|\\to"
 EINSUM = re.compile(rf"\s*[A-Za-z]+(\s*,\s*[A-Za-z]+)*\s*({ARROW})\s*[A-Za-z]*\s*")
+# As it is called in Python: np.einsum("bd,df->bf", x, W).
+CALLED_EINSUM = re.compile(r"""\s*(?:\w+\.)?einsum\(\s*(["'])([^"']*)\1.*\)\s*""")
 LIBRARY_NAME = re.compile(r"\s*[A-Za-z][A-Za-z0-9_-]*\s*")
 ASCII = {"\\cdot": "*", "\\times": "*", "\\rightarrow": "->", "\\to": "->"}
 USUAL = "bf16"
@@ -60,6 +62,7 @@ def read_operation(
     >>> str(read_operation(r"X[B, D] \\cdot_D Y[D, F] \\rightarrow Z[B, F]", dtype("int8")))
     'X * Y -> Z: int8[B, D], int8[D, F] -> int8[B, F]'
     """
+    text = CALLED_EINSUM.sub(r"\2", text)
     if LIBRARY_NAME.fullmatch(text):
         return _named(text, element, functions, told)
     if is_program(text):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from os.path import realpath
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 from symroof.errors import ReadingError, about, require_one_of, suggestion
 from symroof.formula import Compare, Formula, Name, names
@@ -36,13 +37,13 @@ from symroof.reading.inquiries import (
     sets_of,
     shared,
 )
-from symroof.reading.keys import KEYS
+from symroof.reading.keys import CALLED, KEYS
 from symroof.reading.languages import language_of
 from symroof.reading.meshes import axes_of, meshed, read_mesh, wired_otherwise
 from symroof.reading.operation_keys import dtype_of, operation_of, statement_of, told_of
 from symroof.reading.scope import Scope
 from symroof.reading.tensors import COMMENT
-from symroof.reading.toml import contents, flag, flatten, read_table, table, text, texts, unfit
+from symroof.reading.toml import flag, flatten, read_table, table, text, text_file, texts, unfit
 from symroof.symbols import expression
 from symroof.weight import depth
 
@@ -54,7 +55,7 @@ MOST_FORMULAS, MOST_SIZES = 1000, 64
 # The keys of what is asked, in whose formulas a number of chips may have the name of its axis.
 ASKING = ("solve", "minimize", "subject", "claims")
 # How a program begins, and no table of TOML does.
-BEGINNING = re.compile(rf"[\s;]*(?:{'|'.join((*ROLES, 'mesh', 'where'))})[ \t]+[^\W\d]")
+BEGINNING = re.compile(rf"[\s;]*(?:{'|'.join((*ROLES, 'frozen', 'shared', 'mesh', 'where'))})[ \t]+[^\W\d]")
 
 
 def read_problem(
@@ -248,19 +249,22 @@ def require_used(options: Mapping[str, Any], let: Mapping[str, Formula], words: 
     known |= {word for claim in claims_of(options) for word in WORD.findall(str(claim))}
     known |= {figure for accelerator in shipped().values() for figure in accelerator.figures}
     families = {name.partition(".")[0] for name in known} | known
-    for name in flatten(options.get("given") or {}):
+    for name, value in flatten(options.get("given") or {}).items():
+        unit = unit_of(name) if isinstance(options.get("hardware"), str) and BARE.fullmatch(str(value)) else None
+        if unit in LOST:
+            warn(f"{name} is {value} {unit} here: or is it {value} {LOST[unit]}?", stacklevel=2)
         if name.partition(".")[0] not in families:
-            raise ReadingError(f"given: nothing uses {name}", hint=suggestion(name, known))
+            hint = f"did you mean {FIGURES_CALLED[name]}?" if name in FIGURES_CALLED else suggestion(name, known)
+            raise ReadingError(f"given: nothing uses {name}", hint=hint)
 
 
-# What other programs call a key.
-CALLED = {
-    **dict.fromkeys(("on", "chip", "device", "gpu", "tpu", "accelerator"), "hardware"),
-    **dict.fromkeys(("sizes", "size", "shape", "values"), "at"),
-    **dict.fromkeys(("regime", "assuming", "where"), "assume"),
-    **dict.fromkeys(("language", "locale"), "lang"),
-    **dict.fromkeys(("for", "variable"), "solve_for"),
-    **dict.fromkeys(("op", "program", "model"), "operation"),
+# A figure of less than a million without a unit, and the unit that it may have lost.
+BARE = re.compile(r"\s*\d{1,6}(\.\d*)?\s*")
+LOST = {"bytes/s": "GB/s", "FLOPs/s": "TFLOPs/s"}
+# What people call a figure.
+FIGURES_CALLED = {
+    **dict.fromkeys(("bandwidth", "bw", "memory", "dram"), "HBM"),
+    **dict.fromkeys(("flops", "FLOPs", "tflops", "compute"), "peak"),
 }
 
 
@@ -358,11 +362,7 @@ def formulas_of(
 
 def read_problem_file(path: Path) -> tuple[dict[str, Any], ...]:
     """The problems of a file, as option tables."""
-    try:
-        written = contents(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ReadingError(f"{path} is not UTF-8: byte {error.start}") from None
-    return read_problems(written, str(path))
+    return read_problems(text_file(path), str(path))
 
 
 def read_problems(written: str, name: str) -> tuple[dict[str, Any], ...]:

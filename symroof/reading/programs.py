@@ -188,7 +188,8 @@ class ProgramReader(MaskReader):
         elif word.text == "output":
             self.separated(self._output, ",")
         else:
-            hint = suggestion(word.text, WORDS)
+            role = f"did you mean input {word.text}: …, or weight {word.text}: …?" if self.token.text == ":" else None
+            hint = role or suggestion(word.text, WORDS)
             raise self.error(f"{word.text} starts no statement", f"a declaration, or {word.text} = …", hint, token=word)
         return []
 

@@ -17,6 +17,7 @@ from symroof.reading.tensors import END
 
 # What one tensor comes to over some of its dimensions.
 REDUCTIONS = ("sum", "mean", "max")
+PRODUCTS = ("matmul", "mm", "bmm", "dot", "einsum", "linear", "gemm", "conv2d")  # how other languages call a product
 CONSTANTS = "a factor goes with one tensor: y = 0.5 * x, y = x / sqrt(H); shift(x) is a sum with a number"
 
 
@@ -28,6 +29,8 @@ class CallReader(JoinReader):
             expected = f"one of {', '.join(self.functions)}"
             near, way = suggestion(function.text, self.functions), "give its operations per element"
             hint = f"{f'{near} or ' if near else ''}{way}: functions = {{ {function.text} = 3 }}"
+            if function.text in PRODUCTS:
+                hint = "a product is a star, and says what it makes: y = x * W -> bf16[B, F]"
             raise self.error(f"there is no function {function.text}", expected, hint, token=function)
         tokens, over = self._arguments(function, known)
         operands = tuple(map(self._operand, tokens))

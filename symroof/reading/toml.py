@@ -53,8 +53,13 @@ def _require_small(text: str, name: str) -> None:
 
 def read_table_file(path: Path) -> dict[str, Any]:
     """The table in a file."""
+    return read_table(text_file(path), str(path))
+
+
+def text_file(path: Path, encoding: str = "utf-8-sig") -> str:
+    """The text of a file."""
     try:
-        return read_table(contents(path).decode("utf-8-sig"), str(path))
+        return contents(path).decode(encoding)
     except UnicodeDecodeError as error:
         raise ReadingError(f"{path} is not UTF-8: byte {error.start}") from None
 
@@ -68,7 +73,8 @@ def contents(path: Path) -> bytes:
         with path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
     except OSError as error:
-        raise ReadingError(f"{path} cannot be read: {error.strerror}") from None
+        hint = f"name its files: {path}/*.md" if path.is_dir() else None
+        raise ReadingError(f"{path} cannot be read: {error.strerror}", hint=hint) from None
     if len(data) > LARGEST_FILE:
         raise ReadingError(f"{path} has more than {LARGEST_FILE} bytes", expected="a smaller file")
     return data

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -23,6 +22,7 @@ from symroof.exploration.regime_map import RegimeMap
 from symroof.exploration.roofs import Roofline
 from symroof.formula import Frozen
 from symroof.model.problem import Sketch
+from symroof.reading.arguments import Words
 from symroof.rendering.figures.canvas import NARROWEST, WIDTH
 from symroof.rendering.figures.captions import captions
 from symroof.rendering.figures.drawings import draw
@@ -54,7 +54,7 @@ class ShownSketch(Shown, Sketched):
     def to_dict(self) -> dict[str, Any]:
         return sketch_record(self)
 
-    def only(self, values: Iterable[str] = (), formulas: Iterable[str] = (), unit: str | None = None) -> NoReturn:
+    def only(self, values: Words = (), formulas: Words = (), unit: str | None = None) -> NoReturn:
         """A sketch has no parts with names of their own."""
         raise ReadingError("a problem without an operation has no answer to take parts of", hint="see its JSON")
 

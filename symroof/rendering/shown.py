@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -16,6 +16,7 @@ from symroof.derivation.setting import setting_of
 from symroof.errors import ReadingError, suggestion
 from symroof.formula import Frozen
 from symroof.model.quantities import parts_of
+from symroof.reading.arguments import Words, listed
 from symroof.rendering.pages.insertions import Shape, inserted
 from symroof.rendering.pages.pen import Style, pen_of
 
@@ -134,18 +135,18 @@ class ShownDerivation(Shown, Derivation):
             raise ReadingError(f"{name} is no number here", expected="one set of sizes that leaves nothing of it open")
         return float(known[0] if unit is None else asked.scaled(known[0], unit)[0])
 
-    def only(self, values: Iterable[str] = (), formulas: Iterable[str] = (), unit: str | None = None) -> ShownParts:
+    def only(self, values: Words = (), formulas: Words = (), unit: str | None = None) -> ShownParts:
         """Parts of the answer, under the names that they have in the JSON; and what quantities and expressions of them come
-        to, at each set of sizes, in a unit.
+        to, at each set of sizes, in a unit. Names are a list, or one text with commas.
 
         >>> import symroof as sr
         >>> print(sr.derive("matmul", on="tpu-v5e", assume="B << D, F").only(["rule_bound"]).to_text().strip())
         240.24
-        >>> print(sr.derive("matmul", on="tpu-v5e", at="B=64,D=F=8192").only(["T_lower", "T_math/T_lower"]).to_text().strip())
-        166.2 µs
-        0.262
+        >>> print(sr.derive("matmul", on="tpu-v5e", at="B=64,D=F=8192").only("T_lower, T_math/T_lower").to_text().strip())
+        T_lower         166.2 µs
+        T_math/T_lower  0.262
         """
-        names = (*((name, False) for name in values), *((name, True) for name in formulas))
+        names = (*((name, False) for name in listed(values)), *((name, True) for name in listed(formulas)))
         return ShownParts(self, names, unit)
 
     @property
@@ -178,7 +179,8 @@ class ShownDerivation(Shown, Derivation):
 
 
 class ShownParts(Shown, Frozen):
-    """Parts of an answer, each on a line: its value, or its formula; a quantity at sizes on a line for each set of them."""
+    """Parts of an answer, each on a line: its value, or its formula; a quantity at sizes on a line for each set of them.
+    In text each of several stands behind its name."""
 
     derivation: ShownDerivation
     names: tuple[tuple[str, bool], ...]
@@ -190,14 +192,16 @@ class ShownParts(Shown, Frozen):
     def page(self, form: str, style: Style) -> str:
         setting = self.derivation.setting
         pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
-        lines: list[str] = []
+        named = form == "text" and len(self.names) > 1
+        width, lines = max(len(name) for name, _ in self.names) + 2 if named else 0, list[str]()
         for name, formula in self.names:
             asked = None if formula else self.asked(name)
             if asked is not None:
-                lines += [asked.line(value, pen, self.unit) for value in asked.values]
+                values = [asked.line(value, pen, self.unit) for value in asked.values]
             else:
-                lines.append(inserted(self._part(name), pen, Shape(formula=formula)))
-        return "".join(f"{line}\n" for line in lines)
+                values = [inserted(self._part(name), pen, Shape(formula=formula))]
+            lines += [f"{name if named else '':{width}}{value}\n" for value in values]
+        return "".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         from symroof.rendering.records.scalars import spelled
