@@ -4,6 +4,8 @@ with SYMROOF_REQUIRE_JAX=1."""
 
 import importlib.util
 import os
+from dataclasses import replace
+from inspect import signature
 from itertools import permutations, product as tuples
 from pathlib import Path
 from shlex import split
@@ -15,11 +17,18 @@ from test_training import at
 from texts import refused
 
 import symroof as sr
-from symroof.errors import ReadingError, SymroofError
+from symroof.errors import SymroofError
+from symroof.formula import number
+from symroof.model.kernels import costs_of
+from symroof.model.nodes import SUM, Statement
+from symroof.model.rewriting import in_training
 from symroof.model.statement_costs import amounts
 from symroof.reading.programs import read_program
-from symroof.tracing import program_writer
-from symroof.tracing.traced import TracingError
+from symroof.tracing import lowering
+from symroof.tracing.jaxprs import dot_flops, jaxpr_of
+from symroof.tracing.primitives import TracingError
+from symroof.tracing.signatures import Arguments
+from symroof.tracing.size_names import Sizes
 from symroof.tracing.tracer import written
 
 if os.environ.get("SYMROOF_REQUIRE_JAX") == "1":
@@ -42,12 +51,9 @@ TYPES = {
     "remade": {"x": "fp64[B, D]", "W1": f"{w}[D, F]", "W2": f"{w}[F, D]"},
     "rows": {"ids": "int32[B, T]", "E": f"{w}[V, D]", "W": f"{w}[D, V]"},
     "normed": {"x": "fp64[B, D]", "g": f"{w}[D]", "b": f"{w}[D]"},
-    "cut": {"x": "fp64[B, D]", "W": f"{w}[D, F]"},
-    "split_gate": {"x": "fp64[B, D]", "W": f"{w}[D, 2*F]", "V": f"{w}[F, D]"},
     "halves": {"x": "fp64[B, D]", "W": f"{w}[D, 2*F]", "V": f"{w}[F, D]"},
     "rotated": {"x": "fp64[T, D]", "W": f"{w}[D, 2*H]", "c": "fp64[T, 2*H]", "s": "fp64[T, 2*H]"},
     "prefixed": {"x": "fp64[B, T, D]", "m": f"{w}[B, P, D]", "W": f"{w}[D, F]"},
-    "first_token": {"x": "fp64[B, T, D]", "W": f"{w}[D, F]"},
     "all_but_one": {"x": "fp64[B, T, D]", "W": f"{w}[D, F]"},
     "together": {"x": "fp64[B, T, D]", "W": f"{w}[D, 3*H]", "V": f"{w}[H, D]"},
     "repeated_keys": {"x": "fp64[B, T, D]", "Wq": f"{w}[D, 12*H]", "Wk": f"{w}[D, 4*H]"},
@@ -165,13 +171,39 @@ def test_a_program_is_read_back_derived_and_trained(name):
 
 def test_a_function_is_written_as_its_author_would():
     assert of("mlp") == (
-        "input x: fp64[B, T, D]\nweight W1: fp64[D, F]\nweight W2: fp64[F, D]\n"
+        "input  x: fp64[B, T, D]\nweight W1: fp64[D, F]\nweight W2: fp64[F, D]\n"
         "h = x * W1 -> fp64[B, T, F]  # traced_functions.py:10\na = gelu(h)  # traced_functions.py:11\n"
         "t1 = a * W2 -> fp64[B, T, D]  # traced_functions.py:12\n"
     )
     traced = sr.trace(fs.mlp, x="bf16[B, T, D]", W1="weight bf16[D, F]", W2="weight bf16[F, D]")
     one, other = (sr.derive(text, on="h100") for text in (traced, of("mlp").replace("fp64", "bf16")))
     assert one.answer.intensity == other.answer.intensity
+
+
+# Products in which nothing is contracted are none for JAX either; of convolutions with strides it multiplies zeros.
+VJP = (
+    "mlp", "gated", "plain_attention", "heads", "patches", "experts", "layers", "remade", "halves", "repeated_keys", "recurrent",
+    "gated_cell",
+)  # fmt: skip
+
+
+@pytest.mark.part(3)
+@pytest.mark.parametrize("name", VJP)
+def test_a_training_step_multiplies_what_jax_multiplies(name):
+    """The FLOPs of its products, forward and backward, are those of the dot_generals of jax.vjp, as polynomials."""
+    function = getattr(fs, name)
+
+    def both(*arguments):
+        results, back = jax.vjp(function, *arguments)
+        return back(jax.tree_util.tree_map(jax.numpy.ones_like, results))
+
+    both.__signature__ = signature(function)
+    asked = Arguments(both, TYPES[name], of_torch=False)
+    jaxpr = jaxpr_of(both, asked)
+    sizes = Sizes(asked.free, asked.numbers, asked.scales)
+    program = in_training(read_program(of(name)))
+    flops = program.resolved(sum(cost.flops for cost in costs_of(program).values()))
+    assert (flops - dot_flops(jaxpr.jaxpr, sizes)).expand() == 0
 
 
 def test_a_layer_is_the_one_of_the_library():
@@ -242,7 +274,6 @@ test_what_no_statement_says_is_told = refused(
     ("overlapping", {"x": "bf16[B, T, D]", "W": "bf16[D, F]"}, "two slices share places"),
     ("with_steps", {"x": "bf16[2*B, D]", "W": "bf16[D, F]"}, "a slice with steps"),
     ("padded", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "numbers are joined to an array"),
-    ("branch", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "what is computed depends on the sizes"),
     ("while_loop", {"x": "bf16[B, D]", "W": "bf16[D, D]"}, "a while has no number of turns"),
     ("constrained", {"x": "bf16[B_X, D]", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "is split over a mesh"),
     ("on_chips", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "what chips do of their parts is not traced"),
@@ -265,28 +296,37 @@ def test_sizes_that_are_fixed_are_numbers():
     assert "H" not in read_program(text).sizes
 
 
-@pytest.mark.parametrize("fault", ["a statement less", "another label", "a statement twice"])
+def test_a_size_whose_number_is_asked_for_is_told():
+    """A branch on a size, and a root of one: the code runs at a number, which the text says with the line."""
+    text = written(fs.branch, {"x": "bf16[B, D]", "W": "bf16[D, F]"})
+    assert text.startswith("# traced at B = 348: traced_functions.py:")
+    assert "relu(t1)" in text
+    assert of("heads").startswith("# traced at H = ")
+    assert "/ sqrt(H)" in of("heads")
+    assert "traced at" not in of("plain_attention")
+
+
+@pytest.mark.parametrize("fault", ["a product less", "a turn less"])
 def test_a_program_that_multiplies_something_else_is_refused(monkeypatch, fault):
-    honest = program_writer.rolled
+    """Its products are counted again, as polynomials, by the primitives of the function alone."""
+    honest = lowering.rolled
 
-    def wrong(lines, *rest):
-        found, gone, alike, left = honest(lines, *rest)
-        place = next(i for i, line in enumerate(found) if " * " in line.text)
-        line = type(found[place])
-        if fault == "a statement less":
-            found = [line for line in found if line is not found[place]]
-            uses = tuple(0 if t == lines[place].result else t for t in found[place].uses)
-            found[place] = line(found[place].depth, found[place].text, uses, found[place].result)
-        elif fault == "another label":
-            text = found[place].text.replace("T, F]", "F]")
-            found[place] = line(0, text, found[place].uses, found[place].result)
+    def wrong(*body):
+        roll = honest(*body)
+        (turns,) = roll.body
+        up, act, down, end = turns.body
+        if fault == "a product less":  # a sum of what was multiplied
+            short = replace(act.result, name=down.name, dims=act.result.dims[:1])
+            added = Statement(SUM, (act.result,), short)
+            turns = replace(turns, body=(up, act, added, replace(end, operands=(end.operands[0], short))))
         else:
-            found[place + 1 : place + 1] = [line(0, "{} * {} -> fp64[B, T, F]", found[place].uses, 1)]
-        return found, gone, alike, left
+            turns = replace(turns, times=number(2))
+        return replace(roll, body=(turns,))
 
-    monkeypatch.setattr(program_writer, "rolled", wrong)
-    with pytest.raises((TracingError, ReadingError)):
-        of("mlp")
+    assert "repeat 3" in of("layers")
+    monkeypatch.setattr(lowering, "rolled", wrong)
+    with pytest.raises(TracingError, match="the program that was written has"):
+        of("layers")
 
 
 def test_the_command_writes_a_problem(tmp_path, run):
@@ -344,6 +384,9 @@ def test_loops_that_share_their_weights():
 
 
 def test_turns_multiply_something():
+    text, said = lines("parts_of_a_weight", x="bf16[B, D]", W="weight bf16[6, D, D]")
+    assert text.count("slice(W, 6, 1)") == 6  # each layer takes another part: no turns
+    assert "repeat" not in text
     text, said = lines("clipped", x="bf16[B, D]", W="weight bf16[D, F]")
     assert "repeat" not in text
     assert sum(line.endswith(")") for line in said) == 2

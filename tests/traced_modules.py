@@ -57,14 +57,14 @@ class Normed(nn.Module):
         return self.up(self.norm(x))
 
 
-class Stack(nn.Module):
-    def __init__(self, d, n, k, f, layers=100):
+class Plain(nn.Module):
+    def __init__(self, d, f, layers):
         super().__init__()
-        self.layers = nn.ModuleList([Block(d, n, k, f) for _ in range(layers)])
+        self.layers = nn.ModuleList([MLP(d, f) for _ in range(layers)])
 
     def forward(self, x):
         for layer in self.layers:
-            x = layer(x)
+            x = x + layer(x)
         return x
 
 
@@ -116,53 +116,6 @@ class Experts(nn.Module):
         return torch.einsum("ted,te->td", y, p)
 
 
-class Tokens(nn.Module):
-    def __init__(self, v, d):
-        super().__init__()
-        self.table, self.head = nn.Embedding(v, d), linear(d, v)
-
-    def forward(self, ids):
-        return self.head(self.table(ids))
-
-
-class Cached(nn.Module):
-    def __init__(self, d):
-        super().__init__()
-        self.key = linear(d, d)
-
-    def forward(self, x, cache):
-        k = self.key(x)
-        return torch.einsum("btd,bsd->bts", k, torch.cat([cache, k], 1))
-
-
-class Encoder(nn.Module):
-    def __init__(self, d, n, f):
-        super().__init__()
-        self.layer = nn.TransformerEncoderLayer(d, n, f, batch_first=True)
-
-    def forward(self, x):
-        return self.layer(x)
-
-
-class Pixels(nn.Module):
-    def __init__(self, c, k):
-        super().__init__()
-        self.filters = nn.Conv2d(c, k, 3, padding=1, bias=False)
-
-    def forward(self, x):
-        return F.relu(self.filters(x))
-
-
-class Stem(nn.Module):
-    def __init__(self, c, k):
-        super().__init__()
-        self.first = nn.Conv2d(c, k, 3, stride=2, padding=1, bias=False)
-        self.second = nn.Conv2d(k, k, 2, stride=2)
-
-    def forward(self, x):
-        return self.second(torch.relu(self.first(x)))
-
-
 class Dropped(nn.Module):
     def __init__(self, d):
         super().__init__()
@@ -170,15 +123,6 @@ class Dropped(nn.Module):
 
     def forward(self, x):
         return F.dropout(self.up(x), 0.1, training=True)
-
-
-class Recurrent(nn.Module):
-    def __init__(self, d):
-        super().__init__()
-        self.cells = nn.LSTM(d, d, batch_first=True)
-
-    def forward(self, x):
-        return self.cells(x)[0]
 
 
 def projected(x, w, v):
@@ -192,33 +136,6 @@ def by_size(x, w):
 
 def nothing_known(x):
     return torch.cumsum(x, -1)
-
-
-class Twice(nn.Module):
-    """Each layer is applied two times: its weights are those of both."""
-
-    def __init__(self, d, layers=4):
-        super().__init__()
-        self.layers = nn.ModuleList([linear(d, d) for _ in range(layers)])
-
-    def forward(self, x):
-        for layer in self.layers:
-            for _ in range(2):
-                x = x + layer(x).relu()
-        return x
-
-
-class Stacked(nn.Module):
-    """A weight of all layers, of which each takes its own part."""
-
-    def __init__(self, d):
-        super().__init__()
-        self.w = nn.Parameter(torch.empty(6, d, d))
-
-    def forward(self, x):
-        for i in range(6):
-            x = x + (x @ self.w[i]).relu()
-        return x
 
 
 class Optional(nn.Module):
@@ -246,29 +163,6 @@ class InPlace(nn.Module):
         return self.act(y) * 2
 
 
-class Wide(nn.Module):
-    """A softmax in a wider type, with a mask that is made there."""
-
-    def __init__(self, d):
-        super().__init__()
-        self.up = linear(d, d)
-
-    def forward(self, x):
-        mask = torch.full((x.shape[-2], x.shape[-1]), float("-inf")).triu(1)
-        return F.softmax(self.up(x) + mask, dim=-1, dtype=torch.float32).to(x.dtype)
-
-
-class Fused(nn.Module):
-    def __init__(self, d, n):
-        super().__init__()
-        self.n, self.qkv = n, linear(d, 3 * d)
-
-    def forward(self, x):
-        b, t, d = x.shape
-        q, k, v = (y.view(b, t, self.n, d // self.n).transpose(1, 2) for y in self.qkv(x).chunk(3, -1))
-        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-
-
 def broadcast(x, c):
     return torch.add(x * c, 1, alpha=2)
 
@@ -281,4 +175,101 @@ def clamped(x):
     return torch.clamp(x, -1.0, 1.0)
 
 
-INSTANCE = MLP(64, 256)
+class Residual(nn.Module):
+    def __init__(self, *layers):
+        super().__init__()
+        self.inner = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return x + self.inner(x)
+
+
+class ViT(nn.Module):
+    """Patches by a convolution as wide as its steps, and a block on them."""
+
+    def __init__(self, c, d, f, n):
+        super().__init__()
+        self.patch = nn.Conv2d(c, d, 4, stride=4)
+        self.block = nn.Sequential(nn.LayerNorm(d), Attention(d, n), Residual(nn.LayerNorm(d), MLP(d, f)))
+
+    def forward(self, x):
+        return self.block(self.patch(x).flatten(2).transpose(1, 2))
+
+
+class Heads(nn.Module):
+    """Attention to another tensor, or to its own; keys and values out of a narrow vector where there is one."""
+
+    def __init__(self, d, n, e, r=None, causal=False):
+        super().__init__()
+        self.n, self.causal, self.q, self.out = n, causal, linear(d, d), linear(d, d)
+        self.kv = linear(e, 2 * d) if r is None else nn.Sequential(linear(e, r), linear(r, 2 * d))
+
+    def forward(self, x, y=None):
+        y = x if y is None else y
+        q, k, v = (z.unflatten(-1, (self.n, -1)).transpose(1, 2) for z in (self.q(x), *self.kv(y).chunk(2, -1)))
+        return self.out(F.scaled_dot_product_attention(q, k, v, is_causal=self.causal).transpose(1, 2).flatten(2))
+
+
+def GPT2(v, d, n, f):  # noqa: N802 (what makes a module)
+    own = Residual(nn.LayerNorm(d), Heads(d, n, d, causal=True))
+    return nn.Sequential(nn.Embedding(v, d), own, Residual(nn.LayerNorm(d), MLP(d, f)), linear(d, v))
+
+
+class LoRA(nn.Module):
+    def __init__(self, d, f, r):
+        super().__init__()
+        self.base, self.a, self.b = linear(d, f), linear(d, r), linear(r, f)
+        self.base.weight.requires_grad_(False)
+
+    def forward(self, x):
+        return self.base(x) + self.b(self.a(x))
+
+
+def Bottleneck(c, k):  # noqa: N802
+    layers = (nn.Conv2d(a, b, n, padding=n // 2, bias=False) for a, b, n in ((c, k, 1), (k, k, 3), (k, c, 1)))
+    return Residual(*(one for conv in layers for one in (conv, nn.BatchNorm2d(conv.out_channels), nn.ReLU())))
+
+
+class UNet(nn.Module):
+    """Down, and beside what has been skipped."""
+
+    def __init__(self, c, k):
+        super().__init__()
+        down = nn.Conv2d(k, k, 3, stride=2, padding=1)
+        self.down = nn.Sequential(nn.Conv2d(c, k, 3, padding=1), nn.GroupNorm(4, k), nn.SiLU(), down)
+        self.last = nn.Conv2d(2 * k, k, 1)
+
+    def forward(self, x, skipped):
+        return self.last(torch.cat([self.down(x), skipped], 1))
+
+
+class RNN(nn.Module):
+    def __init__(self, d, h):
+        super().__init__()
+        self.x, self.h = linear(d, h), linear(h, h)
+
+    def forward(self, x, h):
+        for place in range(4):
+            h = torch.tanh(self.x(x[:, place]) + self.h(h))
+        return h
+
+
+class SSM(nn.Module):
+    """A gated convolution along time, one for each channel."""
+
+    def __init__(self, d, e):
+        super().__init__()
+        self.both, self.out = linear(d, 2 * e), linear(e, d)
+        self.conv = nn.Conv1d(e, e, 3, padding=1, groups=e, bias=False)
+
+    def forward(self, x):
+        u, g = self.both(x).chunk(2, -1)
+        return self.out(self.conv(u.transpose(1, 2)).transpose(1, 2) * torch.sigmoid(g))
+
+
+def Convolutions(c, k):  # noqa: N802
+    grouped = nn.Conv2d(k, k, 3, padding=1, groups=4)
+    return nn.Sequential(nn.Conv2d(c, k, 1), grouped, nn.ReLU(), nn.Conv2d(k, c, 1, stride=2, bias=False))
+
+
+Recurrent, INSTANCE = nn.LSTM, MLP(64, 256)

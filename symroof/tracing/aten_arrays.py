@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from symroof.formula import Frozen
-from symroof.tracing.traced import Array, Constant, Equation, Frame, Made, Numbers
+from sympy import Expr, Integer
 
-Shape = tuple[Numbers, ...]
-Operand = Array | Constant
+from symroof.formula import Frozen
+from symroof.tracing.primitives import ONE, Array, Constant, Equation, Frame, Made, Shape, place_of
 
 
 class Call(Frozen):
-    """An operation at all assignments: its arguments and keywords, what it makes, and the calls around it."""
+    """An operation: its arguments and keywords, what it makes, and the calls around it."""
 
     name: str
     arguments: tuple[Any, ...]
@@ -22,182 +21,162 @@ class Call(Frozen):
     frames: tuple[Frame, ...]
 
     def at(self, place: int, keyword: str = "", default: Any = None) -> Any:
-        if place < len(self.arguments):
-            return self.arguments[place]
-        return self.keywords.get(keyword, default)
+        return self.arguments[place] if place < len(self.arguments) else self.keywords.get(keyword, default)
 
     @property
     def where(self) -> str:
-        return str(self.frames[0]) if self.frames else "the function"
+        return place_of(self.frames)
+
+    @property
+    def rank(self) -> int:
+        return len(self.arguments[0].shape)
 
 
 def whole(value: Any) -> int:
-    """A number that is the same at all assignments."""
-    if isinstance(value, Constant) and value.values is not None:
-        return int(value.values[0])
-    return int(value)
+    return int(value.value if isinstance(value, Constant) else value)
+
+
+def several(value: Any) -> tuple[int, ...]:
+    return tuple(map(whole, value)) if isinstance(value, tuple) else (whole(value),)
+
+
+def axes_of(said: Any, rank: int) -> tuple[int, ...]:
+    """The dimensions that an argument says, counted from the first; all where it says none."""
+    return tuple(range(rank)) if said is None or said == () else tuple(n % rank for n in several(said))
 
 
 class ArrayReader:
-    def __init__(self, assignments: int, keys: Iterator[int]) -> None:
-        self.assignments, self.keys = assignments, keys
+    """Operations as equations, which are noted."""
+
+    def __init__(self, keys: Iterator[int]) -> None:
+        self.keys = keys
         self.made: list[Made] = []
         self.inside: tuple[Frame, ...] = ()
         self.frames: tuple[Frame, ...] = ()
 
-    def array(self, shape: Shape, dtype: str) -> Array:
-        return Array(next(self.keys), shape, dtype)
+    def array(self, shape: Iterable[Expr], dtype: str) -> Array:
+        return Array(next(self.keys), tuple(shape), dtype)
 
-    def _emit(self, primitive: str, operands: Sequence[Any], result: Any, **params: Any) -> Any:
+    def like(self, result: Array, shape: Iterable[Expr]) -> Array:
+        return self.array(shape, result.dtype)
+
+    def emit(self, primitive: str, operands: Sequence[object], result: Array, **params: object) -> Array:
         """An equation, and what it makes."""
-        values = tuple(o if isinstance(o, Array | Constant) else self._number(o) for o in operands)
+        values = tuple(o if isinstance(o, Array | Constant) else Constant(o, True) for o in operands)
         self.made.append(Equation(primitive, values, (result,), params, (*self.inside, *self.frames)))
         return result
 
-    def _number(self, value: Any) -> Constant:
-        if isinstance(value, bool | int | float):
-            return Constant((float(value),) * self.assignments, True)
-        return Constant()
-
-    def _like(self, result: Array, shape: Sequence[Numbers]) -> Array:
-        return self.array(tuple(shape), result.dtype)
-
     # Other dimensions.
 
-    def aten_view(self, call: Call) -> Any:
-        return self._emit("reshape", call.arguments[:1], call.results)
+    def aten_view(self, call: Call) -> Array:
+        return self.emit("reshape", call.arguments[:1], call.results)
 
-    def _transposed(self, value: Array, order: Sequence[int]) -> Array:
+    aten_reshape = aten_unsafe_view = aten_flatten = aten_unflatten = aten_view
+
+    def transposed(self, value: Array, order: Sequence[int]) -> Array:
         if [*order] == [*range(len(value.shape))]:
             return value
-        result = self._like(value, [value.shape[i] for i in order])
-        return self._emit("transpose", [value], result, permutation=tuple(order))
+        return self.emit(
+            "transpose", [value], self.like(value, (value.shape[i] for i in order)), permutation=tuple(order)
+        )
 
-    def aten_transpose(self, call: Call) -> Any:
-        value, (a, b) = call.arguments[0], (whole(n) % len(call.arguments[0].shape) for n in call.arguments[1:3])
-        order = [b if i == a else a if i == b else i for i in range(len(value.shape))]
-        return self._transposed(value, order)
+    def aten_transpose(self, call: Call) -> Array:
+        a, b = axes_of(call.arguments[1:3], call.rank)
+        return self.transposed(call.arguments[0], [b if i == a else a if i == b else i for i in range(call.rank)])
 
     aten_swapaxes = aten_transpose
 
-    def aten_permute(self, call: Call) -> Any:
-        value = call.arguments[0]
-        return self._transposed(value, [whole(n) % len(value.shape) for n in call.arguments[1]])
+    def aten_permute(self, call: Call) -> Array:
+        return self.transposed(call.arguments[0], axes_of(call.arguments[1], call.rank))
 
-    def aten_t(self, call: Call) -> Any:
-        return self._transposed(call.arguments[0], range(len(call.arguments[0].shape))[::-1])
+    def aten_t(self, call: Call) -> Array:
+        return self.transposed(call.arguments[0], range(call.rank)[::-1])
 
     aten_numpy_T = aten_t  # noqa: N815 (ATen's name)
 
-    def aten_movedim(self, call: Call) -> Any:
-        value, rank = call.arguments[0], len(call.arguments[0].shape)
-        ends = [[whole(n) % rank for n in (x if isinstance(x, tuple) else (x,))] for x in call.arguments[1:3]]
-        moved = dict(zip(ends[1], ends[0], strict=True))
-        rest = iter(i for i in range(rank) if i not in ends[0])
-        return self._transposed(value, [moved[i] if i in moved else next(rest) for i in range(rank)])
+    def aten_movedim(self, call: Call) -> Array:
+        old, new = (axes_of(said, call.rank) for said in call.arguments[1:3])
+        moved, rest = dict(zip(new, old, strict=True)), iter(i for i in range(call.rank) if i not in old)
+        return self.transposed(call.arguments[0], [moved[i] if i in moved else next(rest) for i in range(call.rank)])
 
-    def aten_unsqueeze(self, call: Call) -> Any:
-        axis = whole(call.arguments[1]) % len(call.results.shape)
-        return self._emit("expand_dims", call.arguments[:1], call.results, dimensions=(axis,))
+    def aten_unsqueeze(self, call: Call) -> Array:
+        axes = axes_of(call.arguments[1], len(call.results.shape))
+        return self.emit("expand_dims", call.arguments[:1], call.results, dimensions=axes)
 
-    def aten_squeeze(self, call: Call) -> Any:
-        value, kept = call.arguments[0], len(call.results.shape)
-        said = call.at(1, "dim")
-        axes = (
-            [i for i, n in enumerate(value.shape) if {*n} == {1}]
-            if said is None
-            else [whole(n) % len(value.shape) for n in (said if isinstance(said, tuple) else (said,))]
-        )
-        axes = [i for i in axes if {*value.shape[i]} == {1}]
-        return (
-            value if len(value.shape) == kept else self._emit("squeeze", [value], call.results, dimensions=tuple(axes))
-        )
+    def aten_squeeze(self, call: Call) -> Array:
+        value = call.arguments[0]
+        axes = tuple(i for i in axes_of(call.at(1, "dim"), call.rank) if value.shape[i] == 1)
+        return self.emit("squeeze", [value], call.results, dimensions=axes)
 
-    def aten_expand(self, call: Call) -> Any:
-        return self._broadcast(call.arguments[0], call.results)
+    def aten_expand(self, call: Call) -> Array:
+        return self.broadcast(call.arguments[0], call.results)
 
     aten_expand_as = aten_expand
 
-    def aten_repeat_interleave(self, call: Call) -> Any:
+    def aten_repeat_interleave(self, call: Call) -> Array:
         """Each place so many times, one after the other."""
-        value, times, axis = call.arguments[0], call.arguments[1], whole(call.at(2, "dim", -1))
-        axis %= len(value.shape)
-        many = tuple(int(n) for n in times.values)
-        one = self._like(value, (*value.shape[: axis + 1], (1,) * self.assignments, *value.shape[axis + 1 :]))
-        one = self._emit("expand_dims", [value], one, dimensions=(axis + 1,))
-        wide = self._broadcast(one, self._like(value, (*value.shape[: axis + 1], many, *value.shape[axis + 1 :])))
-        return self._emit("reshape", [wide], call.results)
+        value, (axis,) = call.arguments[0], axes_of(call.at(2, "dim", -1), call.rank)
+        times = call.results.shape[axis] / value.shape[axis]
+        before, behind = value.shape[: axis + 1], value.shape[axis + 1 :]
+        one = self.emit("expand_dims", [value], self.like(value, (*before, ONE, *behind)), dimensions=(axis + 1,))
+        wide = self.broadcast(one, self.like(value, (*before, times, *behind)))
+        return self.emit("reshape", [wide], call.results)
 
-    def _broadcast(self, value: Array, result: Array) -> Array:
+    def broadcast(self, value: Array, result: Array) -> Array:
         ahead = len(result.shape) - len(value.shape)
         dims = tuple(range(ahead, len(result.shape)))
-        return self._emit("broadcast_in_dim", [value], result, broadcast_dimensions=dims)
-
-    def _ranked(self, value: Operand, rank: int) -> Operand:
-        """An operand with as many dimensions as the result, one place along those that it lacks."""
-        if not isinstance(value, Array) or len(value.shape) in (0, rank):
-            return value
-        ones = [(1,) * self.assignments] * (rank - len(value.shape))
-        return self._broadcast(value, self._like(value, (*ones, *value.shape)))
+        return self.emit("broadcast_in_dim", [value], result, broadcast_dimensions=dims)
 
     # Parts.
 
-    def aten_cat(self, call: Call) -> Any:
-        operands, rank = call.arguments[0], len(call.results.shape)
-        return self._emit("concatenate", operands, call.results, dimension=whole(call.at(1, "dim", 0)) % rank)
+    def aten_cat(self, call: Call) -> Array:
+        (axis,) = axes_of(call.at(1, "dim", 0), len(call.results.shape))
+        return self.emit("concatenate", call.arguments[0], call.results, dimension=axis)
 
-    def aten_stack(self, call: Call) -> Any:
-        return self._emit(
-            "stack", call.arguments[0], call.results, axis=whole(call.at(1, "dim", 0)) % len(call.results.shape)
-        )
+    def aten_stack(self, call: Call) -> Array:
+        (axis,) = axes_of(call.at(1, "dim", 0), len(call.results.shape))
+        return self.emit("stack", call.arguments[0], call.results, axis=axis)
 
-    def aten_slice(self, call: Call) -> Any:
-        value, axis = call.arguments[0], whole(call.at(1, "dim", 0))
-        return self._part(
-            value, axis, self._begin(call.at(2, "start"), value, axis), call.results, whole(call.at(4, "step", 1))
-        )
+    def aten_slice(self, call: Call) -> Array:
+        (axis,), step = axes_of(call.at(1, "dim", 0), call.rank), whole(call.at(4, "step", 1))
+        return self.part(call.arguments[0], axis, call.at(2, "start"), call.results, step)
 
-    def aten_narrow(self, call: Call) -> Any:
-        value, axis = call.arguments[0], whole(call.arguments[1])
-        return self._part(value, axis, self._begin(call.arguments[2], value, axis), call.results)
+    def aten_narrow(self, call: Call) -> Array:
+        (axis,) = axes_of(call.arguments[1], call.rank)
+        return self.part(call.arguments[0], axis, call.arguments[2], call.results)
 
-    def _begin(self, said: Any, value: Array, axis: int) -> Numbers:
-        if not isinstance(said, Constant) or said.values is None:
-            return (0,) * self.assignments
-        return tuple(
-            int(n) if n >= 0 else int(n) + size for n, size in zip(said.values, value.shape[axis], strict=True)
-        )
-
-    def _part(self, value: Array, axis: int, begin: Numbers, result: Array, step: int = 1) -> Array:
-        axis %= len(value.shape)
+    def part(self, value: Array, axis: int, start: object, result: Array, step: int = 1) -> Array:
+        """So many places along a dimension, from one that may be counted from the end."""
         if value.shape == result.shape:
             return value
-        starts = [tuple(at if i == axis else 0 for i in range(len(value.shape))) for at in begin]
-        return self._emit("slice", [value], result, starts=tuple(starts), strides=(step,))
+        begin = start.value if isinstance(start, Constant) else start
+        first: Expr = Integer(0) if begin is None else Integer(begin) if isinstance(begin, int | float) else begin
+        first = first + value.shape[axis] if first.is_negative else first
+        starts = tuple(first if i == axis else Integer(0) for i in range(len(value.shape)))
+        return self.emit("slice", [value], result, starts=starts, strides=(step,))
 
-    def aten_select(self, call: Call) -> Any:
-        value, axis = call.arguments[0], whole(call.arguments[1]) % len(call.arguments[0].shape)
-        one = (1,) * self.assignments
-        part = self._like(value, [one if i == axis else n for i, n in enumerate(value.shape)])
-        part = self._part(value, axis, self._begin(call.arguments[2], value, axis), part)
-        return self._emit("squeeze", [part], call.results, dimensions=(axis,))
+    def _place(self, value: Array, axis: int, start: object, result: Array) -> Array:
+        part = self.part(value, axis, start, self.like(value, _with(value.shape, axis, ONE)))
+        return self.emit("squeeze", [part], result, dimensions=(axis,))
 
-    def aten_chunk(self, call: Call) -> Any:
+    def aten_select(self, call: Call) -> Array:
+        (axis,) = axes_of(call.arguments[1], call.rank)
+        return self._place(call.arguments[0], axis, call.arguments[2], call.results)
+
+    def aten_chunk(self, call: Call) -> tuple[Array, ...]:
         """Parts one after the other."""
-        value, axis = call.arguments[0], whole(call.at(2, "dim", 0))
-        found, begin = [], (0,) * self.assignments
+        (axis,), start, found = axes_of(call.at(2, "dim", 0), call.rank), Integer(0), []
         for result in call.results:
-            found.append(self._part(value, axis, begin, result))
-            begin = tuple(at + n for at, n in zip(begin, result.shape[axis], strict=True))
+            found.append(self.part(call.arguments[0], axis, Constant(start), result))
+            start += result.shape[axis]
         return tuple(found)
 
     aten_split = aten_split_with_sizes = aten_tensor_split = aten_chunk
 
-    def aten_unbind(self, call: Call) -> Any:
-        value, axis = call.arguments[0], whole(call.at(1, "dim", 0)) % len(call.arguments[0].shape)
-        one, found = (1,) * self.assignments, []
-        for place, result in enumerate(call.results):
-            part = self._like(value, [one if i == axis else n for i, n in enumerate(value.shape)])
-            part = self._part(value, axis, (place,) * self.assignments, part)
-            found.append(self._emit("squeeze", [part], result, dimensions=(axis,)))
-        return tuple(found)
+    def aten_unbind(self, call: Call) -> tuple[Array, ...]:
+        (axis,) = axes_of(call.at(1, "dim", 0), call.rank)
+        return tuple(self._place(call.arguments[0], axis, i, result) for i, result in enumerate(call.results))
+
+
+def _with(shape: Shape, axis: int, size: Expr) -> Shape:
+    return (*shape[:axis], size, *shape[axis + 1 :])

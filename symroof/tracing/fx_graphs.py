@@ -1,37 +1,36 @@
-"""The only door to PyTorch: a module, or a function of tensors, is exported at several assignments of numbers, and the graphs that come
-out, side by side, are a trace. What they hold of ATen is said in :mod:`symroof.tracing.aten_equations`."""
+"""The only door to PyTorch: a module, or a function of tensors, is exported with dynamic dimensions, and the graph is read into
+equations. What it holds of ATen is said in :mod:`symroof.tracing.aten_equations`.
+
+A module is made of numbers: those that it is made with are ones that tell what they stand for (:mod:`symroof.tracing.size_names`)."""
 
 from __future__ import annotations
 
+import copy
 import inspect
 import logging
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any
 
-from symroof.formula import Frozen
+from sympy import Expr, floor
+
+from symroof.formula import names
 from symroof.model.functions import FUNCTIONS
 from symroof.reading.tensors import WORDS
+from symroof.symbols import symbol
 from symroof.tracing.aten_arrays import Call
 from symroof.tracing.aten_equations import AtenReader
-from symroof.tracing.jaxprs import of_library
-from symroof.tracing.traced import Arguments, Array, Constant, Frame, Trace, TracingError, differing, lived
+from symroof.tracing.primitives import Array, Constant, Frame, Trace, TracingError, lived, of_library
+from symroof.tracing.signatures import Arguments
+from symroof.tracing.size_names import Sizes
 
 FRAME = re.compile(r'File "(.*?)", line (\d+), in (\S+)')
 # What the one parameter of a layer is called, at the end of its path.
 PLAIN = "weight"
-ROLES = ("inputs_to_parameters", "inputs_to_buffers")
-
-
-class Exported(Frozen):
-    """A trace, and which of its arguments are parameters of the module."""
-
-    trace: Trace
-    weights: tuple[str, ...]
 
 
 def is_of_torch(function: Callable[..., Any]) -> bool:
@@ -46,85 +45,76 @@ def is_of_torch(function: Callable[..., Any]) -> bool:
     return "torch" in roots and "jax" not in roots
 
 
-def exported(function: Callable[..., Any], asked: Arguments) -> Exported:
-    """The trace of a module of tensors, or of what makes a module of numbers. Raises :class:`TracingError` where
-    PyTorch cannot be had, or where the assignments differ in more than numbers."""
-    programs = [_Run(function, asked, each).exported() for each in range(asked.assignments)]
-    return _Graphs(programs, list(asked.shapes)).exported()
+class Run:
+    """A module and its arguments at numbers, without elements in them."""
 
-
-def counted(function: Callable[..., Any], asked: Arguments) -> tuple[int, tuple[int, ...]]:
-    """What PyTorch itself counts: the FLOPs of the products, masks in full, and the elements of each result."""
-    import torch
-    from torch.utils.flop_counter import FlopCounterMode
-
-    run = _Run(function, asked, 0)
-    counter = FlopCounterMode(display=False)
-    with counter, torch.device("meta"), torch.no_grad():
-        made = run.tried(lambda: run.module(*run.arguments, **run.keywords))
-    results = [one for one in torch.utils._pytree.tree_leaves(made) if isinstance(one, torch.Tensor)]
-    return int(counter.get_total_flops()), tuple(one.numel() for one in results)
-
-
-def _on_meta(module: Any) -> Any:
-    """The module without its numbers, and the given one as it was."""
-    import copy
-
-    import torch
-
-    memo: dict[int, Any] = {
-        id(p): torch.nn.Parameter(torch.empty_like(p, device="meta"), p.requires_grad) for p in module.parameters()
-    }
-    memo |= {id(b): torch.empty_like(b, device="meta") for b in module.buffers()}
-    return copy.deepcopy(module, memo)
-
-
-class _Run:
-    """A module and its arguments at one assignment, without numbers in them."""
-
-    def __init__(self, function: Callable[..., Any], asked: Arguments, each: int) -> None:
+    def __init__(self, function: Callable[..., Any], asked: Arguments, numbers: Mapping[str, int]) -> None:
         try:
             import torch
         except ImportError:
             problem = "tracing a module needs PyTorch, which is not installed here"
             raise TracingError(problem, expected="pip install 'symroof[torch]'") from None
-        self.shown = asked.shown(each)
-        tensors = {
-            name: torch.empty(tuple(shape[each]), dtype=getattr(torch, asked.dtypes[name]), device="meta")
-            for name, shape in asked.shapes.items()
-        }
-        filled = asked.filled(tensors)
-        self.arguments = tuple(value for name, value in filled.items() if name not in asked.keywords)
-        self.keywords = {name: value for name, value in filled.items() if name in asked.keywords}
-        floating = [tensor.dtype for tensor in tensors.values() if tensor.is_floating_point()]
-        if isinstance(function, type) or asked.built[each]:
-            with torch.device("meta"):
-                module = self.tried(lambda: function(*asked.built[each]))
-            if not isinstance(module, torch.nn.Module):
-                raise TracingError(
-                    "what is called with sizes makes no module", expected="a class, or a function that makes one"
+        self.asked, self.shown = asked, asked.shown(numbers)
+        with torch.device("meta"):
+            tensors = {
+                name: torch.empty(
+                    [int(size) for size in asked.dims(name, numbers)], dtype=getattr(torch, asked.dtype(name))
                 )
-            self.module = module.eval().to(floating[0]) if floating else module.eval()
-        elif isinstance(function, torch.nn.Module):
-            self.module = _on_meta(function)
-        else:
-            self.module = _Function(function)
+                for name in asked.types
+            }
+            filled = dict(zip(asked.tree, asked.filled(tensors), strict=True))
+            self.arguments = tuple(value for name, value in filled.items() if name not in asked.keywords)
+            self.keywords = {name: value for name, value in filled.items() if name in asked.keywords}
+            floating = [tensor.dtype for tensor in tensors.values() if tensor.is_floating_point()]
+            if isinstance(function, type) or asked.built:
+                built = [
+                    int(asked.value(size).subs({symbol(n): numbers[n] for n in names(size) if n in numbers}))
+                    for size in asked.built
+                ]
+                module = self.tried(lambda: function(*built))
+                if not isinstance(module, torch.nn.Module):
+                    problem = "what is called with sizes makes no module"
+                    raise TracingError(problem, expected="a class, or a function that makes one")
+                self.module = module.eval().to(floating[0]) if floating else module.eval()
+            else:
+                self.module = _on_meta(function) if isinstance(function, torch.nn.Module) else _Function(function)
 
     def exported(self) -> Any:
         """The graph: with the calls of functions in it, where that can be had."""
         import torch
 
+        asked, auto = self.asked, torch.export.Dim.AUTO
+        dynamic = {
+            name: {i: auto for i, size in enumerate(one.dims) if asked.open_names(size)}
+            for name, one in asked.types.items()
+        }
+        filled = dict(zip(asked.tree, asked.filled(dynamic), strict=True))
+        if type(self.module).__name__ == "Function":
+            ahead = tuple(value for name, value in filled.items() if name not in asked.keywords)
+            filled = {"arguments": ahead, "keywords": {n: v for n, v in filled.items() if n in asked.keywords}}
+            filled = {name: value for name, value in filled.items() if value}
+
         def made(strict: bool) -> Any:
             with torch.device("meta"):
-                found = torch.export.export(self.module, self.arguments, self.keywords, strict=strict)
-            changed = (
-                getattr(getattr(node.target, "_schema", None), "is_mutable", False) for node in found.graph.nodes
-            )
-            return found.run_decompositions({}) if any(changed) else found
+                found = torch.export.export(
+                    self.module, self.arguments, self.keywords, dynamic_shapes=filled, strict=strict
+                )
+            schemas = (getattr(node.target, "_schema", None) for node in found.graph.nodes)
+            return found.run_decompositions({}) if any(getattr(s, "is_mutable", False) for s in schemas) else found
 
         with suppress(Exception), _quietly():
             return made(True)
         return self.tried(lambda: made(False))
+
+    def counted(self) -> int:
+        """The FLOPs of the products, masks in full, as PyTorch itself counts them."""
+        import torch
+        from torch.utils.flop_counter import FlopCounterMode
+
+        counter = FlopCounterMode(display=False)
+        with counter, torch.device("meta"), torch.no_grad():
+            self.tried(lambda: self.module(*self.arguments, **self.keywords))
+        return int(counter.get_total_flops())
 
     def tried(self, made: Callable[[], Any]) -> Any:
         try:
@@ -133,6 +123,17 @@ class _Run:
         except Exception as error:
             said = str(error).strip().partition("\n")[0]
             raise TracingError(f"the function fails with {self.shown}: {said}") from error
+
+
+def _on_meta(module: Any) -> Any:
+    """The module without its numbers, and the given one as it was."""
+    import torch
+
+    memo: dict[int, Any] = {
+        id(p): torch.nn.Parameter(torch.empty_like(p, device="meta"), p.requires_grad) for p in module.parameters()
+    }
+    memo |= {id(b): torch.empty_like(b, device="meta") for b in module.buffers()}
+    return copy.deepcopy(module, memo).eval()
 
 
 @contextmanager
@@ -158,84 +159,97 @@ def _Function(function: Callable[..., Any]) -> Any:  # noqa: N802 (a class, once
     return Function()
 
 
-class _Graphs:
-    """Several exported programs read side by side."""
+class GraphReader:
+    """An exported program as a trace."""
 
-    def __init__(self, programs: Sequence[Any], names: Sequence[str]) -> None:
-        self.programs, self.names = programs, names
-        self.first = programs[0]
-        self.reader = AtenReader(len(programs), count())
+    def __init__(self, run: Run, sizes: Sizes) -> None:
+        self.exported, self.module = run.exported(), run.module
+        self.asked, self.sizes, self.reader = run.asked, sizes, AtenReader(count())
         self.known: dict[str, Any] = {}
+        self.dynamic: dict[Expr, Expr] = {}  # what PyTorch's symbols stand for
 
-    def exported(self) -> Exported:
-        signature, arguments = self.first.graph_signature, dict[str, Array]()
-        weights, buffers = ({**getattr(signature, role)} for role in ROLES)
-        called = dict(zip(signature.user_inputs, self.names, strict=True))
-        called |= dict(_named({**weights, **buffers}, {*self.names, *WORDS, *FUNCTIONS}))
-        results: list[Array] = []
-        for each in self._nodes():
-            node = each[0]
-            if node.op == "placeholder":
-                array = self._array([one.meta["val"] for one in each])
-                self.known[node.name] = array
-                if node.name in called and isinstance(array, Array):
-                    arguments[called[node.name]] = array
+    def trace(self) -> Trace:
+        signature, arguments, results = self.exported.graph_signature, dict[str, Array](), list[Array]()
+        weights, buffers = {**signature.inputs_to_parameters}, {**signature.inputs_to_buffers}
+        called = dict(zip(signature.user_inputs, self.asked.leaves, strict=True))
+        called |= dict(_named({**weights, **buffers}, {*called.values(), *WORDS, *FUNCTIONS}))
+        for node in self.exported.graph.nodes:
+            if node.op == "placeholder" and node.name in called:
+                if called[node.name] in self.asked.types:
+                    self._dimensions(called[node.name], node.meta["val"].shape)
+                arguments[called[node.name]] = self.known[node.name] = self._array(node.meta["val"])
+            elif node.op in ("placeholder", "get_attr"):
+                self.known[node.name] = Constant()
             elif node.op == "call_function":
-                self._call(each)
+                self._call(node)
             elif node.op == "output":
                 every = {name: self.known.get(name) for name in signature.user_outputs if isinstance(name, str)}
                 results += [one for one in every.values() if isinstance(one, Array)]
-        used = lived(self.reader.made, {one.key for one in results})
-        return Exported(
-            Trace(arguments, used, tuple(results)), tuple(called[name] for name in weights if name in called)
+        fixed = {name for name, one in self.module.named_parameters() if not one.requires_grad}
+        frozen = tuple(
+            called[node] for node, path in {**weights, **buffers}.items() if path in fixed or node in buffers
         )
+        body = lived(self.reader.made, {one.key for one in results})
+        return Trace(arguments, body, tuple(results), tuple(called[name] for name in weights), frozen)
 
-    def _nodes(self) -> Iterator[tuple[Any, ...]]:
-        graphs = [list(program.graph.nodes) for program in self.programs]
-        for each in zip(*graphs, strict=False):
-            if len({str(node.target) for node in each}) > 1:
-                raise differing(_at(each[0]))
-            yield each
-        if len({len(nodes) for nodes in graphs}) > 1:
-            raise differing(_at(graphs[0][-1]))
+    def _dimensions(self, name: str, shape: Any) -> None:
+        """What the symbols of an argument stand for; a size that has become a number has been asked for."""
+        for size, there in zip(self.asked.types[name].dims, shape, strict=True):
+            if not isinstance(there, int) and there.node.expr.is_Symbol:
+                self.dynamic[there.node.expr] = self.asked.value(size)
+            elif isinstance(there, int):
+                self.sizes.numbers = self.sizes.numbers | {n: self.asked.drawn[n] for n in self.asked.open_names(size)}
 
-    def _array(self, values: Sequence[Any]) -> Array | Constant:
-        if not hasattr(values[0], "shape"):
-            return Constant(tuple(float(v) for v in values) if isinstance(values[0], int | float) else None, True)
-        shapes = tuple(zip(*(tuple(map(int, value.shape)) for value in values), strict=True))
-        return self.reader.array(shapes, str(values[0].dtype).removeprefix("torch."))
+    @property
+    def bounds(self) -> Iterator[str]:
+        """What has been asked of sizes on the way: 101 <= B."""
+        for name, span in self.exported.range_constraints.items():
+            size = self.dynamic.get(name)
+            if size is not None and span.lower > 2:
+                yield f"{span.lower} <= {size}"
+            if size is not None and span.upper < 1 << 40:
+                yield f"{size} <= {span.upper}"
 
-    def _call(self, each: Sequence[Any]) -> None:
-        """One call of an operation, at every assignment."""
-        node, target = each[0], each[0].target
-        name = getattr(target, "__name__", str(target)).partition(".")[0]
+    def _size(self, size: Any) -> Expr:
+        if isinstance(size, int):
+            return self.sizes.size(size)
+        value: Expr = size.node.expr.xreplace(self.dynamic)
+        value = value.replace(
+            lambda x: type(x).__name__ in ("FloorDiv", "CleanDiv"), lambda x: floor(x.args[0] / x.args[1])
+        )
+        return self.sizes.polynomial(value)
+
+    def _array(self, value: Any) -> Array:
+        return self.reader.array(map(self._size, value.shape), str(value.dtype).removeprefix("torch."))
+
+    def _call(self, node: Any) -> None:
+        """One call of an operation."""
+        name = getattr(node.target, "__name__", str(node.target)).partition(".")[0]
         if name == "getitem":
             whole = self.known[node.args[0].name]
             self.known[node.name] = whole[node.args[1]] if isinstance(whole, tuple) else whole
             return
-        values = [one.meta.get("val") for one in each]
-        if values[0] is None:
+        value = node.meta.get("val")
+        if value is None:
             return
-        arguments = tuple(self._argument([one.args[i] for one in each]) for i in range(len(node.args)))
-        keywords = {key: self._argument([one.kwargs[key] for one in each]) for key in node.kwargs}
-        results = (
-            tuple(self._array(parts) for parts in zip(*values, strict=True))
-            if isinstance(values[0], list | tuple)
-            else self._array(values)
+        if not isinstance(value, list | tuple) and not hasattr(value, "shape"):
+            self.known[node.name] = self._argument(value)
+            return
+        results = tuple(map(self._array, value)) if isinstance(value, list | tuple) else self._array(value)
+        keywords = {key: self._argument(one) for key, one in node.kwargs.items()}
+        self.known[node.name] = self.reader.said(
+            Call(name, self._argument(node.args), keywords, results, _frames(node))
         )
-        call = Call(name, arguments, keywords, results, _frames(node))
-        self.known[node.name] = self.reader.said(call)
 
-    def _argument(self, each: Sequence[Any]) -> Any:
-        """What is at one place of a call: an array, several of them, or numbers, one for each assignment."""
-        first = each[0]
-        if hasattr(first, "op") and hasattr(first, "name"):
-            return self.known[first.name]
-        if isinstance(first, list | tuple):
-            return tuple(self._argument(parts) for parts in zip(*each, strict=True))
-        if isinstance(first, bool) or not isinstance(first, int | float):
-            return first
-        return Constant(tuple(map(float, each)), True)
+    def _argument(self, value: Any) -> Any:
+        """What is at one place of a call: an array, several of them, or a number; that of a size as a constant."""
+        if hasattr(value, "op") and hasattr(value, "name"):
+            return self.known[value.name]
+        if isinstance(value, list | tuple):
+            return tuple(map(self._argument, value))
+        if not isinstance(value, int | float) and hasattr(value, "node"):
+            return Constant(self._size(value) if hasattr(value.node, "expr") else None, True)
+        return value
 
 
 def _named(paths: Mapping[str, str], taken: set[str]) -> Iterator[tuple[str, str]]:
@@ -251,11 +265,6 @@ def _named(paths: Mapping[str, str], taken: set[str]) -> Iterator[tuple[str, str
             name = f"p_{name}"
         taken.add(name)
         yield node, name
-
-
-def _at(node: Any) -> str:
-    """Where in the user's code a node was made."""
-    return str(next(iter(_frames(node)), "the function"))
 
 
 def _frames(node: Any) -> tuple[Frame, ...]:

@@ -1,44 +1,40 @@
-"""The only door to JAX: a function is traced at several assignments of numbers to the names of its sizes, and what comes out has to
-be alike. Calls are opened; what a call of the library is, its frames say."""
+"""The only door to JAX: a function is traced on arrays of symbolic shapes. Calls are opened; what a call of the library is, its
+frames say."""
 
 from __future__ import annotations
 
-import sys
-import sysconfig
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count
-from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from symroof.tracing.traced import (
+from sympy import Expr, Integer, sqrt
+
+from symroof.tracing.primitives import (
+    ONE,
     Again,
-    Arguments,
     Array,
     Constant,
     Equation,
     Frame,
     Loop,
     Made,
+    Operand,
     Trace,
     TracingError,
-    differing,
     lived,
+    of_library,
+    place_of,
 )
+from symroof.tracing.signatures import Arguments
+from symroof.tracing.size_names import Sizes
 
 # Primitives that call a function, and the parameter that has it.
 CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 CALLED = {
-    "jit",
-    "pjit",
-    "closed_call",
-    "core_call",
-    "custom_jvp_call",
-    "custom_vjp_call",
-    "custom_vjp_call_jaxpr",
-    "custom_lin",
-}
+    "jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_lin",
+}  # fmt: skip
 REMADE = {"remat2", "checkpoint", "remat"}
 # What programs do not say, and what they do instead.
 REFUSED = {
@@ -46,193 +42,224 @@ REFUSED = {
     "cond": ("a cond has branches", "one of them"),
     "shard_map": (
         "what chips do of their parts is not traced",
-        "the function of whole arrays; the program that is written may be split",
+        "the function of whole arrays, and its collectives as splits: x: bf16[B_X, D], y = h -> bf16[B, D]",
     ),
 }
-# What of the parameters of an equation says what it does, where it is not a shape.
-TOLD = (
-    "dimension_numbers", "axes", "permutation", "broadcast_dimensions", "dimensions", "y", "new_dtype", "axis", "exact",
-)  # fmt: skip
+# Arithmetic of numbers that no argument goes into.
+FOLDED: Mapping[str, Callable[..., Any]] = {
+    "convert_element_type": lambda x: x, "broadcast_in_dim": lambda x: x, "reshape": lambda x: x, "squeeze": lambda x: x,
+    "sqrt": sqrt, "rsqrt": lambda x: 1 / sqrt(x), "neg": lambda x: -x, "mul": lambda x, y: x * y, "div": lambda x, y: x / y,
+    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "pow": lambda x, y: x**y, "concatenate": lambda *x: x,
+}  # fmt: skip
 
 
-def traced(function: Callable[..., Any], asked: Arguments) -> Trace:
-    """The trace of a function of arrays, at several assignments. Raises :class:`TracingError` where JAX cannot be had,
-    or where the assignments differ in more than numbers."""
+def jaxpr_of(function: Callable[..., Any], asked: Arguments) -> Any:
+    """The jaxpr of a function of arrays, on symbolic shapes. What a shape without numbers does not survive is traced again
+    with one of the names at a number, then with all; ``asked.numbers`` and ``asked.reason`` say it."""
     try:
         import jax
+        from jax import export
     except ImportError:
         problem = "tracing needs JAX, which is not installed here"
         raise TracingError(problem, expected="pip install 'symroof[jax]'") from None
     wide: Any = getattr(jax if hasattr(jax, "enable_x64") else jax.experimental, "enable_x64")  # noqa: B009 (typed in some versions)
-    called, made = _by_place(function, tuple(asked.tree), asked.keywords), []
-    for each in range(asked.assignments):
+    called, scope = asked.by_place(function), export.SymbolicScope()
+
+    def made(numbers: Mapping[str, int]) -> Any:
+        shapes = {name: asked.dims(name, numbers) for name in asked.types}
         structs = {
-            name: jax.ShapeDtypeStruct(tuple(shape[each]), jax.numpy.dtype(asked.dtypes[name]))
-            for name, shape in asked.shapes.items()
+            name: jax.ShapeDtypeStruct(
+                export.symbolic_shape(", ".join(dims), scope=scope) if dims else (), jax.numpy.dtype(asked.dtype(name))
+            )
+            for name, dims in shapes.items()
         }
+        with wide(any(asked.types[name].element.bits == 64 for name in asked.types)):
+            return jax.make_jaxpr(called)(*asked.filled(structs))
+
+    attempts = [{}, *({name: number} for name, number in asked.drawn.items()), asked.drawn]
+    first: Exception | None = None
+    for numbers in attempts:
         try:
-            with wide(bool({"float64", "int64"} & {*asked.dtypes.values()})):
-                made.append(jax.make_jaxpr(called)(*asked.filled(structs).values()))
+            found = made(numbers)
         except Exception as error:
-            shown = f"{_raised(error)}the function fails with {asked.shown(each)}: {error}"
-            raise TracingError(shown.partition("\n")[0]) from error
-    order = jax.tree_util.tree_leaves(list(asked.tree.values()))
-    return _Reader(len(made), function).trace([one.jaxpr for one in made], order, asked.dtypes)
+            first, last = first or error, error
+        else:
+            asked.numbers = dict(numbers)
+            asked.reason = "" if first is None else _raised(first).removesuffix(": ")
+            return found
+    shown = f"{_raised(last)}the function fails with {asked.shown(asked.drawn)}: {last}"
+    raise TracingError(shown.partition("\n")[0]) from last
 
 
-def _by_place(function: Callable[..., Any], names: Sequence[str], keywords: frozenset[str]) -> Callable[..., Any]:
-    """A function that takes all of these arguments by place: what stands behind one that is left out is given by name."""
-    if not keywords:
-        return function
+def traced(function: Callable[..., Any], asked: Arguments, jaxpr: Any, sizes: Sizes) -> Trace:
+    """The equations of a jaxpr."""
+    return _Reader(function, sizes).trace(jaxpr, asked.leaves)
 
-    def called(*values: Any) -> Any:
-        pairs = list(zip(names, values, strict=True))
-        named = {name: value for name, value in pairs if name in keywords}
-        return function(*(value for name, value in pairs if name not in keywords), **named)
 
-    return called
+def dot_flops(jaxpr: Any, sizes: Sizes) -> Expr:
+    """The FLOPs of the products in a jaxpr, those of every turn: counted by the primitives alone."""
+    found: Expr = Integer(0)
+    for one in jaxpr.eqns:
+        shapes = [
+            tuple(map(sizes.size, var.aval.shape))
+            for var in (*one.invars[:2], one.outvars[0])
+            if hasattr(var.aval, "shape")
+        ]
+        if one.primitive.name == "dot_general":
+            (left, _), _ = one.params["dimension_numbers"]
+            each = [shapes[0][i] for i in left]
+            found += _product((2, *each, *shapes[-1])) if left else 0
+        elif one.primitive.name == "conv_general_dilated":
+            each = [shapes[1][i] for i in one.params["dimension_numbers"].rhs_spec[1:]]
+            found += _product((2, *each, *shapes[-1]))
+        for inner in (one.params[key] for key in CALLS if key in one.params):
+            turns = sizes.size(one.params["length"]) if one.primitive.name == "scan" else ONE
+            found += turns * dot_flops(getattr(inner, "jaxpr", inner), sizes)
+    return found.expand()
+
+
+def _product(factors: Iterable[Any]) -> Expr:
+    found: Expr = ONE
+    for factor in factors:
+        found *= factor
+    return found
 
 
 class _Reader:
-    """Several jaxprs read side by side."""
-
-    def __init__(self, assignments: int, function: Callable[..., Any]) -> None:
-        self.assignments, self.keys = assignments, count()
+    def __init__(self, function: Callable[..., Any], sizes: Sizes) -> None:
+        self.sizes, self.keys = sizes, count()
         self.code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
 
-    def trace(self, jaxprs: Sequence[Any], names: Sequence[str], dtypes: Mapping[str, str]) -> Trace:
-        known: dict[int, Array | Constant] = {}
-        arguments = {}
-        for name, each in zip(names, zip(*(jaxpr.invars for jaxpr in jaxprs), strict=True), strict=True):
-            arguments[name] = self._new(each, known)
-        for each in zip(*(jaxpr.constvars for jaxpr in jaxprs), strict=True):
-            known[id(each[0])] = Constant()
-        body = tuple(self._equations(jaxprs, known, ()))
-        results = tuple(self._value(each, known) for each in zip(*(jaxpr.outvars for jaxpr in jaxprs), strict=True))
+    def trace(self, jaxpr: Any, names: Sequence[str]) -> Trace:
+        known: dict[Any, Operand] = dict.fromkeys(jaxpr.constvars, Constant())
+        arguments = {name: self._new(var, known) for name, var in zip(names, jaxpr.invars, strict=True)}
+        body = tuple(self._equations(jaxpr, known, ()))
+        results = [self._value(var, known) for var in jaxpr.outvars]
         made = tuple(one for one in results if isinstance(one, Array))
         return Trace(arguments, lived(body, {one.key for one in made}), made)
 
-    def _new(self, each: Sequence[Any], known: dict[int, Array | Constant]) -> Array:
-        if len({len(var.aval.shape) for var in each}) > 1:
-            raise TracingError(
-                "what is computed depends on the sizes", expected="as many dimensions whatever the sizes are"
-            )
-        shapes = tuple(zip(*(tuple(map(int, var.aval.shape)) for var in each), strict=True))
-        array = Array(next(self.keys), shapes, str(each[0].aval.dtype))
-        known[id(each[0])] = array
+    def _new(self, var: Any, known: dict[Any, Operand]) -> Array:
+        array = Array(next(self.keys), tuple(map(self.sizes.size, var.aval.shape)), str(var.aval.dtype))
+        known[var] = array
         return array
 
-    def _value(self, each: Sequence[Any], known: Mapping[int, Array | Constant]) -> Array | Constant:
-        if hasattr(each[0], "val"):
-            scalars = [getattr(one.val, "item", lambda one=one: one.val) for one in each]
-            single = all(getattr(one.val, "size", 1) == 1 for one in each)
-            return Constant(tuple(float(scalar()) for scalar in scalars) if single else None, single)
-        return known[id(each[0])]
+    def _value(self, var: Any, known: Mapping[Any, Operand]) -> Operand:
+        if not hasattr(var, "val"):
+            return known[var]
+        single = getattr(var.val, "size", 1) == 1
+        return Constant(getattr(var.val, "item", lambda: var.val)() if single else None, single)
 
-    def _equations(
-        self, jaxprs: Sequence[Any], known: dict[int, Array | Constant], around: tuple[Frame, ...]
-    ) -> Iterator[Made]:
-        if len({len(jaxpr.eqns) for jaxpr in jaxprs}) > 1:
-            raise self._differs(jaxprs[0].eqns[0] if jaxprs[0].eqns else None, around)
-        for each in zip(*(jaxpr.eqns for jaxpr in jaxprs), strict=True):
-            first = each[0]
-            name, frames = first.primitive.name, (*self._frames(first), *around)
-            if any(one.primitive.name != name for one in each):
-                raise self._differs(first, around)
-            operands = tuple(self._value(vs, known) for vs in zip(*(one.invars for one in each), strict=True))
-            inner = next((key for key in CALLS if key in first.params), None)
+    def _equations(self, jaxpr: Any, known: dict[Any, Operand], around: tuple[Frame, ...]) -> Iterator[Made]:
+        for one in jaxpr.eqns:
+            name = one.primitive.name
+            operands = tuple(self._value(var, known) for var in one.invars)
+            if not any(isinstance(operand, Array) for operand in operands) and name not in (
+                "scan",
+                *CALLED,
+                *REMADE,
+                *REFUSED,
+            ):
+                known.update(dict.fromkeys(one.outvars, self._folded(one, operands)))
+                continue
+            frames = (*self._frames(one), *around)
+            inner = next((one.params[key] for key in CALLS if key in one.params), None)
             if inner is not None and name in CALLED | REMADE:
-                bodies = [getattr(one.params[inner], "jaxpr", one.params[inner]) for one in each]
-                own = _bound(bodies, operands)
-                found = tuple(self._equations(bodies, own, frames))
+                body = getattr(inner, "jaxpr", inner)
+                own = _bound(body, operands)
+                found = tuple(self._equations(body, own, frames))
                 yield from ((Again(found),) if name in REMADE else found)
-                for var, vs in zip(first.outvars, zip(*(body.outvars for body in bodies), strict=True), strict=True):
-                    known[id(var)] = self._value(vs, own)
+                known.update((var, self._value(out, own)) for var, out in zip(one.outvars, body.outvars, strict=True))
             elif name == "scan":
-                yield self._scan(each, operands, known, frames)
+                yield self._scan(one, operands, known, frames)
             elif name in REFUSED:
                 shown, expected = REFUSED[name]
-                raise TracingError(f"{_at(frames)}: {shown}", expected=expected)
+                raise TracingError(f"{place_of(frames)}: {shown}", expected=expected)
             else:
-                results = tuple(self._new(vs, known) for vs in zip(*(one.outvars for one in each), strict=True))
-                told = [{key: str(one.params[key]) for key in TOLD if key in one.params} for one in each]
-                if name not in ("reshape", "broadcast_in_dim") and any(one != told[0] for one in told):
-                    raise self._differs(first, around)
-                yield Equation(name, operands, results, _params(each), frames, _goes_back(first))
+                results = tuple(self._new(var, known) for var in one.outvars)
+                back = "transpose(" in str(one.source_info.name_stack)
+                primitive, params = self._part(name, one.params, operands)
+                yield Equation(primitive, operands, results, params, frames, back)
+
+    def _folded(self, one: Any, operands: Sequence[Operand]) -> Constant:
+        """What numbers come to, where that is one number."""
+        name, single = one.primitive.name, all(n == 1 for n in one.outvars[0].aval.shape)
+        if name == "dim_as_value":
+            return Constant(self.sizes.size(one.params["dim"]), True)
+        values = [operand.value for operand in operands if isinstance(operand, Constant)]
+        if name == "integer_pow":
+            name, values = "pow", [*values, one.params["y"]]
+        if name not in FOLDED or not values or any(value is None for value in values):
+            return Constant(None, single)
+        try:
+            return Constant(FOLDED[name](*values), single)
+        except (ArithmeticError, TypeError):
+            return Constant(None, single)
+
+    def _part(self, name: str, params: Mapping[str, Any], operands: Sequence[Operand]) -> tuple[str, Mapping[str, Any]]:
+        """A gather of neighbouring places as the slice that it is, and where that starts; JAX writes slices of symbolic
+        shapes so."""
+        first = operands[0]
+        assert isinstance(first, Array) or name not in ("gather", "slice", "dynamic_slice")
+        if name == "slice" and isinstance(first, Array):
+            return name, {**params, "starts": tuple(map(self.sizes.size, params["start_indices"]))}
+        at = operands[1] if len(operands) > 1 else None
+        if name == "gather" and isinstance(first, Array) and isinstance(at, Constant) and at.value is not None:
+            numbers, starts = params["dimension_numbers"], [Integer(0) for _ in first.shape]
+            values = at.value if isinstance(at.value, tuple) else (at.value,)
+            for axis, value in zip(numbers.start_index_map, values, strict=True):
+                starts[axis] = self.sizes.size(value)
+            lengths = tuple(map(self.sizes.size, params["slice_sizes"]))
+            return "slice", {
+                "starts": tuple(starts),
+                "lengths": lengths,
+                "dropped": tuple(numbers.collapsed_slice_dims),
+            }
+        return name, params
 
     def _scan(
-        self,
-        each: Sequence[Any],
-        operands: Sequence[Array | Constant],
-        known: dict[int, Array | Constant],
-        frames: tuple[Frame, ...],
+        self, one: Any, operands: Sequence[Operand], known: dict[Any, Operand], frames: tuple[Frame, ...]
     ) -> Loop:
-        first = each[0].params
-        constants, carries = first["num_consts"], first["num_carry"]
-        bodies = [one.params["jaxpr"].jaxpr for one in each]
-        own = _bound(bodies, operands)
-        entering, scanned = [], []
-        for i, vs in enumerate(zip(*(body.invars for body in bodies), strict=True)):
-            if constants <= i < constants + carries:
-                entering.append(self._new(vs, own))
-            elif i >= constants + carries:
-                scanned.append((operands[i], self._new(vs, own)))
-        found = tuple(self._equations(bodies, own, frames))
-        leaving = [self._value(vs, own) for vs in zip(*(body.outvars for body in bodies), strict=True)]
-        results = [self._new(vs, known) for vs in zip(*(one.outvars for one in each), strict=True)]
+        constants, carries = one.params["num_consts"], one.params["num_carry"]
+        body = one.params["jaxpr"].jaxpr
+        own = _bound(body, operands)
+        ends = constants + carries
+        entering = tuple(self._new(var, own) for var in body.invars[constants:ends])
+        parts = tuple(self._new(var, own) for var in body.invars[ends:])
+        found = tuple(self._equations(body, own, frames))
+        leaving = tuple(self._value(var, own) for var in body.outvars)
+        results = tuple(self._new(var, known) for var in one.outvars)
+        scanned = tuple(zip(operands[ends:], parts, strict=True))
         return Loop(
-            tuple(int(one.params["length"]) for one in each),
-            tuple(operands[constants : constants + carries]),
-            tuple(entering),
-            tuple(leaving[:carries]),
-            tuple(results[:carries]),
-            tuple(scanned),
-            tuple(leaving[carries:]),
-            tuple(results[carries:]),
-            found,
-            frames,
-            bool(first["reverse"]),
-        )
+            self.sizes.size(one.params["length"]), tuple(operands[constants:ends]), entering, leaving[:carries], results[:carries],
+            scanned, leaving[carries:], results[carries:], found, frames, bool(one.params["reverse"]),
+        )  # fmt: skip
 
     def _frames(self, equation: Any) -> tuple[Frame, ...]:
+        """The calls around an equation up to the function that is traced: the user's own, and those that are known by
+        file and name."""
         traceback = equation.source_info.traceback
         codes, places = traceback.raw_frames() if traceback is not None else ((), ())
         found: list[Frame] = []
         for code, place in zip(codes, places, strict=True):
-            found.append(_frame(code, place))
+            if not of_library(code.co_filename) or "/nn/" in code.co_filename:
+                found.append(_frame(code, place))
             if code is self.code:
                 break
-        else:
-            return tuple(frame for frame in found if not of_library(frame.file) or "/nn/" in frame.file)
         return tuple(found)
 
-    def _differs(self, equation: Any, around: tuple[Frame, ...]) -> TracingError:
-        return differing(_at((*(self._frames(equation) if equation is not None else ()), *around)))
 
-
-def _bound(bodies: Sequence[Any], operands: Sequence[Array | Constant]) -> dict[int, Array | Constant]:
+def _bound(body: Any, operands: Sequence[Operand]) -> dict[Any, Operand]:
     """What the arguments and constants of a body are inside of it."""
-    own: dict[int, Array | Constant] = {id(var): Constant() for var in bodies[0].constvars}
-    return own | {id(var): value for var, value in zip(bodies[0].invars, operands, strict=True)}
-
-
-def _params(each: Sequence[Any]) -> dict[str, Any]:
-    """The parameters of an equation; where a slice starts at each assignment of sizes."""
-    params = dict(each[0].params)
-    if each[0].primitive.name == "slice":
-        params["starts"] = tuple(tuple(map(int, one.params["start_indices"])) for one in each)
-    return params
-
-
-def _goes_back(equation: Any) -> bool:
-    """Whether an equation is the transpose of what stands in its line."""
-    return "transpose(" in str(equation.source_info.name_stack)
+    return dict.fromkeys(body.constvars, Constant()) | dict(zip(body.invars, operands, strict=True))
 
 
 @lru_cache(maxsize=65536)
 def _frame(code: CodeType, place: int) -> Frame:
     """A call, from the code that it is in and its place there."""
-    return Frame(code.co_filename, code.co_name, _line(code, place), place)
+    lines = (line for start, end, line in code.co_lines() if start <= place < end and line is not None)
+    return Frame(
+        code.co_filename, code.co_name, next(lines, code.co_firstlineno), place, not of_library(code.co_filename)
+    )
 
 
 def _raised(error: BaseException) -> str:
@@ -244,32 +271,3 @@ def _raised(error: BaseException) -> str:
             found = f"{code.co_filename.rsplit('/', 1)[-1]}:{traceback.tb_lineno}: "
         traceback = traceback.tb_next
     return found
-
-
-def _line(code: CodeType, place: int) -> int:
-    found = code.co_firstlineno
-    for start, end, line in code.co_lines():
-        if start <= place < end and line is not None:
-            found = line
-    return found
-
-
-@lru_cache(maxsize=4096)
-def of_library(file: str) -> bool:
-    """Whether a file is JAX's, another library's, Python's own, or of this room."""
-    own = sys.modules.get("jax")
-    places = [str(Path(own.__file__).parent)] if own is not None and own.__file__ else []
-    installed = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    return file.startswith(("<", *places, *installed)) or "/symroof/tracing/" in file
-
-
-def _at(frames: Sequence[Frame]) -> str:
-    """Where in the user's code something stands."""
-    return str(
-        next((frame for frame in frames if not of_library(frame.file)), frames[-1] if frames else "the function")
-    )
-
-
-def user_frame(frames: Sequence[Frame]) -> Frame | None:
-    """The innermost call of the user's own."""
-    return next((frame for frame in frames if not of_library(frame.file)), None)

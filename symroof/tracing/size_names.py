@@ -1,238 +1,253 @@
-"""Numbers for the names of sizes, and names for the numbers of a trace: the one name, product, quotient or sum that has these numbers
-at every assignment."""
+"""Names for sizes. A shape has names, and every size that a trace makes of them is a polynomial in these.
+
+What has to be a number while code runs, since code asks for it or since a module is made of numbers, is one that tells
+where it comes from: 12 times a prime of its own, so that a product of such numbers comes apart in one way."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement
-from math import prod, sqrt
-from random import Random
+from itertools import combinations, zip_longest
+from math import isqrt, prod
+from typing import Any
 
-from symroof.formula import Formula, Name, names, number
-from symroof.model.spelling import spelled_size
+from sympy import Add, Expr, Integer, Max, floor, sqrt
+
+from symroof.errors import SymroofError
+from symroof.formula import FUNCTIONS, Formula, Name, Quotient, names
 from symroof.reading.expressions import read_expression
 from symroof.reading.scope import Scope
-from symroof.symbols import expression, symbol
-from symroof.tracing.traced import Numbers, TracingError
+from symroof.symbols import expression, rational, symbol
+from symroof.tracing.primitives import ONE, TracingError
 
-# What every drawn number is a multiple of, and how often numbers are drawn.
-MULTIPLE, ATTEMPTS = 24, 400
-# By how much they grow each time; and the same for PyTorch, which counts the bytes of products of sizes in 63 bits.
-GROWTH, SMALL = 3, (12, 2)
+FLOORDIV = re.compile(r"floordiv\(((?:[^(),]|\((?:[^()]|\([^()]*\))*\))*), *([^(),]*)\)")
+WORD = re.compile(r"[^\W\d]\w*")
 # Letters for sizes that nobody named, in the order in which they are taken.
 LETTERS = "SUPQRMNIJZACEOGKLVXY"
+EVERY = (*LETTERS, *(f"{letter}{i}" for i in range(2, 10) for letter in LETTERS))
+PRIMES = (29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113)
+# What each drawn number is a multiple of, and the widest factor beside names.
+MULTIPLE, WIDEST = 12, 64
+# Factors beside names whose numbers a module has.
+PLAIN = (1, 2, 3, 4, 6, 8)
 
 
-def value_of(formula: Formula, sizes: Mapping[str, int]) -> Fraction:
-    """What a formula of sizes comes to."""
-    found = expression(formula).subs({symbol(name): size for name, size in sizes.items()})
-    if not found.is_rational:
-        free = ", ".join(sorted(str(name) for name in found.free_symbols)) or spelled_size(formula)
-        raise TracingError(f"{spelled_size(formula)} is no number: {free} has none", expected="sizes that have numbers")
-    return Fraction(int(found.p), int(found.q))
+def formula_of(size: object) -> Formula:
+    """A size as it is written, or as SymPy has it."""
+    text = str(size).strip().replace("**", "^")
+    words = (word for word in WORD.findall(text) if word not in FUNCTIONS)
+    return read_expression(text, Scope(tuple(dict.fromkeys(words)), open=True))
 
 
-def assignments(
-    written: Iterable[Formula], fixed: Mapping[str, int], seed: int, multiple: int = MULTIPLE, growth: int = GROWTH
-) -> Iterator[dict[str, int]]:
-    """Numbers for the names in these sizes, pairwise different, at which every size is whole: each time larger ones, so that what
-    asks for a size is found out, and multiples of what heads, halves and thirds divide."""
-    written = tuple(dict.fromkeys(written))
-    free = list(dict.fromkeys(n for formula in written for n in names(formula) if n not in fixed))
-    random, scale = Random(seed), 1
-    for _ in range(ATTEMPTS):
-        drawn = dict(zip(free, random.sample(range(2, 12 + 2 * len(free)), len(free)), strict=True))
-        drawn = {name: multiple * scale * n for name, n in drawn.items()} | dict(fixed)
-        sizes = [value_of(formula, drawn) for formula in written]
-        if all(size.denominator == 1 and size >= 1 for size in sizes):
-            scale *= growth
-            yield drawn
-    raise TracingError("no numbers were found at which all sizes are whole", expected="sizes such as B, N*H, D/4")
+class Sizes:
+    """The names of sizes. ``where`` are those that others define; ``numbers`` what names stand for while code runs."""
 
+    def __init__(
+        self, free: Iterable[str], numbers: Mapping[str, int], scales: Mapping[str, int], drawn: bool = True
+    ) -> None:
+        self.free, self.numbers, self.scales, self.drawn = tuple(free), {**numbers}, scales, drawn
+        self.where: dict[str, Formula] = {}
+        self.values: dict[str, Expr] = {}  # of these the formulas, worked out
+        self.named: dict[Expr, str] = {}  # and the first name of each
+        self.longer: dict[str, tuple[str, Expr]] = {}  # the sizes that shorter ones define, and by how much: T = S + 1
+        self.read: dict[str, Expr] = {}
 
-@dataclass
-class SizeNames:
-    """The names of sizes, and what they are at each assignment. ``where`` are those that others define."""
+    # What sizes are.
 
-    given: Sequence[Mapping[str, int]]
-    fixed: Mapping[str, int]
-    where: dict[str, Formula] = field(default_factory=dict)
-    constants: Mapping[str, int] = field(default_factory=dict)  # names of numbers of a module
+    def size(self, of: object) -> Expr:
+        """A size as JAX or PyTorch has it: a number, or a formula of names and numbers."""
+        text = str(of)
+        if text not in self.read:
+            self.read[text] = self.polynomial(self._parsed(text))
+        return self.read[text]
 
-    def __post_init__(self) -> None:
-        self.longer: dict[
-            str, tuple[str, int]
-        ] = {}  # the sizes that shorter ones define, and by how much they are longer
-        self.known: dict[str, Numbers] = {n: self._numbers(Name(n)) for n in self.given[0] if n not in self.fixed}
+    def polynomial(self, value: Expr) -> Expr:
+        """A formula of names and numbers as a polynomial in names."""
+        scaled = {symbol(name): symbol(name) / scale for name, scale in self.scales.items()}
+        return self._decoded(whole(value).xreplace(scaled).expand())
 
-    def _numbers(self, formula: Formula) -> Numbers:
-        return tuple(int(value_of(formula, one)) for one in self.given)
+    def _parsed(self, text: str) -> Expr:
+        if text.lstrip("-").isdigit():
+            return Integer(int(text))
+        divided = text
+        while FLOORDIV.search(divided):
+            divided = FLOORDIV.sub(r"floor((\1)/(\2))", divided)
+        try:
+            return expression(formula_of(divided))
+        except SymroofError as error:
+            raise TracingError(f"a size is {text}", expected="sums and products of names: x=bf16[B, 2*D]") from error
 
-    def is_free(self, name: str) -> bool:
-        return name not in self.known and name not in self.fixed
+    def _decoded(self, value: Expr) -> Expr:
+        """A polynomial with the numbers in it as the names that they stand for."""
+        if not self.numbers:
+            return value
+        terms = (term.as_coeff_Mul() for term in Add.make_args(value))
+        return Add(*(self._decode(number) * rest if number.is_Integer else number * rest for number, rest in terms))
 
-    def named(self, written: Formula) -> str:
-        """The label of a size that is written: a name, a number, or a new name for a formula."""
-        if isinstance(written, Name) and written.name not in self.fixed:
-            return written.name
-        found = [int(value_of(written, one)) for one in self.given]
-        return str(found[0]) if len({*found}) == 1 else self.defined(written, tuple(found))
+    def _decode(self, number: Expr) -> Expr:
+        """A number as a product of names, with a factor; itself where it comes apart in no way, or in several."""
+        n = int(number)
+        exact = [name for name, value in self.numbers.items() if value == n]
+        exact = exact or [name for name, value in self.values.items() if n > 1 and self._worth(value) == n]
+        if exact or n <= 1:
+            return self.value(exact[0]) if len(exact) == 1 else number
+        found: dict[Expr, Fraction] = {}
+        for size in (1, 2, 3, 4):
+            for key in combinations(self.numbers, size):
+                factor = Fraction(n, prod(self.numbers[name] for name in key))
+                if self._is_factor(factor):
+                    found[rational(factor) * prod(map(symbol, key), start=ONE)] = factor
+        simplest = [value for value, factor in found.items() if factor == 1] or list(found)
+        if len(simplest) == 1:
+            return simplest[0]
+        near = [(name, more) for name, value in self.numbers.items() for more in range(-4, 5) if value + more == n]
+        return symbol(near[0][0]) + near[0][1] if self.drawn and len(near) == 1 else number
 
-    def defined(self, formula: Formula, numbers: Numbers) -> str:
-        """The name of a formula of sizes: the one that it has, or a new one."""
-        for name, other in self.where.items():
-            if other == formula:
-                return name
-        name = self.new()
-        self.where[name], self.known[name] = formula, numbers
-        return name
+    def _is_factor(self, factor: Fraction) -> bool:
+        if self.drawn:
+            return factor.numerator <= WIDEST and factor.denominator <= WIDEST // 4
+        return factor.denominator == 1 and factor.numerator in PLAIN
 
-    def another(self, label: str, taken: Iterable[str]) -> str:
-        """A second name for a size, where a tensor has it twice."""
-        taken, same = {*taken}, number(int(label)) if label.isdigit() else Name(label)
-        for name, other in self.where.items():
-            if other == same and name not in taken:
-                return name
-        name = self.new()
-        self.where[name], self.known[name] = same, self.known[label] if label in self.known else self._numbers(same)
-        return name
+    def _worth(self, value: Expr) -> Expr:
+        return value.subs({symbol(name): number for name, number in self.numbers.items()})
 
-    def forget(self, labels: Iterable[str]) -> None:
-        """Names of sizes that nothing has after all."""
-        for name in [*labels]:
-            if not any(name in names(formula) for other, formula in self.where.items() if other != name):
-                del self.where[name], self.known[name]
+    def root(self, value: float) -> Expr | None:
+        """The number that code made of a size: 1/sqrt(H), sqrt(H); None where it is of no size.
 
-    def root(self, label: str) -> str:
-        """The name that a second name is of."""
-        other = self.where.get(label)
-        return self.root(other.name) if isinstance(other, Name) else label
+        >>> Sizes("H", {"H": 348}, {}).root(348**-0.5)
+        1/sqrt(H)
+        """
+        for power, inverse in ((value**2, False), (value**-2 if value else 0, True)):
+            near = round(power)
+            if near > 1 and abs(power - near) < 8e-3 * near:
+                for n in (near, *range(near - isqrt(near), near + isqrt(near))):
+                    size = self._decode(Integer(n))
+                    if not size.is_number and abs(power - n) < 8e-3 * n:
+                        return 1 / sqrt(size) if inverse else sqrt(size)
+        return None
 
-    def new(self) -> str:
-        every = (*LETTERS, *(f"{letter}{i}" for i in range(2, 10) for letter in LETTERS))
-        return next(letter for letter in every if self.is_free(letter))
-
-    def of(self, numbers: Numbers, where: str) -> str:
-        """The label of a size that only its numbers tell."""
-        if len({*numbers}) == 1 and numbers[0] not in self.constants.values() and not self._defined(numbers):
-            return self._of_constants(numbers) or str(numbers[0])
-        found = [name for name, known in self.known.items() if known == numbers and name not in self._seconds]
-        if len(found) == 1:
-            return found[0]
-        formulas = list(self._formulas(numbers)) if not found else []
-        if not found and not formulas and (shorter := self._shorter(numbers)) is not None:
-            return shorter
-        if len(formulas) != 1:
-            shown = f"a size of {', '.join(map(str, numbers))}"
-            said = " or ".join(found or map(spelled_size, formulas)) or "nothing that the shapes name"
-            raise TracingError(
-                f"{where}: {shown} is {said}", expected="one name", hint="name it in a shape: W=bf16[D, N*H]"
-            )
-        return self.defined(formulas[0], numbers)
-
-    def _defined(self, numbers: Numbers) -> bool:
-        """Whether a name that others define has these numbers: N*H, where N and H are numbers of a module."""
-        return bool(self.constants) and any(self.known.get(name) == numbers for name in self.where)
-
-    def _of_constants(self, numbers: Numbers) -> str | None:
-        """The name of a number that is one product of those that have names."""
-        keys = [key for size in (2, 3) for key in combinations(sorted(self.constants), size)]
-        texts = ["*".join(key) for key in keys if prod(self.constants[name] for name in key) == numbers[0]]
-        worth = {name: known[0] for name, known in self.known.items() if len({*known}) == 1}
-        texts = texts or [
-            f"{n}*{name}" for n in (2, 3, 4, 6, 8) for name, size in worth.items() if n * size == numbers[0]
-        ]
-        if len(texts) != 1:
-            return None
-        formula = read_expression(texts[0], Scope(tuple(worth), open=True))
-        return self.defined(formula, numbers)
+    # What they are called.
 
     def define(self, name: str, formula: Formula) -> None:
-        """A name for a formula of sizes, which its author gives."""
-        self.where[name], self.known[name] = formula, self._numbers(formula)
+        self.where[name], self.values[name] = formula, expression(formula).xreplace(self._definitions).expand()
+        self.named.setdefault(self.values[name], name)
 
     @property
-    def said(self) -> str:
-        """What numbers the names of a module's sizes stood for."""
-        each = ", ".join(f"{name} = {number}" for name, number in self.constants.items())
-        return f"# {each} in the module that was traced\n" if each else ""
+    def _definitions(self) -> Mapping[Expr, Expr]:
+        return {symbol(name): value for name, value in self.values.items()}
 
-    @property
-    def _seconds(self) -> set[str]:
-        return {name for name, other in self.where.items() if isinstance(other, Name)}
+    def resolved(self, value: Expr) -> Expr:
+        """A value in the names that nothing defines."""
+        longer = {symbol(name): symbol(short) + more for name, (short, more) in self.longer.items()}
+        return value.xreplace(self._definitions).xreplace(longer).expand()
 
-    def _formulas(self, numbers: Numbers) -> Iterator[Formula]:
-        """What comes to these numbers: a product of names, one over a name or times a fraction, a sum of two, or one and a number."""
-        base = {name: known for name, known in self.known.items() if name not in self.where or name in self.longer}
-        keys = [key for size in (1, 2, 3) for key in combinations_with_replacement(sorted(base), size)]
-        products = {key: _times(base[name] for name in key) for key in keys}
-        texts = ["*".join(key) for key, known in products.items() if known == numbers]
-        texts = texts or [
-            f"{'*'.join(key)}/{below}"
-            for key, known in products.items()
-            for below, its in base.items()
-            if below not in key and all(a == b * n for a, b, n in zip(known, its, numbers, strict=True))
-        ]
-        texts = texts or [
-            (f"{each.numerator}*" if each.numerator > 1 else "")
-            + "*".join(key)
-            + (f"/{each.denominator}" if each.denominator > 1 else "")
-            for key, known in products.items()
-            for each in {Fraction(n, a) for a, n in zip(known, numbers, strict=True)}
-            if all(each * a == n for a, n in zip(known, numbers, strict=True))
-        ]
-        texts = texts or [
-            f"{one} + {other}"
-            for one, other in combinations(sorted(base), 2)
-            if all(a + b == n for a, b, n in zip(base[one], base[other], numbers, strict=True))
-        ]
-        texts = texts or [
-            f"{name} {'+' if more > 0 else '-'} {abs(more)}"
-            for name, known in base.items()
-            for more in {n - a for a, n in zip(known, numbers, strict=True)}
-            if more > 0 and all(a + more == n for a, n in zip(known, numbers, strict=True))
-        ]
-        yield from (read_expression(text, Scope(tuple(base), open=True)) for text in texts)
+    def label(self, size: Expr, taken: Iterable[str] = (), formula: Formula | None = None) -> str:
+        """The label of a size in a tensor that has these already."""
+        size = size.expand()
+        if size.is_Symbol or size.is_Integer:
+            name = str(size)
+        elif size in self.named:
+            name = self.named[size]
+        else:
+            name = self.new()
+            parts = ((size / value, other) for other, value in self.values.items() if value.free_symbols)
+            multiple = (f"{many}*{other}" for many, other in parts if many.is_Integer and many > 1)
+            self.define(name, formula or formula_of(next(multiple, size)))
+            less, whole = size.as_coeff_Add()
+            if less.is_negative and whole.is_Symbol and str(whole) not in self.longer:
+                self.longer[str(whole)] = name, -less
+        return self.second(name, taken) if name != "1" and name in {*taken} else name
 
-    def _shorter(self, numbers: Numbers) -> str | None:
-        """A name for what a size is without a few places, which the size is defined by: T = S + 1."""
-        for name, known in self.known.items():
-            less = {a - n for a, n in zip(known, numbers, strict=True)}
-            if name not in self.where and len(less) == 1 and min(less) > 0:
-                short = self.new()
-                self.known[short] = numbers
-                self.longer[name] = short, less.pop()
-                formula = "{} + {}".format(*self.longer[name])
-                self.where[name] = read_expression(formula, Scope((short,), open=True))
-                return short
-        return None
+    def labels(self, shape: Iterable[Expr], formulas: Iterable[Formula | None] = ()) -> tuple[str, ...]:
+        """The labels of a tensor: one size twice has two names."""
+        found: list[str] = []
+        for size, formula in zip_longest(shape, formulas):
+            found.append(self.label(size, found, formula))
+        return tuple(found)
 
-    def with_shorter(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """An assignment with the sizes that are a few places shorter than those of it."""
-        return {**sizes, **{short: sizes[name] - less for name, (short, less) in self.longer.items()}}
+    def second(self, label: str, taken: Iterable[str]) -> str:
+        """A second name for a size, where a tensor has it twice."""
+        taken, first = {*taken}, formula_of(self.root_of(label))
+        for name, other in self.where.items():
+            if other == first and name not in taken:
+                return name
+        name = self.new()
+        self.define(name, first)
+        return name
 
-    def factor(self, values: tuple[float, ...]) -> str | None:
-        """A factor in sizes that has these values; a number where all are alike; None where nothing has them."""
-        if all(abs(value - values[0]) <= 1e-6 * abs(values[0]) for value in values):
-            return repr(values[0]) if values[0] > 0 else None
-        base = {name: known for name, known in self.known.items() if name not in self._seconds}
-        every = [key for size in (1, 2) for key in combinations_with_replacement(sorted(base), size)]
-        forms: dict[str, Callable[[int], float]] = {
-            "{}": float,
-            "sqrt({})": sqrt,
-            "1/{}": lambda n: 1 / n,
-            "1/sqrt({})": lambda n: 1 / sqrt(n),
-        }
-        for form, value in forms.items():
-            for key in every:
-                numbers = _times(base[k] for k in key)
-                if all(abs(value(n) - v) <= 4e-3 * abs(v) for n, v in zip(numbers, values, strict=True)):
-                    inside = "*".join(key)
-                    return form.format(f"({inside})" if form == "1/{}" and len(key) > 1 else inside)
-        return None
+    def root_of(self, label: str) -> str:
+        """The name that a second name is of."""
+        other = self.where.get(label)
+        if isinstance(other, Name):
+            return self.root_of(other.name)
+        return label
+
+    def value(self, label: str) -> Expr:
+        """What a label stands for, in the names that nothing defines."""
+        return Integer(int(label)) if label.isdigit() else self.values.get(label, symbol(label))
+
+    def is_free(self, name: str) -> bool:
+        return name not in self.where and name not in self.free
+
+    def new(self) -> str:
+        return next(letter for letter in EVERY if self.is_free(letter))
+
+    def forget(self, first: int, labels: Iterable[str]) -> None:
+        """Names of sizes, from a place on, that nothing but these has after all."""
+        for name in [name for name in [*self.where][first:] if name not in {*labels}]:
+            if not any(name in names(formula) for other, formula in self.where.items() if other != name):
+                value = self.values.pop(name)
+                del self.where[name]
+                if self.named.get(value) == name:
+                    del self.named[value]
+
+    def factor(self, value: Any) -> Formula | None:
+        """A number, or a formula of sizes, that a tensor is multiplied with; None where it is neither, or not above 0."""
+        if isinstance(value, int | float):
+            exact = self.root(value) if self.numbers else None
+            if exact is None:
+                return formula_of(_digits(value)) if 0 < value < float("inf") else None
+        elif value is None or not value.is_positive:
+            return None
+        else:
+            exact = value
+        if exact.is_number:
+            return formula_of(_digits(float(exact)))
+        above, below = exact.as_numer_denom()
+        return formula_of(above) if below == 1 else Quotient(formula_of(above), formula_of(below))
+
+    def spelled(self, used: Iterable[str]) -> Mapping[str, Formula]:
+        """The sizes that others define, as far as something has them, in order."""
+        found, seen = dict[str, Formula](), {*used}
+        short = {short for short, _ in self.longer.values()}
+        longer = {name: formula_of(symbol(short) + more) for name, (short, more) in self.longer.items()}
+        where = longer | {name: formula for name, formula in self.where.items() if name not in short}
+        for name, formula in reversed(where.items()):
+            if name in seen:
+                found[name] = formula
+                seen |= {*names(formula)}
+        return dict(reversed(found.items()))
 
 
-def _times(each: Iterable[Numbers]) -> Numbers:
-    return tuple(map(prod, zip(*each, strict=True)))
+def drawn(names_of: Iterable[str], first: int = 0) -> dict[str, int]:
+    """Numbers for names, which come apart in one way."""
+    return {name: MULTIPLE * prime for name, prime in zip(names_of, PRIMES[first:], strict=False)}
+
+
+def _digits(value: float) -> str:
+    return f"{value:.6g}" if 1e-4 <= value < 1e6 else f"{value:.12f}".rstrip("0").rstrip(".")
+
+
+def whole(value: Expr) -> Expr:
+    """Sizes are whole, and at least 1: floor(D/2 - 1/2) is D/2 - 1, and max(P - 2, 0) is P - 2."""
+
+    def floored(inside: Expr) -> Expr:
+        number, rest = inside.expand().as_coeff_Add()
+        return rest + floor(number)
+
+    def largest(*each: Expr) -> Expr:
+        formulas = [one for one in each if not one.is_number]
+        return formulas[0] if len(formulas) == 1 else Max(*each)
+
+    return value.replace(floor, floored).replace(Max, largest).expand()

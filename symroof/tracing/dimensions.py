@@ -1,0 +1,289 @@
+"""Arrays of a trace as tensors of a program. A value is a tensor, and for each dimension of an array the labels of the tensor that it
+is made of: several where dimensions have been put together, none where the tensor has one place. A size among the labels is that of
+a dimension along which the tensor is repeated. So dimensions are moved, put together and repeated, and nothing is done."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from keyword import iskeyword
+from math import prod
+from typing import Any
+
+from sympy import Expr
+
+from symroof.formula import Frozen
+from symroof.model.dtype import Dim, Dtype, Tensor, dtype
+from symroof.model.functions import FUNCTIONS, VIEW
+from symroof.model.nodes import PRODUCT, Node, Statement
+from symroof.tracing.primitives import ONE, Array, Constant, Frame, Operand, TracingError, place_of
+from symroof.tracing.size_names import Sizes
+
+Axis = tuple[str | Expr, ...]
+ASSIGNED = re.compile(r"\s*([^\W\d]\w*)\s*(?::[^=]+)?=(?!=)")
+
+
+class Value(Frozen):
+    tensor: str
+    axes: tuple[Axis, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(part for axis in self.axes for part in axis if isinstance(part, str))
+
+
+class Source(Frozen):
+    """Where a tensor is made, and the variable that it is assigned to there."""
+
+    place: str
+    variable: str
+
+
+def solid(axis: Axis) -> bool:
+    """Whether a tensor has a dimension that nothing else is in."""
+    return len(axis) == 1 and isinstance(axis[0], str)
+
+
+class Tensors:
+    def __init__(self, sizes: Sizes) -> None:
+        self.sizes = sizes
+        self.types: dict[str, Tensor] = {}  # by names that hold until the end
+        self.sources: dict[str, Source] = {}
+        self.outside: dict[str, str] = {}  # the names of arguments
+        self.values: dict[int, Value | Constant] = {}
+        self.body: list[Node] = []
+        self.used: set[str] = set()
+        self.back = False  # whether what is written is the transpose of what stands in its line
+
+    def tensor(self, element: str | Dtype, labels: Iterable[str]) -> str:
+        name = f"#{len(self.types)}"
+        kind = dtype(element) if isinstance(element, str) else element
+        self.types[name] = Tensor(kind, tuple(map(Dim, labels)), name)
+        return name
+
+    def element(self, value: Value) -> Dtype:
+        return self.types[value.tensor].dtype
+
+    def made(
+        self,
+        kind: str,
+        operands: Sequence[Value],
+        element: str | Dtype,
+        labels: Iterable[str],
+        frames: Sequence[Frame],
+        **more: Any,
+    ) -> str:
+        """A statement, and the tensor that it makes."""
+        name = self.tensor(element, labels)
+        tensors = tuple(self.types[value.tensor] for value in operands)
+        self.body.append(Statement(kind, tensors, self.types[name], **more))
+        self.used |= {value.tensor for value in operands}
+        frame = next((frame for frame in frames if frame.own), None)
+        line = linecache.getline(frame.file, frame.line) if frame is not None else ""
+        assigned = ASSIGNED.match(line)
+        variable = assigned.group(1) if assigned and not re.search(r"lambda|;", line) and not self.back else ""
+        self.sources[name] = Source(str(frame or ""), "" if iskeyword(variable) else variable)
+        return name
+
+    def applied(
+        self,
+        function: str,
+        operands: Sequence[Value],
+        element: str | Dtype | None,
+        frames: Sequence[Frame],
+        over: str | None = None,
+        **more: Any,
+    ) -> Value:
+        """A function of the table: what it makes lies as its first operand does."""
+        first = operands[0]
+        known = FUNCTIONS.get(function)
+        if known is None:
+            raise TracingError(f"there is no function {function}", expected=f"one of {', '.join(FUNCTIONS)}")
+        labels = self.types[first.tensor].labels
+        over = over or (labels[-1] if known.rows and labels else None)
+        made = self.made(
+            "function", operands, element or self.element(first), labels, frames, function=known, over=over, **more
+        )
+        return replace(first, tensor=made)
+
+    def read(self, operand: Operand) -> Value | Constant:
+        return self.values[operand.key] if isinstance(operand, Array) else operand
+
+    def braced(self, node: Callable[[tuple[Node, ...]], Node], fill: Callable[[], None]) -> None:
+        """What is filled in, in braces."""
+        outer, self.body = self.body, []
+        try:
+            fill()
+            if self.body:
+                outer.append(node(tuple(self.body)))
+        finally:
+            self.body = outer
+
+    # Other dimensions.
+
+    def regrouped(self, value: Value, parts: Mapping[Axis, Axis], frames: Sequence[Frame]) -> Value:
+        """The same elements with other labels for runs of dimensions: in place where a run lies together, and moved elsewhere."""
+        parts = {old: new for old, new in parts.items() if old != new}
+        if not parts:
+            return value
+        for old in parts:
+            if any(not isinstance(part, str) for part in old):
+                problem = f"{place_of(frames)}: what is repeated goes into another size"
+                raise TracingError(problem, expected="a dimension of its own")
+        own = _replaced(self.types[value.tensor].labels, parts)
+        function = VIEW
+        if own is None:
+            if not self._laid(value.tensor, value.labels):
+                function = FUNCTIONS["rearrange"]
+            own = _replaced(value.labels, parts)
+            assert own is not None
+        names = {old[0]: new for old, new in parts.items() if len(old) == 1}
+        axes = tuple(
+            parts.get(axis) or tuple(new for part in axis for new in names.get(part, (part,))) for axis in value.axes
+        )
+        for label in own:
+            if own.count(label) > 1:
+                raise TracingError(f"{place_of(frames)}: {label} is a size of a tensor twice", expected="two names")
+        return Value(self.made("function", [value], self.element(value), own, frames, function=function), axes)
+
+    def _laid(self, tensor: str, labels: tuple[str, ...]) -> bool:
+        """Whether a tensor lies in this order: a product that nothing has used yet is made so."""
+        if self.types[tensor].labels == labels:
+            return True
+        last = self.body[-1] if self.body else None
+        if not isinstance(last, Statement) or last.name != tensor or last.kind != PRODUCT or tensor in self.used:
+            return False
+        self.types[tensor] = replace(self.types[tensor], dims=tuple(map(Dim, labels)))
+        return True
+
+    def renamed(self, value: Value, names: Mapping[str, str], frames: Sequence[Frame]) -> Value:
+        """The same tensor with other names for its sizes."""
+        return self.regrouped(value, {(old,): (new,) for old, new in names.items()}, frames)
+
+    def flat(self, value: Value, places: Iterable[int] | None, frames: Sequence[Frame]) -> Value:
+        """The value with one dimension for what had been put together in these places."""
+        parts: dict[Axis, Axis] = {}
+        for place in range(len(value.axes)) if places is None else places:
+            axis = value.axes[place]
+            if len(axis) > 1:
+                size = times(map(self.size, axis))
+                taken = {label for label in value.labels if label not in axis}
+                parts[axis] = (self.sizes.label(size, (*taken, *(str(new[0]) for new in parts.values()))),)
+        return self.regrouped(value, parts, frames)
+
+    def size(self, part: str | Expr) -> Expr:
+        return self.sizes.value(part) if isinstance(part, str) else part
+
+    def split(self, value: Value, place: int, into: Sequence[Expr], frames: Sequence[Frame]) -> Value:
+        """The value with a dimension taken apart into sizes: what had been put together comes apart."""
+        axis = value.axes[place]
+        found = self._apart(axis, into)
+        if found is None:
+            value = self.flat(value, [place], frames)
+            axis, taken, new = value.axes[place], list(value.labels), list[str]()
+            for size in into:
+                if size != 1:
+                    new.append(self.sizes.label(size, (*(x for x in taken if x not in axis), *new)))
+            value = self.regrouped(value, {axis: tuple(new)}, frames)
+            labels = iter(new)
+            found = [() if size == 1 else (next(labels),) for size in into]
+        return replace(value, axes=(*value.axes[:place], *found, *value.axes[place + 1 :]))
+
+    def _apart(self, axis: Axis, into: Sequence[Expr]) -> list[Axis] | None:
+        """The parts of a dimension by sizes, where they are these."""
+        left, found = list(axis), list[Axis]()
+        for size in into:
+            own: list[str | Expr] = []
+            while left and times(map(self.size, own)) != size:
+                own.append(left.pop(0))
+            if times(map(self.size, own)) != size:
+                return None
+            found.append(tuple(own))
+        return None if left else found
+
+    def reshaped(self, value: Value, before: Sequence[Expr], after: Sequence[Expr], frames: Sequence[Frame]) -> Value:
+        """The same elements in other dimensions: put together until somebody asks, and taken apart."""
+        place = 0
+        for old, new in grouped(before, after):
+            joined: Axis = tuple(part for axis in value.axes[place : place + len(old)] for part in axis)
+            value = replace(value, axes=(*value.axes[:place], joined, *value.axes[place + len(old) :]))
+            value = self.split(value, place, new, frames)
+            place += len(new)
+        return value
+
+    # Two values at once.
+
+    def aligned(self, left: Value, right: Value, frames: Sequence[Frame]) -> tuple[Value, Value, tuple[Axis, ...]]:
+        """Two values with as many dimensions, under one name where a size has two; and the dimensions of both."""
+        rank = max(len(left.axes), len(right.axes))
+        left, right = (replace(v, axes=((),) * (rank - len(v.axes)) + v.axes) for v in (left, right))
+        for place in range(rank):
+            a, b = left.axes[place], right.axes[place]
+            if a != b and a and b and any(isinstance(x, str) for x in a) and any(isinstance(x, str) for x in b):
+                left, right = self.met(left, place, right, place, frames)
+        names = {
+            b: a
+            for one, other in zip(left.axes, right.axes, strict=True)
+            for a, b in zip(one, other, strict=False)
+            if isinstance(a, str) and isinstance(b, str) and a != b
+        }
+        right = self.renamed(right, names, frames)
+        axes = []
+        for a, b in zip(left.axes, right.axes, strict=True):
+            longer = a if len(a) >= len(b) else b
+            other = b if longer is a else a
+            both = zip(longer, (*other, *longer[len(other) :]), strict=True)
+            axes.append(tuple(x if isinstance(x, str) else y for x, y in both))
+        return left, right, tuple(axes)
+
+    def met(self, left: Value, i: int, right: Value, j: int, frames: Sequence[Frame]) -> tuple[Value, Value]:
+        """Two values that meet along a dimension each, with as many parts there: one is taken apart where parts of the other are
+        repeated, or put together."""
+        a, b = left.axes[i], right.axes[j]
+        if [self.size(x) for x in a] == [self.size(x) for x in b]:
+            return left, right
+        repeated = [any(not isinstance(x, str) for x in axis) for axis in (a, b)]
+        if repeated[0] and len(a) > 1 and len(b) == 1:
+            right = self._apart_as(right, j, a, left, frames)
+        elif repeated[1] and len(b) > 1 and len(a) == 1:
+            left = self._apart_as(left, i, b, right, frames)
+        else:
+            left, right = self.flat(left, [i], frames), self.flat(right, [j], frames)
+        return left, right
+
+    def _apart_as(self, value: Value, place: int, axis: Axis, other: Value, frames: Sequence[Frame]) -> Value:
+        """A dimension taken apart as that of another value is."""
+        before = len(value.axes)
+        value = self.split(value, place, [self.size(part) for part in axis], frames)
+        more = len(value.axes) - before
+        joined: Axis = tuple(part for one in value.axes[place : place + more + 1] for part in one)
+        return replace(value, axes=(*value.axes[:place], joined, *value.axes[place + more + 1 :]))
+
+
+def _replaced(labels: tuple[str, ...], parts: Mapping[Axis, Axis]) -> tuple[str, ...] | None:
+    """Labels with other ones for runs of them; None where a run does not lie together."""
+    for old, new in parts.items():
+        start = labels.index(str(old[0])) if old and old[0] in labels else len(labels)
+        if not old or labels[start : start + len(old)] != old:
+            return None
+        labels = (*labels[:start], *map(str, new), *labels[start + len(old) :])
+    return labels
+
+
+def grouped(before: Sequence[Expr], after: Sequence[Expr]) -> Iterator[tuple[Sequence[Expr], Sequence[Expr]]]:
+    """Dimensions that hold the same elements before and after a reshape, as few together as it goes."""
+    i = j = 0
+    while i < len(before) or j < len(after):
+        old, new = before[i:], after[j:]
+        takes = product(range(1, len(old) + 1) if old else (0,), range(1, len(new) + 1) if new else (0,))
+        equal = ((m, n) for m, n in sorted(takes, key=sum) if times(old[:m]) == times(new[:n]))
+        m, n = next(equal, (len(old), len(new)))
+        yield old[:m], new[:n]
+        i, j = i + m, j + n
+
+
+def times(sizes: Iterable[Expr]) -> Expr:
+    return prod(sizes, start=ONE).expand()

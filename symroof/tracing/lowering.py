@@ -1,0 +1,324 @@
+"""A trace as a program: equations as statements, calls that are known as functions, loops as repeats."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain, count
+
+from symroof.formula import names as names_in
+from symroof.model.dtype import Dim, Tensor
+from symroof.model.functions import COLLECT, FUNCTIONS, PLACE
+from symroof.model.nodes import Declared, Fuse, Node, Recompute, Repeat, Statement, statements_in
+from symroof.model.program import Program
+from symroof.tracing.dimensions import Axis, Value
+from symroof.tracing.elementwise import REDUCED, Functions
+from symroof.tracing.primitives import (
+    Again,
+    Array,
+    Constant,
+    Known,
+    Loop,
+    Made,
+    Operand,
+    Region,
+    Trace,
+    TracingError,
+    operands_in,
+    place_of,
+    regions,
+)
+from symroof.tracing.repeats import rolled
+from symroof.tracing.size_names import Sizes, formula_of
+
+
+class Lowering(Functions):
+    """``roles`` are those of arguments by name, ``labels`` their dimensions."""
+
+    def __init__(
+        self, trace: Trace, sizes: Sizes, known: Known, roles: Mapping[str, str], labels: Mapping[str, Sequence[str]]
+    ) -> None:
+        super().__init__(sizes)
+        self.trace, self.known, self.roles = trace, known, roles
+        self.alike: set[str] = set()  # arguments that all turns have
+        self.begun: set[str] = set()  # what begins as a number and is carried
+        self.heads: dict[str, str] = {}  # what is said beside a scan, by what enters it
+        self.uses: Mapping[int, int] = Counter(one.key for one in (*operands_in(trace.body), *trace.results))
+        for name in labels:
+            array = trace.arguments[name]
+            own = [label for label in labels[name] if label != "1"]  # one place is no dimension
+            tensor = self.tensor(array.dtype, own)
+            self.outside[tensor] = name
+            self.values[array.key] = Value(tensor, tuple(() if label == "1" else (label,) for label in labels[name]))
+
+    def program(self) -> tuple[Program, Mapping[str, str]]:
+        """The program, and what is said beside its lines, by how they start: where in the code they come from."""
+        self.lower(self.trace.body)
+        results = [value for array in self.trace.results if isinstance(value := self.values.get(array.key), Value)]
+        returned = list(dict.fromkeys(self.flat(value, None, ()).tensor for value in results))
+        if not self.body:
+            raise TracingError("the function makes nothing of its arguments", expected="an operation on them")
+        self._require_used({*returned})
+        body = tuple(self._typed(node) for node in _live(self.body, {*returned}))
+        stocks = {tensor for tensor, name in self.outside.items() if self.roles.get(name, "input") != "input"}
+        roll = rolled(body, stocks, {*returned})
+        self.alike |= roll.alike
+        returned = [roll.instead.get(tensor, tensor) for tensor in returned]
+        names = self._names(roll.body)
+        used = {str(tensor.name) for one in statements_in(roll.body) for tensor in one.operands}
+        declared = [self._declared(tensor, names) for tensor in self.outside if tensor in used]
+        again = tuple(names[tensor] for tensor in returned if tensor in used and tensor not in self.outside)
+        body = tuple(_named(node, names) for node in roll.body)
+        shapes = [one.tensor for one in declared] + [one.result for one in statements_in(body)]
+        sized = [label for tensor in shapes for label in tensor.labels]
+        sized += [name for one in statements_in(body) if one.factor is not None for name in names_in(one.factor)]
+        sized += [name for node in body if isinstance(node, Repeat) for name in names_in(node.times)]
+        program = Program(tuple(declared), body, self.sizes.spelled(sized), again)
+        said = {f"{names[tensor]} = ": source.place for tensor, source in self.sources.items() if tensor in names}
+        said |= {f" {self.outside[tensor]}: ": "begins as numbers" for tensor in self.begun}
+        said |= {f" as {names[tensor]} = ": text for tensor, text in self.heads.items() if tensor in names}
+        return program, said
+
+    def _require_used(self, returned: set[str]) -> None:
+        """What something uses that no statement says is told."""
+        live = {one.name for one in statements_in(tuple(_live(self.body, returned)))}
+        for key, value in self.values.items():
+            if (
+                isinstance(value, Value)
+                and self.uses[key]
+                and value.tensor in self.sources
+                and value.tensor not in live | returned
+            ):
+                problem = f"{self.sources[value.tensor].place}: what this is used for no statement says"
+                raise TracingError(problem, expected="sums, products, functions")
+
+    def _typed(self, node: Node) -> Node:
+        """A statement with its tensors as they lie in the end."""
+        if isinstance(node, Statement):
+            tensors = (self.types[str(tensor.name)] for tensor in node.operands)
+            return replace(node, operands=tuple(tensors), result=self.types[node.name])
+        return replace(node, body=tuple(map(self._typed, node.body)))
+
+    def _declared(self, tensor: str, names: Mapping[str, str]) -> Declared:
+        name = names[tensor]
+        role = self.roles.get(name, "input")
+        frozen = tensor in self.begun or name in self.trace.frozen
+        return Declared(role, replace(self.types[tensor], name=name), frozen, tensor in self.alike and role != "input")
+
+    def _names(self, body: tuple[Node, ...]) -> dict[str, str]:
+        """A name for each tensor: that of an argument, of the variable that the last statement of its line is assigned to, or
+        t1, t2."""
+        names, made = dict(self.outside), [one.name for one in statements_in(body)]
+        taken, last = {*names.values(), *FUNCTIONS, "max", "min", "sum", "mean"}, {}
+        for tensor in made:
+            last[self.sources[tensor]] = tensor
+        plain = (f"t{number}" for number in count(1))
+        for tensor in made:
+            variable = self.sources[tensor].variable if last[self.sources[tensor]] == tensor else ""
+            tries: Iterable[str] = (
+                chain((variable,), (f"{variable}{number}" for number in count(1))) if variable else plain
+            )
+            names[tensor] = next(name for name in tries if name not in taken and self.sizes.is_free(name))
+            taken.add(names[tensor])
+        return names
+
+    # Bodies.
+
+    def lower(self, body: Sequence[Made]) -> None:
+        for one in regions(body, self.known):
+            if isinstance(one, Region):
+                self._region(one)
+            elif isinstance(one, Loop):
+                self._loop(one)
+            elif isinstance(one, Again):
+                self.braced(Recompute, partial(self.lower, one.body))
+            else:
+                self.equation(one)
+
+    def _region(self, region: Region) -> None:
+        if region.call.name is None:
+            self.braced(Fuse, partial(self._opened, region))
+            return
+        enters, leaves = region.ends(self.uses)
+        operands = [value for array in enters if isinstance(value := self.values[array.key], Value)]
+        before, cuts, where = len(self.body), {key: [*parts] for key, parts in self.cuts.items()}, len(self.sizes.where)
+        single = len(leaves) == 1 and bool(operands)
+        try:
+            self._opened(region)
+        except TracingError:  # what is inside need not be said, where the function has the shape of its operand
+            if not single or enters[0].shape != leaves[0].shape:
+                raise
+            self.values[leaves[0].key] = operands[0]
+        made = self.values[leaves[0].key] if single else None
+        if not isinstance(made, Value) or {*made.labels} != {*operands[0].labels}:
+            return
+        over = self._over(region, operands[0])
+        if over is None:
+            return
+        for statement in statements_in(tuple(self.body[before:])):
+            del self.sources[statement.name]
+        del self.body[before:]
+        self.cuts = cuts
+        self.sizes.forget(where, made.labels)
+        function = FUNCTIONS.get(region.call.name)
+        gains = min(len(operands) - 1, function.gains if function is not None else 0)
+        kind, frames = leaves[0].dtype, region.call.frames
+        self.values[leaves[0].key] = replace(
+            self.applied(region.call.name, operands[: 1 + gains], kind, frames, over or None), axes=made.axes
+        )
+
+    def _opened(self, region: Region) -> None:
+        """The equations of a call as statements of their own."""
+        known = self.known
+        self.known = replace(known, opened=(*known.opened, region.call.function))
+        try:
+            self.lower(region.body)
+        finally:
+            self.known = known
+
+    def _over(self, region: Region, operand: Value) -> str | None:
+        """The dimension that a function of rows is over, which a call reduces; None where there is not one, and nothing for a
+        function of elements."""
+        function = FUNCTIONS.get(str(region.call.name))
+        if function is None or not function.rows:
+            return ""
+        found = set[str]()
+        for equation in region.body:
+            value = self.read(equation.operands[0]) if equation.primitive in REDUCED else None
+            if isinstance(value, Value):
+                found |= {str(part) for axis in equation.params["axes"] for part in value.axes[int(axis)]}
+        return found.pop() if len(found) == 1 else None
+
+    # Loops.
+
+    def _loop(self, loop: Loop) -> None:
+        """Turns: what is carried; of what is scanned each turn has weights of its own, or its place; what is stacked
+        each puts at its place."""
+        where = place_of(loop.frames)
+        carried = [i for i, array in enumerate(loop.enters) if array.floating and self._is_carried(loop, i)]
+        if not carried:
+            raise TracingError(f"{where}: a loop carries no tensor", expected="tensors of the function's")
+        for i, operand in enumerate(loop.carried):
+            value = self.read(operand)
+            begins = i in carried and not isinstance(value, Value)
+            self.values[loop.enters[i].key] = self._begun(loop.enters[i]) if begins else value
+            self.values[loop.results[i].key] = Constant()
+        scanned = {operand: value for operand, _ in loop.scanned if isinstance(value := self.read(operand), Value)}
+        placed = {
+            one
+            for one, value in scanned.items()
+            if self.roles.get(self.outside.get(value.tensor, ""), "input") == "input"
+        }
+        stacked = [both for both in zip(loop.down, loop.stacked, strict=True) if self.uses[both[1].key]]
+        scans = bool(placed or stacked) and scanned.keys() <= placed
+        turns, pairs, used = self.sizes.label(loop.times), list[tuple[Value, Value]](), {*self.used}
+
+        def fill() -> None:
+            self.used = set()
+            for operand, part in loop.scanned:
+                self.values[part.key] = self._scanned(operand, part, loop, operand in placed)
+            starts = [self.values[loop.enters[place].key] for place in carried]
+            self.lower(loop.body)
+            for start, place in zip(starts, carried, strict=True):
+                left = self.read(loop.leaves[place])
+                if not isinstance(left, Value) or not isinstance(start, Value):
+                    raise TracingError(f"{where}: the turns make nothing", expected="a tensor that is carried")
+                pairs.append((start, self.aligned(start, left, loop.frames)[1]))  # with the names of what enters it
+            for put, whole in dict(reversed(stacked)).items():
+                self.values[whole.key] = self._collected(put, whole, loop, turns)
+
+        def repeat(body: tuple[Node, ...]) -> Node:
+            carries = tuple((start.tensor, left.tensor) for start, left in pairs)
+            return Repeat(formula_of(turns), carries, body, scans=scans)
+
+        self.braced(repeat, fill)
+        wholes = dict(reversed(stacked))
+        self.values |= {whole.key: self.values[wholes[put].key] for put, whole in stacked}
+        if not scans:
+            own = {value.tensor for value in scanned.values()} | {tensor.tensor for pair in pairs for tensor in pair}
+            self.alike |= {tensor for tensor in self.used if tensor in self.outside and tensor not in own}
+        self.used |= used
+        if loop.reversed and (placed or stacked):
+            self.heads[pairs[0][0].tensor] = f"{where}, from the last place to the first"
+        for (_, left), place in zip(pairs, carried, strict=True):
+            self.values[loop.results[place].key] = left
+
+    def _is_carried(self, loop: Loop, place: int) -> bool:
+        """Whether something goes from turn to turn that an argument goes into, or that turns change."""
+        start, end = self.read(loop.carried[place]), loop.leaves[place]
+        return isinstance(start, Value) or (isinstance(end, Array) and end.key != loop.enters[place].key)
+
+    def _begun(self, array: Array) -> Value:
+        """What is carried and begins as a number, as zeros do: something that comes from outside and is not trained."""
+        axes: list[Axis] = []
+        for size in array.shape:
+            taken = [str(part) for axis in axes for part in axis]
+            axes.append(() if size == 1 else (self.sizes.label(size, taken),))
+        tensor = self.tensor(array.dtype, [str(part) for axis in axes for part in axis])
+        names = chain(("start",), (f"start{number}" for number in count(2)))
+        self.outside[tensor] = next(name for name in names if name not in self.outside.values())
+        self.begun.add(tensor)
+        return Value(tensor, tuple(axes))
+
+    def _scanned(self, operand: Operand, part: Array, loop: Loop, placed: bool) -> Value | Constant:
+        """What a turn has of something that is scanned: a weight is another one in each turn, of all else it has its place."""
+        value = self.read(operand)
+        if not isinstance(value, Value):
+            return Constant()
+        along = value.axes[0]
+        if len(along) != 1 or not isinstance(along[0], str):
+            raise TracingError(
+                f"{place_of(loop.frames)}: what is scanned has one place", expected="a place for each turn"
+            )
+        labels = tuple(label for label in self.types[value.tensor].labels if label != along[0])
+        if not placed:
+            self.types[value.tensor] = replace(self.types[value.tensor], dims=tuple(map(Dim, labels)))
+            return Value(value.tensor, value.axes[1:])
+        made = self.made("function", [value], self.element(value), labels, loop.frames, function=PLACE)
+        if value.tensor in self.outside:
+            name = f"{self.outside[value.tensor]}_{along[0].lower()}"
+            self.sources[made] = replace(self.sources[made], variable=name)
+        return Value(made, value.axes[1:])
+
+    def _collected(self, put: Operand, whole: Array, loop: Loop, along: str) -> Value:
+        """What all turns have made of something."""
+        value = self.read(put)
+        if not isinstance(value, Value) or put in loop.enters or value.tensor in self.outside:
+            problem = f"{place_of(loop.frames)}: what is stacked is not made in the turns"
+            raise TracingError(problem, expected="what each turn makes")
+        labels = (along, *self.types[value.tensor].labels)
+        made = self.made("function", [value], whole.dtype, labels, loop.frames, function=COLLECT)
+        return Value(made, ((along,), *value.axes))
+
+
+def _live(body: Sequence[Node], used: set[str]) -> list[Node]:
+    """The nodes that something used comes from; ``used`` grows by what they take."""
+    found: list[Node] = []
+    for node in reversed(body):
+        if isinstance(node, Statement):
+            if node.name not in used:
+                continue
+            used |= {str(tensor.name) for tensor in node.operands}
+        else:
+            used |= {name for pair in node.carried for name in pair} if isinstance(node, Repeat) else set()
+            node = replace(node, body=tuple(_live(node.body, used)))
+            if not node.body:
+                continue
+        found.append(node)
+    return found[::-1]
+
+
+def _named(node: Node, names: Mapping[str, str]) -> Node:
+    """A node with the names that its tensors have in the end."""
+
+    def tensor(old: Tensor) -> Tensor:
+        return replace(old, name=names[str(old.name)])
+
+    if isinstance(node, Statement):
+        return replace(node, operands=tuple(map(tensor, node.operands)), result=tensor(node.result))
+    if isinstance(node, Repeat):
+        carried = tuple((names[enters], names[leaves]) for enters, leaves in node.carried)
+        node = replace(node, carried=carried)
+    return replace(node, body=tuple(_named(one, names) for one in node.body))

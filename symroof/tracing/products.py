@@ -1,0 +1,254 @@
+"""Products of a trace as statements, and what is a part of an array, or is made of parts: slices, what is joined, caches that are
+written to, windows of convolutions, rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sympy import Expr, Integer
+
+from symroof.algebra.rational import sign_of
+from symroof.model.functions import APPEND, CONCAT, FUNCTIONS, SLICE
+from symroof.model.nodes import PRODUCT, Fuse, Mask
+from symroof.tracing.dimensions import Axis, Tensors, Value, solid
+from symroof.tracing.primitives import Constant, Equation, TracingError
+from symroof.tracing.size_names import Sizes
+
+
+class Products(Tensors):
+    def __init__(self, sizes: Sizes) -> None:
+        super().__init__(sizes)
+        self.cuts: dict[tuple[str, str], list[tuple[Expr, Expr, str]]] = {}  # the parts of tensors along a dimension
+
+    # Products.
+
+    def dot_general(self, equation: Equation, left: Value, right: Value) -> Value:
+        (lc, rc), (lb, rb) = equation.params["dimension_numbers"]
+        pairs, frames = list(zip((*lc, *lb), (*rc, *rb), strict=True)), equation.frames
+        for i, j in pairs:
+            left, right = self.met(left, i, right, j, frames)
+        ahead, behind = dict[str, str](), dict[str, str]()  # the new names of the left, and of the right
+        for a, b in ((x, y) for i, j in pairs for x, y in zip(left.axes[i], right.axes[j], strict=True)):
+            if not isinstance(a, str) or not isinstance(b, str) or a == b:
+                continue
+            if a in right.labels and b not in left.labels:  # the left has the second name
+                ahead[a] = b
+            else:
+                behind[b] = a
+        few = len(left.labels) < len(right.labels)  # keys get the second name, not the queries of several heads
+        alone = [part for j, axis in enumerate(right.axes) if j not in (*rc, *rb) for part in axis]
+        for label in (part for part in alone if isinstance(part, str)):
+            if label in {*(ahead.get(x, x) for x in left.labels), *behind.values()}:
+                taken = (*left.labels, *right.labels, *ahead.values(), *behind.values())
+                inside = ahead if few and label not in ahead else behind
+                inside[label] = self.sizes.second(label, taken)
+        left, right = self.renamed(left, ahead, frames), self.renamed(right, behind, frames)
+        batch = [
+            tuple(x if isinstance(x, str) else y for x, y in zip(left.axes[i], right.axes[j], strict=True))
+            for i, j in zip(lb, rb, strict=True)
+        ]
+        axes: list[Axis] = [*batch]
+        axes += [axis for i, axis in enumerate(left.axes) if i not in (*lc, *lb)]
+        axes += [axis for j, axis in enumerate(right.axes) if j not in (*rc, *rb)]
+        lost = (
+            part for i, j in pairs[: len(lc)] for both in zip(left.axes[i], right.axes[j], strict=True) for part in both
+        )
+        if any(not isinstance(part, str) for part in lost):
+            problem = f"{equation.where}: what is repeated is multiplied and added up"
+            raise TracingError(problem, expected="a sum of the other operand")
+        laid = [axes[i] for i in equation.params.get("laid", range(len(axes)))]
+        labels = [part for axis in laid for part in axis if isinstance(part, str)]
+        mask = None
+        if equation.params.get("causal"):  # row t meets the first t, as is_causal says it
+            rows, columns = (str(axis[0]) for axis in axes[-2:])
+            mask = Mask(rows, columns, from_first=True)
+        made = self.made(PRODUCT, [left, right], equation.results[0].dtype, labels, frames, mask=mask)
+        return Value(made, tuple(axes))
+
+    def conv_general_dilated(self, equation: Equation, image: Value, filters: Value) -> Value:
+        """A convolution with a place for every pixel, every few pixels, or where no window reaches over the border: its
+        windows stay on the chip. Of groups each has channels of its own."""
+        params, frames, where = equation.params, equation.frames, equation.where
+        numbers, strides = params["dimension_numbers"], params["window_strides"]
+        if {*params["lhs_dilation"], *params["rhs_dilation"], params["batch_group_count"]} != {1}:
+            raise TracingError(f"{where}: a dilated convolution is no statement", expected="windows without holes")
+        image, filters = self.flat(image, None, frames), self.flat(filters, None, frames)
+        first, second = equation.arrays[:2]
+        pixels = [first.shape[i] for i in numbers.lhs_spec[2:]]
+        places = [equation.results[0].shape[i] for i in numbers.out_spec[2:]]
+        for whole, there, step in zip(pixels, places, strides, strict=True):
+            if step > 1 and ((whole - step * there).expand() != 0 or there.as_numer_denom()[1] != 1):
+                shown = f"{where}: a convolution takes every {step}th place of {whole}, which is no multiple"
+                raise TracingError(shown, expected=f"multiples in the shapes, as in x=bf16[N, {step}*P, {step}*Q, C]")
+        batch, channels, *spatial = (image.axes[i] for i in numbers.lhs_spec)
+        own, inner, *taps = (filters.axes[i] for i in numbers.rhs_spec)
+        group: Axis = ()
+        each = second.shape[numbers.rhs_spec[1]]
+        groups = first.shape[numbers.lhs_spec[1]] / each
+        if groups != 1:  # the channels of a group are a dimension of their own, in the image and among the filters
+            image = self.split(image, numbers.lhs_spec[1], [groups, each], frames)
+            shift = [i + (i > numbers.lhs_spec[1]) for i in numbers.lhs_spec]
+            batch, group, *spatial = (image.axes[i] for i in shift)
+            channels = image.axes[numbers.lhs_spec[1] + 1]
+            place = numbers.rhs_spec[0]
+            filters = self.split(filters, place, [groups, second.shape[place] / groups], frames)
+            filters = self.renamed(
+                filters, {str(a): str(b) for a, b in zip(filters.axes[place], group, strict=True)}, frames
+            )
+            own, inner, *taps = (
+                filters.axes[place + 1],
+                *(filters.axes[i + (i > place)] for i in numbers.rhs_spec[1:]),
+            )
+        names = {str(a): str(b) for a, b in zip(inner, channels, strict=False) if a != b}
+        if {*own} & {*batch, *channels, *(x for axis in spatial for x in axis)}:
+            names[str(own[0])] = self.sizes.second(str(own[0]), (*image.labels, *filters.labels))
+        filters = self.renamed(filters, names, frames)
+        own = tuple(names.get(str(part), part) for part in own)
+        starts: list[Axis] = []
+        for axis, whole, there in zip(spatial, pixels, places, strict=True):
+            taken = (*image.labels, *filters.labels, *(str(x) for start in starts for x in start))
+            starts.append(axis if whole == there else (self.sizes.label(there, taken),) if there != 1 else ())
+        joined: list[Axis] = [(*group, *own) if group else own, batch, *starts]
+        specs = (numbers.out_spec[1], numbers.out_spec[0], *numbers.out_spec[2:])
+        axes = [axis for _, axis in sorted(zip(specs, joined, strict=True), key=lambda pair: int(pair[0]))]
+        result = equation.results[0].dtype
+        labels = [str(part) for axis in axes for part in axis]
+
+        if not any(taps) and starts == spatial:  # 1 by 1: a product
+            return Value(self.made(PRODUCT, [image, filters], result, labels, frames), tuple(axes))
+        made: list[str] = []
+
+        def fill() -> None:
+            seen = [str(x) for axis in (batch, group, *starts, *taps, channels) for x in axis]
+            windows = self.made("function", [image], self.element(image), seen, frames, function=FUNCTIONS["windows"])
+            made.append(self.made(PRODUCT, [Value(windows, ()), filters], result, labels, frames))
+
+        self.braced(Fuse, fill)
+        return Value(made[0], tuple(axes))
+
+    def gather(self, equation: Equation, table: Value, places: Value) -> Value | None:
+        """Rows of a table that whole numbers name."""
+        numbers, first = equation.params["dimension_numbers"], equation.arrays[0]
+        rows = tuple(numbers.collapsed_slice_dims) == (0,) == tuple(numbers.start_index_map)
+        lengths = tuple(map(self.sizes.size, equation.params["slice_sizes"][1:]))
+        return (
+            self.looked_up(equation, table, replace(places, axes=places.axes[:-1]))
+            if rows and lengths == first.shape[1:]
+            else None
+        )
+
+    def looked_up(self, equation: Equation, table: Value, places: Value) -> Value:
+        table = self.flat(table, None, equation.frames)
+        axes = (*places.axes, *table.axes[1:])
+        labels = [str(part) for axis in axes for part in axis]
+        more = {"function": FUNCTIONS["lookup"]}
+        kind = equation.results[0].dtype
+        return Value(self.made("function", [table, places], kind, labels, equation.frames, **more), axes)
+
+    # Parts.
+
+    def part(self, equation: Equation, value: Value, axis: int, size: Expr, start: Expr | None) -> Value:
+        """So many places along one dimension. What was cut before is what it was; other parts have other places."""
+        value, where = self.flat(value, [axis], equation.frames), equation.where
+        if not solid(value.axes[axis]):
+            return (
+                value
+                if not value.axes[axis]
+                else replace(value, axes=_with(value.axes, axis, () if size == 1 else (size,)))
+            )
+        label = str(value.axes[axis][0])
+        known = self.cuts.setdefault((value.tensor, label), [])
+        for at, length, tensor in known:
+            if start is not None and (at, length) == (start, size):
+                same = self.types[tensor].labels
+                own = next((x for x in same if x not in value.labels), None)
+                return Value(tensor, _with(value.axes, axis, () if own is None else (own,)))
+            if start is None or at is None or not (self._behind(at, length, start) or self._behind(start, size, at)):
+                raise TracingError(
+                    f"{where}: two slices share places", expected="slices of different places of an array"
+                )
+        own = "1" if size == 1 else self.sizes.label(size, value.labels)
+        dims = (own if x == label else x for x in self.types[value.tensor].labels)
+        tensor = self.made("function", [value], self.element(value), dims, equation.frames, function=SLICE)
+        known.append((start, size, tensor))
+        return Value(tensor, _with(value.axes, axis, () if own == "1" else (own,)))
+
+    def _behind(self, start: Expr, length: Expr, other: Expr) -> bool:
+        """Whether places end where others start, or before it."""
+        gap = self.sizes.resolved(other - start - length)
+        return bool(gap == 0) or sign_of(gap, frozenset(gap.free_symbols), weak=True) in (0, 1)
+
+    def slice(self, equation: Equation, value: Value, starts: Sequence[Expr] | None = None) -> Value:
+        params, whole = equation.params, equation.arrays[0].shape
+        starts = params.get("starts", starts)
+        lengths = params.get("lengths", equation.results[0].shape)
+        if {*(params.get("strides") or ())} - {1}:
+            raise TracingError(
+                f"{equation.where}: a slice with steps is no statement", expected="places one after the other"
+            )
+        for i, (size, length) in enumerate(zip(whole, lengths, strict=True)):
+            if size != length:
+                value = self.part(equation, value, i, length, None if starts is None else starts[i])
+        return replace(value, axes=tuple(a for i, a in enumerate(value.axes) if i not in params.get("dropped", ())))
+
+    def splits(self, equation: Equation, value: Value) -> None:
+        """Parts one after the other along one dimension."""
+        axis, start = int(equation.params["axis"]), Integer(0)
+        for result in equation.results:
+            self.values[result.key] = self.part(equation, value, axis, result.shape[axis], start)
+            start += result.shape[axis]
+
+    def concatenate(self, equation: Equation, operands: Sequence[Value | Constant]) -> Value:
+        """Arrays behind one another."""
+        where, result, frames = equation.where, equation.results[0], equation.frames
+        axis, parts = int(equation.params.get("dimension", equation.params.get("axis", 0))), list[Value]()
+        for operand in operands:
+            if isinstance(operand, Constant):
+                raise TracingError(
+                    f"{where}: numbers are joined to an array", expected="arrays that are arguments, or made of them"
+                )
+            axes = (*operand.axes[:axis], (), *operand.axes[axis:]) if equation.primitive == "stack" else operand.axes
+            parts.append(self.flat(replace(operand, axes=axes), None, frames))
+        first = parts[0]
+        for i, other in enumerate(parts[1:], 1):
+            names = {
+                b[0]: a[0] for k, (a, b) in enumerate(zip(first.axes, other.axes, strict=True)) if k != axis and a != b
+            }
+            parts[i] = self.renamed(other, {str(b): str(a) for b, a in names.items()}, frames)
+        whole = self.sizes.label(result.shape[axis], [x for part in parts for x in part.labels])
+        axes = _with(first.axes, axis, (whole,))
+        labels = [str(part) for one in axes for part in one]
+        function = replace(CONCAT, operands=len(parts))
+        return Value(self.made("function", parts, result.dtype, labels, frames, function=function), axes)
+
+    def dynamic_update_slice(self, equation: Equation, cache: Value, new: Value) -> Value:
+        """Entries that are written into an argument, along the one dimension in which they are fewer."""
+        shorter = [
+            i for i, (a, b) in enumerate(zip(*(array.shape for array in equation.arrays[:2]), strict=True)) if a != b
+        ]
+        if cache.tensor not in self.outside:
+            raise TracingError(
+                f"{equation.where}: what is written to is no argument", expected="a cache that is an argument"
+            )
+        if len(shorter) != 1 or not all(map(solid, cache.axes)):
+            raise TracingError(f"{equation.where}: entries are written along several dimensions", expected="along one")
+        new = self.flat(new, None, equation.frames)
+        pairs = enumerate(zip(cache.axes, new.axes, strict=True))
+        names = {str(b[0]): str(a[0]) for i, (a, b) in pairs if i != shorter[0] and b and a != b}
+        new = self.renamed(new, names, equation.frames)
+        return replace(
+            cache,
+            tensor=self.made(
+                "function",
+                [cache, new],
+                self.element(cache),
+                self.types[cache.tensor].labels,
+                equation.frames,
+                function=APPEND,
+            ),
+        )
+
+
+def _with(axes: Sequence[Axis], place: int, axis: Axis) -> tuple[Axis, ...]:
+    return (*axes[:place], axis, *axes[place + 1 :])

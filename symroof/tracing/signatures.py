@@ -1,0 +1,207 @@
+"""The arguments that a function is traced with: their types as they are written, in the trees that the function takes."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from sympy import Expr, ilcm
+
+from symroof.errors import require_one_of
+from symroof.formula import Formula, Frozen, names
+from symroof.model.dtype import Dtype, dtype
+from symroof.model.spelling import spelled_size
+from symroof.symbols import expression, rational, symbol
+from symroof.tracing.primitives import TracingError
+from symroof.tracing.size_names import Sizes, drawn, formula_of
+
+SHAPE = re.compile(r"\s*(?:(input|weight|cache)\s+)?([\w]+)\s*\[(.*)\]\s*", re.DOTALL)
+AXES = re.compile(r"(?<=[A-Za-z0-9)])_([A-Z]+)$")
+NUMPY = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "fp64": "float64", "fp8": "float8_e4m3fn"}
+
+
+class Type(Frozen):
+    """The type of an argument: weight bf16[D, N*H]. ``fixed`` are sizes that are numbers: bf16[B, T, H=128]."""
+
+    role: str
+    element: Dtype
+    dims: tuple[Formula, ...]
+    fixed: Mapping[str, int]
+
+    @classmethod
+    def read(cls, name: str, text: str) -> Type:
+        match = SHAPE.fullmatch(text)
+        if match is None:
+            expected = "a type such as bf16[B, D], or weight bf16[D, F]"
+            raise TracingError(f"{name}: {text!r} is no shape", expected=expected)
+        fixed: dict[str, int] = {}
+        dims = []
+        for part in filter(None, (part.strip() for part in match.group(3).split(","))):
+            left, equals, right = (word.strip() for word in part.partition("="))
+            if AXES.search(left):
+                problem = f"{name}: {part!r} is split over a mesh"
+                raise TracingError(problem, expected="whole arrays; the program that is written may be split")
+            if equals:
+                if not right.isdigit() or not left.isidentifier():
+                    raise TracingError(f"{name}: {part!r} is no size", expected="a name, a number, or both: H=128")
+                fixed[left] = int(right)
+            dims.append(formula_of(left))
+        return cls(match.group(1) or "", dtype(match.group(2)), tuple(dims), fixed)
+
+
+class Arguments:
+    """``types`` by name; the ``tree`` of arguments in their order, with the names at their places; ``built`` are the sizes that
+    what makes a module is called with, ``constants`` and ``derived`` what numbers of a module are called. While the function
+    runs ``numbers`` stand for some names, for a ``reason``; ``drawn`` are numbers for all."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        shapes: Mapping[str, Any],
+        of_torch: bool,
+        init: str = "",
+        names_of: Mapping[str, str | int] | None = None,
+    ) -> None:
+        parameters = _parameters(function, of_torch, init)
+        shapes = shapes if parameters is None else _in_order(parameters, shapes)
+        self.types: dict[str, Type] = {}
+        self.tree: Mapping[str, Any] = mapped(shapes, self._leaf)
+        self.keywords = _keywords(parameters or (), shapes)
+        self.built = tuple(formula_of(part) for part in init.split(",")) if init else ()
+        self.fixed = {name: size for one in self.types.values() for name, size in one.fixed.items()}
+        said = {name: str(text) for name, text in (names_of or {}).items()}
+        self.constants = {name: int(text) for name, text in said.items() if text.isdigit()}
+        self.derived = {name: formula_of(text) for name, text in said.items() if not text.isdigit()}
+        every = (*(size for one in self.types.values() for size in one.dims), *self.built)
+        used = dict.fromkeys(n for size in every for n in names(size) if n not in self.fixed and n not in self.derived)
+        self.free = tuple({**used, **self.constants})
+        self.scales = self._scales(every)
+        self.drawn = self.numbered(drawn(self.free))
+        of_module = {*self.constants, *(name for size in self.built for name in names(size))}
+        self.numbers: Mapping[str, int] = {name: n for name, n in self.drawn.items() if name in of_module}
+        self.reason = ""
+
+    def numbered(self, numbers: Mapping[str, int]) -> dict[str, int]:
+        """Numbers for all names: those of a module are what they are."""
+        found = {**numbers, **self.constants}
+        for name, formula in self.derived.items():
+            value = expression(formula, {n: rational(number) for n, number in found.items()})
+            if not value.is_Integer:
+                free = ", ".join(sorted(str(one) for one in value.free_symbols)) or name
+                problem = f"{spelled_size(formula)} is no number: {free} has none"
+                raise TracingError(problem, expected="sizes that have numbers")
+            found[name] = int(value)
+        return found
+
+    def open_names(self, size: Formula) -> set[str]:
+        """The names in a size that have no numbers while the function runs."""
+        return {*names(size)} - self.fixed.keys() - self.numbers.keys() - self.derived.keys()
+
+    def _leaf(self, text: str, path: tuple[str, ...]) -> str:
+        """The name of an array: the end of its path, or all of it where that is taken."""
+        short = next((part for part in reversed(path) if not part.isdigit()), path[-1])
+        name = short if short not in self.types and not short.isdigit() else "_".join(path)
+        self.types[name] = Type.read(name, text)
+        return name
+
+    def _scales(self, every: Iterable[Formula]) -> Mapping[str, int]:
+        """What names are multiples of, where a size is a part of them: 4 for D/4."""
+        found: dict[str, int] = {}
+        for size in every:
+            below = expression(size).as_numer_denom()[1]
+            if not below.is_Integer:
+                raise TracingError(f"a size over {below} need not be whole", expected="sizes such as B, N*H, D/4")
+            found |= {name: int(ilcm(found.get(name, 1), below)) for name in names(size)}
+        return {name: scale for name, scale in found.items() if scale > 1}
+
+    def value(self, size: Formula) -> Expr:
+        """A size with the numbers of those that are fixed."""
+        return expression(size, {name: rational(number) for name, number in self.fixed.items()}).expand()
+
+    def dims(self, name: str, numbers: Mapping[str, int]) -> list[str]:
+        """The sizes of an argument as JAX reads them, with numbers for some names."""
+        scaled = {symbol(n): scale * symbol(n) for n, scale in self.scales.items()}
+        put = scaled | {symbol(n): number for n, number in numbers.items()}
+        every = (self.value(size).subs(put, simultaneous=True).expand() for size in self.types[name].dims)
+        return [str(size).replace("**", "^") for size in every]
+
+    def labels(self, name: str, sizes: Sizes) -> tuple[str, ...]:
+        dims = self.types[name].dims
+        return sizes.labels(map(self.value, dims), dims)
+
+    def dtype(self, name: str) -> str:
+        kind = self.types[name].element.name
+        return NUMPY.get(kind, kind)
+
+    def shown(self, numbers: Mapping[str, int]) -> str:
+        """The shapes at numbers, as errors say them."""
+        return ", ".join(f"{name} of ({', '.join(self.dims(name, numbers))})" for name in self.types)
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """The names of the arrays, in the order in which trees have them: dictionaries by their keys."""
+
+        def names_in(tree: Any) -> Iterable[str]:
+            if isinstance(tree, str):
+                return [tree]
+            parts = [tree[key] for key in sorted(tree)] if isinstance(tree, Mapping) else tree
+            return [name for part in parts for name in names_in(part)]
+
+        return tuple(names_in([*self.tree.values()]))
+
+    def filled(self, arrays: Mapping[str, Any]) -> list[Any]:
+        """The arguments, with arrays at the places of their names."""
+        return [mapped(part, lambda name, _: arrays[name]) for part in self.tree.values()]
+
+    def by_place(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that takes all of these by place: what stands behind one that is left out is given by name."""
+        if not self.keywords:
+            return function
+
+        def called(*values: Any) -> Any:
+            pairs = list(zip(self.tree, values, strict=True))
+            named = {name: value for name, value in pairs if name in self.keywords}
+            return function(*(value for name, value in pairs if name not in self.keywords), **named)
+
+        return called
+
+
+def mapped(tree: Any, change: Callable[[str, tuple[str, ...]], Any], path: tuple[str, ...] = ()) -> Any:
+    """A tree with other leaves, each by what it was and where."""
+    if isinstance(tree, str):
+        return change(tree, path)
+    if isinstance(tree, Mapping):
+        return {key: mapped(part, change, (*path, str(key))) for key, part in tree.items()}
+    return [mapped(part, change, (*path, str(i))) for i, part in enumerate(tree)]
+
+
+def _parameters(function: Callable[..., Any], of_torch: bool, init: str) -> Sequence[inspect.Parameter] | None:
+    """The parameters of a function; those of a module are those of its forward. None where they are not known."""
+    forward = getattr(function, "forward", None) if of_torch else None
+    if of_torch and forward is None and init:
+        return None  # what makes a module says nothing of its forward
+    try:
+        parameters = list(inspect.signature(forward or function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    parameters = parameters[1:] if isinstance(function, type) else parameters  # without the module itself
+    return None if any(one.kind is one.VAR_POSITIONAL for one in parameters) else parameters
+
+
+def _in_order(parameters: Sequence[inspect.Parameter], shapes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The shapes in the order of the parameters."""
+    for name in shapes:
+        require_one_of(name, [one.name for one in parameters], f"the function has no parameter {name!r}")
+    for one in parameters:
+        if one.name not in shapes and one.default is one.empty and one.kind is not one.VAR_KEYWORD:
+            raise TracingError(f"there is no shape for {one.name}", expected=f"--shape {one.name}=bf16[B, D]")
+    return {one.name: shapes[one.name] for one in parameters if one.name in shapes}
+
+
+def _keywords(parameters: Sequence[inspect.Parameter], shapes: Mapping[str, Any]) -> frozenset[str]:
+    """The arguments that are given by name: what has to be, and what stands behind one that is left out."""
+    left_out = next((i for i, one in enumerate(parameters) if one.name not in shapes), len(parameters))
+    named = (one.name for i, one in enumerate(parameters) if i >= left_out or one.kind is one.KEYWORD_ONLY)
+    return frozenset(name for name in named if name in shapes)
