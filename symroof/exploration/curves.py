@@ -11,9 +11,8 @@ from sympy import Expr, oo
 from symroof.algebra.rational import symbols_of
 from symroof.algebra.roots import Root
 from symroof.derivation.draft import numeric
-from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of, functions_of
-from symroof.derivation.pipeline import counted
-from symroof.derivation.setting import Setting
+from symroof.derivation.evaluation import QuantityFunction, evaluated, evaluated_along, function_of, functions_of
+from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.solving import limit, monotony, solution_of
 from symroof.derivation.threshold import first_size
 from symroof.errors import ModelError
@@ -122,7 +121,7 @@ def roof_of(problem: Problem) -> Roof:
 
 def at_one_peak(problem: Problem) -> Setting:
     """What is known of a problem whose times are. Raises :class:`ModelError` where they are not, or at several peaks."""
-    setting = counted(problem).setting
+    setting = setting_of(problem)
     if setting.mixed:
         raise ModelError(
             f"the contractions run at {setting.peak_name}, and no roof is that of all",
@@ -178,7 +177,7 @@ def along(
 ) -> tuple[float, ...]:
     """A quantity as one size runs over ``xs``."""
     fixed = {name: float(value) for name, value in values.items()}
-    return tuple(evaluated(function.expression, {**fixed, variable: x}) for x in xs)
+    return tuple(evaluated_along(function.expression, fixed, variable, list(xs)))
 
 
 def curves(problem: Problem, kind: str, over: Axis) -> Curves:

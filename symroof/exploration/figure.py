@@ -17,7 +17,6 @@ from symroof.exploration.latency import Latency, latency
 from symroof.exploration.planes import Plane, plane
 from symroof.exploration.roofs import Roofline, links_of, roofline
 from symroof.exploration.scaling import Scaling, scaling
-from symroof.exploration.territories import Territories, territories
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
@@ -37,7 +36,7 @@ KINDS = {
 }
 # Those of times alone, which something has that computes nothing.
 OF_TIMES = ("times", "breakdown")
-Drawn: TypeAlias = "Curves | Scaling | Roofline | Plane | Territories | Breakdown | Latency"
+Drawn: TypeAlias = "Curves | Scaling | Roofline | Plane | Breakdown | Latency"
 
 
 class Label(Frozen):
@@ -105,9 +104,6 @@ def figure(
     if kind == "regimes":
         for second in problem.at[1:]:
             raise ModelError(f"a map shows one set of the other sizes, and there is a second: {', '.join(second)}")
-        several = setting.rates.vector or (setting.joint and len(setting.rates.resources) > 2)
-        if setting.timed and several:
-            return territories(problem, *over)
         return plane(problem, *over)
     if kind == "breakdown":
         return breakdown(problem)
@@ -122,7 +118,7 @@ def figure(
 
 def kind_of(drawn: Drawn) -> str:
     """The kind of a figure, by the name that it is asked for with."""
-    kinds = {Plane: "regimes", Territories: "regimes", Breakdown: "breakdown", Latency: "latency", Roofline: "roofline"}
+    kinds = {Plane: "regimes", Breakdown: "breakdown", Latency: "latency", Roofline: "roofline"}
     return drawn.kind if isinstance(drawn, Curves | Scaling) else kinds[type(drawn)]
 
 
@@ -130,13 +126,11 @@ def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
     """The plotted points: a head, and a row for each."""
     match drawn:
         case Plane(names=names):
-            lines = ((Label(what, of), points) for what, of, points in drawn.lines)
+            lines = [(Label("threshold"), drawn.threshold), *((Label("rule_of_thumb"), rule) for rule in drawn.rules)]
+            for region in drawn.regions:
+                of = (str(region.largest), *([""] if drawn.times else []))
+                lines.append((Label("longest" if drawn.times else "corner", of), region.corners))
             return (*names, WHAT), tuple((*point, label) for label, points in lines for point in points)
-        case Territories(names=names):
-            corners = (
-                (*corner, Label("longest", (region.time, ""))) for region in drawn.regions for corner in region.corners
-            )
-            return (*names, WHAT), tuple(corners)
         case Breakdown():
             return (Label("at"), WHAT, STATEMENT, "s"), tuple(_broken_down(drawn))
         case Latency():

@@ -23,10 +23,8 @@ from sympy import Expr
 from symroof.algebra.roots import Root, whole_number
 from symroof.derivation.answer import Said
 from symroof.derivation.draft import Draft
-from symroof.derivation.evaluation import QuantityFunction, functions_of
+from symroof.derivation.evaluation import QuantityFunction, proved, with_figures
 from symroof.derivation.figures_used import require_joined, require_own_wiring, require_shared_out, whole_sizes
-from symroof.derivation.pipeline import compared, drafted
-from symroof.derivation.schedules import times_defined
 from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
@@ -198,8 +196,8 @@ def _require_stages(setting: Setting, over: Axis, values: Mapping[str, Fraction]
 def _measured(problem: Problem, kind: str) -> Measured:
     setting = at_one_peak(problem)
     names = (*map(time_name, setting.rates.resources), *(BOUNDS if kind == "times" else THROUGHPUT))
-    functions = {function.name: function for function in functions_of(setting, names)}
-    return Measured(times_defined(compared(drafted(setting)), setting.problem.operation), functions)
+    draft, known = proved(setting, names)
+    return Measured(draft, {name: with_figures(setting, name, value) for name, value in known.items()})
 
 
 def _few(own: Measured, x: str, values: Mapping[str, Fraction]) -> Few:

@@ -7,10 +7,10 @@ from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
-from sympy import Mul
+from sympy import Expr, Mul
 
 from symroof.derivation.setting import Setting
-from symroof.formula import Number
+from symroof.formula import Formula, Number
 from symroof.model.hardware import Accelerator, Known
 from symroof.rendering.figures.strokes import moment, rate, share, shares
 from symroof.rendering.formulas.letters import Letters
@@ -71,10 +71,15 @@ def called(say: Say, chip: Accelerator) -> str:
     return say("given_chip") if chip.unnamed else chip.title
 
 
+def printed(setting: Setting, formula: Formula | Expr) -> str:
+    """A formula in the letters of an operation."""
+    printer = PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
+    return printer.print(setting.layout.write(formula) if isinstance(formula, Expr) else formula)
+
+
 def chips_of(setting: Setting) -> str:
     """Over how many chips the arithmetic is split, as ``8 × M``; nothing for one."""
-    printer = PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
-    factors = (printer.print(setting.layout.write(factor)) for factor in Mul.make_args(setting.chips))
+    factors = (printed(setting, factor) for factor in Mul.make_args(setting.chips))
     return "" if setting.chips == 1 else " × ".join(factors)
 
 
@@ -106,9 +111,8 @@ def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = ()) -> str:
                 figure = {"peak": one.peak_name, "bandwidth": one.bandwidth_name}.get(name, name)
                 figures[figure, several and chip.title] = (_figure(figure, known, one.bandwidth_name), given)
     named = [(f"{chip} {text}" if chip else text, given) for (_, chip), (text, given) in figures.items()]
-    printer = PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
     sized = [r for r in setting.problem.assume if r.relation == "=" and isinstance(r.right, Number)]  # of the title
-    regime = [printer.print(relation) for relation in setting.problem.assume if relation not in sized]
+    regime = [printed(setting, relation) for relation in setting.problem.assume if relation not in sized]
     problem = setting.problem
     return say("assumed", named, regime, problem.training, problem.count == "exact", list(undrawn))
 

@@ -11,14 +11,13 @@ from symroof.exploration.latency import Latency
 from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline
 from symroof.exploration.scaling import Scaling
-from symroof.exploration.territories import Territories
 from symroof.rendering.figures.bars import draw_breakdown
 from symroof.rendering.figures.canvas import WIDTH, Canvas
 from symroof.rendering.figures.captions import assumed, captions, chips_of, peak_of, share_in, title_of
 from symroof.rendering.figures.durations import HEIGHTS, draw_scaling, draw_times
 from symroof.rendering.figures.labels import Spot
 from symroof.rendering.figures.latencies import draw_latency
-from symroof.rendering.figures.planar import draw_plane, draw_territories
+from symroof.rendering.figures.planar import draw_plane
 from symroof.rendering.figures.rooflines import draw_roofline
 from symroof.rendering.figures.sentences import sentences
 from symroof.rendering.figures.strokes import DOTTED, GREY, INK, RATES, rate, scaled, stroke
@@ -45,8 +44,6 @@ def _drawn(found: Drawn, inches: float, lang: str) -> Canvas:
             return draw_roofline(found, inches, lang)
         case Plane():
             return draw_plane(found, inches, lang)
-        case Territories():
-            return draw_territories(found, inches, lang)
         case Scaling():
             return draw_scaling(found, inches, lang)
         case Curves(kind="times"):

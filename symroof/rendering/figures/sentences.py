@@ -13,12 +13,9 @@ from symroof.exploration.latency import Latency
 from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline, Track
 from symroof.exploration.scaling import Scaling
-from symroof.exploration.territories import Territories
 from symroof.model.resources import LATENCY, MATH, VECTOR
-from symroof.rendering.figures.captions import Say, called, captions, own_sizes, share_in, shares_in
+from symroof.rendering.figures.captions import Say, called, captions, own_sizes, printed, share_in, shares_in
 from symroof.rendering.figures.strokes import factor, moment, rate
-from symroof.rendering.formulas.letters import Letters
-from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.amounts import sizes
 
 # Of how many statements a roofline is told, and of how many pieces a bar: the largest.
@@ -46,7 +43,7 @@ def sentences(found: Drawn, lang: str) -> list[str]:
             told = _bars(found, say, lang)
         case Latency():
             told = _served(found, say)
-        case Plane() | Territories():
+        case Plane():
             told = _map(found, say)
     return [" ".join(sentence.split()) for sentence in told]
 
@@ -164,13 +161,11 @@ def _served(found: Latency, say: Say) -> Iterator[str]:
             yield say("told_served", where, found.variable, size, moment(time), factor(tokens), full)
 
 
-def _map(found: Plane | Territories, say: Say) -> Iterator[str]:
-    printer = PlainPrinter(Letters(frozenset(found.setting.problem.operation.dimensions)), unicode=True)
-    if isinstance(found, Territories):
-        yield say("told_territories", *found.names, list(dict.fromkeys(region.time for region in found.regions)))
+def _map(found: Plane, say: Say) -> Iterator[str]:
+    largest = [printed(found.setting, form) for form in dict.fromkeys(region.largest for region in found.regions)]
+    yield say("told_territories" if found.times else "told_map", *found.names, largest)
+    if found.times:
         return
-    forms = [printer.print(found.setting.layout.write(region.form)) for region in found.regions]
-    yield say("told_map", *found.names, forms)
     if found.setting.ridge is not None:
         side = "" if found.threshold else found.side
         if found.threshold or side:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from math import ceil, floor, log10
 from typing import Any
 
+from symroof.derivation.setting import Setting
 from symroof.model.quantities import TIMES
+from symroof.model.resources import COMMS, LATENCY, MATH, VECTOR
 
 INK, GREY = "#1A1A1A", "#666666"
 CONTRAST = 4.6
@@ -16,12 +18,22 @@ DASHES: Sequence[Any] = ("-", (0, (6, 2.5)), (0, (2, 1.6)), (0, (7, 2, 1.5, 2)))
 # Regions from dark to light: wasted arithmetic is warm, none is cool.
 SHADES = ("#DE9166", "#F2D08A", "#EEF5FA")
 # Regions side by side, apart in hue and in lightness.
-FIELDS = ("#F4E3C1", "#B9D6EA", "#E3A98A", "#D7E8C9", "#C9BBDD", "#F2C4D0", "#9CCDBF", "#CDB56A")
+FIELDS = ("#B9D6EA", "#E3A98A", "#D7E8C9", "#CDB56A", "#F4E3C1", "#C9BBDD", "#F2C4D0", "#9CCDBF")
 DOTTED = (0, (1, 1.8))
 SUPERSCRIPT = dict(zip("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True))
 SHAPES = ("s", "D", "^", "v", "o")
 RATES = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("", 1.0))
 MOMENTS = tuple((next((a for a in unit.aliases if not a.isascii()), unit.name), float(unit.scale)) for unit in TIMES)
+
+
+def place_of(setting: Setting, time: str) -> int:
+    """The place of a time, or of a link, among the colours: that of arithmetic, of memory and of each link is one in all
+    figures."""
+    rates = setting.rates
+    links = [name for name, _ in rates.links]
+    order = [MATH, rates.memory, VECTOR, LATENCY, *links]
+    name = time.removeprefix("T_")
+    return order.index(name) if name in order else 1 if name in (COMMS, "HBM") else len(order)
 
 
 def stroke(index: int) -> tuple[str, Any]:
