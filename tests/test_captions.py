@@ -16,7 +16,7 @@ from test_figures import SPLIT, apart, corners, random_figure
 from test_plots import FIGURES, INT8, MATMUL, MESHED
 
 from symroof.rendering.figures import sheet
-from symroof.rendering.figures.canvas import _rows
+from symroof.rendering.figures.beneath import rows_of
 from symroof.rendering.figures.drawings import draw
 
 pytestmark = pytest.mark.part(3)
@@ -110,11 +110,11 @@ def test_labels_lie_apart_in_every_language(lang, seed):
 
 
 def test_rows_count_a_chinese_character_twice_and_end_between_two():
-    assert _rows("算术强度 (FLOPs/byte)，各链路字节数相同", 24) == ["算术强度 (FLOPs/byte)，", "各链路字节数相同"]
-    assert _rows("1  各链路字节数相同", 11, "   ") == ["1  各链路字", "   节数相同"]
-    assert _rows("1  연산 병목\n모든 링크", 12, "   ") == ["1  연산 병목", "   모든 링크"]
-    assert _rows("compute-bound on both", 16) == ["compute-bound on", "both"]
-    assert _rows("Dim_model_very_long", 8) == ["Dim_mode", "l_very_l", "ong"], "a name that has no room is cut"
+    assert rows_of("算术强度 (FLOPs/byte)，各链路字节数相同", 24) == ["算术强度 (FLOPs/byte)，", "各链路字节数相同"]
+    assert rows_of("1  各链路字节数相同", 11, "   ") == ["1  各链路字", "   节数相同"]
+    assert rows_of("1  연산 병목\n모든 링크", 12, "   ") == ["1  연산 병목", "   모든 링크"]
+    assert rows_of("compute-bound on both", 16) == ["compute-bound on", "both"]
+    assert rows_of("Dim_model_very_long", 8) == ["Dim_mode", "l_very_l", "ong"], "a name that has no room is cut"
 
 
 @pytest.mark.parametrize("word", ["an H100 SXM", "a TPU v5e", "an fp8", "a uint8"])

@@ -16,17 +16,16 @@ from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import ModelError
 from symroof.exploration.curves import (
     Curve,
-    Roof,
     along,
+    at_one_peak,
     in_common,
     require_numbers_of_chips,
     require_sizes,
-    roof_of,
     spread,
 )
 from symroof.exploration.reached import Measurement, measurements
 from symroof.formula import Formula, Frozen, Name, Quotient, total
-from symroof.model.hardware import Accelerator
+from symroof.model.hardware import Accelerator, Known
 from symroof.model.kernels import costs_of
 from symroof.model.problem import Problem
 from symroof.model.quantities import of_statement, time_name
@@ -39,6 +38,32 @@ from symroof.symbols import rational, symbol
 
 # Nothing crosses a link: there is no intensity to draw.
 UNDRAWN = Curve({}, (), {"intensity": (), "throughput": ()})
+
+
+class Roof(Frozen):
+    """The peak of a chip, and the slope of a bandwidth that ends at it."""
+
+    setting: Setting
+    peak: Known
+    bandwidth: Known
+
+    @property
+    def link(self) -> str:
+        return self.setting.problem.link
+
+    @property
+    def chip(self) -> Accelerator:
+        chip = self.setting.problem.hardware
+        assert chip is not None
+        return chip
+
+    @property
+    def ridge(self) -> float:
+        return float(self.peak.value / self.bandwidth.value)
+
+    def height(self, intensity: float) -> float:
+        """Attainable FLOPs/s of one chip."""
+        return min(float(self.peak.value), intensity * float(self.bandwidth.value))
 
 
 class Track(Frozen):
@@ -161,6 +186,14 @@ def roofline(
     )
     undrawn = tuple(name for name, units in each.items() if not units)
     return Roofline(tuple(compress(roofs, used)), over.names[0] if over else "", tuple(kept), undrawn, measured)
+
+
+def roof_of(problem: Problem) -> Roof:
+    """The roof of a problem's chip and link."""
+    setting = at_one_peak(problem)
+    if setting.peak is None or setting.bandwidth is None:
+        raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
+    return Roof(setting, setting.peak, setting.bandwidth)
 
 
 def _intensities(roofs: Sequence[Roof]) -> tuple[Draft, list[QuantityFunction], list[tuple[QuantityFunction, ...]]]:

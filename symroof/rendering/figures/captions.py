@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import SimpleNamespace
@@ -57,13 +58,14 @@ def percent_in(lang: str, text: str) -> str:
 
 
 def own_sizes(values: Mapping[str, Any], shared: Mapping[str, Any]) -> str:
-    """The sizes of a point that are not those of all, as they stand beside it.
+    """The sizes of a point that are not those of all, as they stand beside it, thousands apart.
 
     >>> from fractions import Fraction
     >>> own_sizes({"B": Fraction(1), "D": Fraction(8)}, {"D": Fraction(8)})
     'B = 1'
     """
-    return sizes({name: value for name, value in values.items() if name not in shared})
+    own = sizes({name: value for name, value in values.items() if name not in shared})
+    return re.sub(r"(?<![\d.])\d{4,}", lambda digits: f"{int(digits[0]):,}", own)
 
 
 def called(say: Say, chip: Accelerator) -> str:
@@ -83,11 +85,12 @@ def chips_of(setting: Setting) -> str:
     return "" if setting.chips == 1 else " × ".join(factors)
 
 
-def title_of(say: Say, setting: Setting, *more: str) -> str:
-    """The operation, the chip, and sizes."""
-    chip = setting.problem.hardware
+def title_of(say: Say, settings: Sequence[Setting], sizes: str = "") -> str:
+    """The operation, the chip where there is one, and sizes."""
+    setting, several = settings[0], len({s.problem.hardware.name for s in settings if s.problem.hardware}) > 1
+    chip = None if several else setting.problem.hardware
     title = "" if chip is None or chip.unnamed else chip.title
-    return say("title", setting.problem.operation.title, title, chips_of(setting), [part for part in more if part])
+    return say("title", setting.problem.operation.title, title, chips_of(setting), [sizes] if sizes else [])
 
 
 def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = ()) -> str:

@@ -8,10 +8,11 @@ from math import log10
 from symroof.algebra.rounding import decimal
 from symroof.exploration.planes import Plane
 from symroof.formula import Number
-from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import assumed, captions, printed, title_of
+from symroof.rendering.figures.canvas import Canvas, sheet_of
+from symroof.rendering.figures.captions import captions, printed
 from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.strokes import FIELDS, INK, place_of
+from symroof.symbols import expression
 
 # The line of a threshold, and the words on it.
 BEYOND = ("#0072B2", "#00507D")
@@ -24,9 +25,9 @@ def draw_plane(found: Plane, inches: float, lang: str) -> Canvas:
     dashed."""
     say, setting, (x, y) = captions(lang), found.setting, found.names
     (_, right), (_, top) = found.ranges
-    fixed = (printed(setting, relation) for relation in setting.equalities if isinstance(relation.right, Number))
-    title, names, aside = title_of(say, setting, *fixed), (say("size", x), say("size", y)), assumed(say, setting)
-    canvas = Canvas(title, names, found.ranges, log=(True, True), inches=inches, lang=lang, aside=aside)
+    fixed = {str(expression(r.left)): r.right.value for r in setting.equalities if isinstance(r.right, Number)}
+    names = say("size", x), say("size", y)
+    canvas = sheet_of([setting], fixed, names, found.ranges, (True, True), inches, lang)
     colours = {form: place_of(setting, str(form)) if found.times else i + 4 for i, form in enumerate(found.largest)}
     for region in found.regions:
         i = colours[region.largest]

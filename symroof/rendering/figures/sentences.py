@@ -12,11 +12,9 @@ from symroof.exploration.figure import Drawn
 from symroof.exploration.latency import Latency
 from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline, Track
-from symroof.exploration.scaling import Scaling
 from symroof.model.resources import LATENCY, MATH, VECTOR
 from symroof.rendering.figures.captions import Say, called, captions, own_sizes, printed, share_in, shares_in
-from symroof.rendering.figures.strokes import factor, moment, rate
-from symroof.rendering.pages.amounts import sizes
+from symroof.rendering.figures.strokes import factor, moment, plain, rate
 
 # Of how many statements a roofline is told, and of how many pieces a bar: the largest.
 STATEMENTS, PIECES = 12, 3
@@ -27,18 +25,14 @@ def sentences(found: Drawn, lang: str) -> list[str]:
 
     >>> import symroof as sr
     >>> sentences(sr.plot("matmul", on="tpu-v5e", at="D=F=8192", over="B=1..400").drawing, "en")
-    ['The peak is 197 TFLOPs/s.', 'At D = F = 8192 it is compute-bound from B = 256.', 'The rule of thumb is B ≥ 241, where D, F ≫ B.']
+    ['The peak is 197 TFLOPs/s.', 'It is compute-bound from B = 256.', 'The rule of thumb is B ≥ 241, where D, F ≫ B.']
     """
     say = captions(lang)
     match found:
         case Roofline():
             told = _under_roofs(found, say, lang)
-        case Curves(kind="times"):
-            told = (_crossing(found, curve, say, lang) for curve in found.curves)
         case Curves():
-            told = _throughput(found, say, lang)
-        case Scaling():
-            told = _on_a_mesh(found, say)
+            told = _over_a_size(found, say, lang)
         case Breakdown():
             told = _bars(found, say, lang)
         case Latency():
@@ -53,7 +47,7 @@ def _under_roofs(found: Roofline, say: Say, lang: str) -> Iterator[str]:
         roof = found.roofs[i]
         yield say("told_ridge", called(say, roof.chip), links, factor(roof.ridge))
     statements = [track for track in found.tracks if track.statement]
-    shared = in_common([track.values for track in found.tracks]) if len(found.tracks) > 1 else {}
+    shared = in_common([*(track.values for track in found.tracks), *(one.values for one in found.measured)])
     for track in (track for track in found.tracks if not track.statement):
         yield from _track(found, track, shared, say, lang)
     for track in statements[:STATEMENTS]:
@@ -67,7 +61,7 @@ def _track(found: Roofline, track: Track, shared: Mapping[str, Any], say: Say, l
     under = [(roof, curve, peak) for roof, curve, peak in track.under(found.roofs) if curve.lines["intensity"]]
     if track.runs:
         curve = under[0][1]
-        ends = [f"{found.variable} = {curve.xs[end]:g}" for end in (0, -1)]
+        ends = [f"{found.variable} = {plain(curve.xs[end])}" for end in (0, -1)]
         values = [f"{curve.lines['intensity'][end]:.3g}" for end in (0, -1)]
         yield say("told_path", own_sizes(curve.values, shared), *ends, *values)
         return
@@ -87,56 +81,50 @@ def _track(found: Roofline, track: Track, shared: Mapping[str, Any], say: Say, l
             if held == LATENCY
             else held
         )
-        where = own_sizes(track.values, shared) or (sizes(track.values) if links else "")
+        where = own_sizes(track.values, shared)
         where = say("over_link", where, roof.link) if links else where
         yield say("told_point", where, track.statement, chip, by, share_in(lang, y / peak))
 
 
-def _throughput(found: Curves, say: Say, lang: str) -> Iterator[str]:
-    x, top = found.variable, found.roof.top
-    yield say("told_whole", rate(top, "FLOPs/s"), found.roof.chips)
+def _over_a_size(found: Curves, say: Say, lang: str) -> Iterator[str]:
+    setting, shared = found.setting, in_common([curve.values for curve in found.curves])
+    chips = 0 if setting.chips.free_symbols else int(setting.chips)
+    if found.kind == "throughput" and setting.peak is not None:
+        peak = float(setting.peak.value) * (chips or 1)
+        yield say("told_whole", rate(peak, "FLOPs/s"), chips or "")
     for curve in found.curves:
-        yield from _reached(curve, x, top, say, lang)
+        yield from _along(found, curve, own_sizes(curve.values, shared), say, lang)
     if found.rule is not None and found.rule.first is not None:
-        yield say("told_rule", x, found.rule.first, list(found.large))
+        yield say("told_rule", found.variable, plain(found.rule.first), list(found.large))
 
 
-def _reached(curve: Curve, x: str, top: float, say: Say, lang: str) -> Iterator[str]:
-    where, line = sizes(curve.values), curve.points("throughput")
-    (_, start), (last, end) = line[0], line[-1]
-    if curve.bound is not None and end >= top * (1 - 1e-9) and start < top * (1 - 1e-12):
-        yield say("told_from", where, x, curve.first)
-    elif curve.ceiling is not None:
-        yield say("told_never", where, share_in(lang, curve.ceiling / top, up=True), curve.attained)
-    elif min(y for _, y in line) >= top * (1 - 1e-12):
-        yield say("told_always", where)
+def _along(found: Curves, curve: Curve, where: str, say: Say, lang: str) -> Iterator[str]:
+    """What takes longest from where on; of a throughput that never is at the peak, how far it comes."""
+    x, alone = found.variable, not found.setting.several_chips
+    if curve.ceiling is not None and found.setting.peak is not None:
+        share = share_in(lang, curve.ceiling / float(found.setting.peak.value), up=True)
+        yield say("told_never", where, share, curve.attained)
+    elif len(curve.stretches) < 2 and alone:
+        yield _whole(found, curve, where, say, lang)
+    elif len(curve.stretches) == 2 and alone and curve.bound is not None:
+        yield say("told_from", where, x, plain(curve.first or curve.bound))
     else:
-        yield say("told_reached", where, share_in(lang, end / top), x, f"{last:g}")
-
-
-def _crossing(found: Curves, curve: Curve, say: Say, lang: str) -> str:
-    where, x = sizes(curve.values), found.variable
-    if curve.bound is not None and curve.bound in curve.xs:
-        return say("told_from", where, x, curve.first)
-    if curve.ceiling is not None:
-        return say("told_never", where, share_in(lang, curve.ceiling / found.roof.top, up=True), curve.attained)
-    names = [name for name in ("T_math", "T_comms", "T_vector") if name in curve.lines]
-    ends = [max(names, key=lambda name: curve.lines[name][end]) for end in (0, -1)]
-    return say("told_ends", where, x, f"{curve.xs[0]:g}", ends[0], f"{curve.xs[-1]:g}", ends[1])
-
-
-def _on_a_mesh(found: Scaling, say: Say) -> Iterator[str]:
-    shared = in_common([curve.values for curve in found.curves])
-    if found.setting.peak is not None:
-        yield say("told_whole", rate(float(found.setting.peak.value), "FLOPs/s"), "")
-    for curve in found.curves:
         apart = [few for few in curve.few if any(one.longest.time != curve.stretches[0].time for one in curve.few)]
-        for few in apart:
-            yield say("told_longest_at", own_sizes(curve.values, shared), few.longest.time, found.variable, few.chips)
+        yield from (say("told_longest_at", where, few.longest.time, x, few.chips) for few in apart)
         for i, stretch in enumerate(curve.stretches):
-            first = stretch.first if stretch.first is not None else f"{float(stretch.ends[0]):.4g}"
-            where, over = own_sizes(curve.values, shared), found.variable if i or apart else ""
-            yield say("told_longest", where, stretch.time, over, first)
+            start = plain(stretch.first) if stretch.first is not None else f"{float(stretch.ends[0]):,.4g}"
+            yield say("told_longest", where, stretch.time, x if i or apart else "", start)
+
+
+def _whole(found: Curves, curve: Curve, where: str, say: Say, lang: str) -> str:
+    """What is so along all of an axis, or at its ends."""
+    (first, last), x = (curve.xs[0], curve.xs[-1]), found.variable
+    if curve.longest(first) == "T_math" == curve.longest(last):
+        return say("told_always", where)
+    if found.kind == "throughput":
+        share = curve.lines["throughput"][-1] / curve.lines["peak"][-1]
+        return say("told_reached", where, share_in(lang, share), x, plain(last))
+    return say("told_ends", where, x, plain(first), curve.longest(first), plain(last), curve.longest(last))
 
 
 def _bars(found: Breakdown, say: Say, lang: str) -> Iterator[str]:
@@ -150,8 +138,9 @@ def _bars(found: Breakdown, say: Say, lang: str) -> Iterator[str]:
 
 
 def _served(found: Latency, say: Say) -> Iterator[str]:
+    shared = in_common([curve.values for curve in found.curves])
     for curve in found.curves:
-        where = ", ".join(filter(None, (called(say, curve.chip), sizes(curve.values))))
+        where = ", ".join(filter(None, (called(say, curve.chip), own_sizes(curve.values, shared))))
         if not curve.marks:
             yield say("told_holds_none", where, found.variable)
             continue
