@@ -24,8 +24,6 @@ from symroof.derivation.draft import INTENSITY, RIDGE, Draft
 from symroof.derivation.evaluation import evaluated, evaluated_along, require_proved
 from symroof.derivation.figures_used import least_rings, require_joined
 from symroof.derivation.meanings import times_in_figures
-from symroof.derivation.pipeline import compared, drafted
-from symroof.derivation.schedules import times_defined
 from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.solving import solution_of
 from symroof.errors import CheckError, ModelError
@@ -241,11 +239,10 @@ def _of_times(setting: Setting, x: Axis, y: Axis) -> Plane:
             raise ModelError(f"{axis.names[0]} starts below {least} chips", expected=f"a range from {least}")
     require_joined(setting.problem, {axis.names[0]: Fraction(axis.ends[1]) for axis in (x, y)})
     known = times_in_figures(setting)
-    require_proved(setting, known)
+    draft = require_proved(setting, known)
     values = {name: setting.in_numbers(value) for name, value in known.items()}
     require_sizes((s.name for value in values.values() for s in value.free_symbols), names)
     found = tuple(_joined(_Times(values, names, ranges)))
-    draft = times_defined(compared(drafted(setting)), setting.problem.operation)
     proved = (
         replace(region, steps=draft.add(*_longest(draft, values, names, region)).since(draft)) for region in found
     )
