@@ -43,7 +43,7 @@ def draw_breakdown(found: Breakdown, inches: float, lang: str) -> Canvas:
         [found.setting],
         shared,
         (say("time", unit), ""),
-        ((0, longest / scale * 1.2), (heights[-1] - 0.6, 0.6)),
+        ((0, longest / scale * 1.3), (heights[-1] - 0.6, 0.6)),
         (False, False),
         inches,
         lang,

@@ -230,7 +230,7 @@ def _lines(canvas: Canvas, found: Curves, curve: Curve, index: int, drawn: Seque
         key = {words[name]: (INK, dash) for name, dash in (("T_lower", "-"), ("T_upper", UPPER)) if name in words}
     for name in (*drawn, *(["T_steps"] if "T_steps" in curve.lines and not several else [])):
         place, line = place_of(found.setting, name), [place for place in curve.points(name) if place[1] > 0]
-        colour, thin = COLOURS[place % len(COLOURS)], index > 0 or name in ("T_steps", time_name(VECTOR))
+        colour, thin = COLOURS[place % len(COLOURS)], index >= len(DASHES) or name in ("T_steps", time_name(VECTOR))
         dash = DASHES[(place + index) % len(DASHES)]
         canvas.line(line, colour, 1.2 if thin else 2.2, dash)
         if name in words and not keyed:

@@ -261,7 +261,7 @@ def _roof(canvas: Canvas, found: Roofline, index: int, links: str) -> None:
 def _look(found: Roofline, roof: Roof) -> tuple[str, Any]:
     """Of several roofs each has the colour of its chip where there are several chips, else of its link, and a dash of
     its own; paths have colours themselves."""
-    index, place = found.roofs.index(roof), place_of(roof.setting, roof.link)
+    index, place = found.roofs.index(roof), place_of(roof.setting, roof.link, [one.link for one in found.roofs])
     if found.several_chips:
         place = list(dict.fromkeys(one.chip.name for one in found.roofs)).index(roof.chip.name)
     plain = len(found.roofs) == 1 or any(track.runs for track in found.tracks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil, floor, log10
 from typing import Any
 
@@ -30,11 +30,11 @@ MOMENTS = tuple((next((a for a in unit.aliases if not a.isascii()), unit.name), 
 LINKS = ("VMEM", "PCIe")
 
 
-def place_of(setting: Setting, time: str) -> int:
+def place_of(setting: Setting, time: str, others: Iterable[str] = ()) -> int:
     """The place of a time, or of a link, among the colours: that of arithmetic, of memory and of each link is one in all
-    figures."""
+    figures; ``others`` are links that are given."""
     rates, name = setting.rates, time.removeprefix("T_")
-    order = [MATH, "HBM", VECTOR, LATENCY, *(link for link, _ in rates.links), *LINKS]
+    order = list(dict.fromkeys([MATH, "HBM", VECTOR, LATENCY, *(link for link, _ in rates.links), *LINKS, *others]))
     return 1 if name in (COMMS, rates.memory) else order.index(name) if name in order else len(order)
 
 
