@@ -24,7 +24,7 @@ from symroof.derivation.solving import limit, monotony, solution_of
 from symroof.derivation.threshold import first_size
 from symroof.errors import ModelError
 from symroof.exploration.regime_map import equality
-from symroof.exploration.stretches import Few, Stretch, longest_at, stretches
+from symroof.exploration.stretches import BOUNDS, Curve, Few, longest_at, stretches
 from symroof.formula import Compare, Frozen
 from symroof.model.mesh import open_axes, padded, stride
 from symroof.model.mesh_axes import MeshAxis
@@ -37,51 +37,8 @@ from symroof.reading.grids import Axis
 from symroof.symbols import fraction, rational, symbol
 
 PLACES = 400
-# What is drawn beside the times of the resources.
-BOUNDS = ("T_lower", "T_steps", "T_upper")
 # The fewest chips of a ring, and an odd number of them.
 LEAST_RING, ODD_RING = 3, 5
-
-
-class Curve(Frozen):
-    """Quantities over one size: ``xs`` are its values, ``values`` the other sizes, ``lines`` the quantities by name.
-    ``stretches`` say which time is the longest where, none where that was not solved; ``few`` are numbers of chips below the
-    least ring.
-
-    ``ceiling`` is the supremum of the throughput where it is never the peak, and it is ``attained`` or only approached.
-    Without ``xs`` no size runs, and each of the lines is one number.
-    """
-
-    values: Mapping[str, Fraction]
-    xs: tuple[float, ...]
-    lines: Mapping[str, tuple[float, ...]]
-    stretches: tuple[Stretch, ...] = ()
-    few: tuple[Few, ...] = ()
-    ceiling: float | None = None
-    attained: bool = False
-
-    def points(self, name: str, over: str | None = None) -> list[tuple[float, float]]:
-        """One of the quantities over the size, or over another one."""
-        return list(zip(self.xs if over is None else self.lines[over], self.lines[name], strict=True))
-
-    def longest(self, size: float) -> str:
-        """The time of a resource that is the longest at a size."""
-        if self.stretches:
-            return next((s.time for s in reversed(self.stretches) if s.ends[0] <= size), self.stretches[0].time)
-        at = self.xs.index(size)
-        times = {name: ys[at] for name, ys in self.lines.items() if name.startswith("T_") and name not in BOUNDS}
-        return max(times, key=times.__getitem__)
-
-    @property
-    def bound(self) -> float | None:
-        """The size from which on arithmetic takes longest, where something else does before."""
-        last = self.stretches[-1] if len(self.stretches) > 1 else None
-        return float(last.ends[0]) if last is not None and last.time == "T_math" else None
-
-    @property
-    def first(self) -> int | None:
-        """The least whole size beyond the bound."""
-        return None if self.bound is None else self.stretches[-1].first
 
 
 class Rule(Frozen):
@@ -113,6 +70,18 @@ class Curves(Frozen):
     def over_chips(self) -> bool:
         """Whether the size is an axis of the mesh."""
         return self.variable in self.setting.problem.mesh
+
+    def outcome(self, curve: Curve) -> str:
+        """What becomes of a curve: on one chip it is compute-bound ``never``, ``always`` or ``from`` a size on, or has ``reached``
+        a part of the peak; else which time is the ``longest`` where."""
+        several = self.setting.several_chips
+        if curve.ceiling is not None:
+            return "never"
+        if several or len(curve.stretches) > 1:
+            return "from" if not several and len(curve.stretches) == 2 and curve.bound is not None else "longest"
+        if curve.longest(curve.xs[0]) == "T_math" == curve.longest(curve.xs[-1]):
+            return "always"
+        return "reached" if self.kind == "throughput" else "longest"
 
     def is_there(self, size: float) -> bool:
         """Whether there is such a size: numbers of chips are whole, and those that the formulas are about."""

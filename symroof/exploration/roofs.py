@@ -14,16 +14,9 @@ from symroof.derivation.draft import Draft
 from symroof.derivation.evaluation import QuantityFunction, evaluated, proved, with_figures
 from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import ModelError
-from symroof.exploration.curves import (
-    Curve,
-    along,
-    at_one_peak,
-    in_common,
-    require_numbers_of_chips,
-    require_sizes,
-    spread,
-)
+from symroof.exploration.curves import along, at_one_peak, in_common, require_numbers_of_chips, require_sizes, spread
 from symroof.exploration.reached import Measurement, measurements
+from symroof.exploration.stretches import Curve
 from symroof.formula import Formula, Frozen, Name, Quotient, total
 from symroof.model.hardware import Accelerator, Known
 from symroof.model.kernels import costs_of

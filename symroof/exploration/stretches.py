@@ -1,4 +1,4 @@
-"""Which of several times is the longest: at a set of sizes, and from one end of an axis to the other.
+"""Which of several times is the longest: at a set of sizes, and from one end of an axis to the other; and curves over it.
 
 Two times are equal where their difference is 0, and between two such places one of all times is the longest. It is read
 off the middle; that no other exceeds it on all of the stretch is then a step for each of the others.
@@ -23,6 +23,8 @@ from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, fraction, rational
 
+# What is drawn beside the times of the resources.
+BOUNDS = ("T_lower", "T_steps", "T_upper")
 Times = Mapping[str, Expr]
 
 
@@ -59,6 +61,47 @@ class Stretch(Longest):
     def first(self) -> int | None:
         bound = self.formula("smallest")
         return bound.right.value.numerator if isinstance(bound, Compare) and isinstance(bound.right, Number) else None
+
+
+class Curve(Frozen):
+    """Quantities over one size: ``xs`` are its values, ``values`` the other sizes, ``lines`` the quantities by name.
+    ``stretches`` say which time is the longest where, none where that was not solved; ``few`` are numbers of chips below the
+    least ring.
+
+    ``ceiling`` is the supremum of the throughput where it is never the peak, and it is ``attained`` or only approached.
+    Without ``xs`` no size runs, and each of the lines is one number.
+    """
+
+    values: Mapping[str, Fraction]
+    xs: tuple[float, ...]
+    lines: Mapping[str, tuple[float, ...]]
+    stretches: tuple[Stretch, ...] = ()
+    few: tuple[Few, ...] = ()
+    ceiling: float | None = None
+    attained: bool = False
+
+    def points(self, name: str, over: str | None = None) -> list[tuple[float, float]]:
+        """One of the quantities over the size, or over another one."""
+        return list(zip(self.xs if over is None else self.lines[over], self.lines[name], strict=True))
+
+    def longest(self, size: float) -> str:
+        """The time of a resource that is the longest at a size."""
+        if self.stretches:
+            return next((s.time for s in reversed(self.stretches) if float(s.ends[0]) <= size), self.stretches[0].time)
+        at = self.xs.index(size)
+        times = {name: ys[at] for name, ys in self.lines.items() if name.startswith("T_") and name not in BOUNDS}
+        return max(times, key=times.__getitem__)
+
+    @property
+    def bound(self) -> float | None:
+        """The size from which on arithmetic takes longest, where something else does before."""
+        last = self.stretches[-1] if len(self.stretches) > 1 else None
+        return float(last.ends[0]) if last is not None and last.time == "T_math" else None
+
+    @property
+    def first(self) -> int | None:
+        """The least whole size beyond the bound."""
+        return None if self.bound is None else self.stretches[-1].first
 
 
 def longest_at(draft: Draft, times: Times, where: tuple[Formula, ...]) -> Longest:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import floor, isclose, log10
 
-from symroof.exploration.curves import BOUNDS, Curve, Curves, in_common
-from symroof.exploration.stretches import Stretch
+from symroof.exploration.curves import Curves, in_common
+from symroof.exploration.stretches import BOUNDS, Curve, Stretch
 from symroof.model.quantities import time_name
 from symroof.model.resources import VECTOR
 from symroof.rendering.figures.beneath import Look
@@ -128,7 +128,7 @@ def _efficiency(canvas: Canvas, line: Sequence[Point], index: int, full: float) 
 def _curve(canvas: Canvas, found: Curves, curve: Curve, index: int, own: str) -> str:
     """A throughput, and a ring at each turn, with what takes longest from there on; or how far it comes. What it is called
     is its label, or a row of the key."""
-    (colour, dash), line, words = stroke(index), curve.points("throughput"), outcome(canvas, found, curve, own)
+    (colour, dash), line, words = stroke(index), curve.points("throughput"), _outcome(canvas, found, curve, own)
     few, places = len(found.curves) <= LABELS, dict(line)
     canvas.line(line, colour, dash=dash)
     for one in curve.few:
@@ -136,7 +136,7 @@ def _curve(canvas: Canvas, found: Curves, curve: Curve, index: int, own: str) ->
     for stretch in curve.stretches[1:]:
         size = float(stretch.ends[0])
         _turn(canvas, found, stretch, (size, places[size]), colour, own if few else None)
-    if few and words and (curve.bound is None or found.setting.several_chips):
+    if few and found.outcome(curve) != "from":
         last = curve.stretches[0].ends[1] if len(curve.stretches) > 1 else found.ends[1]
         part = [place for place in line if place[0] <= last]
         ends = [Spot(part[int(at * (len(part) - 1))], side, 5) for side in ("sw", "nw", "se") for at in (1, 0.8, 0.6)]
@@ -145,22 +145,20 @@ def _curve(canvas: Canvas, found: Curves, curve: Curve, index: int, own: str) ->
     return " ".join(words.split())
 
 
-def outcome(canvas: Canvas, found: Curves, curve: Curve, own: str) -> str:
-    """What becomes of a throughput along its axis: where it is compute-bound, or how far it comes."""
-    say, top = canvas.say, curve.lines["peak"][-1]
-    if curve.ceiling is not None:
-        return say("never", own, share_in(canvas.lang, curve.ceiling / top, up=True), curve.attained)
-    if len(curve.stretches) > 1:
-        if curve.bound is not None and not found.setting.several_chips:
+def _outcome(canvas: Canvas, found: Curves, curve: Curve, own: str) -> str:
+    """What becomes of a throughput along its axis, in words."""
+    say, peak = canvas.say, curve.lines["peak"][-1]
+    match found.outcome(curve):
+        case "never" if curve.ceiling is not None:
+            return say("never", own, share_in(canvas.lang, curve.ceiling / peak, up=True), curve.attained)
+        case "always":
+            return say("from_the_first", own)
+        case "reached":
+            share = share_in(canvas.lang, curve.lines["throughput"][-1] / peak)
+            return say("reached", own, share, found.variable, plain(curve.xs[-1]))
+        case "from" if curve.bound is not None:
             return say("compute_bound_from", found.variable, plain(curve.first or curve.bound), own)
-        return say("longest", curve.stretches[0].time, own)
-    if found.setting.several_chips:
-        return say("longest", curve.longest(curve.xs[0]), own)
-    if min(curve.lines["throughput"]) >= top * (1 - 1e-12):
-        return say("from_the_first", own)
-    return say(
-        "reached", own, share_in(canvas.lang, curve.lines["throughput"][-1] / top), found.variable, plain(curve.xs[-1])
-    )
+    return say("longest", curve.longest(curve.xs[0]), own)
 
 
 def _turn(canvas: Canvas, found: Curves, stretch: Stretch, place: Point, colour: str, own: str | None = "") -> None:

@@ -7,11 +7,12 @@ from typing import Any
 
 from symroof.algebra.rounding import decimal
 from symroof.exploration.breakdowns import Breakdown
-from symroof.exploration.curves import Curve, Curves, in_common
+from symroof.exploration.curves import Curves, in_common
 from symroof.exploration.figure import Drawn
 from symroof.exploration.latency import Latency
 from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline, Track
+from symroof.exploration.stretches import Curve
 from symroof.model.resources import LATENCY, MATH, VECTOR
 from symroof.rendering.figures.captions import Say, called, captions, own_sizes, printed, share_in, shares_in
 from symroof.rendering.figures.strokes import factor, moment, plain, rate
@@ -100,31 +101,26 @@ def _over_a_size(found: Curves, say: Say, lang: str) -> Iterator[str]:
 
 def _along(found: Curves, curve: Curve, where: str, say: Say, lang: str) -> Iterator[str]:
     """What takes longest from where on; of a throughput that never is at the peak, how far it comes."""
-    x, alone = found.variable, not found.setting.several_chips
-    if curve.ceiling is not None and found.setting.peak is not None:
-        share = share_in(lang, curve.ceiling / float(found.setting.peak.value), up=True)
-        yield say("told_never", where, share, curve.attained)
-    elif len(curve.stretches) < 2 and alone:
-        yield _whole(found, curve, where, say, lang)
-    elif len(curve.stretches) == 2 and alone and curve.bound is not None:
-        yield say("told_from", where, x, plain(curve.first or curve.bound))
-    else:
-        apart = [few for few in curve.few if any(one.longest.time != curve.stretches[0].time for one in curve.few)]
-        yield from (say("told_longest_at", where, few.longest.time, x, few.chips) for few in apart)
-        for i, stretch in enumerate(curve.stretches):
-            start = plain(stretch.first) if stretch.first is not None else f"{float(stretch.ends[0]):,.4g}"
-            yield say("told_longest", where, stretch.time, x if i or apart else "", start)
-
-
-def _whole(found: Curves, curve: Curve, where: str, say: Say, lang: str) -> str:
-    """What is so along all of an axis, or at its ends."""
-    (first, last), x = (curve.xs[0], curve.xs[-1]), found.variable
-    if curve.longest(first) == "T_math" == curve.longest(last):
-        return say("told_always", where)
-    if found.kind == "throughput":
-        share = curve.lines["throughput"][-1] / curve.lines["peak"][-1]
-        return say("told_reached", where, share_in(lang, share), x, plain(last))
-    return say("told_ends", where, x, plain(first), curve.longest(first), plain(last), curve.longest(last))
+    x, (first, last), peak = found.variable, (curve.xs[0], curve.xs[-1]), found.setting.peak
+    match found.outcome(curve):
+        case "never" if curve.ceiling is not None and peak is not None:
+            share = share_in(lang, curve.ceiling / float(peak.value), up=True)
+            yield say("told_never", where, share, curve.attained)
+        case "always":
+            yield say("told_always", where)
+        case "reached":
+            share = share_in(lang, curve.lines["throughput"][-1] / curve.lines["peak"][-1])
+            yield say("told_reached", where, share, x, plain(last))
+        case "from" if curve.bound is not None:
+            yield say("told_from", where, x, plain(curve.first or curve.bound))
+        case _ if not curve.stretches:
+            yield say("told_ends", where, x, plain(first), curve.longest(first), plain(last), curve.longest(last))
+        case _:
+            apart = [few for few in curve.few if any(one.longest.time != curve.stretches[0].time for one in curve.few)]
+            yield from (say("told_longest_at", where, few.longest.time, x, few.chips) for few in apart)
+            for i, stretch in enumerate(curve.stretches):
+                start = plain(stretch.first) if stretch.first is not None else f"{float(stretch.ends[0]):,.4g}"
+                yield say("told_longest", where, stretch.time, x if i or apart else "", start)
 
 
 def _bars(found: Breakdown, say: Say, lang: str) -> Iterator[str]:
