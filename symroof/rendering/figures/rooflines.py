@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Any
@@ -69,9 +70,7 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
         _shade(canvas, roofs)
     for i, links in found.alike.items():
         _roof(canvas, found, i, links)
-    paths = [track for track in found.tracks if track.runs]
-    for i, track in enumerate(paths):
-        _path(canvas, track, found.variable, i, own_sizes(track.values, shared))
+    _paths(canvas, found, shared)
     _vector_roof(canvas, found)
     _points(canvas, found, shared)
     return canvas
@@ -86,7 +85,7 @@ class Mark(Frozen):
     shape: str
 
 
-def _points(canvas: Canvas, found: Roofline, shared: Mapping[str, Any]) -> None:
+def _points(canvas: Canvas, found: Roofline, shared: Mapping[str, Fraction]) -> None:
     """The points under the roofs. Those that are nearer than a mark is wide are one, with the names of all; more than a
     few have numbers, and a table beneath."""
     tracks = [track for track in found.tracks if not track.runs]
@@ -173,14 +172,14 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
                 part = share_in(canvas.lang, y / peak)
                 number = str(i) if several else ""
                 rows.append(
-                    (number, name, *chip, f"{x:.4g}", rate(y, "FLOPs/s"), *nothing, part, f"× {factor(peak / y)}", by)
+                    (number, name, *chip, f"{x:,.4g}", rate(y, "FLOPs/s"), *nothing, part, f"× {factor(peak / y)}", by)
                 )
     peak = float(found.roofs[0].peak.value)
     for i, one in enumerate(_told(found), len(marks) + 1):
         y, reached = float(one.rate / one.chips), share_in(canvas.lang, float(one.reached))
         name = say("measured", one.said)
         cells = (
-            f"{float(one.intensity):.4g}",
+            f"{float(one.intensity):,.4g}",
             rate(y, "FLOPs/s"),
             reached,
             share_in(canvas.lang, y / peak),
@@ -295,14 +294,24 @@ def _mark(canvas: Canvas, found: Roofline, track: Track, name: str, shape: str) 
         canvas.label(name, [spot for place in lowest_first for spot in around(place, MARKS, GAPS)], bold=True)
 
 
+def _paths(canvas: Canvas, found: Roofline, shared: Mapping[str, Fraction]) -> None:
+    """The ways of an operation; of many a key in place of labels."""
+    paths = [track for track in found.tracks if track.runs]
+    names = [own_sizes(track.values, shared) for track in paths]
+    for i, track in enumerate(paths):
+        _path(canvas, track, "" if len(paths) > FEW else found.variable, i, names[i])
+    if len(paths) > FEW:
+        canvas.table([canvas.say("curve")], [(own,) for own in names], [(stroke(i)[0], "-") for i in range(len(paths))])
+
+
 def _path(canvas: Canvas, track: Track, variable: str, index: int, own: str) -> None:
-    """The way of an operation along each roof, with the sizes at its ends."""
+    """The way of an operation along each roof, with the sizes at its ends; without a ``variable`` it has no words."""
     colour, _ = stroke(index)
     for i, curve in enumerate(track.curves):
         points = curve.points("throughput", "intensity")
         canvas.line(points, colour, 4.5, DASHES[i % len(DASHES)], layer=4)
         for end in (0, -1):
             canvas.ring(points[end], colour, filled=True, size=6)
-            if i == 0:
+            if i == 0 and variable:
                 words = ", ".join([f"{variable} = {plain(curve.xs[end])}", *([own] if own else [])])
                 canvas.label(words, around(points[end], MARKS, GAPS), colour, bold=True)

@@ -73,15 +73,7 @@ def _track(found: Roofline, track: Track, shared: Mapping[str, Any], say: Say, l
         (x,), (y,) = curve.lines["intensity"], curve.lines["throughput"]
         held = track.bound_by(x, y, roof, peak)
         chip = called(say, roof.chip) if found.several_chips else ""
-        by = (
-            ""
-            if held == MATH
-            else say("vector_unit")
-            if held == VECTOR
-            else say("latency")
-            if held == LATENCY
-            else held
-        )
+        by = {MATH: "", VECTOR: say("vector_unit"), LATENCY: say("latency")}.get(held, held)
         where = own_sizes(track.values, shared)
         where = say("over_link", where, roof.link) if links else where
         yield say("told_point", where, track.statement, chip, by, share_in(lang, y / peak))
