@@ -16,7 +16,7 @@ from test_figures import SPLIT, apart, corners, random_figure
 from test_plots import FIGURES, INT8, MATMUL, MESHED
 
 from symroof.rendering.figures import sheet
-from symroof.rendering.figures.canvas import _rows
+from symroof.rendering.figures.beneath import rows_of
 from symroof.rendering.figures.drawings import draw
 
 pytestmark = pytest.mark.part(3)
@@ -109,12 +109,42 @@ def test_labels_lie_apart_in_every_language(lang, seed):
     assert name.x1 <= canvas.sheet.bbox.width
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", KINDS)
+def test_sizes_of_all_points_stand_under_the_title_alone(name):
+    """With their thousands apart."""
+    at = KINDS[name][1].get("at", [])
+    each = [re.findall(r"(\w+)(?==(?:\w+=)*(\d+))", point) for point in ([at] if isinstance(at, str) else at)]
+    canvas = draw(plotted(name).drawing)
+    canvas.drawn("svg")
+    under, labels = (
+        " ".join(re.sub(r"\s", " ", text.get_text()) for text in some) for some in ([canvas._aside], canvas.axes.texts)
+    )
+    for size, value in set.intersection(*map(set, each)) if each else ():
+        said = rf"\b{size} = (\w+ = )*{int(value):,}(?!,?\d)"
+        assert [bool(re.search(said, text)) for text in (under, labels)] == [True, False], size
+    assert not re.search(r"\d{4}", re.sub(r"0\.\d+", "", under)), "thousands stand apart"
+
+
+def test_a_resource_has_one_colour_in_all_figures():
+    colours = {}
+    for name in ("times", "times of an axis", "matrix unit"):
+        canvas = draw(found := plotted(name).drawing)
+        for time, ys in found.curves[0].lines.items():
+            drawn = [line for line in canvas.axes.lines if len(line.get_ydata()) == len(ys)]
+            same = {line.get_color() for line in drawn if list(line.get_ydata() * canvas.scale) == pytest.approx(ys)}
+            if not time.startswith(("T_lower", "T_upper", "T_steps")):
+                colours.setdefault(time.replace("comms", "HBM"), set()).update(same - {"#1A1A1A"})
+    assert all(len(own) == 1 for own in colours.values())
+    assert len(set.union(*colours.values())) == len(colours) >= 5
+
+
 def test_rows_count_a_chinese_character_twice_and_end_between_two():
-    assert _rows("算术强度 (FLOPs/byte)，各链路字节数相同", 24) == ["算术强度 (FLOPs/byte)，", "各链路字节数相同"]
-    assert _rows("1  各链路字节数相同", 11, "   ") == ["1  各链路字", "   节数相同"]
-    assert _rows("1  연산 병목\n모든 링크", 12, "   ") == ["1  연산 병목", "   모든 링크"]
-    assert _rows("compute-bound on both", 16) == ["compute-bound on", "both"]
-    assert _rows("Dim_model_very_long", 8) == ["Dim_mode", "l_very_l", "ong"], "a name that has no room is cut"
+    assert rows_of("算术强度 (FLOPs/byte)，各链路字节数相同", 24) == ["算术强度 (FLOPs/byte)，", "各链路字节数相同"]
+    assert rows_of("1  各链路字节数相同", 11, "   ") == ["1  各链路字", "   节数相同"]
+    assert rows_of("1  연산 병목\n모든 링크", 12, "   ") == ["1  연산 병목", "   모든 링크"]
+    assert rows_of("compute-bound on both", 16) == ["compute-bound on", "both"]
+    assert rows_of("Dim_model_very_long", 8) == ["Dim_mode", "l_very_l", "ong"], "a name that has no room is cut"
 
 
 @pytest.mark.parametrize("word", ["an H100 SXM", "a TPU v5e", "an fp8", "a uint8"])

@@ -40,7 +40,7 @@ FAULTS = {
     "any regime will do": (explore, "weakest_regimes", lambda f: lambda *a: ((),), lambda: test_regimes.test_inference("BDF/(BD + DF + BF) ~ B", "B << D and B << F")),
     "a dtype is not put in": (comparing, "retyped", lambda f: lambda program, types: program, lambda: test_program_exploring.test_a_program_in_another_type_moves_as_many_elements()),
     "the last row of a grid is lost": (sweeping.Sweep, "size", lambda f: property(lambda self: f.fget(self) - 1), None),
-    "weights are not read": (curves, "functions_of", lambda f: lambda setting, names: tuple(replace(g, name=n) for n, g in zip(names, f(setting, ["T_math" if n == "throughput" else n for n in names]), strict=True)), lambda: test_plots.test_question_3_point_by_point()),
+    "a throughput is twice what it is": (curves, "with_figures", lambda f: lambda setting, name, value: f(setting, name, 2 * value if name == "throughput" else value), lambda: test_plots.test_question_3_point_by_point()),
     "a link has the intensity of memory": (roofs, "evaluated", lambda f: lambda *a: 2 * f(*a), lambda: test_plots.test_a_roofline_has_the_numbers_of_its_operations()),
     "a kernel is without its last statement": (roofs, "overlapping", lambda f: lambda program: tuple(names[:-1] or names for names in f(program)), lambda: test_program_exploring.test_statements_stand_under_the_roof_where_they_would_alone()),
     "a kernel loses the traffic of its last statement": (roofs, "amounts", lambda f: lambda *a: {n: 0 * v if n == "bytes(o)" else v for n, v in f(*a).items()}, lambda: test_program_exploring.test_statements_stand_under_the_roof_where_they_would_alone()),

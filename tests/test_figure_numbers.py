@@ -8,8 +8,6 @@ from dataclasses import replace
 import pytest
 
 import symroof as sr
-from symroof.derivation.evaluation import evaluated
-from symroof.derivation.meanings import times_in_figures
 from symroof.exploration import latency, reached
 
 pytest.importorskip("matplotlib")
@@ -17,7 +15,6 @@ pytest.importorskip("matplotlib")
 pytestmark = pytest.mark.part(1)
 
 MLP = "input x: bf16[N, D]; weight V: bf16[D, F]; weight W: bf16[F, D]; h = x * V -> bf16[N, F]; a = f(h); y = a * W -> bf16[N, D]"
-MESH = "mesh X on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B_X, F]"
 NAMES = {"T_math": "compute", "T_vector": "vector unit", "T_HBM": "HBM", "T_comms": "HBM", "T_X": "X"}
 
 
@@ -98,31 +95,6 @@ def test_bars(seed):
     for time, bar in itertools.groupby(rows, lambda row: row["what"]):
         *parts, whole = (row["s"] for row in bar)
         assert whole == pytest.approx(known(time, at)) == pytest.approx(sum(parts))
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("seed", range(4))
-def test_chips_of_a_mesh(seed):
-    draw = random.Random(f"mesh {seed}")
-    at, known = {name: draw.choice((1024, 8192, 65536)) for name in "BDF"}, Known(MESH, on="tpu-v5p")
-    rows = sr.plot(MESH, on="tpu-v5p", at=at, over="X=4..256").rows
-    for row in (row for row in rows if row["X"] in (4, 8, 16, 32, 64, 128, 256)):
-        there = at | {"X": row["X"]}
-        assert row["FLOPs/s"] == pytest.approx(known("flops", there) / known("T_lower", there))
-        assert row["bound by"] in known.longest(there)
-
-
-def test_maps_of_the_longest_time():
-    known = Known("mlp", on="h100")
-    setting = known.derivation.setting
-    found = sr.plot("mlp", on="h100", at="F=8192", over="B=1..10000,D=1..10000").drawing
-    values = {time: setting.in_numbers(value) for time, value in times_in_figures(setting).items()}
-    for region in found.regions:
-        half = len(region.corners) // 4
-        (x, low), (_, high) = region.corners[half], region.corners[-1 - half]
-        there = {"F": 8192, "B": x, "D": (low * high) ** 0.5}
-        seconds = {time: evaluated(value, there) for time, value in values.items()}
-        assert seconds[region.time] >= max(seconds.values()) * (1 - 1e-9)
 
 
 LLAMA = {"S": 8192, "V": 128256, "D": 4096, "K": 8, "G": 4, "H": 128, "F": 14336, "L": 32}

@@ -48,7 +48,7 @@ def test_several_chips_and_sizes_are_curves_of_their_own():
     assert len({row["chip"] for row in shown.rows}) == 2
     told = shown.description()
     assert told.count("tokens/s per chip") == 8
-    assert "H100 SXM, S = 8192" in told
+    assert "H100 SXM, S = 8,192" in told
     for curve in shown.drawing.curves:
         alone = sr.plot(
             "decode-step",

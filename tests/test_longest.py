@@ -13,7 +13,7 @@ from effort import draws
 import symroof as sr
 from symroof.errors import AlgebraError, CheckError, ModelError
 from symroof.exploration.longest import longest_map
-from symroof.exploration.territories import territories
+from symroof.exploration.planes import plane
 from symroof.formula import Infinity, Name, names
 from symroof.reading.grids import read_grid
 from symroof.reading.problems import read_problem
@@ -251,7 +251,7 @@ def test_territories_hold_the_longest_of_times_typed_by_hand(name):
     """At random places off the borders the polygon around a place is that of the longest time, and there is one."""
     options, x, y, fixed = PLANES[name]
     problem = read_problem({"operation": SHARED, "training": True, "hardware": "tpu-v5p", **options})
-    found = territories(problem, *read_grid(f"{x}, {y}", ("B", "D", "F", "X", "Y")))
+    found = plane(problem, *read_grid(f"{x}, {y}", ("B", "D", "F", "X", "Y")))
     random, tried = Random(name), 0
     while tried < 400:
         place = {
@@ -264,7 +264,7 @@ def test_territories_hold_the_longest_of_times_typed_by_hand(name):
         if times[-1][0] < times[-2][0] * Fraction(1002, 1000):
             continue
         tried += 1
-        assert [region.time for region in found.regions if inside(region.corners, *place.values())] == [
+        assert [str(region.largest) for region in found.regions if inside(region.corners, *place.values())] == [
             f"T_{times[-1][1]}"
         ]
     assert {step.check.status for region in found.regions for step in region.steps} == {"proved"}

@@ -119,18 +119,24 @@ def function_of(setting: Setting, name: str) -> QuantityFunction:
 
 def functions_of(setting: Setting, wanted: Iterable[str]) -> tuple[QuantityFunction, ...]:
     """The functions of several quantities, proved beside one another."""
-    known = quantities(setting)
-    for name in (wanted := list(wanted)):
-        require_one_of(name, known, f"there is no quantity {name!r}", ModelError)
-    require_proved(setting, {name: known[name] for name in wanted})
-    figures = {figure.name: rational(x) for figure, x in setting.values.items()}
-    order = {d: i for i, d in enumerate(setting.problem.operation.dimensions)}
-    found = []
+    return tuple(with_figures(setting, name, value) for name, value in proved(setting, wanted)[1].items())
+
+
+def proved(setting: Setting, wanted: Iterable[str]) -> tuple[Draft, dict[str, Expr]]:
+    """Several quantities in sizes and figures, proved beside one another, and the draft that knows them."""
+    known, values = quantities(setting), dict[str, Expr]()
     for name in wanted:
-        value = put(known[name], figures)
-        parameters = sorted((s.name for s in value.free_symbols), key=lambda s: (order.get(s, len(order)), s))
-        found.append(QuantityFunction(name, value, tuple(parameters)))
-    return tuple(found)
+        require_one_of(name, known, f"there is no quantity {name!r}", ModelError)
+        values[name] = known[name]
+    return require_proved(setting, values), values
+
+
+def with_figures(setting: Setting, name: str, value: Expr) -> QuantityFunction:
+    """The function of a value in sizes and figures, with the figures of a setting put in."""
+    value = put(value, {figure.name: rational(x) for figure, x in setting.values.items()})
+    order = {d: i for i, d in enumerate(setting.problem.operation.dimensions)}
+    parameters = sorted((s.name for s in value.free_symbols), key=lambda s: (order.get(s, len(order)), s))
+    return QuantityFunction(name, value, tuple(parameters))
 
 
 def require_proved(setting: Setting, values: Mapping[str, Expr]) -> Draft:

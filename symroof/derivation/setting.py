@@ -65,6 +65,11 @@ class Work(Frozen):
         return bool(self.problem.operation.axes)
 
     @property
+    def wirings(self) -> tuple[str, ...]:
+        """How the axes are wired: what the counts of one problem on several chips differ in."""
+        return tuple(str(axis.wiring) for axis in self.problem.operation.mesh)
+
+    @property
     def over_network(self) -> bool:
         """Whether the problem asks about a link between chips."""
         return self.moved_name.startswith("sent(")

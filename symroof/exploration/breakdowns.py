@@ -9,9 +9,8 @@ from fractions import Fraction
 from sympy import Add, Expr, Integer
 
 from symroof.derivation.answer import Said
+from symroof.derivation.evaluation import with_figures, with_times
 from symroof.derivation.meanings import quantities
-from symroof.derivation.pipeline import compared, drafted
-from symroof.derivation.schedules import steps_defined, times_defined
 from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import ModelError
 from symroof.exploration.curves import require_sizes
@@ -81,10 +80,10 @@ def breakdown(problem: Problem) -> Breakdown:
         )
     if not setting.timed:
         raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
-    draft = steps_defined(times_defined(compared(drafted(setting)), program), program)
+    draft = with_times(setting)
     times = {name: list(parts) for name, parts in _times(setting, program)}
     found = quantities(setting)
-    known = {name: setting.in_numbers(value) for name, value in found.items() if name.startswith("T_")}
+    known = {name: with_figures(setting, name, value).expression for name, value in found.items()}
     stretch = 1 / (1 - found.get(BUBBLE.name, Integer(0)))
     needed = {s.name for name in times for s in known[name].free_symbols}
 

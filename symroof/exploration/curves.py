@@ -1,109 +1,91 @@
-"""What figures show, as numbers: curves of quantities over one size."""
+"""What figures show, as numbers: curves of quantities over one size, or over the chips of an axis.
+
+An axis without a number of chips is a size like others, and its formulas are those of its wiring: where it is a ring, a
+curve over it starts at the least ring, and is about the numbers of chips that close to one. Those below are drawn by
+themselves, each with its own wiring.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 from sympy import Expr, oo
 
 from symroof.algebra.rational import symbols_of
-from symroof.algebra.roots import Root
-from symroof.derivation.draft import numeric
-from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of, functions_of
-from symroof.derivation.pipeline import counted
-from symroof.derivation.setting import Setting
+from symroof.derivation.draft import Draft, numeric
+from symroof.derivation.evaluation import QuantityFunction, evaluated, evaluated_along, proved, with_figures
+from symroof.derivation.figures_used import require_joined, require_own_wiring, require_shared_out, whole_sizes
+from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.solving import limit, monotony, solution_of
 from symroof.derivation.threshold import first_size
 from symroof.errors import ModelError
-from symroof.formula import Frozen
-from symroof.model.hardware import Accelerator, Known
-from symroof.model.mesh import open_axes
+from symroof.exploration.regime_map import equality
+from symroof.exploration.stretches import BOUNDS, Curve, Few, longest_at, stretches
+from symroof.formula import Compare, Frozen
+from symroof.model.mesh import open_axes, padded, stride
+from symroof.model.mesh_axes import MeshAxis
 from symroof.model.problem import Problem
+from symroof.model.program import Program
+from symroof.model.quantities import time_name
+from symroof.model.stages import pipeline_of, require_filled
+from symroof.proof.wholes import Multiples
 from symroof.reading.grids import Axis
 from symroof.symbols import fraction, rational, symbol
 
 PLACES = 400
-# What is drawn against a size, by the kind of the figure.
-QUANTITIES = {"throughput": ("throughput",), "times": ("T_math", "T_comms", "T_lower", "T_upper")}
+# The fewest chips of a ring, and an odd number of them.
+LEAST_RING, ODD_RING = 3, 5
 
 
-class Roof(Frozen):
-    """The peak of a chip, and the slope of a bandwidth that ends at it."""
+class Rule(Frozen):
+    """The throughput by the rule of thumb, in which the other sizes are large: it reaches the peak at ``bound``, and at
+    ``first`` in whole sizes. There the curve of ``short`` falls most short, at a ``share`` of the peak, if any does."""
 
-    setting: Setting
-    peak: Known
-    bandwidth: Known
-
-    @property
-    def link(self) -> str:
-        return self.setting.problem.link
-
-    @property
-    def chip(self) -> Accelerator:
-        chip = self.setting.problem.hardware
-        assert chip is not None
-        return chip
-
-    @property
-    def ridge(self) -> float:
-        return float(self.peak.value / self.bandwidth.value)
-
-    @property
-    def top(self) -> float:
-        """The FLOPs/s of all chips at their peak."""
-        return float(self.peak.value) * self.chips
-
-    @property
-    def chips(self) -> int:
-        """Over how many chips the arithmetic is split."""
-        return int(self.setting.chips)
-
-    def height(self, intensity: float) -> float:
-        """Attainable FLOPs/s of one chip."""
-        return min(float(self.peak.value), intensity * float(self.bandwidth.value))
-
-
-class Curve(Frozen):
-    """Quantities over one size: ``xs`` are its values, ``values`` the other sizes, ``lines`` the quantities by name.
-
-    ``bound`` is the size at which the intensity reaches the ridge, ``first`` the least whole size beyond; None where it
-    never does, or always is above. ``ceiling`` is the supremum of the throughput where it is never the peak, and it is
-    ``attained`` or only approached. Without ``xs`` no size runs, and each of the lines is one number.
-    """
-
-    values: Mapping[str, Fraction]
     xs: tuple[float, ...]
-    lines: Mapping[str, tuple[float, ...]]
-    bound: float | None = None
-    first: int | None = None
-    ceiling: float | None = None
-    attained: bool = False
-
-    def points(self, name: str, over: str | None = None) -> list[tuple[float, float]]:
-        """One of the quantities over the size, or over another one."""
-        return list(zip(self.xs if over is None else self.lines[over], self.lines[name], strict=True))
+    throughput: tuple[float, ...]
+    bound: float
+    first: int | None
+    short: Curve | None = None
+    share: float = 1.0
 
 
 class Curves(Frozen):
-    """Attainable throughput, or times, against a size: a curve for each point. ``rule`` is the throughput by the rule of
-    thumb, in which the other sizes are large.
-
-    ``miss`` is where the rule says that the peak is reached, the curve that falls most short there, and its share.
-    """
+    """Attainable throughput, or times, against a size: a curve for each point. ``ends`` are those of the axis that was asked
+    for; ``ring`` is what the numbers of chips on it come in, 0 where the size is no ring."""
 
     kind: str
-    roof: Roof
+    setting: Setting
     variable: str
     log: bool
+    ends: tuple[int, int]
+    ring: int
     curves: tuple[Curve, ...]
-    rule: Curve | None = None
-    miss: tuple[int, Curve, float] | None = None
+    rule: Rule | None = None
 
     @property
-    def setting(self) -> Setting:
-        return self.roof.setting
+    def over_chips(self) -> bool:
+        """Whether the size is an axis of the mesh."""
+        return self.variable in self.setting.problem.mesh
+
+    def outcome(self, curve: Curve) -> str:
+        """What becomes of a curve: on one chip it is compute-bound ``never``, ``always`` or ``from`` a size on, or has ``reached``
+        a part of the peak; else which time is the ``longest`` where."""
+        several = self.setting.several_chips
+        if curve.ceiling is not None:
+            return "never"
+        if several or len(curve.stretches) > 1:
+            return "from" if not several and len(curve.stretches) == 2 and curve.bound is not None else "longest"
+        if curve.longest(curve.xs[0]) == "T_math" == curve.longest(curve.xs[-1]):
+            return "always"
+        return "reached" if self.kind == "throughput" else "longest"
+
+    def is_there(self, size: float) -> bool:
+        """Whether there is such a size: numbers of chips are whole, and those that the formulas are about."""
+        return not self.over_chips or size % (self.ring or 1) == 0
 
     @property
     def large(self) -> tuple[str, ...]:
@@ -112,17 +94,9 @@ class Curves(Frozen):
         return tuple(name for name in self.setting.problem.names if name in others)
 
 
-def roof_of(problem: Problem) -> Roof:
-    """The roof of a problem's chip and link."""
-    setting = at_one_peak(problem)
-    if setting.peak is None or setting.bandwidth is None:
-        raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
-    return Roof(setting, setting.peak, setting.bandwidth)
-
-
 def at_one_peak(problem: Problem) -> Setting:
     """What is known of a problem whose times are. Raises :class:`ModelError` where they are not, or at several peaks."""
-    setting = counted(problem).setting
+    setting = setting_of(problem)
     if setting.mixed:
         raise ModelError(
             f"the contractions run at {setting.peak_name}, and no roof is that of all",
@@ -178,123 +152,211 @@ def along(
 ) -> tuple[float, ...]:
     """A quantity as one size runs over ``xs``."""
     fixed = {name: float(value) for name, value in values.items()}
-    return tuple(evaluated(function.expression, {**fixed, variable: x}) for x in xs)
+    return tuple(evaluated_along(function.expression, fixed, variable, list(xs)))
+
+
+class Measured(Frozen):
+    """A program with the functions of what is drawn, and a draft that knows its times."""
+
+    draft: Draft
+    functions: Mapping[str, QuantityFunction]
+
+    @property
+    def program(self) -> Program:
+        return self.draft.setting.problem.operation
+
+    def times(self, values: Mapping[str, Fraction]) -> dict[str, Expr]:
+        """The times of the resources that are busy, with sizes put in."""
+        rates, put = self.draft.setting.rates, {symbol(name): rational(value) for name, value in values.items()}
+        found = {name: self.functions[name].expression.subs(put) for name in map(time_name, rates.resources)}
+        return {name: value for name, value in found.items() if value != 0}
+
+    def where(self, values: Mapping[str, Fraction]) -> tuple[Compare, ...]:
+        return (*self.draft.setting.equalities, *(equality(name, value) for name, value in values.items()))
+
+    def lines(self, values: Mapping[str, Fraction], x: str, xs: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
+        """What is drawn over ``xs``; the peak is that of all chips."""
+        found = {name: along(function, values, x, xs) for name, function in self.functions.items()}
+        peak = self.draft.setting.peak
+        if "throughput" in found and peak is not None:
+            found["peak"] = tuple(n * float(peak.value) for n in found.pop("chips", (1.0,) * len(xs)))
+        return {name: ys for name, ys in found.items() if any(ys)}
 
 
 def curves(problem: Problem, kind: str, over: Axis) -> Curves:
-    """The throughput or the times of a problem at each of its points, over the values of an axis.
+    """The throughput or the times of a problem at each of its points, over a size or a number of chips.
 
     >>> from symroof.reading.grids import read_grid
     >>> from symroof.reading.problems import read_problem
-    >>> problem = read_problem({"operation": "bf16[B, D] * int8[D, F] -> bf16[B, F]", "hardware": "tpu-v5e", "at": ["D=F=4096", "D=F=1024"]})
-    >>> found = curves(problem, "throughput", read_grid("B=1..400", ("B", "D", "F"))[0])
-    >>> [(curve.first, round(curve.bound, 2)) for curve in (*found.curves, found.rule)]
-    [(137, 136.09), (227, 226.31), (121, 120.12)]
+    >>> text = "mesh X on ICI; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B_X, F]"
+    >>> problem = read_problem({"operation": text, "hardware": "tpu-v5p", "at": "B=65536,D=F=8192"})
+    >>> (curve,) = curves(problem, "throughput", read_grid("X=1..256", ("X",))[0]).curves
+    >>> [(stretch.time, stretch.first) for stretch in curve.stretches], curve.xs[0], [few.chips for few in curve.few]
+    ([('T_math', None), ('T_X', 28)], 4.0, [1, 2])
     """
-    if (axis := over.names[0]) in open_axes(problem.mesh):
+    x, points = over.names[0], problem.at or ({},)
+    for values in points:
+        require_numbers_of_chips(problem, {*values, x})
+    if kind == "times" and problem.mesh and len(points) > 1:
         raise ModelError(
-            f"a product in one line is compared with one link, and is not drawn over {axis}",
-            expected=f"another size, at a number of chips: --mesh {axis}=4",
-            hint=f"as a program, mesh {axis}; input x: …; weight W: …; y = x * W -> …, it is drawn over {axis}",
+            f"the times of all resources are drawn at one set of sizes, and there are {len(points)}",
+            hint="--kind throughput shows several",
         )
-    require_numbers_of_chips(problem)
-    roof, x = roof_of(problem), symbol(over.names[0])
-    setting = roof.setting
-    counts = setting.regime.apply(setting.flops), setting.regime.apply(setting.moved)
-    needed = {s.name for s in counts[0].free_symbols | counts[1].free_symbols}
-    if x.name not in needed:
+    whole = _measured(problem, kind)
+    setting = whole.draft.setting
+    needed = {name for function in whole.functions.values() for name in function.parameters}
+    if x not in needed:
         raise ModelError(f"nothing depends on {x}", expected=f"one of {', '.join(sorted(needed))}")
-    functions = {f.name: f for f in functions_of(setting, (*QUANTITIES[kind], *_of_statements(setting, kind)))}
+    if problem.pad and x in problem.mesh:
+        ends = ({**values, x: Fraction(over.ends[1])} for values in points)
+        points = tuple(padded(problem.operation, problem.mesh, end) for end in ends)
+        points = tuple({name: size for name, size in values.items() if name != x} for values in points)
+    for values in points:
+        require_sizes(needed, {*values, x})
+    if x in setting.problem.mesh:
+        for values in points:
+            require_joined(setting.problem, {**values, x: Fraction(over.ends[1])})
+    for values in points:
+        _require_stages(setting, over, values)
+    ring, drawn = _from_the_least_ring(setting, over)
+    for values in points if x in setting.problem.mesh else ():
+        require_shared_out(setting.problem, {**whole_sizes(values), x: (over.ends[1],)})
+    few = [_measured(numbered(problem, x, n), kind) for n in _below(drawn, over) if kind == "throughput"]
     found = []
-    for values in problem.at or ({},):
-        require_sizes(needed, {*values, x.name})
-        put = {symbol(name): rational(value) for name, value in values.items()}
-        form = setting.intensity.subs(put)
-        bound, first = _reach(roof, form, x)
-        ceiling, attained = _ceiling(roof, form, x) if bound is None else (None, False)
-        if setting.rates.vector and bound is not None and not _reaches(roof, values, x.name, bound, over):
-            bound, first = None, None  # the vector unit takes longer than both
-        xs = spread(over, bound)
-        lines = {name: along(function, values, x.name, xs) for name, function in functions.items()}
-        found.append(Curve(values, xs, lines, bound, first, ceiling, attained))
+    for values in points:
+        step = ring or stride(whole.program, setting.problem.mesh, x, values)
+        draft = replace(whole.draft, ledger=replace(whole.draft.ledger, multiples=Multiples(each={x: step})))
+        each = tuple(stretches(draft, whole.times(values), symbol(x), drawn.ends, whole.where(values)))
+        xs = spread(drawn, *map(float, drawn.values if ring else ()), *(float(stretch.ends[0]) for stretch in each))
+        dots = tuple(_few(own, x, values) for own in few)
+        never = _ceiling(setting, values, symbol(x)) if all(one.time != "T_math" for one in each) else (None, False)
+        found.append(Curve(values, xs, whole.lines(values, x, xs), each, dots, *never))
+    rule = _rule(setting, symbol(x), over, found, whole.functions) if kind == "throughput" else None
+    return Curves(kind, setting, x, over.log, over.ends, ring, tuple(found), rule)
+
+
+def _require_stages(setting: Setting, over: Axis, values: Mapping[str, Fraction]) -> None:
+    """A pipeline is drawn from two stages on, and where there are as many microbatches as are taken for granted."""
+    program, x, (low, high) = setting.problem.operation, over.names[0], over.ends
+    pipeline = pipeline_of(program)
+    if pipeline is None:
+        return
+    if x == pipeline.axis.name:
+        if low < 2:
+            shown = f"{x} = 1 hands nothing on, and {x} without a number stands for several stages"
+            raise ModelError(shown, expected=f"an axis from two, as in {x}=2..{high}")
+        require_filled(program, {**values, x: Fraction(high)})
+    elif pipeline.microbatches.has(symbol(x)):
+        require_filled(program, {**values, x: Fraction(low)})
+
+
+def _measured(problem: Problem, kind: str) -> Measured:
+    setting = at_one_peak(problem)
+    beside = ("throughput", *(("chips",) if setting.several_chips else ()))
     if kind == "times":
-        return Curves(kind, roof, x.name, over.log, tuple(found))
-    rule = _rule(roof, x, over, found)
-    return Curves(kind, roof, x.name, over.log, tuple(found), rule, _miss(roof, x, found, rule, functions[kind]))
+        beside = tuple(name for name in BOUNDS if name != "T_steps" or not setting.problem.operation.alone)
+    draft, known = proved(setting, (*map(time_name, setting.rates.resources), *beside))
+    return Measured(draft, {name: with_figures(setting, name, value) for name, value in known.items()})
 
 
-def _reaches(roof: Roof, values: Mapping[str, Fraction], x: str, bound: float, over: Axis) -> bool:
-    """Whether the arithmetic takes longest from a bound on to the end of an axis, as long as the vector unit there."""
-    throughput = function_of(roof.setting, "throughput")
-    heights = along(throughput, values, x, [size for size in spread(over, bound) if size >= bound] or [bound])
-    return all(height >= roof.top * (1 - 1e-12) for height in heights)
+def _few(own: Measured, x: str, values: Mapping[str, Fraction]) -> Few:
+    chips = own.draft.setting.problem.mesh[x].chips or 1
+    lines = own.lines(values, x, (float(chips),))
+    (throughput,), (peak,) = lines["throughput"], lines["peak"]
+    return Few(chips, throughput, peak, longest_at(own.draft, own.times(values), own.where(values)))
 
 
-def _of_statements(setting: Setting, kind: str) -> tuple[str, ...]:
-    """The times that only a program has."""
-    if kind != "times" or setting.problem.operation.alone:
-        return ()
-    return (*(("T_vector",) if setting.rates.vector else ()), "T_steps")
+def numbered(problem: Problem, x: str, chips: int) -> Problem:
+    """The problem with a number of chips on an axis."""
+    return _with_axis(problem, problem.mesh[x].numbered(chips))
 
 
-def _reach(roof: Roof, form: Expr, x: Expr) -> tuple[float | None, int | None]:
-    """Where a form reaches the ridge, and the least whole size beyond it."""
-    if not form.has(x):
-        return None, None
-    setting, ridge = roof.setting, rational(roof.peak.value / roof.bandwidth.value)
-    solution = solution_of(form, ridge, x, setting.least_one)
-    bound = numeric(solution.bound) if solution.rises else None
-    if bound is None:
-        return None, None
-    if (
-        isinstance(solution.bound, Root) and not solution.bound.exact
-    ):  # one end is the decimal that is printed, the other is near
-        ends = solution.bound.low, solution.bound.high
-        bound = min(ends, key=lambda end: abs(form.subs(x, rational(end)) - ridge))
-    return float(bound), first_size(setting, solution)
+def _with_axis(problem: Problem, changed: MeshAxis) -> Problem:
+    mesh = {**problem.mesh, changed.name: changed}
+    return replace(problem, mesh=mesh, operation=replace(problem.operation, mesh=tuple(mesh.values())))
 
 
-def _ceiling(roof: Roof, form: Expr, x: Expr) -> tuple[float | None, bool]:
-    """The throughput of all chips at the supremum of a form in one size, where it never is the peak, and whether it is
+def _below(drawn: Axis, over: Axis) -> list[int]:
+    """The powers of two of an axis that are below what is drawn of it."""
+    low = drawn.ends[0]
+    return [n for n in (1 << i for i in range(low.bit_length())) if n < low and n in over.values]
+
+
+def _from_the_least_ring(setting: Setting, over: Axis) -> tuple[int, Axis]:
+    """What the numbers of chips on a ring come in, and the part of an axis that is about rings."""
+    x, problem, (low, high) = over.names[0], setting.problem, over.ends
+    if not any(axis.name == x and axis.wiring == "ring" for axis in problem.operation.mesh):
+        return 0, over
+    ring = _ring(problem, x)
+    least = -(-LEAST_RING // ring) * ring
+    if high <= least:
+        raise ModelError(
+            f"{x} without a number of chips is a ring of at least {least}, and its axis ends at {high}",
+            expected=f"an axis beyond {least}, as in {x}={least}..{4 * least}",
+            hint=f"or --mesh {x}={high}, drawn over another size",
+        )
+    numbers = [n for n in over.values if n > least and n % ring == 0]
+    shown = numbers[:: len(numbers) // PLACES + 1]
+    return ring, replace(over, values=tuple(sorted({max(low, least), *shown, high})), high=high)
+
+
+def _ring(problem: Problem, x: str) -> int:
+    """What the numbers of chips come in where an axis closes, and where each sends what the formulas say: over the middle
+    of a ring half of the chips send to the other half in an all-to-all, so that it is even."""
+    own = problem.mesh[x]
+    closed = replace(own, wiring="ring", said="ring", origin="said")
+    multiple = problem.hardware.closing if problem.hardware and own.origin != "said" else None
+    try:
+        require_own_wiring(_with_axis(problem, closed), x, Fraction(ODD_RING))
+    except ModelError:
+        return lcm(multiple or 1, 2)
+    return multiple or 1
+
+
+def _ceiling(setting: Setting, values: Mapping[str, Fraction], x: Expr) -> tuple[float | None, bool]:
+    """The throughput of a chip at the supremum of its intensity in one size, where it never is the peak, and whether it is
     attained: by what rises it is approached, by what falls it is attained at 1, by what is level everywhere."""
-    least_one = roof.setting.least_one
+    if setting.several_chips or setting.peak is None or setting.bandwidth is None:
+        return None, False
+    form = setting.intensity.subs({symbol(name): rational(value) for name, value in values.items()})
+    least_one = setting.least_one
     way = monotony(form, x, least_one) if form.has(x) else 0
     highest = limit(form, x, least_one) if way == 1 else form.subs(x, 1) if way in (0, -1) else None
     if highest is None or not highest.is_Rational:
         return None, False
-    height, peak = fraction(highest) * roof.bandwidth.value, roof.peak.value
+    height, peak = fraction(highest) * setting.bandwidth.value, setting.peak.value
     if height > peak or (height == peak and way != 1):
         return None, False
-    return float(height) * roof.chips, way != 1
+    return float(height), way != 1
 
 
-def _rule(roof: Roof, x: Expr, over: Axis, found: Sequence[Curve]) -> Curve | None:
+def _rule(
+    setting: Setting, x: Expr, over: Axis, found: Sequence[Curve], functions: Mapping[str, QuantityFunction]
+) -> Rule | None:
     """The intensity with every other size without bound, times the bandwidth, up to the peak. None where no curve gets
     to the peak, or at none of their sizes the others are larger than where the rule says that it is reached."""
-    setting, form = roof.setting, roof.setting.intensity
-    if setting.rates.vector:
+    form, others = setting.intensity, [other for other in symbols_of(setting.intensity) if other != x]
+    if setting.several_chips or setting.rates.vector or setting.peak is None or setting.bandwidth is None:
         return None
-    for other in symbols_of(form):
-        form = form if other == x else limit(form, other, setting.least_one)
+    for other in others:
+        form = limit(form, other, setting.least_one)
         if form in (0, oo):
             return None
-    bound, first = (None, None) if form == setting.intensity else _reach(roof, form, x)
-    others = [other.name for other in symbols_of(setting.intensity) if other != x]
+    if not others or not form.has(x) or setting.ridge is None:
+        return None
+    peak, slope = float(setting.peak.value), float(setting.bandwidth.value)
+    solution = solution_of(form, rational(setting.ridge), x, setting.least_one)
+    bound = numeric(solution.bound) if solution.rises else None
     if bound is None or not any(
-        curve.ceiling is None and all(curve.values.get(name, bound) >= bound for name in others) for curve in found
+        curve.ceiling is None and all(curve.values.get(other.name, bound) >= bound for other in others)
+        for curve in found
     ):
         return None
-    xs = spread(over, bound)
-    ys = tuple(roof.chips * roof.height(evaluated(form, {x.name: size})) for size in xs)
-    return Curve({}, xs, {"throughput": ys}, bound, first)
-
-
-def _miss(
-    roof: Roof, x: Expr, found: Sequence[Curve], rule: Curve | None, function: QuantityFunction
-) -> tuple[int, Curve, float] | None:
-    if rule is None or rule.first is None:
-        return None
-    first = rule.first
-    shares = [along(function, curve.values, x.name, [float(first)])[0] / roof.top for curve in found]
-    share, short = min(zip(shares, found, strict=True), key=lambda pair: pair[0])
-    return None if share > 0.99 else (first, short, share)
+    xs, first = spread(over, float(bound)), first_size(setting, solution)
+    ys = tuple(min(peak, slope * evaluated(form, {x.name: size})) for size in xs)
+    rule = Rule(xs, ys, float(bound), first)
+    if first is None:
+        return rule
+    there = [along(functions["throughput"], curve.values, x.name, [float(first)])[0] / peak for curve in found]
+    share, short = min(zip(there, found, strict=True), key=lambda pair: pair[0])
+    return rule if share > 0.99 else replace(rule, short=short, share=share)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import inf
 from typing import TypeAlias
 
-from symroof.derivation.evaluation import function_of
 from symroof.derivation.figures_used import require_over, whole_sizes
-from symroof.derivation.setting import require_arithmetic, require_sizes_agree, setting_of
+from symroof.derivation.setting import Setting, require_arithmetic, require_sizes_agree, setting_of
 from symroof.errors import ModelError, require_one_of
 from symroof.exploration.breakdowns import Breakdown, breakdown
-from symroof.exploration.curves import Curves, along, curves
+from symroof.exploration.curves import Curves, curves
 from symroof.exploration.latency import Latency, latency
 from symroof.exploration.planes import Plane, plane
 from symroof.exploration.roofs import Roofline, links_of, roofline
-from symroof.exploration.scaling import Scaling, scaling
-from symroof.exploration.territories import Territories, territories
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
@@ -37,7 +33,7 @@ KINDS = {
 }
 # Those of times alone, which something has that computes nothing.
 OF_TIMES = ("times", "breakdown")
-Drawn: TypeAlias = "Curves | Scaling | Roofline | Plane | Territories | Breakdown | Latency"
+Drawn: TypeAlias = "Curves | Roofline | Plane | Breakdown | Latency"
 
 
 class Label(Frozen):
@@ -105,9 +101,6 @@ def figure(
     if kind == "regimes":
         for second in problem.at[1:]:
             raise ModelError(f"a map shows one set of the other sizes, and there is a second: {', '.join(second)}")
-        several = setting.rates.vector or (setting.joint and len(setting.rates.resources) > 2)
-        if setting.timed and several:
-            return territories(problem, *over)
         return plane(problem, *over)
     if kind == "breakdown":
         return breakdown(problem)
@@ -117,26 +110,24 @@ def figure(
         return roofline(
             problem, chips or [problem.hardware], links or links_of(setting), over[0] if over else None, points
         )
-    return (scaling if setting.several_chips else curves)(problem, kind, *over)
+    return curves(problem, kind, *over)
 
 
 def kind_of(drawn: Drawn) -> str:
     """The kind of a figure, by the name that it is asked for with."""
-    kinds = {Plane: "regimes", Territories: "regimes", Breakdown: "breakdown", Latency: "latency", Roofline: "roofline"}
-    return drawn.kind if isinstance(drawn, Curves | Scaling) else kinds[type(drawn)]
+    kinds = {Plane: "regimes", Breakdown: "breakdown", Latency: "latency", Roofline: "roofline"}
+    return drawn.kind if isinstance(drawn, Curves) else kinds[type(drawn)]
 
 
 def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
     """The plotted points: a head, and a row for each."""
     match drawn:
         case Plane(names=names):
-            lines = ((Label(what, of), points) for what, of, points in drawn.lines)
+            lines = [(Label("threshold"), drawn.threshold), *((Label("rule_of_thumb"), rule) for rule in drawn.rules)]
+            for region in drawn.regions:
+                of = (str(region.largest), *([""] if drawn.times else []))
+                lines.append((Label("longest" if drawn.times else "corner", of), region.corners))
             return (*names, WHAT), tuple((*point, label) for label, points in lines for point in points)
-        case Territories(names=names):
-            corners = (
-                (*corner, Label("longest", (region.time, ""))) for region in drawn.regions for corner in region.corners
-            )
-            return (*names, WHAT), tuple(corners)
         case Breakdown():
             return (Label("at"), WHAT, STATEMENT, "s"), tuple(_broken_down(drawn))
         case Latency():
@@ -144,11 +135,9 @@ def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
         case Roofline():
             head = (WHAT, CHIP, LINK, "FLOPs/byte", "FLOPs/s", BOUND_BY)
             return head, tuple(_under_roofs(drawn))
-        case Scaling():
-            return _head_of(drawn), tuple(_on_a_mesh(drawn))
         case Curves(kind="times"):
-            return (Label("at"), drawn.variable, *drawn.curves[0].lines, BOUND_BY), tuple(_times(drawn))
-    return (Label("curve"), drawn.variable, "FLOPs/s", BOUND_BY), tuple(_throughput(drawn))
+            return (Label("at"), drawn.variable, *drawn.curves[0].lines, BOUND_BY), tuple(_over_a_size(drawn))
+    return (Label("curve"), drawn.variable, "FLOPs/s", BOUND_BY), tuple(_over_a_size(drawn))
 
 
 def _said(values: Mapping[str, object]) -> str:
@@ -169,7 +158,7 @@ def _under_roofs(drawn: Roofline) -> Iterable[Row]:
             if track.statement:
                 places = [", ".join(filter(None, (track.statement, place))) for place in places]
             for place, x, y in zip(places if any(curve.lines.values()) else (), *curve.lines.values(), strict=True):
-                yield place, chip, roof.link, x, y, _busy(time_name(track.bound_by(x, y, roof, peak)))
+                yield place, chip, roof.link, x, y, _busy(time_name(track.bound_by(x, y, roof, peak)), roof.setting)
     for one in drawn.measured:
         place = Label("measured", (one.said,))
         yield place, chips[0], drawn.roofs[0].link, float(one.intensity), float(one.rate / one.chips), ""
@@ -188,43 +177,28 @@ def _served(drawn: Latency) -> Iterable[Row]:
             yield _said(curve.values), name, float(size), *curve.place(size)
 
 
-def _head_of(drawn: Scaling) -> Row:
-    if drawn.kind == "times":
-        return Label("at"), drawn.variable, *drawn.curves[0].lines, BOUND_BY
-    return Label("curve"), drawn.variable, "FLOPs/s", BOUND_BY
-
-
-def _on_a_mesh(drawn: Scaling) -> Iterable[Row]:
+def _over_a_size(drawn: Curves) -> Iterable[Row]:
+    setting = drawn.setting
     for curve in drawn.curves:
+        name = _said(curve.values) or (Label("exact") if drawn.kind == "throughput" else "")
         for few in curve.few:
-            yield _said(curve.values) or Label("exact"), float(few.chips), few.throughput, _busy(few.longest.time)
+            yield name, float(few.chips), few.throughput, _busy(few.longest.time, setting)
         lines = curve.lines.values() if drawn.kind == "times" else (curve.lines["throughput"],)
         for x, *amounts in zip(curve.xs, *lines, strict=True):
             if drawn.is_there(x):
-                yield _said(curve.values) or Label("exact"), x, *amounts, _busy(curve.longest(x))
+                yield name, x, *amounts, _busy(curve.longest(x), setting)
+    if drawn.rule:
+        for x, y in zip(drawn.rule.xs, drawn.rule.throughput, strict=True):
+            by = COMPUTE if x >= drawn.rule.bound else setting.link
+            yield Label("rule_of_thumb"), x, y, by
 
 
-def _busy(time: str) -> Label | str:
+def _busy(time: str, setting: Setting) -> Label | str:
     """What a time is that of."""
-    words = {"T_math": COMPUTE, "T_vector": Label("vector_unit"), "T_latency": Label("latency")}
+    words: dict[str, Label | str] = {
+        "T_math": COMPUTE,
+        "T_vector": Label("vector_unit"),
+        "T_latency": Label("latency"),
+        "T_comms": setting.link,
+    }
     return words.get(time, time.removeprefix("T_"))
-
-
-def _throughput(drawn: Curves) -> Iterable[Row]:
-    named = [(_said(curve.values) or Label("exact"), curve) for curve in drawn.curves]
-    setting, roof = drawn.setting, drawn.roof
-    intensity = function_of(setting, "intensity") if setting.rates.vector else None
-    for name, curve in [*named, *([(Label("rule_of_thumb"), drawn.rule)] if drawn.rule else [])]:
-        places = along(intensity, curve.values, drawn.variable, curve.xs) if intensity else (inf,) * len(curve.xs)
-        for place, x, y in zip(places, curve.xs, *curve.lines.values(), strict=True):
-            waits = intensity and y < roof.chips * roof.height(place) * (1 - 1e-9)
-            by = Label("vector_unit") if waits else COMPUTE if y >= roof.top * (1 - 1e-12) else roof.link
-            yield name, x, y, by
-
-
-def _times(drawn: Curves) -> Iterable[Row]:
-    for curve in drawn.curves:
-        vector = curve.lines.get("T_vector", (0.0,) * len(curve.xs))
-        for most, x, math, comms, *bounds in zip(vector, curve.xs, *curve.lines.values(), strict=True):
-            by = Label("vector_unit") if most > max(math, comms) else COMPUTE if math > comms else drawn.roof.link
-            yield _said(curve.values), x, math, comms, *bounds, by

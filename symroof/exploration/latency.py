@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sympy import Expr
 
-from symroof.derivation.evaluation import functions_of
+from symroof.derivation.evaluation import QuantityFunction, proved, with_figures
 from symroof.derivation.figures_used import is_there
 from symroof.derivation.meanings import quantities
 from symroof.derivation.setting import Setting, setting_of
@@ -88,14 +88,16 @@ def latency(problem: Problem, chips: Sequence[Accelerator | None], over: Axis) -
     x, points = over.names[0], problem.at or ({},)
     if x in problem.mesh:
         raise ModelError(f"latency is drawn over a size, and {x} is an axis of chips", hint="--over B=1:1024:log")
-    curves = []
+    curves, of_rates = [], dict[object, dict[str, Expr]]()
     for chip in chips:
         setting = setting_of(replace(problem, hardware=chip, at=()))
         if not setting.timed:
             raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
-        if TOKENS not in quantities(setting):
-            raise ModelError("the program serves no tokens", expected="a program of tokens, as decode-step")
-        curves += [_curve(setting, values, x, over) for values in points]
+        key = setting.rates, setting.wirings  # the same formulas, whatever the figures
+        if key not in of_rates:
+            of_rates[key] = proved(setting, _drawn(setting))[1]
+        functions = {name: with_figures(setting, name, value) for name, value in of_rates[key].items()}
+        curves += [_curve(setting, functions, values, x, over) for values in points]
     if not any(curve.xs for curve in curves):
         if any(curve.full == 0 for curve in curves):
             raise ModelError(f"the memory holds no {x} of the axis", expected="more chips, or smaller sizes")
@@ -103,13 +105,21 @@ def latency(problem: Problem, chips: Sequence[Accelerator | None], over: Axis) -
     return Latency(x, over.ends, tuple(curves))
 
 
-def _curve(setting: Setting, values: Mapping[str, Fraction], x: str, over: Axis) -> LatencyCurve:
-    problem, per_chip = setting.problem, setting.several_chips
-    require_numbers_of_chips(problem, {*values, x})
-    held = "memory_per_chip" if per_chip else "memory"
+def _drawn(setting: Setting) -> tuple[str, ...]:
+    """The quantities of a curve. Raises :class:`ModelError` where no tokens are served."""
     known = quantities(setting)
-    names = [TIME, TOKENS, *(name for name in (held, "chips") if name in known)]
-    functions = {function.name: function for function in functions_of(setting, names)}
+    if TOKENS not in known:
+        raise ModelError("the program serves no tokens", expected="a program of tokens, as decode-step")
+    held = "memory_per_chip" if setting.several_chips else "memory"
+    return TIME, TOKENS, *(name for name in (held, "chips") if name in known)
+
+
+def _curve(
+    setting: Setting, functions: Mapping[str, QuantityFunction], values: Mapping[str, Fraction], x: str, over: Axis
+) -> LatencyCurve:
+    problem = setting.problem
+    require_numbers_of_chips(problem, {*values, x})
+    held = "memory_per_chip" if setting.several_chips else "memory"
     needed = {name for function in functions.values() for name in function.parameters}
     if x not in needed:
         raise ModelError(f"nothing depends on {x}", expected=f"one of {', '.join(sorted(needed))}")

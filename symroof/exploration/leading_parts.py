@@ -29,6 +29,23 @@ from symroof.symbols import fraction, rational, symbol
 MOST_PROVED = 500
 
 
+class Regimes(Frozen):
+    """The regimes of a quantity within ``base``: the cells of a fan."""
+
+    draft: Draft
+    base: Regime
+    fan: Fan
+
+    @property
+    def setting(self) -> Setting:
+        return self.draft.setting
+
+    @property
+    def assume(self) -> tuple[Compare, ...]:
+        """What is assumed in all of them."""
+        return written(self.base.relations, self.draft.write)
+
+
 class Led(Said):
     """A quantity in a regime: ``relations`` are what it adds to the problem."""
 
@@ -46,7 +63,7 @@ class Led(Said):
 
     @property
     def check(self) -> Check | None:
-        step = self.step("leading")
+        step = self.step("leading") or self.step("longest")
         return None if step is None else step.check
 
 

@@ -148,7 +148,7 @@ def _fitted(problem: Problem, chip: Accelerator, settings: dict[object, Setting]
             raise ModelError(f"{chip.title} lacks a figure")
         for wiring in product(*map(_wirings, axes)):
             setting = own if not axes else _wired(problem, chip, axes, wiring)
-            key = (setting.rates, *(axis.wiring for axis in setting.problem.operation.mesh), wiring)
+            key = (setting.rates, *setting.wirings, wiring)
             ways[wiring] = list(settings).index(key) if key in settings else len(settings)
             settings.setdefault(key, setting)
     except SymroofError as error:

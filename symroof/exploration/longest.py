@@ -18,15 +18,14 @@ from symroof.algebra.dominance import leading, similar
 from symroof.algebra.fan import Fan, corners, relations
 from symroof.algebra.rational import Exponents, cancelled, plus, sign_of
 from symroof.algebra.regime import Regime, Relation
-from symroof.derivation.answer import Said
 from symroof.derivation.draft import T_LOWER, T_UPPER, Draft, dominated, written
 from symroof.derivation.meanings import PEAK, times_in_figures
 from symroof.derivation.pipeline import begun, compared, drafted
 from symroof.derivation.setting import Setting
 from symroof.errors import ContradictionError, ModelError
-from symroof.exploration.leading_parts import Traffic, carried, partition
+from symroof.exploration.leading_parts import Led, Regimes, Traffic, carried, partition
 from symroof.exploration.regime_map import at_least_two, defined, require_scalings
-from symroof.formula import Compare, Formula, Frozen, Name, Number, names, several_of, total
+from symroof.formula import Formula, Frozen, Name, Number, names, several_of, total
 from symroof.model.problem import Problem
 from symroof.model.quantities import time_name
 from symroof.model.resources import COMMS, slowest
@@ -36,10 +35,9 @@ from symroof.proof.step import Check, Reason, Step
 from symroof.symbols import expression, symbol
 
 
-class LongestRow(Said):
-    """A regime, and the ``times`` of which some are longest there: ``relations`` are what it adds to the problem."""
+class LongestRow(Led):
+    """A regime, and the ``times`` of which some are longest there."""
 
-    relations: tuple[Compare, ...]
     times: tuple[Traffic, ...]
 
     @property
@@ -53,28 +51,16 @@ class LongestRow(Said):
         """What T_lower tends to, where it is one of the times."""
         return self.formula("leading")
 
-    @property
-    def check(self) -> Check | None:
-        step = self.step("leading") or self.step("longest")
-        return None if step is None else step.check
 
-
-class LongestMap(Frozen):
-    """The regimes of T_lower within ``base``, each with the times that lead there; ``figures`` are the values of the
+class LongestMap(Regimes):
+    """The regimes of T_lower, each with the times that lead there; ``figures`` are the values of the
     quotients of figures that they speak of. ``never`` says of terms of the sum that they are smaller than others, whatever
     the sizes, since no size tells them apart and the figures do."""
 
-    draft: Draft
-    base: Regime
-    fan: Fan
     rows: tuple[LongestRow, ...]
     figures: tuple[Step, ...]
     never: tuple[Step, ...]
     complete: Check | None
-
-    @property
-    def setting(self) -> Setting:
-        return self.draft.setting
 
     @property
     def count(self) -> int:
@@ -84,11 +70,6 @@ class LongestMap(Frozen):
     def whole(self) -> Formula:
         """T_lower as it is defined."""
         return self.draft.ledger.definitions["T_lower"]
-
-    @property
-    def assume(self) -> tuple[Compare, ...]:
-        """What is assumed in all of them."""
-        return written(self.base.relations, self.draft.write)
 
 
 class Cells(Frozen):

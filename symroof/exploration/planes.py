@@ -1,10 +1,18 @@
-"""The regime map in two sizes, as numbers: where which term leads, the exact threshold, and the rule of thumb."""
+"""What is largest where, over two sizes: the plane cut into a region for each term of 1/intensity, or for each time.
+
+A term is a monomial, and two of them are equal along a straight line of the logarithmic plane: regions of terms are exact
+polygons. A time is a sum: along an upright line the longest changes at single places, between two points of a grid; lines
+along which the same times follow one another are joined, and where the order changes, a line is put on either side. In
+every region of a time the second engine decides at one place that no other is longer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
+from itertools import groupby, pairwise
 from math import atan2, log10
 
 from sympy import Expr
@@ -13,74 +21,83 @@ from symroof.algebra.approximation import laurent
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.roots import Root
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft
-from symroof.derivation.evaluation import evaluated
-from symroof.derivation.setting import Setting
+from symroof.derivation.evaluation import evaluated, evaluated_along, require_proved
+from symroof.derivation.figures_used import least_rings, require_joined
+from symroof.derivation.meanings import times_in_figures
+from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.solving import solution_of
 from symroof.errors import CheckError, ModelError
 from symroof.exploration.curves import require_sizes
-from symroof.exploration.regime_map import at_sizes, regime_map
-from symroof.formula import Compare, Frozen, Name, Quotient, number, total
+from symroof.exploration.regime_map import at_sizes, equality, regime_map
+from symroof.formula import Compare, Frozen, Group, Name, Quotient, number, total
 from symroof.model.problem import Problem
 from symroof.proof.step import Reason, Step
 from symroof.reading.grids import Axis
 from symroof.symbols import expression, rational, symbol
 
 Point = tuple[float, float]
+LINES, HALVINGS, NOTHING = 160, 12, 1e-300
+# Times one after the other along an upright line, each with where it begins, in logarithms.
+Order = tuple[tuple[str, float], ...]
 # A monomial in logarithms: the constant, and the exponents of the two sizes. Where two are equal is a straight line.
 Affine = tuple[float, float, float]
 
 
 class Region(Frozen):
-    """A polygon in which one term of the reciprocal intensity is the largest: ``form`` is the intensity's leading form
-    there, ``rule`` the ends of the line along which that is the ridge."""
+    """A polygon in which one thing is the largest: the intensity's leading form there, or a time. ``rule`` are the ends of
+    the line along which a form is the ridge."""
 
-    form: Expr
+    largest: Expr
     corners: tuple[Point, ...]
-    rule: tuple[Point, ...]
+    rule: tuple[Point, ...] = ()
+    steps: tuple[Step, ...] = ()
 
 
 class Plane(Frozen):
-    """Regions that cover the plane of two sizes, straight on logarithmic axes; ``threshold`` are points where the
-    intensity is the ridge, by rising x. Where there are none, ``side`` is how the intensity stands to the ridge on the
-    whole map, ``<`` or ``>``, if that was proved. ``beyond`` is the polygon of what is compute-bound: convex, for the
-    reciprocal of the intensity is a sum of exponentials there."""
+    """Regions that cover the plane of two sizes, straight on logarithmic axes, of ``times`` or of leading forms. Of forms:
+    ``threshold`` are points where the intensity is the ridge, by rising x. Where there are none, ``side`` is how the intensity
+    stands to the ridge on the whole map, ``<`` or ``>``, if that was proved. ``beyond`` is the polygon of what is compute-bound:
+    convex, for the reciprocal of the intensity is a sum of exponentials there."""
 
     setting: Setting
     names: tuple[str, str]
     ranges: tuple[Point, Point]
     regions: tuple[Region, ...]
-    threshold: tuple[Point, ...]
+    times: bool = False
+    threshold: tuple[Point, ...] = ()
     side: str = ""
     beyond: tuple[Point, ...] = ()
+
+    @property
+    def largest(self) -> dict[Expr, Region]:
+        """What is largest somewhere, with the widest of its regions."""
+        return {region.largest: region for region in sorted(self.regions, key=lambda region: _extent(region.corners))}
 
     @property
     def rules(self) -> tuple[tuple[Point, ...], ...]:
         """The ends of the lines where a leading form is the ridge."""
         return tuple(region.rule for region in reversed(self.regions) if region.rule)
 
-    @property
-    def lines(self) -> Iterable[tuple[str, tuple[str, ...], tuple[Point, ...]]]:
-        """Everything that is drawn, by what it is, and of which leading form."""
-        yield "threshold", (), self.threshold
-        yield from (("rule_of_thumb", (), rule) for rule in self.rules)
-        yield from (("corner", (str(region.form),), region.corners) for region in self.regions)
-
 
 def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
-    """The regime map of the intensity over two sizes, the others being put in.
+    """The map over two sizes, the others being put in: by the terms of 1/intensity, or, of several resources, by which time is
+    longest.
 
-    Regions are exact: each term of 1/intensity is a monomial, and two monomials are equal along a straight line of the
-    logarithmic plane. Raises :class:`ModelError` where a size is open, or the reciprocal is no such sum.
+    Raises :class:`ModelError` where a size is open, the reciprocal is no sum of monomials, or an axis has too few chips.
 
     >>> from symroof.reading.grids import read_grid
     >>> from symroof.reading.problems import read_problem
     >>> problem = read_problem({"operation": "matmul", "hardware": "tpu-v5e", "assume": "D = F"})
     >>> found = plane(problem, *read_grid("B=1..10000, F=1..10000", ("B", "D", "F")))
-    >>> [str(region.form) for region in found.regions]
+    >>> [str(region.largest) for region in found.regions]
     ['B', 'F/2']
     """
     names = x.names[0], y.names[0]
-    found = regime_map(at_sizes(problem, dict(problem.at[0]) if problem.at else {}))
+    setting = setting_of(problem)  # an axis of a mesh that is put in is wired as it is
+    problem = at_sizes(problem, dict(problem.at[0]) if problem.at else {})
+    if setting.timed and (setting.rates.vector or (setting.joint and len(setting.rates.resources) > 2)):
+        return _of_times(setting_of(problem), x, y)
+    found = regime_map(problem)
     setting, ridge, symbols = found.setting, found.setting.ridge, (symbol(names[0]), symbol(names[1]))
     require_sizes((s.name for s in found.value.free_symbols), names, f", or --assume {{}}={names[1]}")
     monomials = laurent(1 / found.value, symbols_of(found.value, *symbols))
@@ -99,7 +116,7 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
     side = "" if threshold or ridge is None else _side(found.draft, (x, y))
     beyond = _beyond(found.value, symbols, ranges, threshold, ridge) if threshold and ridge is not None else ()
     places = tuple(map(sizes_of, threshold)), side, tuple(map(sizes_of, beyond))
-    return Plane(setting, names, (sizes_of(ranges[0]), sizes_of(ranges[1])), regions, *places)
+    return Plane(setting, names, (sizes_of(ranges[0]), sizes_of(ranges[1])), regions, False, *places)
 
 
 def _beyond(
@@ -154,7 +171,7 @@ def _regions(
             ends = [place for place in level if place not in corners]
             rule = tuple(map(sizes_of, ends)) if len(ends) == 2 else ()
             found.append(Region(cancelled(1 / term), tuple(map(sizes_of, corners)), rule))
-    return tuple(sorted(found, key=lambda region: str(region.form)))
+    return tuple(sorted(found, key=lambda region: str(region.largest)))
 
 
 def _affine(term: Expr, symbols: tuple[Expr, Expr]) -> Affine:
@@ -180,8 +197,13 @@ def _cut(corners: list[Point], side: Affine) -> list[Point]:
     return kept
 
 
-def _area(corners: list[Point]) -> float:
+def _area(corners: Sequence[Point]) -> float:
     return abs(sum(corners[i - 1][0] * y - x * corners[i - 1][1] for i, (x, y) in enumerate(corners))) / 2
+
+
+def _extent(corners: Sequence[Point]) -> float:
+    """How wide a region is on logarithmic axes."""
+    return _area([(log10(x), log10(y)) for x, y in corners])
 
 
 def _threshold(
@@ -206,3 +228,85 @@ def _threshold(
             if ranges[other][0] <= (found := log10(bound)) <= ranges[other][1]:
                 points.add((found, place) if turned else (place, found))
     return tuple(sorted(points, key=lambda p: (p[0] - p[1], p[0])))
+
+
+def _of_times(setting: Setting, x: Axis, y: Axis) -> Plane:
+    """The map of the longest time."""
+    names, ranges = (x.names[0], y.names[0]), (logarithms(x), logarithms(y))
+    for axis in (x, y):
+        least = least_rings(setting.problem).get(axis.names[0], 1)
+        if axis.ends[0] < least:
+            raise ModelError(f"{axis.names[0]} starts below {least} chips", expected=f"a range from {least}")
+    require_joined(setting.problem, {axis.names[0]: Fraction(axis.ends[1]) for axis in (x, y)})
+    known = times_in_figures(setting)
+    draft = require_proved(setting, known)
+    values = {name: setting.in_numbers(value) for name, value in known.items()}
+    require_sizes((s.name for value in values.values() for s in value.free_symbols), names)
+    found = tuple(_joined(_Times(values, names, ranges)))
+    proved = (
+        replace(region, steps=draft.add(*_longest(draft, values, names, region)).since(draft)) for region in found
+    )
+    return Plane(setting, names, (sizes_of(ranges[0]), sizes_of(ranges[1])), tuple(proved), True)
+
+
+class _Times(Frozen):
+    """The times over two sizes, whose logarithms run from one end of a range to the other."""
+
+    times: Mapping[str, Expr]
+    names: tuple[str, str]
+    ranges: tuple[Point, Point]
+
+    def order(self, x: float) -> Order:
+        """The times that are longest along an upright line, from below. Times are nearly straight in logarithms."""
+        (low, high), (along, across) = self.ranges[1], self.names
+        ys = [low + (high - low) * i / LINES for i in range(LINES + 1)]
+        sizes, places = {along: 10.0**x}, [10.0**y for y in ys]
+        heights = {
+            name: [log10(max(height, NOTHING)) for height in evaluated_along(value, sizes, across, places)]
+            for name, value in self.times.items()
+        }
+        longest = [max(heights, key=lambda name: heights[name][i]) for i in range(len(ys))]
+        order = [(longest[0], low)]
+        for i, (below, above) in enumerate(pairwise(longest)):
+            if below != above:
+                first, second = (heights[below][j] - heights[above][j] for j in (i, i + 1))
+                order.append((above, ys[i] + (ys[i + 1] - ys[i]) * first / (first - second)))
+        return tuple(order)
+
+    def crossed(self, x: float) -> tuple[str, ...]:
+        return tuple(time for time, _ in self.order(x))
+
+
+def _joined(plane: _Times) -> Iterator[Region]:
+    """Lines that are crossed by the same times one after the other, joined to polygons."""
+    (low, high), top = plane.ranges[0], plane.ranges[1][1]
+    xs = [low + (high - low) * i / LINES for i in range(LINES + 1)]
+    for (left, right), (before, after) in zip(pairwise(list(xs)), pairwise(map(plane.crossed, list(xs))), strict=True):
+        for _ in range(HALVINGS if before != after else 0):
+            middle = (left + right) / 2
+            left, right = (middle, right) if plane.crossed(middle) == before else (left, middle)
+            xs += [middle]
+    lines = [(x, plane.order(x)) for x in sorted(xs)]
+    for crossed, group in groupby(lines, lambda line: [time for time, _ in line[1]]):
+        run = [(x, (*(y for _, y in order), top)) for x, order in group]
+        for place, time in enumerate(crossed):
+            below, above = ([(x, ys[place + up]) for x, ys in run] for up in (0, 1))
+            yield Region(symbol(time), tuple(map(sizes_of, (*below, *reversed(above)))))
+
+
+def _longest(draft: Draft, values: Mapping[str, Expr], names: tuple[str, str], region: Region) -> Iterator[Step]:
+    """That no other time is longer in the middle of a region."""
+    sizes = {
+        name: Fraction(size).limit_denominator(1000) for name, size in zip(names, _middle(region.corners), strict=True)
+    }
+    where = (*draft.setting.equalities, *(equality(name, size) for name, size in sizes.items()))
+    point = {symbol(name): rational(size) for name, size in sizes.items()}
+    longest = draft.write(values[region.largest.name].subs(point))
+    yield from (Step("regime", Reason.FACT, Group(Name(name)), "<=", longest, where) for name in values)
+
+
+def _middle(corners: Sequence[Point]) -> Point:
+    """A place inside: half way up the middle line."""
+    half = len(corners) // 4
+    (x, low), (_, high) = corners[half], corners[-1 - half]
+    return x, (low * high) ** 0.5

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from sympy import Expr, Integer, Rational
 
-from symroof.algebra.fan import Fan, fan, relations
+from symroof.algebra.fan import fan, relations
 from symroof.algebra.rational import symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, Draft, written
@@ -22,6 +22,7 @@ from symroof.exploration.edges import Single, above_ridge, equal_sizes, singles,
 from symroof.exploration.leading_parts import (
     MOST_PROVED,
     Led,
+    Regimes,
     Traffic,
     dominant,
     leaders,
@@ -31,7 +32,7 @@ from symroof.exploration.leading_parts import (
     shares,
     statements,
 )
-from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, mapped, names, nodes, number
+from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, mapped, names, nodes, number
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
 from symroof.proof.certificates import partitioned
@@ -64,21 +65,14 @@ class RegimeRow(Led):
         return tuple(s for s in self.statements.get(whole, ()) if told is not None and s.name.name in names(told))
 
 
-class RegimeMap(Frozen):
-    """The regimes of a quantity within ``base``. ``rows`` are those that are listed: all, or the corners of a long list."""
+class RegimeMap(Regimes):
+    """The regimes of a quantity. ``rows`` are those that are listed: all, or the corners of a long list."""
 
-    draft: Draft
     name: Formula
     value: Expr
-    base: Regime
-    fan: Fan
     rows: tuple[RegimeRow, ...] = ()
     complete: Check | None = None
     every: bool = False
-
-    @property
-    def setting(self) -> Setting:
-        return self.draft.setting
 
     @property
     def count(self) -> int:
@@ -125,11 +119,6 @@ class RegimeMap(Frozen):
         return mapped(self.name, lambda part: Quotient(PEAK, BANDWIDTH) if part == RIDGE else part)
 
     @property
-    def assume(self) -> tuple[Compare, ...]:
-        """What is assumed in all of them."""
-        return written(self.base.relations, self.draft.write)
-
-    @property
     def corner_rows(self) -> tuple[RegimeRow, ...]:
         return tuple(row for row in self.rows if row.corner) or self.rows[:1]
 
@@ -160,7 +149,7 @@ def outlined(problem: Problem, of: Formula = INTENSITY) -> RegimeMap:
     constants = tuple((s, "~~", Rational(1)) for s in symbols_of(value) if s not in order)
     base = Regime((*setting.regime.relations, *constants, *at_least_two(setting)), setting.least_one)
     draft = defined(draft, names(of))
-    found = RegimeMap(draft, of, value, base, fan(value, base, order))
+    found = RegimeMap(draft, base, fan(value, base, order), of, value)
     if of == INTENSITY:
         return replace(found, draft=draft.add(*parts(draft)))
     equal = tuple(r for r in found.assume if r.relation == "=")

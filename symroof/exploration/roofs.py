@@ -9,24 +9,16 @@ from itertools import compress
 
 from sympy import Add, Expr
 
-from symroof.algebra.rational import cancelled, symbols_of
-from symroof.derivation.evaluation import QuantityFunction, evaluated, function_of, functions_of
-from symroof.derivation.pipeline import compared, drafted
+from symroof.algebra.rational import cancelled
+from symroof.derivation.draft import Draft
+from symroof.derivation.evaluation import QuantityFunction, evaluated, proved, with_figures
 from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import ModelError
-from symroof.exploration.curves import (
-    Curve,
-    Roof,
-    along,
-    in_common,
-    require_numbers_of_chips,
-    require_sizes,
-    roof_of,
-    spread,
-)
+from symroof.exploration.curves import along, at_one_peak, in_common, require_numbers_of_chips, require_sizes, spread
 from symroof.exploration.reached import Measurement, measurements
+from symroof.exploration.stretches import Curve
 from symroof.formula import Formula, Frozen, Name, Quotient, total
-from symroof.model.hardware import Accelerator
+from symroof.model.hardware import Accelerator, Known
 from symroof.model.kernels import costs_of
 from symroof.model.problem import Problem
 from symroof.model.quantities import of_statement, time_name
@@ -39,6 +31,32 @@ from symroof.symbols import rational, symbol
 
 # Nothing crosses a link: there is no intensity to draw.
 UNDRAWN = Curve({}, (), {"intensity": (), "throughput": ()})
+
+
+class Roof(Frozen):
+    """The peak of a chip, and the slope of a bandwidth that ends at it."""
+
+    setting: Setting
+    peak: Known
+    bandwidth: Known
+
+    @property
+    def link(self) -> str:
+        return self.setting.problem.link
+
+    @property
+    def chip(self) -> Accelerator:
+        chip = self.setting.problem.hardware
+        assert chip is not None
+        return chip
+
+    @property
+    def ridge(self) -> float:
+        return float(self.peak.value / self.bandwidth.value)
+
+    def height(self, intensity: float) -> float:
+        """Attainable FLOPs/s of one chip."""
+        return min(float(self.peak.value), intensity * float(self.bandwidth.value))
 
 
 class Track(Frozen):
@@ -128,16 +146,10 @@ def roofline(
         require_numbers_of_chips(problem, values)
     variants = (replace(problem, hardware=chip, link=link, at=(), joint=False) for chip in chips for link in links)
     roofs = tuple(sorted(map(roof_of, variants), key=lambda roof: (-roof.peak.value, -roof.bandwidth.value)))
-    whole = [function_of(roof.setting, "intensity") for roof in roofs]
-    busy = [_busy(roof.setting) for roof in roofs]
+    draft, whole, busy = _intensities(roofs)
     # The paths of many statements would cover one another.
-    each = [kernels(roof.setting) for roof in roofs] if over is None else []
-    drawn_as = [name for name, units in each[0].items() if units] if each else []
-    every = [
-        *whole,
-        *(function for functions in busy for function in functions),
-        *(function for found in each for units in found.values() for function in units.values()),
-    ]
+    each = kernels(draft) if over is None else {}
+    every = (*whole, *(one for own in busy for one in own), *(one for units in each.values() for one in units.values()))
     needed = {size for function in every for size in function.parameters}
     if points:  # what is said of some sizes alone, is said of every measured point
         at = tuple(values for values in at if needed <= values.keys())
@@ -159,34 +171,63 @@ def roofline(
         drawn = (_curve(*one) if sends else UNDRAWN for one, sends in zip(under, crossed, strict=True))
         slower = _slower(roofs[0].setting, busy[0], values)
         tracks.append(Track(tuple(replace(curve, values=values) for curve in drawn), slower=slower))
-        tracks += (_kernel(roofs, [found[name] for found in each], values, name) for name in drawn_as)
+        tracks += (_kernel(roofs, units, values, name) for name, units in each.items() if units)
     used = [not tracks or any(track.curves[i].lines["intensity"] for track in tracks) for i in range(len(roofs))]
     kept = (
         replace(track, curves=tuple(compress(track.curves, used)), peaks=tuple(compress(track.peaks, used)))
         for track in tracks
     )
-    undrawn = tuple(name for name, units in each[0].items() if not units) if each else ()
+    undrawn = tuple(name for name, units in each.items() if not units)
     return Roofline(tuple(compress(roofs, used)), over.names[0] if over else "", tuple(kept), undrawn, measured)
 
 
-def kernels(setting: Setting) -> dict[str, dict[str, QuantityFunction]]:
+def roof_of(problem: Problem) -> Roof:
+    """The roof of a problem's chip and link."""
+    setting = at_one_peak(problem)
+    if setting.peak is None or setting.bandwidth is None:
+        raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
+    return Roof(setting, setting.peak, setting.bandwidth)
+
+
+def _intensities(roofs: Sequence[Roof]) -> tuple[Draft, list[QuantityFunction], list[tuple[QuantityFunction, ...]]]:
+    """The intensity under each roof, and what has no roof: the FLOPs of all of an operation, the times of its vector unit and
+    of its hops, and over how many chips they are split. They are proved together where the chips are wired alike; the draft
+    is that of the first roof."""
+    drafts: dict[object, tuple[Draft, dict[str, Expr]]] = {}
+    whole, busy = [], []
+    for roof in roofs:
+        setting, program = roof.setting, roof.setting.problem.operation
+        times, key = (
+            tuple(map(time_name, setting.rates.roofless)),
+            (roof.chip.name, setting.wirings, program.alone and roof.link),
+        )
+        names = ("flops", *times, *(("chips",) if setting.several_chips else ())) if times else ()
+        if key not in drafts:
+            alike = [roof] if program.alone else [one for one in roofs if one.setting.wirings == setting.wirings]
+            drafts[key] = proved(setting, (setting.flops_name, *(one.setting.moved_name for one in alike), *names))
+        draft, known = drafts[key]
+        quotient = Quotient(Name(setting.flops_name), Name(setting.moved_name))
+        draft.add(Step("intensity", Reason.LINE, quotient, "=", draft.write(setting.intensity), setting.equalities))
+        whole.append(with_figures(setting, "intensity", setting.intensity))
+        busy.append(tuple(with_figures(setting, name, known[name]) for name in names))
+    return next(iter(drafts.values()))[0], whole, busy
+
+
+def kernels(draft: Draft) -> dict[str, dict[str, QuantityFunction]]:
     """The intensities of the statements of a program, those that overlap as one together: for each unit that works in
     them its operations over their bytes. None for what has no work, or no traffic.
 
-    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.derivation.pipeline import counted
     >>> from symroof.reading.programs import read_program
     >>> text = "input x: bf16[N, D]; weight W: bf16[D, F]; weight V: bf16[F]; h = x * W -> bf16[N, F]; y = h * V -> bf16[N]"
-    >>> found = kernels(setting_of(Problem(read_program(text))))
+    >>> found = kernels(counted(Problem(read_program(text))))
     >>> {name: str(units["math"].expression) for name, units in found.items()}
     {'h': 'D*F*N/(D*F + D*N + F*N)', 'y': 'F*N/(F*N + F + N)'}
     """
-    program, rates = setting.problem.operation, setting.rates
+    setting, program, rates = draft.setting, draft.setting.problem.operation, draft.setting.rates
     if len(costs_of(program)) < 2 or setting.several_chips:
         return {}
-    known, draft = amounts(program, setting.problem.count), compared(drafted(setting))
-    found: dict[str, dict[str, QuantityFunction]] = {}
-    order = {d: i for i, d in enumerate(program.dimensions)}
-    figures = {figure: rational(x) for figure, x in setting.values.items()}
+    known, found = amounts(program, setting.problem.count), dict[str, dict[str, QuantityFunction]]()
     units = {MATH: "ops" if program.vector else "flops", **({VECTOR: "ops"} if rates.vector else {})}
 
     def sum_of(kind: str, names: tuple[str, ...]) -> tuple[Formula, Expr]:
@@ -203,13 +244,12 @@ def kernels(setting: Setting) -> dict[str, dict[str, QuantityFunction]]:
                 value = cancelled(work / moved)
                 quotient = Quotient(above, below)
                 draft.add(Step("intensity", Reason.LINE, quotient, "=", draft.write(value), setting.equalities))
-                sizes = sorted((s.name for s in symbols_of(value)), key=lambda s: order.get(s, len(order)))
-                found[label][unit] = QuantityFunction(label, value.subs(figures), tuple(sizes))
+                found[label][unit] = with_figures(setting, label, value)
     return found
 
 
 def _kernel(
-    roofs: Sequence[Roof], each: Sequence[Mapping[str, QuantityFunction]], values: Mapping[str, Fraction], name: str
+    roofs: Sequence[Roof], units: Mapping[str, QuantityFunction], values: Mapping[str, Fraction], name: str
 ) -> Track:
     """Statements that overlap as one, at the operations of the unit that takes longer in them, under its peak."""
     put = {size: float(value) for size, value in values.items()}
@@ -218,11 +258,11 @@ def _kernel(
         rates = roof.setting.rates
         vector = roof.setting.figures.get(rates.vector or "")
         under.append({MATH: float(roof.peak.value), **({VECTOR: float(vector.value)} if vector else {})})
-    first = {u: evaluated(f.expression, put) / under[0][u] for u, f in each[0].items() if u in under[0]}
+    intensity = {unit: evaluated(function.expression, put) for unit, function in units.items()}
+    first = {u: x / under[0][u] for u, x in intensity.items() if u in under[0]}
     unit = max((u for u in first if all(u in peaks for peaks in under)), key=first.__getitem__)
-    curves = []
-    for roof, found, peaks in zip(roofs, each, under, strict=True):
-        x = evaluated(found[unit].expression, put)
+    curves, x = [], intensity[unit]
+    for roof, peaks in zip(roofs, under, strict=True):
         y = min(peaks[unit], x * float(roof.bandwidth.value))
         curves.append(Curve(values, (), {"intensity": (x,), "throughput": (y,)}))
     return Track(tuple(curves), name, tuple(peaks[unit] for peaks in under), unit == VECTOR)
@@ -239,14 +279,6 @@ def _sends(intensity: QuantityFunction, values: Mapping[str, Fraction]) -> bool:
     """Whether anything crosses a link at a set of sizes."""
     put = {symbol(name): rational(value) for name, value in values.items()}
     return bool(intensity.expression.as_numer_denom()[1].subs(put) != 0)
-
-
-def _busy(setting: Setting) -> tuple[QuantityFunction, ...]:
-    """The FLOPs of all of an operation, the times of its vector unit and of its hops, and over how many chips they are split;
-    nothing where there are no such times."""
-    times = tuple(map(time_name, setting.rates.roofless))
-    names = ("flops", *times, *(("chips",) if setting.several_chips else ()))
-    return functions_of(setting, names) if times else ()
 
 
 def _slower(setting: Setting, busy: Sequence[QuantityFunction], values: Mapping[str, Fraction]) -> str:

@@ -189,7 +189,7 @@ class ShownFigure(Frozen):
 
         >>> import symroof as sr
         >>> print(sr.plot("matmul", on="tpu-v5e", at="B=64,D=F=8192").description())
-        bf16[B, D] * bf16[D, F] -> bf16[B, F] on a TPU v5e. The ridge of TPU v5e against HBM is at 240 FLOPs/byte. At B = 64, D = F = 8192 it is bound by HBM, at 26 % of the peak.
+        bf16[B, D] * bf16[D, F] -> bf16[B, F] on a TPU v5e, B = 64, D = F = 8,192. The ridge of TPU v5e against HBM is at 240 FLOPs/byte. It is bound by HBM, at 26 % of the peak.
         """
         canvas = draw(self.drawing, lang=self._language(lang))
         return canvas.say("description", canvas.title, canvas.told)

@@ -9,11 +9,10 @@ from symroof.exploration.breakdowns import Bar, Breakdown
 from symroof.exploration.curves import in_common
 from symroof.formula import Frozen
 from symroof.rendering.figures.beneath import NOTHING
-from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import assumed, captions, own_sizes, shares_in, title_of
+from symroof.rendering.figures.canvas import Canvas, sheet_of
+from symroof.rendering.figures.captions import captions, own_sizes, shares_in
 from symroof.rendering.figures.labels import Spot
-from symroof.rendering.figures.strokes import FIELDS, MOMENTS, moment, scaled
-from symroof.rendering.pages.amounts import sizes
+from symroof.rendering.figures.strokes import FIELDS, MOMENTS, factor, moment, scaled
 
 # How many pieces a bar has at most, beside the rest of them together, and the colour of that.
 PIECES, REST = 7, "#E8E8E8"
@@ -40,14 +39,14 @@ def draw_breakdown(found: Breakdown, inches: float, lang: str) -> Canvas:
     shared, say = in_common(points), captions(lang)
     several, kept = len(points) > 1, _kept(found)
     heights = [-(i + APART * (i // found.each + several)) for i in range(len(found.bars))]
-    canvas = Canvas(
-        title_of(say, found.setting, sizes(shared)),
+    canvas = sheet_of(
+        [found.setting],
+        shared,
         (say("time", unit), ""),
-        ((0, longest / scale * 1.12), (heights[-1] - 0.6, 0.6)),
-        log=(False, False),
-        inches=inches,
-        lang=lang,
-        aside=assumed(say, found.setting),
+        ((0, longest / scale * 1.3), (heights[-1] - 0.6, 0.6)),
+        (False, False),
+        inches,
+        lang,
         names_of_rows=[(height, bar.time) for height, bar in zip(heights, found.bars, strict=True)],
         body=HIGH * (1.2 - heights[-1]),
     )
@@ -55,7 +54,7 @@ def draw_breakdown(found: Breakdown, inches: float, lang: str) -> Canvas:
     for height, bar, pieces in zip(heights, found.bars, cut, strict=True):
         if several and not found.bars.index(bar) % found.each:
             canvas.label(own_sizes(bar.values, shared), [Spot((0, height + 1), "e", 1)], bold=True, first=True)
-        _bar(canvas, bar, pieces, height, scale, kept)
+        _bar(canvas, bar, pieces, height, (unit, scale), kept)
     _tabulate(canvas, found, cut, shared, kept)
     return canvas
 
@@ -84,9 +83,11 @@ def _colour(piece: Piece, kept: Sequence[str]) -> str:
     return FIELDS[kept.index(piece.of)] if piece.of else REST
 
 
-def _bar(canvas: Canvas, bar: Bar, pieces: Sequence[Piece], height: float, scale: float, kept: Sequence[str]) -> None:
-    """Piece by piece from the left, with names where they have room, and the whole at the end."""
-    left, shares = 0.0, _shares(canvas, bar, pieces)
+def _bar(
+    canvas: Canvas, bar: Bar, pieces: Sequence[Piece], height: float, axis: tuple[str, float], kept: Sequence[str]
+) -> None:
+    """Piece by piece from the left, with names where they have room, and the whole at the end, in the unit of the axis."""
+    left, shares, (unit, scale) = 0.0, _shares(canvas, bar, pieces), axis
     foot, top = height - BROAD / 2, height + BROAD / 2
     for piece, percent in zip(pieces, shares, strict=True):
         right = left + float(piece.seconds) / scale
@@ -98,7 +99,8 @@ def _bar(canvas: Canvas, bar: Bar, pieces: Sequence[Piece], height: float, scale
         if (text := next(words, None)) is not None:
             canvas.label(text, [Spot(((left + right) / 2, height), "", 0)])
         left = right
-    canvas.label(moment(float(bar.seconds)), [Spot((left, height), "e", 3)], bold=True)
+    whole = f"{factor(float(bar.seconds) / scale)} {unit}"
+    canvas.label(whole, [Spot((left, height), "e", 3)], bold=True)
 
 
 def _shares(canvas: Canvas, bar: Bar, pieces: Sequence[Piece]) -> list[str]:

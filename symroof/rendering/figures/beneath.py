@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from textwrap import wrap
+from typing import NamedTuple, TypeAlias
 
+from symroof.rendering.pages.characters import NBSP, cells, closed_up
+from symroof.rendering.pages.terminal import fold
+
+# A space at which no row ends: beside a sign, and before a unit.
+UNBROKEN = re.compile(r"((?<=\s[=≈≪≫≤≥<>×·])|(?<=\S)(?=\s[=≈≪≫≤≥<>×·]\s)|(?<=\d)(?=\s[kMGTP]?(?:B/s|FLOPs/s|%)))\s")
 # A cell that has nothing to say.
 NOTHING = "–"
+
+
+# The colour of a row, or that and the dash of a line.
+Look: TypeAlias = "str | tuple[str, object]"
 
 
 class Table(NamedTuple):
@@ -14,7 +25,7 @@ class Table(NamedTuple):
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
-    colours: Sequence[str] = ()
+    colours: Sequence[Look] = ()
 
     @property
     def columns(self) -> list[tuple[str, ...]]:
@@ -37,7 +48,7 @@ class Table(NamedTuple):
 
     def part(self, columns: Sequence[int]) -> Table:
         """Some of the columns, with the rows in which one but the first says something."""
-        kept = [i for i, row in enumerate(self.rows) if any(row[j] != NOTHING for j in columns[1:])]
+        kept = [i for i, row in enumerate(self.rows) if any(row[j] != NOTHING for j in columns[1:] or columns)]
         rows = [[self.rows[i][j] for j in columns] for i in kept]
         return Table([self.head[j] for j in columns], rows, [self.colours[i] for i in kept if self.colours])
 
@@ -54,3 +65,15 @@ def blocks(breadths: Sequence[float], room: float, gap: float) -> list[list[int]
             found.append([0])
         found[-1].append(j)
     return found
+
+
+def rows_of(text: str, width: int, indent: str = "") -> list[str]:
+    """Rows of so many letters, later ones indented, a Korean or Chinese character counting as two; a name that is longer
+    than a row is cut."""
+    rows = fold(UNBROKEN.sub(r"\1" + NBSP, _in_one(text)), width, indent)
+    return [part for row in rows for part in (wrap(row, width) if cells(row) > width else [row])]
+
+
+def _in_one(text: str) -> str:
+    """The rows of a label as one."""
+    return closed_up(text.replace("\n", " "))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from math import atan2, degrees, hypot, prod
 from string import ascii_lowercase
-from textwrap import wrap
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
+from symroof.derivation.setting import Setting
 from symroof.errors import RenderingError
-from symroof.rendering.figures.beneath import NOTHING, Table, blocks
-from symroof.rendering.figures.captions import captions
+from symroof.rendering.figures.beneath import NOTHING, Look, Table, blocks, rows_of
+from symroof.rendering.figures.captions import assumed, captions, own_sizes, title_of
 from symroof.rendering.figures.labels import (
     Point,
     Shape,
@@ -26,9 +26,9 @@ from symroof.rendering.figures.labels import (
     placed,
     segments,
 )
+from symroof.rendering.figures.signature import described
 from symroof.rendering.figures.strokes import GREY, INK, between, legible, plain
-from symroof.rendering.pages.characters import NBSP, cells, closed_up
-from symroof.rendering.pages.terminal import fold
+from symroof.rendering.pages.characters import NBSP
 
 WIDTH = 7.2
 # How narrow and broad a sheet may be, in inches.
@@ -42,8 +42,7 @@ Label = tuple[str, tuple[Spot, ...], dict[str, Any], Point | None]
 Choice = tuple[Spot, Shape, bool]
 BACKED = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
 FAR = 12  # from where on a thin line joins words to their place, in points
-# A space at which no row ends: beside a sign, and before a unit.
-UNBROKEN = re.compile(r"((?<=\s[=≈≪≫≤≥<>×·])|(?<=\S)(?=\s[=≈≪≫≤≥<>×·]\s)|(?<=\d)(?=\s[kMGTP]?(?:B/s|FLOPs/s|%)))\s")
+PARTS = re.compile("(?<![·,]) (?!·)")  # a space inside of a part of the grey rows
 # The height of a row of the key, the edge of a table that is as broad as the sheet, what is between its columns, and the
 # room of a colour before a row, in inches; its type.
 ROW, EDGE, GAP, SWATCH, SMALL = 0.17, 0.3, 0.16, 0.14, {"fontsize": 8}
@@ -55,7 +54,7 @@ COVERED = 7  # how near a mark is to one that covers it, in points
 
 class Canvas:
     """Axes on a sheet of that many ``inches`` across, from the first to the second of ``ranges``. Heights are drawn in
-    units of ``scale``. ``aside`` is said in grey under the title. Type has the same size on every sheet. ``names_of_rows``
+    units of ``scale``. ``aside`` is said in grey under the title, row by row. Type has the same size on every sheet. ``names_of_rows``
     stand on the left in place of numbers, each at its height, and ``body`` is how high the axes are, in inches."""
 
     def __init__(
@@ -68,7 +67,7 @@ class Canvas:
         scale: float = 1,
         inches: float = WIDTH,
         lang: str = "en",
-        aside: str = "",
+        aside: Sequence[str] = (),
         names_of_rows: Sequence[tuple[float, str]] = (),
         body: float = 0,
     ) -> None:
@@ -81,20 +80,17 @@ class Canvas:
         if not NARROWEST <= inches <= BROADEST:
             raise RenderingError(f"a sheet of {inches:g} inches", expected=f"{NARROWEST:g} to {BROADEST:g} inches")
         self.scale, ((self.left, self.right), (self.foot, self.top)) = scale, ranges
-        self.title, self.log, self.inches, self.lang, self.say = title, log, inches, lang, captions(lang)
-        self.aside = aside
-        self.told = ""
-        self._labels: list[Label] = []
-        self._first: list[Label] = []
+        self.title, self.log, self.inches, self.lang, self.say, self.told = title, log, inches, lang, captions(lang), ""
+        self._labels, self._first = list[Label](), list[Label]()
         self._table: Table | None = None
         self._drawn: list[Sequence[Point]] = []
+        self._below = 0.0  # the room of what stands beneath
         self._rings: list[tuple[Point, float]] = []
         self._lines: list[Shape] = []
         self._known: dict[Point, Point] = {}  # places on the sheet, as long as it stays what it is
-        self._margin = RIGHT * 72 - 4  # on the right of the axes, in points
         self._body = body or max(2.2, inches * 0.43)
-        rows, below = _rows(title, int(9.5 * inches) - 2), _rows(names[0], int(11 * (inches - LEFT)))
-        grey = _rows(re.sub("(?<!·) (?!·)", NBSP, aside), int(13 * inches) - 2) if aside else []
+        rows, below = rows_of(title, int(9.5 * inches) - 2), rows_of(names[0], int(11 * (inches - LEFT)))
+        grey = [row for part in aside for row in rows_of(PARTS.sub(NBSP, part), int(13 * inches) - 2)]
         self._over = 0.12 + 0.2 * len(rows)
         self._head, self._foot = 0.18 + self._over + 0.15 * len(grey), FOOT + 0.16 * (len(below) - 1)
         self.sheet = Sheet(lang)
@@ -135,7 +131,7 @@ class Canvas:
 
     def percent_axis(self, full: float, label: str) -> None:
         """A second axis on the right, in percent of ``full``."""
-        percent, self._margin = full / self.scale / 100, 0
+        percent = full / self.scale / 100
         with self.sheet.styled():
             functions: Any = (lambda y: y / percent, lambda p: p * percent)
             other = self.axes.secondary_yaxis("right", functions=functions)
@@ -188,9 +184,9 @@ class Canvas:
         look = {"color": legible(colour), "fontsize": size, "fontweight": weight, "linespacing": 1.25}
         (self._first if first else self._labels).append((text, tuple(spots), look, leader))
 
-    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], colours: Sequence[str] = ()) -> None:
-        """A table beneath the figure, in which each row may have a colour; where it is broader than the sheet, its columns
-        are told in several."""
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], colours: Sequence[Look] = ()) -> None:
+        """A table beneath the figure, in which each row may have a colour, or that and a dash; where it is broader than the
+        sheet, its columns are told in several."""
         self._table = Table(head, rows, colours)
 
     def fits(self, text: str, start: Point, end: Point, size: float = 8.5) -> bool:
@@ -285,7 +281,7 @@ class Canvas:
     def _beneath(self, texts: Sequence[str]) -> None:
         """Beneath the figure, which grows by as much: words that had no room, by their numbers, and the table."""
         broad = int(13 * (self.inches - LEFT))
-        rows = [row for i, text in enumerate(texts, 1) for row in _rows(f"{self._sign(i)}  {text}", broad, "    ")]
+        rows = [row for i, text in enumerate(texts, 1) for row in rows_of(f"{self._sign(i)}  {text}", broad, "    ")]
         if self._table:
             self._table = self._table.narrowed(lambda cell: self.sheet.extent(cell, SMALL)[0] / 72, self._room, GAP)
         every = self._table.columns if self._table else []
@@ -293,7 +289,7 @@ class Canvas:
         cut = blocks(breadths, self._room, GAP) if self._table else []
         parts = [(self._table.part(part), [breadths[j] for j in part]) for part in cut if self._table]
         tall = sum(len(part.rows) + 1.4 for part, _ in parts)
-        below = ROW * (len(rows) + tall + bool(rows and parts)) + 0.05
+        self._below = below = ROW * (len(rows) + tall + bool(rows and parts)) + 0.05
         self._lay_out(below)
         height = float(self.sheet.get_size_inches()[1])
 
@@ -308,6 +304,13 @@ class Canvas:
             self._block(part, broad_ones, top, write)
             top += len(part.rows) + 1.4
 
+    def _swatch(self, row: float, edge: float, colour: str, dash: Dash) -> None:
+        """A piece of a line before a row of a table."""
+        up = (self._below - ROW * (row + 0.5)) / float(self.sheet.get_size_inches()[1])
+        xs = [(edge - part * SWATCH) / self.inches for part in (1.9, 0.3)]
+        look: Any = {"color": colour, "linestyle": dash, "linewidth": 2, "transform": self.sheet.transFigure}
+        self.axes.plot(xs, [up, up], clip_on=False, scalex=False, scaley=False, **look)
+
     @property
     def _room(self) -> float:
         """How broad a table may be, in inches."""
@@ -316,8 +319,11 @@ class Canvas:
     def _block(self, part: Table, breadths: Sequence[float], top: float, write: Callable[..., None]) -> None:
         """Columns beside one another, numbers on the right of theirs."""
         edge = EDGE if sum(breadths) + GAP * len(breadths) > self.inches - LEFT else LEFT
-        for i, colour in enumerate(part.colours, 1):
-            write(top + i, "■", edge - SWATCH, fontsize=9, color=colour)
+        for i, row in enumerate(part.colours, 1):
+            if isinstance(row, str):
+                write(top + i, "■", edge - SWATCH, fontsize=9, color=row)
+            else:
+                self._swatch(top + i, edge, *row)
         for column, breadth in zip(part.columns, breadths, strict=True):
             numbers = all(re.match(rf"[×\d.,−{NOTHING}]", cell) for cell in column[1:])
             for i, cell in enumerate(column):
@@ -331,9 +337,9 @@ class Canvas:
         return width + 2, height + 2
 
     def _frame(self) -> Shape:
-        """Where words may stand: on the axes, and a little above them and on their right."""
+        """Where words may stand: on the axes."""
         (x0, y0), (x1, y1) = self._on_sheet((self.left, self.foot)), self._on_sheet((self.right, self.top))
-        return box((x0 + 1, y0 + 1), x1 - x0 - 2 + self._margin, y1 - y0 + 11)
+        return box((x0 + 1, y0 + 1), x1 - x0 - 2, y1 - y0 - 2)
 
     def _on_sheet(self, place: Point) -> Point:
         """A place of the data in points on the sheet."""
@@ -371,24 +377,24 @@ class Canvas:
         with self.sheet.styled():
             self._place_labels()
         drawn = self.sheet.saved(form, (pixels or 200 * self.inches) / self.inches)
-        return self._described(drawn) if form == "svg" else drawn
-
-    def _described(self, svg: bytes) -> bytes:
-        """The picture with a title and a description for those who do not see it: what is ``told`` of it."""
-        title, words = escape(self.title), escape(self.told)
-        tongue = "" if self.lang == "en" else f'xml:lang="{self.lang}" lang="{self.lang}" '
-        head = f'<svg role="img" {tongue}aria-label={quoteattr(self.title)} '
-        told = re.sub(r"<svg ", lambda _: head, svg.decode(), count=1)
-        return re.sub(r"(<svg [^>]*>)", rf"\1\n <title>{title}</title>\n <desc>{words}</desc>", told, count=1).encode()
+        return described(drawn, self.title, self.told, self.lang) if form == "svg" else drawn
 
 
-def _rows(text: str, width: int, indent: str = "") -> list[str]:
-    """Rows of so many letters, later ones indented, a Korean or Chinese character counting as two; a name that is longer
-    than a row is cut."""
-    rows = fold(UNBROKEN.sub(r"\1" + NBSP, _in_one(text)), width, indent)
-    return [part for row in rows for part in (wrap(row, width) if cells(row) > width else [row])]
-
-
-def _in_one(text: str) -> str:
-    """The rows of a label as one."""
-    return closed_up(text.replace("\n", " "))
+def sheet_of(
+    settings: Sequence[Setting],
+    shared: Mapping[str, Fraction],
+    names: tuple[str, str],
+    ranges: tuple[Point, Point],
+    log: tuple[bool, bool],
+    inches: float,
+    lang: str,
+    undrawn: Sequence[str] = (),
+    **more: Any,
+) -> Canvas:
+    """The sheet of a figure: its operation and chip, under them the sizes that all of it ``shared``, and what was assumed."""
+    say, axes = captions(lang), settings[0].problem.mesh.values()
+    under = own_sizes({**{axis.name: Fraction(axis.chips) for axis in axes if axis.chips}, **shared}, {})
+    aside = [part for part in (under, assumed(say, *settings, undrawn=undrawn)) if part]
+    canvas = Canvas(title_of(say, settings), names, ranges, log=log, inches=inches, lang=lang, aside=aside, **more)
+    canvas.title = title_of(say, settings, under)  # for those who do not see it
+    return canvas

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
-from sympy import Mul
+from sympy import Expr, Mul
 
 from symroof.derivation.setting import Setting
-from symroof.formula import Number
+from symroof.formula import Formula, Number
 from symroof.model.hardware import Accelerator, Known
 from symroof.rendering.figures.strokes import moment, rate, share, shares
 from symroof.rendering.formulas.letters import Letters
@@ -57,13 +58,14 @@ def percent_in(lang: str, text: str) -> str:
 
 
 def own_sizes(values: Mapping[str, Any], shared: Mapping[str, Any]) -> str:
-    """The sizes of a point that are not those of all, as they stand beside it.
+    """The sizes of a point that are not those of all, as they stand beside it, thousands apart.
 
     >>> from fractions import Fraction
     >>> own_sizes({"B": Fraction(1), "D": Fraction(8)}, {"D": Fraction(8)})
     'B = 1'
     """
-    return sizes({name: value for name, value in values.items() if name not in shared})
+    own = sizes({name: value for name, value in values.items() if name not in shared})
+    return re.sub(r"(?<![\d.])\d{4,}", lambda digits: f"{int(digits[0]):,}", own)
 
 
 def called(say: Say, chip: Accelerator) -> str:
@@ -71,18 +73,24 @@ def called(say: Say, chip: Accelerator) -> str:
     return say("given_chip") if chip.unnamed else chip.title
 
 
+def printed(setting: Setting, formula: Formula | Expr) -> str:
+    """A formula in the letters of an operation."""
+    printer = PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
+    return printer.print(setting.layout.write(formula) if isinstance(formula, Expr) else formula)
+
+
 def chips_of(setting: Setting) -> str:
     """Over how many chips the arithmetic is split, as ``8 × M``; nothing for one."""
-    printer = PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
-    factors = (printer.print(setting.layout.write(factor)) for factor in Mul.make_args(setting.chips))
+    factors = (printed(setting, factor) for factor in Mul.make_args(setting.chips))
     return "" if setting.chips == 1 else " × ".join(factors)
 
 
-def title_of(say: Say, setting: Setting, *more: str) -> str:
-    """The operation, the chip, and sizes."""
-    chip = setting.problem.hardware
+def title_of(say: Say, settings: Sequence[Setting], sizes: str = "") -> str:
+    """The operation, the chip where there is one, and sizes."""
+    setting, several = settings[0], len({s.problem.hardware.name for s in settings if s.problem.hardware}) > 1
+    chip = None if several else setting.problem.hardware
     title = "" if chip is None or chip.unnamed else chip.title
-    return say("title", setting.problem.operation.title, title, chips_of(setting), [part for part in more if part])
+    return say("title", setting.problem.operation.title, title, chips_of(setting), [sizes] if sizes else [])
 
 
 def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = ()) -> str:
@@ -106,9 +114,8 @@ def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = ()) -> str:
                 figure = {"peak": one.peak_name, "bandwidth": one.bandwidth_name}.get(name, name)
                 figures[figure, several and chip.title] = (_figure(figure, known, one.bandwidth_name), given)
     named = [(f"{chip} {text}" if chip else text, given) for (_, chip), (text, given) in figures.items()]
-    printer = PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
     sized = [r for r in setting.problem.assume if r.relation == "=" and isinstance(r.right, Number)]  # of the title
-    regime = [printer.print(relation) for relation in setting.problem.assume if relation not in sized]
+    regime = [printed(setting, relation) for relation in setting.problem.assume if relation not in sized]
     problem = setting.problem
     return say("assumed", named, regime, problem.training, problem.count == "exact", list(undrawn))
 

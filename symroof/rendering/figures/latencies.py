@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from fractions import Fraction
 
 from symroof.exploration.curves import in_common
 from symroof.exploration.latency import Latency, LatencyCurve
-from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import Say, assumed, called, captions, own_sizes, title_of
+from symroof.rendering.figures.canvas import Canvas, sheet_of
+from symroof.rendering.figures.captions import Say, called, captions, own_sizes
 from symroof.rendering.figures.labels import around
 from symroof.rendering.figures.strokes import MOMENTS, plain, scaled, stroke
-from symroof.rendering.pages.amounts import sizes
 
 # Beyond so many marks every other one has its name.
 NAMED = 5
@@ -24,15 +23,9 @@ def draw_latency(found: Latency, inches: float, lang: str) -> Canvas:
     places = [curve.place(size) for curve in drawn for size in curve.marks]
     unit, scale = scaled(max(time for time, _ in places), MOMENTS)
     times, tokens = [time / scale for time, _ in places], [each for _, each in places]
-    ranges = (min(times) / 1.5, max(times) * 1.5), (min(tokens) / 1.6, max(tokens) * 1.8)
-    setting = found.setting
-    if found.several_chips:
-        title = say("title", setting.problem.operation.title, "", "", [sizes(shared)] if shared else [])
-    else:
-        title = title_of(say, setting, *([sizes(shared)] if shared else []))
-    aside = assumed(say, *(curve.setting for curve in found.curves))
-    names = say("time_of_a_step", unit), say("tokens_of_a_chip")
-    canvas = Canvas(title, names, ranges, log=(True, True), inches=inches, lang=lang, aside=aside)
+    ranges = (min(times) / 1.5, max(times) * 2.6), (min(tokens) / 1.6, max(tokens) * 1.8)
+    names, settings = (say("time_of_a_step", unit), say("tokens_of_a_chip")), [curve.setting for curve in found.curves]
+    canvas = sheet_of(settings, shared, names, ranges, (True, True), inches, lang)
     for i, curve in enumerate(drawn):
         _curve(canvas, found, curve, i, scale, _named(found, curve, shared, say))
     for curve in found.curves:
@@ -42,7 +35,7 @@ def draw_latency(found: Latency, inches: float, lang: str) -> Canvas:
     return canvas
 
 
-def _named(found: Latency, curve: LatencyCurve, shared: Mapping[str, Any], say: Say) -> str:
+def _named(found: Latency, curve: LatencyCurve, shared: Mapping[str, Fraction], say: Say) -> str:
     """What a curve has of its own: its chip where there are several, and its sizes."""
     chip = called(say, curve.chip) if found.several_chips else ""
     return ", ".join(filter(None, (chip, own_sizes(curve.values, shared))))

@@ -1,4 +1,4 @@
-"""Maps in two sizes, drawn: where which term leads, and where which time is longest."""
+"""Maps in two sizes, drawn: where which term leads, or which time is longest."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from math import log10
 
 from symroof.algebra.rounding import decimal
-from symroof.derivation.setting import Setting
 from symroof.exploration.planes import Plane
-from symroof.exploration.territories import Territories
 from symroof.formula import Number
-from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import assumed, captions, title_of
+from symroof.rendering.figures.canvas import Canvas, sheet_of
+from symroof.rendering.figures.captions import captions, printed
 from symroof.rendering.figures.labels import Point, Spot, around
-from symroof.rendering.figures.strokes import FIELDS, INK
-from symroof.rendering.formulas.letters import Letters
-from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.rendering.figures.strokes import FIELDS, INK, place_of
+from symroof.symbols import expression
 
 # The line of a threshold, and the words on it.
 BEYOND = ("#0072B2", "#00507D")
@@ -24,14 +21,20 @@ HATCHES = (None, "..", "//", None, "\\\\", "xx")
 
 
 def draw_plane(found: Plane, inches: float, lang: str) -> Canvas:
-    """Regions by the term that leads, the exact threshold over them, and the rule of thumb dashed."""
-    setting, ((_, right), (_, top)) = found.setting, found.ranges
-    printer, canvas = _printer(setting), _plane(found, inches, lang)
-    say = canvas.say
-    for i, region in enumerate(found.regions):
+    """Regions by what is largest, the widest of one kind with its name; the exact threshold over them, and the rule of thumb
+    dashed."""
+    say, setting, (x, y) = captions(lang), found.setting, found.names
+    (_, right), (_, top) = found.ranges
+    fixed = {str(expression(r.left)): r.right.value for r in setting.equalities if isinstance(r.right, Number)}
+    names = say("size", x), say("size", y)
+    canvas = sheet_of([setting], fixed, names, found.ranges, (True, True), inches, lang)
+    colours = {form: place_of(setting, str(form)) if found.times else i + 4 for i, form in enumerate(found.largest)}
+    for region in found.regions:
+        i = colours[region.largest]
         canvas.region(region.corners, FIELDS[i % len(FIELDS)], HATCHES[i % len(HATCHES)])
-        form = printer.print(setting.layout.write(region.form))
-        canvas.label(say("intensity", form), _inside(region.corners), bold=True)
+    for form, region in found.largest.items():
+        words = say("longest", str(form), "") if found.times else say("intensity", printed(setting, form))
+        canvas.label(words, _inside(region.corners), bold=True)
     if found.beyond:
         canvas.region(found.beyond, SHADED)
     for line in found.rules:
@@ -62,36 +65,6 @@ def _edge(canvas: Canvas, found: Plane, end: Point) -> None:
     upright = min(abs(log10(x / left)), abs(log10(x / right))) > 1e-9
     name, size = (found.names[0], x) if upright else (found.names[1], y)
     canvas.label(f"{name} ≈ {size:,.4g}", around(end, "sw se nw ne", (4, 9, 16)), BEYOND[1], size=7.5)
-
-
-def draw_territories(found: Territories, inches: float, lang: str) -> Canvas:
-    """Regions by the time that is longest there, those of one time in one colour; the widest of them has its name."""
-    canvas, times = _plane(found, inches, lang), list(dict.fromkeys(region.time for region in found.regions))
-    for region in found.regions:
-        i = times.index(region.time)
-        canvas.region(region.corners, FIELDS[i % len(FIELDS)], HATCHES[i % len(HATCHES)])
-    for time in times:
-        own = [region.corners for region in found.regions if region.time == time]
-        widest = max(own, key=lambda corners: abs(_area([(log10(x), log10(y)) for x, y in corners])))
-        canvas.label(canvas.say("longest", time, ""), _inside(widest), bold=True)
-    return canvas
-
-
-def _plane(found: Plane | Territories, inches: float, lang: str) -> Canvas:
-    """The plane of two sizes, with what is put in for the others."""
-    say, printer = captions(lang), _printer(found.setting)
-    fixed = (printer.print(relation) for relation in found.setting.equalities if isinstance(relation.right, Number))
-    title, (x, y) = title_of(say, found.setting, *fixed), found.names
-    names, aside = (say("size", x), say("size", y)), assumed(say, found.setting)
-    return Canvas(title, names, found.ranges, log=(True, True), inches=inches, lang=lang, aside=aside)
-
-
-def _printer(setting: Setting) -> PlainPrinter:
-    return PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
-
-
-def _area(corners: Sequence[Point]) -> float:
-    return sum(corners[i - 1][0] * y - x * corners[i - 1][1] for i, (x, y) in enumerate(corners)) / 2
 
 
 def _extent(line: Sequence[Point]) -> Point:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Any
 
-from symroof.exploration.curves import Roof, in_common
+from symroof.exploration.curves import in_common
 from symroof.exploration.reached import Measurement
-from symroof.exploration.roofs import Roofline, Track
+from symroof.exploration.roofs import Roof, Roofline, Track
 from symroof.formula import Frozen
 from symroof.model.resources import LATENCY, MATH, VECTOR
 from symroof.model.wiring import is_network
 from symroof.rendering.figures.beneath import NOTHING
-from symroof.rendering.figures.canvas import Canvas
-from symroof.rendering.figures.captions import Say, assumed, called, captions, own_sizes, peak_of, share_in, title_of
+from symroof.rendering.figures.canvas import Canvas, sheet_of
+from symroof.rendering.figures.captions import Say, called, captions, own_sizes, peak_of, share_in
 from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.strokes import (
+    COLOURS,
     DASHES,
     DOTTED,
     GREY,
@@ -26,11 +28,12 @@ from symroof.rendering.figures.strokes import (
     SHADES,
     SHAPES,
     factor,
+    place_of,
+    plain,
     rate,
     scaled,
     stroke,
 )
-from symroof.rendering.pages.amounts import sizes
 
 # How wide a mark is, in points: marks nearer to one another are one. More than a few have numbers.
 WIDE, FEW = 7, 4
@@ -50,14 +53,8 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     unit, scale = scaled(peak, RATES)
     low = 10 ** (floor(2 * log10(min([*seen, first / 3]) / 3) / 2))
     high = 10 ** (ceil(2 * log10(max([*seen, *(roof.ridge * 4 for roof in roofs)]))) / 2)
-    shared = _shared(found.tracks)
-    say, problem = captions(lang), roofs[0].setting.problem
-    axes = [f"{name} = {axis.chips}" for name, axis in problem.mesh.items()]
-    all_share = [sizes(shared)] if shared else []
-    if several:
-        title = say("title", problem.operation.title, "", "", [*axes, *all_share])
-    else:
-        title = title_of(say, roofs[0].setting, *all_share)
+    shared = in_common([*(track.values for track in found.tracks), *(one.values for one in found.measured)])
+    say = captions(lang)
     one_place = not several and len({roof.setting.intensity for roof in roofs}) == 1
     each = any(roof.setting.chips != 1 for roof in roofs)
     names = say("arithmetic_intensity", each, one_place and len(roofs) > 1), say("throughput", unit, "", each, False)
@@ -67,15 +64,13 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
         max([peak * 3] + [y * 2 for y in heights]),
     )
     ranges = (low, high), (foot, top)
-    aside = assumed(say, *(roof.setting for roof in roofs), undrawn=found.undrawn)
-    canvas = Canvas(title, names, ranges, log=(True, True), scale=scale, inches=inches, lang=lang, aside=aside)
+    settings = [roof.setting for roof in roofs]
+    canvas = sheet_of(settings, shared, names, ranges, (True, True), inches, lang, found.undrawn, scale=scale)
     if one_place:  # a point has one place on the axis
         _shade(canvas, roofs)
     for i, links in found.alike.items():
         _roof(canvas, found, i, links)
-    paths = [track for track in found.tracks if track.runs]
-    for i, track in enumerate(paths):
-        _path(canvas, track, found.variable, i, own_sizes(track.values, shared))
+    _paths(canvas, found, shared)
     _vector_roof(canvas, found)
     _points(canvas, found, shared)
     return canvas
@@ -90,14 +85,14 @@ class Mark(Frozen):
     shape: str
 
 
-def _points(canvas: Canvas, found: Roofline, shared: Mapping[str, Any]) -> None:
+def _points(canvas: Canvas, found: Roofline, shared: Mapping[str, Fraction]) -> None:
     """The points under the roofs. Those that are nearer than a mark is wide are one, with the names of all; more than a
     few have numbers, and a table beneath."""
     tracks = [track for track in found.tracks if not track.runs]
     itemized, marks = any(track.statement for track in tracks), list[Mark]()
     points = [track.values for track in tracks if not track.statement]
     for track in tracks:
-        everything = canvas.say("in_all") if itemized else sizes(track.values) or canvas.say("everywhere")
+        everything = canvas.say("in_all") if itemized else ""
         name = ": ".join(filter(None, (own_sizes(track.values, shared), track.statement))) or everything
         places = tuple(place for curve in track.curves for place in curve.points("throughput", "intensity"))
         shape = SHAPES[points.index(track.values) % len(SHAPES)]
@@ -155,7 +150,7 @@ def _named(mark: Mark) -> str:
     """All that a mark stands for: points row by row, then statements on one."""
     each = list(zip(mark.names, mark.tracks, strict=True))
     points, statements = ([name for name, track in each if bool(track.statement) == kind] for kind in (False, True))
-    return "\n".join([*points, *([", ".join(statements)] if statements else [])])
+    return "\n".join(filter(None, [*points, ", ".join(statements)]))
 
 
 def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
@@ -177,14 +172,14 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
                 part = share_in(canvas.lang, y / peak)
                 number = str(i) if several else ""
                 rows.append(
-                    (number, name, *chip, f"{x:.4g}", rate(y, "FLOPs/s"), *nothing, part, f"× {factor(peak / y)}", by)
+                    (number, name, *chip, f"{x:,.4g}", rate(y, "FLOPs/s"), *nothing, part, f"× {factor(peak / y)}", by)
                 )
     peak = float(found.roofs[0].peak.value)
     for i, one in enumerate(_told(found), len(marks) + 1):
         y, reached = float(one.rate / one.chips), share_in(canvas.lang, float(one.reached))
         name = say("measured", one.said)
         cells = (
-            f"{float(one.intensity):.4g}",
+            f"{float(one.intensity):,.4g}",
             rate(y, "FLOPs/s"),
             reached,
             share_in(canvas.lang, y / peak),
@@ -212,11 +207,6 @@ def _vector_roof(canvas: Canvas, found: Roofline) -> None:
         words = canvas.say("peak", "", rate(peak, "FLOPs/s"), "", True, False)
         places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(16)]
         canvas.label(words, [Spot((x, peak), side, 3) for side in ("nw", "sw") for x in places], GREY, first=True)
-
-
-def _shared(tracks: Sequence[Track]) -> dict[str, Any]:
-    """The sizes that are the same at every point, where there are several points, statements or a path."""
-    return {} if len(tracks) == 1 and not tracks[0].runs else in_common([track.values for track in tracks])
 
 
 def _shade(canvas: Canvas, roofs: Sequence[Roof]) -> None:
@@ -270,10 +260,11 @@ def _roof(canvas: Canvas, found: Roofline, index: int, links: str) -> None:
 def _look(found: Roofline, roof: Roof) -> tuple[str, Any]:
     """Of several roofs each has the colour of its chip where there are several chips, else of its link, and a dash of
     its own; paths have colours themselves."""
-    index = found.roofs.index(roof)
-    of = [one.chip.name if found.several_chips else one.link for one in found.roofs]
+    index, place = found.roofs.index(roof), place_of(roof.setting, roof.link, [one.link for one in found.roofs])
+    if found.several_chips:
+        place = list(dict.fromkeys(one.chip.name for one in found.roofs)).index(roof.chip.name)
     plain = len(found.roofs) == 1 or any(track.runs for track in found.tracks)
-    return INK if plain else stroke(list(dict.fromkeys(of)).index(of[index]))[0], DASHES[index % len(DASHES)]
+    return INK if plain else COLOURS[place % len(COLOURS)], DASHES[index % len(DASHES)]
 
 
 def _mark(canvas: Canvas, found: Roofline, track: Track, name: str, shape: str) -> None:
@@ -299,17 +290,28 @@ def _mark(canvas: Canvas, found: Roofline, track: Track, name: str, shape: str) 
         )
         if y < AT_PEAK * peak:
             canvas.line([(x, y), (x, peak)], GREY, 0.9, DOTTED, layer=2)
-    canvas.label(name, [spot for place in lowest_first for spot in around(place, MARKS, GAPS)], bold=True)
+    if name:
+        canvas.label(name, [spot for place in lowest_first for spot in around(place, MARKS, GAPS)], bold=True)
+
+
+def _paths(canvas: Canvas, found: Roofline, shared: Mapping[str, Fraction]) -> None:
+    """The ways of an operation; of many a key in place of labels."""
+    paths = [track for track in found.tracks if track.runs]
+    names = [own_sizes(track.values, shared) for track in paths]
+    for i, track in enumerate(paths):
+        _path(canvas, track, "" if len(paths) > FEW else found.variable, i, names[i])
+    if len(paths) > FEW:
+        canvas.table([canvas.say("curve")], [(own,) for own in names], [(stroke(i)[0], "-") for i in range(len(paths))])
 
 
 def _path(canvas: Canvas, track: Track, variable: str, index: int, own: str) -> None:
-    """The way of an operation along each roof, with the sizes at its ends."""
+    """The way of an operation along each roof, with the sizes at its ends; without a ``variable`` it has no words."""
     colour, _ = stroke(index)
     for i, curve in enumerate(track.curves):
         points = curve.points("throughput", "intensity")
         canvas.line(points, colour, 4.5, DASHES[i % len(DASHES)], layer=4)
         for end in (0, -1):
             canvas.ring(points[end], colour, filled=True, size=6)
-            if i == 0:
-                words = ", ".join([f"{variable} = {curve.xs[end]:g}", *([own] if own else [])])
+            if i == 0 and variable:
+                words = ", ".join([f"{variable} = {plain(curve.xs[end])}", *([own] if own else [])])
                 canvas.label(words, around(points[end], MARKS, GAPS), colour, bold=True)

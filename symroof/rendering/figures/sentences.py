@@ -7,19 +7,15 @@ from typing import Any
 
 from symroof.algebra.rounding import decimal
 from symroof.exploration.breakdowns import Breakdown
-from symroof.exploration.curves import Curve, Curves, in_common
+from symroof.exploration.curves import Curves, in_common
 from symroof.exploration.figure import Drawn
 from symroof.exploration.latency import Latency
 from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline, Track
-from symroof.exploration.scaling import Scaling
-from symroof.exploration.territories import Territories
+from symroof.exploration.stretches import Curve
 from symroof.model.resources import LATENCY, MATH, VECTOR
-from symroof.rendering.figures.captions import Say, called, captions, own_sizes, share_in, shares_in
-from symroof.rendering.figures.strokes import factor, moment, rate
-from symroof.rendering.formulas.letters import Letters
-from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.amounts import sizes
+from symroof.rendering.figures.captions import Say, called, captions, own_sizes, printed, share_in, shares_in
+from symroof.rendering.figures.strokes import factor, moment, plain, rate
 
 # Of how many statements a roofline is told, and of how many pieces a bar: the largest.
 STATEMENTS, PIECES = 12, 3
@@ -30,23 +26,19 @@ def sentences(found: Drawn, lang: str) -> list[str]:
 
     >>> import symroof as sr
     >>> sentences(sr.plot("matmul", on="tpu-v5e", at="D=F=8192", over="B=1..400").drawing, "en")
-    ['The peak is 197 TFLOPs/s.', 'At D = F = 8192 it is compute-bound from B = 256.', 'The rule of thumb is B ≥ 241, where D, F ≫ B.']
+    ['The peak is 197 TFLOPs/s.', 'It is compute-bound from B = 256.', 'The rule of thumb is B ≥ 241, where D, F ≫ B.']
     """
     say = captions(lang)
     match found:
         case Roofline():
             told = _under_roofs(found, say, lang)
-        case Curves(kind="times"):
-            told = (_crossing(found, curve, say, lang) for curve in found.curves)
         case Curves():
-            told = _throughput(found, say, lang)
-        case Scaling():
-            told = _on_a_mesh(found, say)
+            told = _over_a_size(found, say, lang)
         case Breakdown():
             told = _bars(found, say, lang)
         case Latency():
             told = _served(found, say)
-        case Plane() | Territories():
+        case Plane():
             told = _map(found, say)
     return [" ".join(sentence.split()) for sentence in told]
 
@@ -56,7 +48,7 @@ def _under_roofs(found: Roofline, say: Say, lang: str) -> Iterator[str]:
         roof = found.roofs[i]
         yield say("told_ridge", called(say, roof.chip), links, factor(roof.ridge))
     statements = [track for track in found.tracks if track.statement]
-    shared = in_common([track.values for track in found.tracks]) if len(found.tracks) > 1 else {}
+    shared = in_common([*(track.values for track in found.tracks), *(one.values for one in found.measured)])
     for track in (track for track in found.tracks if not track.statement):
         yield from _track(found, track, shared, say, lang)
     for track in statements[:STATEMENTS]:
@@ -70,7 +62,7 @@ def _track(found: Roofline, track: Track, shared: Mapping[str, Any], say: Say, l
     under = [(roof, curve, peak) for roof, curve, peak in track.under(found.roofs) if curve.lines["intensity"]]
     if track.runs:
         curve = under[0][1]
-        ends = [f"{found.variable} = {curve.xs[end]:g}" for end in (0, -1)]
+        ends = [f"{found.variable} = {plain(curve.xs[end])}" for end in (0, -1)]
         values = [f"{curve.lines['intensity'][end]:.3g}" for end in (0, -1)]
         yield say("told_path", own_sizes(curve.values, shared), *ends, *values)
         return
@@ -81,65 +73,46 @@ def _track(found: Roofline, track: Track, shared: Mapping[str, Any], say: Say, l
         (x,), (y,) = curve.lines["intensity"], curve.lines["throughput"]
         held = track.bound_by(x, y, roof, peak)
         chip = called(say, roof.chip) if found.several_chips else ""
-        by = (
-            ""
-            if held == MATH
-            else say("vector_unit")
-            if held == VECTOR
-            else say("latency")
-            if held == LATENCY
-            else held
-        )
-        where = own_sizes(track.values, shared) or (sizes(track.values) if links else "")
+        by = {MATH: "", VECTOR: say("vector_unit"), LATENCY: say("latency")}.get(held, held)
+        where = own_sizes(track.values, shared)
         where = say("over_link", where, roof.link) if links else where
         yield say("told_point", where, track.statement, chip, by, share_in(lang, y / peak))
 
 
-def _throughput(found: Curves, say: Say, lang: str) -> Iterator[str]:
-    x, top = found.variable, found.roof.top
-    yield say("told_whole", rate(top, "FLOPs/s"), found.roof.chips)
+def _over_a_size(found: Curves, say: Say, lang: str) -> Iterator[str]:
+    setting, shared = found.setting, in_common([curve.values for curve in found.curves])
+    chips = 0 if setting.chips.free_symbols else int(setting.chips)
+    if found.kind == "throughput" and setting.peak is not None:
+        peak = float(setting.peak.value) * (chips or 1)
+        yield say("told_whole", rate(peak, "FLOPs/s"), chips or "")
     for curve in found.curves:
-        yield from _reached(curve, x, top, say, lang)
+        yield from _along(found, curve, own_sizes(curve.values, shared), say, lang)
     if found.rule is not None and found.rule.first is not None:
-        yield say("told_rule", x, found.rule.first, list(found.large))
+        yield say("told_rule", found.variable, plain(found.rule.first), list(found.large))
 
 
-def _reached(curve: Curve, x: str, top: float, say: Say, lang: str) -> Iterator[str]:
-    where, line = sizes(curve.values), curve.points("throughput")
-    (_, start), (last, end) = line[0], line[-1]
-    if curve.bound is not None and end >= top * (1 - 1e-9) and start < top * (1 - 1e-12):
-        yield say("told_from", where, x, curve.first)
-    elif curve.ceiling is not None:
-        yield say("told_never", where, share_in(lang, curve.ceiling / top, up=True), curve.attained)
-    elif min(y for _, y in line) >= top * (1 - 1e-12):
-        yield say("told_always", where)
-    else:
-        yield say("told_reached", where, share_in(lang, end / top), x, f"{last:g}")
-
-
-def _crossing(found: Curves, curve: Curve, say: Say, lang: str) -> str:
-    where, x = sizes(curve.values), found.variable
-    if curve.bound is not None and curve.bound in curve.xs:
-        return say("told_from", where, x, curve.first)
-    if curve.ceiling is not None:
-        return say("told_never", where, share_in(lang, curve.ceiling / found.roof.top, up=True), curve.attained)
-    names = [name for name in ("T_math", "T_comms", "T_vector") if name in curve.lines]
-    ends = [max(names, key=lambda name: curve.lines[name][end]) for end in (0, -1)]
-    return say("told_ends", where, x, f"{curve.xs[0]:g}", ends[0], f"{curve.xs[-1]:g}", ends[1])
-
-
-def _on_a_mesh(found: Scaling, say: Say) -> Iterator[str]:
-    shared = in_common([curve.values for curve in found.curves])
-    if found.setting.peak is not None:
-        yield say("told_whole", rate(float(found.setting.peak.value), "FLOPs/s"), "")
-    for curve in found.curves:
-        apart = [few for few in curve.few if any(one.longest.time != curve.stretches[0].time for one in curve.few)]
-        for few in apart:
-            yield say("told_longest_at", own_sizes(curve.values, shared), few.longest.time, found.variable, few.chips)
-        for i, stretch in enumerate(curve.stretches):
-            first = stretch.first if stretch.first is not None else f"{float(stretch.ends[0]):.4g}"
-            where, over = own_sizes(curve.values, shared), found.variable if i or apart else ""
-            yield say("told_longest", where, stretch.time, over, first)
+def _along(found: Curves, curve: Curve, where: str, say: Say, lang: str) -> Iterator[str]:
+    """What takes longest from where on; of a throughput that never is at the peak, how far it comes."""
+    x, (first, last), peak = found.variable, (curve.xs[0], curve.xs[-1]), found.setting.peak
+    match found.outcome(curve):
+        case "never" if curve.ceiling is not None and peak is not None:
+            share = share_in(lang, curve.ceiling / float(peak.value), up=True)
+            yield say("told_never", where, share, curve.attained)
+        case "always":
+            yield say("told_always", where)
+        case "reached":
+            share = share_in(lang, curve.lines["throughput"][-1] / curve.lines["peak"][-1])
+            yield say("told_reached", where, share, x, plain(last))
+        case "from" if curve.bound is not None:
+            yield say("told_from", where, x, plain(curve.first or curve.bound))
+        case _ if not curve.stretches:
+            yield say("told_ends", where, x, plain(first), curve.longest(first), plain(last), curve.longest(last))
+        case _:
+            apart = [few for few in curve.few if any(one.longest.time != curve.stretches[0].time for one in curve.few)]
+            yield from (say("told_longest_at", where, few.longest.time, x, few.chips) for few in apart)
+            for i, stretch in enumerate(curve.stretches):
+                start = plain(stretch.first) if stretch.first is not None else f"{float(stretch.ends[0]):,.4g}"
+                yield say("told_longest", where, stretch.time, x if i or apart else "", start)
 
 
 def _bars(found: Breakdown, say: Say, lang: str) -> Iterator[str]:
@@ -153,8 +126,9 @@ def _bars(found: Breakdown, say: Say, lang: str) -> Iterator[str]:
 
 
 def _served(found: Latency, say: Say) -> Iterator[str]:
+    shared = in_common([curve.values for curve in found.curves])
     for curve in found.curves:
-        where = ", ".join(filter(None, (called(say, curve.chip), sizes(curve.values))))
+        where = ", ".join(filter(None, (called(say, curve.chip), own_sizes(curve.values, shared))))
         if not curve.marks:
             yield say("told_holds_none", where, found.variable)
             continue
@@ -164,13 +138,11 @@ def _served(found: Latency, say: Say) -> Iterator[str]:
             yield say("told_served", where, found.variable, size, moment(time), factor(tokens), full)
 
 
-def _map(found: Plane | Territories, say: Say) -> Iterator[str]:
-    printer = PlainPrinter(Letters(frozenset(found.setting.problem.operation.dimensions)), unicode=True)
-    if isinstance(found, Territories):
-        yield say("told_territories", *found.names, list(dict.fromkeys(region.time for region in found.regions)))
+def _map(found: Plane, say: Say) -> Iterator[str]:
+    largest = [printed(found.setting, form) for form in dict.fromkeys(region.largest for region in found.regions)]
+    yield say("told_territories" if found.times else "told_map", *found.names, largest)
+    if found.times:
         return
-    forms = [printer.print(found.setting.layout.write(region.form)) for region in found.regions]
-    yield say("told_map", *found.names, forms)
     if found.setting.ridge is not None:
         side = "" if found.threshold else found.side
         if found.threshold or side:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import zlib
+from xml.sax.saxutils import escape, quoteattr
 
 # Where the digest stands in a file of each format: how many bytes of the picture are behind it.
 BEHIND = {"svg": 0, "pdf": 0, "png": 12, "html": 0}
@@ -17,6 +19,15 @@ def _mark(digest: str, form: str) -> bytes:
         return f"% symroof {digest}\n".encode()
     body = b"tEXt" + f"symroof\0{digest}".encode()
     return (len(body) - 4).to_bytes(4, "big") + body + zlib.crc32(body).to_bytes(4, "big")
+
+
+def described(svg: bytes, title: str, told: str, lang: str) -> bytes:
+    """The picture with a title and a description for those who do not see it."""
+    tongue = "" if lang == "en" else f'xml:lang="{lang}" lang="{lang}" '
+    head = f'<svg role="img" {tongue}aria-label={quoteattr(title)} '
+    text = re.sub(r"<svg ", lambda _: head, svg.decode(), count=1)
+    said = f"\\1\n <title>{escape(title)}</title>\n <desc>{escape(told)}</desc>"
+    return re.sub(r"(<svg [^>]*>)", lambda found: said.replace("\\1", found[1], 1), text, count=1).encode()
 
 
 def signed(picture: bytes, form: str) -> bytes:

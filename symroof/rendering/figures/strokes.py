@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil, floor, log10
 from typing import Any
 
+from symroof.derivation.setting import Setting
 from symroof.model.quantities import TIMES
+from symroof.model.resources import COMMS, LATENCY, MATH, VECTOR
 
 INK, GREY = "#1A1A1A", "#666666"
 CONTRAST = 4.6
 # Pairs that stay apart for colour-blind readers and in grey, each with a dash of its own.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#8C6D00", "#56B4E9", "#7A4FBF")
 DASHES: Sequence[Any] = ("-", (0, (6, 2.5)), (0, (2, 1.6)), (0, (7, 2, 1.5, 2)))
-# Regions from dark to light: wasted arithmetic is warm, none is cool.
-SHADES = ("#DE9166", "#F2D08A", "#EEF5FA")
+# Regions from dark to light, as light as on a page that answers: wasted arithmetic is warm, none is cool.
+SHADES = ("#F8E3D4", "#F8F0DC", "#F1F7FC")
 # Regions side by side, apart in hue and in lightness.
-FIELDS = ("#F4E3C1", "#B9D6EA", "#E3A98A", "#D7E8C9", "#C9BBDD", "#F2C4D0", "#9CCDBF", "#CDB56A")
+FIELDS = ("#B9D6EA", "#E3A98A", "#D7E8C9", "#CDB56A", "#F4E3C1", "#C9BBDD", "#F2C4D0", "#9CCDBF")
 DOTTED = (0, (1, 1.8))
 SUPERSCRIPT = dict(zip("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True))
 SHAPES = ("s", "D", "^", "v", "o")
 RATES = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("", 1.0))
 MOMENTS = tuple((next((a for a in unit.aliases if not a.isascii()), unit.name), float(unit.scale)) for unit in TIMES)
+
+
+# What has a colour of its own beside the links of a mesh.
+LINKS = ("VMEM", "PCIe")
+
+
+def place_of(setting: Setting, time: str, others: Iterable[str] = ()) -> int:
+    """The place of a time, or of a link, among the colours: that of arithmetic, of memory and of each link is one in all
+    figures; ``others`` are links that are given."""
+    rates, name = setting.rates, time.removeprefix("T_")
+    order = list(dict.fromkeys([MATH, "HBM", VECTOR, LATENCY, *(link for link, _ in rates.links), *LINKS, *others]))
+    return 1 if name in (COMMS, rates.memory) else order.index(name) if name in order else len(order)
 
 
 def stroke(index: int) -> tuple[str, Any]:
