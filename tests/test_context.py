@@ -294,10 +294,6 @@ def test_functions_of_whole_numbers_are_exact(text, value):
     assert all(verdicts_of(f"`{text} = {other}`") == ["wrong"] for other in others if other != value)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="issue 49: words that bound from behind, and a ridge that is upside down, wait for Verify: few rules",
-)
 @pytest.mark.parametrize(
     "sentence",
     [
@@ -306,7 +302,7 @@ def test_functions_of_whole_numbers_are_exact(text, value):
         "The ridge is $\\frac{820e9}{197e12} = 0.0042$ FLOPs/byte.",
     ],
 )
-def test_wordings_that_are_not_read_yet(sentence):
+def test_wordings_before_and_behind_a_condition(sentence):
     assert [one.verdict for one in judge_read(read_text(MATMUL + sentence), Path()).judgements] == ["wrong"]
 
 

@@ -78,7 +78,9 @@ class Lookup(Frozen):
         for name in DOTTED.findall(asked):
             if name.partition(".")[0] in {known.partition(".")[0] for known in self.answers}:
                 require_one_of(name, self.answers, f"{name} is nothing that the block says")
-        value, unit = self._value(*read_value(asked, self._scoped.scope), shape)
+        formula, sizes = read_value(asked, self._scoped.scope)
+        value, unit = self._value(formula, sizes, shape)
+        self._require_proved(value, formula, sizes)
         return inserted(value, pen, shape, unit, bare=bare)
 
     @property
@@ -95,17 +97,32 @@ class Lookup(Frozen):
         return replace(self.context, scope=scope, definitions=definitions, units={**self.context.units, **units})
 
     def _value(self, formula: Formula, sizes: tuple[tuple[str, Formula], ...], shape: Shape) -> tuple[Any, str]:
-        """The value of a formula, decided again by the second engine, and its unit."""
+        """The value of a formula, and its unit."""
         context = self._scoped
         place, unit = context.at(sizes), unit_of(formula, context)
         put = place.put(formula)
         if not is_numeric(put):
             return place.written(expression(put), put), unit
         known = enclosed(put)
-        if known.exact and not place.settled(Compare(_without_steps(put, place), "=", Number(known.low))).truth:
-            raise CheckError("the value was not proved")
         written = put if any("." in name for name in names(formula)) else formula
         return written if shape.formula else known.low if known.exact else known, unit
+
+    def _require_proved(
+        self, value: Fraction | Root | Formula, formula: Formula, sizes: tuple[tuple[str, Formula], ...]
+    ) -> None:
+        """That the second engine finds the value of a formula to be this; what is irrational lies between its ends."""
+        place = self._scoped.at(sizes)
+        put = place.put(formula)
+        if isinstance(value, Root) and not value.exact:
+            known = enclosed(put)
+            proved = value.low <= known.high and known.low <= value.high
+        else:
+            number = (
+                Number(value.low if isinstance(value, Root) else value) if isinstance(value, Root | Fraction) else value
+            )
+            proved = place.settled(Compare(_without_steps(put, place), "=", place.put(number))).truth is True
+        if not proved:
+            raise CheckError("the value was not proved")
 
 
 def _without_steps(put: Formula, place: Context) -> Formula:

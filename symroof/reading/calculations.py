@@ -25,6 +25,8 @@ UNCLEAR = frozenset(CALCULATIONS["unclear"])
 # Behind a calculation, in its sentence: it is said to be wrong.
 REFUTED = re.compile(rf"`?(?:[^.;!?。；]|\.(?=\d)){{0,60}}?(?:{'|'.join(CALCULATIONS['refuted'])})", re.IGNORECASE)
 OPERANDS = ("number", "name")
+# Before a calculation: what may be a part of it.
+BEFORE = re.compile(r"[\w.,$€£#@&\\^]\Z|\d[ \t]\Z|[√∛∜∑∏∫±∓×÷⋅∙][ \t]*\Z|\\[A-Za-z]+[ \t]*\Z")
 # What is no part of a calculation at the beginning of a line: quotations, lists, headings.
 LINE_MARKS = re.compile(r"^[ \t]*(?:(?:>[ \t]?)+[ \t]*)?(?:(?:[-*+]|\d{1,3}[.)]|\#{1,6})[ \t]+)?", re.MULTILINE)
 
@@ -208,7 +210,9 @@ def _alone(chain: list[Part], parts: Sequence[Part], text: str) -> bool:
     """Whether nothing around a chain can be a part of it."""
     first = next(i for i, part in enumerate(parts) if part is chain[0])
     before, behind = text[: chain[0].start], text[chain[-1].end :]
-    if re.search(r"[\w.,$€£#@&\\^]\Z|\d[ \t]\Z", before) or re.match(r"[,.]\d|[\w^\\$]|\s*[-+*/×·^]\s*[\w(]", behind):
+    if BEFORE.search(before) or re.match(r"[,.]\d|[\w^\\$]|\s*[-+*/×·^]\s*[\w(]", behind) or _has_bar(before, behind):
+        return False
+    if _has_words(chain):
         return False
     words = [part.text.casefold() for part in parts[max(0, first - 2) : first]]
     if words and words[-1] in CALCULATING:
@@ -224,7 +228,16 @@ def _alone(chain: list[Part], parts: Sequence[Part], text: str) -> bool:
     if REFUTED.match(behind):
         return False
     hyphens = (part for part in chain if part.text == "-" and part.kind == "operator" and not part.spaced)
-    if any(text[part.end : part.end + 1].isdigit() and text[part.start - 1 : part.start].isdigit() for part in hyphens):
-        return False
-    billions = any(token.kind == "unit" and token.text == "B" for part in chain for token in part.tokens)
-    return not (billions and any(part.unit == "bytes" and len(part.tokens[0].text) < 6 for part in chain))
+    return not any(text[at - 1 : at].isdigit() and text[at + 1 : at + 2].isdigit() for at in (p.start for p in hyphens))
+
+
+def _has_bar(before: str, behind: str) -> bool:
+    """Whether a bar stands in the line of a chain that is no border of a cell."""
+    line = before.rpartition("\n")[2] + behind.partition("\n")[0]
+    return "|" in line and not line.lstrip(" \t>").startswith("|")
+
+
+def _has_words(chain: list[Part]) -> bool:
+    """Whether words that are no unit stand between the one number of the first side and the relation: 1 min work = 60 s."""
+    number, relation = chain[:2]
+    return number.kind == "number" and relation.kind == "relation" and number.end > number.measured_end

@@ -22,8 +22,19 @@ CUES: Mapping[str, Any] = read_table((files("symroof") / "reading" / "cues.toml"
 LONGEST_GAP = 160
 
 NAME = r"(?:[A-Za-z](?:_\{?[A-Za-z0-9]+\}?)?|\\(?!ll|gg|le|ge|to)[a-z]{2,7})"
+SAID = "|".join(re.escape(one) for phrases in CUES["bounds"].values() for one in phrases)
+SIGNS = {"same": "<=>", "suffices": "=>", "needed": "<="}
+THRESHOLD = re.compile(
+    r"(?:.*(?<![\w$]))?(?:"
+    + "|".join(f"(?P<{kind}>{'|'.join(map(re.escape, CUES['thresholds'][sign]))})" for kind, sign in SIGNS.items())
+    + r")\s*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+BOUND_THEN = re.compile(
+    rf"\s*(?:이면|일\s*때|时)?[\s,，]*(?:then\s+)?(?P<between>(?:(?:\w+|'s)\s+){{0,4}}?)(?P<said>{SAID})", re.IGNORECASE
+)
 BOUND_WHEN = re.compile(
-    rf"(?P<before>[^.;:]*)\b(?P<said>{'|'.join(re.escape(one) for phrases in CUES['bounds'].values() for one in phrases)})"
+    rf"(?P<before>[^.;:]*)\b(?P<said>{SAID})"
     r"\s+(?:exactly |only |precisely )?(?:when|if|once|for|as soon as|as long as|if and only if)\s*\Z",
     re.IGNORECASE,
 )
@@ -37,6 +48,9 @@ FORMULA = re.compile(r"\$\$?\s*([^$\n]{1,60}?)\s*\$\$?|`([^`\n]{1,60})`|\\\((.{1
 STATING = re.compile(rf"\s*(?:{'|'.join(map(re.escape, CUES['stating']))})\s*(?=\$?\d)")
 # A capital that stands alone in prose is a name; A and I are words.
 LETTER = re.compile(r"(?<![\w$⟨\\{.'’-])([B-HJ-Z](?:_[A-Za-z0-9])?)(?![\w'’⟩-])")
+OF_QUANTITY = re.compile(
+    r"\b(?:the|our|its)\s+(?P<words>[a-z]+(?: [a-z]+)?)\s+(?:is|=|equals|comes to)\s*\Z", re.IGNORECASE
+)
 AMONG = re.compile(r"\s*(?:,\s*(?:and|or)\b|,|、|and\b|or\b|와|과|하고|和|与|及|以及)\s*")
 PUTTING_IN = re.compile(rf"[\s,(]*(?:{'|'.join(map(re.escape, CUES['putting_in']))})[^.;:]{{0,30}}", re.IGNORECASE)
 ONE = rf"⟨{NAME}⟩"
@@ -91,16 +105,54 @@ def is_solved(words: str) -> bool:
     return any(True for _ in _found(CUES["solving"], words))
 
 
-def bound_by(words: str) -> str | None:
-    """What the words directly before a condition say that the operation is bound by where it holds.
+def bound_by(before: str, behind: str = "") -> tuple[str, str] | None:
+    """What the words beside a condition say that the operation is bound by, and whether exactly where it holds (<=>), at
+    least there (=>), or there at most (<=).
 
     >>> bound_by("A product is compute-bound when"), bound_by("It is memory-bound, and"), bound_by("With half the bytes it is compute-bound if")
-    ('compute', None, None)
+    (('compute', '<=>'), None, None)
+    >>> bound_by("Once", ", we are compute-bound"), bound_by("We need", " to be compute-bound"), bound_by("", "이면 연산 제한")
+    (('compute', '<=>'), ('compute', '<='), ('compute', '<=>'))
     """
-    found = BOUND_WHEN.search(words.replace("$", " "))
-    if found is None or NEGATED.search(found["before"]):
+    before = before.replace("$", " ")
+    found, sign = BOUND_WHEN.search(before), "<=>"
+    denied = found is not None and NEGATED.search(found["before"]) is not None
+    if found is None and (found := BOUND_THEN.match(behind.replace("$", " "))) is not None:
+        said = THRESHOLD.fullmatch(before)
+        sign = SIGNS[str(said.lastgroup)] if said else ""
+        sign = sign or ("<=>" if re.match(r"\s*(?:이면|일\s*때|时)", behind) else "")
+        denied = not sign or NEGATED.search(f"{before} {found['between']}") is not None
+    if found is None or denied:
         return None
-    return next(kind for kind, phrases in CUES["bounds"].items() if found["said"].casefold() in phrases)
+    return next(kind for kind, phrases in CUES["bounds"].items() if found["said"].casefold() in phrases), sign
+
+
+def says_then_bound_alone(before: str, behind: str) -> bool:
+    """Whether a sentence says nothing beside a condition but sizes, and what the operation is bound by there.
+
+    >>> says_then_bound_alone("When ", ", we are compute-bound at $D = F = 8192$.")
+    True
+    """
+    said, then = THRESHOLD.fullmatch(before.replace("$", " ")), BOUND_THEN.match(behind.replace("$", " "))
+    if (
+        said is None
+        or then is None
+        or not {*then["between"].casefold().split()} <= {"we", "are", "is", "it", "to", "be"}
+    ):
+        return False
+    return says_sizes_alone(before[: said.start(str(said.lastgroup))], "") and says_sizes_alone(
+        behind[then.end() :], ""
+    )
+
+
+def quantity_of(words: str) -> str | None:
+    """The words for a quantity of which a sentence says directly behind them what it is.
+
+    >>> quantity_of("Here the ridge point is "), quantity_of("The ridge of two chips is ")
+    ('ridge point', None)
+    """
+    found = OF_QUANTITY.search(words.replace("$", " "))
+    return found["words"] if found else None
 
 
 def says_bound_alone(words: str) -> bool:

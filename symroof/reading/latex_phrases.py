@@ -51,6 +51,10 @@ class Dialect(Frozen):
         return frozenset(name.partition("(")[0] for name in self.scope.names if name.endswith(")"))
 
 
+# A number in words, and what it is about: \\text{~14 GB}.
+AMOUNT = re.compile(r"(~?)\s*((?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([^\d\s].*)?")
+
+
 class Phrases:
     """The tokens that have been found in a formula, and the rules for words, which look back at them."""
 
@@ -151,6 +155,13 @@ class Phrases:
         words, (start, end) = re.sub(r"\\([_ %&$])", r"\1", match["words"]).replace("\\,", " ").strip(), match.span()
         if words in FUNCTION_WORDS:
             return self.add("word", words, start, end)
+        if (amount := AMOUNT.fullmatch(words)) is not None and (not amount[3] or unit_words(amount[3])):
+            if amount[1] and self.found and self.found[-1].text == "=":  # = ~14 GB is about as much
+                self.found[-1] = self.found[-1]._replace(text="~")
+            self.add("number", amount[2].replace(",", ""), start, end)
+            for unit in unit_words(amount[3] or ""):
+                self.add("unit", unit, end, end)
+            return end
         behind = self._of_tensor(self._called(words), start, end)
         if behind is not None:
             return behind

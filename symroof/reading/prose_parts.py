@@ -52,6 +52,7 @@ TOKEN = re.compile(
   | (?P<raised>   [{SUPERSCRIPTS}]+                                                       )
   | (?P<relation> <=>|=>|->|<=|>=|==|~=|=~|=|≈|≃|≅|∼|~|≤|≥|→|⇒|<|>                         )
   | (?P<operator> \*\*|[-+*/^×·•÷−–]                                                       )
+  | (?P<times>    (?<=\d)(?<!(?<!\d)0)x(?=\d)                                              )
   | (?P<word>     [A-Za-zµμ](?:[A-Za-z0-9_]*[A-Za-z0-9])? | [가-힣]+ | [一-鿿]+ | %          )
   | (?P<bracket>  [(\[)\]]                                                                 )
   | (?P<other>    .                                                                        )
@@ -294,13 +295,16 @@ def _other(tokens: Sequence[_Raw], at: int, spaced: bool, known: frozenset[str],
             return Part("name", text, start, end, spaced, (Token("word", name, start, end, spaced),))
         return Part("other", text, start, end, spaced)
     if kind == "relation":
-        if sign == "~" and not spaced and at and tokens[at - 1].kind in ("space", "relation") and _touches(tokens, at):
+        before = tokens[at - 1 - spaced].kind if at > spaced else "relation"
+        if text == "~" and _touches(tokens, at) and (spaced or before == "relation"):
             return Part("about", text, start, end, spaced)
         sign = "=" if sign == "==" else sign
         relation = sign if sign in RELATIONS else None
         if relation is None:
             return Part("other", text, start, end, spaced)
         return Part("relation", relation, start, end, spaced, (Token("symbol", relation, start, end, spaced),))
+    if kind == "times":
+        return Part("operator", "*", start, end, spaced, (Token("symbol", "*", start, end, spaced),))
     if kind == "operator":
         hyphen = text in "-–" and not spaced and at + 1 < len(tokens) and tokens[at + 1].kind == "word"
         if hyphen:

@@ -16,7 +16,7 @@ from symroof.formula import Compare, Formula, Gap, Name, Number, names
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
-from symroof.reading.cues import says_bound_alone
+from symroof.reading.cues import says_bound_alone, says_then_bound_alone
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
@@ -111,11 +111,16 @@ def meant(passage: Passage) -> tuple[Reading, ...]:
 
 
 def _taken_up(passage: Passage) -> Passage:
-    """A claim that begins with an arrow."""
+    """A claim that begins with an arrow, or behind the words for a quantity that it is the value of."""
     claim, around = passage.claim, passage.around
     if claim.connectives and _is_gap(claim.propositions[0]):  # ⇒ B > 240, after a condition
         around = replace(around, arrow=claim.connectives[0])
         claim = replace(claim, propositions=claim.propositions[1:], connectives=claim.connectives[1:])
+    if (name := around.quantity) is not None and passage.context.hardware and len(claim.chains) == 1:
+        value, chain = passage.context.definitions.get(name), claim.chains[0]
+        if value is not None and not names(passage.context.put(value)) and all(map(is_numeric, chain.sides)):
+            said = Chain((Name(name), *chain.sides), ("=", *chain.relations))  # the ridge is 197e12/820e9 = 240
+            claim = replace(claim, propositions=((said,),))
     return replace(passage, claim=claim, around=around)
 
 
@@ -200,7 +205,7 @@ def _as_it_stands(passage: Passage) -> Iterator[Reading]:
 def _bound(passage: Passage) -> Iterator[Reading]:
     """Compute-bound when B > 240: the same condition as that one. What only suffices is neither right nor wrong."""
     claim, context, around = passage.claim, passage.context, passage.around
-    kind = around.answers or around.bound_by
+    kind, sign = (around.answers, "<=>") if around.answers else around.bound_by or (None, "")
     if kind is None or context.setting is None or context.hardware is None or len(claim.links) != 1:
         return
     bound = bound_by_latency(context.scope.names) if kind == "latency" else BOUND[kind]
@@ -208,11 +213,15 @@ def _bound(passage: Passage) -> Iterator[Reading]:
         return  # hops take no time there
     stated = replace(claim, text="", propositions=((bound,), *claim.propositions), connectives=("<=>",))
     enough = replace(stated, propositions=(*claim.propositions, (bound,)), connectives=("=>",))
+    if sign != "<=>":
+        one_way = enough if sign == "=>" else replace(stated, connectives=("=>",))
+        yield _at_its_sizes(Reading(one_way, context), passage)
+        return
     plain = _at_its_sizes(Reading(stated, context), passage)
     yield plain
     if plain.claim is stated:
         yield from in_regimes(plain, around)
-    elif says_bound_alone(around.sentence[0]):
+    elif says_bound_alone(around.sentence[0]) or says_then_bound_alone(*around.sentence):
         return
     if around.answers is None:
         yield Reading(replace(enough, at=plain.claim.at), context, accepts=False)

@@ -44,11 +44,8 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
         misprints.other_unit,
         miscounts.turns,
         miscounts.traffic,
-        miscounts.other_size,
         miscounts.part_missing,
-        miscounts.other_shape,
         miscounts.other_pass,
-        misprints.other_rate,
         miscounts.multiply_add,
         miscounts.of_width,
         misprints.factor_two,
@@ -61,7 +58,7 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
     )
 }
 # The worlds that these lead to are the same for every link of a context.
-WORLDS = ("other_figure", "figures_exchanged", "other_rate")
+WORLDS = ("other_figure", "figures_exchanged")
 # An order that is false becomes true with any number that is large enough, and so does what is always or never met: no other
 # mistake is told from that.
 OF_ORDERS = ("turned", "at_the_edge")

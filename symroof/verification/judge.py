@@ -24,7 +24,7 @@ from symroof.verification.definitions import context_of
 from symroof.verification.diagnosis import SEARCH, diagnosed
 from symroof.verification.judgement import ACCEPTED, GOOD, Finding, Judgement, Remark, undecided, worst
 from symroof.verification.links import decide
-from symroof.verification.unit_agreement import unit_of
+from symroof.verification.unit_agreement import in_unit_of, is_plain, unit_of
 
 # The counts themselves, of all statements or of one.
 COUNTS = ("flops", "flops_exact", "flops_forward", "flops_backward", "flops_per_chip")
@@ -138,13 +138,36 @@ def decided(claim: Claim, place: Context) -> tuple[Finding, ...]:
     """The findings under the stated way of counting additions; all of them under the other one, where that is right
     without a further regime, or more links are. To count as in a fused multiply-add, when asked for, binds all but what the FLOPs are:
     a page says both."""
-    findings = tuple(decide(place.question(link)) for link in links_of(claim))
+    chains = {link: chain for chain in claim.chains if isinstance(chain, Chain) for link in chain.links}
+    findings = tuple(_decided(link, chains.get(link), place) for link in links_of(claim))
     if place.other is None or worst(findings) in GOOD or (place.binding and not _of_counts(claim)):
         return findings
     others = decided(claim, place.other)
     count = Remark("other_count", {"count": place.other.count})
     counted = tuple(replace(finding, remarks=(*finding.remarks, count)) for finding in others)
     return counted if worst(others) in ACCEPTED or _unproved(others) < _unproved(findings) else findings
+
+
+def _decided(link: Compare, chain: Chain | None, place: Context) -> Finding:
+    """The finding on a link of a chain. A later side may come from the first one instead of that before it, and the unit
+    behind the last one may be meant of it."""
+    finding = decide(place.question(link))
+    if chain is None or finding.verdict != "wrong" or link.relation not in ("=", "~"):
+        return finding
+    at = chain.links.index(link)
+    others = [
+        (Compare(link.left, link.relation, right), unit) for right, unit in in_unit_of(link.right, chain.sides[-1])
+    ]
+    if at and {*chain.relations[:at]} <= {"=", "~"}:
+        others.insert(0, (replace(link, left=chain.sides[0]), ""))
+    for other, unit in others:
+        found = decide(place.question(other))
+        if found.verdict in ACCEPTED:
+            plain = not unit or all(map(is_plain, (link.left, link.right)))
+            taken = (Remark("taken_as", {"unit": unit}),) if unit else ()
+            told = replace(found, link=link, remarks=(*taken, *found.remarks))
+            return told if plain else undecided(link, "unknown_units", finding.value)
+    return finding
 
 
 def _unproved(findings: tuple[Finding, ...]) -> int:

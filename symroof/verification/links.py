@@ -29,7 +29,7 @@ from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
 from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
 from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
-from symroof.verification.literals import bare, in_print, is_printed, literals, may_stand, printed_digits, slack
+from symroof.verification.literals import bare, in_print, is_printed, literals, may_stand, printed_digits, rounded_from
 from symroof.verification.nearness import IDENTITY
 from symroof.verification.unit_agreement import carried, disagreement, in_binary_units, in_unknown_units
 
@@ -47,8 +47,10 @@ def compare_numbers(question: Question) -> Finding:
     link, finding = question.link, _compared(question)
     if finding.verdict != "wrong" and link.relation not in ORDER:
         return finding
-    for left, unit in carried(link):
+    for left, unit, plain in carried(link):
         taken = _compared(replace(question, left=left))
+        if taken.verdict in ACCEPTED and not plain:
+            return undecided(link, "unknown_units", question.left)
         if taken.verdict in ACCEPTED:
             return replace(taken, value=question.left, remarks=(Remark("taken_as", {"unit": unit}), *taken.remarks))
         if finding.verdict != "wrong":
@@ -96,7 +98,12 @@ def _compared(question: Question) -> Finding:
         return Finding(link, "rounded", IN_NUMBERS, true_value, (rounded,))
     if sign is None:
         return undecided(link, "no_proof", true_value)
-    if link.relation == "=" and off is not None and not is_printed(link.right) and abs(off) <= slack(link):
+    if (
+        link.relation == "="
+        and off is not None
+        and not is_printed(link.right)
+        and rounded_from(link.right, enclosed(left))
+    ):
         return Finding(link, "holds", IN_NUMBERS, true_value, deviation)  # rounded numbers are put in
     return Finding(link, "wrong", IN_NUMBERS, true_value, deviation if off is not None and abs(off) < 10 else ())
 

@@ -31,15 +31,18 @@ from symroof.formula import (
     Quotient,
     Sum,
     children,
+    fold,
     mapped,
     names,
     nodes,
+    number,
 )
+from symroof.proof.pointwise import Enclosing
 from symroof.proof.step import Check
 from symroof.reading.numbers import exact
 from symroof.symbols import expression, fraction
 from symroof.verification.context import Context, Question
-from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
+from symroof.verification.enclosures import DIGITS, Enclosure, enclosed, is_numeric
 from symroof.verification.judgement import Finding, Remark
 
 WRITTEN = 10**100  # larger numbers without digits of their own are never in print
@@ -77,16 +80,38 @@ def rounding(true: Enclosure, printed: Number) -> Remark | None:
     return None
 
 
-def slack(link: Compare) -> Fraction:
-    """By what share the right side of a link may be off for the numbers that are printed in it.
+class _Rounded(Enclosing):
+    """The rules of a fold: a number in print is what it was rounded from, or cut off; whole numbers without unit are exact."""
+
+    def number(self, node: Number) -> tuple[Fraction, Fraction]:
+        if not is_inexact(node):
+            return node.value, node.value
+        _, unit = last_place(node)
+        below, above = (unit / 2, unit) if node.value > 0 else (unit, unit / 2)
+        return node.value - below, node.value + above
+
+
+def is_inexact(printed: Number) -> bool:
+    """Whether a number in print may be rounded: it has a point, a power of ten or a unit, and is no power of ten itself."""
+    digits = (printed.digits or "1").lower()
+    measured = printed.unit not in (None, "1") or not digits.isdecimal()
+    return bool(printed.value) and measured and not re.fullmatch(r"1(e[+-]?\d+)?( .*)?", digits)
+
+
+def rounded_from(side: Formula, value: Enclosure) -> bool:
+    """Whether a side is what a value may be once the numbers in it are rounded: 12 ms + 3 ms of 15.61 ms.
 
     >>> from symroof.formula import Quotient
     >>> def number(text): return Number(exact(text), text)
-    >>> float(slack(Compare(number("1"), "=", Quotient(number("8.59e9"), number("2")))))  < 0.001
-    True
+    >>> half = Quotient(number("8.59e9"), number("2"))
+    >>> [rounded_from(half, Enclosure(Fraction(n), Fraction(n))) for n in (4294967296, 4300000001)]
+    [True, False]
     """
-    rounded = (n for n in literals(link.right) if n.value and "." in (n.digits or ""))
-    return sum((last_place(n)[1] / abs(n.value) / 2 for n in rounded), Fraction(1, 10**9))
+    if not any(map(is_inexact, literals(side))):
+        return False
+    low, high = fold(side, _Rounded(DIGITS, {}))
+    middle = enclosed(side).middle
+    return low <= value.low and value.high <= high and abs(middle - value.middle) <= WILD * abs(value.middle)
 
 
 def last_place(printed: Number) -> tuple[int, Fraction]:
@@ -138,7 +163,7 @@ def printed_digits(value: Enclosure, printed: Formula, context: Context) -> Rema
 
 def in_print(question: Question, other: Formula, side: Formula, check: Check) -> Finding | None:
     """The link holds once a number printed in a side is taken for the one that would make it equal to ``other``."""
-    link, (found, literal) = question.link, _rounded(other, side, question.context)
+    link, (found, literal) = question.link, _rounded(other, side, question.context, side is question.link.right)
     beside = next((one for one in (link.left, link.right) if one is not side), None) if link.relation == "=" else None
     whole = beside is not None and side is link.left and is_arithmetic(side, question.context)
     if found is None or whole or (beside is not None and not may_stand(found, beside, question.context, literal)):
@@ -148,11 +173,13 @@ def in_print(question: Question, other: Formula, side: Formula, check: Check) ->
     return Finding(link, "rounded", check, remarks=(found,))
 
 
-def _rounded(other: Formula, side: Formula, context: Context) -> tuple[Remark | None, Number | None]:
+def _rounded(
+    other: Formula, side: Formula, context: Context, later: bool = True
+) -> tuple[Remark | None, Number | None]:
     """How a number printed in a side comes from the one that would make the side equal to ``other``, and which one; those
     of a fraction of whole numbers, 31/32, are what they are."""
     for literal in () if has_fraction(side) else precise(side):
-        needed = _needed(other, side, literal, context)
+        needed = _needed(other, side, literal, context, later)
         found = None if needed is None else rounding(Enclosure(needed, needed), literal)
         if found is not None and found.kind != "exact":
             return found, literal
@@ -307,12 +334,20 @@ def _power(literal: Number, side: Formula) -> int:
     return 0
 
 
-def _needed(other: Formula, side: Formula, literal: Number, context: Context) -> Fraction | None:
-    """The number that would have to stand in the place of a literal for the sides to be the same."""
-    power = _power(literal, side) if list(literals(side)).count(literal) == 1 else 0
+def _needed(other: Formula, side: Formula, literal: Number, context: Context, later: bool) -> Fraction | None:
+    """The number that would have to stand in the place of a literal for the sides to be the same: of one that multiplies or
+    divides the whole side, or of a rounded term of a ``later`` sum."""
+    if list(literals(side)).count(literal) != 1:
+        return None
+    power = _power(literal, side)
     try:
         wanted, value = expression(other), expression(context.put(side))
-        factor = cancelled(wanted / value) if power and value != 0 and value.is_rational_function() else None
+        if later and not power and is_inexact(literal):
+            without = expression(context.put(mapped(side, lambda n: number(0) if n == literal else n)))
+            factor = cancelled((wanted - without) / (value - without)) if value != without else None
+            power = 1
+        else:
+            factor = cancelled(wanted / value) if power and value != 0 and value.is_rational_function() else None
     except AlgebraError:
         return None
     return literal.value * fraction(factor) ** power if factor is not None and factor.is_Rational and factor else None

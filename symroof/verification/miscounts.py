@@ -1,263 +1,267 @@
-"""Mistakes about what is counted: the worlds in which a wrong claim would be right.
+"""Mistakes about what is counted, as edits of a program: each gives what there is to say of it, and the amounts as they would
+be counted then.
 
-A multiply-add counts once, an operand has another width, the output is not written, a statement is left out, one turn of a
-repeat is counted, a fuse is taken apart, an epilogue reads its operand again, the cache has the heads of the queries. Every
-world is an edit of the program: of its statements, its repeats and fuses, its tensors and sizes.
+A look in numbers leaves out the edits that a claim does not come near, before a proof is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import wraps
+from typing import Any, NamedTuple
 
-from sympy import Expr, Integer
+from sympy import Expr, Integer, Rational
 
-from symroof.errors import ModelError
-from symroof.formula import Name, names, number
-from symroof.model.dtype import Dtype, Tensor, dtype
-from symroof.model.kernels import costs_of
-from symroof.model.nodes import Fuse, Repeat, turns_of
+from symroof.errors import SymroofError
+from symroof.formula import Compare, Name, names, number
+from symroof.model.dtype import Dtype, dtype
+from symroof.model.kernels import cost_of, costs_of
+from symroof.model.nodes import Node, Repeat, Statement, turns_of
 from symroof.model.program import Program
 from symroof.model.quantities import of_statement, parts_of
-from symroof.model.rewriting import retyped
-from symroof.model.statement_costs import kept_for_backward
-from symroof.symbols import expression, rational, symbol
-from symroof.verification.worlds import TRAFFIC, Amounts, Counted, Move, Worlds, nodes_of, of_programs, with_nodes
+from symroof.model.rewriting import in_training, retyped
+from symroof.model.statement_costs import amounts, kept_for_backward
+from symroof.symbols import rational, symbol
+from symroof.verification.budget import spend
+from symroof.verification.context import Context
+from symroof.verification.enclosures import enclosed, is_numeric
 
+Amounts = Mapping[str, Expr]
+Facts = Mapping[str, Any]
+Edits = Iterator[tuple[Facts, Amounts]]
+TRAFFIC = ("reads", "writes")
+# What functions that give costs speak of.
+GIVEN = {"reads": "operands", "writes": "output"}
 # What is done by the matrix unit.
 WORK = ("flops", "flops_forward", "flops_backward")
+WIDTHS = {"int4": 4, "int8": 8, "bf16": 16, "fp32": 32}
+# A claim whose sides are further apart than this is not what an edit would say; numbers in print are within it.
+NEAR = (Fraction(17, 20), Fraction(20, 17))
+LOOK = 3  # units of work
+# Sizes at which a claim is looked at; those behind the end begin again with others.
+SIZES = ((97, 131, 151, 173, 197, 227, 251, 277, 307, 337), (61, 43, 83, 29, 103, 19, 71, 53, 37, 89))
+
+
+class Move(NamedTuple):
+    """Bytes of one tensor that a statement reads or writes, in all turns."""
+
+    owner: str
+    tensor: str
+    kind: str
+    amount: Expr
+
+
+class Counted:
+    """A program as it is counted: its amounts by name, totals among them, and what moves."""
+
+    def __init__(self, program: Program, count: Any) -> None:
+        self.program, self.count = program, count
+        cost = cost_of(program, count)
+        totals = {"flops": cost.flops, "reads": cost.reads, "writes": cost.writes, "bytes": cost.bytes}
+        self.amounts: Amounts = {**amounts(program, count), **totals}
+        self.moves = tuple(
+            Move(owner, tensor if program.given is None else GIVEN[kind], kind, program.resolved(amount))
+            for owner, cost in costs_of(program).items()
+            for kind, moved in zip(TRAFFIC, (cost.loads, cost.stores), strict=True)
+            for tensor, amount in moved
+        )
+
+    def names(self, tensors: Iterable[str]) -> tuple[Name, ...]:
+        """What a sentence calls tensors."""
+        return tuple(Name(self.program.called(name)) for name in tensors)
+
+    def of(self, program: Program) -> Amounts:
+        """What another program makes of the same amounts; nothing where it makes no sense, as one of integers in training."""
+        known = self.amounts
+        with suppress(SymroofError):
+            return {n: x for n, x in Counted(program, self.count).amounts.items() if n in known and x != known[n]}
+        return {}
+
+    def typed(self, types: Mapping[str, Dtype]) -> Amounts:
+        """The bytes once tensors are stored in other types."""
+        with suppress(SymroofError):
+            other = self.of(retyped(self.program, types)) if types else {}
+            return {n: x for n, x in other.items() if not n.startswith(("flops", "ops"))}
+        return {}
+
+    def without(self, moves: Iterable[Move]) -> Amounts:
+        """The amounts without some of what moves."""
+        found: dict[str, Expr] = {}
+        for move in moves:
+            for total in (move.kind, "bytes"):
+                for name in dict.fromkeys((total, of_statement(total, move.owner))):
+                    if name in self.amounts and move.amount != 0:
+                        found[name] = found.get(name, self.amounts[name]) - move.amount
+        return found
+
+    def totals(self) -> Iterator[tuple[str, dict[str, Expr]]]:
+        """Each total with the amounts of the statements or tensors that it is the sum of."""
+        program, known = self.program, self.amounts
+        parts: dict[str, dict[str, Expr]] = {}
+        for name, value in known.items():
+            total, tensor = parts_of(name)
+            if tensor and total in known:
+                parts.setdefault(total, {})[tensor] = value
+        for total, role in (("weights", "weight"), ("caches", "cache"), ("gradients", "weight")):
+            tensors = program.declared_as(role)
+            parts[total] = {str(t.name): program.resolved(program.turns(t) * t.bytes) for t in tensors}
+        if program.training:
+            kept = kept_for_backward(program)
+            parts["saved"] = {str(t.name): program.resolved(turns_of(repeats) * t.bytes) for t, repeats in kept}
+        yield from ((total, found) for total, found in parts.items() if total in known and len(found) > 1)
+
+
+def of_programs(edits: Callable[[Counted], Edits]) -> Callable[[Compare, Context], Iterator[tuple[Facts, Context]]]:
+    """The contexts that the edits of a kind lead to, of those that a link comes near; none of a program on a mesh."""
+
+    @wraps(edits)
+    def worlds(link: Compare, context: Context) -> Iterator[tuple[Facts, Context]]:
+        program = context.setting.problem.operation if context.setting is not None else None
+        if program is None or program.axes or context.setting is None:
+            return
+        cache, write, kind = context.worlds, context.setting.layout.write, edits.__name__
+        if "counted" not in cache:
+            cache["counted"] = counted = Counted(program, context.setting.problem.count)
+            known = {name: formula for name, formula in context.definitions.items() if name not in counted.amounts}
+            cache["open"] = replace(context, definitions=known, other=None)
+        counted = cache["counted"]
+        if f"edits {kind}" not in cache:
+            cache[f"edits {kind}"] = [(facts, changes) for facts, changes in edits(counted) if changes]
+        claim = cache["open"].question(link).claim
+        spoken = set(names(claim)) & counted.amounts.keys()
+        for facts, changes in cache[f"edits {kind}"]:
+            if spoken & changes.keys() and _is_near(claim, {**counted.amounts, **changes}, spoken, context):
+                yield facts, context.defining({name: write(value) for name, value in changes.items()})
+
+    return worlds
 
 
 @of_programs
-def part_missing(counted: Counted) -> Worlds:
-    """A part of a total is left out, or is counted twice, or is all that is counted."""
-    program, known = counted.program, counted.amounts
-    together = [("fuse", node.body) for node in nodes_of(program.body) if isinstance(node, Fuse)]
-    for total, parts in _totals(counted):
+def part_missing(counted: Counted) -> Edits:
+    """A part of a total is left out."""
+    for total, parts in counted.totals():
         values: dict[Expr, list[str]] = {}
         for name, value in parts.items():
-            if value not in (0, known[total]):
+            if value not in (0, counted.amounts[total]):
                 values.setdefault(value, []).append(name)
         for value, alike in values.items():
-            facts = {"total": Name(total), "names": counted.names(alike), "all": False}
-            yield {**facts, "how": "missing"}, {total: known[total] - value}
-            yield {**facts, "how": "twice"}, {total: known[total] + value}
-            if len(parts) > 2:
-                yield {**facts, "how": "alone"}, {total: value}
-        for _, body in together:
-            made = (line.statement.name for line in Program((), body).lines)
-            inside = [name for name in made if parts.get(name, 0) != 0]
-            if len(inside) > 1:
-                facts = {"total": Name(total), "names": tuple(map(Name, inside)), "all": True, "how": "missing"}
-                yield facts, {total: known[total] - sum((parts[name] for name in inside), Integer(0))}
-
-
-def _totals(counted: Counted) -> Iterator[tuple[str, dict[str, Expr]]]:
-    """Each total with the amounts of the statements or tensors that it is the sum of."""
-    program, known = counted.program, counted.amounts
-    parts: dict[str, dict[str, Expr]] = {}
-    for name, value in known.items():
-        total, tensor = parts_of(name)
-        if tensor and total in known:
-            parts.setdefault(total, {})[tensor] = value
-    for total, role in (("weights", "weight"), ("caches", "cache"), ("gradients", "weight")):
-        tensors = program.declared_as(role)
-        parts[total] = {str(t.name): program.resolved(program.turns(t) * t.bytes) for t in tensors}
-    if program.training:
-        kept = kept_for_backward(program)
-        parts["saved"] = {str(t.name): program.resolved(turns_of(repeats) * t.bytes) for t, repeats in kept}
-    yield from ((total, found) for total, found in parts.items() if total in known and len(found) > 1)
+            facts = {"total": Name(total), "names": counted.names(alike)}
+            yield facts, {total: counted.amounts[total] - value}
 
 
 @of_programs
-def turns(counted: Counted) -> Worlds:
-    """One turn of a repeat is counted, or its turns are counted twice over; or its weights are read once."""
-    program = counted.program
-    for repeat in (node for node in nodes_of(program.body) if isinstance(node, Repeat)):
-        once, twice = replace(repeat, times=number(1)), replace(repeat, body=(replace(repeat),))
-        yield {"times": repeat.times, "how": "once"}, counted.of(with_nodes(program, repeat, once))
-        yield {"times": repeat.times, "how": "twice"}, counted.of(with_nodes(program, repeat, twice))
-        inside = {line.statement.name: turns_of(line.repeats) for line in program.lines if repeat in line.repeats}
-        weights = {str(tensor.name) for tensor in program.declared_as("weight")}
-        read = [move for move in counted.moves if move.owner in inside and move.tensor in weights]
-        less = ((move, move.amount / expression(repeat.times) - move.amount) for move in read)
-        yield {"times": repeat.times, "how": "weights"}, counted.moving(less)
+def turns(counted: Counted) -> Edits:
+    """One turn of a repeat is counted."""
+    for repeat in (node for node in _nodes_of(counted.program.body) if isinstance(node, Repeat)):
+        yield {"times": repeat.times}, counted.of(_with(counted.program, repeat, replace(repeat, times=number(1))))
 
 
 @of_programs
-def traffic(counted: Counted) -> Worlds:
-    """Tensors that stay on the chip are written and read, or others are not; or one that is read often is read once."""
-    program, moves = counted.program, counted.moves
-    for fuse in (node for node in nodes_of(program.body) if isinstance(node, Fuse)):
-        made = [line.statement.name for line in Program((), fuse.body).lines]
-        stored = {move.tensor for move in moves if move.kind == "writes"}
-        kept = tuple(Name(name) for name in made if name not in stored)
-        yield {"how": "unfused", "names": kept}, counted.of(with_nodes(program, fuse, *fuse.body))
-    passes = tuple(_passes(counted))
-    if len(passes) > 1:
-        every = counted.moving(pair for _, pairs in passes for pair in pairs)
-        yield {"how": "passes", "names": tuple(Name(name) for name, _ in passes)}, every
-    for name, pairs in passes:
-        yield {"how": "passes", "names": (Name(name),)}, counted.moving(pairs)
-    for tensor in dict.fromkeys(move.tensor for move in moves):
-        read, written = ([m for m in moves if (m.tensor, m.kind) == (tensor, kind)] for kind in TRAFFIC)
-        facts = {"names": counted.names([tensor])}
-        if read and written:
-            yield {**facts, "how": "kept"}, counted.without((*read, *written))
-        if len(read) > 1:
-            yield {**facts, "how": "read_once", "readers": len(read)}, counted.without(read[1:])
-        if written:
-            yield {**facts, "how": "not_written"}, counted.without(written)
-        if read:
-            yield {**facts, "how": "not_read"}, counted.without(read)
-    for role in ("input", "weight", "cache"):
-        declared = tuple(str(t.name) for t in program.declared_as(role))
-        if len(declared) > 1:
-            read = [move for move in moves if move.tensor in declared]
-            yield {"how": "not_read", "names": counted.names(declared)}, counted.without(read)
-    stores = [move for move in moves if move.kind == "writes"]
-    if len(stores) > 1:
-        yield {"how": "not_written", "names": counted.names(move.tensor for move in stores)}, counted.without(stores)
-
-
-def _passes(counted: Counted) -> Iterator[tuple[str, tuple[tuple[Move, Expr], ...]]]:
-    """The statements that join a product, each with what it would read and write as a pass of its own."""
-    program = counted.program
-    outside = {(move.owner, move.tensor) for move in counted.moves}
-    for owner, cost in costs_of(program).items():
-        own = {line.statement.name for line in cost.members}
-        for line in cost.members:
-            if line.fuse is not None or line.statement.name == owner:
-                continue
-            again = [t for t in line.statement.operands if t.name in own and (owner, t.name) not in outside]
-            pairs = tuple(
-                (Move(owner, str(t.name), kind, Integer(0)), program.resolved(turns_of(line.repeats) * t.bytes))
-                for t in again
-                for kind in TRAFFIC
-            )
-            if pairs:
-                yield line.statement.name, pairs
+def traffic(counted: Counted) -> Edits:
+    """A tensor is not read, not written, or neither, as if it stayed; or none of those of a role is, or no result."""
+    moves, declared = counted.moves, counted.program.declared_as
+    tensors = [[tensor] for tensor in dict.fromkeys(move.tensor for move in moves)]
+    roles = [[str(t.name) for t in declared(role)] for role in ("input", "weight", "cache")]
+    stored = [*dict.fromkeys(move.tensor for move in moves if move.kind == "writes")]
+    for chosen in [*tensors, *(role for role in roles if len(role) > 1), stored]:
+        for how, kinds in (("kept", TRAFFIC), ("not_written", ("writes",)), ("not_read", ("reads",))):
+            moved = [move for move in moves if move.tensor in chosen and move.kind in kinds]
+            if {*kinds} == {move.kind for move in moved}:
+                yield {"how": how, "names": counted.names(chosen)}, counted.without(moved)
 
 
 @of_programs
-def other_shape(counted: Counted) -> Worlds:
-    """A tensor is counted with a dimension that it does not have, or without one that it has."""
-    program = counted.program
-    roles = [tuple(program.declared_as(role)) for role in ("cache", "weight")]
-    groups = [group for group in roles if len(group) > 1] + [(tensor,) for tensor in program.arrays.values()]
-    for tensors in groups:
-        beside = dict.fromkeys(label for tensor in tensors for label in _beside(program, tensor))
-        own = dict.fromkeys(label for tensor in tensors for label in tensor.labels if not label.isdigit())
-        for label in (*beside, *own):
-            factor = symbol(label) if label in beside else 1 / symbol(label)
-            scaled = [t for t in tensors if (label in t.labels) is (label not in beside)]
-            changes = _scaled(counted, scaled, program.resolved(factor))
-            facts = {"names": counted.names(str(t.name) for t in scaled), "size": Name(label), "more": label in beside}
-            yield facts, changes
-
-
-def _beside(program: Program, tensor: Tensor) -> Iterator[str]:
-    """The sizes of the tensors beside this one that it does not have."""
-    for line in program.lines:
-        if tensor in line.statement.operands:
-            labels = (dim.label for other in line.statement.operands for dim in other.dims if not dim.fixed)
-            yield from (label for label in labels if label not in tensor.labels)
-
-
-def _scaled(counted: Counted, tensors: Iterable[Tensor], factor: Expr) -> Amounts:
-    """The amounts once these tensors have so many times the elements."""
-    program, known = counted.program, counted.amounts
-    chosen = {str(tensor.name): tensor for tensor in tensors}
-    more: list[tuple[str, Expr]] = []
-    for name, tensor in chosen.items():
-        own = (of_statement(what, name) for what in ("elements", "size", "params"))
-        more += ((amount, known[amount] * (factor - 1)) for amount in own if amount in known)
-        for role, total, each in (
-            ("weight", "params", tensor.elements),
-            ("weight", "weights", tensor.bytes),
-            ("cache", "caches", tensor.bytes),
-        ):
-            if tensor in program.declared_as(role):
-                more.append((total, program.resolved(program.turns(tensor) * each) * (factor - 1)))
-    moved = counted.moving((m, m.amount * (factor - 1)) for m in counted.moves if m.tensor in chosen)
-    return {**counted.more(more), **moved}
-
-
-@of_programs
-def other_size(counted: Counted) -> Worlds:
-    """A number that defines a size is taken for another: every expert for those that are chosen."""
-    where = counted.program.where
-    for parameter in counted.program.parameters:
-        beside = dict.fromkeys(n for f in where.values() if parameter in names(f) for n in names(f))
-        for meant in (*(symbol(name) for name in beside if name != parameter), Integer(1)):
-            put = {symbol(parameter): meant}
-            changes = {n: x.xreplace(put) for n, x in counted.amounts.items() if symbol(parameter) in x.free_symbols}
-            taken = Name(meant.name) if meant.is_Symbol else number(1)
-            yield {"written": Name(parameter), "meant": taken}, changes
-
-
-@of_programs
-def other_amount(counted: Counted) -> Worlds:
-    """Bytes for elements or elements for bytes, elementwise work among the FLOPs, all statements for one of them."""
+def other_amount(counted: Counted) -> Edits:
+    """Elements for bytes, or bytes for elements."""
     known, program = counted.amounts, counted.program
     types = {t.dtype for t in program.arrays.values()}
     bytes_each = {
         n: dtype("int8" if t.dtype.integer else "fp8") for n, t in program.arrays.items() if t.dtype.bits != 8
     }
     alike = [{"dtype": str(each), "bytes": Fraction(each.bits, 8)} for each in types] if len(types) == 1 else [{}]
-    yield {"how": "elements", **alike[0]}, _typed(counted, bytes_each)
+    yield {"how": "elements", **alike[0]}, counted.typed(bytes_each)
     sizes = {"params": known["weights"]}
     for name, tensor in program.arrays.items() if program.line is None else ():
         sizes[of_statement("elements", name)] = known[of_statement("size", name)]
         if of_statement("params", name) in known:
             sizes[of_statement("params", name)] = program.resolved(program.turns(tensor) * tensor.bytes)
     yield {"how": "bytes"}, sizes
-    work = {n: x + known[n.replace("flops", "ops", 1)] for n, x in known.items() if parts_of(n)[0] == "flops"}
-    yield {"how": "ops"}, {n: x for n, x in work.items() if x != known[n]}
-    for total, parts in _totals(counted):
-        every = {n: known[total] for n in (of_statement(total, part) for part in parts) if n in known}
-        yield {"how": "every", "total": Name(total)}, every
 
 
 @of_programs
-def other_pass(counted: Counted) -> Worlds:
+def other_pass(counted: Counted) -> Edits:
     """Two FLOPs for each weight and token in the forward pass, six in a step of training."""
     known = counted.amounts
-    passes = {
-        n: x for n, x in known.items() if n in ("flops_forward", "flops_backward") and x not in (0, known["flops"])
-    }
+    passes = {n: known.get(n, Integer(0)) for n in ("flops_forward", "flops_backward")}
+    passes = {n: x for n, x in passes.items() if x not in (0, known["flops"])}
     for name, value in passes.items():
         yield {"how": name.removeprefix("flops_")}, {"flops": value}
     if not passes:
-        work = {n: 3 * x for n, x in known.items() if parts_of(n)[0] == "flops"}
-        yield {"how": "training"}, work
+        yield {"how": "training"}, {n: 3 * x for n, x in known.items() if parts_of(n)[0] == "flops"}
 
 
 @of_programs
-def multiply_add(counted: Counted) -> Worlds:
+def multiply_add(counted: Counted) -> Edits:
     """A multiply-add counted as one operation, or every operation as two."""
-    work = {n: x for n, x in counted.in_pairs.items() if parts_of(n)[0] in WORK}
+    pairs = counted.amounts if counted.count == "fma" else Counted(counted.program, "fma").amounts
+    work = {n: x for n, x in pairs.items() if parts_of(n)[0] in WORK}
     for factor in (Fraction(1, 2), Fraction(2)):
         yield {"factor": factor}, {n: x * rational(factor) for n, x in work.items()}
 
 
 @of_programs
-def of_width(counted: Counted) -> Worlds:
+def of_width(counted: Counted) -> Edits:
     """Weights, caches, or what is made and comes from outside, at the width of another type; in a product each tensor."""
     program = counted.program
     groups = [[str(t.name) for t in program.declared_as(role)] for role in ("weight", "cache", "input")]
     for chosen in groups if program.line is None else [[name] for name in program.arrays]:
-        for name, bits in (("int4", 4), ("int8", 8), ("bf16", 16), ("fp32", 32)):
+        for name, bits in WIDTHS.items():
             if any(program.arrays[tensor].dtype.bits != bits for tensor in chosen):
                 facts = {"names": counted.names(chosen), "bits": bits}
-                yield facts, _typed(counted, dict.fromkeys(chosen, dtype(name)))
+                yield facts, counted.typed(dict.fromkeys(chosen, dtype(name)))
 
 
-def _typed(counted: Counted, types: Mapping[str, Dtype]) -> Amounts:
-    """The bytes once tensors are stored in other types."""
-    try:
-        other = counted.of(retyped(counted.program, types)) if types else {}
-    except ModelError:  # weights of integers, where they are trained
-        return {}
-    return {n: x for n, x in other.items() if not n.startswith(("flops", "ops"))}
+def _is_near(claim: Compare, known: Amounts, spoken: set[str], context: Context) -> bool:
+    """Whether the sides of an equation are near each other at some sizes, with these amounts."""
+    if claim.relation != "=":
+        return True
+    letters = dict.fromkeys((*names(claim), *(s.name for name in spoken for s in known[name].free_symbols)))
+    for sizes in SIZES:
+        spend(LOOK)
+        point: dict[str, Fraction] = {}
+        for i, name in enumerate(n for n in letters if n not in spoken):
+            value = context.definitions.get(name)
+            if value is not None and not is_numeric(value):
+                return True  # a size that others define: that is for the proof to say
+            point[name] = Fraction(sizes[i % len(sizes)] + i) if value is None else enclosed(value).middle
+        put = {symbol(name): Rational(v.numerator, v.denominator) for name, v in point.items()}
+        there = {name: known[name].xreplace(put) for name in spoken}
+        if not all(value.is_Rational for value in there.values()):
+            return True
+        point |= {name: Fraction(int(value.p), int(value.q)) for name, value in there.items()}
+        with suppress(SymroofError, ZeroDivisionError):
+            left, right = (enclosed(side, point=point).middle for side in (claim.left, claim.right))
+            if not (right and NEAR[0] < left / right < NEAR[1]):
+                return False
+    return True
+
+
+def _nodes_of(body: tuple[Node, ...]) -> Iterator[Node]:
+    for node in body:
+        yield node
+        yield from _nodes_of(getattr(node, "body", ()))
+
+
+def _with(program: Program, place: Node, other: Node) -> Program:
+    """The program with another node for one of its own."""
+
+    def changed(body: tuple[Node, ...]) -> tuple[Node, ...]:
+        return tuple(
+            other if node is place else node if isinstance(node, Statement) else replace(node, body=changed(node.body))
+            for node in body
+        )
+
+    return in_training(replace(program, body=changed(program.body)), program.training)

@@ -3,7 +3,7 @@
 A factor 2, a power of ten, another letter, another unit, the inequality turned, the fraction upside down. Every slip is
 one in a statement, an equation or order that says how much: a link itself, or the condition on the right of an
 equivalence. It gives what there is to say of it, and the statement as it was meant. A stale edition, the figure of another
-type, a peak with sparsity, a ridge rounded too early lead to another world, in which the claim would be right.
+type, a ridge rounded too early lead to another world, in which the claim would be right.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import wraps
-from math import floor
 from typing import Any
 
 from symroof.algebra.rounding import to_digits
@@ -230,15 +229,6 @@ def figures_exchanged(link: Compare, context: Context) -> Worlds:
             yield {"written": other, "meant": name}, context.defining({name: value})
 
 
-def other_rate(link: Compare, context: Context) -> Worlds:
-    """The peak with sparsity is twice the dense one."""
-    value = context.definitions.get("peak")
-    if isinstance(value, Number):
-        for factor in (Fraction(2), Fraction(1, 2)):
-            facts = {"twice": factor == 2, "right": value.digits}
-            yield facts, context.defining({"peak": Number(value.value * factor)})
-
-
 def rounded_early(link: Compare, context: Context) -> Worlds:
     """The ridge rounded before the condition is solved."""
     if not isinstance(link.left, Compare) or set(names(link.left)) != {"T_math", "T_comms"}:
@@ -248,12 +238,6 @@ def rounded_early(link: Compare, context: Context) -> Worlds:
         return
     width = enclosed(bandwidth).middle
     ridge = enclosed(peak).middle / width
-    shown = (number for digits in (2, 3, 4) for number in (Fraction(to_digits(ridge, digits)), _cut(ridge, digits)))
-    for rounded in dict.fromkeys(shown):
+    for rounded in dict.fromkeys(Fraction(to_digits(ridge, digits)) for digits in (2, 3, 4)):
         if rounded != ridge:
             yield {"value": ridge, "rounded": rounded}, context.defining({"peak": Number(rounded * width)})
-
-
-def _cut(value: Fraction, digits: int) -> Fraction:
-    unit = Fraction(10) ** (len(str(floor(value))) - digits)
-    return floor(value / unit) * unit

@@ -274,5 +274,5 @@ def _own(question: Question, chained: bool) -> Skip | None:
         return None if judged else Skip(Omission("equation"))
     if not right <= left:
         return Skip(Omission("letters_added"))
-    alone = (s for s in left - right if not (cancelled(a / s) if a.is_rational_function() else a).has(s))
+    alone = (s for s in left - right if not (cancelled(s * a.diff(s) / a) if a.is_rational_function() else a).has(s))
     return Skip(Omission("letters_alone")) if right and any(alone) else None

@@ -22,6 +22,7 @@ from symroof.reading.cues import (
     is_denied,
     is_solved,
     is_supposed_here,
+    quantity_of,
     says_sizes_alone,
     stated_regimes,
     step_between,
@@ -30,6 +31,7 @@ from symroof.reading.cues import (
 from symroof.reading.documents import Document, Written
 from symroof.reading.latex import LatexReader, read_latex, read_latex_expression
 from symroof.reading.latex_phrases import Dialect
+from symroof.reading.vocabulary import named
 
 # What a formula that states a regime has in it.
 GROWTH = re.compile(r"\\ll\b|\\gg\b|<<|>>|≪|≫|\\infty|∞")
@@ -109,9 +111,15 @@ class Surroundings:
         }
 
     @cached_property
-    def bound_by(self) -> str | None:
-        """What the words before it say that the operation is bound by where it holds."""
-        return bound_by(self.sentence[0])
+    def bound_by(self) -> tuple[str, str] | None:
+        """What the words beside it say that the operation is bound by, and whether where it holds, at least or at most."""
+        return bound_by(*self.sentence)
+
+    @cached_property
+    def quantity(self) -> str | None:
+        """The quantity of which its sentence says that it is this."""
+        words = quantity_of(self.sentence[0])
+        return named(words, {}) if words else None
 
     @cached_property
     def answers(self) -> str | None:
@@ -119,7 +127,7 @@ class Surroundings:
         for cell in (part for part in self.document.parts if isinstance(part, Written)):
             around = cell.offset - len("$$") <= self.written.start < cell.offset + len(cell.text)
             if cell.row is not None and around and cell.row.heads[0].text == "quantity" and cell.head != "exact":
-                return bound_by(f"{cell.row.cells[0].text} when")
+                return (bound_by(f"{cell.row.cells[0].text} when") or (None,))[0]
         return None
 
     @cached_property

@@ -86,30 +86,42 @@ def _is_rate_of_work(left: Exponents, right: Exponents) -> bool:
     return sorted((left, right), key=len) == [{"FLOPs": 1}, {"FLOPs": 1, "s": -1}]
 
 
-def carried(link: Compare) -> Iterator[tuple[Formula, str]]:
-    """The left side with its plain numbers in the unit of the right side, and that unit.
+def carried(link: Compare) -> Iterator[tuple[Formula, str, bool]]:
+    """The left side with its numbers in the unit of the right side, that unit, and whether they are plain.
 
     >>> from symroof.formula import number
-    >>> [unit for _, unit in carried(Compare(number(7), "=", Number(Fraction(7, 1000), "7 ms", "s")))]
+    >>> [unit for _, unit, _ in carried(Compare(number(7), "=", Number(Fraction(7, 1000), "7 ms", "s")))]
     ['ms']
     """
-    match link.right:
-        case Number(value=value, digits=str(digits), unit=str()) if " " in digits and value:
-            amount, _, unit = digits.partition(" ")
-            yield from ((left, unit) for left in _without_conversion(link.left, unit))
-            size = value / (exact(amount.rstrip(SCALE_LETTERS)) * COUNT_SCALES.get(amount[-1], 1))
-            scaled = Product((Number(size), link.left)) if _converts(link.left, size) else _scaled(link.left, size)
-            if scaled is not None:
-                yield scaled, unit
-            if (
-                amount[-1] in COUNT_SCALES
-                and (scaled := _scaled(link.left, size * COUNT_SCALES[amount[-1]])) is not None
-            ):
-                yield scaled, f"{amount[-1]} {unit}"
-        case Number(value=value, digits=str(digits), unit=None) if digits[-1:] in COUNT_SCALES and value:
-            scaled = _scaled(link.left, COUNT_SCALES[digits[-1]])  # 8.11 + 0.41 = 8.52B
-            if scaled is not None:
-                yield scaled, digits[-1]
+    left, right = link.left, link.right
+    sizes = _unit_behind(right)
+    if isinstance(right, Number) and right.unit is not None:
+        unit, size = next(iter(sizes.items()), ("", Fraction(0)))
+        yield from ((other, unit, True) for other in _without_conversion(left, unit))
+        if size and _converts(left, size):
+            yield Product((Number(size), left)), unit, True
+            return
+    for scaled, name in in_unit_of(left, right):
+        yield scaled, name, is_plain(left) or _written(left)
+
+
+def in_unit_of(side: Formula, last: Formula) -> Iterator[tuple[Formula, str]]:
+    """A side without a unit in the unit, or power of ten, that stands behind the last one, and that unit."""
+    for name, size in _unit_behind(last).items() if side is not last else ():
+        if (scaled := _scaled(side, size)) is not None:
+            yield scaled, name
+
+
+def _unit_behind(printed: Formula) -> dict[str, Fraction]:
+    """The unit and the power of ten behind a number in print, and how large they are."""
+    if not (isinstance(printed, Number) and printed.digits and printed.value):
+        return {}
+    amount, _, unit = printed.digits.partition(" ")
+    scale = COUNT_SCALES.get(amount[-1:], Fraction(1))
+    if printed.unit is None or not unit:
+        return {amount[-1:]: scale} if scale != 1 else {}  # 8.11 + 0.41 = 8.52B
+    size = printed.value / (exact(amount.rstrip(SCALE_LETTERS)) * scale)
+    return {unit: size} if scale == 1 else {unit: size, f"{amount[-1:]} {unit}": size * scale}
 
 
 def _without_conversion(formula: Formula, unit: str) -> Iterator[Formula]:
@@ -135,20 +147,34 @@ def _converts(formula: Formula, size: Fraction) -> bool:
 
 
 def _scaled(formula: Formula, scale: Fraction) -> Formula | None:
-    """The formula in another unit, where it is of plain numbers; terms of a sum with units of their own keep them."""
+    """The formula in another unit, where it is of numbers without one; terms of a sum with units of their own keep them."""
     if isinstance(formula, Sum) and any(map(_written, formula.terms)):
         terms = [term if _written(term) else _scaled(term, scale) for term in formula.terms]
-        return None if None in terms else Sum(tuple(term for term in terms if term is not None))
-    return Product((Number(scale), Group(formula))) if _is_plain(formula) else None
+        return None if None in terms or not is_plain(_bare(formula)) else Sum(tuple(t for t in terms if t is not None))
+    known = _written(formula) or any(map(_is_known, nodes(formula)))
+    return None if known else Product((Number(scale), Group(formula)))
 
 
-def _is_plain(formula: Formula) -> bool:
+def _is_known(node: Formula) -> bool:
+    """Whether it is in base units: a name with a value, or a number that is written out and so large."""
+    return isinstance(node, Name | Figure) or (
+        isinstance(node, Number) and abs(node.value) >= PLAIN and "e" not in (node.digits or "e").lower()
+    )
+
+
+def _bare(formula: Sum) -> Formula:
+    """The terms of a sum that have no unit."""
+    return Sum(tuple(term for term in formula.terms if not _written(term)))
+
+
+def is_plain(formula: Formula) -> bool:
+    """Whether a formula is of numbers without exponents, powers and units, and below 10^5."""
     match formula:
         case Number(value=value, digits=digits, unit=unit):
             return abs(value) < PLAIN and unit in UNITLESS and "e" not in (digits or "").lower()
         case Name() | Figure() | Power():
             return False
-    return all(map(_is_plain, children(formula)))
+    return all(map(is_plain, children(formula)))
 
 
 def in_unknown_units(link: Compare, context: Context) -> Iterator[Formula]:
@@ -157,7 +183,7 @@ def in_unknown_units(link: Compare, context: Context) -> Iterator[Formula]:
     if link.relation in ORDER or any(isinstance(node, Name | Figure | Power) for side in sides for node in nodes(side)):
         return
     bare = [node for side in sides for node in nodes(side) if isinstance(node, Number) and node.unit in UNITLESS]
-    if not bare or not all(map(_is_plain, bare)) or not any(map(_written, sides)):
+    if not bare or not all(map(is_plain, bare)) or not any(map(_written, sides)):
         return
     with suppress(Unlike):
         left, right = (_unit(mapped(side, _counted), context, True) for side in sides)

@@ -52,11 +52,11 @@ ESCAPED = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 # What to look at for each kind of mistake, by the name of its hint.
 HINTS: Mapping[str, str] = {
     **dict.fromkeys(("turned", "at_the_edge"), "direction"),
-    **dict.fromkeys(("other_figure", "figures_exchanged", "other_rate"), "figure"),
+    **dict.fromkeys(("other_figure", "figures_exchanged"), "figure"),
     "turns": "sent",
     **dict.fromkeys(("other_amount", "of_width"), "amount"),
     **dict.fromkeys(("traffic", "part_missing"), "moved"),
-    **dict.fromkeys(("other_size", "other_shape", "factor_of_size", "other_letter"), "sizes"),
+    **dict.fromkeys(("factor_of_size", "other_letter"), "sizes"),
     **dict.fromkeys(("factor_two", "multiply_add"), "factor"),
     **dict.fromkeys(("other_unit", "power_of_ten", "binary_prefix"), "unit"),
     "other_pass": "pass",
