@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -57,19 +58,81 @@ def unit_of(figure: str) -> str | None:
     return {"peak": "FLOPs/s", "capacity": "bytes", "clock": "1/s"}.get(family, "bytes/s" if family in LINKS else None)
 
 
+class Catalogue(Mapping[str, Accelerator]):
+    """Chips of a table by their names, each read when it is asked for. ``where`` is what errors call the table."""
+
+    def __init__(self, table: Mapping[str, Any], where: str) -> None:
+        sources = table.get("sources")
+        if not isinstance(sources, Mapping) or not all(isinstance(one, Mapping) for one in sources.values()):
+            raise ReadingError(
+                f"{where}: there is no table [sources]",
+                expected='[sources] with sheet = { title = "…", url = "…", date = "…" }, and figures as ["8.2e11 bytes/s", "sheet"]',
+            )
+        if OF_PARTS in sources:
+            raise ReadingError(
+                f"{where}: a source is called {OF_PARTS}", expected="another key: it stands for what follows of parts"
+            )
+        self.sources, self.where = sources, where
+        self.entries = {name: entry for name, entry in table.items() if name != "sources"}
+        self.read: dict[str, Accelerator] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.entries
+
+    def __getitem__(self, name: str) -> Accelerator:
+        if name not in self.read:
+            self.read[name] = self._chip(name, self.entries[name])
+        return self.read[name]
+
+    def called(self, name: str) -> tuple[str, ...]:
+        """The name and the aliases of a chip."""
+        return name, *self.entries[name].get("aliases", ())
+
+    @property
+    def figures(self) -> frozenset[str]:
+        """What the figures of chips are called."""
+        return frozenset(figure for entry in self.entries.values() for figure in flatten(entry["figures"]))
+
+    def _chip(self, name: str, entry: Any) -> Accelerator:
+        where, sources = self.where, self.sources
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("figures"), Mapping):
+            raise ReadingError(f"{where}: {name} has no figures", expected=f"a table [{name}.figures]")
+        for key, value in entry.items():
+            require_one_of(key, CHIP_KEYS, f"{where}: unknown key {key!r} in {name}")
+            fits, expected = CHIP_KEYS[key]
+            if not fits(value):
+                raise ReadingError(f"{where}: {key} of {name} is {str(value)[:40]!r}", expected=expected)
+        here = f"{where}: {name}"
+        written = flatten(entry.get("parts", {})).items()
+        parts = {key: _sourced(key, value, sources, here, otherwise="") for key, value in written}
+        figures = {key: _sourced(key, value, sources, here, parts) for key, value in flatten(entry["figures"]).items()}
+        rings, node = (_counted(key, entry.get(key), sources, here) for key in ("wraparound", "domain"))
+        after = str(entry.get("after", ""))
+        if after:
+            require_one_of(after, list(self), f"{here} follows {after!r}, and there is no such chip")
+        return Accelerator(name, entry.get("title", name), figures, self.called(name)[1:], rings, node, parts, after)
+
+
 @lru_cache(maxsize=1)
-def shipped() -> Mapping[str, Accelerator]:
+def shipped() -> Catalogue:
     """The catalogue that comes with symroof."""
     text = (files("symroof") / "model" / "hardware.toml").read_text("utf-8")
-    return _chips(read_table(text, "the catalogue"), "the catalogue")
+    return Catalogue(read_table(text, "the catalogue"), "the catalogue")
 
 
-def catalogue(*paths: str) -> Mapping[str, Accelerator]:
+def catalogue(*paths: str) -> ChainMap[str, Accelerator]:
     """Every known chip by its name; files of the user's own add chips, and may replace one."""
-    chips = dict(shipped())
+    own: list[Catalogue] = []
     for path in (*filter(None, os.environ.get(CHIPS_VARIABLE, "").split(os.pathsep)), *paths):
-        chips |= _chips(read_table_file(Path(path)), path)
-    return chips
+        own.insert(0, Catalogue(read_table_file(Path(path)), path))
+        dict(own[0])  # each of them is read, so that a fault is said now
+    return ChainMap(*own, shipped())  # type: ignore[arg-type]  # nothing is written
 
 
 def first_of_forms(chip: Accelerator) -> bool:
@@ -89,12 +152,10 @@ def chip(name: str, *paths: str) -> Accelerator:
     """
     chips = catalogue(*paths)
     folded = name.strip().lower().replace(" ", "-").replace("_", "-")
-    for accelerator in chips.values():
-        if folded in (accelerator.name, *accelerator.aliases):
-            return accelerator
-    called = {
-        other: accelerator.name for accelerator in chips.values() for other in (accelerator.name, *accelerator.aliases)
-    }
+    tables = {one: next(table for table in chips.maps if one in table) for one in chips}
+    called = {other: one for one, table in tables.items() for other in table.called(one)}  # type: ignore[attr-defined]
+    if folded in called:
+        return chips[called[folded]]
     near = nearest(folded, called)
     meant = "" if near is None else f"did you mean {called[near]}?"
     raise ModelError(
@@ -137,45 +198,6 @@ def figure(name: str, value: Any, source: str = "given", *, otherwise: str = "by
         number = quantity(str(value), unit_of(name))
     unit = otherwise if number.unit in (None, "%") else number.unit
     return Known(number.value, number.digits or "", unit, source)
-
-
-def _chips(table: Mapping[str, Any], where: str) -> dict[str, Accelerator]:
-    sources = table.get("sources")
-    if not isinstance(sources, Mapping) or not all(isinstance(entry, Mapping) for entry in sources.values()):
-        raise ReadingError(
-            f"{where}: there is no table [sources]",
-            expected='[sources] with sheet = { title = "…", url = "…", date = "…" }, and figures as ["8.2e11 bytes/s", "sheet"]',
-        )
-    if OF_PARTS in sources:
-        raise ReadingError(
-            f"{where}: a source is called {OF_PARTS}", expected="another key: it stands for what follows of parts"
-        )
-    chips = {}
-    for name, entry in table.items():
-        if name == "sources":
-            continue
-        if not isinstance(entry, Mapping) or not isinstance(entry.get("figures"), Mapping):
-            raise ReadingError(f"{where}: {name} has no figures", expected=f"a table [{name}.figures]")
-        for key, value in entry.items():
-            require_one_of(key, CHIP_KEYS, f"{where}: unknown key {key!r} in {name}")
-            fits, expected = CHIP_KEYS[key]
-            if not fits(value):
-                raise ReadingError(f"{where}: {key} of {name} is {str(value)[:40]!r}", expected=expected)
-        here = f"{where}: {name}"
-        written = flatten(entry.get("parts", {})).items()
-        parts = {key: _sourced(key, value, sources, here, otherwise="") for key, value in written}
-        figures = {key: _sourced(key, value, sources, here, parts) for key, value in flatten(entry["figures"]).items()}
-        rings, node = (_counted(key, entry.get(key), sources, here) for key in ("wraparound", "domain"))
-        after = str(entry.get("after", ""))
-        if after:
-            require_one_of(
-                after,
-                [other for other in table if other != "sources"],
-                f"{here} follows {after!r}, and there is no such chip",
-            )
-        aliases = tuple(entry.get("aliases", ()))
-        chips[name] = Accelerator(name, entry.get("title", name), figures, aliases, rings, node, parts, after)
-    return chips
 
 
 def _is_count(value: Any) -> bool:

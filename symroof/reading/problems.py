@@ -247,7 +247,7 @@ def require_used(options: Mapping[str, Any], let: Mapping[str, Formula], words: 
     for key in ("solve", "minimize"):
         known |= set(WORD.findall(str(options.get(key) or "")))
     known |= {word for claim in claims_of(options) for word in WORD.findall(str(claim))}
-    known |= {figure for accelerator in shipped().values() for figure in accelerator.figures}
+    known |= shipped().figures
     families = {name.partition(".")[0] for name in known} | known
     for name, value in flatten(options.get("given") or {}).items():
         unit = unit_of(name) if isinstance(options.get("hardware"), str) and BARE.fullmatch(str(value)) else None
