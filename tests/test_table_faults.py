@@ -264,7 +264,8 @@ def in_another_unit(name):
 def in_other_units():
     """The unit of each amount of programs is another: a claim about the amount of a program notices."""
     tensors, moved = ({*quantities.quantities_of(owner)} for owner in (Owner.TENSOR, Owner.SIZES))
-    for name in (*quantities.OF_PROGRAMS, *tensors, *moved):
+    of_programs = [name for name in quantities.quantities_of(Owner.PROGRAM) if name != "T_steps"]  # which is a time already
+    for name in (*of_programs, "flops_per_chip", "bytes_per_chip", *tensors, *moved):
         alone = (name, ON_ONE if name in moved and not name.endswith("per_chip") else TRAINED)
         program = OTHER_PROGRAMS.get(name, (f"{name}(W)", TRAINED) if name in tensors else alone)
         yield name, in_another_unit(name), partial(in_its_unit, *program, unit=quantities.TABLE[name].unit)
@@ -312,7 +313,7 @@ SAFE = {
     "mesh_axes.HANDED": "names of collectives, which the second engine plays", "stages.BUBBLE": "the name of a quantity", "stages.SCHEDULES": "words of a problem",
     "hardware.OUTSIDE": "links of which a check of the table speaks", "hardware.NEAR": "how near sources of a figure are", "hardware.SPOKEN_PARTS": "names of parts",
     "mesh_axes.WIRINGS": "words of a mesh", "nodes.ROLES": "words of a program",
-    "operation.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.SPOKEN": "names of TABLE", "quantities.DERIVED": "names of TABLE", "quantities.MOVED": "names of TABLE", "quantities.OF_PROGRAMS": "names of TABLE", "quantities.OWED": "names of TABLE, of each of which a number is asked for in tests/test_sized.py",
+    "operation.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.SPOKEN": "names of TABLE", "quantities.DERIVED": "names of TABLE", "quantities.MOVED": "names of TABLE", "quantities.OWED": "names of TABLE, of each of which a number is asked for in tests/test_sized.py",
     "quantities.TIMES": "a part of UNITS", "quantities.DURATIONS": "a part of UNITS", "quantities.STORAGE": "a part of UNITS", "quantities.BIT_RATES": "a part of UNITS", "quantities.WORK": "a part of UNITS", "quantities.COUNTS": "a part of UNITS", "quantities.ENERGY": "a part of UNITS", "quantities.RATES": "a part of UNITS",
 }  # fmt: skip
 EVERY = [(table, i, rows[i : i + 6]) for table, rows in FAULTS.items() for i in range(0, len(rows), 6)]

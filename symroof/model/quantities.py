@@ -70,8 +70,7 @@ class Quantity(Frozen):
         return "flops_exact" if exact and self.counted == "flops" else self.counted
 
 
-# What stays in memory, by what the second engine counts for it: together it is the memory that is needed.
-COUNTED_STOCKS = {"weights": "weight", "caches": "cache", "saved": "saved", "gradients": "gradients"}
+# What stays in memory: together it is the memory that is needed.
 STOCKS = ("weights", "caches", "gradients", "saved")
 # What the bytes that are moved belong to.
 MOVED = ("weights", "caches", "gradients", "activations")
@@ -82,7 +81,7 @@ def _held(*names: str) -> Iterator[Quantity]:
     """What stays in memory, in all and on one chip."""
     for name in names:
         for each in ("", PER_CHIP):
-            counted = COUNTED_STOCKS.get(name)
+            counted = {"weights": "weight", "caches": "cache", "memory": None}.get(name, name)
             yield Quantity(name + each, "bytes", owner=Owner.PROGRAM, counted=counted, owed=True, row=Row.OWN)
 
 
