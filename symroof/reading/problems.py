@@ -55,7 +55,7 @@ MOST_FORMULAS, MOST_SIZES = 1000, 64
 # The keys of what is asked, in whose formulas a number of chips may have the name of its axis.
 ASKING = ("solve", "minimize", "subject", "claims")
 # How a program begins, and no table of TOML does.
-BEGINNING = re.compile(rf"[\s;]*(?:{'|'.join((*ROLES, 'frozen', 'shared', 'mesh', 'where'))})[ \t]+[^\W\d]")
+BEGINNING = re.compile(rf"[\s;]*(?:(?:frozen|shared|mesh|where|{'|'.join(ROLES)})[ \t]+[^\W\d]|\w+[ \t]*:\s*\w+\[)")
 
 
 def read_problem(
