@@ -66,7 +66,7 @@ def jaxpr_of(function: Callable[..., Any], asked: Arguments) -> Any:
     called, scope = asked.by_place(function), export.SymbolicScope()
 
     def made(numbers: Mapping[str, int]) -> Any:
-        known: dict[Any, Any] = {}
+        known: dict[object, object] = {}
         for one in asked.types.values():
             if one.form not in known:
                 dims = ", ".join(asked.dims(one, numbers))
