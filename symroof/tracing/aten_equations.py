@@ -10,7 +10,7 @@ from typing import Any
 from sympy import Expr, Integer, sqrt
 
 from symroof.tracing.aten_arrays import ArrayReader, Call, axes_of, several, whole
-from symroof.tracing.primitives import ONE, Array, Constant, Frame, Operand, TracingError
+from symroof.tracing.primitives import ONE, Array, Constant, Frame, Operand, TracingError, refusal
 
 # One operation on each element, by the name that equations have for it.
 UNARY: Mapping[str, str] = {
@@ -86,7 +86,7 @@ class AtenReader(ArrayReader):
     def aten_dropout(self, call: Call) -> Array:
         """What a dropout of training leaves out is told by chance."""
         if (call.at(1) or 0) > 0 and call.at(2, "train", True):
-            raise TracingError(f"{call.where}: a dropout of training is no statement", expected="module.eval()")
+            raise refusal(call.where, "a dropout of training is no statement", "module.eval()")
         return call.arguments[0]
 
     def aten_masked_fill(self, call: Call) -> Array:
@@ -122,9 +122,7 @@ class AtenReader(ArrayReader):
 
     def _normed(self, call: Call, name: str, *gains: object) -> Array:
         if len(call.arguments[1]) != 1:
-            raise TracingError(
-                f"{call.where}: a {name} over several dimensions is no statement", expected="over the last"
-            )
+            raise refusal(call.where, f"a {name} over several dimensions is no statement", "over the last")
         operands = [call.arguments[0], *(gain for gain in gains if isinstance(gain, Array))]
         return self.emit("function", operands, call.results, name=name, over=call.rank - 1)
 
@@ -148,7 +146,7 @@ class AtenReader(ArrayReader):
         """What was measured in training is subtracted, and divided by."""
         value, weight, bias, mean, variance, training = call.arguments[:6]
         if training or not isinstance(mean, Array):
-            raise TracingError(f"{call.where}: a batch norm of training is no statement", expected="module.eval()")
+            raise refusal(call.where, "a batch norm of training is no statement", "module.eval()")
         above = self.emit("add", [variance, 1e-5], self.like(variance, variance.shape))
         inverse = self.emit("rsqrt", [above], self.like(variance, variance.shape))
         centred = self.paired("sub", value, self._of_channels(mean, call.rank), self.like(value, value.shape))
@@ -183,8 +181,6 @@ class AtenReader(ArrayReader):
         return self.emit(
             "div", [self._reduced(call, "reduce_sum"), length], self.like(call.results, call.results.shape)
         )
-
-    aten_adaptive_avg_pool2d = aten_mean
 
     def _reduced(self, call: Call, primitive: str) -> Array:
         value, axes = call.arguments[0], axes_of(call.at(1, "dim"), call.rank)
@@ -223,9 +219,7 @@ class AtenReader(ArrayReader):
         if b <= 2 or a == 1:
             return self.dot(left, right, ((a - 1,), (max(b - 2, 0),)))
         if a != b or left.shape[:-2] != right.shape[:-2]:
-            raise TracingError(
-                f"{call.where}: a product whose batches differ is no statement", expected="batches of one shape"
-            )
+            raise refusal(call.where, "a product whose batches differ is no statement", "batches of one shape")
         batch = tuple(range(a - 2))
         return self.dot(left, right, ((a - 1,), (b - 2,)), (batch, batch))
 
@@ -241,7 +235,7 @@ class AtenReader(ArrayReader):
         inputs, _, out = text.replace(" ", "").partition("->")
         letters = inputs.split(",")
         if "." in text or not out or len(letters) > 2 or any(len({*x}) < len(x) for x in letters):
-            raise TracingError(f"{call.where}: einsum {text!r} is no statement", expected="one of two operands")
+            raise refusal(call.where, f"einsum {text!r} is no statement", "one of two operands")
         values = []
         for i, (own, value) in enumerate(zip(letters, operands, strict=True)):
             others = {*out, *(x for j, word in enumerate(letters) if j != i for x in word)}
@@ -283,13 +277,13 @@ class AtenReader(ArrayReader):
         query, key, value = call.arguments[:3]
         mask, causal = call.at(3, "attn_mask"), bool(call.at(5, "is_causal", False))
         if (call.at(4, "dropout_p") or 0) > 0:
-            raise TracingError(f"{call.where}: a dropout of training is no statement", expected="module.eval()")
+            raise refusal(call.where, "a dropout of training is no statement", "module.eval()")
         rank, groups = len(query.shape), query.shape[:-2] != key.shape[:-2]
         if groups:
             shape = (*query.shape[:-3], key.shape[-3], query.shape[-3] / key.shape[-3], *query.shape[-2:])
             query = self.emit("reshape", [query], self.like(query, shape))
         if causal and query.shape[-2] == 1:
-            raise TracingError(f"{call.where}: is_causal lets one query meet the first key alone", expected="no mask")
+            raise refusal(call.where, "is_causal lets one query meet the first key alone", "no mask")
         batch = tuple(range(rank - 2))
         self.inside = (ATTENTION,)
         scores = self.dot(query, key, ((len(query.shape) - 1,), (rank - 1,)), (batch, batch), causal=causal)

@@ -19,7 +19,7 @@ from symroof.formula import Frozen
 from symroof.model.dtype import Dim, Dtype, Tensor, dtype
 from symroof.model.functions import FUNCTIONS, VIEW
 from symroof.model.nodes import PRODUCT, Node, Statement
-from symroof.tracing.primitives import ONE, Array, Constant, Frame, Operand, TracingError, place_of
+from symroof.tracing.primitives import ONE, Array, Constant, Frame, Operand, TracingError, place_of, refusal
 from symroof.tracing.size_names import Sizes
 
 Axis = tuple[str | Expr, ...]
@@ -56,6 +56,7 @@ class Tensors:
         self.values: dict[int, Value | Constant] = {}
         self.body: list[Node] = []
         self.used: set[str] = set()
+        self.products: set[str] = set()
         self.back = False  # whether what is written is the transpose of what stands in its line
 
     def tensor(self, element: str | Dtype, labels: Iterable[str]) -> str:
@@ -81,6 +82,7 @@ class Tensors:
         tensors = tuple(self.types[value.tensor] for value in operands)
         self.body.append(Statement(kind, tensors, self.types[name], **more))
         self.used |= {value.tensor for value in operands}
+        self.products |= {name} if kind == PRODUCT else set()
         frame = next((frame for frame in frames if frame.own), None)
         line = linecache.getline(frame.file, frame.line) if frame is not None else ""
         assigned = ASSIGNED.match(line)
@@ -131,8 +133,7 @@ class Tensors:
             return value
         for old in parts:
             if any(not isinstance(part, str) for part in old):
-                problem = f"{place_of(frames)}: what is repeated goes into another size"
-                raise TracingError(problem, expected="a dimension of its own")
+                raise refusal(place_of(frames), "what is repeated goes into another size", "a dimension of its own")
         own = _replaced(self.types[value.tensor].labels, parts)
         function = VIEW
         if own is None:
@@ -146,15 +147,14 @@ class Tensors:
         )
         for label in own:
             if own.count(label) > 1:
-                raise TracingError(f"{place_of(frames)}: {label} is a size of a tensor twice", expected="two names")
+                raise refusal(place_of(frames), f"{label} is a size of a tensor twice", "two names")
         return Value(self.made("function", [value], self.element(value), own, frames, function=function), axes)
 
     def _laid(self, tensor: str, labels: tuple[str, ...]) -> bool:
         """Whether a tensor lies in this order: a product that nothing has used yet is made so."""
         if self.types[tensor].labels == labels:
             return True
-        last = self.body[-1] if self.body else None
-        if not isinstance(last, Statement) or last.name != tensor or last.kind != PRODUCT or tensor in self.used:
+        if tensor not in self.products or tensor in self.used:
             return False
         self.types[tensor] = replace(self.types[tensor], dims=tuple(map(Dim, labels)))
         return True

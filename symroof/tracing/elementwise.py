@@ -10,7 +10,7 @@ from symroof.formula import Formula, Number, Quotient, number
 from symroof.model.dtype import dtype
 from symroof.model.nodes import MAXIMUM, PRODUCT, SUM
 from symroof.tracing.dimensions import Axis, Value
-from symroof.tracing.primitives import Constant, Equation, TracingError
+from symroof.tracing.primitives import Constant, Equation, TracingError, refusal
 from symroof.tracing.products import Products
 
 # Functions of the table that a primitive of one operand is.
@@ -142,8 +142,9 @@ class Functions(Products):
         axes = {int(axis) for axis in equation.params["axes"]}
         over = [part for i in axes for part in value.axes[i]]
         if any(not isinstance(part, str) for part in over):
-            problem = f"{equation.where}: what is repeated goes into another size, and is added up"
-            raise TracingError(problem, expected="a product with the number")
+            raise refusal(
+                equation.where, "what is repeated goes into another size, and is added up", "a product with the number"
+            )
         value = replace(value, axes=tuple(axis for i, axis in enumerate(value.axes) if i not in axes))
         if not over:
             return value

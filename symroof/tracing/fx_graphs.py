@@ -57,10 +57,8 @@ class Run:
         self.asked, self.shown = asked, asked.shown(numbers)
         with torch.device("meta"):
             tensors = {
-                name: torch.empty(
-                    [int(size) for size in asked.dims(name, numbers)], dtype=getattr(torch, asked.dtype(name))
-                )
-                for name in asked.types
+                name: torch.empty([*map(int, asked.dims(one, numbers))], dtype=getattr(torch, one.numpy))
+                for name, one in asked.types.items()
             }
             filled = dict(zip(asked.tree, asked.filled(tensors), strict=True))
             self.arguments = tuple(value for name, value in filled.items() if name not in asked.keywords)

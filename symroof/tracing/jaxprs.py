@@ -66,14 +66,14 @@ def jaxpr_of(function: Callable[..., Any], asked: Arguments) -> Any:
     called, scope = asked.by_place(function), export.SymbolicScope()
 
     def made(numbers: Mapping[str, int]) -> Any:
-        shapes = {name: asked.dims(name, numbers) for name in asked.types}
-        structs = {
-            name: jax.ShapeDtypeStruct(
-                export.symbolic_shape(", ".join(dims), scope=scope) if dims else (), jax.numpy.dtype(asked.dtype(name))
-            )
-            for name, dims in shapes.items()
-        }
-        with wide(any(asked.types[name].element.bits == 64 for name in asked.types)):
+        known: dict[object, object] = {}
+        for one in asked.types.values():
+            if one.form not in known:
+                dims = ", ".join(asked.dims(one, numbers))
+                shape = export.symbolic_shape(dims, scope=scope) if dims else ()
+                known[one.form] = jax.ShapeDtypeStruct(shape, jax.numpy.dtype(one.numpy))
+        structs = {name: known[one.form] for name, one in asked.types.items()}
+        with wide(any(one.element.bits == 64 for one in asked.types.values())):
             return jax.make_jaxpr(called)(*asked.filled(structs))
 
     attempts = [{}, *({name: number} for name, number in asked.drawn.items()), asked.drawn]

@@ -28,6 +28,7 @@ from symroof.tracing.primitives import (
     TracingError,
     operands_in,
     place_of,
+    refusal,
     regions,
 )
 from symroof.tracing.repeats import rolled
@@ -91,8 +92,11 @@ class Lowering(Functions):
                 and value.tensor in self.sources
                 and value.tensor not in live | returned
             ):
-                problem = f"{self.sources[value.tensor].place}: what this is used for no statement says"
-                raise TracingError(problem, expected="sums, products, functions")
+                raise refusal(
+                    self.sources[value.tensor].place,
+                    "what this is used for no statement says",
+                    "sums, products, functions",
+                )
 
     def _typed(self, node: Node) -> Node:
         """A statement with its tensors as they lie in the end."""
@@ -199,7 +203,7 @@ class Lowering(Functions):
         where = place_of(loop.frames)
         carried = [i for i, array in enumerate(loop.enters) if array.floating and self._is_carried(loop, i)]
         if not carried:
-            raise TracingError(f"{where}: a loop carries no tensor", expected="tensors of the function's")
+            raise refusal(where, "a loop carries no tensor", "tensors of the function's")
         for i, operand in enumerate(loop.carried):
             value = self.read(operand)
             begins = i in carried and not isinstance(value, Value)
@@ -224,7 +228,7 @@ class Lowering(Functions):
             for start, place in zip(starts, carried, strict=True):
                 left = self.read(loop.leaves[place])
                 if not isinstance(left, Value) or not isinstance(start, Value):
-                    raise TracingError(f"{where}: the turns make nothing", expected="a tensor that is carried")
+                    raise refusal(where, "the turns make nothing", "a tensor that is carried")
                 pairs.append((start, self.aligned(start, left, loop.frames)[1]))  # with the names of what enters it
             for put, whole in dict(reversed(stacked)).items():
                 self.values[whole.key] = self._collected(put, whole, loop, turns)
@@ -269,9 +273,7 @@ class Lowering(Functions):
             return Constant()
         along = value.axes[0]
         if len(along) != 1 or not isinstance(along[0], str):
-            raise TracingError(
-                f"{place_of(loop.frames)}: what is scanned has one place", expected="a place for each turn"
-            )
+            raise refusal(place_of(loop.frames), "what is scanned has one place", "a place for each turn")
         labels = tuple(label for label in self.types[value.tensor].labels if label != along[0])
         if not placed:
             self.types[value.tensor] = replace(self.types[value.tensor], dims=tuple(map(Dim, labels)))
@@ -286,8 +288,7 @@ class Lowering(Functions):
         """What all turns have made of something."""
         value = self.read(put)
         if not isinstance(value, Value) or put in loop.enters or value.tensor in self.outside:
-            problem = f"{place_of(loop.frames)}: what is stacked is not made in the turns"
-            raise TracingError(problem, expected="what each turn makes")
+            raise refusal(place_of(loop.frames), "what is stacked is not made in the turns", "what each turn makes")
         labels = (along, *self.types[value.tensor].labels)
         made = self.made("function", [value], whole.dtype, labels, loop.frames, function=COLLECT)
         return Value(made, ((along,), *value.axes))

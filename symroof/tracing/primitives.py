@@ -24,6 +24,11 @@ class TracingError(SymroofError):
     """A function that has no program: something in it that programs do not say, or a size that has no name."""
 
 
+def refusal(where: str, problem: str, expected: str) -> TracingError:
+    """What a place in the code has no statement for."""
+    return TracingError(f"{where}: {problem}", expected=expected)
+
+
 class Frame(Frozen):
     """A call that an equation was made in: the file and the function, the line there, and the ``place`` of the call in the
     code, which tells calls on one line apart. One that is not the user's ``own`` is of a library."""
@@ -117,7 +122,7 @@ Made = Equation | Loop | Again
 
 class Trace(Frozen):
     """The arguments by name, those of them that are ``weights`` of a module, or ``frozen``; what is made of them, and what
-    is returned. ``flops`` are those of its products and ``sizes`` the elements that it returns, counted apart."""
+    is returned."""
 
     arguments: Mapping[str, Array]
     body: tuple[Made, ...]

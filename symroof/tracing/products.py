@@ -12,7 +12,7 @@ from symroof.algebra.rational import sign_of
 from symroof.model.functions import APPEND, CONCAT, FUNCTIONS, SLICE
 from symroof.model.nodes import PRODUCT, Fuse, Mask
 from symroof.tracing.dimensions import Axis, Tensors, Value, solid
-from symroof.tracing.primitives import Constant, Equation, TracingError
+from symroof.tracing.primitives import Constant, Equation, refusal
 from symroof.tracing.size_names import Sizes
 
 
@@ -55,8 +55,7 @@ class Products(Tensors):
             part for i, j in pairs[: len(lc)] for both in zip(left.axes[i], right.axes[j], strict=True) for part in both
         )
         if any(not isinstance(part, str) for part in lost):
-            problem = f"{equation.where}: what is repeated is multiplied and added up"
-            raise TracingError(problem, expected="a sum of the other operand")
+            raise refusal(equation.where, "what is repeated is multiplied and added up", "a sum of the other operand")
         laid = [axes[i] for i in equation.params.get("laid", range(len(axes)))]
         labels = [part for axis in laid for part in axis if isinstance(part, str)]
         mask = None
@@ -72,15 +71,18 @@ class Products(Tensors):
         params, frames, where = equation.params, equation.frames, equation.where
         numbers, strides = params["dimension_numbers"], params["window_strides"]
         if {*params["lhs_dilation"], *params["rhs_dilation"], params["batch_group_count"]} != {1}:
-            raise TracingError(f"{where}: a dilated convolution is no statement", expected="windows without holes")
+            raise refusal(where, "a dilated convolution is no statement", "windows without holes")
         image, filters = self.flat(image, None, frames), self.flat(filters, None, frames)
         first, second = equation.arrays[:2]
         pixels = [first.shape[i] for i in numbers.lhs_spec[2:]]
         places = [equation.results[0].shape[i] for i in numbers.out_spec[2:]]
         for whole, there, step in zip(pixels, places, strides, strict=True):
             if step > 1 and ((whole - step * there).expand() != 0 or there.as_numer_denom()[1] != 1):
-                shown = f"{where}: a convolution takes every {step}th place of {whole}, which is no multiple"
-                raise TracingError(shown, expected=f"multiples in the shapes, as in x=bf16[N, {step}*P, {step}*Q, C]")
+                raise refusal(
+                    where,
+                    f"a convolution takes every {step}th place of {whole}, which is no multiple",
+                    f"multiples in the shapes, as in x=bf16[N, {step}*P, {step}*Q, C]",
+                )
         batch, channels, *spatial = (image.axes[i] for i in numbers.lhs_spec)
         own, inner, *taps = (filters.axes[i] for i in numbers.rhs_spec)
         group: Axis = ()
@@ -93,13 +95,10 @@ class Products(Tensors):
             channels = image.axes[numbers.lhs_spec[1] + 1]
             place = numbers.rhs_spec[0]
             filters = self.split(filters, place, [groups, second.shape[place] / groups], frames)
-            filters = self.renamed(
-                filters, {str(a): str(b) for a, b in zip(filters.axes[place], group, strict=True)}, frames
-            )
-            own, inner, *taps = (
-                filters.axes[place + 1],
-                *(filters.axes[i + (i > place)] for i in numbers.rhs_spec[1:]),
-            )
+            both = zip(filters.axes[place], group, strict=True)
+            filters = self.renamed(filters, {str(a): str(b) for a, b in both}, frames)
+            inner, *taps = (filters.axes[i + (i > place)] for i in numbers.rhs_spec[1:])
+            own = filters.axes[place + 1]
         names = {str(a): str(b) for a, b in zip(inner, channels, strict=False) if a != b}
         if {*own} & {*batch, *channels, *(x for axis in spatial for x in axis)}:
             names[str(own[0])] = self.sizes.second(str(own[0]), (*image.labels, *filters.labels))
@@ -132,11 +131,8 @@ class Products(Tensors):
         numbers, first = equation.params["dimension_numbers"], equation.arrays[0]
         rows = tuple(numbers.collapsed_slice_dims) == (0,) == tuple(numbers.start_index_map)
         lengths = tuple(map(self.sizes.size, equation.params["slice_sizes"][1:]))
-        return (
-            self.looked_up(equation, table, replace(places, axes=places.axes[:-1]))
-            if rows and lengths == first.shape[1:]
-            else None
-        )
+        places = replace(places, axes=places.axes[:-1])
+        return self.looked_up(equation, table, places) if rows and lengths == first.shape[1:] else None
 
     def looked_up(self, equation: Equation, table: Value, places: Value) -> Value:
         table = self.flat(table, None, equation.frames)
@@ -152,11 +148,8 @@ class Products(Tensors):
         """So many places along one dimension. What was cut before is what it was; other parts have other places."""
         value, where = self.flat(value, [axis], equation.frames), equation.where
         if not solid(value.axes[axis]):
-            return (
-                value
-                if not value.axes[axis]
-                else replace(value, axes=_with(value.axes, axis, () if size == 1 else (size,)))
-            )
+            repeated: Axis = () if size == 1 or not value.axes[axis] else (size,)
+            return replace(value, axes=_with(value.axes, axis, repeated))
         label = str(value.axes[axis][0])
         known = self.cuts.setdefault((value.tensor, label), [])
         for at, length, tensor in known:
@@ -165,9 +158,7 @@ class Products(Tensors):
                 own = next((x for x in same if x not in value.labels), None)
                 return Value(tensor, _with(value.axes, axis, () if own is None else (own,)))
             if start is None or at is None or not (self._behind(at, length, start) or self._behind(start, size, at)):
-                raise TracingError(
-                    f"{where}: two slices share places", expected="slices of different places of an array"
-                )
+                raise refusal(where, "two slices share places", "slices of different places of an array")
         own = "1" if size == 1 else self.sizes.label(size, value.labels)
         dims = (own if x == label else x for x in self.types[value.tensor].labels)
         tensor = self.made("function", [value], self.element(value), dims, equation.frames, function=SLICE)
@@ -184,9 +175,7 @@ class Products(Tensors):
         starts = params.get("starts", starts)
         lengths = params.get("lengths", equation.results[0].shape)
         if {*(params.get("strides") or ())} - {1}:
-            raise TracingError(
-                f"{equation.where}: a slice with steps is no statement", expected="places one after the other"
-            )
+            raise refusal(equation.where, "a slice with steps is no statement", "places one after the other")
         for i, (size, length) in enumerate(zip(whole, lengths, strict=True)):
             if size != length:
                 value = self.part(equation, value, i, length, None if starts is None else starts[i])
@@ -205,17 +194,14 @@ class Products(Tensors):
         axis, parts = int(equation.params.get("dimension", equation.params.get("axis", 0))), list[Value]()
         for operand in operands:
             if isinstance(operand, Constant):
-                raise TracingError(
-                    f"{where}: numbers are joined to an array", expected="arrays that are arguments, or made of them"
-                )
+                raise refusal(where, "numbers are joined to an array", "arrays that are arguments, or made of them")
             axes = (*operand.axes[:axis], (), *operand.axes[axis:]) if equation.primitive == "stack" else operand.axes
             parts.append(self.flat(replace(operand, axes=axes), None, frames))
         first = parts[0]
         for i, other in enumerate(parts[1:], 1):
-            names = {
-                b[0]: a[0] for k, (a, b) in enumerate(zip(first.axes, other.axes, strict=True)) if k != axis and a != b
-            }
-            parts[i] = self.renamed(other, {str(b): str(a) for b, a in names.items()}, frames)
+            pairs = enumerate(zip(first.axes, other.axes, strict=True))
+            names = {str(b[0]): str(a[0]) for k, (a, b) in pairs if k != axis and a and b and a != b}
+            parts[i] = self.renamed(other, names, frames)
         whole = self.sizes.label(result.shape[axis], [x for part in parts for x in part.labels])
         axes = _with(first.axes, axis, (whole,))
         labels = [str(part) for one in axes for part in one]
@@ -224,30 +210,19 @@ class Products(Tensors):
 
     def dynamic_update_slice(self, equation: Equation, cache: Value, new: Value) -> Value:
         """Entries that are written into an argument, along the one dimension in which they are fewer."""
-        shorter = [
-            i for i, (a, b) in enumerate(zip(*(array.shape for array in equation.arrays[:2]), strict=True)) if a != b
-        ]
+        shapes = (array.shape for array in equation.arrays[:2])
+        shorter = [i for i, (a, b) in enumerate(zip(*shapes, strict=True)) if a != b]
         if cache.tensor not in self.outside:
-            raise TracingError(
-                f"{equation.where}: what is written to is no argument", expected="a cache that is an argument"
-            )
+            raise refusal(equation.where, "what is written to is no argument", "a cache that is an argument")
         if len(shorter) != 1 or not all(map(solid, cache.axes)):
-            raise TracingError(f"{equation.where}: entries are written along several dimensions", expected="along one")
+            raise refusal(equation.where, "entries are written along several dimensions", "along one")
         new = self.flat(new, None, equation.frames)
         pairs = enumerate(zip(cache.axes, new.axes, strict=True))
         names = {str(b[0]): str(a[0]) for i, (a, b) in pairs if i != shorter[0] and b and a != b}
         new = self.renamed(new, names, equation.frames)
-        return replace(
-            cache,
-            tensor=self.made(
-                "function",
-                [cache, new],
-                self.element(cache),
-                self.types[cache.tensor].labels,
-                equation.frames,
-                function=APPEND,
-            ),
-        )
+        labels = self.types[cache.tensor].labels
+        made = self.made("function", [cache, new], self.element(cache), labels, equation.frames, function=APPEND)
+        return replace(cache, tensor=made)
 
 
 def _with(axes: Sequence[Axis], place: int, axis: Axis) -> tuple[Axis, ...]:

@@ -14,7 +14,7 @@ from symroof.formula import Formula, Frozen, names
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.spelling import spelled_size
 from symroof.symbols import expression, rational, symbol
-from symroof.tracing.primitives import TracingError
+from symroof.tracing.primitives import TracingError, refusal
 from symroof.tracing.size_names import Sizes, drawn, formula_of
 
 SHAPE = re.compile(r"\s*(?:(input|weight|cache)\s+)?([\w]+)\s*\[(.*)\]\s*", re.DOTALL)
@@ -30,6 +30,16 @@ class Type(Frozen):
     dims: tuple[Formula, ...]
     fixed: Mapping[str, int]
 
+    @property
+    def form(self) -> object:
+        """What is the same of arguments that are alike."""
+        return self.element, self.dims
+
+    @property
+    def numpy(self) -> str:
+        """What NumPy, JAX and PyTorch call the type of its elements."""
+        return NUMPY.get(self.element.name, self.element.name)
+
     @classmethod
     def read(cls, name: str, text: str) -> Type:
         match = SHAPE.fullmatch(text)
@@ -41,11 +51,12 @@ class Type(Frozen):
         for part in filter(None, (part.strip() for part in match.group(3).split(","))):
             left, equals, right = (word.strip() for word in part.partition("="))
             if AXES.search(left):
-                problem = f"{name}: {part!r} is split over a mesh"
-                raise TracingError(problem, expected="whole arrays; the program that is written may be split")
+                raise refusal(
+                    name, f"{part!r} is split over a mesh", "whole arrays; the program that is written may be split"
+                )
             if equals:
                 if not right.isdigit() or not left.isidentifier():
-                    raise TracingError(f"{name}: {part!r} is no size", expected="a name, a number, or both: H=128")
+                    raise refusal(name, f"{part!r} is no size", "a name, a number, or both: H=128")
                 fixed[left] = int(right)
             dims.append(formula_of(left))
         return cls(match.group(1) or "", dtype(match.group(2)), tuple(dims), fixed)
@@ -120,24 +131,20 @@ class Arguments:
         """A size with the numbers of those that are fixed."""
         return expression(size, {name: rational(number) for name, number in self.fixed.items()}).expand()
 
-    def dims(self, name: str, numbers: Mapping[str, int]) -> list[str]:
+    def dims(self, of: Type, numbers: Mapping[str, int]) -> list[str]:
         """The sizes of an argument as JAX reads them, with numbers for some names."""
         scaled = {symbol(n): scale * symbol(n) for n, scale in self.scales.items()}
         put = scaled | {symbol(n): number for n, number in numbers.items()}
-        every = (self.value(size).subs(put, simultaneous=True).expand() for size in self.types[name].dims)
+        every = (self.value(size).subs(put, simultaneous=True).expand() for size in of.dims)
         return [str(size).replace("**", "^") for size in every]
 
     def labels(self, name: str, sizes: Sizes) -> tuple[str, ...]:
         dims = self.types[name].dims
         return sizes.labels(map(self.value, dims), dims)
 
-    def dtype(self, name: str) -> str:
-        kind = self.types[name].element.name
-        return NUMPY.get(kind, kind)
-
     def shown(self, numbers: Mapping[str, int]) -> str:
         """The shapes at numbers, as errors say them."""
-        return ", ".join(f"{name} of ({', '.join(self.dims(name, numbers))})" for name in self.types)
+        return ", ".join(f"{name} of ({', '.join(self.dims(one, numbers))})" for name, one in self.types.items())
 
     @property
     def leaves(self) -> tuple[str, ...]:

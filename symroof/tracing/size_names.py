@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import combinations, zip_longest
-from math import isqrt, prod
+from math import prod
 from typing import Any
 
 from sympy import Add, Expr, Integer, Max, floor, sqrt
@@ -29,6 +29,8 @@ EVERY = (*LETTERS, *(f"{letter}{i}" for i in range(2, 10) for letter in LETTERS)
 PRIMES = (29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113)
 # What each drawn number is a multiple of, and the widest factor beside names.
 MULTIPLE, WIDEST = 12, 64
+# The largest number that code takes a root of.
+LARGEST = 1e12
 # Factors beside names whose numbers a module has.
 PLAIN = (1, 2, 3, 4, 6, 8)
 
@@ -119,12 +121,12 @@ class Sizes:
         1/sqrt(H)
         """
         for power, inverse in ((value**2, False), (value**-2 if value else 0, True)):
-            near = round(power)
-            if near > 1 and abs(power - near) < 8e-3 * near:
-                for n in (near, *range(near - isqrt(near), near + isqrt(near))):
-                    size = self._decode(Integer(n))
-                    if not size.is_number and abs(power - n) < 8e-3 * n:
-                        return 1 / sqrt(size) if inverse else sqrt(size)
+            if value <= 0 or not 1 < power < LARGEST:
+                continue
+            near = [name for name, number in self.numbers.items() if abs(power - number) < 8e-3 * number]
+            size = symbol(near[0]) if len(near) == 1 else self._decode(Integer(round(power)))
+            if size.is_Mul or size.is_Symbol:
+                return 1 / sqrt(size) if inverse else sqrt(size)
         return None
 
     # What they are called.
