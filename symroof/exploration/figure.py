@@ -47,6 +47,7 @@ Row: TypeAlias = "tuple[Label | str | float, ...]"
 BOUND_BY, CHIP, COMPUTE, LINK, WHAT, STATEMENT = map(
     Label, ("bound_by", "chip", "compute", "link", "what", "statement")
 )
+BUSY = {"T_math": COMPUTE, "T_vector": Label("vector_unit"), "T_latency": Label("latency")}
 
 
 def figure(
@@ -195,10 +196,4 @@ def _over_a_size(drawn: Curves) -> Iterable[Row]:
 
 def _busy(time: str, setting: Setting) -> Label | str:
     """What a time is that of."""
-    words: dict[str, Label | str] = {
-        "T_math": COMPUTE,
-        "T_vector": Label("vector_unit"),
-        "T_latency": Label("latency"),
-        "T_comms": setting.link,
-    }
-    return words.get(time, time.removeprefix("T_"))
+    return setting.link if time == "T_comms" else BUSY.get(time, time.removeprefix("T_"))
