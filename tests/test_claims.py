@@ -174,11 +174,6 @@ REGIME = {**MATMUL, "assume": "B << D, F"}
         ("A + A = A", {}, "factor_two"),
         ("A + A = 4A", {}, "factor_two"),
         ("9850/41 = 2402.4", {}, "power_of_ten"),
-        (
-            "compute-bound when B > 129.35 at D = F = 8000",
-            {**MATMUL, "operation": "bf16[B, D] * int8[D, F] -> bf16[B, F]", "given": {"HBM": "8.1e11"}},
-            "rounded_early",
-        ),
     ],
 )
 def test_the_mistake_is_named(claim, options, kind):
@@ -246,11 +241,10 @@ def test_the_rounding_rule(claim, how, digits):
 
 
 @pytest.mark.thorough
-def test_the_value_that_was_rounded_early_is_said_and_times_that_are_equal_are_called_so():
-    """243 for 394/1.62 = 243.21; at B = 394000/3043, the true bound, no time is longer than the other."""
+def test_times_that_are_equal_are_called_so():
+    """At B = 394000/3043, the true bound, no time is longer than the other."""
     problem = {**MATMUL, "operation": "bf16[B, D] * int8[D, F] -> bf16[B, F]", "given": {"HBM": "8.1e11"}}
     text = sr.verify({**problem, "claims": ["compute-bound when B > 129.35 at D = F = 8000"]}).to_text()
-    assert "the ridge was rounded to 243 before the condition was solved; it is 243.21" in text
     assert re.search(r"B = 394000/3043: T_math = 84\.13 .s = T_comms = 84\.13 .s", text)
 
 

@@ -37,7 +37,7 @@ FACTS = {
     "other_figure": {"kind": "listed", "figure": "HBM", "instead": "HBM", "digits": "8.1e11", "right": "8.2e11", "unit": "bytes/s"},
     "multiply_add": {"factor": Fraction(2)},
     "factor_two": {"missing": False}, "other_letter": {"written": D, "meant": F},
-    "rounded_early": {"rounded": Fraction(240), "value": Fraction("240.24")}, "power_of_ten": {"power": 3},
+    "power_of_ten": {"power": 3},
     "other_amount": {"how": "elements"}, "turns": {"times": B}, "traffic": {"how": "not_read", "names": (B, D)},
     "part_missing": {"total": Name("bytes"), "names": (B, D)}, "other_pass": {"how": "training"}, "of_width": {"names": (B, D), "bits": 8},
     "factor_of_size": {"size": B, "missing": True},

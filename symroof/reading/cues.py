@@ -16,6 +16,7 @@ from symroof.formula import Frozen
 from symroof.model.quantities import UNITS
 from symroof.reading.numbers import COUNT_SCALES, unit_named
 from symroof.reading.toml import read_table
+from symroof.reading.vocabulary import named
 
 CUES: Mapping[str, Any] = read_table((files("symroof") / "reading" / "cues.toml").read_text("utf-8"), "the cues")
 # How much may stand between two displays that one word joins.
@@ -23,6 +24,8 @@ LONGEST_GAP = 160
 
 NAME = r"(?:[A-Za-z](?:_\{?[A-Za-z0-9]+\}?)?|\\(?!ll|gg|le|ge|to)[a-z]{2,7})"
 SAID = "|".join(re.escape(one) for phrases in CUES["bounds"].values() for one in phrases)
+# Of what a sentence says that it is bound.
+SUBJECTS = {"we", "are", "is", "it", "to", "be", "the", "a", "this", "product", "matmul", "multiplication", "operation"}
 SIGNS = {"same": "<=>", "suffices": "=>", "needed": "<="}
 THRESHOLD = re.compile(
     r"(?:.*(?<![\w$]))?(?:"
@@ -31,11 +34,14 @@ THRESHOLD = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 BOUND_THEN = re.compile(
-    rf"\s*(?:이면|일\s*때|时)?[\s,，]*(?:then\s+)?(?P<between>(?:(?:\w+|'s)\s+){{0,4}}?)(?P<said>{SAID})", re.IGNORECASE
+    rf"\s*(?P<if>이면|일\s*때|时)?(?P<enough>\s*(?:suffices|is enough|is sufficient))?"
+    rf"[\s,，]*(?:then\s+)?(?P<between>(?:(?:\w+|'s)\s+){{0,4}}?)(?P<said>{SAID})",
+    re.IGNORECASE,
 )
+NEEDING = re.compile(rf"\bto be (?P<said>{SAID})\b[^.;:]*\b(?:needs?|must have|requires?)\s*\Z", re.IGNORECASE)
 BOUND_WHEN = re.compile(
     rf"(?P<before>[^.;:]*)\b(?P<said>{SAID})"
-    r"\s+(?:exactly |only |precisely )?(?:when|if|once|for|as soon as|as long as|if and only if)\s*\Z",
+    r"\s+(?:exactly |only |precisely )?(?:when|if|iff|once|for|whenever|as soon as|as long as|if and only if)\s*\Z",
     re.IGNORECASE,
 )
 # Before such words: it is not so, or of something else than what is there.
@@ -49,8 +55,11 @@ STATING = re.compile(rf"\s*(?:{'|'.join(map(re.escape, CUES['stating']))})\s*(?=
 # A capital that stands alone in prose is a name; A and I are words.
 LETTER = re.compile(r"(?<![\w$⟨\\{.'’-])([B-HJ-Z](?:_[A-Za-z0-9])?)(?![\w'’⟩-])")
 OF_QUANTITY = re.compile(
-    r"\b(?:the|our|its)\s+(?P<words>[a-z]+(?: [a-z]+)?)\s+(?:is|=|equals|comes to)\s*\Z", re.IGNORECASE
+    r"(?:\A|[.,;:(]|\b(?:so|then|here|hence|thus|and|that|where|therefore))\s*"
+    r"(?:the|our|its)\s+(?P<words>[a-z]+(?: [a-z]+)?)\s+(?:is|=|equals|comes to)\s*\Z",
+    re.IGNORECASE,
 )
+CERTAINLY = re.compile(r"\b(?:" + "|".join(CUES["certainly"]) + r")\b", re.IGNORECASE)
 AMONG = re.compile(r"\s*(?:,\s*(?:and|or)\b|,|、|and\b|or\b|와|과|하고|和|与|及|以及)\s*")
 PUTTING_IN = re.compile(rf"[\s,(]*(?:{'|'.join(map(re.escape, CUES['putting_in']))})[^.;:]{{0,30}}", re.IGNORECASE)
 ONE = rf"⟨{NAME}⟩"
@@ -113,56 +122,52 @@ def bound_by(before: str, behind: str = "") -> tuple[str, str] | None:
     (('compute', '<=>'), None, None)
     >>> bound_by("Once", ", we are compute-bound"), bound_by("We need", " to be compute-bound"), bound_by("", "이면 연산 제한")
     (('compute', '<=>'), ('compute', '<='), ('compute', '<=>'))
+    >>> bound_by("", " suffices to be compute-bound"), bound_by("To be compute-bound we need", "")
+    (('compute', '=>'), ('compute', '<='))
     """
-    before = before.replace("$", " ")
-    found, sign = BOUND_WHEN.search(before), "<=>"
-    denied = found is not None and NEGATED.search(found["before"]) is not None
-    if found is None and (found := BOUND_THEN.match(behind.replace("$", " "))) is not None:
+    before, behind = before.replace("$", " "), behind.replace("$", " ")
+    found, sign, denied = BOUND_WHEN.search(before), "<=>", before
+    if found is not None:
+        denied = found["before"]
+    elif (found := NEEDING.search(before)) is not None:
+        sign = "<="
+    elif (found := BOUND_THEN.match(behind)) is not None:
         said = THRESHOLD.fullmatch(before)
-        sign = SIGNS[str(said.lastgroup)] if said else ""
-        sign = sign or ("<=>" if re.match(r"\s*(?:이면|일\s*때|时)", behind) else "")
-        denied = not sign or NEGATED.search(f"{before} {found['between']}") is not None
-    if found is None or denied:
+        sign = SIGNS[str(said.lastgroup)] if said else "=>" if found["enough"] else "<=>" if found["if"] else ""
+        denied = f"{before} {found['between']}"
+    if found is None or not sign or NEGATED.search(denied):
         return None
+    sign = "=>" if sign == "<=>" and CERTAINLY.search(denied) else sign
     return next(kind for kind, phrases in CUES["bounds"].items() if found["said"].casefold() in phrases), sign
 
 
-def says_then_bound_alone(before: str, behind: str) -> bool:
-    """Whether a sentence says nothing beside a condition but sizes, and what the operation is bound by there.
-
-    >>> says_then_bound_alone("When ", ", we are compute-bound at $D = F = 8192$.")
-    True
-    """
-    said, then = THRESHOLD.fullmatch(before.replace("$", " ")), BOUND_THEN.match(behind.replace("$", " "))
-    if (
-        said is None
-        or then is None
-        or not {*then["between"].casefold().split()} <= {"we", "are", "is", "it", "to", "be"}
-    ):
-        return False
-    return says_sizes_alone(before[: said.start(str(said.lastgroup))], "") and says_sizes_alone(
-        behind[then.end() :], ""
-    )
-
-
 def quantity_of(words: str) -> str | None:
-    """The words for a quantity of which a sentence says directly behind them what it is.
+    """The quantity of which a sentence says directly behind its words what it is.
 
     >>> quantity_of("Here the ridge point is "), quantity_of("The ridge of two chips is ")
-    ('ridge point', None)
+    ('ridge', None)
     """
     found = OF_QUANTITY.search(words.replace("$", " "))
-    return found["words"] if found else None
+    return named(found["words"], {}) if found else None
 
 
-def says_bound_alone(words: str) -> bool:
-    """Whether a sentence says nothing before a condition but sizes, and what the operation is bound by there.
+def says_bound_alone(before: str, behind: str) -> bool:
+    """Whether a sentence says nothing beside a condition but sizes, and what the operation is bound by there.
 
-    >>> says_bound_alone("At $D = F = 400$ we are compute-bound when "), says_bound_alone("For $D = 8$ surely compute-bound if ")
+    >>> says_bound_alone("At $D = F = 400$ we are compute-bound when ", "."), says_bound_alone("For $D = 8$ surely compute-bound if ", "")
     (True, False)
+    >>> says_bound_alone("When ", ", we are compute-bound at $D = F = 8192$.")
+    True
     """
-    found = BOUND_WHEN.search(words)
-    return found is not None and says_sizes_alone(re.sub(r"\b(?:are|is)\s*\Z", "", words[: found.start("said")]), "")
+    before, behind = before.replace("$", " "), behind.replace("$", " ")
+    if (found := BOUND_WHEN.search(before)) is not None:
+        return says_sizes_alone(re.sub(r"\b(?:are|is)\s*\Z", "", before[: found.start("said")]), "")
+    said, then = THRESHOLD.fullmatch(before), BOUND_THEN.match(behind)
+    if then is None or not (said or then["if"]) or not {*then["between"].casefold().split()} <= SUBJECTS:
+        return False
+    rest = re.sub(r"\A(?:이다|입니다|임)|[（(）)]", " ", behind[then.end() :]).strip(" .。")
+    first = before[: said.start(str(said.lastgroup))] if said else before
+    return says_sizes_alone(first, "") and (not rest or says_sizes_alone(rest, ""))
 
 
 def is_supposed_here(before: str, behind: str) -> bool:

@@ -16,7 +16,7 @@ from symroof.formula import Compare, Formula, Gap, Name, Number, names
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.exact import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
-from symroof.reading.cues import says_bound_alone, says_then_bound_alone
+from symroof.reading.cues import quantity_of, says_bound_alone
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
@@ -116,7 +116,7 @@ def _taken_up(passage: Passage) -> Passage:
     if claim.connectives and _is_gap(claim.propositions[0]):  # ⇒ B > 240, after a condition
         around = replace(around, arrow=claim.connectives[0])
         claim = replace(claim, propositions=claim.propositions[1:], connectives=claim.connectives[1:])
-    if (name := around.quantity) is not None and passage.context.hardware and len(claim.chains) == 1:
+    if (name := quantity_of(around.sentence[0])) is not None and passage.context.hardware and len(claim.chains) == 1:
         value, chain = passage.context.definitions.get(name), claim.chains[0]
         if value is not None and not names(passage.context.put(value)) and all(map(is_numeric, chain.sides)):
             said = Chain((Name(name), *chain.sides), ("=", *chain.relations))  # the ridge is 197e12/820e9 = 240
@@ -221,7 +221,7 @@ def _bound(passage: Passage) -> Iterator[Reading]:
     yield plain
     if plain.claim is stated:
         yield from in_regimes(plain, around)
-    elif says_bound_alone(around.sentence[0]) or says_then_bound_alone(*around.sentence):
+    elif says_bound_alone(*around.sentence):
         return
     if around.answers is None:
         yield Reading(replace(enough, at=plain.claim.at), context, accepts=False)

@@ -51,7 +51,6 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
         misprints.factor_two,
         misprints.other_letter,
         misprints.factor_of_size,
-        misprints.rounded_early,
         misprints.power_of_ten,
         misprints.binary_prefix,
         misprints.upside_down,

@@ -31,7 +31,13 @@ from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
 from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.literals import bare, in_print, is_printed, literals, may_stand, printed_digits, rounded_from
 from symroof.verification.nearness import IDENTITY
-from symroof.verification.unit_agreement import carried, disagreement, in_binary_units, in_unknown_units
+from symroof.verification.unit_agreement import (
+    carried,
+    disagreement,
+    in_binary_units,
+    in_unknown_units,
+    without_time_words,
+)
 
 NOTHING = Enclosure(Fraction(0), Fraction(0))
 UNITS = Check("proved", "units")
@@ -62,7 +68,9 @@ def compare_numbers(question: Question) -> Finding:
         taken = _compared(replace(question, left=asked.left, right=asked.right, link=claim))
         if taken.verdict in ACCEPTED:
             return replace(taken, link=link, remarks=(Remark("taken_as", {"unit": "GiB"}), *taken.remarks))
-    for left in in_unknown_units(link, question.context):
+    counts = without_time_words(link)
+    counted = () if counts == link else (counts.left, *(one for one, *_ in carried(counts)))
+    for left in (*counted, *in_unknown_units(link, question.context)):
         if _compared(replace(question, left=left)).verdict in ACCEPTED:
             return undecided(link, "unknown_units", question.left)
     return finding

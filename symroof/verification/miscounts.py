@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import wraps
 from typing import Any, NamedTuple
 
-from sympy import Expr, Integer, Rational
+from sympy import Expr, Rational
 
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Name, names, number
@@ -195,8 +195,7 @@ def other_amount(counted: Counted) -> Edits:
 def other_pass(counted: Counted) -> Edits:
     """Two FLOPs for each weight and token in the forward pass, six in a step of training."""
     known = counted.amounts
-    passes = {n: known.get(n, Integer(0)) for n in ("flops_forward", "flops_backward")}
-    passes = {n: x for n, x in passes.items() if x not in (0, known["flops"])}
+    passes = {n: known[n] for n in WORK[1:] if known.get(n, 0) not in (0, known["flops"])}
     for name, value in passes.items():
         yield {"how": name.removeprefix("flops_")}, {"flops": value}
     if not passes:

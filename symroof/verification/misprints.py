@@ -3,7 +3,7 @@
 A factor 2, a power of ten, another letter, another unit, the inequality turned, the fraction upside down. Every slip is
 one in a statement, an equation or order that says how much: a link itself, or the condition on the right of an
 equivalence. It gives what there is to say of it, and the statement as it was meant. A stale edition, the figure of another
-type, a ridge rounded too early lead to another world, in which the claim would be right.
+type lead to another world, in which the claim would be right.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ from symroof.formula import (
 from symroof.model.quantities import QUANTITIES, UNITS
 from symroof.verification.context import Context
 from symroof.verification.definitions import printed
-from symroof.verification.enclosures import enclosed, is_numeric
 from symroof.verification.unit_agreement import unit_of
 
 TURNED = {**MIRRORED, "<<": ">>", ">>": "<<"}
@@ -227,17 +226,3 @@ def figures_exchanged(link: Compare, context: Context) -> Worlds:
         value = values[other]
         if isinstance(values[name], Number) and isinstance(value, Number):
             yield {"written": other, "meant": name}, context.defining({name: value})
-
-
-def rounded_early(link: Compare, context: Context) -> Worlds:
-    """The ridge rounded before the condition is solved."""
-    if not isinstance(link.left, Compare) or set(names(link.left)) != {"T_math", "T_comms"}:
-        return
-    peak, bandwidth = (context.put(Name(name)) for name in ("peak", "bandwidth"))
-    if not (is_numeric(peak) and is_numeric(bandwidth)):
-        return
-    width = enclosed(bandwidth).middle
-    ridge = enclosed(peak).middle / width
-    for rounded in dict.fromkeys(Fraction(to_digits(ridge, digits)) for digits in (2, 3, 4)):
-        if rounded != ridge:
-            yield {"value": ridge, "rounded": rounded}, context.defining({"peak": Number(rounded * width)})

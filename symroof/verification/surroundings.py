@@ -22,7 +22,6 @@ from symroof.reading.cues import (
     is_denied,
     is_solved,
     is_supposed_here,
-    quantity_of,
     says_sizes_alone,
     stated_regimes,
     step_between,
@@ -31,7 +30,6 @@ from symroof.reading.cues import (
 from symroof.reading.documents import Document, Written
 from symroof.reading.latex import LatexReader, read_latex, read_latex_expression
 from symroof.reading.latex_phrases import Dialect
-from symroof.reading.vocabulary import named
 
 # What a formula that states a regime has in it.
 GROWTH = re.compile(r"\\ll\b|\\gg\b|<<|>>|≪|≫|\\infty|∞")
@@ -114,12 +112,6 @@ class Surroundings:
     def bound_by(self) -> tuple[str, str] | None:
         """What the words beside it say that the operation is bound by, and whether where it holds, at least or at most."""
         return bound_by(*self.sentence)
-
-    @cached_property
-    def quantity(self) -> str | None:
-        """The quantity of which its sentence says that it is this."""
-        words = quantity_of(self.sentence[0])
-        return named(words, {}) if words else None
 
     @cached_property
     def answers(self) -> str | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 
 from symroof.formula import (
@@ -82,8 +83,21 @@ def _lacks_its_rate(left: Exponents, right: Exponents) -> bool:
 
 
 def _is_rate_of_work(left: Exponents, right: Exponents) -> bool:
-    """Whether FLOPs stand for FLOPs/s: the same letters are in use for both."""
-    return sorted((left, right), key=len) == [{"FLOPs": 1}, {"FLOPs": 1, "s": -1}]
+    """Whether FLOPs stand for FLOPs/s: the same letters are in use for both, also over bytes/s."""
+    apart = {name: left.get(name, 0) - right.get(name, 0) for name in {**left, **right}}
+    return (
+        bool(left.get("FLOPs")) and {name for name, power in apart.items() if power} == {"s"} and abs(apart["s"]) == 1
+    )
+
+
+def without_time_words(link: Compare) -> Compare:
+    """The link with days, hours and minutes as mere counts: 7 days * 24 = 168 hours."""
+    return replace(link, left=mapped(link.left, _counted_time))
+
+
+def _counted_time(node: Formula) -> Formula:
+    amount, _, unit = (getattr(node, "digits", None) or "").partition(" ")
+    return Number(exact(amount), amount) if unit in ("days", "hours", "minutes") else node
 
 
 def carried(link: Compare) -> Iterator[tuple[Formula, str, bool]]:
@@ -150,7 +164,11 @@ def _scaled(formula: Formula, scale: Fraction) -> Formula | None:
     """The formula in another unit, where it is of numbers without one; terms of a sum with units of their own keep them."""
     if isinstance(formula, Sum) and any(map(_written, formula.terms)):
         terms = [term if _written(term) else _scaled(term, scale) for term in formula.terms]
-        return None if None in terms or not is_plain(_bare(formula)) else Sum(tuple(t for t in terms if t is not None))
+        return (
+            None
+            if None in terms or not all(map(is_plain, (t for t in formula.terms if not _written(t))))
+            else Sum(tuple(t for t in terms if t is not None))
+        )
     known = _written(formula) or any(map(_is_known, nodes(formula)))
     return None if known else Product((Number(scale), Group(formula)))
 
@@ -160,11 +178,6 @@ def _is_known(node: Formula) -> bool:
     return isinstance(node, Name | Figure) or (
         isinstance(node, Number) and abs(node.value) >= PLAIN and "e" not in (node.digits or "e").lower()
     )
-
-
-def _bare(formula: Sum) -> Formula:
-    """The terms of a sum that have no unit."""
-    return Sum(tuple(term for term in formula.terms if not _written(term)))
 
 
 def is_plain(formula: Formula) -> bool:

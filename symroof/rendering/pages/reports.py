@@ -61,7 +61,6 @@ HINTS: Mapping[str, str] = {
     **dict.fromkeys(("other_unit", "power_of_ten", "binary_prefix"), "unit"),
     "other_pass": "pass",
     "other_extreme": "longest",
-    "rounded_early": "rounding",
     "upside_down": "fraction",
 }
 
