@@ -264,7 +264,9 @@ def in_another_unit(name):
 def in_other_units():
     """The unit of each amount of programs is another: a claim about the amount of a program notices."""
     tensors, moved = ({*quantities.quantities_of(owner)} for owner in (Owner.TENSOR, Owner.SIZES))
-    of_programs = [name for name in quantities.quantities_of(Owner.PROGRAM) if name != "T_steps"]  # which is a time already
+    of_programs = [
+        name for name in quantities.quantities_of(Owner.PROGRAM) if name != "T_steps"
+    ]  # which is a time already
     for name in (*of_programs, "flops_per_chip", "bytes_per_chip", *tensors, *moved):
         alone = (name, ON_ONE if name in moved and not name.endswith("per_chip") else TRAINED)
         program = OTHER_PROGRAMS.get(name, (f"{name}(W)", TRAINED) if name in tensors else alone)
