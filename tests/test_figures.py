@@ -315,7 +315,7 @@ def marked(canvas, monkeypatch):
 def test_a_label_belongs_to_its_mark(monkeypatch):
     """From the label's box the centre of its own mark is the nearest, or a line joins them; marks on one another are one."""
     read = 0
-    for seed in (*range(40), 4711):
+    for seed in (*range(48), 4711):
         operation, options = random_figure(seed)
         canvas = draw(sr.plot(operation, **options).drawing)
         labels = marked(canvas, monkeypatch)
