@@ -7,7 +7,6 @@ import re
 from contextlib import nullcontext
 from fractions import Fraction
 from math import ceil, exp, log, log2, prod, sqrt
-from pathlib import Path
 
 import pytest
 from texts import MLP
@@ -26,7 +25,6 @@ from symroof.proof.step import Reason, Step
 from symroof.reading.catalogue import chip as chip_named
 from symroof.reading.exercises import read_exercise
 from symroof.reading.expressions import read_expression
-from symroof.reading.problems import read_problem_file
 from symroof.reading.scope import Scope
 from symroof.rendering.asked import counted_parts
 from symroof.symbols import expression
@@ -96,6 +94,11 @@ def test_two_commands_say_one_number(seed):
         assert Fraction(told["exact"]) == found[name]
         function = d.function(name)
         assert function(**{n: sizes[n] for n in function.parameters}) == pytest.approx(told["float"], rel=1e-12)
+    names = [
+        name for name in meanings.quantities(d.setting) if name != "T_steps" and d.only([name]).asked(name) is not None
+    ]
+    asked = {"operation": operation, "hardware": "tpu-v5p", "at": sizes, "let": {"own": "T_lower + T_math"}, **options}
+    assert counted_parts(asked, tuple(names), None).to_dict() == d.only(names).to_dict()
     own = d.to_dict()["answer"]["at"][0]["let"]["own"]
     assert Fraction(own["value"]) == found["T_lower"] + found["T_math"]
     assert Fraction(d.only(["own"]).to_dict()["own"]["exact"]) == Fraction(own["value"])
@@ -774,16 +777,3 @@ def test_what_is_no_size_is_refused_by_functions(size):
         for name in sizes:
             with pytest.raises(SymroofError, match="is no size"):
                 function(**{**dict.fromkeys(function.parameters, 64), name: size})
-
-
-@pytest.mark.parametrize("path", ["decode", "mesh", "mlp", "own_chip"])
-def test_a_value_alone_is_that_of_the_whole_answer(path):
-    """No more is derived for it than what it stands on."""
-    (table,) = read_problem_file(Path(__file__).parent.parent / f"examples/{path}.toml")
-    sizes = dict.fromkeys(sr.derive(table).setting.problem.names, 128)
-    table = table | {"at": sizes}
-    whole = sr.derive(table)
-    every = [name for name in meanings.quantities(whole.setting) if whole.only([name]).asked(name) is not None]
-    names = [name for name in every if name != "T_steps"]  # which stands on who waits for whom
-    assert len(names) > 10
-    assert counted_parts(table, tuple(names), None).to_dict() == whole.only(names).to_dict()

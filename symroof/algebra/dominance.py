@@ -90,11 +90,11 @@ def leading(expression: Expr, regime: Regime) -> Expr:
     B
     """
     above, below, cone = along(expression, regime)
-    top, bottom = (polynomial(_kept(terms, cone, regime), cone.symbols) for terms in (above, below))
+    top, bottom = (polynomial(_significant(terms, cone, regime), cone.symbols) for terms in (above, below))
     return cancelled(top / bottom)
 
 
-def _kept(terms: Polynomial, cone: Cone, regime: Regime) -> Polynomial:
+def _significant(terms: Polynomial, cone: Cone, regime: Regime) -> Polynomial:
     """The terms that matter; what is negligible beside a negligible one is negligible beside the rest."""
     kept = dict(terms)
     for m in terms:

@@ -58,7 +58,7 @@ class Regime(Frozen):
 
     def _refuse_no_sizes(self, left: Expr, relation: str, right: Expr) -> None:
         """Both sides are positive, some size is in them, and a dimension that has a value has at least 1."""
-        shown = _shown(left, relation, right)
+        shown = _relation_text(left, relation, right)
         if not left.free_symbols | right.free_symbols:
             raise AlgebraError(f"{shown} relates no sizes")
         for side in (left, right):
@@ -156,7 +156,7 @@ class Regime(Frozen):
         small: dict[Exponents, str] = {}
         bounded: dict[Exponents, str] = {}
         for relation in (*self.scaling, *self.facts):
-            origin = _shown(*relation)
+            origin = _relation_text(*relation)
             powers = exponents(self.apply(quotient(*relation)), symbols, origin)
             (small if relation[1] in ("<<", "->") else bounded).setdefault(powers, origin)
             if relation[1] in ("~", "~~"):
@@ -187,7 +187,7 @@ class Regime(Frozen):
             left = cancelled(quotient(*relation).subs(put))
             if left.is_Rational and left != 1:
                 raise ContradictionError(
-                    f"the regime contradicts itself: {_shown(*relation)} cannot hold with the rest"
+                    f"the regime contradicts itself: {_relation_text(*relation)} cannot hold with the rest"
                 )
             found = next((s for s in sorted(left.free_symbols, key=str) if not (left / s).has(s)), None)
             if found is not None:
@@ -251,7 +251,7 @@ def _put(replaced: Mapping[Expr, Expr], name: Expr, value: Expr) -> dict[Expr, E
     return {key: known.subs(name, value) for key, known in replaced.items()} | {name: value}
 
 
-def _shown(left: Expr, relation: str, right: Expr) -> str:
+def _relation_text(left: Expr, relation: str, right: Expr) -> str:
     return f"{left} {relation} {right}".replace("**", "^")
 
 

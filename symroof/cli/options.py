@@ -29,16 +29,13 @@ SIZE = re.compile(r"\w+=[\d.e+]+")
 OF_DERIVATIONS = having("derive")
 
 
-def _known_language(context: click.Context, _: click.Parameter, code: str | None) -> str | None:
+def _language(context: click.Context, _: click.Parameter, code: str | None) -> str | None:
     """A language that is asked for is one that there are words of; that is seen to before anything is done."""
     return None if code is None else known(code, context.params.get("template"))
 
 
 lang_option = click.option(
-    "--lang",
-    metavar="CODE",
-    callback=_known_language,
-    help="The language, whatever the input says of it: en, ko or zh.",
+    "--lang", metavar="CODE", callback=_language, help="The language, whatever the input says of it: en, ko or zh."
 )
 OUTPUT = {
     "heading": click.option("--heading", type=click.IntRange(0, 6), default=3, help="The level of the title, or 0."),

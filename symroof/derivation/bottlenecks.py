@@ -113,11 +113,11 @@ def _take_over(draft: Draft, point: int | None = None) -> Draft:
                     Compare(draft.write(whole), ">", draft.layout.factored(level)),
                 )
                 draft = draft.add(Step("resources", Reason.TAKES_OVER, longer, "<=>", above, where, facts=facts))
-            draft = _taken_over(draft, longer, whole, put if put.is_Rational else level, where, point)
+            draft = _crossing(draft, longer, whole, put if put.is_Rational else level, where, point)
     return draft
 
 
-def _taken_over(
+def _crossing(
     draft: Draft, longer: Compare, whole: Expr, level: Expr, where: tuple[Formula, ...], point: int | None
 ) -> Draft:
     """The same solved for a size."""

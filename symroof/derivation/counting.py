@@ -259,7 +259,7 @@ def work(draft: Draft) -> Draft:
     """FLOPs, exactly; and, counting an addition with every multiplication, roundly."""
     program, count = draft.setting.problem.operation, draft.setting.problem.count
     if program.given is not None:
-        return _kinds(_given(draft, program.given, "work", "flops", Reason.COUNT))
+        return _kinds(_cost_function(draft, program.given, "work", "flops", Reason.COUNT))
     product = program.product
     counted = work_of_program(draft, program) if product is None else _work_of(draft, product, count)
     return work_of_chips(counted, program)
@@ -308,8 +308,8 @@ def traffic(draft: Draft) -> Draft:
     """Bytes read and written by the whole operation; and what one chip moves in its memory and over its links."""
     program = draft.setting.problem.operation
     if program.given is not None:
-        draft = _given(draft, program.given, "traffic", "reads", Reason.READS)
-        return _total_bytes(_given(draft, program.given, "traffic", "writes", Reason.LINE))
+        draft = _cost_function(draft, program.given, "traffic", "reads", Reason.READS)
+        return _total_bytes(_cost_function(draft, program.given, "traffic", "writes", Reason.LINE))
     counted = traffic_of_program(draft, program) if program.product is None else _traffic_of_product(draft)
     return exchanges_of_chips(traffic_of_chips(counted, program), program)
 
@@ -356,7 +356,7 @@ def _kinds(draft: Draft) -> Draft:
     return draft.add(Step("work", Reason.KINDS, FLOPS, "=", amounts, evidence=draft.ledger.meanings[KINDS]))
 
 
-def _given(draft: Draft, given: Operation, section: str, name: str, reason: Reason) -> Draft:
+def _cost_function(draft: Draft, given: Operation, section: str, name: str, reason: Reason) -> Draft:
     """A cost function: first as its author wrote it, then its value."""
     function = given.functions[name]
     value = draft.layout.factored(getattr(draft.setting.cost, name))

@@ -27,7 +27,7 @@ from symroof.symbols import expression, symbol
 def intensity(draft: Draft) -> Draft:
     """FLOPs over bytes, as written and in lowest terms; and upside down, one term for each tensor."""
     setting, value = draft.setting, draft.setting.intensity
-    quotient = over(*(_as_written(draft, name) for name in (setting.flops_name, setting.moved_name)))
+    quotient = over(*(_counted_form(draft, name) for name in (setting.flops_name, setting.moved_name)))
     lowest = draft.layout.factored(value)
     named, equal, gone = Quotient(Name(setting.flops_name), Name(setting.moved_name)), setting.equalities, None
     reason = Reason.EQUALITY if equal else Reason.TOTAL if _is_reduced(quotient, value) else Reason.CANCEL
@@ -48,7 +48,7 @@ def grows(section: str, draft: Draft, x: Expr, top: Expr, role: Role = "") -> St
     return Step(section, Reason.FACT, INTENSITY, "->", draft.write(top), where, Growing(x.name), role=role)
 
 
-def _as_written(draft: Draft, name: str) -> Formula:
+def _counted_form(draft: Draft, name: str) -> Formula:
     """An amount as the count gives it; the bytes of a whole operation as they are added up."""
     if name == "flops" and draft.setting.problem.operation.alone:
         return _flat(as_written(draft, Name(name)))

@@ -259,7 +259,7 @@ def setting_of(problem: Problem) -> Setting:
 def _work(problem: Problem) -> Work:
     """What is done, by one chip."""
     operation, link = problem.operation, problem.link
-    cost, least_one = cost_of(operation, problem.count), _at_least_one(problem)
+    cost, least_one = cost_of(operation, problem.count), _lower_bounds(problem)
     if is_idle(operation):
         link = _busy_link(problem)
     elif cost.flops == 0:
@@ -316,7 +316,7 @@ def _asked(rated: Rated) -> Setting:
     problem = rated.problem
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
     _require_readable(relations)
-    regime = Regime(relations, _at_least_one(problem))
+    regime = Regime(relations, _lower_bounds(problem))
     intensity = cancelled(regime.apply(rated.flops / rated.moved))
     problem = replace(problem, at=tuple(_told_once(values, regime) for values in problem.at))
     asked = {**vars(rated), "problem": problem}
@@ -330,7 +330,7 @@ def _told_once(values: Mapping[str, Fraction], regime: Regime) -> Mapping[str, F
     return {name: value for name, value in values.items() if symbol(name) not in again}
 
 
-def _at_least_one(problem: Problem) -> Sizes:
+def _lower_bounds(problem: Problem) -> Sizes:
     return Sizes(map(symbol, problem.operation.sizes), map(symbol, open_axes(problem.mesh)))
 
 

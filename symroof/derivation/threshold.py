@@ -54,7 +54,7 @@ def threshold(draft: Draft) -> Draft:
         return draft.add(said(draft, Reason.FACT, solution, equal), always)
     draft = draft.add(*(step for step in _cleared(draft, solution) if step.right != solution.formula))
     reason = Reason.SOLVE if solution.solved else Reason.IMPLICIT
-    draft = draft.add(said(draft, reason, solution, (*equal, *solution.bands)), *_one_root(draft, solution))
+    draft = draft.add(said(draft, reason, solution, (*equal, *solution.bands)), *_single_root(draft, solution))
     if solution.end is not None:
         draft = draft.add(*_with_figures(draft, solution, "bound"))
     return _otherwise(draft, solution)
@@ -96,7 +96,7 @@ def _with_figures(draft: Draft, solution: Solution, role: Role) -> tuple[Step, .
     return tuple(steps)
 
 
-def _one_root(draft: Draft, solution: Solution) -> tuple[Step, ...]:
+def _single_root(draft: Draft, solution: Solution) -> tuple[Step, ...]:
     """That an implicit condition has one positive root, where it is known to have."""
     if not solution.one_root:
         return ()

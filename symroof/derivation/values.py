@@ -47,13 +47,13 @@ def numbers(draft: Draft) -> Draft:
     if not draft.setting.problem.at:
         return draft
     counted = costs(draft.setting)
-    draft = _told_apart(draft)
+    draft = _by_owner(draft)
     for point in range(len(draft.setting.problem.at)):
         draft = _Numbers(draft, counted, point).added()
     return draft
 
 
-def _told_apart(draft: Draft) -> Draft:
+def _by_owner(draft: Draft) -> Draft:
     """What the bytes belong to that are moved, and how many tokens are worked on in a second."""
     program, meanings, let = draft.setting.problem.operation, draft.ledger.meanings, draft.setting.problem.let
     known = amounts(program, draft.setting.problem.count)

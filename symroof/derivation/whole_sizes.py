@@ -105,13 +105,13 @@ def written(spans: Spans, size: str, write: Write, *, least: int = 0) -> Formula
     """The same as a condition; of a size that is ``least`` at least, without what that says already."""
     domain = (Span(Fraction(least), True),) if least else (Span(),)
     left = _both(spans, domain)
-    parts = tuple(_written(span, Name(size), write, domain[0]) for span in left)
+    parts = tuple(_span_formula(span, Name(size), write, domain[0]) for span in left)
     if not parts or left == domain:
         return Verdict(bool(parts))
     return parts[0] if len(parts) == 1 else Either(parts)
 
 
-def _written(span: Span, x: Name, write: Write, domain: Span) -> Formula:
+def _span_formula(span: Span, x: Name, write: Write, domain: Span) -> Formula:
     if span.low == span.high:
         return Compare(x, "=", write(span.low))
     ends: list[Formula] = []

@@ -95,7 +95,7 @@ def latency(problem: Problem, chips: Sequence[Accelerator | None], over: Axis) -
             raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
         key = setting.rates, setting.wirings  # the same formulas, whatever the figures
         if key not in of_rates:
-            of_rates[key] = proved(setting, _drawn(setting))[1]
+            of_rates[key] = proved(setting, _curves(setting))[1]
         functions = {name: with_figures(setting, name, value) for name, value in of_rates[key].items()}
         curves += [_curve(setting, functions, values, x, over) for values in points]
     if not any(curve.xs for curve in curves):
@@ -105,7 +105,7 @@ def latency(problem: Problem, chips: Sequence[Accelerator | None], over: Axis) -
     return Latency(x, over.ends, tuple(curves))
 
 
-def _drawn(setting: Setting) -> tuple[str, ...]:
+def _curves(setting: Setting) -> tuple[str, ...]:
     """The quantities of a curve. Raises :class:`ModelError` where no tokens are served."""
     known = quantities(setting)
     if TOKENS not in known:

@@ -130,7 +130,7 @@ class _Reverse:
         if reshapes and gradient.labels != statement.result.labels:
             gradient = self._laid_as(statement.result, gradient, found)
         for place, operand in enumerate(statement.operands):
-            if self._is_asked(str(operand.name), scope):
+            if self._has_gradient(str(operand.name), scope):
                 contribution = self._through(statement, place, gradient, scope, found)
                 self._around(statement, scope).arrived.setdefault(str(operand.name), []).append(contribution)
 
@@ -158,7 +158,7 @@ class _Reverse:
         found.append(Statement(EXCHANGE, (gradient,), named, undone=Undone(of)))
         return named
 
-    def _is_asked(self, name: str, scope: _Scope | None) -> bool:
+    def _has_gradient(self, name: str, scope: _Scope | None) -> bool:
         """Whether a tensor has a gradient here: in the turns of a repeat also what enters them, of whatever that is made at first."""
         if name in self.asked:
             return True
@@ -184,7 +184,7 @@ class _Reverse:
         name = self._new(self._contribution(str(operand.name), statement.name, around, given))
         result = replace(operand, name=name)
         if statement.function is not None:
-            before = (self._is_asked(str(t.name), scope) for t in statement.operands[:place])
+            before = (self._has_gradient(str(t.name), scope) for t in statement.operands[:place])
             made = through_function(statement, place, gradient, result, not any(before))
             if statement.cuts:
                 made = replace(made, operands=(*((beside,) if beside else ()), gradient))
@@ -258,7 +258,7 @@ class _Reverse:
             else:
                 scope.arrived.setdefault(name, []).append(self._added_up(name, inner, body))
         for (enters, _), gradient in zip(pairs, leaving, strict=True):
-            if self._is_asked(enters, scope):
+            if self._has_gradient(enters, scope):
                 scope.arrived.setdefault(enters, []).append(gradient)
         if body:
             carried = ((str(one.name), str(other.name)) for one, other in zip(entering, leaving, strict=True))

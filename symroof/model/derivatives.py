@@ -76,11 +76,11 @@ def through_function(statement: Statement, place: int, gradient: Tensor, result:
     if function.gathers:
         return Statement("function", (*operands[1:], gradient), result, back)
     back = back if first else replace(back, kinds=())
-    operands = (*_kept(statement, place), gradient)
+    operands = (*_operands_of_derivative(statement, place), gradient)
     return Statement("function", operands, result, back, statement.over, factor=statement.factor)
 
 
-def _kept(statement: Statement, place: int) -> tuple[Tensor, ...]:
+def _operands_of_derivative(statement: Statement, place: int) -> tuple[Tensor, ...]:
     """What the derivative for an operand reads beside the gradient of the result."""
     assert statement.function is not None
     match statement.function.needs:

@@ -41,10 +41,10 @@ def require_dimensions(program: Program, values: Mapping[str, Fraction]) -> None
         cure = next((f", as with {x} = {n}" for x, n in larger if value.subs({**put, x: n}) >= 1), "")
         said = ", ".join(f"{n} = {v}" for n, v in values.items() if value.has(symbol(n)))
         shown = f"at {said} a tensor would have {there} of {name} = {str(value).replace('**', '^')}"
-        raise ModelError(shown, expected=f"{name} of at least 1{cure}", hint=_hint_of_reached(value, put))
+        raise ModelError(shown, expected=f"{name} of at least 1{cure}", hint=_hint_of_excess(value, put))
 
 
-def _hint_of_reached(value: Expr, put: Mapping[Expr, Expr]) -> str | None:
+def _hint_of_excess(value: Expr, put: Mapping[Expr, Expr]) -> str | None:
     """How many are reached of what a size is shared out over, where these are more than there is to share out."""
     above, below = value.as_numer_denom()
     reached = above.subs(put)

@@ -141,7 +141,7 @@ def _waiting(program: Program, rates: Rates) -> Rates:
     waits, longest = list[tuple[str, str, str, str]](), dict[frozenset[tuple[str, Expr]], Formula]()
     for name, cost in chip_costs(program).items():
         for one in cost.exchanges:
-            hops = tuple(product(_written(n), Name(figure)) for figure, n in one.hops.items())
+            hops = tuple(product(_hops_formula(n), Name(figure)) for figure, n in one.hops.items())
             longest.setdefault(frozenset(one.hops.items()), total(*hops))
             for resource in one.sent:
                 moved = time_name(resource, one.label if len(cost.over(resource)) > 1 else name)
@@ -165,7 +165,7 @@ def slowest(rates: Rates, figures: Mapping[Expr, Expr]) -> Rates:
     return replace(rates, latencies=(max(values, key=lambda one: values[one]),))
 
 
-def _written(hops: Expr) -> Formula:
+def _hops_formula(hops: Expr) -> Formula:
     """A number of hops: half of axes whose numbers are open, and a number."""
     number_, rest = hops.as_coeff_Add()
     terms: list[Formula] = [] if number_ == 0 else [number(Fraction(str(number_)))]

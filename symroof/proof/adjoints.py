@@ -91,7 +91,7 @@ class _Machine:
         for name in {*arriving, *self._results()}:
             turns = self._around(name)
             for at in product(*(range(_turns(deep)) for deep in range(len(turns)))):
-                one += dot(self._given(arriving[name], at)[0], self._read(name, turns, at)[1])
+                one += dot(self._inputs(arriving[name], at)[0], self._read(name, turns, at)[1])
         for (name, at), (_, changes) in list(self.made.items()):
             if script.array[name].role and any(changes):
                 back = tuple(self.turns[~turn.place] for turn in self._owned(name))
@@ -144,9 +144,9 @@ class _Machine:
         if goes_back and (role in DECLARED or (maker is not None and not maker.back)):
             return self._read(name, tuple(self.turns[~turn.place] for turn in turns), _mirrored(at))
         if role == "gradient":
-            return self._given(name, _mirrored(at)[: len(self._around(self.result[name]))])
+            return self._inputs(name, _mirrored(at)[: len(self._around(self.result[name]))])
         if maker is None:
-            return self._given(name, self._own(name, turns, at))
+            return self._inputs(name, self._own(name, turns, at))
         shared = next(
             (i for i, (a, b) in enumerate(zip(maker.turns, turns, strict=False)) if a != b),
             min(len(turns), len(maker.turns)),
@@ -154,7 +154,7 @@ class _Machine:
         last = (_turns(deep) - 1 for deep in range(shared, len(maker.turns)))
         return self.made[name, (*at[:shared], *last)]
 
-    def _given(self, name: str, at: Index) -> tuple[Numbers, Numbers]:
+    def _inputs(self, name: str, at: Index) -> tuple[Numbers, Numbers]:
         """Numbers that come from outside."""
         if (name, at) not in self.made:
             array = self.script.array[name]
@@ -191,7 +191,7 @@ class _Machine:
         if act.over is not None:
             return self._normed(act, values, changes, labels, target)
         xs = [aligned(x, own, target) for x, own in zip(values[:base], labels, strict=False)]
-        made = _made(act, xs)
+        made = _applied(act, xs)
         slopes = [_slopes(act, i, xs, made) for i in range(base)]
         each = [times_each(s, aligned(c, own, target)) for s, c, own in zip(slopes, changes, labels, strict=False)]
         return made, added(*each)
@@ -298,7 +298,7 @@ def _is_free(act: Act) -> bool:
     return act.back_each == act.back_row == 0 or act.function == "convert"
 
 
-def _made(act: Act, xs: list[Numbers]) -> Numbers:
+def _applied(act: Act, xs: list[Numbers]) -> Numbers:
     """An elementwise function of its operands: any that has the derivatives that are told by what they read."""
     if act.kept == "divisor":
         return [a * pow(b, -1, PRIME) % PRIME for a, b in zip(*xs, strict=True)]

@@ -138,7 +138,7 @@ def _settled(step: Step, ledger: Ledger) -> Check:
     if step.relation == "=" and _is_one_number(step, exact):
         return Check("proved", "both sides are one number")
     if step.relation == "=" and not exact.atoms:
-        raise refuted(step, f"the sides differ by {_shown(exact.difference(step.left, step.right).above)}")
+        raise refuted(step, f"the sides differ by {_text(exact.difference(step.left, step.right).above)}")
     before: set[str] | None = None
     for figures, free in QUESTIONS:
         exact = ledger.exact(figures=figures, free=free)
@@ -168,5 +168,5 @@ def _false_at(step: Step, answer: Settled, ledger: Ledger) -> bool:
     return truth_of(step, ledger.exact(figures=True))(answer.point) is False
 
 
-def _shown(poly: Poly) -> str:
+def _text(poly: Poly) -> str:
     return " + ".join(f"{c}" + "".join(f"*{n}^{e}" for n, e in m) for m, c in list(poly.items())[:6])

@@ -114,7 +114,7 @@ def require_numbers(steps: Collection[Step], ledger: Ledger, owed: Collection[st
 
     Raises :class:`~symroof.errors.CheckError` where one is not.
     """
-    wanted = [n for n in ledger.definitions if n in owed or (n.startswith(("T_", "sent(")) and not _is_of_one(n))]
+    wanted = [n for n in ledger.definitions if n in owed or (n.startswith(("T_", "sent(")) and not _is_of_statement(n))]
     for point, sizes in enumerate(ledger.points):
         where = [Compare(Name(name), "=", Number(size)) for name, size in sizes.items()]
         own = [step for step in steps if step.point == point]
@@ -136,7 +136,7 @@ def require_numbers(steps: Collection[Step], ledger: Ledger, owed: Collection[st
             raise CheckError(f"nothing is said of the shares of set {point + 1}")
 
 
-def _is_of_one(name: str) -> bool:
+def _is_of_statement(name: str) -> bool:
     """Whether a time is that of one statement."""
     return name.startswith("T_") and name.endswith(")")
 
@@ -151,7 +151,9 @@ def require_complete(steps: Collection[Step], ledger: Ledger, owed: Owed) -> Non
         moving = parts if idle else parts[1:]
         hops = [name for name in moving if name == T_LATENCY.name]
         moving = [name for name in moving if name not in hops]
-        told = {amount.name: rate.name for amount, rate in map(_taken, (known.get(name) for name in moving))}
+        told = {
+            amount.name: rate.name for amount, rate in map(_amount_and_figure, (known.get(name) for name in moving))
+        }
         rates = {amount: owed.bandwidth if rate == "bandwidth" else rate for amount, rate in told.items()}
         lower = bound == "T_lower"  # of exchanges that wait for hops T_upper has the longer of both
         here = wanted if lower else {amount: rate for amount, rate in wanted.items() if amount not in waits}
@@ -202,7 +204,7 @@ def _parts(formula: Formula | None, kind: type[Formula]) -> Iterator[str]:
         yield formula.name  # the longest, and the sum, of one
 
 
-def _taken(meaning: Formula | None) -> tuple[Name, Name]:
+def _amount_and_figure(meaning: Formula | None) -> tuple[Name, Name]:
     """The amount and the figure of a time."""
     match meaning:
         case Quotient(above=Name() as amount, below=Name() as rate):

@@ -148,7 +148,7 @@ class Exact:
             return 0
         if any(map(is_atom, poly.names)):
             return None
-        if (found := _one_sign(poly)) is not None:
+        if (found := _sign(poly)) is not None:
             return found
         form = blocks(poly.primitive(), self.least_one)
         if _turns(form, self.least_one):
@@ -157,7 +157,7 @@ class Exact:
             form = form.raised(name)
         may_vanish = self.least_one - several_of(self.least_one)
         positive_somewhere = any(may_vanish.isdisjoint(n for n, _ in m) for m in form)
-        return _one_sign(form) if positive_somewhere or not strict else None
+        return _sign(form) if positive_somewhere or not strict else None
 
     def side(self, value: Rat) -> int | None:
         """The sign of the denominator, told by those of its factors where they have one."""
@@ -232,7 +232,7 @@ def _factors(poly: Poly) -> Iterator[tuple[Poly, int]]:
         yield rest, 1
 
 
-def _one_sign(poly: Poly) -> int | None:
+def _sign(poly: Poly) -> int | None:
     return next((side for side in (1, -1) if all(c * side > 0 for c in poly.values())), None)
 
 

@@ -175,7 +175,7 @@ class Chips:
             return form, []
         brought = (self._brought(act, name, planned.moves, work) for name in dict.fromkeys(act.operands))
         moved = [one for each in brought for one in each]
-        self._made_again(act)
+        self._recompute(act)
         made, summed = (self._boxes(p for p in work if (p[0] in labels) is there) for there in (True, False))
         return tuple(Held(blocks, (sums,)) for blocks, sums in zip(made, summed, strict=True)), moved
 
@@ -248,7 +248,7 @@ class Chips:
         here = ((i, form) for i, (form, batch) in every if not i or kept or batch == _batch(act))
         return next((i for i, form in here if all(map(within, boxes, (held.blocks for held in form)))), None)
 
-    def _made_again(self, act: Act) -> None:
+    def _recompute(self, act: Act) -> None:
         """What the backward pass of a fuse makes once more on the chip takes what is there."""
         for one in self.script.made_again(act):
             for place, name in enumerate(one.operands):

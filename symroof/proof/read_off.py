@@ -20,7 +20,7 @@ def require_read_off(script: Script) -> None:
             continue
         made = script.array[act.result]
         if act.again:
-            _require_made_again(script, act)
+            _require_recompute(script, act)
         elif act.undoes:
             undone.setdefault(act.undoes, []).append(act)
             _require_undoes(script, act, script.act[act.undoes])
@@ -76,7 +76,7 @@ def _require_undoes(script: Script, act: Act, undone: Act) -> None:
         raise CheckError(f"{act.result} takes no gradient of {undone.result}")
 
 
-def _require_made_again(script: Script, act: Act) -> None:
+def _require_recompute(script: Script, act: Act) -> None:
     """An act makes again what another made, of the same things or of what is made again of them, in its turns."""
     first = script.act[act.again]
     remade = {other.again: other.result for other in script.acts if other.again}

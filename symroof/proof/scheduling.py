@@ -140,14 +140,14 @@ class Overlap(Evidence):
         elif step.right == STEPS and isinstance(step.left, Name):
             bound, options = ledger.definitions[step.left.name], [[*_sides(group)] for group, _ in groups]
             times = bound.arguments if _is_longest(bound) else (bound,)
-            shown = all(self._is_taken(time, options, every, ledger, exact) for time in times)
+            shown = all(self._is_sum_of_parts(time, options, every, ledger, exact) for time in times)
         else:
             raise refuted(step, "this is no bound of T_steps")
         if not shown:
             raise refuted(step, "the parts do not add up")
         return Check("proved", "a maximum of sums is at most the sum of the maxima")
 
-    def _is_taken(
+    def _is_sum_of_parts(
         self, time: Formula, options: list[list[Formula]], every: list[Formula], ledger: Ledger, exact: Exact
     ) -> bool:
         """Whether a time is the sum of one part of each group, of those that have one; or hops that an exchange waits for."""
@@ -233,12 +233,12 @@ class AboveAll(Evidence):
             if not solved or longest.function != "max":
                 raise refuted(step, f"nothing says when T_math is above {time}")
             wanted.append(tuple(dict.fromkeys(s.right for s in solved)))  # each of them is proved
-        if not any(_is_said(joined(each), step.right) for each in product(*wanted)):
+        if not any(_is_same_bound(joined(each), step.right) for each in product(*wanted)):
             raise refuted(step, "this is not what is known of each time")
         return Check("proved", "above each of several times")
 
 
-def _is_said(joint: Formula, said: Formula) -> bool:
+def _is_same_bound(joint: Formula, said: Formula) -> bool:
     """Whether that is what is said, or of bounds on one size by numbers what they come to."""
     if joint == said:
         return True

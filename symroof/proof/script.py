@@ -235,14 +235,16 @@ class Script(Stored):
         carried = {name for act in self.acts for turn in act.turns for name in turn.leaves}
         asked = fetched | carried | {*self.kept} | (maker.keys() - touched)
         asked |= {name for name in away if isinstance(name, str)}
-        stores = [(payer[act.result], name) for act in self.acts for name in self._stored(act, *self._wanted_of(asked))]
+        stores = [
+            (payer[act.result], name) for act in self.acts for name in self._stored(act, *self._stored_arrays(asked))
+        ]
         parts = (self._part(name, rows, each) for (_, name), rows, each in zip(loads, gathered, users, strict=True))
         together = {n for name in asked for n in (self.root(name), *self.around(name))}
         often = tuple(self._loaded_in(*load) for load in loads)
         kept = tuple(self._stored_in(*store, together) for store in stores)
         return Trace(payer, tuple(loads), tuple(stores), tuple(parts), tuple(map(tuple, users)), often, kept)
 
-    def _wanted_of(self, asked: Iterable[str]) -> tuple[set[str], dict[str, str]]:
+    def _stored_arrays(self, asked: Iterable[str]) -> tuple[set[str], dict[str, str]]:
         """The arrays that have to be in memory as a whole, and the slices of others of which nothing else is asked for, each with
         what it is cut out of."""
         cut: dict[str, str] = {}

@@ -59,7 +59,7 @@ class Stored(Frozen):
     def copied(self, act: Act) -> list[str]:
         """What is put where an act wants it and does not come from one that could have put it there."""
         pieces = act.operands if act.laid == CONCAT else act.operands[1:] if act.laid == APPEND else ()
-        inside = act.laid == CONCAT and act.fuse is not None and not self._wanted(act.result, act.fuse)
+        inside = act.laid == CONCAT and act.fuse is not None and not self._is_read_elsewhere(act.result, act.fuse)
         if (act.back and not act.again) or inside:
             return []
         joined = [other for other in self.acts if other.laid == CONCAT]
@@ -76,13 +76,13 @@ class Stored(Frozen):
             )
         ]
 
-    def _wanted(self, name: str, fuse: int) -> bool:
+    def _is_read_elsewhere(self, name: str, fuse: int) -> bool:
         """Whether what a fuse makes is wanted elsewhere, in whatever form: the acts that undo the fuse make it again."""
         users = [act for act in self.acts if name in act.operands]
         carried = any(name in turn.leaves for act in self.acts for turn in act.turns)
         if not users or carried or name in self.kept or any(act.fuse not in (fuse, ~fuse) for act in users):
             return True
-        return any(self._wanted(act.result, fuse) for act in users if act.lies)
+        return any(self._is_read_elsewhere(act.result, fuse) for act in users if act.lies)
 
     def root(self, name: str, turns: tuple[Turn, ...] = ()) -> str:
         """The array that a name stands for, in whatever dimensions it is seen."""

@@ -229,15 +229,15 @@ class ShownParts(Shown, Frozen):
 
     def asked(self, name: str) -> Asked | None:
         """What a name or an expression comes to, where it is one of quantities; None for a part of the answer."""
-        return self._found[name]
+        return self._values[name]
 
     @cached_property
-    def _found(self) -> dict[str, Asked | None]:
+    def _values(self) -> dict[str, Asked | None]:
         from symroof.rendering.asked import asked
 
         return {name: asked(self.derivation, name) for name, formula in self.names if not formula}
 
-    def _unknown(self, name: str, known: Mapping[str, Any]) -> ReadingError:
+    def _unknown_part(self, name: str, known: Mapping[str, Any]) -> ReadingError:
         """That an answer has no such part: what it has is said without what it says of each statement."""
         every = dict.fromkeys(
             (*(part for part, said in known.items() if said is not None), *quantities(self.derivation.setting))
@@ -255,7 +255,7 @@ class ShownParts(Shown, Frozen):
 
         known = parts(self.derivation)
         if name not in known:
-            raise self._unknown(name, known)
+            raise self._unknown_part(name, known)
         if known[name] is None:
             raise ReadingError(f"{name} does not apply here: the derivation has none")
         return known[name]

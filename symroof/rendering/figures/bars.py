@@ -37,7 +37,7 @@ def draw_breakdown(found: Breakdown, inches: float, lang: str) -> Canvas:
     unit, scale = scaled(longest / 3, MOMENTS)
     points = [found.bars[i].values for i in range(0, len(found.bars), found.each)]
     shared, say = in_common(points), captions(lang)
-    several, kept = len(points) > 1, _kept(found)
+    several, kept = len(points) > 1, _shown_statements(found)
     heights = [-(i + APART * (i // found.each + several)) for i in range(len(found.bars))]
     canvas = sheet_of(
         [found.setting],
@@ -59,7 +59,7 @@ def draw_breakdown(found: Breakdown, inches: float, lang: str) -> Canvas:
     return canvas
 
 
-def _kept(found: Breakdown) -> list[str]:
+def _shown_statements(found: Breakdown) -> list[str]:
     """The statements that have a piece of their own, in the order of the program: all of them where they are few, else those
     that take longest."""
     part: dict[str, Fraction] = {}

@@ -19,12 +19,12 @@ from symroof.rendering.figures.sentences import sentences
 
 def draw(found: Drawn, inches: float = WIDTH, lang: str = "en") -> Canvas:
     """The figure of what was found, that wide, in a language, with what it shows in sentences."""
-    canvas = _drawn(found, inches, lang)
+    canvas = _canvas(found, inches, lang)
     canvas.told = canvas.say("told", sentences(found, lang))
     return canvas
 
 
-def _drawn(found: Drawn, inches: float, lang: str) -> Canvas:
+def _canvas(found: Drawn, inches: float, lang: str) -> Canvas:
     match found:
         case Breakdown():
             return draw_breakdown(found, inches, lang)

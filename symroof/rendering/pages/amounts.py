@@ -56,10 +56,12 @@ def grouped(pairs: Iterable[tuple[T, V]]) -> list[tuple[list[T], V]]:
 
 def grouped_sizes(values: Mapping[str, Fraction], layout: Layout) -> list[tuple[list[Name], Formula]]:
     """D = F = 8192 as one: names of equal values together, and the value as it is written."""
-    return [(names, _written(value, layout)) for names, value in grouped((Name(n), x) for n, x in values.items())]
+    return [
+        (names, _number_formula(value, layout)) for names, value in grouped((Name(n), x) for n, x in values.items())
+    ]
 
 
-def _written(value: Fraction, layout: Layout) -> Formula:
+def _number_formula(value: Fraction, layout: Layout) -> Formula:
     """A number that is put in: in decimals, where they are the value."""
     text = decimal(value)
     return Number(value, text) if value.denominator != 1 and Fraction(text) == value else layout.write(value)

@@ -90,7 +90,7 @@ class Writer:
         if (
             "answer" not in self.view.problem.sections or self.view.problem.statement is not None
         ):  # sections that were asked for, and nothing around them
-            return Page("", "", self._asked_for(sections))
+            return Page("", "", self._requested(sections))
         closing = self.say.lines("unmodelled" if self.pen.style.brief else "closing")
         head: list[Block | Section] = [*self._program(), *self._answered()]
         return Page(
@@ -118,7 +118,7 @@ class Writer:
             sections = [name for name in sections if name != "at"]
         return sections
 
-    def _asked_for(self, names: list[str]) -> tuple[Section, ...]:
+    def _requested(self, names: list[str]) -> tuple[Section, ...]:
         """The sections that were asked for. Raises :class:`ReadingError` where the derivation has none of them."""
         wanted = [name for name in SECTIONS if self.view.derivation.section(name)] if self.pen.style.brief else names
         if not wanted:

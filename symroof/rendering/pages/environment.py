@@ -58,7 +58,7 @@ def _macro(entry: re.Match[str]) -> str:
     return f"<% macro {name}{taken or '()'} %>{re.sub(r'^  ', '', text.lstrip(), flags=re.MULTILINE)}<% endmacro %>"
 
 
-def _written(folders: Iterable[Path], name: str) -> str | None:
+def _source(folders: Iterable[Path], name: str) -> str | None:
     """A template, or what the phrases of a language have on a subject, in the first of the folders that has it."""
     lang, _, subject = name.removesuffix(".j2").partition("/")
     for folder in folders:
@@ -71,7 +71,7 @@ def _written(folders: Iterable[Path], name: str) -> str | None:
 
 def shipped_template(name: str) -> str | None:
     """A template of the package."""
-    return _written(template_folders(), name) if re.fullmatch(r"(?:[a-z]+/)?\w[\w.]*", name) else None
+    return _source(template_folders(), name) if re.fullmatch(r"(?:[a-z]+/)?\w[\w.]*", name) else None
 
 
 def own_template(folder: str, name: str) -> str | None:
@@ -80,7 +80,7 @@ def own_template(folder: str, name: str) -> str | None:
         if not Path(realpath(Path(folder, part))).is_relative_to(Path(realpath(folder))):
             raise RenderingError(f"the template {part} leads out of {folder}", expected="a file in that folder")
     try:
-        own = _written([Path(folder)], name)
+        own = _source([Path(folder)], name)
     except (OSError, UnicodeDecodeError) as error:
         raise RenderingError(f"the template {Path(folder, name)} cannot be read: {error}") from None
     return shipped_template(name) if own is None else own

@@ -93,7 +93,7 @@ class Sized:
         lower = said.number(number_of("T_lower"))
         for name in self.names():
             value = said.number(number_of(name))
-            if value is None or self._is_said_twice(name, said, value):
+            if value is None or self._is_redundant(name, said, value):
                 continue
             if self.short and name == time_name(VECTOR) and self._share_of_longest(said, VECTOR) < SMALL:
                 continue
@@ -168,7 +168,7 @@ class Sized:
         top = self.view.answer.number(number_of(f"top {turn}"))
         return Name(step.facts.variable), None if top is None else Compare(INTENSITY, "<", decimal_number(top))
 
-    def _is_said_twice(self, name: str, said: Any, value: Fraction) -> bool:
+    def _is_redundant(self, name: str, said: Any, value: Fraction) -> bool:
         """A memory that is one stock alone, what is not done at all, and T_steps where it is T_lower."""
         if name.startswith("memory"):
             return False

@@ -52,13 +52,13 @@ def solution_record(said: Said, variable: str | None) -> dict[str, Any] | None:
     return {
         "variable": variable,
         "relation": step.left,
-        "exact": _spoken(exact),
+        "exact": _condition(exact),
         **beside("exact_bound", None if edge is None else solution.bound if put is None else expression(put), edge),
         "guard": said.formula("solution_guard") or solution.guard,
-        "otherwise": None if solution.otherwise is None else _spoken(solution.otherwise),
+        "otherwise": None if solution.otherwise is None else _condition(solution.otherwise),
         "smallest_integer": None if least is None else int(least),
         "largest_integer": None if most is None else int(most),
-        "whole": None if whole is None else _spoken(whole),
+        "whole": None if whole is None else _condition(whole),
         "outcome": solution.outcome,
     }
 
@@ -94,7 +94,7 @@ def _precisely(key: str, said: Said, step: Step | None) -> dict[str, Any]:
     return {f"{key}_exact": shown.right, f"{key}_float": nearest_float(numeric(expression(long.right)))}
 
 
-def _spoken(formula: Formula) -> Formula | str:
+def _condition(formula: Formula) -> Formula | str:
     return ("always" if formula.holds else "never") if isinstance(formula, Verdict) else formula
 
 
