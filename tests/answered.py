@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from effort import is_thorough
 
 import symroof as sr
-from symroof.rendering.shown import ShownDerivation
+from symroof.rendering.results import ShownDerivation
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
 SPLIT = "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]"

@@ -16,8 +16,8 @@ from test_figures import SPLIT, apart, corners, random_figure
 from test_plots import FIGURES, INT8, MATMUL, MESHED
 
 from symroof.rendering.figures import sheet
-from symroof.rendering.figures.beneath import rows_of
 from symroof.rendering.figures.drawings import draw
+from symroof.rendering.figures.table_below import rows_of
 
 pytestmark = pytest.mark.part(3)
 

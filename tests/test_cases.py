@@ -121,7 +121,7 @@ def test_a_choice_that_nothing_decides_is_noticed(monkeypatch):
     def first(formula, known):
         return cases.mapped(formula, lambda node: node.arguments[0] if is_choice(node) else node)
 
-    monkeypatch.setattr("symroof.reading.windows.decided", first)
+    monkeypatch.setattr("symroof.reading.size_checks.decided", first)
     with pytest.raises(CheckError):
         sr.derive(FEW, on="h100")
 

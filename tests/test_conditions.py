@@ -15,7 +15,7 @@ from effort import draws
 
 import symroof as sr
 from symroof.formula import Both, Cases, Compare, Either, Name, Verdict, nodes
-from symroof.proof.settling import without_cases
+from symroof.proof.propositions import without_cases
 from symroof.reading.claims import read_claim
 from symroof.reading.exercises import read_exercise
 from symroof.verification.definitions import context_of

@@ -17,15 +17,15 @@ from effort import draws
 
 import symroof.verification.assertions as assertions
 import symroof.verification.chapters as chapters
-import symroof.verification.claims_read as scopes
 import symroof.verification.comments as comments
+import symroof.verification.formula_claims as scopes
 import symroof.verification.readings as readings
 import symroof.verification.selection as selection
 import symroof.verification.steps as steps
-import symroof.verification.surroundings as surroundings
 from symroof.reading.claims import read_claim
-from symroof.reading.cues import Cue, step_between
 from symroof.reading.documents import read_text
+from symroof.reading.sentence_cues import Cue, step_between
+from symroof.verification import sentence_context
 from symroof.verification.chapters import judge_document, judge_read
 from symroof.verification.definitions import Exercise, context_of
 from symroof.verification.judge import judge
@@ -160,19 +160,19 @@ SIZED = {"B": "16", "D": "1024", "F": "1024"}
 # Each fault: where it is, what stands there instead, and a row that changes its verdicts, or what they rest on.
 FAULTS = {
     "a sentence puts nothing in": (assertions, "_with_sizes", lambda *_: iter(()), "what the rest of the sentence puts in"),
-    "a sentence says of no name what it is": (surroundings, "relations_before", lambda *_: iter(()), "what a sentence supposes ends with it"),
+    "a sentence says of no name what it is": (sentence_context, "relations_before", lambda *_: iter(()), "what a sentence supposes ends with it"),
     "nothing was put in before": (chapters._Chapter, "_equate", lambda *_: None, "several sizes that are the same, and leave later formulas open"),
-    "every equation is an identity": (surroundings, "is_solved", says(False), "what is set equal is no identity"),
+    "every equation is an identity": (sentence_context, "is_solved", says(False), "what is set equal is no identity"),
     "fractions are not reduced": (selection, "_reduces", says(False), "a fraction that is reduced is one"),
-    "words join nothing": (surroundings, "step_between", says(None), "words join displays"),
-    "words say nothing more": (surroundings, "step_between", alone, "what is more than a step is left out"),
-    "any words join": (surroundings, "step_between", lambda words: step_between(words) or Cue("=>", alone=True), "what is more than a step is left out"),
+    "words join nothing": (sentence_context, "step_between", says(None), "words join displays"),
+    "words say nothing more": (sentence_context, "step_between", alone, "what is more than a step is left out"),
+    "any words join": (sentence_context, "step_between", lambda words: step_between(words) or Cue("=>", alone=True), "what is more than a step is left out"),
     "two cases are two forms": (steps, "_is_bound", says(False), "two forms, and two cases"),
     "poles do not matter": (steps, "has_poles", says(False), "a bound with a pole refutes nothing"),
     "letters may go": (steps, "depends", says(frozenset({"B"})), "letters that are gone were put in"),
-    "no sizes are typed": (surroundings, "sizes_beside", says({}), "sizes of the sentence, typed and behind"),
-    "the last size counts": (surroundings, "typed_sizes", lambda words: dict(SIZED), "two sizes for a name in one sentence"),
-    "no regime is stated": (surroundings, "regimes_beside", says(()), "below the display"),
+    "no sizes are typed": (sentence_context, "sizes_beside", says({}), "sizes of the sentence, typed and behind"),
+    "the last size counts": (sentence_context, "typed_sizes", lambda words: dict(SIZED), "two sizes for a name in one sentence"),
+    "no regime is stated": (sentence_context, "regimes_beside", says(()), "below the display"),
     "what is offered is in force": (readings, "_on", lambda finding, reading: finding, "words"),
     "a named formula never ends": (comments.InForce, "below", kept, "a named formula ends with its section"),
     "nothing is forgotten": (comments.InForce, "forgetting", kept, "or is forgotten"),

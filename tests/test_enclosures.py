@@ -12,7 +12,7 @@ import pytest
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Name, Negative, Number, Power, Product, Quotient, Sum, number
 from symroof.proof.pointwise import Enclosing, compared
-from symroof.proof.settling import OPEN
+from symroof.proof.propositions import OPEN
 from symroof.reading.exercises import Exercise
 from symroof.verification.budget import LEFT_OPEN, Exhausted, limited
 from symroof.verification.definitions import context_of

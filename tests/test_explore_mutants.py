@@ -11,7 +11,7 @@ import test_regimes
 
 from symroof.algebra import fan as fans
 from symroof.errors import SymroofError
-from symroof.exploration import comparing, curves, edges, explore, leading_parts, regime_map, roofs, sweeping
+from symroof.exploration import comparing, curves, explore, leading_parts, regime_map, ridge_conditions, roofs, sweeping
 from symroof.formula import number
 
 pytestmark = pytest.mark.part(2)
@@ -34,7 +34,7 @@ FAULTS = {
     "a condition is dropped": (regime_map, "relations", lambda f: lambda *a: f(*a)[1:], lambda: test_regimes.test_every_scaling_falls_into_exactly_one_regime("matmul")),
     "equal sizes are one too low": (regime_map, "equal_sizes", lambda f: lambda *a: tuple(_one_less(step) for step in f(*a)), lambda: test_regimes.test_what_a_row_says_is_true_at_points("matmul")),
     "the ridge is inverted": (regime_map, "upside_down", lambda f: lambda draft, form: f(draft, 1 / form), lambda: test_regimes.test_what_a_row_says_is_true_at_points("matmul")),
-    "a limit is the value at one": (edges, "limit", lambda f: lambda value, x, least_one: value.subs(x, 1), lambda: test_regimes.test_the_book_answers_of_the_map()),
+    "a limit is the value at one": (ridge_conditions, "limit", lambda f: lambda value, x, least_one: value.subs(x, 1), lambda: test_regimes.test_the_book_answers_of_the_map()),
     "the output is not among the bytes": (leading_parts, "shares", lambda f: lambda setting: f(setting)[:-1], lambda: test_regimes.test_a_point_on_the_map_is_exact()),
     "the far corner is the nearest": (explore, "min", lambda f: max, lambda: test_regimes.test_a_point_on_the_map_is_exact()),
     "any regime will do": (explore, "weakest_regimes", lambda f: lambda *a: ((),), lambda: test_regimes.test_inference("BDF/(BD + DF + BF) ~ B", "B << D and B << F")),

@@ -15,9 +15,9 @@ from symroof.reading.latex import read_latex
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.macros import Macro
 from symroof.reading.scope import Scope
-from symroof.verification.claims_read import read_formula, unread
 from symroof.verification.definitions import context_of
 from symroof.verification.files import judge_file
+from symroof.verification.formula_claims import read_formula, unread
 from symroof.verification.judge import judge_stated
 
 pytestmark = pytest.mark.part(6)

@@ -264,15 +264,15 @@ FAULTS = {
     "derivation.evaluation.amounts": (doubled, amounts_of_tensors),
     "exploration.breakdowns._longest": (doubled, broken_down),
     "exploration.breakdowns._apart": (doubled, broken_down),
-    "exploration.reached.quantities": (doubled, measured_point),
+    "exploration.measured_points.quantities": (doubled, measured_point),
     "exploration.latency.quantities": (doubled, served),
     "exploration.breakdowns.busy": (lambda f: lambda *a: dict(list(f(*a).items())[1:]), broken_down),
     "exploration.breakdowns.quantities": (doubled, broken_down),
     "exploration.roofs.cancelled": (doubled, statements_under_a_roof),
-    "exploration.edges.above_ridge": (doubled, mapped),
-    "exploration.edges.cleared": (doubled, mapped),
-    "exploration.edges.equal_sizes": (doubled, mapped),
-    "exploration.edges.upside_down": (doubled, mapped),
+    "exploration.ridge_conditions.above_ridge": (doubled, mapped),
+    "exploration.ridge_conditions.cleared": (doubled, mapped),
+    "exploration.ridge_conditions.equal_sizes": (doubled, mapped),
+    "exploration.ridge_conditions.upside_down": (doubled, mapped),
     "exploration.leading_parts.partition": (lambda f: lambda *a: (lambda found: found and replace(found, cases=found.cases[1:]))(f(*a)), mapped),
     "exploration.stretches._equal": (lambda f: lambda *a: (), over_chips),
     "exploration.stretches._ends": (lambda f: lambda *a: map(twice, f(*a)), over_chips),
@@ -290,7 +290,7 @@ FAULTS = {
     "derivation.layout.Layout.root": (doubled, best_split),
     "exploration.leading_parts.tends_to": (doubled, mapped),
     "exploration.leading_parts.leads": (doubled, mapped),
-    "exploration.edges._highest": (doubled, mapped),
+    "exploration.ridge_conditions._highest": (doubled, mapped),
     "exploration.leading_parts.dominant": (lambda f: lambda *a: tuple(replace(s, right=Name("part_0")) for s in f(*a)), mapped),
     "exploration.leading_parts.carried": (doubled, of_a_program),
     "exploration.leading_parts.leaders": (doubled, of_a_program),
@@ -317,7 +317,7 @@ HARMLESS = {
     "algebra.rounding.to_digits": "digits of steps are compared with the value, and those of pages are read back (test_read_back.py)",
     "algebra.rounding.trimmed": "zeros at the end of digits; the digits are compared with the value",
 }
-CHOSEN = {"exploration.explore._true_in", "exploration.edges._alone"}
+CHOSEN = {"exploration.explore._true_in", "exploration.ridge_conditions._alone"}
 
 
 def called():

@@ -14,8 +14,8 @@ from texts import DECODER, FSDP as ON_MESH
 
 import symroof as sr
 from symroof.reading.problems import read_problem, read_problem_file
-from symroof.rendering.pages.pen import Style
 from symroof.rendering.pages.reports import render_report
+from symroof.rendering.pages.typesetting import Style
 from symroof.verification.files import judge_files
 
 pytestmark = pytest.mark.part(200)  # a page that changes is seen at once

@@ -5,8 +5,8 @@ import re
 import pytest
 
 import symroof as sr
-from symroof.rendering.pages.pen import Style
 from symroof.rendering.pages.reports import HINTS, Explainer, render_report
+from symroof.rendering.pages.typesetting import Style
 from symroof.verification.diagnosis import MISTAKES
 from symroof.verification.files import judge_file
 

@@ -33,8 +33,8 @@ import symroof.verification.unit_agreement as unit_agreement
 import symroof.verification.unknowns as unknowns
 from symroof.formula import Formula, Group, Name, Number, Product, Quotient, Sum, mapped, names, number
 from symroof.proof.polynomials import Poly
+from symroof.proof.propositions import Settled
 from symroof.proof.prover import Prover
-from symroof.proof.settling import Settled
 from symroof.proof.step import Check, Step
 from symroof.reading.exercises import read_exercise
 from symroof.verification.context import Context
@@ -334,12 +334,12 @@ def test_a_fault_in_the_signs_of_the_algebra_accepts_nothing(monkeypatch):
     """Which argument of a maximum leads is decided by the second engine alone."""
     import symroof as sr
     from symroof.algebra import approximation, dominance, rational
-    from symroof.verification import nearness
+    from symroof.verification import asymptotics
 
     for module in (rational, dominance, approximation):
         if hasattr(module, "sign_of"):
             monkeypatch.setattr(module, "sign_of", lambda *values: 1)
-    assert not hasattr(nearness, "sign_of")
+    assert not hasattr(asymptotics, "sign_of")
     claims = ["max(P, Q) ~ P assuming P << Q", "min(P, Q) ~ Q assuming P << Q"]
     found = sr.verify({"symbols": ["P", "Q"], "claims": claims}).judgements
     assert [judgement for judgement in found if judgement.verdict in ("holds", "rounded")] == []

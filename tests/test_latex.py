@@ -11,7 +11,7 @@ from symroof.reading.macros import definitions
 from symroof.reading.markup import spelling
 from symroof.reading.scope import Scope
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.verification.claims_read import read_formula
+from symroof.verification.formula_claims import read_formula
 
 NAMES = ("T_math", "T_comms", "T_lower", "flops", "bytes", "intensity", "ridge", "peak", "bandwidth")
 DIALECT = Dialect(Scope(NAMES, open=True, indices=True), {"Rechenaufwand": "flops"})

@@ -58,7 +58,7 @@ def test_no_line_is_wider_than_the_terminal(name, width, answer):
 @pytest.mark.parametrize("name", ANSWERS)
 def test_no_formula_is_broken_inside_a_link(name, width, answer, monkeypatch):
     """Every link that was set with a pen stands whole on a line, unless it is longer than the room for it."""
-    from symroof.rendering.pages import pen, terminal
+    from symroof.rendering.pages import terminal, typesetting
 
     set_formulas = []
     kept = terminal.glued
@@ -68,7 +68,7 @@ def test_no_formula_is_broken_inside_a_link(name, width, answer, monkeypatch):
         return kept(formula)
 
     monkeypatch.setattr(terminal, "glued", spy)
-    monkeypatch.setattr(pen, "glued", spy)
+    monkeypatch.setattr(typesetting, "glued", spy)
     text = answer(name).to_text(width=width)
     whole = re.sub(r"\s+", " ", text)
     lines = [re.sub(r" +", " ", line) for line in text.splitlines()]

@@ -34,7 +34,7 @@ from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import Notation, PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
 from symroof.rendering.pages import amounts, explorations, listings
-from symroof.rendering.pages.pen import Pen, Style, pen_of
+from symroof.rendering.pages.typesetting import Pen, Style, pen_of
 from symroof.rendering.records import maps
 from symroof.rendering.records.scalars import nearest_float
 

@@ -28,7 +28,7 @@ from symroof.reading.claims import read_regime
 from symroof.reading.expressions import Scope
 from symroof.reading.problems import read_problem
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.pen import claims_pen
+from symroof.rendering.pages.typesetting import claims_pen
 from symroof.symbols import expression, symbol
 
 pytestmark = pytest.mark.part(2)

@@ -26,7 +26,7 @@ from symroof.reading.catalogue import chip as chip_named
 from symroof.reading.exercises import read_exercise
 from symroof.reading.expressions import read_expression
 from symroof.reading.scope import Scope
-from symroof.rendering.asked import counted_parts
+from symroof.rendering.values_at_sizes import counted_parts
 from symroof.symbols import expression
 from symroof.verification.judge import judge_exercise
 

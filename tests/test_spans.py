@@ -14,7 +14,7 @@ from symroof.errors import CheckError
 from symroof.formula import Both, Compare, Either, Name, Verdict, nodes, number
 from symroof.proof.check import check
 from symroof.proof.ledger import Ledger
-from symroof.proof.wholes import Multiples
+from symroof.proof.whole_numbers import Multiples
 from symroof.symbols import expression
 
 pytestmark = pytest.mark.part(2)

@@ -14,8 +14,8 @@ from symroof.formula import Compare, Name, number
 from symroof.reading.exercises import VERDICTS
 from symroof.reading.languages import languages
 from symroof.rendering.pages.environment import load, shipped_template
-from symroof.rendering.pages.pen import Style
 from symroof.rendering.pages.reports import Explainer, render_report
+from symroof.rendering.pages.typesetting import Style
 from symroof.verification.judgement import CAUSES, Coverage, FileReport, Judgement, Omission, Remark, Standard
 
 pytestmark = pytest.mark.part(2)

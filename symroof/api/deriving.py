@@ -15,7 +15,7 @@ from symroof.model.program import Program
 from symroof.reading.arguments import Asked, Chip, Given, Questions, problem_of, sketch_of
 from symroof.reading.catalogue import catalogue
 from symroof.reading.operations import read_operation
-from symroof.rendering.shown import ShownDerivation
+from symroof.rendering.results import ShownDerivation
 from symroof.symbols import symbol
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from symroof.reading.markers import SYNTAXES, Marker, Span, read_markers, requir
 from symroof.reading.notebooks import BETWEEN, text_of, with_texts
 from symroof.reading.problems import merged, read_options
 from symroof.rendering.figures.signature import is_own
-from symroof.rendering.pages.pen import Style, pen_of
+from symroof.rendering.pages.typesetting import Style, pen_of
 from symroof.rendering.records.derivations import parts
 from symroof.verification.comments import InForce
 from symroof.verification.definitions import context_of

@@ -19,7 +19,7 @@ from symroof.reading.operation_keys import has_operation
 from symroof.reading.problems import read_problem_file, require_key
 from symroof.reading.toml import text, unfit
 from symroof.rendering.figures.signature import signed
-from symroof.rendering.pages.pen import Style
+from symroof.rendering.pages.typesetting import Style
 from symroof.verification.comments import CONVENTIONS
 
 # What a verb may say beside the problem and the looks.

@@ -12,7 +12,7 @@ from symroof.building.settings import Settings
 from symroof.formula import Frozen
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.rendering.pages.environment import words
-from symroof.rendering.pages.pen import Sentences
+from symroof.rendering.pages.typesetting import Sentences
 
 MOST_CHANGES = 6
 # Particles and counters of Korean and Chinese touch what they follow, and are no part of it.

@@ -57,7 +57,7 @@ def derive(
     def run(table: dict[str, Any]) -> Any:
         if not (values or formulas):
             return symroof.derive(table)
-        from symroof.rendering.asked import counted_parts
+        from symroof.rendering.values_at_sizes import counted_parts
 
         parts = None if formulas else counted_parts(table, values, unit)
         parts = parts or symroof.derive(table).only(values, formulas, unit)

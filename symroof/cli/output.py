@@ -46,7 +46,7 @@ def publish(
         records = [record for each in made for record in (each if isinstance(each, list) else [each])]
         write_json(records[0] if alone and len(records) == 1 else records, output)
         return
-    from symroof.rendering.pages.pen import Style
+    from symroof.rendering.pages.typesetting import Style
 
     look = Style(**style, **terminal(output, color))
     form = form if look.dialect is None else dialect_named(look.dialect).form

@@ -54,7 +54,7 @@ from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
 from symroof.proof.running import Run, Transfers
 from symroof.proof.scheduling import Schedule
 from symroof.proof.script import Script
-from symroof.proof.wholes import Multiples
+from symroof.proof.whole_numbers import Multiples
 from symroof.symbols import expression, symbol
 
 PEAK, BANDWIDTH, RIDGE = map(symbol, ("peak", "bandwidth", "ridge"))

@@ -38,7 +38,7 @@ from symroof.proof.exact import Exact
 from symroof.proof.ledger import Ledger, RefutedError, UndecidedError
 from symroof.proof.limits import rises, slope, tends
 from symroof.proof.minima import Optimal
-from symroof.proof.settling import negated
+from symroof.proof.propositions import negated
 from symroof.proof.step import Reason, Step
 
 PLAIN = Layout(())

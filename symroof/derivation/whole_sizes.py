@@ -19,7 +19,7 @@ from symroof.formula import Both, Compare, Either, Formula, Name, Number, Produc
 from symroof.model.mesh import shared_out, stride
 from symroof.proof.limits import Whole
 from symroof.proof.step import Reason, Step
-from symroof.proof.wholes import LARGEST
+from symroof.proof.whole_numbers import LARGEST
 from symroof.symbols import expression, rational
 
 Write: TypeAlias = Callable[["Expr | int | Fraction"], Formula]

@@ -32,7 +32,7 @@ from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.quantities import time_name
 from symroof.model.stages import pipeline_of, require_filled
-from symroof.proof.wholes import Multiples
+from symroof.proof.whole_numbers import Multiples
 from symroof.reading.grids import Axis
 from symroof.symbols import fraction, rational, symbol
 

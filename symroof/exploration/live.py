@@ -28,7 +28,7 @@ from symroof.model.mesh_axes import MeshAxis
 from symroof.model.problem import Problem
 from symroof.model.quantities import TOKENS, time_name
 from symroof.model.resources import HOPS, LATENCY, overlapping
-from symroof.model.spelling import spelled_fact
+from symroof.model.size_text import spelled_fact
 from symroof.proof.ledger import UndecidedError
 from symroof.symbols import symbol
 

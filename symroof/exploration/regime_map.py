@@ -18,7 +18,6 @@ from symroof.derivation.pipeline import counted
 from symroof.derivation.schedules import times_defined
 from symroof.derivation.setting import Setting, require_arithmetic
 from symroof.errors import AlgebraError
-from symroof.exploration.edges import Single, above_ridge, equal_sizes, singles, upside_down
 from symroof.exploration.leading_parts import (
     MOST_PROVED,
     Led,
@@ -32,6 +31,7 @@ from symroof.exploration.leading_parts import (
     shares,
     statements,
 )
+from symroof.exploration.ridge_conditions import Single, above_ridge, equal_sizes, singles, upside_down
 from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, mapped, names, nodes, number
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem

@@ -15,7 +15,7 @@ from symroof.derivation.evaluation import QuantityFunction, evaluated, proved, w
 from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import ModelError
 from symroof.exploration.curves import along, at_one_peak, in_common, require_numbers_of_chips, require_sizes, spread
-from symroof.exploration.reached import Measurement, measurements
+from symroof.exploration.measured_points import Measurement, measurements
 from symroof.exploration.stretches import Curve
 from symroof.formula import Formula, Frozen, Name, Quotient, total
 from symroof.model.hardware import Accelerator, Known

@@ -30,7 +30,7 @@ from symroof.model.mesh_axes import BACK, COLLECTIVES, FAR, HANDED, SWITCHED, Me
 from symroof.model.nodes import EXCHANGE, Line, Repeat
 from symroof.model.placing import Move, Placed, placed
 from symroof.model.program import Program
-from symroof.model.sliding import require_whole_places
+from symroof.model.sliding_windows import require_whole_places
 from symroof.model.stages import require_stages, turns_on_a_chip
 from symroof.model.trees import TREE, shares_on_tree, together
 from symroof.symbols import rational

@@ -11,8 +11,8 @@ from symroof.errors import ModelError
 from symroof.formula import Compare, Formula, Name, mapped, names
 from symroof.model.nodes import sized
 from symroof.model.program import Program
-from symroof.model.sliding import slid, stride_of
-from symroof.model.spelling import spelled_fact
+from symroof.model.size_text import spelled_fact
+from symroof.model.sliding_windows import slid, stride_of
 from symroof.symbols import expression, rational, symbol
 
 
@@ -94,7 +94,7 @@ def _require_facts(program: Program, values: Mapping[str, Fraction]) -> None:
 def known_of_sizes(program: Program) -> tuple[Compare, ...]:
     """What is known of the sizes of a program, in those that nothing defines.
 
-    >>> from symroof.model.spelling import spelled_fact
+    >>> from symroof.model.size_text import spelled_fact
     >>> from symroof.reading.programs import read_program
     >>> text = "input x: bf16[B, D]; weight W: bf16[D, c]; where c = 2*k, c <= D; y = x * W -> bf16[B, c]"
     >>> [spelled_fact(one) for one in known_of_sizes(read_program(text))]

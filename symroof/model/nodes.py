@@ -18,7 +18,7 @@ from symroof.formula import Formula, Frozen
 from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.functions import APPENDED, COLLECTED, CUT, JOINED, PLACED, VIEWED, Function
-from symroof.model.spelling import spelled_factor
+from symroof.model.size_text import spelled_factor
 from symroof.symbols import expression, symbol
 
 ROLES = ("input", "weight", "cache")

@@ -34,7 +34,7 @@ from symroof.model.nodes import (
 )
 from symroof.model.operation import Operation
 from symroof.model.quantities import NAMELESS
-from symroof.model.spelling import spelled_fact, spelled_size
+from symroof.model.size_text import spelled_fact, spelled_size
 from symroof.model.trees import TREE
 from symroof.symbols import expression, symbol
 

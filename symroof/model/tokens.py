@@ -9,8 +9,8 @@ from sympy import Expr, Mul
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.nodes import Line, turns_of
 from symroof.model.program import Program
-from symroof.model.sliding import NAME
-from symroof.model.spelling import spelled_size
+from symroof.model.size_text import spelled_size
+from symroof.model.sliding_windows import NAME
 from symroof.symbols import symbol
 
 

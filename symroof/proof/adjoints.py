@@ -17,6 +17,7 @@ from itertools import product
 
 from symroof.errors import CheckError
 from symroof.proof.acts import APPEND, COLLECT, CONCAT, FUNCTION, PLACE, PRODUCT, SLICE, Act, Turn
+from symroof.proof.adjoint_structure import DECLARED, require_read_off
 from symroof.proof.miniatures import (
     Index,
     Labels,
@@ -34,7 +35,6 @@ from symroof.proof.miniatures import (
     times_each,
     wide_parts,
 )
-from symroof.proof.read_off import DECLARED, require_read_off
 from symroof.proof.rows import PRIME, drawn
 from symroof.proof.script import Script
 

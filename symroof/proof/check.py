@@ -17,7 +17,7 @@ from symroof.proof.exact import ORDER, Exact, free_names
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted, undecided
 from symroof.proof.pointwise import between, sampled, truth_of
 from symroof.proof.polynomials import Poly
-from symroof.proof.settling import Settled, asked, read
+from symroof.proof.propositions import Settled, asked, read
 from symroof.proof.step import Check, Reason, Step
 
 # The values of figures are put in last; what is proved for every ridge is proved soonest.

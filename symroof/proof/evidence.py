@@ -8,7 +8,7 @@ from symroof.formula import Call, Cases, Compare, Formula, Negative, Number, Quo
 from symroof.proof.ledger import Evidence, Ledger, refuted, undecided
 from symroof.proof.limits import Whole
 from symroof.proof.pointwise import between
-from symroof.proof.settling import read
+from symroof.proof.propositions import read
 from symroof.proof.step import Check, Step
 
 

@@ -14,7 +14,7 @@ from symroof.formula import Cases, Compare, Formula, Frozen, Name, Number, Verdi
 from symroof.proof.exact import ORDER, Exact, free_names
 from symroof.proof.polynomials import Rat
 from symroof.proof.step import Check, Step
-from symroof.proof.wholes import Multiples
+from symroof.proof.whole_numbers import Multiples
 
 
 @dataclass

@@ -13,9 +13,9 @@ from symroof.formula import Compare, Formula, Infinity, Name, Number, Verdict, n
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.polynomials import ONE, Poly, Rat
-from symroof.proof.settling import asked, read
+from symroof.proof.propositions import asked, read
 from symroof.proof.step import Check, Step
-from symroof.proof.wholes import Bounds
+from symroof.proof.whole_numbers import Bounds
 
 
 def tends(value: Rat, name: str, limit: Formula, exact: Exact) -> bool:

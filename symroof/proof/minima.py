@@ -18,8 +18,8 @@ from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted, replaced, undecided
 from symroof.proof.limits import rises, slope, tends
 from symroof.proof.polynomials import ONE, Poly, Rat
+from symroof.proof.propositions import settle
 from symroof.proof.radicals import Radicals, raised
-from symroof.proof.settling import settle
 from symroof.proof.step import Check, Step
 
 BY = "weighted means multiplied out"

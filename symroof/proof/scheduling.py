@@ -33,10 +33,10 @@ from symroof.proof.distances import over, taken_in
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, Solved, refuted
 from symroof.proof.polynomials import Poly, Rat
+from symroof.proof.propositions import without_cases
 from symroof.proof.script import Script
-from symroof.proof.settling import without_cases
 from symroof.proof.step import Check, Step
-from symroof.proof.wholes import Bounds
+from symroof.proof.whole_numbers import Bounds
 
 Waits = Mapping[tuple[str, str], tuple[Formula, ...]]
 STEPS, BUBBLE, LATENCY = map(Name, ("T_steps", "bubble", "T_latency"))

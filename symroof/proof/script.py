@@ -11,9 +11,9 @@ from functools import cached_property
 
 from symroof.formula import Frozen, Name
 from symroof.proof.acts import PLACE, SLICE, SUM, Act, Turn
+from symroof.proof.buffers import Stored
 from symroof.proof.masks import Masked
 from symroof.proof.recounts import Loops
-from symroof.proof.stored import Stored
 
 # What chips exchange: results by name, and operands with the act that they are brought to.
 Away = frozenset["str | tuple[str, str]"]

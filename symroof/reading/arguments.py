@@ -17,7 +17,6 @@ from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES
 from symroof.model.wiring import wired
 from symroof.reading.claims import read_question
-from symroof.reading.inquiries import figure_names, points_of, read_minimize, read_solve, scope_of
 from symroof.reading.keys import having
 from symroof.reading.languages import language_of
 from symroof.reading.operation_keys import has_operation
@@ -31,6 +30,7 @@ from symroof.reading.problems import (
     require_known,
     sections_of,
 )
+from symroof.reading.questions import figure_names, points_of, read_minimize, read_solve, scope_of
 from symroof.reading.scope import Scope
 from symroof.reading.toml import text
 

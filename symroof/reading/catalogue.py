@@ -17,7 +17,7 @@ from symroof.formula import Formula, Name, Number, mapped
 from symroof.model.dtype import BY_NAME
 from symroof.model.hardware import UNNAMED, Accelerator, Known
 from symroof.model.mesh_axes import NETWORKS
-from symroof.model.spelling import spelled_size
+from symroof.model.size_text import spelled_size
 from symroof.reading.expressions import read_expression
 from symroof.reading.numbers import quantity, scientific
 from symroof.reading.scope import Scope

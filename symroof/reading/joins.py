@@ -15,7 +15,7 @@ from symroof.model.nodes import CORNER, EXCHANGE, ONE_CHIP, Statement, sized
 from symroof.model.program import Program
 from symroof.reading.einsums import AXIS
 from symroof.reading.scanner import Token
-from symroof.reading.scans import TURNED, ScanReader
+from symroof.reading.size_formulas import TURNED, ScanReader
 from symroof.symbols import symbol
 
 SEND = "send"

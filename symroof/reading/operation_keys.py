@@ -20,8 +20,8 @@ from symroof.model.stages import SCHEDULES
 from symroof.reading.cases import Told
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression
-from symroof.reading.inquiries import points_of
 from symroof.reading.operations import read_operation
+from symroof.reading.questions import points_of
 from symroof.reading.scope import Scope
 from symroof.reading.toml import flag, table, text, texts, unfit
 

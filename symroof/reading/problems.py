@@ -26,7 +26,11 @@ from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
 from symroof.reading.configurations import configured, require_given
 from symroof.reading.expressions import read_expression
-from symroof.reading.inquiries import (
+from symroof.reading.keys import CALLED, KEYS
+from symroof.reading.languages import language_of
+from symroof.reading.meshes import axes_of, meshed, read_mesh, wired_otherwise
+from symroof.reading.operation_keys import dtype_of, operation_of, statement_of, told_of
+from symroof.reading.questions import (
     figure_names,
     is_name,
     of_programs,
@@ -37,10 +41,6 @@ from symroof.reading.inquiries import (
     sets_of,
     shared,
 )
-from symroof.reading.keys import CALLED, KEYS
-from symroof.reading.languages import language_of
-from symroof.reading.meshes import axes_of, meshed, read_mesh, wired_otherwise
-from symroof.reading.operation_keys import dtype_of, operation_of, statement_of, told_of
 from symroof.reading.scope import Scope
 from symroof.reading.tensors import COMMENT
 from symroof.reading.toml import flag, flatten, read_table, table, text, text_file, texts, unfit

@@ -56,13 +56,13 @@ from symroof.model.nodes import (
 )
 from symroof.model.program import Program
 from symroof.model.recomputing import collected_in
-from symroof.model.spelling import spelled_size
+from symroof.model.size_text import spelled_size
 from symroof.model.stages import require_stages
 from symroof.reading.cases import Told
 from symroof.reading.meshes import read_mesh
 from symroof.reading.scanner import Token
+from symroof.reading.size_checks import MaskReader
 from symroof.reading.tensors import END, WORDS, Turns
-from symroof.reading.windows import MaskReader
 from symroof.symbols import expression
 
 # What may stand in what: a fuse holds statements, a block fuses and statements.

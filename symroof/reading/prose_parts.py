@@ -14,10 +14,10 @@ from itertools import pairwise
 from symroof.formula import Frozen
 from symroof.model.quantities import UNITS as UNIT_TABLE
 from symroof.reading.claims import RELATIONS
-from symroof.reading.cues import CUES
 from symroof.reading.numbers import COUNT_SCALES, unit_named
 from symroof.reading.scanner import PLAIN, SUPERSCRIPTS, THOUSANDS, Token
 from symroof.reading.scope import opaque
+from symroof.reading.sentence_cues import CUES
 from symroof.reading.vocabulary import SYNONYMS
 
 CALCULATIONS = CUES["calculations"]

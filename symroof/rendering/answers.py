@@ -17,7 +17,7 @@ from symroof.exploration.explore import Exploration, Inferred
 from symroof.exploration.figure import Drawn, Label, kind_of, rows
 from symroof.exploration.leading_parts import Led
 from symroof.exploration.longest import LongestMap
-from symroof.exploration.reached import Measurement
+from symroof.exploration.measured_points import Measurement
 from symroof.exploration.regime_map import RegimeMap
 from symroof.exploration.roofs import Roofline
 from symroof.formula import Frozen
@@ -31,12 +31,12 @@ from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.catalogues import columns
 from symroof.rendering.pages.contrast import render_contrast
 from symroof.rendering.pages.explorations import render_comparison, render_exploration, render_inferred
-from symroof.rendering.pages.outlines import render_sketch
-from symroof.rendering.pages.pen import Style
+from symroof.rendering.pages.sketches import render_sketch
+from symroof.rendering.pages.typesetting import Style
 from symroof.rendering.records.maps import comparison_record, inferred_record, map_record, measured_record
 from symroof.rendering.records.questions import sketch_record
 from symroof.rendering.records.scalars import SCHEMA
-from symroof.rendering.shown import Shown, dataframe
+from symroof.rendering.results import Shown, dataframe
 
 
 class ShownSketch(Shown, Sketched):

@@ -33,8 +33,8 @@ from symroof.rendering.formulas.mathml import mathml
 from symroof.rendering.pages.amounts import sizes, to_digits
 from symroof.rendering.pages.document import render_derivation
 from symroof.rendering.pages.environment import render, shipped_template, words
-from symroof.rendering.pages.pen import Style, claims_pen, pen_of
-from symroof.rendering.still import still
+from symroof.rendering.pages.typesetting import Style, claims_pen, pen_of
+from symroof.rendering.static_figure import still
 from symroof.symbols import fraction, symbol
 
 # Where a page begins, for sizes of which nobody says a number.

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from symroof.formula import Frozen
-from symroof.rendering.pages.pen import Style
 from symroof.rendering.pages.reports import Explainer, render_report
+from symroof.rendering.pages.typesetting import Style
 from symroof.rendering.records.judgements import report_record
-from symroof.rendering.shown import Shown
+from symroof.rendering.results import Shown
 from symroof.verification.files import judge_file
 from symroof.verification.judgement import FileReport, Judgement
 

@@ -12,7 +12,7 @@ from sympy import Expr, ilcm
 from symroof.errors import require_one_of
 from symroof.formula import Formula, Frozen, names
 from symroof.model.dtype import Dtype, dtype
-from symroof.model.spelling import spelled_size
+from symroof.model.size_text import spelled_size
 from symroof.symbols import expression, rational, symbol
 from symroof.tracing.primitives import TracingError, refusal
 from symroof.tracing.size_names import Sizes, drawn, formula_of

@@ -24,16 +24,16 @@ from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.draft import written
 from symroof.errors import AlgebraError
 from symroof.formula import Both, Compare, Formula, Infinity, Name, Quotient, number
-from symroof.proof.settling import negated
+from symroof.proof.propositions import negated
 from symroof.proof.step import Check
 from symroof.symbols import expression, fraction
+from symroof.verification.asymptotics import eventually_positive, joined, led, near, number_near, quotient_limit
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import GOOD, Finding, Remark, undecided
 from symroof.verification.literals import bare, in_print
-from symroof.verification.nearness import eventually_positive, joined, led, near, number_near, quotient_limit
 
 # The algebra looked through the regimes that could be meant; the second engine has not decided that again.
 SEARCHED = Check("searched", "no regime was found that makes it true")

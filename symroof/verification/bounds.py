@@ -29,14 +29,14 @@ from symroof.errors import AlgebraError
 from symroof.formula import Both, Cases, Compare, Formula, Name, Number, Verdict, mapped, number
 from symroof.proof.exact import ORDER
 from symroof.proof.step import Check
-from symroof.proof.wholes import Admitted
+from symroof.proof.whole_numbers import Admitted
 from symroof.symbols import expression, fraction, rational, symbol
+from symroof.verification.asymptotics import IDENTITY, eventually_positive, led, near, number_near
 from symroof.verification.budget import COEFFICIENTS, spend
 from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
 from symroof.verification.judgement import IN_NUMBERS, Finding, Remark
 from symroof.verification.literals import bare, bounds_alike, in_print, may_stand, precise, printed_digits, rounding
-from symroof.verification.nearness import IDENTITY, eventually_positive, led, near, number_near
 from symroof.verification.unknowns import Unknown
 
 # How much of a change of the unknown a left side has to show, in proportion.

@@ -15,7 +15,6 @@ from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Name
 from symroof.reading.calculations import REFUTED
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
-from symroof.reading.cues import STATING, measured
 from symroof.reading.documents import RELATED, Document, Note, Written, read_document
 from symroof.reading.exercises import expected_verdict
 from symroof.reading.expressions import read_expression
@@ -24,17 +23,18 @@ from symroof.reading.markup import spelling
 from symroof.reading.operation_keys import has_operation
 from symroof.reading.operations import PRODUCT_OF_SHAPES, typed_operation
 from symroof.reading.problems import WORD
+from symroof.reading.sentence_cues import STATING, measured
 from symroof.verification.assertions import Assertion, asserted
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.cells import cell_claim, speaks
-from symroof.verification.claims_read import claims_in, contexts, given_names, other_statement, usual_sizes
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
+from symroof.verification.formula_claims import claims_in, contexts, given_names, other_statement, usual_sizes
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
 from symroof.verification.judgement import CLAIMLESS, Coverage, FileReport, Judgement, Omission, Skipped
 from symroof.verification.readings import Passage, settled
+from symroof.verification.sentence_context import Surroundings, read_latex_regime
 from symroof.verification.steps import condition_of
-from symroof.verification.surroundings import Surroundings, read_latex_regime
 
 # Bytes, or billions.
 TYPED_BYTES = re.compile(r"(?<=\d)B(?![A-Za-z/])")

@@ -45,9 +45,10 @@ from symroof.formula import (
 from symroof.proof.exact import ORDER, Exact
 from symroof.proof.ledger import RefutedError
 from symroof.proof.polynomials import Poly
-from symroof.proof.settling import OPEN, Settled, negated, settle_whole
+from symroof.proof.propositions import OPEN, Settled, negated, settle_whole
 from symroof.proof.step import Check
 from symroof.reading.scope import is_opaque
+from symroof.verification.asymptotics import joined
 from symroof.verification.bounds import by_bound, by_implication, by_ratio, possible_regimes
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
@@ -55,7 +56,6 @@ from symroof.verification.counterexamples import Move, Point, witness
 from symroof.verification.enclosures import Enclosure, enclosed
 from symroof.verification.judgement import IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.literals import bounds_alike, precise, rounding
-from symroof.verification.nearness import joined
 from symroof.verification.unit_agreement import unit_of
 from symroof.verification.unknowns import Unknown, unknown_of
 

@@ -41,14 +41,14 @@ from symroof.model.mesh import padded
 from symroof.proof.check import check
 from symroof.proof.exact import ORDER, Exact
 from symroof.proof.ledger import Ledger
-from symroof.proof.settling import OPEN, Settled, read, settle
-from symroof.proof.wholes import Admitted, Multiples
+from symroof.proof.propositions import OPEN, Settled, read, settle
+from symroof.proof.whole_numbers import Admitted, Multiples
 from symroof.reading.exercises import TOLERANCE
 from symroof.reading.scope import Scope
+from symroof.verification.asymptotics import regime_of
 from symroof.verification.budget import COEFFICIENTS, LEFT_OPEN, PROVER, spend
 from symroof.verification.constructions import worked_out
 from symroof.verification.enclosures import enclosed, is_numeric
-from symroof.verification.nearness import regime_of
 from symroof.weight import weight
 
 LONGEST_EXPANSION = 20_000

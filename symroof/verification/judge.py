@@ -14,7 +14,7 @@ from symroof.model.cost import COUNTINGS
 from symroof.model.quantities import parts_of
 from symroof.proof.exact import ORDER
 from symroof.proof.ledger import RefutedError
-from symroof.proof.settling import negated
+from symroof.proof.propositions import negated
 from symroof.reading.claims import Chain, Claim, Logic, read_claim
 from symroof.reading.exercises import Exercise, Stated
 from symroof.verification.budget import Exhausted, limited

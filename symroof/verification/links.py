@@ -23,6 +23,7 @@ from symroof.proof.pointwise import HOLDS, compared
 from symroof.proof.step import Check
 from symroof.symbols import expression
 from symroof.verification.approximations import approximate, grows, negligible
+from symroof.verification.asymptotics import IDENTITY
 from symroof.verification.conditions import equivalent
 from symroof.verification.constructions import SHOWN_BY
 from symroof.verification.context import Context, Question
@@ -30,7 +31,6 @@ from symroof.verification.counterexamples import witness
 from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
 from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.literals import bare, in_print, is_printed, literals, may_stand, printed_digits, rounded_from
-from symroof.verification.nearness import IDENTITY
 from symroof.verification.unit_agreement import (
     carried,
     disagreement,

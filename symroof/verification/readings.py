@@ -15,7 +15,7 @@ from symroof.reading.claims import Claim
 from symroof.verification.context import Context
 from symroof.verification.judge import judge
 from symroof.verification.judgement import ACCEPTED, GOOD, Finding, Judgement, Omission, Remark
-from symroof.verification.surroundings import Surroundings
+from symroof.verification.sentence_context import Surroundings
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from symroof.formula import (
 )
 from symroof.model.quantities import QUANTITIES, TABLE
 from symroof.proof.exact import ORDER
-from symroof.proof.settling import negated
+from symroof.proof.propositions import negated
 from symroof.reading.scope import is_opaque
 from symroof.symbols import expression
 from symroof.verification.context import Question

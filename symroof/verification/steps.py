@@ -21,7 +21,7 @@ from symroof.verification.definitions import context_of
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission, Remark
 from symroof.verification.readings import Passage, Reading, free_names
-from symroof.verification.surroundings import Surroundings
+from symroof.verification.sentence_context import Surroundings
 
 TENDING = ("~", "->")
 

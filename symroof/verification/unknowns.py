@@ -36,10 +36,10 @@ from symroof.formula import (
 )
 from symroof.proof.exact import ORDER
 from symroof.symbols import expression, fraction, rational, symbol
+from symroof.verification.asymptotics import eventually_positive, near
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import enclosed, is_numeric
-from symroof.verification.nearness import eventually_positive, near
 
 UP = (">", ">=")
 POWERS = (Name, Number, Product, Quotient, Power, Group)

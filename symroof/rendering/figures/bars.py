@@ -8,11 +8,11 @@ from fractions import Fraction
 from symroof.exploration.breakdowns import Bar, Breakdown
 from symroof.exploration.curves import in_common
 from symroof.formula import Frozen
-from symroof.rendering.figures.beneath import NOTHING
 from symroof.rendering.figures.canvas import Canvas, sheet_of
 from symroof.rendering.figures.captions import captions, own_sizes, shares_in
 from symroof.rendering.figures.labels import Spot
 from symroof.rendering.figures.strokes import FIELDS, MOMENTS, factor, moment, scaled
+from symroof.rendering.figures.table_below import NOTHING
 
 # How many pieces a bar has at most, beside the rest of them together, and the colour of that.
 PIECES, REST = 7, "#E8E8E8"

@@ -11,7 +11,6 @@ from typing import Any
 
 from symroof.derivation.setting import Setting
 from symroof.errors import RenderingError
-from symroof.rendering.figures.beneath import NOTHING, Look, Table, blocks, rows_of
 from symroof.rendering.figures.captions import assumed, captions, own_sizes, title_of
 from symroof.rendering.figures.labels import (
     Point,
@@ -28,6 +27,7 @@ from symroof.rendering.figures.labels import (
 )
 from symroof.rendering.figures.signature import described
 from symroof.rendering.figures.strokes import GREY, INK, between, legible, plain
+from symroof.rendering.figures.table_below import NOTHING, Look, Table, blocks, rows_of
 from symroof.rendering.pages.characters import NBSP
 
 WIDTH = 7.2

@@ -18,7 +18,7 @@ from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.amounts import sizes
 from symroof.rendering.pages.environment import load, words
-from symroof.rendering.pages.pen import Sentences
+from symroof.rendering.pages.typesetting import Sentences
 
 # The words of a macro, with what it speaks of.
 Say: TypeAlias = "Callable[..., str]"

@@ -12,7 +12,7 @@ from symroof.rendering.figures.bars import draw_breakdown
 from symroof.rendering.figures.canvas import WIDTH, Canvas
 from symroof.rendering.figures.latencies import draw_latency
 from symroof.rendering.figures.over_a_size import draw_throughput, draw_times
-from symroof.rendering.figures.planar import draw_plane
+from symroof.rendering.figures.plane_maps import draw_plane
 from symroof.rendering.figures.rooflines import draw_roofline
 from symroof.rendering.figures.sentences import sentences
 

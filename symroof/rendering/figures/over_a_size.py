@@ -9,7 +9,6 @@ from symroof.exploration.curves import Curves, in_common
 from symroof.exploration.stretches import BOUNDS, Curve, Stretch
 from symroof.model.quantities import time_name
 from symroof.model.resources import VECTOR
-from symroof.rendering.figures.beneath import Look
 from symroof.rendering.figures.canvas import Canvas, sheet_of
 from symroof.rendering.figures.captions import Say, captions, chips_of, own_sizes, peak_of, share_in
 from symroof.rendering.figures.labels import Point, Spot, around
@@ -27,6 +26,7 @@ from symroof.rendering.figures.strokes import (
     scaled,
     stroke,
 )
+from symroof.rendering.figures.table_below import Look
 
 # How far up an upright line words may stand beside it.
 HEIGHTS = (0.03, 0.12, 0.21, 0.3, 0.39, 0.48, 0.6, 0.72)

@@ -9,12 +9,11 @@ from math import ceil, floor, log10
 from typing import Any
 
 from symroof.exploration.curves import in_common
-from symroof.exploration.reached import Measurement
+from symroof.exploration.measured_points import Measurement
 from symroof.exploration.roofs import Roof, Roofline, Track
 from symroof.formula import Frozen
 from symroof.model.resources import LATENCY, MATH, VECTOR
 from symroof.model.wiring import is_network
-from symroof.rendering.figures.beneath import NOTHING
 from symroof.rendering.figures.canvas import Canvas, sheet_of
 from symroof.rendering.figures.captions import Say, called, captions, own_sizes, peak_of, share_in
 from symroof.rendering.figures.labels import Point, Spot, around
@@ -34,6 +33,7 @@ from symroof.rendering.figures.strokes import (
     scaled,
     stroke,
 )
+from symroof.rendering.figures.table_below import NOTHING
 
 # How wide a mark is, in points: marks nearer to one another are one. More than a few have numbers.
 WIDE, FEW = 7, 4

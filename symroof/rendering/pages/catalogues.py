@@ -13,8 +13,8 @@ from symroof.reading.operations import AnyEntry, ProgramEntry, other_names
 from symroof.reading.problems import read_problem
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.environment import load
-from symroof.rendering.pages.pen import Sentences
 from symroof.rendering.pages.terminal import table
+from symroof.rendering.pages.typesetting import Sentences
 
 
 def chips_table(chips: list[Accelerator], lang: str | None) -> str:

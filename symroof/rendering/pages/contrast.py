@@ -11,10 +11,10 @@ from symroof.proof.check import checked
 from symroof.proof.ledger import Ledger
 from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.amounts import told_apart
+from symroof.rendering.pages.derivation_view import View
 from symroof.rendering.pages.document import Writer
 from symroof.rendering.pages.page import Grid, Lines, Page, render_page
-from symroof.rendering.pages.pen import Pen, Style, pen_of
-from symroof.rendering.pages.view import View
+from symroof.rendering.pages.typesetting import Pen, Style, pen_of
 from symroof.rendering.records.derivations import numbers_of
 
 

@@ -12,7 +12,7 @@ from symroof.proof.step import Step
 from symroof.rendering.pages.blocks import Paragraph
 from symroof.rendering.pages.listings import Statements
 from symroof.rendering.pages.page import Grid, grouped
-from symroof.rendering.pages.pen import Pen
+from symroof.rendering.pages.typesetting import Pen
 
 # The sections that begin with tables.
 TABLED = ("work", "traffic")

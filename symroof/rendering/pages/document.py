@@ -12,17 +12,17 @@ from symroof.errors import ReadingError
 from symroof.formula import Compare, Name, Number, number
 from symroof.model.problem import SECTIONS
 from symroof.model.quantities import time_name
-from symroof.proof.settling import without_cases
+from symroof.proof.propositions import without_cases
 from symroof.proof.step import Reason, Role, Step, named_formula
 from symroof.rendering.pages.amounts import bound_shown, in_decimals, quantity, shown_times, unit_of_times
 from symroof.rendering.pages.blocks import UNSEEN, Code, blocks
 from symroof.rendering.pages.counts import TABLED, Counts
+from symroof.rendering.pages.derivation_view import View
 from symroof.rendering.pages.exchanges import OF_CHIPS, labelled, of_a_chip
 from symroof.rendering.pages.listings import listing
 from symroof.rendering.pages.page import Block, Grid, Lines, Page, Section, render_page
-from symroof.rendering.pages.pen import Pen, Sentences, Style, pen_of
 from symroof.rendering.pages.sized import Sized
-from symroof.rendering.pages.view import View
+from symroof.rendering.pages.typesetting import Pen, Sentences, Style, pen_of
 
 
 def render_derivation(derivation: Derivation, form: str, style: Style) -> str:

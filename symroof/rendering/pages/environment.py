@@ -20,7 +20,7 @@ from typing import Any
 
 from symroof.errors import RenderingError
 from symroof.formula import Either, Formula, Group, Name
-from symroof.proof.settling import without_cases
+from symroof.proof.propositions import without_cases
 from symroof.reading.languages import known, template_folders
 from symroof.rendering.pages.characters import cells, closed_up, padded
 

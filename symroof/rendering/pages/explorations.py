@@ -22,7 +22,7 @@ from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Verdi
 from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes, in_decimals, quantity, to_digits
 from symroof.rendering.pages.environment import words
 from symroof.rendering.pages.page import Grid, Lines, Page, render_page
-from symroof.rendering.pages.pen import Pen, Sentences, Style, pen_of
+from symroof.rendering.pages.typesetting import Pen, Sentences, Style, pen_of
 from symroof.rendering.records.maps import comparison_csv
 
 MAP = ("regime", "dominant", "leading", "bound", "equal")

@@ -18,7 +18,7 @@ from symroof.model.quantities import UNITS, unit_of_time
 from symroof.rendering.pages.amounts import to_digits
 from symroof.rendering.pages.characters import plain
 from symroof.rendering.pages.environment import words
-from symroof.rendering.pages.pen import Pen
+from symroof.rendering.pages.typesetting import Pen
 
 MOST_DIGITS = 30
 LARGE = 10**6  # from here on a number has a power of ten
@@ -56,7 +56,7 @@ def inserted(value: Any, pen: Pen, shape: Shape, unit: str = "", *, bare: bool =
     r"""A value in the line; ``bare`` inside of mathematics, where the author has set what stands around it.
 
     >>> from symroof.derivation.layout import Layout
-    >>> from symroof.rendering.pages.pen import Style, pen_of
+    >>> from symroof.rendering.pages.typesetting import Style, pen_of
     >>> pen = pen_of("markdown", Layout(()), "HBM", Style())
     >>> inserted(Fraction(9850, 41), pen, Shape()), inserted(Fraction(9850, 41), pen, Shape(3)), inserted(241, pen, Shape())
     ('240.24', '240', '241')

@@ -15,7 +15,7 @@ from symroof.model.quantities import of_statement
 from symroof.proof.step import Step
 from symroof.rendering.formulas.letters import OF_TENSOR
 from symroof.rendering.pages.blocks import Code
-from symroof.rendering.pages.pen import Sentences
+from symroof.rendering.pages.typesetting import Sentences
 
 # The role, the name and the type of a declaration.
 DECLARED = re.compile(r"((?:\w+ )*(?:weight|cache|input)\s+)(\w+)(: .*)")

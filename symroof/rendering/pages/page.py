@@ -16,9 +16,9 @@ from symroof.rendering.formulas.tex import LatexPrinter, breadth, large
 from symroof.rendering.pages.blocks import Code, Display, Paragraph, Row
 from symroof.rendering.pages.dialects import FORMATS, Dialect
 from symroof.rendering.pages.environment import guarded, render
-from symroof.rendering.pages.paper import CAPITAL, ROWS, ROWS_OF_FRACTIONS, SHEET, breadths_of, columns, sheets
-from symroof.rendering.pages.pen import Pen
+from symroof.rendering.pages.table_widths import CAPITAL, ROWS, ROWS_OF_FRACTIONS, SHEET, breadths_of, columns, sheets
 from symroof.rendering.pages.terminal import GAP, display, fold, ledger, table, titled
+from symroof.rendering.pages.typesetting import Pen
 
 BOLD = "\x1b[1m", "\x1b[0m"
 # From how many sheets on formulas go over lines.

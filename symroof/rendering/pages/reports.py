@@ -12,7 +12,7 @@ from symroof.algebra.rounding import short
 from symroof.errors import RenderingError, SymroofError, printable
 from symroof.formula import Both, Compare, Formula, Gap, Infinity, Number
 from symroof.proof.exact import ORDER
-from symroof.proof.settling import without_cases
+from symroof.proof.propositions import without_cases
 from symroof.reading.claims import Claim, Logic
 from symroof.reading.exercises import VERDICTS
 from symroof.reading.languages import USUAL_LANGUAGE
@@ -20,8 +20,8 @@ from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.amounts import percent, quantity, sizes, told_apart
 from symroof.rendering.pages.characters import padded
 from symroof.rendering.pages.environment import guarded, load, render, words
-from symroof.rendering.pages.pen import Sentences, Style
 from symroof.rendering.pages.terminal import fold
+from symroof.rendering.pages.typesetting import Sentences, Style
 from symroof.verification.baseline import Accepted
 from symroof.verification.enclosures import enclosed, is_numeric
 from symroof.verification.files import Moved

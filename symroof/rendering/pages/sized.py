@@ -15,15 +15,15 @@ from symroof.formula import Compare, Formula, Name, Sum, Verdict
 from symroof.model.quantities import MOVED, STOCKS, TOKENS, of_statement, parts_of, rows_of, time_name, unit_of_amount
 from symroof.model.resources import VECTOR, overlapping
 from symroof.model.stages import BUBBLE
-from symroof.proof.settling import without_cases
+from symroof.proof.propositions import without_cases
 from symroof.proof.step import Step, amount_of, named_formula, number_of
 from symroof.rendering.formulas.tex import breadth
 from symroof.rendering.pages.amounts import bound_shown, decimal_number, grouped_sizes, measured_in, readable
 from symroof.rendering.pages.characters import cells
+from symroof.rendering.pages.derivation_view import View
 from symroof.rendering.pages.page import Grid, Lines, grouped
-from symroof.rendering.pages.pen import Pen, Sentences
 from symroof.rendering.pages.terminal import GAP, LABEL, VALUE
-from symroof.rendering.pages.view import View
+from symroof.rendering.pages.typesetting import Pen, Sentences
 from symroof.symbols import expression
 
 # What a formula beside a number may take of a sheet; broader ones stand in their sections.

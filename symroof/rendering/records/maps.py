@@ -12,9 +12,9 @@ from symroof.derivation.meanings import in_ridge
 from symroof.exploration.comparing import Compared, Comparison, steps_at
 from symroof.exploration.explore import Exploration, Inferred, Place
 from symroof.exploration.longest import LongestMap
-from symroof.exploration.reached import Measurement
+from symroof.exploration.measured_points import Measurement
 from symroof.exploration.regime_map import RegimeMap, RegimeRow
-from symroof.rendering.pages.pen import claims_pen
+from symroof.rendering.pages.typesetting import claims_pen
 from symroof.rendering.records.derivations import bracket
 from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
 from symroof.symbols import expression, fraction

@@ -18,7 +18,7 @@ from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Fro
 from symroof.proof.exact import ORDER, Exact
 from symroof.proof.polynomials import Poly, Rat, join
 from symroof.proof.prover import OF_CLAIMS, Prover
-from symroof.proof.wholes import Admitted
+from symroof.proof.whole_numbers import Admitted
 
 TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 Facts = tuple[Formula, ...]

@@ -20,7 +20,7 @@ from symroof.proof.step import Step, against
 from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes
 from symroof.rendering.pages.exchanges import Mesh
 from symroof.rendering.pages.listings import Statements
-from symroof.rendering.pages.outlines import StepsByReason
+from symroof.rendering.pages.sketches import StepsByReason
 
 
 class View(StepsByReason):

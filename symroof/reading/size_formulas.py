@@ -24,7 +24,7 @@ from symroof.model.dtype import Dim, Tensor
 from symroof.model.functions import COLLECT, COLLECTED, FUNCTIONS as TABLE, PLACE, PLACED
 from symroof.model.nodes import Node, Repeat, Statement, sized, statements_in
 from symroof.model.program import Program
-from symroof.model.spelling import spelled_size
+from symroof.model.size_text import spelled_size
 from symroof.reading.cases import is_choice
 from symroof.reading.expressions import read_expression
 from symroof.reading.scanner import Token

@@ -13,7 +13,7 @@ from symroof.proof.step import Reason, Step
 from symroof.rendering.pages.amounts import grouped_sizes, in_decimals
 from symroof.rendering.pages.blocks import blocks
 from symroof.rendering.pages.page import Page, Section, render_page
-from symroof.rendering.pages.pen import Pen, Style, pen_of
+from symroof.rendering.pages.typesetting import Pen, Style, pen_of
 
 SECTIONS = ("formulas", "solution", "optimum")
 

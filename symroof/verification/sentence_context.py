@@ -13,7 +13,10 @@ from symroof.formula import Compare, Formula, Name
 from symroof.model.dtype import BY_NAME, Dtype
 from symroof.reading.catalogue import shipped
 from symroof.reading.claims import read_regime, regime
-from symroof.reading.cues import (
+from symroof.reading.documents import Document, Written
+from symroof.reading.latex import LatexReader, read_latex, read_latex_expression
+from symroof.reading.latex_phrases import Dialect
+from symroof.reading.sentence_cues import (
     AMONG,
     FORMULA,
     PUTTING_IN,
@@ -27,9 +30,6 @@ from symroof.reading.cues import (
     step_between,
     typed_sizes,
 )
-from symroof.reading.documents import Document, Written
-from symroof.reading.latex import LatexReader, read_latex, read_latex_expression
-from symroof.reading.latex_phrases import Dialect
 
 # What a formula that states a regime has in it.
 GROWTH = re.compile(r"\\ll\b|\\gg\b|<<|>>|≪|≫|\\infty|∞")

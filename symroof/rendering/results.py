@@ -18,10 +18,10 @@ from symroof.formula import Frozen
 from symroof.model.quantities import parts_of
 from symroof.reading.arguments import Words, listed
 from symroof.rendering.pages.insertions import Shape, inserted
-from symroof.rendering.pages.pen import Style, pen_of
+from symroof.rendering.pages.typesetting import Style, pen_of
 
 if TYPE_CHECKING:
-    from symroof.rendering.asked import Asked
+    from symroof.rendering.values_at_sizes import Asked
 
 
 class Look(TypedDict, total=False):
@@ -110,7 +110,7 @@ class ShownDerivation(Shown, Derivation):
         >>> d.function("T_lower")() == d.function("T_lower")(B=64), d.function("B/T_lower")(B=64) < d.function("B/T_lower")(B=128)
         (True, True)
         """
-        from symroof.rendering.asked import is_plain, with_expressions
+        from symroof.rendering.values_at_sizes import is_plain, with_expressions
 
         problem = self.setting.problem
         known = not isinstance(name, str) or is_plain(name)
@@ -233,7 +233,7 @@ class ShownParts(Shown, Frozen):
 
     @cached_property
     def _values(self) -> dict[str, Asked | None]:
-        from symroof.rendering.asked import asked
+        from symroof.rendering.values_at_sizes import asked
 
         return {name: asked(self.derivation, name) for name, formula in self.names if not formula}
 

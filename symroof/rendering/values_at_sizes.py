@@ -30,9 +30,9 @@ from symroof.reading.scope import Scope
 from symroof.rendering.pages.amounts import measured_in
 from symroof.rendering.pages.characters import plain
 from symroof.rendering.pages.insertions import Shape, inserted
-from symroof.rendering.pages.pen import Pen
+from symroof.rendering.pages.typesetting import Pen
 from symroof.rendering.records.derivations import parts
-from symroof.rendering.shown import ShownDerivation, ShownParts
+from symroof.rendering.results import ShownDerivation, ShownParts
 from symroof.symbols import VALUES, expression
 
 # What looks like the name of a part: threshold, flops(h).
