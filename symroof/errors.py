@@ -1,4 +1,4 @@
-"""One base class, one subclass per stage.
+"""Errors: one base class, and one subclass for each stage.
 
 An error says what is wrong, quotes the input with a caret under the column, says what was expected and
 offers the nearest known name. The text is ready to print; the parts are fields. They speak of flags, as the command line

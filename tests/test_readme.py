@@ -1,6 +1,7 @@
 """Every command of the README and of the documentation runs, and prints what is shown there."""
 
 import re
+import runpy
 import shlex
 from importlib.metadata import version
 from pathlib import Path
@@ -71,6 +72,7 @@ def test_linked_files_exist_and_no_cell_shows_a_backslash(name):
 
 
 def test_every_page_of_the_documentation_is_in_its_contents():
+    assert runpy.run_path(str(ROOT / ".ci" / "terms.py"))["page"]() == (ROOT / "docs" / "terms.md").read_text("utf-8")
     contents = (ROOT / "mkdocs.yml").read_text("utf-8")
     assert all(f"- {path.name}\n" in contents for path in DOCS)
     derivations = [path for path in (ROOT / "examples").glob("*.md") if path.with_suffix(".toml").exists()]
@@ -81,9 +83,7 @@ def test_every_page_of_the_documentation_is_in_its_contents():
 PROGRAM = (ROOT / "tests" / "data" / "reference.txt").read_text("utf-8")  # every statement of the reference
 
 
-@pytest.mark.parametrize(
-    "text", [text for text, _ in written("programs")], ids=[text for text, _ in written("programs")]
-)
+@pytest.mark.parametrize("text", dict(written("programs")))
 def test_a_statement_of_the_reference_is_read(text):
     """It stands in a program that is read: input, weight and cache with names of their own."""
     named = text.replace("repeat L as x = z", "repeat L as y = z").replace("over P as x = z", "over P as t = tt")

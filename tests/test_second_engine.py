@@ -191,7 +191,7 @@ def _inner(random, swap, place):
             return swap(place, random.choice(others))
 
 
-TWO, SEVEN = Number(Q(2)), Number(Q(7))
+TWO = Number(Q(2))
 
 
 def _twice(formula):

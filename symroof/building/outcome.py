@@ -1,4 +1,4 @@
-"""What became of a document: its text, what is to be said of each block and value, and which numbers moved."""
+"""The result of building a document: its text, a remark for each block and value, and which numbers moved."""
 
 from __future__ import annotations
 

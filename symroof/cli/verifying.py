@@ -1,4 +1,4 @@
-"""The command that verifies."""
+"""The command ``symroof verify``."""
 
 from __future__ import annotations
 

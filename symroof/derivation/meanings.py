@@ -1,5 +1,5 @@
-"""What names mean, told by the problem and the textbook: what the second engine holds every first statement against, and
-the SymPy values of named quantities in sizes and figures.
+"""Definitions: for each quantity the formula or the count that its first step is held against, and its SymPy value in sizes and
+figures.
 
 What a program means to the second engine are its plain values, and the evidence that each cost has to rest on.
 """

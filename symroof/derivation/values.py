@@ -1,4 +1,4 @@
-"""What people who give sizes look for: every quantity of the answer as a number, at each set of sizes that leaves nothing open.
+"""The quantities of the answer as numbers, at each set of sizes that leaves nothing of them open.
 
 The value is found from the expression of a quantity in exact arithmetic; the second engine finds it from the definitions.
 """

@@ -1,5 +1,5 @@
-"""What a page knows that answers while sizes move: every time in sizes and figures, for each way in which chips are wired, with
-the figures of each chip; and where arithmetic takes longer, solved for the sizes that people turn."""
+"""The data of a live page: every time as a formula of sizes and figures, for each wiring of the chips, with the figures of each
+chip; and where arithmetic takes longest."""
 
 from __future__ import annotations
 

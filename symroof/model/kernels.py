@@ -1,4 +1,4 @@
-"""Who shares traffic, and what that costs: the statements of a program as the kernels that a chip runs.
+"""Kernels: which statements of a program share traffic on a chip, and what each of these costs.
 
 A contraction reads its operands from memory and writes its result. Of the kernels that make the operands of an
 elementwise statement or row function, and have a contraction in them or behind them, the last is the one that it joins, if

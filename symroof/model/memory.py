@@ -1,5 +1,5 @@
-"""What lies where in memory: an exchange and a view are the tensor that they are of, a slice is a part of one, and what is
-joined of several lies where these lie.
+"""Aliases: an exchange and a view lie where their tensor does, a slice is a part of one, and a concatenation lies where its parts
+do.
 
 To read what is joined is to read its parts: what is made in the program is written into its place there, and what is
 declared is copied to it, but inside a fuse that alone uses it, and what has a place already is copied to the second.

@@ -1,4 +1,4 @@
-"""What a backward pass makes once more instead of reading what was kept: the statements of a recompute that its gradients need."""
+"""Recomputation: the statements that a backward pass runs again instead of reading what was stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same program otherwise: in training, on tensors of other element types, or split over other axes."""
+"""Programs changed: in training, with tensors of other element types, or split over other axes."""
 
 from __future__ import annotations
 

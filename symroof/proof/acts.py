@@ -1,4 +1,4 @@
-"""What a program in plain values is made of: arrays, turns, and acts, which make arrays of others."""
+"""A program of the second engine: arrays, turns of loops, and acts, the instructions that make arrays of others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What numbers do not tell of a backward pass is read off: what each act undoes or makes again, how it is laid out, what it takes."""
+"""The structure of a backward pass, checked without numbers: what each act undoes or makes again, its layout, its operands."""
 
 from __future__ import annotations
 

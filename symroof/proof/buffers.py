@@ -1,4 +1,4 @@
-"""Where the arrays of a program are in memory: an act may leave what it makes where its operands are."""
+"""Buffers: where the arrays of a program are in memory. An act may leave its result where its operands are."""
 
 from __future__ import annotations
 

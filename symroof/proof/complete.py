@@ -1,4 +1,4 @@
-"""Whether all is said: what a program keeps busy is told by its source, and the answer has to speak of each of it.
+"""Completeness: an answer has to speak of everything that its program keeps busy.
 
 T_lower and T_upper are the maximum and the sum over exactly the arithmetic, the vector unit where the chip has a figure
 for it and there is something for it to do, the memory, and every resource that something is sent over when the mesh is

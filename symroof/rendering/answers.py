@@ -1,4 +1,4 @@
-"""Answers beside derivations that show themselves: reports, regime maps, comparisons and figures."""
+"""The results beside derivations: reports, regime maps, comparisons and figures, which print themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judgements on claims, with a text that shows itself."""
+"""The report of judgements on claims, which prints itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that show themselves, in every format and in a notebook."""
+"""The results of Python calls: derivations and parts of them, which print themselves in every format and in notebooks."""
 
 from __future__ import annotations
 

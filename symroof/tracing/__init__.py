@@ -1,1 +1,1 @@
-"""Functions of JAX as programs: traced with numbers, written with names."""
+"""Functions of JAX and modules of PyTorch as programs."""

@@ -1,4 +1,4 @@
-"""Slips of the pen: what a wrong claim may have been meant to say; and mistakes about figures.
+"""Mistakes in what is written, as edits of a claim: slips of the pen, and wrong figures.
 
 A factor 2, a power of ten, another letter, another unit, the inequality turned, the fraction upside down. Every slip is
 one in a statement, an equation or order that says how much: a link itself, or the condition on the right of an

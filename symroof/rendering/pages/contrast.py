@@ -1,4 +1,4 @@
-"""A problem on several chips or in several dtypes, quantity by quantity: their numbers at its sizes, else their formulas."""
+"""The page of a comparison: a problem on several chips or in several dtypes, in numbers at its sizes, else in formulas."""
 
 from __future__ import annotations
 
