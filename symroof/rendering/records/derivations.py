@@ -76,7 +76,7 @@ def parts(derivation: Derivation) -> dict[str, Any]:
         told |= {"solution": answer.solved(0 if len(answer.at) == 1 else None)}
     named = set(names_of_amounts(setting.problem.operation)) - told.keys()  # flops(h), as the first step on it says
     stated = ((s.left.name, s.right) for s in reversed(derivation.steps) if isinstance(s.left, Name))
-    told |= {name: amount for name, amount in stated if name in named}
+    told |= {name: answer.formula(amount_of(name)) or amount for name, amount in stated if name in named}
     return {name: part for name, part in told.items() if not isinstance(part, dict | list) and "_float" not in name}
 
 
