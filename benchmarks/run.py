@@ -162,7 +162,7 @@ FORMULAS = [
 
 def claims(runs: int) -> None:
     """Claims judged one after another on one core, in a process that has begun; and wrong ones with their diagnosis."""
-    from symroof.reading.exercises import Stated, read_exercise
+    from symroof.reading.exercises import StatedClaim, read_exercise
     from symroof.verification.definitions import context_of
     from symroof.verification.judge import judge_stated
 
@@ -176,7 +176,7 @@ def claims(runs: int) -> None:
         ],
     }
     for name, texts in sets.items():
-        stated = [Stated(text) for text in texts]
+        stated = [StatedClaim(text) for text in texts]
         for one in stated:
             judge_stated(one, context)
         seconds = median_of(runs, lambda found=stated: [judge_stated(one, context) for one in found])

@@ -252,7 +252,7 @@ def value(source: str, place: dict[str, Fraction]) -> Fraction | float:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Block:
     """What the program said of a labelled formula: its verdicts, or why it said nothing."""
 
     document: str
@@ -298,7 +298,7 @@ class Outcome:
         )
 
 
-def outcomes(path: Path, pairs: list[tuple[Formula, Label]] | None = None) -> tuple[list[Outcome], list[str]]:
+def outcomes(path: Path, pairs: list[tuple[Formula, Label]] | None = None) -> tuple[list[Block], list[str]]:
     """What the program says of every labelled formula, and its findings that are on none of them."""
     import symroof
 
@@ -328,12 +328,12 @@ def outcomes(path: Path, pairs: list[tuple[Formula, Label]] | None = None) -> tu
         if found is not None:
             reasons[found].append(skipped["reason"])
     return [
-        Outcome(path.name, formula, label, tuple(verdicts[i]), tuple(values[i]), "; ".join(dict.fromkeys(reasons[i])))
+        Block(path.name, formula, label, tuple(verdicts[i]), tuple(values[i]), "; ".join(dict.fromkeys(reasons[i])))
         for i, (formula, label) in enumerate(pairs)
     ], stray
 
 
-def misses(all_outcomes: list[Outcome], stray: list[str]) -> str:
+def misses(all_outcomes: list[Block], stray: list[str]) -> str:
     """What is to be mended, worst first, with what the program said."""
     mistakes = [one for one in all_outcomes if one.label.label == "wrong" and not one.is_found]
     kinds = {

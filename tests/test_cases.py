@@ -11,7 +11,7 @@ from symroof.derivation.draft import Draft
 from symroof.errors import CheckError, SymroofError
 from symroof.formula import Call, Compare
 from symroof.reading import cases
-from symroof.reading.cases import Known, UndecidedError, at_points, decided, is_choice
+from symroof.reading.cases import Premises, UndecidedError, at_points, decided, is_choice
 from symroof.reading.expressions import read_expression
 from symroof.reading.programs import read_program
 from symroof.reading.scope import Scope
@@ -96,7 +96,7 @@ def test_of_random_formulas_what_is_decided_is_their_value(seed):
             for _ in range(random.randint(0, 2))
         )
         try:
-            chosen = decided(formula, Known({}, least_one, facts))
+            chosen = decided(formula, Premises({}, least_one, facts))
         except UndecidedError:
             continue
         for _ in range(16):

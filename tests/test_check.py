@@ -12,7 +12,7 @@ from symroof.formula import Both, Call, Cases, Compare, Either, Infinity, Name, 
 from symroof.proof.check import check, checked
 from symroof.proof.evidence import Excess, Harmonic
 from symroof.proof.exact import Exact
-from symroof.proof.ledger import AtSize, Gone, Ledger, Multiples, Solved, UndecidedError
+from symroof.proof.ledger import AtSize, Cancelled, Ledger, Multiples, Solved, UndecidedError
 from symroof.proof.limits import Whole
 from symroof.proof.pointwise import sampled, truth_of
 from symroof.proof.recounts import Arrays, Counted, Function, Loops
@@ -220,7 +220,7 @@ FALSE_ALONE = {
     "a function that agrees at 1": step("x", "=", "2", Function(lambda N: 2 * N, ("N",))),
     "a function that agrees at small sizes": step("x", "=", "2N", Function(lambda N: 2 * N if N < 100 else 3 * N, ("N",))),
     "solved for another size": replace(step(compare("BD", ">", "F"), "<=>", compare("B", ">", "F/D")), facts=Solved("D")),
-    "a name that never stood there cancels": replace(step("BD/D", "=", "B"), facts=Gone((Name("F"),))),
+    "a name that never stood there cancels": replace(step("BD/D", "=", "B"), facts=Cancelled((Name("F"),))),
     "a contraction that is not told": replace(step("x", "=", "BF(2D - 1)", MATMUL), facts=Counted(f("BF"), f("D"), f("D - 1"), None)),
     "a row about another size": replace(step("B", "=", "8", assumptions=(compare("B", "=", "8"),)), facts=AtSize(Fraction(8))),
 }  # fmt: skip

@@ -11,7 +11,7 @@ from direct import CATALOGUE
 
 import symroof as sr
 from symroof.errors import SymroofError
-from symroof.model.hardware import Accelerator, Known, findings
+from symroof.model.hardware import Accelerator, Spec, findings
 from symroof.reading.catalogue import catalogue, chip
 
 SHEET = "a sheet (https://a.example, 2026)"
@@ -98,14 +98,14 @@ HBM = ["1e12 bytes/s", "sheet"]
 
 def made(name="one", after="", parts=None, **figures):
     known = {
-        key.replace("_", "."): value if isinstance(value, Known) else stated(value) for key, value in figures.items()
+        key.replace("_", "."): value if isinstance(value, Spec) else stated(value) for key, value in figures.items()
     }
     return Accelerator(name, name, known, parts=parts or {}, after=after)
 
 
 def stated(value, source=SHEET, others=()):
     digits = f"{value:g}".replace("e+", "e")
-    return Known(Fraction(digits), digits, "bytes/s", source, tuple(stated(*one) for one in others))
+    return Spec(Fraction(digits), digits, "bytes/s", source, tuple(stated(*one) for one in others))
 
 
 IMPOSSIBLE = [

@@ -91,8 +91,8 @@ OTHER = KNOWN | {
     "symroof.model.rewriting.in_training": "the operation itself",
     "symroof.model.library.Entry.build": "the operation itself",
     "symroof.derivation.setting.Setting.over_network": "which condition is asked for",
-    "symroof.derivation.answer.Said.threshold": "what is said where a guard fails, of a part of those sizes",
-    "symroof.derivation.answer.Said.whole": "rows at other sizes; who prints it is read back (the test above has it)",
+    "symroof.derivation.answer.Steps.threshold": "what is said where a guard fails, of a part of those sizes",
+    "symroof.derivation.answer.Steps.whole": "rows at other sizes; who prints it is read back (the test above has it)",
     "symroof.algebra.approximation.within": "it is within 5 % from 41 B on as well",
 }
 # A fault of a printer, or of who hands an answer to it, is what tests/test_read_back.py notices; here it would be found by it again.

@@ -20,10 +20,10 @@ from symroof.model.chip_costs import shares
 from symroof.model.dtype import Dim, Tensor, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.mesh_axes import COLLECTIVES, MeshAxis
-from symroof.proof.chips import Meshed
+from symroof.proof.chips import OnMesh
 from symroof.proof.collectives import MeshAxis as Axis
 from symroof.proof.exact import Exact
-from symroof.proof.moves import Moved
+from symroof.proof.moves import Transfer
 from symroof.proof.script import Script
 from symroof.reading.catalogue import chip
 from symroof.reading.problems import merged, read_problem
@@ -46,8 +46,8 @@ def test_collectives_cost_what_is_sent(collective, wiring, chips):
     """Chunk after chunk, as both engines say it: two chips of a ring are a line."""
     axis = MeshAxis("X", chips, wiring, "NVLink")
     ((_, share),) = shares(collective, (axis,))
-    mesh = Meshed(Script((), ()), (Axis("X", chips, wiring, None, "NVLink"),), ())
-    moved = Moved(collective, ("X",), "x", (), "operand")
+    mesh = OnMesh(Script((), ()), (Axis("X", chips, wiring, None, "NVLink"),), ())
+    moved = Transfer(collective, ("X",), "x", (), "operand")
     assert {fraction(share)} == {*routed(collective, Fraction(1), [axis]).values()}
     assert [fraction(share)] == [second.constant for _, second in mesh.shares(moved, Exact())]
 

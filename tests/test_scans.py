@@ -209,8 +209,8 @@ def test_what_turns_collect_is_written_in_each_whatever_it_is_seen_as():
 
 
 FAULTS = {
-    "a place is read once": (kernels.Fetched, "repeats", property(lambda one: one.line.launched)),
-    "weights are read in every turn": (kernels.Fetched, "repeats", property(lambda one: one.line.repeats)),
+    "a place is read once": (kernels.Fetch, "repeats", property(lambda one: one.line.launched)),
+    "weights are read in every turn": (kernels.Fetch, "repeats", property(lambda one: one.line.repeats)),
     "results are written once": (kernels, "written_in", lambda line, program, kept: line.launched),
     "states are written in every turn": (kernels, "written_in", lambda line, program, kept: line.repeats),
     "a scan has weights for each turn": (program, "weights_of", lambda repeats: repeats),

@@ -225,7 +225,7 @@ def other_evidence(random, step):
         case "Kinds":
             more = replace(evidence.functions[0], function=lambda **sizes: evidence.functions[0].function(**sizes) + 1)
             parts = {"functions": (more, *evidence.functions[1:])}, {"functions": evidence.functions[:-1]}
-        case "OnEach":
+        case "PerChip":
             what = {"what": random.choice(("flops", "flops_exact", "bytes", "sent", "chips", "moved"))}
             named = {**what, "name": random.choice(("left operand", ""))}
             parts = {"meshed": _otherwise(random, evidence.meshed)}, {"resource": "Y"}, named, what
@@ -272,13 +272,13 @@ def other_facts(random, step):
         case "Counted":
             field = random.choice(("outputs", "multiplications", "additions", *(["length"] if facts.length else [])))
             parts = {field: _twice(getattr(facts, field))}
-        case "Gone" if Name(size) not in facts.names:
+        case "Cancelled" if Name(size) not in facts.names:
             parts = {"names": (*facts.names, Name(size))}
         case "Solved" if not isinstance(step.right, Verdict):
             parts = {"variable": size}
         case "AtSize":
             parts = {"size": random.choice((facts.size + 1, Q(8192), Q(2)))}
-        case "Divided":
+        case "Division":
             parts = random.choice(({"chips": _twice(facts.chips)}, {"repeated": _twice(facts.repeated)}))
         case "Axes":
             axes = (replace(facts.axes[0], chips=facts.axes[0].chips + 1), *facts.axes[1:])

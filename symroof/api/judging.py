@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from symroof.building.outcome import Built
+from symroof.building.outcome import Block
 from symroof.building.settings import SUFFIXES, reading_of, settings_of
 from symroof.errors import SymroofError
 from symroof.reading.documents import read_document
@@ -69,7 +69,7 @@ def judged_file(path: Path | str, overrides: Mapping[str, Any] | None = None) ->
     return replace(report, judgements=tuple(judged))
 
 
-def _of_block(block: Built) -> Judgement:
+def _of_block(block: Block) -> Judgement:
     """A block as a claim: that it says what is derived."""
     verdict = "holds" if block.status == "same" else "wrong" if block.error is None else "unreadable"
     claim, moved = f"{block.verb} {block.name}".strip(), Remark("block", {"status": block.status, "moves": block.moves})

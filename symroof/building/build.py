@@ -13,8 +13,8 @@ from typing import Any
 
 from symroof.algebra.rounding import decimal
 from symroof.building.contents import Content, Makers, Request, content_of, digest, request_of
-from symroof.building.lookup import DOTTED, Lookup, Said, said_by
-from symroof.building.outcome import Built, BuiltDocument, Change, changes
+from symroof.building.lookup import DOTTED, Entry, Lookup, said_by
+from symroof.building.outcome import Block, BuiltDocument, Change, changes
 from symroof.building.settings import Settings, settings_of
 from symroof.derivation.layout import Layout
 from symroof.derivation.pipeline import Derivation
@@ -94,9 +94,9 @@ class _Builder:
     lang: str | None
     force: bool
     requests: dict[str, Request] = field(default_factory=dict)
-    answers: dict[str, Said] = field(default_factory=dict)
+    answers: dict[str, Entry] = field(default_factory=dict)
     files: dict[Path, bytes] = field(default_factory=dict)
-    told: dict[int, Built] = field(default_factory=dict)
+    told: dict[int, Block] = field(default_factory=dict)
     written: dict[Span, str] = field(default_factory=dict)
 
     def built(self, markers: Iterable[Marker]) -> BuiltDocument:
@@ -137,9 +137,9 @@ class _Builder:
             with about(f"{self.name}:{marker.line}: "):
                 self.told[marker.span.start] = make(marker, force)
         except SymroofError as error:
-            self.told[marker.span.start] = Built(marker.line, marker.verb, marker.body[:40], "failed", error=str(error))
+            self.told[marker.span.start] = Block(marker.line, marker.verb, marker.body[:40], "failed", error=str(error))
 
-    def _block(self, marker: Marker, force: InForce) -> Built:
+    def _block(self, marker: Marker, force: InForce) -> Block:
         require_verb(marker)
         table = read_options(marker.body, "the block")
         request = request_of(marker.verb, table, force.options, self.settings, self.folder)
@@ -165,7 +165,7 @@ class _Builder:
             self.answers |= said_by(request.name, content.answer, context_of(stated))
         return self._placed(marker, request.name or "", content)
 
-    def _placed(self, marker: Marker, name: str, content: Content) -> Built:
+    def _placed(self, marker: Marker, name: str, content: Content) -> Block:
         """The content between the markers; one that was changed by hand stays."""
         lines = ["", *content.text.split("\n"), ""]
         prefixed = "\n".join(marker.prefix + line if line else marker.prefix.rstrip() for line in lines)
@@ -174,7 +174,7 @@ class _Builder:
         edited = bool(marker.digest) and old != content.text and digest(old) != str(marker.digest).partition("-")[0]
         moved = changes(old, content.text, _called(content.answer)) if marker.closed else ()
         if edited and not self.force:
-            return Built(marker.line, marker.verb, name, "edited", content.text, moved)
+            return Block(marker.line, marker.verb, name, "edited", content.text, moved)
         whole = f"\n{prefixed}\n{marker.prefix}{closing}".replace("\n", self._line_end(marker.span.start))
         span = Span(marker.inside.start, marker.span.end if marker.closed else marker.inside.start)
         same = self.text[slice(*span)] == whole
@@ -182,7 +182,7 @@ class _Builder:
         if not same:
             self.written[span] = whole
         status = "same" if same and not missing else "stale" if marker.closed else "new"
-        return Built(marker.line, marker.verb, name, status, content.text, moved)
+        return Block(marker.line, marker.verb, name, status, content.text, moved)
 
     def _without_prefix(self, marker: Marker) -> str:
         """What stands between the markers now, as it was before it was put there."""
@@ -204,7 +204,7 @@ class _Builder:
             return frozenset()
         return frozenset(chain.from_iterable(mathematics(self.seen, self.settings.form)))
 
-    def _value(self, marker: Marker, force: InForce) -> Built:
+    def _value(self, marker: Marker, force: InForce) -> Block:
         """A value, written anew; where it cannot stand, or is not known, it is refused."""
         if marker.span.start in self._mathematics:
             asked = marker.body.partition(";")[0].strip()
@@ -222,9 +222,9 @@ class _Builder:
         text = pen.dialect.finished(Lookup(force.context, self.answers).text(marker.body, pen))
         old = self.text[slice(*marker.inside)].rstrip("\n")
         if old == text:
-            return Built(marker.line, "value", marker.body, "same", text)
+            return Block(marker.line, "value", marker.body, "same", text)
         self.written[marker.inside] = text
-        return Built(
+        return Block(
             marker.line, "value", marker.body, "stale" if old else "new", text, (Change(old, text),) if old else ()
         )
 

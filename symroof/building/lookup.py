@@ -29,18 +29,18 @@ DOTTED = re.compile(r"[^\W\d]\w*\.[^\W\d][\w.]*")
 HOLE = re.compile(r"(?P<argument>(?:\\[A-Za-z]+|[_^}])\s*(?:\{[^{}]*\})+|\\.)|\{(?P<hole>[^{}]*)\}")
 
 
-class Said(Frozen):
+class Entry(Frozen):
     """What a block says under a name, and its unit."""
 
     value: Any
     unit: str = ""
 
 
-def said_by(name: str, derivation: Derivation, context: Context) -> dict[str, Said]:
+def said_by(name: str, derivation: Derivation, context: Context) -> dict[str, Entry]:
     """What can be asked of a block: the parts of its answer, and its quantities with the figures put in."""
-    found = {key: Said(part) for key, part in parts(derivation).items()}
+    found = {key: Entry(part) for key, part in parts(derivation).items()}
     for key, formula in context.definitions.items():
-        found[key] = Said(context.put(formula), unit_of(Name(key), context))
+        found[key] = Entry(context.put(formula), unit_of(Name(key), context))
     return {f"{name}.{key}": said for key, said in found.items()}
 
 
@@ -48,7 +48,7 @@ class Lookup(Frozen):
     """``context`` is what the comments before a value say, ``answers`` what the blocks do, by ``id.name``."""
 
     context: Context
-    answers: Mapping[str, Said]
+    answers: Mapping[str, Entry]
 
     def text(self, asked: str, pen: Pen) -> str:
         """The text of a value: an expression, or text in quotes with expressions in braces; behind a semicolon, how.

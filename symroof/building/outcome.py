@@ -30,7 +30,7 @@ def said_of_documents(lang: str | None) -> Sentences:
     return Sentences(words(None, lang or USUAL_LANGUAGE, "documents"))
 
 
-class Built(Frozen):
+class Block(Frozen):
     """What became of one block or value: ``status`` is ``same``, ``new``, ``stale``, ``edited`` or ``failed``; ``text`` is
     what should stand there."""
 
@@ -46,7 +46,7 @@ class Built(Frozen):
     def moves(self) -> list[str]:
         """The numbers that are others now, each under its name.
 
-        >>> Built(1, "derive", "mm", "stale", changes=(Change("241", "244", "smallest_integer"),)).moves
+        >>> Block(1, "derive", "mm", "stale", changes=(Change("241", "244", "smallest_integer"),)).moves
         ['smallest_integer 241 -> 244']
         """
         return [f"{c.name} {c.before} -> {c.after}".lstrip() for c in self.changes[:MOST_CHANGES]]
@@ -61,20 +61,20 @@ class BuiltDocument(Frozen):
     text: str
     settings: Settings
     lang: str
-    blocks: tuple[Built, ...] = ()
+    blocks: tuple[Block, ...] = ()
     files: Mapping[Path, bytes] = field(default_factory=dict)
 
     @property
     def failed(self) -> bool:
         return any(block.status == "failed" for block in self.blocks)
 
-    def says(self, block: Built) -> str:
+    def says(self, block: Block) -> str:
         """One line of a block: where it stands, and the numbers that are others now; without any, its status."""
         became = said_of_documents(self.lang)("became", block.status, block.moves)
         return f"{self.name}:{block.line} {block.name or block.verb}: {became}"
 
     @property
-    def stale(self) -> tuple[Built, ...]:
+    def stale(self) -> tuple[Block, ...]:
         """What is not as it should be: written by hand, or by other figures."""
         return tuple(block for block in self.blocks if block.status not in ("same", "failed"))
 

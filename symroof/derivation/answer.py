@@ -18,7 +18,7 @@ from symroof.proof.step import Part, Role, Step, number_of
 from symroof.symbols import expression, fraction
 
 
-class Said(Frozen):
+class Steps(Frozen):
     """Checked steps, each found by the part of the answer that it says: what no step says is None."""
 
     steps: tuple[Step, ...]
@@ -158,7 +158,7 @@ class TimeRow(Frozen):
         return (*found, "comms") if self.t_comms == self.lower and not moving else found
 
 
-class Point(Said):
+class Point(Steps):
     """The answer at the sizes that are put in. Expressions are in what stays free."""
 
     values: Mapping[str, Fraction]
@@ -216,7 +216,7 @@ def _row(size: Fraction, steps: list[Step], first: int | None) -> TimeRow:
     return TimeRow(size, math, comms, lower, upper, side.relation, size == first, tuple(others.items()), longest)
 
 
-class Answer(Said):
+class Answer(Steps):
     """The answer of a derivation; ``points`` are the sizes that are put in. A field is None where it does not apply."""
 
     points: tuple[Mapping[str, Fraction], ...] = ()
@@ -229,7 +229,7 @@ class Answer(Said):
         that too; in general elsewhere."""
         roles: tuple[Role, ...] = ("solution_whole", "solution")
         free = () if place is None else (self.formula(number_of(f"{role}({place})")) for role in roles)
-        said: tuple[Said, ...] = (self,) if place is None else (self.at[place], self)
+        said: tuple[Steps, ...] = (self,) if place is None else (self.at[place], self)
         found = (*free, *(where.formula(role) for where in said for role in roles))
         return next((formula for formula in found if formula is not None), None)
 

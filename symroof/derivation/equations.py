@@ -9,7 +9,7 @@ from sympy import Add, Expr, Max, Min
 
 from symroof.algebra.rational import cancelled, sign_of
 from symroof.derivation.draft import numeric, rounded
-from symroof.derivation.formulas import Ground
+from symroof.derivation.formulas import Basis
 from symroof.derivation.layout import is_negative
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import relation_solved
@@ -24,7 +24,7 @@ from symroof.symbols import expression, symbol
 EVERY = {(Max, "<"), (Max, "<="), (Min, ">"), (Min, ">=")}
 
 
-def solution(ground: Ground, relation: Compare, variable: str, of: Callable[[int | None], Wholes | None]) -> Ground:
+def solution(ground: Basis, relation: Compare, variable: str, of: Callable[[int | None], Wholes | None]) -> Basis:
     """The relation as it was written, in sizes, and solved; then at each set of sizes."""
     ground = ground.defining(relation)
     left, right = (ground.value(side) for side in (relation.left, relation.right))
@@ -67,14 +67,14 @@ def _at(step: Step, point: int | None, free: bool) -> Step:
 
 
 def _solved(
-    ground: Ground,
+    ground: Basis,
     relation: Compare,
     sides: tuple[Expr, Expr],
     variable: str,
     point: int | None,
     of: Wholes | None,
     free: bool = False,
-) -> Ground:
+) -> Basis:
     x, numbers = symbol(variable), [ground.in_numbers(side, point) for side in sides]
     if {s for side in numbers for s in side.free_symbols} <= {x}:
         sides = (numbers[0], numbers[1])
@@ -85,7 +85,7 @@ def _solved(
     return _in_figures(ground.add(_at(said, point, free)), found, point, of, free)
 
 
-def _parts(ground: Ground, sides: tuple[Expr, Expr], relation: str, x: Expr) -> Solution:
+def _parts(ground: Basis, sides: tuple[Expr, Expr], relation: str, x: Expr) -> Solution:
     """The solution, where a side that is a maximum or minimum stands for each of its parts."""
     alone = None if relation == "=" else _alone(*sides, relation, ground.least_one)
     if alone is not None:
@@ -129,7 +129,7 @@ def _alone(left: Expr, right: Expr, relation: str, least_one: Sizes) -> tuple[Ma
     return None
 
 
-def _joined(parts: list[Formula], x: Expr, ground: Ground, *, every: bool) -> Formula:
+def _joined(parts: list[Formula], x: Expr, ground: Basis, *, every: bool) -> Formula:
     """All of some conditions, or any of them: of numbers what they leave of the size, else as one where that is one of them."""
     kept = list(dict.fromkeys(part for part in parts if part != Verdict(every)))
     if not kept or Verdict(not every) in kept:
@@ -145,7 +145,7 @@ def _joined(parts: list[Formula], x: Expr, ground: Ground, *, every: bool) -> Fo
     return joined
 
 
-def _in_figures(ground: Ground, found: Solution, point: int | None, of: Wholes | None, free: bool) -> Ground:
+def _in_figures(ground: Basis, found: Solution, point: int | None, of: Wholes | None, free: bool) -> Basis:
     """The bound and the guard with the figures put in; and the last whole number that meets the relation."""
     if of is not None and isinstance(found.formula, Both | Either):
         step = whole_condition("solution", found.formula, found.variable, of, ground.layout.write)
@@ -176,7 +176,7 @@ def _in_figures(ground: Ground, found: Solution, point: int | None, of: Wholes |
     return ground.add(_at(replace(step, assumptions=where, role="solution_whole"), point, free))
 
 
-def _upright(edge: Expr, ground: Ground) -> Formula:
+def _upright(edge: Expr, ground: Basis) -> Formula:
     """A bound without a sign before both of its sides."""
     above, below = edge.as_numer_denom()
     if not all(is_negative(term) for term in Add.make_args(above.expand())):

@@ -24,7 +24,7 @@ from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Name, Number
 from symroof.model.chip_costs import busy_links, chip_costs, sent_by
 from symroof.model.derived_sizes import always_whole, never_below_zero, require_dimensions
-from symroof.model.hardware import Accelerator, Known, meant
+from symroof.model.hardware import Accelerator, Spec, meant
 from symroof.model.mesh import open_axes, size_at, splits
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.nodes import sized
@@ -190,14 +190,14 @@ def _wired_with(problem: Problem, chips: Mapping[str, int]) -> Program:
     return wired(replace(program, mesh=mesh), problem.hardware, problem.link)
 
 
-def peak_of(problem: Problem, chip: Accelerator | None) -> tuple[str, Known | None]:
+def peak_of(problem: Problem, chip: Accelerator | None) -> tuple[str, Spec | None]:
     compute = problem.compute or problem.operation.compute
     if chip is None or (chip.name == "given" and not any(name.startswith("peak") for name in chip.figures)):
         return "peak", None
     return chip.peak(compute, vector=problem.operation.vector)
 
 
-def bandwidth_of(chip: Accelerator | None, link: str) -> Known | None:
+def bandwidth_of(chip: Accelerator | None, link: str) -> Spec | None:
     if chip is None or (chip.name == "given" and link not in chip.figures):
         return None
     if link not in chip.figures or chip.figures[link].unit not in ("bytes/s", ""):

@@ -12,14 +12,14 @@ from sympy import Expr, Rational
 from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
 from symroof.algebra.rounding import decimal, magnitude, short as in_short, to_digits
-from symroof.derivation.answer import Said
+from symroof.derivation.answer import Steps
 from symroof.derivation.draft import Draft, rounded
 from symroof.derivation.layout import Layout, with_digits
 from symroof.derivation.meanings import counted_quantities, meanings, put
 from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Sizes, mapped, names, nodes
-from symroof.model.hardware import Known
+from symroof.model.hardware import Spec
 from symroof.model.quantities import Exponents, exponents, unit_of_amount
 from symroof.model.units import unit_of_formula
 from symroof.proof.check import checked
@@ -32,7 +32,7 @@ DIGITS, ASKED = 17, "what is asked"
 LARGEST_NUMBER = Rational(10**2000)  # no number is written out that is larger, or closer to zero than one over it
 
 
-class Ground(Frozen):
+class Basis(Frozen):
     """What formulas of names stand on: the ledger that steps are held against, the quantities in sizes and figures, and
     the figures that are known. ``free`` is a name that stands for nothing else."""
 
@@ -40,14 +40,14 @@ class Ground(Frozen):
     layout: Layout
     let: Mapping[str, Formula]
     quantities: Mapping[str, Expr]
-    figures: Mapping[str, Known]
+    figures: Mapping[str, Spec]
     regime: Regime
     least_one: Sizes = Sizes(frozenset())
     points: tuple[Mapping[str, Fraction], ...] = ()
     equalities: tuple[Compare, ...] = ()
     steps: tuple[Step, ...] = field(default=())
 
-    def add(self, *steps: Step) -> Ground:
+    def add(self, *steps: Step) -> Basis:
         return replace(self, steps=(*self.steps, *checked(steps, self.ledger)))
 
     def value(self, formula: Formula) -> Expr:
@@ -72,7 +72,7 @@ class Ground(Frozen):
         sizes = {} if point is None else self.points[point]
         return (*self.equalities, *(Compare(Name(n), "=", self.layout.write(x)) for n, x in sizes.items()))
 
-    def defining(self, formula: Formula) -> Ground:
+    def defining(self, formula: Formula) -> Basis:
         """With a step for every name of a formula that means something and that no step has defined."""
         ground = self
         for name in names(formula):
@@ -93,7 +93,7 @@ def _lowest(value: Expr) -> Expr:
     return value
 
 
-def ground_of(draft: Draft) -> Ground:
+def ground_of(draft: Draft) -> Basis:
     """What the formulas of a problem with an operation stand on."""
     setting = draft.setting
     dimensions = setting.problem.operation.dimensions
@@ -101,7 +101,7 @@ def ground_of(draft: Draft) -> Ground:
     known = counted_quantities(setting)
     figures = {name: figure for name, figure in figures.items() if known.get(name, symbol(name)) == symbol(name)}
     return valued(
-        Ground(
+        Basis(
             ledger=draft.ledger,
             layout=draft.layout,
             let=setting.problem.let,
@@ -115,7 +115,7 @@ def ground_of(draft: Draft) -> Ground:
     )
 
 
-def worked_out(draft: Draft, formula: Formula) -> Said:
+def worked_out(draft: Draft, formula: Formula) -> Steps:
     """What a formula of quantities comes to, under the name ``ASKED``: at each set of sizes, or in all sizes where there
     is none."""
     problem = draft.setting.problem
@@ -126,7 +126,7 @@ def worked_out(draft: Draft, formula: Formula) -> Said:
         ground = _come_to(ground, ASKED, formula)
     for point in range(len(ground.points)):
         ground = _at(ground, ASKED, point)
-    return Said(ground.steps)
+    return Steps(ground.steps)
 
 
 def unit_in(setting: Setting, formula: Formula) -> Exponents | None:
@@ -135,7 +135,7 @@ def unit_in(setting: Setting, formula: Formula) -> Exponents | None:
 
 
 def unit_among(
-    formula: Formula, let: Mapping[str, Formula], sizes: Container[str], known: Mapping[str, Known]
+    formula: Formula, let: Mapping[str, Formula], sizes: Container[str], known: Mapping[str, Spec]
 ) -> Exponents | None:
     """The unit of a formula, told by those of its quantities, of figures that are ``known``, and of what ``let``
     names."""
@@ -149,7 +149,7 @@ def unit_among(
     return unit_of_formula(formula, of_name, True, bare=False)
 
 
-def valued(ground: Ground) -> Ground:
+def valued(ground: Basis) -> Basis:
     """With the values of the named formulas, as far as they have any."""
     for name, formula in ground.let.items():
         with suppress(AlgebraError):
@@ -157,7 +157,7 @@ def valued(ground: Ground) -> Ground:
     return ground
 
 
-def named(ground: Ground) -> Ground:
+def named(ground: Basis) -> Basis:
     """The named formulas: as they were written, in sizes, with the figures put in, and at each set of sizes."""
     for name, formula in ground.let.items():
         ground = ground.defining(formula).add(Step("formulas", Reason.LINE, Name(name), "=", formula))
@@ -169,7 +169,7 @@ def named(ground: Ground) -> Ground:
     return ground
 
 
-def _come_to(ground: Ground, name: str, formula: Formula) -> Ground:
+def _come_to(ground: Basis, name: str, formula: Formula) -> Basis:
     left, where = Name(name), ground.equalities
     if name not in ground.quantities:
         shown = ground.in_digits(formula)
@@ -196,7 +196,7 @@ def _calls(formula: Formula) -> bool:
     return any(isinstance(part, Call) and part.function not in ("max", "min") for part in nodes(formula))
 
 
-def _spread(ground: Ground, formula: Formula) -> Formula:
+def _spread(ground: Basis, formula: Formula) -> Formula:
     """A formula with the names of quantities replaced by what they are."""
 
     def put(part: Formula) -> Formula:
@@ -206,13 +206,13 @@ def _spread(ground: Ground, formula: Formula) -> Formula:
     return mapped(formula, put)
 
 
-def _at(ground: Ground, name: str, point: int) -> Ground:
+def _at(ground: Basis, name: str, point: int) -> Basis:
     with suppress(UndecidedError):
         return _number(ground, name, ground.in_numbers(ground.quantities[name], point), point)
     return ground
 
 
-def _number(ground: Ground, name: str, value: Expr, point: int | None) -> Ground:
+def _number(ground: Basis, name: str, value: Expr, point: int | None) -> Basis:
     """What a named formula comes to: exactly, and in decimals where it is a number; nothing where it has no value."""
     if value.is_number and not 1 / LARGEST_NUMBER < abs(value.evalf(5)) < LARGEST_NUMBER and value != 0:
         return ground
@@ -223,7 +223,7 @@ def _number(ground: Ground, name: str, value: Expr, point: int | None) -> Ground
     return ground.add(*_valued(ground, name, value, point))
 
 
-def _valued(ground: Ground, name: str, value: Expr, point: int | None) -> tuple[Step, ...]:
+def _valued(ground: Basis, name: str, value: Expr, point: int | None) -> tuple[Step, ...]:
     where, right = ground.where(point), ground.layout.write(value)
     in_decimals: tuple[Step, ...] = ()
     if value.is_Rational:
@@ -235,7 +235,7 @@ def _valued(ground: Ground, name: str, value: Expr, point: int | None) -> tuple[
     return said, *in_decimals
 
 
-def _irrational(ground: Ground, name: str, value: Expr, point: int | None) -> Ground:
+def _irrational(ground: Basis, name: str, value: Expr, point: int | None) -> Basis:
     """A number that SymPy holds for irrational: a whole one where the second engine proves that it is, as of log2(8), else
     its decimals."""
     near = value.evalf(30)

@@ -18,7 +18,7 @@ from symroof.derivation.solving import highest, limit, monotony, outgrows
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Negative, Quotient, Sum, names, number
 from symroof.proof.evidence import Harmonic
-from symroof.proof.ledger import Gone
+from symroof.proof.ledger import Cancelled
 from symroof.proof.limits import Growing
 from symroof.proof.step import Reason, Role, Step, amount_of
 from symroof.symbols import expression, symbol
@@ -32,7 +32,7 @@ def intensity(draft: Draft) -> Draft:
     named, equal, gone = Quotient(Name(setting.flops_name), Name(setting.moved_name)), setting.equalities, None
     reason = Reason.EQUALITY if equal else Reason.TOTAL if _is_reduced(quotient, value) else Reason.CANCEL
     if reason is Reason.CANCEL:
-        gone = Gone(tuple(Name(n) for n in names(quotient) if symbol(n) not in value.free_symbols))
+        gone = Cancelled(tuple(Name(n) for n in names(quotient) if symbol(n) not in value.free_symbols))
     draft = draft.add(
         Step("intensity", Reason.LINE, INTENSITY, "=", named),
         Step("intensity", Reason.SAME, INTENSITY, "=", quotient),

@@ -27,7 +27,7 @@ from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.kernels import costs_of
 from symroof.model.mesh import split_of
-from symroof.model.nodes import DIFFERENCE, MAXIMUM, SUM, Fuse, Line, Repeat, Undone
+from symroof.model.nodes import DIFFERENCE, MAXIMUM, SUM, Adjoint, Fuse, Line, Repeat
 from symroof.model.program import Program
 from symroof.model.quantities import (
     DERIVED,
@@ -274,7 +274,7 @@ class _Acts:
         return next(i for i, other in enumerate(fuses) if other is fuse)
 
     def act(self, line: Line) -> Act:
-        statement, function, undone = line.statement, line.statement.function, line.statement.undone or Undone()
+        statement, function, undone = line.statement, line.statement.function, line.statement.undone or Adjoint()
         operands = tuple(str(tensor.name) for tensor in statement.operands)
         turns, fuse = tuple(map(self.turn, line.repeats)), self.fuse(line.fuse)
         kind = FUNCTION if function is not None else statement.kind

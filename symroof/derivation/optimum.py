@@ -16,13 +16,13 @@ from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import root_near
 from symroof.algebra.rounding import decimal, to_digits
 from symroof.derivation.draft import T_MATH, dominated, written
-from symroof.derivation.formulas import DIGITS, Ground, unit_among
+from symroof.derivation.formulas import DIGITS, Basis, unit_among
 from symroof.derivation.layout import is_negative
 from symroof.derivation.solving import Optimum, lines, optimum_of
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum, names, number, product
 from symroof.model.quantities import exponents
-from symroof.model.units import Unlike
+from symroof.model.units import Mismatch
 from symroof.proof.minima import Optimal, Slope, parted
 from symroof.proof.radicals import Leads, Rooted
 from symroof.proof.step import Reason, Role, Step, number_of
@@ -36,7 +36,7 @@ class Sharing(Frozen):
     end: Expr
 
 
-class Asked(Frozen):
+class Minimum(Frozen):
     """What is to be least over x: its parts as they are and in the ``forms`` of the regime, with their powers of x.
     ``where`` is the equation that is put in, ``regime`` what is assumed beside it, ``bound`` the condition of being
     compute-bound there, with its right side as a root."""
@@ -60,7 +60,7 @@ class Asked(Frozen):
         return Call("argmin", (self.body, Name(self.x.name)))
 
 
-def optimum(ground: Ground, minimize: Formula, over: str, subject: Compare | None) -> tuple[Ground, Asked]:
+def optimum(ground: Basis, minimize: Formula, over: str, subject: Compare | None) -> tuple[Basis, Minimum]:
     """The steps of the best place, for every size."""
     body = _unfolded(minimize, ground)
     ground = ground.defining(body)
@@ -83,11 +83,11 @@ def optimum(ground: Ground, minimize: Formula, over: str, subject: Compare | Non
     forms = tuple(form for _, form in both)
     found = optimum_of(forms, x, ground.least_one, maximum=parted(body)[0])
     ground = _in_the_regime(ground, tuple(parts), both, regime, (x, sharing), (*assumed, *where))
-    asked = Asked(body, x, sharing, where, assumed, tuple(parts), forms, found)
+    asked = Minimum(body, x, sharing, where, assumed, tuple(parts), forms, found)
     return _at_the_place(ground, asked), asked
 
 
-def _unfolded(formula: Formula, ground: Ground) -> Formula:
+def _unfolded(formula: Formula, ground: Basis) -> Formula:
     """A name that stands for a maximum or a sum, as that: T_lower."""
     while isinstance(formula, Name):
         meaning = ground.ledger.meanings.get(formula.name)
@@ -100,7 +100,7 @@ def _unfolded(formula: Formula, ground: Ground) -> Formula:
     return formula
 
 
-def _longest(part: Formula, ground: Ground) -> tuple[Formula, ...]:
+def _longest(part: Formula, ground: Basis) -> tuple[Formula, ...]:
     """What a part of a maximum is the maximum of, where it is one."""
     meaning = ground.ledger.definitions.get(part.name) if isinstance(part, Name) else part
     if not isinstance(meaning, Call) or meaning.function != "max":
@@ -108,7 +108,7 @@ def _longest(part: Formula, ground: Ground) -> tuple[Formula, ...]:
     return tuple(one for each in meaning.arguments for one in _longest(each, ground))
 
 
-def _sharing(subject: Compare, x: Expr, values: list[Expr], ground: Ground) -> Sharing:
+def _sharing(subject: Compare, x: Expr, values: list[Expr], ground: Basis) -> Sharing:
     """The size that shares a product with x: one that what is to be least depends on, where it depends on any."""
     ratio = cancelled(ground.value(subject.left) / ground.value(subject.right))
     powers = ratio.as_powers_dict()
@@ -124,7 +124,7 @@ def _sharing(subject: Compare, x: Expr, values: list[Expr], ground: Ground) -> S
     return Sharing(other.name, cancelled(x * other * ratio ** (-e)))
 
 
-def _regime(values: list[Expr], x: Expr, sharing: Sharing | None, ground: Ground, most: int) -> Regime:
+def _regime(values: list[Expr], x: Expr, sharing: Sharing | None, ground: Basis, most: int) -> Regime:
     """The regime of the problem with the equation put in; where it says nothing of what is shared, that grows, unless the
     parts are powers as they are."""
     sizes = [x, *([symbol(sharing.other)] if sharing else [])]
@@ -156,13 +156,13 @@ def is_product(value: Expr) -> bool:
 
 
 def _in_the_regime(
-    ground: Ground,
+    ground: Basis,
     parts: tuple[Formula, ...],
     both: list[tuple[Expr, Expr]],
     regime: Regime,
     shared: tuple[Expr, Sharing | None],
     where: tuple[Compare, ...],
-) -> Ground:
+) -> Basis:
     """Every part with the equation put in, as its form in the regime times a factor that tends to 1."""
     x, write = shared[0], ground.layout.write
     equal = tuple(a for a in where if a.relation == "=")
@@ -195,7 +195,7 @@ def _in_the_sizes(value: Expr, x: Expr, sharing: Sharing | None) -> Expr:
     return value.subs(sharing.end, x * symbol(sharing.other))
 
 
-def _at_the_place(ground: Ground, asked: Asked) -> Ground:
+def _at_the_place(ground: Basis, asked: Minimum) -> Basis:
     """The least place and the least value; then the ends, as the forms say."""
     found, over = asked.found, Name(asked.x.name)
     forms = tuple(map(ground.layout.write, asked.forms))
@@ -232,20 +232,20 @@ def _at_the_place(ground: Ground, asked: Asked) -> Ground:
     return ground
 
 
-def of_forms(ground: Ground, asked: Asked) -> Call:
+def of_forms(ground: Basis, asked: Minimum) -> Call:
     """The least place of the forms of the regime."""
     forms = tuple(map(ground.layout.write, asked.forms))
     plain = Call("max", forms) if asked.maximum and len(forms) > 1 else Sum(forms) if len(forms) > 1 else forms[0]
     return Call("argmin", (plain, Name(asked.x.name)))
 
 
-def _same(ground: Ground, asked: Asked) -> Any:
+def _same(ground: Basis, asked: Minimum) -> Any:
     """Whether a part is its form, with the equation put in."""
     exact = ground.ledger.exact(figures=False, assumptions=(*ground.equalities, *asked.where))
     return lambda part, form: exact.difference(part, form).is_zero()
 
 
-def _end(ground: Ground, asked: Asked) -> Formula:
+def _end(ground: Basis, asked: Minimum) -> Formula:
     if asked.sharing is None:
         raise AlgebraError(
             f"it falls for every {asked.x}, and nothing says how large that can be", hint='subject = "X*Y = N"'
@@ -253,13 +253,13 @@ def _end(ground: Ground, asked: Asked) -> Formula:
     return ground.layout.write(asked.sharing.end)
 
 
-def _order(ground: Ground, large: Expr | int, small: Expr | int) -> Compare:
+def _order(ground: Basis, large: Expr | int, small: Expr | int) -> Compare:
     """One product is at least another, without what both share."""
     above, below = cancelled(large * symbol("x") / (small * symbol("x"))).as_numer_denom()
     return Compare(ground.layout.write(above), ">=", ground.layout.write(below))
 
 
-def _value(ground: Ground, asked: Asked) -> Formula:
+def _value(ground: Basis, asked: Minimum) -> Formula:
     found, write = asked.found, ground.layout.write
     value = ground.layout.root(found.value, found.degree)
     if not found.constant:
@@ -268,16 +268,16 @@ def _value(ground: Ground, asked: Asked) -> Formula:
     return Call("max", parts) if asked.maximum else Sum(parts)
 
 
-def _may_be_time(ground: Ground, body: Formula) -> bool:
+def _may_be_time(ground: Basis, body: Formula) -> bool:
     """Whether a formula is a number of seconds, as far as the units of its quantities tell."""
     try:
         unit = unit_among(body, ground.let, {size.name for size in ground.least_one}, ground.figures)
-    except Unlike:
+    except Mismatch:
         return False
     return unit is None or unit == exponents("s")
 
 
-def compute_bound(ground: Ground, asked: Asked) -> tuple[Ground, Asked]:
+def compute_bound(ground: Basis, asked: Minimum) -> tuple[Basis, Minimum]:
     """Where the arithmetic takes longer than the least value, solved for one size."""
     found, math = asked.found, ground.quantities.get(T_MATH.name)
     if math is None or found.way or (found.constant and not asked.maximum) or not _may_be_time(ground, asked.body):
@@ -310,26 +310,26 @@ def compute_bound(ground: Ground, asked: Asked) -> tuple[Ground, Asked]:
     return ground, replace(asked, bound=(bound, rest, abs(e)))
 
 
-def _order_of(ground: Ground, asked: Asked) -> Iterator[str]:
+def _order_of(ground: Basis, asked: Minimum) -> Iterator[str]:
     """What a condition is solved for: B, or the first size that it depends on; not what is shared out."""
     end = set() if asked.sharing is None else {s.name for s in asked.sharing.end.free_symbols}
     yield from (name for name in ("B", *ground.layout.order) if name not in end)
 
 
-def _beside(asked: Asked, powers: Mapping[Expr, Any], v: Expr) -> Expr | None:
+def _beside(asked: Minimum, powers: Mapping[Expr, Any], v: Expr) -> Expr | None:
     """What is shared out, where the condition is one on v over it."""
     end = None if asked.sharing is None else asked.sharing.end
     return end if end is not None and end.is_Symbol and powers.get(end, 0) == -powers[v] else None
 
 
-def at_sizes(ground: Ground, asked: Asked) -> Ground:
+def at_sizes(ground: Basis, asked: Minimum) -> Basis:
     """The best place at each set of sizes."""
     for point in range(len(ground.points)) if not asked.found.way else ():
         ground = _in_numbers(ground, asked, asked.found, point)
     return ground
 
 
-def _in_numbers(ground: Ground, asked: Asked, found: Optimum, point: int) -> Ground:
+def _in_numbers(ground: Basis, asked: Minimum, found: Optimum, point: int) -> Basis:
     where = ground.where(point)
     power = ground.in_numbers(found.power, point)
     if not power.is_Rational:
@@ -347,7 +347,7 @@ def _in_numbers(ground: Ground, asked: Asked, found: Optimum, point: int) -> Gro
     return _bound(_rooted(ground, place, (power, found.degree), Reason.BEST, "optimum_at", point), asked, point)
 
 
-def _bound(ground: Ground, asked: Asked, point: int) -> Ground:
+def _bound(ground: Basis, asked: Minimum, point: int) -> Basis:
     """The condition of being compute-bound there, as a number."""
     if asked.bound is None:
         return ground
@@ -358,7 +358,7 @@ def _bound(ground: Ground, asked: Asked, point: int) -> Ground:
     return _rooted(ground, bound.right, (value, degree), Reason.ROUNDED, "optimum_bound_at", point)
 
 
-def _rooted(ground: Ground, left: Formula, power: tuple[Expr, int], reason: Reason, role: Role, point: int) -> Ground:
+def _rooted(ground: Basis, left: Formula, power: tuple[Expr, int], reason: Reason, role: Role, point: int) -> Basis:
     """A root as a number: exactly where it is rational, else in decimals."""
     exact, degree = fraction(power[0]), power[1]
     near = root_near(exact, degree)

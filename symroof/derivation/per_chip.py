@@ -18,18 +18,18 @@ from symroof.model.kernels import costs_of, is_idle
 from symroof.model.mesh import same_blocks
 from symroof.model.mesh_axes import HANDED
 from symroof.model.nodes import Line
-from symroof.model.placing import Move, Placed, placed
+from symroof.model.placing import Move, Placement, placed
 from symroof.model.program import Program
 from symroof.model.quantities import MOVED, PER_CHIP, STOCKS, TABLE, hops_over, of_statement, parts_of, sent_over
 from symroof.model.stages import BUBBLE, pipeline_of
 from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors
 from symroof.model.trees import TREE
 from symroof.proof import moves
-from symroof.proof.chips import Meshed, OnEach
+from symroof.proof.chips import OnMesh, PerChip
 from symroof.proof.collectives import MeshAxis
 from symroof.proof.distances import Hopped, OfExchange
 from symroof.proof.ledger import Ledger
-from symroof.proof.mesh_facts import Axes, Bubble, Divided, Exchanged, Exchanges, Staged, Wired
+from symroof.proof.mesh_facts import Axes, Bubble, Collective, Division, Exchanges, Stages, Wiring
 from symroof.proof.script import Script
 from symroof.proof.step import Reason, Step, amount_of
 from symroof.symbols import expression
@@ -39,7 +39,7 @@ CHIPS = Name("chips")
 HELD = tuple(stock + PER_CHIP for stock in STOCKS)
 
 
-def meshed_of(program: Program, script: Script) -> Meshed:
+def meshed_of(program: Program, script: Script) -> OnMesh:
     """The script on the mesh as the user wrote it, and the plan of its exchanges, for the second engine to carry out."""
 
     def axis(a: mesh_axes.MeshAxis) -> MeshAxis:
@@ -50,12 +50,12 @@ def meshed_of(program: Program, script: Script) -> Meshed:
     seen = tuple((view.name, same_blocks(program, view)) for view in views)
     axes, plan = tuple(map(axis, program.mesh)), tuple(map(_planned, placed(program)))
     conventions = program.keep, program.regather, program.each, program.schedule
-    return Meshed(script, axes, plan, *conventions, seen, program.latency)
+    return OnMesh(script, axes, plan, *conventions, seen, program.latency)
 
 
-def _planned(place: Placed) -> moves.Planned:
+def _planned(place: Placement) -> moves.Plan:
     each = (moves.Move(move.collective, move.axes, str(move.tensor.name), move.of) for move in place.moves)
-    return moves.Planned(place.line.statement.name, place.division, tuple(each))
+    return moves.Plan(place.line.statement.name, place.division, tuple(each))
 
 
 def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
     if not program.axes:
         return {}
     meshed = meshed_of(program, script)
-    found: dict[str, Any] = {"chips": OnEach(meshed, "chips")}
+    found: dict[str, Any] = {"chips": PerChip(meshed, "chips")}
     if pipeline_of(program) is not None:
         found[BUBBLE.name] = Bubble(meshed)
     for name, row in TABLE.items():
@@ -71,20 +71,20 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
             continue
         what = row.measured(exact=count == "exact")
         whole = "ops" if program.vector and "flops" in what else what
-        found[name] = OnEach(meshed, whole)
+        found[name] = PerChip(meshed, whole)
         own, owners = what if program.line is None else whole, costs_of(program) if row.of_statements else ()
-        found |= {of_statement(name, owner): OnEach(meshed, own, owner) for owner in owners}
-    found |= {of_statement("moved", name): OnEach(meshed, "moved", name) for name in traffic_of_tensors(program)}
-    found |= {moved_of(part, program): OnEach(meshed, "moved", part=part) for part in MOVED}
+        found |= {of_statement(name, owner): PerChip(meshed, own, owner) for owner in owners}
+    found |= {of_statement("moved", name): PerChip(meshed, "moved", name) for name in traffic_of_tensors(program)}
+    found |= {moved_of(part, program): PerChip(meshed, "moved", part=part) for part in MOVED}
     busy = (name for a in program.mesh for way in _ways(a, program) for name in resources_of(a, way))
     for resource in dict.fromkeys(busy):
-        found[sent_over(resource)] = OnEach(meshed, "sent", None, resource)
+        found[sent_over(resource)] = PerChip(meshed, "sent", None, resource)
         for name in costs_of(program):
-            found[sent_over(resource, name)] = OnEach(meshed, "sent", name, resource)
+            found[sent_over(resource, name)] = PerChip(meshed, "sent", name, resource)
     return found | (_costs_of_exchanges(program, meshed) if program.latency else {})
 
 
-def _costs_of_exchanges(program: Program, meshed: Meshed) -> dict[str, Any]:
+def _costs_of_exchanges(program: Program, meshed: OnMesh) -> dict[str, Any]:
     """The evidence of the hops of each exchange, and of several over one resource of what each sends."""
     found: dict[str, Any] = {}
     for cost in chip_costs(program).values():
@@ -121,7 +121,7 @@ def work_of_chips(draft: Draft, program: Program) -> Draft:
 
 def chips_of(program: Program, chips: Formula, ledger: Ledger) -> Step:
     """How many chips there are, how their axes are wired, and everything that they send over."""
-    axes = (Wired(a.name, a.chips, _wiring(a), str(a.link), a.origin, a.closing) for a in program.mesh)
+    axes = (Wiring(a.name, a.chips, _wiring(a), str(a.link), a.origin, a.closing) for a in program.mesh)
     facts = Axes(tuple(axes), frozenset(busy_links(program)))
     return Step("work", Reason.CHIPS, CHIPS, "=", chips, (), ledger.meanings["chips"], facts, amount_of("chips"))
 
@@ -135,7 +135,7 @@ def _staged(draft: Draft, program: Program) -> Draft:
     each, many = write(turns / pipeline.axis.size), write(pipeline.microbatches)
     kept = write(pipeline.held) if program.training else None
     enough = pipeline.presumes and program.training
-    facts = Staged(pipeline.axis.name, write(turns), each, many, kept, enough)
+    facts = Stages(pipeline.axis.name, write(turns), each, many, kept, enough)
     evidence = draft.ledger.meanings[BUBBLE.name]
     shown = write(program.resolved(pipeline.bubble))
     role = amount_of(BUBBLE.name)
@@ -189,7 +189,7 @@ def _hops(draft: Draft, program: Program, known: dict[str, Expr]) -> Draft:
     return draft
 
 
-def _exchanged(draft: Draft, program: Program, moves: tuple[Move, ...], resource: str) -> Iterator[Exchanged]:
+def _exchanged(draft: Draft, program: Program, moves: tuple[Move, ...], resource: str) -> Iterator[Collective]:
     size = {axis.name: axis.size for axis in program.mesh}
     for move in moves:
         shares = dict(carried(move, program))
@@ -198,7 +198,7 @@ def _exchanged(draft: Draft, program: Program, moves: tuple[Move, ...], resource
             repeats = _line(program, move.result).repeats
             turns = draft.layout.factored(move.turns(repeats, size)) if move.around(repeats) else None
             why = move.result, move.of, move.before, move.after, move.rows or 0, move.once, turns
-            yield Exchanged(move.collective, move.axes, str(move.tensor.name), *why, *written)
+            yield Collective(move.collective, move.axes, str(move.tensor.name), *why, *written)
 
 
 def _wiring(axis: mesh_axes.MeshAxis) -> str:
@@ -210,12 +210,12 @@ def _line(program: Program, name: str) -> Line:
     return next(line for line in program.lines if line.statement.name == name)
 
 
-def _divided(draft: Draft, program: Program, name: str) -> Divided:
+def _divided(draft: Draft, program: Program, name: str) -> Division:
     """Over how many chips a contraction is split, and how many do the same."""
     whole, part = costs_of(program)[name], chip_costs(program)[name]
     shared = cancelled(whole.ops / part.ops if program.vector else whole.flops / part.flops)
     every = Mul(*(axis.size for axis in program.mesh))
-    return Divided(draft.write(shared), draft.write(cancelled(every / shared)))
+    return Division(draft.write(shared), draft.write(cancelled(every / shared)))
 
 
 def _each(

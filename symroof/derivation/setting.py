@@ -17,7 +17,7 @@ from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Sizes, several_of
 from symroof.model.chip_costs import busy_links
 from symroof.model.cost import Cost
-from symroof.model.hardware import Known
+from symroof.model.hardware import Spec
 from symroof.model.kernels import cost_of, is_idle
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
@@ -75,12 +75,12 @@ class Work(Frozen):
         return self.moved_name.startswith("sent(")
 
 
-class Rated(Work):
+class AtRates(Work):
     """At which figures: ``rates`` are those of all that is kept busy."""
 
-    peak: Known | None
+    peak: Spec | None
     peak_name: str
-    bandwidth: Known | None
+    bandwidth: Spec | None
     rates: Rates
 
     @property
@@ -148,14 +148,14 @@ class Rated(Work):
         return {"bandwidth", *peaks, *self.rates.busy_figures} <= self.figures.keys()
 
     @property
-    def figures(self) -> dict[str, Known]:
+    def figures(self) -> dict[str, Spec]:
         """Peak and bandwidth, where they are known, and the other figures that the times of a program need."""
         both = {"peak": self.peak, "bandwidth": self.bandwidth}
         known = {name: figure for name, figure in both.items() if figure is not None}
         return known | figures_of(self.rates, self.problem.hardware)
 
     @property
-    def known(self) -> dict[str, Known]:
+    def known(self) -> dict[str, Spec]:
         """The known figures by name: peak, bandwidth, and the links of the chip."""
         chip, sizes = self.problem.hardware, {*self.problem.names, *self.problem.symbols, *self.problem.let}
         figures = chip.spoken if chip else {}
@@ -189,7 +189,7 @@ class Rated(Work):
         return cancelled(put) if is_rational(put) else put
 
 
-class Setting(Rated):
+class Setting(AtRates):
     """What is asked, with all that is known: ``intensity`` is in lowest terms, with equal sizes put in."""
 
     layout: Layout
@@ -300,7 +300,7 @@ def _busy_link(problem: Problem) -> str:
     return busy[0]
 
 
-def _rated(work: Work) -> Rated:
+def _rated(work: Work) -> AtRates:
     """At which figures of the chip."""
     problem, chip = work.problem, work.problem.hardware
     rates = rates_of(problem.operation, chip, problem.compute, work.memory, work.comms, problem.joint)
@@ -308,10 +308,10 @@ def _rated(work: Work) -> Rated:
     if not rates.mixed and not is_idle(problem.operation):
         name, peak = peak_of(problem, chip)
     bandwidth = bandwidth_of(chip, work.link)
-    return Rated(**vars(work), peak=peak, peak_name=name, bandwidth=bandwidth, rates=rates)
+    return AtRates(**vars(work), peak=peak, peak_name=name, bandwidth=bandwidth, rates=rates)
 
 
-def _asked(rated: Rated) -> Setting:
+def _asked(rated: AtRates) -> Setting:
     """What is asked of it: under which regime."""
     problem = rated.problem
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)

@@ -12,7 +12,7 @@ from sympy import Expr
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import to_digits, to_places
-from symroof.derivation.answer import Point, Said
+from symroof.derivation.answer import Point, Steps
 from symroof.derivation.draft import INTENSITY, T_COMMS, T_MATH, Draft, numeric, rounded
 from symroof.derivation.setting import require_agreement
 from symroof.derivation.solutions import Solution
@@ -125,7 +125,7 @@ def summary(draft: Draft) -> Draft:
     return draft.add(_shortest(answer, whole), *points)
 
 
-def _shortest(said: Said, step: Step) -> Step:
+def _shortest(said: Steps, step: Step) -> Step:
     """A solved condition by its bound alone, where that is a number, or the rule of thumb without a guard."""
     if step.role == "all":
         return replace(step, section="summary", role="condition")

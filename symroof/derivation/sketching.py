@@ -9,13 +9,13 @@ from sympy import Expr
 
 from symroof.algebra.regime import Regime
 from symroof.derivation.answer import Answer
-from symroof.derivation.formulas import Ground
+from symroof.derivation.formulas import Basis
 from symroof.derivation.layout import Layout
 from symroof.derivation.meanings import put
 from symroof.derivation.times import answered
 from symroof.errors import AlgebraError
 from symroof.formula import Formula, Frozen, Number, names
-from symroof.model.hardware import Known
+from symroof.model.hardware import Spec
 from symroof.model.problem import Sketch
 from symroof.model.quantities import DERIVED, meaning
 from symroof.proof.ledger import Ledger
@@ -64,7 +64,7 @@ def derive_sketch(sketch: Sketch) -> Sketched:
     layout = Layout(order)
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in sketch.assume)
     regime = Regime(relations, frozenset())
-    ground = Ground(
+    ground = Basis(
         ledger=Ledger(frozenset(), numbers, meanings, points=sketch.at),
         layout=layout,
         let=sketch.let,
@@ -77,7 +77,7 @@ def derive_sketch(sketch: Sketch) -> Sketched:
     return Sketched(sketch, answered(ground, sketch).steps, layout)
 
 
-def figures_of_sketch(sketch: Sketch) -> dict[str, Known]:
+def figures_of_sketch(sketch: Sketch) -> dict[str, Spec]:
     """The figures of the chip, and those that stand for ``peak`` and ``bandwidth`` where nothing else does."""
     chip, own = sketch.hardware, {*sketch.let, *sketch.symbols, sketch.solve_for}
     if chip is None:

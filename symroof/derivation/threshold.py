@@ -14,7 +14,7 @@ from symroof.algebra.dominance import leading, similar
 from symroof.algebra.rational import cancelled, sign_of, symbols_of
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import raised, to_digits, to_places
-from symroof.derivation.answer import Said
+from symroof.derivation.answer import Steps
 from symroof.derivation.draft import INTENSITY, RIDGE, T_COMMS, T_MATH, Draft, dominated, numeric, rounded, written
 from symroof.derivation.meanings import ledger_of
 from symroof.derivation.setting import Setting
@@ -312,7 +312,7 @@ def first_size(setting: Setting, solution: Solution) -> int | None:
     """The least whole size of a solution whose bound is a number."""
     draft = Draft(setting, ledger_of(setting))
     steps = whole_size(draft, solution, solution.bound, "at") if solution.bound is not None else ()
-    return Said(draft.add(*steps).steps).smallest_integer
+    return Steps(draft.add(*steps).steps).smallest_integer
 
 
 def _rule_factor(draft: Draft, exact: Solution | None, low: Expr) -> Draft:

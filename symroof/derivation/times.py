@@ -29,7 +29,7 @@ from symroof.derivation.draft import (
 )
 from symroof.derivation.equations import solution
 from symroof.derivation.figures_used import is_there
-from symroof.derivation.formulas import Ground, ground_of, named
+from symroof.derivation.formulas import Basis, ground_of, named
 from symroof.derivation.optimum import at_sizes, compute_bound, optimum
 from symroof.derivation.schedules import T_STEPS, Times, each_time, time_of_program, times_defined
 from symroof.derivation.sizes import put_in
@@ -204,8 +204,8 @@ def formulas(draft: Draft) -> Draft:
 
 
 def answered(
-    ground: Ground, asked: Problem | Sketch, of: Callable[[int | None], Wholes | None] = lambda point: Wholes()
-) -> Ground:
+    ground: Basis, asked: Problem | Sketch, of: Callable[[int | None], Wholes | None] = lambda point: Wholes()
+) -> Basis:
     """What a problem asks beside its counts, or without any: its named formulas, its relation solved, and what is least.
     The whole numbers ``of`` what is solved for are told at each set of sizes, where it is one."""
     ground = named(ground)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from sympy import Add, Expr, Integer
 
-from symroof.derivation.answer import Said
+from symroof.derivation.answer import Steps
 from symroof.derivation.evaluation import with_figures, with_times
 from symroof.derivation.meanings import quantities
 from symroof.derivation.setting import Setting, setting_of
@@ -30,7 +30,7 @@ from symroof.symbols import fraction, rational, symbol
 Part = tuple[str, Formula, tuple[tuple[Formula, ...], ...], bool]
 
 
-class Bar(Said):
+class Bar(Steps):
     """A time at a set of sizes; its steps say what each of the ``statements`` takes of it, in seconds. Those that overlap
     as one take a part of T_steps together."""
 

@@ -19,7 +19,7 @@ from symroof.model.problem import Problem
 from symroof.model.rewriting import numbers, retyped
 
 
-class Compared(Frozen):
+class OneChip(Frozen):
     """One chip with one dtype; where it has no figures for that, ``error`` says what is missing, and there is no
     ``derivation``."""
 
@@ -43,7 +43,7 @@ class Comparison(Frozen):
     problem: Problem
     variable: Expr
     derivation: Derivation
-    rows: tuple[Compared, ...]
+    rows: tuple[OneChip, ...]
 
     @property
     def in_numbers(self) -> tuple[Derivation, ...]:
@@ -79,11 +79,11 @@ def compare(problem: Problem, chips: Sequence[Accelerator], dtypes: Sequence[Dty
     raise rows[0].error
 
 
-def _row(problem: Problem, accelerator: Accelerator, kind: Dtype | None) -> Compared:
+def _row(problem: Problem, accelerator: Accelerator, kind: Dtype | None) -> OneChip:
     try:
-        return Compared(accelerator, kind, derive(replace(_stored(problem, kind), hardware=accelerator)))
+        return OneChip(accelerator, kind, derive(replace(_stored(problem, kind), hardware=accelerator)))
     except SymroofError as error:
-        return Compared(accelerator, kind, error=error)
+        return OneChip(accelerator, kind, error=error)
 
 
 def _stored(problem: Problem, kind: Dtype | None) -> Problem:

@@ -24,7 +24,7 @@ from symroof.derivation.solving import limit, monotony, solution_of
 from symroof.derivation.threshold import first_size
 from symroof.errors import ModelError
 from symroof.exploration.regime_map import equality
-from symroof.exploration.stretches import BOUNDS, Curve, Few, longest_at, stretches
+from symroof.exploration.stretches import BOUNDS, Curve, FewChips, longest_at, stretches
 from symroof.formula import Compare, Frozen
 from symroof.model.mesh import open_axes, padded, stride
 from symroof.model.mesh_axes import MeshAxis
@@ -155,7 +155,7 @@ def along(
     return tuple(evaluated_along(function.expression, fixed, variable, list(xs)))
 
 
-class Measured(Frozen):
+class Source(Frozen):
     """A program with the functions of what is drawn, and a draft that knows its times."""
 
     draft: Draft
@@ -250,20 +250,20 @@ def _require_stages(setting: Setting, over: Axis, values: Mapping[str, Fraction]
         require_filled(program, {**values, x: Fraction(low)})
 
 
-def _measured(problem: Problem, kind: str) -> Measured:
+def _measured(problem: Problem, kind: str) -> Source:
     setting = at_one_peak(problem)
     beside = ("throughput", *(("chips",) if setting.several_chips else ()))
     if kind == "times":
         beside = tuple(name for name in BOUNDS if name != "T_steps" or not setting.problem.operation.alone)
     draft, known = proved(setting, (*map(time_name, setting.rates.resources), *beside))
-    return Measured(draft, {name: with_figures(setting, name, value) for name, value in known.items()})
+    return Source(draft, {name: with_figures(setting, name, value) for name, value in known.items()})
 
 
-def _few(own: Measured, x: str, values: Mapping[str, Fraction]) -> Few:
+def _few(own: Source, x: str, values: Mapping[str, Fraction]) -> FewChips:
     chips = own.draft.setting.problem.mesh[x].chips or 1
     lines = own.lines(values, x, (float(chips),))
     (throughput,), (peak,) = lines["throughput"], lines["peak"]
-    return Few(chips, throughput, peak, longest_at(own.draft, own.times(values), own.where(values)))
+    return FewChips(chips, throughput, peak, longest_at(own.draft, own.times(values), own.where(values)))
 
 
 def numbered(problem: Problem, x: str, chips: int) -> Problem:

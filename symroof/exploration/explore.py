@@ -10,13 +10,13 @@ from sympy import Expr
 
 from symroof.algebra.approximation import approximation, weakest_regimes
 from symroof.algebra.regime import Regime
-from symroof.derivation.answer import Said
+from symroof.derivation.answer import Steps
 from symroof.derivation.draft import INTENSITY, RIDGE, T_LOWER, written
 from symroof.derivation.intensity import within
 from symroof.derivation.layout import Layout
 from symroof.derivation.setting import Setting, require_sizes_agree
 from symroof.errors import AlgebraError
-from symroof.exploration.leading_parts import Led, leads, shares, shares_at
+from symroof.exploration.leading_parts import Leading, leads, shares, shares_at
 from symroof.exploration.longest import LongestMap, longest_map
 from symroof.exploration.regime_map import (
     RegimeMap,
@@ -36,7 +36,7 @@ from symroof.proof.step import Reason, Role, Step
 from symroof.symbols import expression, fraction, rational, symbol
 
 
-class Place(Said):
+class Place(Steps):
     """A point on a map, beside the leading forms of its corners."""
 
     found: RegimeMap
@@ -151,14 +151,14 @@ def explore(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -
     return tuple(found)
 
 
-class Inferred(Frozen):
+class Weakest(Frozen):
     """The weakest regimes that make ``exact ~ approximate`` true, their steps in the ``ledger``. None is needed where one
     of them has no relations. ``setting`` is that of the problem that they are about."""
 
     exact: Formula
     approximate: Formula
     layout: Layout
-    alternatives: tuple[Led, ...]
+    alternatives: tuple[Leading, ...]
     ledger: Ledger
     setting: Setting | None = None
 
@@ -167,7 +167,7 @@ class Inferred(Frozen):
         return self.setting.problem.lang if self.setting else None
 
 
-def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Inferred:
+def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Weakest:
     """What has to be assumed for an approximation, each answer checked by the second engine.
 
     >>> from symroof.formula import Name, Product, Quotient, Sum
@@ -192,8 +192,8 @@ def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Infe
     for told in weakest_regimes(*values, base):
         regime = Regime((*base.relations, *told), base.least_one)
         steps = checked(_true_in(*values, regime, layout), ledger)
-        alternatives.append(Led(steps, written(told, layout.write)))
-    return Inferred(exact, approximate, layout, tuple(alternatives), ledger, setting)
+        alternatives.append(Leading(steps, written(told, layout.write)))
+    return Weakest(exact, approximate, layout, tuple(alternatives), ledger, setting)
 
 
 def _true_in(exact: Expr, approximate: Expr, regime: Regime, layout: Layout) -> tuple[Step, ...]:

@@ -13,7 +13,7 @@ from symroof.algebra.dominance import similar, vanishes
 from symroof.algebra.fan import Fan
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime, Relation
-from symroof.derivation.answer import Said
+from symroof.derivation.answer import Steps
 from symroof.derivation.draft import INTENSITY, Draft, dominated, written
 from symroof.derivation.layout import Layout
 from symroof.derivation.setting import Setting
@@ -46,7 +46,7 @@ class Regimes(Frozen):
         return written(self.base.relations, self.draft.write)
 
 
-class Led(Said):
+class Leading(Steps):
     """A quantity in a regime: ``relations`` are what it adds to the problem."""
 
     relations: tuple[Compare, ...]

@@ -61,7 +61,7 @@ class Way(Frozen):
         return () if program.alone or several or len(costs_of(program)) > STATEMENTS else overlapping(program)
 
 
-class Fitted(Frozen):
+class LiveChip(Frozen):
     """A chip with the figures that the times need; ``ways`` has the place of the way for each wiring of the axes. Where it
     has no such figures, ``error`` says why."""
 
@@ -81,7 +81,7 @@ class Live(Frozen):
     axes: tuple[MeshAxis, ...]
     figures: tuple[str, ...]
     ways: tuple[Way, ...]
-    chips: tuple[Fitted, ...]
+    chips: tuple[LiveChip, ...]
 
     @property
     def sizes(self) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ def live(problem: Problem, chips: Sequence[Accelerator], solved: int = SOLVED) -
     return Live(problem, tuple(n for n in names if n in figures), axes, (*known, *others), ways, tuple(fitted))
 
 
-def _fitted(problem: Problem, chip: Accelerator, settings: dict[object, Setting]) -> Fitted:
+def _fitted(problem: Problem, chip: Accelerator, settings: dict[object, Setting]) -> LiveChip:
     """A chip with its ways, which are added to those that are known."""
     try:
         own = setting_of(replace(problem, hardware=chip))
@@ -152,11 +152,11 @@ def _fitted(problem: Problem, chip: Accelerator, settings: dict[object, Setting]
             ways[wiring] = list(settings).index(key) if key in settings else len(settings)
             settings.setdefault(key, setting)
     except SymroofError as error:
-        return Fitted(chip, error=str(error).split("\n")[0])
+        return LiveChip(chip, error=str(error).split("\n")[0])
     figures = {name: known.digits for name, known in own.figures.items()}
     if (held := own.known.get(f"capacity.{own.rates.memory}")) is not None:
         figures["capacity"] = held.digits
-    return Fitted(chip, figures, own.peak_name, tuple(str(axis.link) for axis in axes), ways)
+    return LiveChip(chip, figures, own.peak_name, tuple(str(axis.link) for axis in axes), ways)
 
 
 def _axes(setting: Setting) -> Iterable[MeshAxis]:

@@ -23,7 +23,7 @@ from symroof.derivation.meanings import PEAK, times_in_figures
 from symroof.derivation.pipeline import begun, compared, drafted
 from symroof.derivation.setting import Setting
 from symroof.errors import ContradictionError, ModelError
-from symroof.exploration.leading_parts import Led, Regimes, Traffic, carried, partition
+from symroof.exploration.leading_parts import Leading, Regimes, Traffic, carried, partition
 from symroof.exploration.regime_map import at_least_two, defined, require_scalings
 from symroof.formula import Formula, Frozen, Name, Number, names, several_of, total
 from symroof.model.problem import Problem
@@ -35,7 +35,7 @@ from symroof.proof.step import Check, Reason, Step
 from symroof.symbols import expression, symbol
 
 
-class LongestRow(Led):
+class LongestRow(Leading):
     """A regime, and the ``times`` of which some are longest there."""
 
     times: tuple[Traffic, ...]

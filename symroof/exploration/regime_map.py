@@ -20,7 +20,7 @@ from symroof.derivation.setting import Setting, require_arithmetic
 from symroof.errors import AlgebraError
 from symroof.exploration.leading_parts import (
     MOST_PROVED,
-    Led,
+    Leading,
     Regimes,
     Traffic,
     dominant,
@@ -43,7 +43,7 @@ from symroof.symbols import expression, symbol
 MOST_LISTED = 8
 
 
-class RegimeRow(Led):
+class RegimeRow(Leading):
     """One regime of a map, the parts of the bytes, and what the statements of a program add to its work and bytes. Where
     the quantity is the intensity, ``condition`` and ``equal_sizes_from`` are about its leading form."""
 

@@ -14,7 +14,7 @@ from symroof.algebra.dominance import leading
 from symroof.algebra.rational import polynomial, ratio, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.algebra.roots import whole_number
-from symroof.derivation.answer import Said
+from symroof.derivation.answer import Steps
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft
 from symroof.derivation.intensity import grows
 from symroof.derivation.solutions import positive
@@ -28,7 +28,7 @@ from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 
 
-class Single(Said):
+class Single(Steps):
     """What the intensity does as ``variable`` grows alone; ``equal_sizes_from`` is about its limit. The ``axes`` of a mesh
     are no sizes that others could be equal to."""
 

@@ -18,7 +18,7 @@ from symroof.exploration.curves import along, at_one_peak, in_common, require_nu
 from symroof.exploration.measured_points import Measurement, measurements
 from symroof.exploration.stretches import Curve
 from symroof.formula import Formula, Frozen, Name, Quotient, total
-from symroof.model.hardware import Accelerator, Known
+from symroof.model.hardware import Accelerator, Spec
 from symroof.model.kernels import costs_of
 from symroof.model.problem import Problem
 from symroof.model.quantities import of_statement, time_name
@@ -37,8 +37,8 @@ class Roof(Frozen):
     """The peak of a chip, and the slope of a bandwidth that ends at it."""
 
     setting: Setting
-    peak: Known
-    bandwidth: Known
+    peak: Spec
+    bandwidth: Spec
 
     @property
     def link(self) -> str:

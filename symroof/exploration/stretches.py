@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 from sympy import Expr
 
 from symroof.algebra.roots import Root, whole_number
-from symroof.derivation.answer import Said
+from symroof.derivation.answer import Steps
 from symroof.derivation.draft import Draft
 from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution
@@ -28,7 +28,7 @@ BOUNDS = ("T_lower", "T_steps", "T_upper")
 Times = Mapping[str, Expr]
 
 
-class Longest(Said):
+class Longest(Steps):
     """That one time is the longest: a step for each of the others says that it does not exceed it."""
 
     @property
@@ -38,7 +38,7 @@ class Longest(Said):
         return left.name
 
 
-class Few(Frozen):
+class FewChips(Frozen):
     """A number of chips that is no ring: the throughput and the peak with its own wiring, and what takes longest."""
 
     chips: int
@@ -76,7 +76,7 @@ class Curve(Frozen):
     xs: tuple[float, ...]
     lines: Mapping[str, tuple[float, ...]]
     stretches: tuple[Stretch, ...] = ()
-    few: tuple[Few, ...] = ()
+    few: tuple[FewChips, ...] = ()
     ceiling: float | None = None
     attained: bool = False
 

@@ -22,13 +22,13 @@ from symroof.model.nodes import (
     MAXIMUM,
     PRODUCT,
     SUM,
+    Adjoint,
     Block,
     Fuse,
     Node,
     Recompute,
     Repeat,
     Statement,
-    Undone,
     statements_in,
 )
 from symroof.model.program import Backward, Program
@@ -149,13 +149,13 @@ class _Reverse:
     def _laid_as(self, result: Tensor, gradient: Tensor, found: list[Node]) -> Tensor:
         """The gradient of what is seen in other dimensions, in the order of these: elements go back to where they came from."""
         laid = replace(result, name=self._new(f"d{result.name}_laid"))
-        found.append(Statement(SUM, (gradient,), laid, undone=Undone(str(result.name))))
+        found.append(Statement(SUM, (gradient,), laid, undone=Adjoint(str(result.name))))
         return laid
 
     def _called(self, name: str, gradient: Tensor, of: str, found: list[Node]) -> Tensor:
         """A gradient under another name: it stays where it is."""
         named = replace(gradient, name=self._new(name))
-        found.append(Statement(EXCHANGE, (gradient,), named, undone=Undone(of)))
+        found.append(Statement(EXCHANGE, (gradient,), named, undone=Adjoint(of)))
         return named
 
     def _has_gradient(self, name: str, scope: _Scope | None) -> bool:
@@ -193,14 +193,14 @@ class _Reverse:
             made = Statement(EXCHANGE, (gradient,), result, sends=_returned(statement.sends))
         elif statement.kind == PRODUCT:
             *rest, made = self._factors(statement, place, gradient, result)
-            found += (replace(one, undone=Undone("", statement.name, place)) for one in rest)
+            found += (replace(one, undone=Adjoint("", statement.name, place)) for one in rest)
         elif statement.reduces:
             made = Statement("function", (gradient,), result, BROADCAST)
         elif first and set(operand.labels) == set(gradient.labels):
             made = Statement("function", (gradient,), result, FUNCTIONS["convert"])
         else:
             made = Statement(SUM if first else DIFFERENCE, (gradient,), result)
-        found.append(replace(made, undone=Undone(str(operand.name), statement.name, place)))
+        found.append(replace(made, undone=Adjoint(str(operand.name), statement.name, place)))
         return result
 
     def _beside(self, statement: Statement, scope: _Scope) -> Tensor | None:
@@ -298,9 +298,9 @@ class _Reverse:
         parts = inner.arrived.pop(name)
         if accumulates and self.program.each and len(parts) > 1:  # they are added up over the chips as one
             whole = replace(result, name=self._new(f"{result.name}_turn"))
-            body.append(Statement(SUM, tuple(parts), whole, undone=Undone(name)))
+            body.append(Statement(SUM, tuple(parts), whole, undone=Adjoint(name)))
             parts = [whole]
-        undone = Undone(name, accumulates=accumulates)
+        undone = Adjoint(name, accumulates=accumulates)
         body.append(Statement(SUM, (before, *parts), result, undone=undone))
         return result
 
@@ -314,7 +314,7 @@ class _Reverse:
         if not arrived:
             return self._from_outside(name, self._final(name, scope))
         result = replace(self.known[name], name=self._new(self._final(name, scope)))
-        found.append(Statement(SUM, tuple(arrived), result, undone=Undone(name)))
+        found.append(Statement(SUM, tuple(arrived), result, undone=Adjoint(name)))
         return result
 
     def _from_outside(self, name: str, called: str) -> Tensor:

@@ -16,7 +16,7 @@ from symroof.errors import ModelError
 from symroof.formula import Frozen, once
 from symroof.model.kernels import (
     Exchanged,
-    Fetched,
+    Fetch,
     contraction,
     elementwise,
     fetched,
@@ -28,7 +28,7 @@ from symroof.model.kernels import (
 from symroof.model.mesh import Split, axes_in, needed_split, split_of, under_part
 from symroof.model.mesh_axes import BACK, COLLECTIVES, FAR, HANDED, SWITCHED, MeshAxis, hops
 from symroof.model.nodes import EXCHANGE, Line, Repeat
-from symroof.model.placing import Move, Placed, placed
+from symroof.model.placing import Move, Placement, placed
 from symroof.model.program import Program
 from symroof.model.sliding_windows import require_whole_places
 from symroof.model.stages import require_stages, turns_on_a_chip
@@ -138,7 +138,7 @@ def sent_by(program: Program, resource: str) -> Expr:
     return Add(*(cost.sent.get(resource, Integer(0)) for cost in chip_costs(program).values())).expand()
 
 
-def _exchanged(places: Iterable[Placed], program: Program) -> Exchanged:
+def _exchanged(places: Iterable[Placement], program: Program) -> Exchanged:
     """What leaves a chip: results that are exchanged, and operands that are brought to a statement. A function that is behind an
     exchange cannot find on the chip what is in front of it."""
     one = {axis.name for axis in program.mesh if axis.chips == 1}
@@ -164,7 +164,7 @@ def _require_whole_masks(line: Line) -> None:
             )
 
 
-def _forms_read(program: Program, one: Fetched, places: Mapping[str, Placed]) -> frozenset[Split]:
+def _forms_read(program: Program, one: Fetch, places: Mapping[str, Placement]) -> frozenset[Split]:
     """The forms in which a chip reads a tensor that its kernel reads once: of those that the statements need the ones that no
     other has all of."""
     part = program.memory.parts(str(one.tensor.name), one.line.repeats)[0]
@@ -223,7 +223,7 @@ def shares(collective: str, axes: Iterable[MeshAxis]) -> Iterator[tuple[str, Exp
             yield axis.name, COLLECTIVES[collective](chips, ways)
 
 
-def _exchanges(owner: str, mine: Iterable[Placed], program: Program) -> Iterator[Exchange]:
+def _exchanges(owner: str, mine: Iterable[Placement], program: Program) -> Iterator[Exchange]:
     """What the collectives of statements send in all turns of repeats, each with its hops."""
     size = {axis.name: axis.size for axis in program.mesh}
     every = [(place.line, move) for place in mine for move in place.moves]
@@ -241,7 +241,7 @@ def _exchanges(owner: str, mine: Iterable[Placed], program: Program) -> Iterator
 
 
 def _contraction(
-    mine: Iterable[Placed], part: Callable[[Iterable[str]], Expr], often: Callable[[Iterable[Repeat]], Expr]
+    mine: Iterable[Placement], part: Callable[[Iterable[str]], Expr], often: Callable[[Iterable[Repeat]], Expr]
 ) -> tuple[Expr, Expr]:
     for place in mine:
         if place.line.statement.contracts:
@@ -251,7 +251,7 @@ def _contraction(
     return Integer(0), Integer(0)
 
 
-def _elementwise(place: Placed, part: Callable[[Iterable[str]], Expr]) -> Expr:
+def _elementwise(place: Placement, part: Callable[[Iterable[str]], Expr]) -> Expr:
     """The elementwise work of a chip: its elements, and its part of the rows."""
     statement = place.line.statement
     whole = elementwise(place.line)

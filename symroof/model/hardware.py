@@ -21,14 +21,14 @@ WORDS_OF_TEXTS = SPOKEN_PARTS[4:]
 SPELLINGS = {"IB": "InfiniBand", "NDR": "InfiniBand", "HDR": "InfiniBand", "NVSWITCH": "NVLink"}
 
 
-class Known(Frozen):
+class Spec(Frozen):
     """A figure: its exact value in base units, the digits it was read with, and where it comes from."""
 
     value: Fraction
     digits: str
     unit: str
     source: str = "given"
-    alternatives: tuple[Known, ...] = ()
+    alternatives: tuple[Spec, ...] = ()
 
 
 class Accelerator(Frozen):
@@ -38,11 +38,11 @@ class Accelerator(Frozen):
 
     name: str
     title: str
-    figures: Mapping[str, Known]
+    figures: Mapping[str, Spec]
     aliases: tuple[str, ...] = ()
-    wraparound: Known | None = None
-    domain: Known | None = None
-    parts: Mapping[str, Known] = field(default_factory=dict)
+    wraparound: Spec | None = None
+    domain: Spec | None = None
+    parts: Mapping[str, Spec] = field(default_factory=dict)
     after: str = ""
 
     def __repr__(self) -> str:
@@ -53,12 +53,12 @@ class Accelerator(Frozen):
         """Whether it is a table of figures to which nobody gave a title."""
         return self.title == UNNAMED
 
-    def given(self, overrides: Mapping[str, Known]) -> Accelerator:
+    def given(self, overrides: Mapping[str, Spec]) -> Accelerator:
         """The same chip with other figures, or more of them."""
         return replace(self, figures={**self.figures, **overrides})
 
     @property
-    def spoken(self) -> Mapping[str, Known]:
+    def spoken(self) -> Mapping[str, Spec]:
         """The figures, and those parts that formulas and claims can speak of by a name of their own."""
         return {**{name: self.parts[name] for name in self.spoken_parts}, **self.figures}
 
@@ -67,7 +67,7 @@ class Accelerator(Frozen):
         """The parts that have a name of their own in formulas."""
         return [name for name in SPOKEN_PARTS if name in self.parts and name not in self.figures]
 
-    def figure(self, name: str, hint: str | None = None) -> Known:
+    def figure(self, name: str, hint: str | None = None) -> Spec:
         if name not in self.spoken:
             known = ", ".join(self.figures) or "nothing"
             raise ModelError(
@@ -77,7 +77,7 @@ class Accelerator(Frozen):
             )
         return self.spoken[name]
 
-    def peak(self, compute: Dtype | None, *, vector: bool = False) -> tuple[str, Known]:
+    def peak(self, compute: Dtype | None, *, vector: bool = False) -> tuple[str, Spec]:
         """The peak that the arithmetic runs at, and the name of that figure; ``peak`` itself overrides it.
 
         Work of the vector unit runs at the rate of that unit for its dtype; up to 32 bits ``peak.vector`` is that of all.
@@ -135,7 +135,7 @@ def findings(chips: Iterable[Accelerator]) -> list[Finding]:
     else, and sources without an address or a date.
 
     >>> sheet = "a sheet (https://a.example, 2026)"
-    >>> slow = {"peak.bf16": Known(Fraction(10**9), "1e9", "FLOPs/s", sheet), "HBM": Known(Fraction(10**12), "1e12", "bytes/s", sheet)}
+    >>> slow = {"peak.bf16": Spec(Fraction(10**9), "1e9", "FLOPs/s", sheet), "HBM": Spec(Fraction(10**12), "1e12", "bytes/s", sheet)}
     >>> [(one.kind, one.shown) for one in findings([Accelerator("slow", "slow", slow)])]
     [('ridge', 'peak.bf16 1e9, HBM 1e12')]
     """
@@ -166,15 +166,15 @@ def _of(chip: Accelerator, before: Accelerator | None) -> Iterator[tuple[str, st
                 yield kind, f"{name} {known.digits}, {other.digits}"
 
 
-def _follows(known: Known) -> bool:
+def _follows(known: Spec) -> bool:
     """Whether a figure follows of the parts of a chip."""
     return " = " in known.source
 
 
-def _remarks(known: Known) -> bool:
+def _remarks(known: Spec) -> bool:
     """Whether something stands behind the source of a figure that says what it is."""
     return not _follows(known) and "): " in known.source
 
 
-def _is_sourced(known: Known) -> bool:
+def _is_sourced(known: Spec) -> bool:
     return _follows(known) or known.source == "given" or ("https://" in known.source and "no date" not in known.source)

@@ -70,7 +70,7 @@ def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
     return tuple(tuple(kernel.lines) for kernel in kernels)
 
 
-class Fetched(Frozen):
+class Fetch(Frozen):
     """What a kernel reads from memory: a tensor, the line that needs it first, and every statement that needs it, each
     with the name that it has there. What each turn that is gone through on the chip has a place of is read in all of
     them, all else once for them."""
@@ -99,13 +99,13 @@ class Fetched(Frozen):
 Exchanged = frozenset["str | tuple[str, str]"]
 
 
-def fetched(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = frozenset()) -> tuple[Fetched, ...]:
+def fetched(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = frozenset()) -> tuple[Fetch, ...]:
     """What a kernel reads from memory, each tensor once: whole if some statement needs it whole, else the rows that each looks
     up, whatever the order of the statements. What is exchanged comes from memory as well."""
     memory = program.memory
     if any(line.statement.lies for line in lines):
         copied = ((line, tensor) for line in lines for tensor in memory.copied(line))
-        return tuple(Fetched(line, tensor, ((line.statement, tensor),)) for line, tensor in copied)
+        return tuple(Fetch(line, tensor, ((line.statement, tensor),)) for line, tensor in copied)
     on_chip = {line.statement.name for line in lines}
     on_chip |= {s.name for line in lines if line.fuse is not None for s in line.fuse.again if not s.lies}
     on_chip -= exchanged
@@ -130,15 +130,15 @@ def fetched(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = fr
             whole.setdefault(part, []).append((user, tensor))
     entirely = {*whole}  # and what is joined of these, where it is read under its name
     entirely |= {memory.root(str(t.name), line.repeats) for _, line, _, t, entire in needs if entire}
-    found: list[Fetched] = []
+    found: list[Fetch] = []
     for part, line, user, tensor, entire in needs:
         if entirely & {*memory.wholes(part, line.repeats)}:
             continue  # what is a slice of it is there
         there = tensor if part == memory.root(str(tensor.name), line.repeats) else program.arrays[part]
         if part not in whole:
-            found.append(Fetched(line, there, ((user, tensor),), memory.turned(part)))
+            found.append(Fetch(line, there, ((user, tensor),), memory.turned(part)))
         elif entire and whole[part]:
-            found.append(Fetched(line, there, tuple(whole[part]), memory.turned(part)))
+            found.append(Fetch(line, there, tuple(whole[part]), memory.turned(part)))
             whole[part] = []
     return tuple(found)
 

@@ -100,7 +100,7 @@ class Mask(Frozen):
         return f"masked {self.columns} <= {self.rows}{ends}"
 
 
-class Undone(Frozen):
+class Adjoint(Frozen):
     """What a statement of the backward pass is for: it is the gradient ``of`` a tensor, or a part of it; it undoes a ``statement``,
     for the operand at a ``place``, or adds up what several gave; one that ``accumulates``, over the turns of all microbatches."""
 
@@ -124,7 +124,7 @@ class Statement(Frozen):
     result: Tensor
     function: Function | None = None
     over: str | None = None
-    undone: Undone | None = None
+    undone: Adjoint | None = None
     mask: Mask | None = None
     again: str = ""
     factor: Formula | None = None

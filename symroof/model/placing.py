@@ -66,7 +66,7 @@ class Move(Frozen):
         return turns_on_a_chip(self.around(repeats), size)
 
 
-class Placed(Frozen):
+class Placement(Frozen):
     """A statement on a mesh: what its work is split by, how its result is held before any exchange, and the exchanges
     before and after it."""
 
@@ -76,7 +76,7 @@ class Placed(Frozen):
     moves: tuple[Move, ...]
 
 
-def placed(program: Program) -> tuple[Placed, ...]:
+def placed(program: Program) -> tuple[Placement, ...]:
     """Every statement of a program on its mesh, in order."""
     return tuple(_Chips(program).placed())
 
@@ -130,7 +130,7 @@ class _Chips:
     waiting: dict[str, tuple[Split, Split]] = field(default_factory=dict)
     turned: dict[str, list[Split]] = field(default_factory=dict)  # what was gathered when the backward pass begins
 
-    def placed(self) -> Iterator[Placed]:
+    def placed(self) -> Iterator[Placement]:
         late, backward = self._reduced_late(), False
         for line in self.program.lines:
             if line.backward and not backward:
@@ -223,7 +223,7 @@ class _Chips:
     def mesh(self) -> tuple[MeshAxis, ...]:
         return self.program.mesh
 
-    def _placed(self, line: Line, late: frozenset[str]) -> Placed:
+    def _placed(self, line: Line, late: frozenset[str]) -> Placement:
         statement, division = line.statement, self._division(line)
         waited = next((self.waiting[n] for t in statement.operands if (n := str(t.name)) in self.waiting), None)
         once = statement.undone is not None and statement.undone.accumulates
@@ -254,7 +254,7 @@ class _Chips:
             moves.append(Move(way, (stage.over,), statement.result, beside, statement.name, "stage"))
         if statement.sends is not None:
             moves += self._sent_on(statement, *statement.sends)
-        return Placed(line, division, made, tuple(moves))
+        return Placement(line, division, made, tuple(moves))
 
     def _sent_on(self, statement: Statement, collective: str, along: str) -> Iterator[Move]:
         """What a chip has goes to the next one along an axis, or by all axes of the mesh to the farthest."""

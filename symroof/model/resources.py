@@ -21,7 +21,7 @@ from sympy import Add, Expr, Integer
 
 from symroof.formula import Call, Formula, Frozen, Name, Number, Quotient, number, product, total
 from symroof.model.chip_costs import busy_links, chip_costs
-from symroof.model.hardware import Accelerator, Known, meant
+from symroof.model.hardware import Accelerator, Spec, meant
 from symroof.model.kernels import costs_of, is_idle
 from symroof.model.mesh_axes import BACK, NETWORKS, is_latency
 from symroof.model.nodes import EXCHANGE
@@ -189,7 +189,7 @@ def _peak(chip: Accelerator | None, compute: object) -> str:
     return "peak" if chip is not None and "peak" in chip.figures else f"peak.{compute}"
 
 
-def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Known]:
+def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Spec]:
     """The known figures that only the times of programs need, by name."""
     others = (name for name in rates.busy_figures if name != "bandwidth")
     wanted = (*(rates.names if rates.mixed else ()), *((rates.vector,) if rates.vector else ()), *others, *rates.hops)

@@ -10,7 +10,7 @@ def spelled_size(formula: Formula) -> str:
     >>> spelled_size(Quotient(Product((Name("B"), Name("k"))), Name("E")))
     'B*k/E'
     """
-    return fold(formula, Spelled())
+    return fold(formula, SizePrinter())
 
 
 def spelled_fact(fact: Compare) -> str:
@@ -39,7 +39,7 @@ def _whole(formula: Formula, *bare: type[Formula]) -> str:
     return text if isinstance(formula, bare) and "/" not in text else f"({text})"
 
 
-class Spelled:
+class SizePrinter:
     """Formulas of sizes, with every sign written."""
 
     def number(self, node: Number) -> str:

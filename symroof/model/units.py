@@ -12,7 +12,7 @@ from symroof.model.quantities import Exponents, exponents
 COUNT = 100
 
 
-class Unlike(Exception):  # noqa: N818
+class Mismatch(Exception):  # noqa: N818
     """Two terms of a sum with different units."""
 
 
@@ -22,7 +22,7 @@ def unit_of_formula(
     """The unit of a formula: no exponents for a count, None where it may be anything.
 
     A small number without a unit is taken for a count where ``counts`` says so; what is ``bare`` over a unit may have one
-    that nobody wrote. Raises :class:`Unlike` for a sum of
+    that nobody wrote. Raises :class:`Mismatch` for a sum of
     different units.
 
     >>> units = {"M": {"bytes": Fraction(1)}, "T": {"s": Fraction(1)}}
@@ -54,7 +54,7 @@ def unit_of_formula(
             every = [unit(term) for term in terms]
             units = [own for own in every if own]
             for unlike in (own for own in units if own != units[0]):
-                raise Unlike(units[0], unlike)
+                raise Mismatch(units[0], unlike)
             return units[0] if units else None if None in every else {}
         case Call(function="sqrt", arguments=(body,)):
             return combined((body, Fraction(1, 2)))

@@ -9,7 +9,7 @@ from math import prod
 
 from symroof.errors import ModelError, suggestion
 from symroof.model.chip_costs import busy_links, sent_by
-from symroof.model.hardware import Accelerator, Known
+from symroof.model.hardware import Accelerator, Spec
 from symroof.model.mesh_axes import BACK, NETWORKS, MeshAxis
 from symroof.model.program import Program
 from symroof.model.trees import NODE, TREE, filled
@@ -74,7 +74,7 @@ def _on_trees(axes: tuple[MeshAxis, ...]) -> tuple[MeshAxis, ...]:
     return tuple(found.values())
 
 
-def _speed(axis: MeshAxis, figures: Mapping[str, Known]) -> Fraction | None:
+def _speed(axis: MeshAxis, figures: Mapping[str, Spec]) -> Fraction | None:
     """The bandwidth of the link of an axis; of a tree that of its slowest level."""
     known = [figures[link].value for link in axis.links if link in figures]
     return min(known) if len(known) == len(axis.links) else None

@@ -18,7 +18,7 @@ from symroof.proof.conventions import require_conventions
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.masks import Masked
-from symroof.proof.moves import Moved, Part, Planned
+from symroof.proof.moves import Part, Plan, Transfer
 from symroof.proof.plan import SIZES, Chips
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.running import STOCKS, ZERO, Run
@@ -27,7 +27,7 @@ from symroof.proof.step import Check, Step
 from symroof.proof.views import require_same_blocks
 
 
-class Meshed(Frozen):
+class OnMesh(Frozen):
     """A script on a mesh with the plan of its exchanges; ``keep`` are weights that stay gathered for the backward pass,
     ``regather`` what else does not; gradients that microbatches add up are added over the chips after the last, or ``each``
     time; of views that are ``seen`` on chips the dimensions that are cut into the same blocks. With ``latency`` hops take
@@ -35,7 +35,7 @@ class Meshed(Frozen):
 
     script: Script
     mesh: tuple[MeshAxis, ...]
-    plan: tuple[Planned, ...]
+    plan: tuple[Plan, ...]
     keep: tuple[str, ...] = ()
     regather: tuple[str, ...] = ()
     each: bool = False
@@ -108,7 +108,7 @@ class Meshed(Frozen):
         sizes = (number(n) if (n := self.axis(name).chips) is not None else Name(name) for name in axes)
         return reduce(mul, map(exact.rational, sizes), Rat(ONE))
 
-    def shares(self, moved: Moved, exact: Exact) -> Iterator[tuple[str, Rat]]:
+    def shares(self, moved: Transfer, exact: Exact) -> Iterator[tuple[str, Rat]]:
         """What each resource carries of the message of a collective.
 
         A chip takes the N - 1 other parts of N through its k incoming directions, or sends them back; an all-reduce does
@@ -138,7 +138,7 @@ class Meshed(Frozen):
         turn, *around = self.pipeline
         return self.chips((turn.over,), exact), Run(self.script, "chips").turned(around, exact)
 
-    def busiest(self, moved: Moved, exact: Exact) -> Rat:
+    def busiest(self, moved: Transfer, exact: Exact) -> Rat:
         """What the resource carries that carries most of the message."""
         shares = [share for _, share in self.shares(moved, exact)]
         if all((share - shares[0]).is_zero() for share in shares):
@@ -148,7 +148,7 @@ class Meshed(Frozen):
             raise CheckError(f"which axis of {', '.join(moved.axes)} carries most is open")
         return Rat(Poly.number(max(numbers)))
 
-    def message(self, moved: Moved, exact: Exact) -> Rat:
+    def message(self, moved: Transfer, exact: Exact) -> Rat:
         """The bytes of a collective."""
         array = self.script.array[moved.array]
         labels = [label for label in array.labels if not moved.rows or label != moved.over]
@@ -178,7 +178,7 @@ def in_flight(stages: Rat, microbatches: Rat, schedule: str) -> Rat:
     return stages if p is None or m is None else Rat(Poly.number(min(p, m)))
 
 
-class OnEach(Evidence):
+class PerChip(Evidence):
     """Evidence of an amount of one chip: of a statement and those that join it, or of all (``name`` is None). ``what`` is
     flops, flops_exact, ops, bytes, moved (of the tensor ``name``, or of all that belong to a ``part``), chips, sent over a
     ``resource``, or one of the stocks of
@@ -186,7 +186,7 @@ class OnEach(Evidence):
 
     counts = True
 
-    meshed: Meshed
+    meshed: OnMesh
     what: str
     name: str | None = None
     resource: str = ""

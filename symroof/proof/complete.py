@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 
 from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum
-from symroof.proof.chips import Meshed
+from symroof.proof.chips import OnMesh
 from symroof.proof.ledger import Ledger
 from symroof.proof.running import Run
 from symroof.proof.scheduling import require_wait
@@ -28,7 +28,7 @@ class Owed(Frozen):
     sizes that are the least, or the largest, of several."""
 
     script: Script
-    meshed: Meshed | None
+    meshed: OnMesh | None
     memory: str
     bandwidth: str
     vector: str | None

@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from symroof.errors import CheckError
 from symroof.proof.acts import SUM
 from symroof.proof.collectives import RETURNED, MeshAxis, fast_first
-from symroof.proof.moves import Move, Part, Planned
+from symroof.proof.moves import Move, Part, Plan
 from symroof.proof.script import Script
 
 # The exchanges of one tensor in their order, and whether each goes over its slow link first.
@@ -24,7 +24,7 @@ SLOW_FIRST: Mapping[str, bool] = {
 
 
 def require_conventions(
-    script: Script, mesh: Sequence[MeshAxis], plan: Sequence[Planned], parts: Mapping[str, Part], *, each: bool = False
+    script: Script, mesh: Sequence[MeshAxis], plan: Sequence[Plan], parts: Mapping[str, Part], *, each: bool = False
 ) -> None:
     """Raises :class:`~symroof.errors.CheckError` where a plan that comes out is another than the one that is meant."""
     for planned in plan:
@@ -51,7 +51,7 @@ def _require_order(moves: Sequence[Move], mesh: tuple[MeshAxis, ...]) -> None:
             raise CheckError(f"one {move.collective} of {move.array} goes over several links")
 
 
-def _require_transposed(script: Script, plan: Sequence[Planned]) -> None:
+def _require_transposed(script: Script, plan: Sequence[Plan]) -> None:
     """The work of what undoes an act is cut as that is, as far as it has those labels; and along axes that cut nothing of it as its
     own result is."""
     work = {planned.result: planned.work for planned in plan}

@@ -8,11 +8,11 @@ from fractions import Fraction
 
 from symroof.formula import Call, Compare, Formula, Frozen, Name
 from symroof.proof.acts import Act
-from symroof.proof.chips import Meshed
+from symroof.proof.chips import OnMesh
 from symroof.proof.collectives import along, merged, up_and_down
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
-from symroof.proof.moves import Moved
+from symroof.proof.moves import Transfer
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.running import ZERO, Run
 from symroof.proof.step import Check, Step
@@ -26,12 +26,12 @@ class Exchange(Frozen):
     payer: str
     label: str
     act: Act
-    moved: Moved
+    moved: Transfer
 
 
-def exchanges(meshed: Meshed, exact: Exact) -> tuple[Exchange, ...]:
+def exchanges(meshed: OnMesh, exact: Exact) -> tuple[Exchange, ...]:
     """All that chips send one another, in order. Of several of one statement the tensor is named, and which one of them."""
-    found: dict[str, list[tuple[Act, Moved]]] = defaultdict(list)
+    found: dict[str, list[tuple[Act, Transfer]]] = defaultdict(list)
     for act in meshed.script.acts:
         for moved in meshed.parts[act.result].moved:
             if any(True for _ in meshed.shares(moved, exact)):
@@ -50,7 +50,7 @@ def exchanges(meshed: Meshed, exact: Exact) -> tuple[Exchange, ...]:
     return tuple(every)
 
 
-def over(meshed: Meshed, exact: Exact) -> Mapping[tuple[str, str], tuple[Formula, ...]]:
+def over(meshed: OnMesh, exact: Exact) -> Mapping[tuple[str, str], tuple[Formula, ...]]:
     """By resource and payer what exchanges take there: each the longer of its bytes and its hops."""
     busy: dict[tuple[str, str], list[str]] = defaultdict(list)
     for one in exchanges(meshed, exact):
@@ -68,7 +68,7 @@ def over(meshed: Meshed, exact: Exact) -> Mapping[tuple[str, str], tuple[Formula
     }
 
 
-def walked(meshed: Meshed, moved: Moved) -> dict[str, Rat]:
+def walked(meshed: OnMesh, moved: Transfer) -> dict[str, Rat]:
     """The hops of a collective, by the figure of their latency."""
     axes = [axis for axis in meshed.mesh if axis.name in moved.axes and axis.is_split]
     twice = Rat(Poly.number(Fraction(2 if moved.collective == "all-reduce" else 1)))
@@ -167,7 +167,7 @@ class OfExchange(Evidence):
 
     counts = True
 
-    meshed: Meshed
+    meshed: OnMesh
     what: str
     label: str
     resource: str
@@ -201,7 +201,7 @@ class Farthest(Evidence):
 
     counts = True
 
-    meshed: Meshed
+    meshed: OnMesh
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         exact, known = ledger.exact(figures=False), ledger.exact(figures=True)

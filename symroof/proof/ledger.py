@@ -122,7 +122,7 @@ def undecided(step: Step, why: str) -> UndecidedError:
     )
 
 
-class Gone(Facts):
+class Cancelled(Facts):
     """Facts of a cancellation: the names that cancel. They stand behind the names on the left, and not on the right."""
 
     names: tuple[Name, ...]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from symroof.formula import Formula, Frozen
 from symroof.proof.acts import Act
-from symroof.proof.chips import Meshed, OnEach, bubble_of, in_flight, presumes
+from symroof.proof.chips import OnMesh, PerChip, bubble_of, in_flight, presumes
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
-from symroof.proof.moves import Moved
+from symroof.proof.moves import Transfer
 from symroof.proof.running import Run
 from symroof.proof.step import Check, Step
 
@@ -17,7 +17,7 @@ class Bubble(Evidence):
 
     counts = True
 
-    meshed: Meshed
+    meshed: OnMesh
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         exact, pipeline = ledger.exact(figures=False), self.meshed.pipeline
@@ -28,7 +28,7 @@ class Bubble(Evidence):
         return Check("proved", "stages that wait for one another counted")
 
 
-class Staged(Facts):
+class Stages(Facts):
     """Facts of a pipeline: the axis, the ``turns`` that its chips share out and how many ``each`` has; how many
     microbatches go through, of how many the first stage keeps what the backward pass needs, None where there is none,
     and whether it is taken for granted that there are ``enough``: as many as stages."""
@@ -60,7 +60,7 @@ class Staged(Facts):
         return same and self.axis == pipeline[0].over and self.enough == enough
 
 
-class Exchanged(Frozen):
+class Collective(Frozen):
     """A collective as prose says it: what is moved over which axes and how large its message is; and why, as it is
     played: of what it is, and which dimensions the axes split before and after it. It is carried out in each of the
     ``turns`` of the repeats around it; ``once`` is for all microbatches."""
@@ -79,7 +79,7 @@ class Exchanged(Frozen):
     share: Formula
 
 
-class Wired(Frozen):
+class Wiring(Frozen):
     """An axis as prose says it: its chips, None for any number of them, a ring, a line or a switch, and its link; where
     its wiring is known from, and of what a chip closes multiples to rings."""
 
@@ -95,11 +95,11 @@ class Axes(Facts):
     """Facts of the chips of a mesh: its axes, in their order; every resource that something is sent over; and its links
     from fast to slow, where a message goes over several of them."""
 
-    axes: tuple[Wired, ...]
+    axes: tuple[Wiring, ...]
     busy: frozenset[str]
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
-        if not isinstance(step.evidence, OnEach):
+        if not isinstance(step.evidence, PerChip):
             return False
         meshed, exact = step.evidence.meshed, ledger.exact(figures=False)
         if any(
@@ -110,17 +110,17 @@ class Axes(Facts):
             name for part in meshed.parts.values() for one in part.moved for name in dict(meshed.shares(one, exact))
         }
         return self.busy == busy and self.axes == tuple(
-            Wired(axis.name, axis.chips, axis.kind, axis.link, axis.origin, axis.wraparound) for axis in meshed.mesh
+            Wiring(axis.name, axis.chips, axis.kind, axis.link, axis.origin, axis.wraparound) for axis in meshed.mesh
         )
 
 
-def _paid(evidence: OnEach) -> list[Act]:
+def _paid(evidence: PerChip) -> list[Act]:
     """The acts of the statement that an amount of one chip is about."""
     script = evidence.meshed.script
     return [act for act in script.acts if script.run.payer[act.result] == evidence.name]
 
 
-class Divided(Facts):
+class Division(Facts):
     """Facts of the work of a statement: how many chips share it out, and how many do the same of it."""
 
     chips: Formula
@@ -128,7 +128,7 @@ class Divided(Facts):
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         evidence = step.evidence
-        if not isinstance(evidence, OnEach) or evidence.name is None:
+        if not isinstance(evidence, PerChip) or evidence.name is None:
             return False
         meshed, exact = evidence.meshed, ledger.exact(figures=False)
         mine = _paid(evidence)
@@ -142,11 +142,11 @@ class Divided(Facts):
 class Exchanges(Facts):
     """Facts of what a link carries for a statement: the collectives over it, in their order."""
 
-    exchanges: tuple[Exchanged, ...]
+    exchanges: tuple[Collective, ...]
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         evidence = step.evidence
-        if not isinstance(evidence, OnEach) or evidence.name is None:
+        if not isinstance(evidence, PerChip) or evidence.name is None:
             return False
         meshed, exact = evidence.meshed, ledger.exact(figures=False)
         mine = _paid(evidence)
@@ -157,7 +157,7 @@ class Exchanges(Facts):
             for said, (result, one) in zip(self.exchanges, over, strict=True)
         )
 
-    def _same(self, said: Exchanged, one: Moved, evidence: OnEach, exact: Exact) -> bool:
+    def _same(self, said: Collective, one: Transfer, evidence: PerChip, exact: Exact) -> bool:
         told = said.collective, said.axes, said.array, said.of, said.before, said.after, said.rows, said.once
         message = exact.rational(said.message) - evidence.meshed.message(one, exact)
         share = exact.rational(said.share) - dict(evidence.meshed.shares(one, exact))[evidence.resource]

@@ -56,7 +56,7 @@ class Move(Frozen):
     of: str
 
 
-class Planned(Frozen):
+class Plan(Frozen):
     """What a plan says of one act: the labels that cut its work, each with the axis, and what is moved, in order."""
 
     result: str
@@ -64,7 +64,7 @@ class Planned(Frozen):
     moves: tuple[Move, ...]
 
 
-class Moved(Frozen):
+class Transfer(Frozen):
     """A move as it was carried out; ``apart`` are the axes that cut its message, ``rows`` how many numbers of each row
     ``over`` a label it moves, 0 for the whole array. ``before`` and ``after`` are the labels that the axes cut there
     and then: those of the work for partial sums, and for what an operand is brought to. What is moved ``once`` is not
@@ -98,10 +98,10 @@ class Part(Frozen):
     rows: frozenset[str]
     operands: tuple[Split, ...]
     result: frozenset[str]
-    moved: tuple[Moved, ...]
+    moved: tuple[Transfer, ...]
 
 
-class Held(Frozen):
+class Share(Frozen):
     """What one chip holds of an array: a box of blocks, and of the sum of each the parts that were added up; a part
     without a limit is whole."""
 

@@ -25,7 +25,7 @@ from math import prod
 from symroof.errors import CheckError
 from symroof.proof.acts import COLLECT, Act
 from symroof.proof.collectives import RETURNED, MeshAxis
-from symroof.proof.moves import Box, Held, Move, Moved, Part, Planned, Split, any_of, apart, common, within
+from symroof.proof.moves import Box, Move, Part, Plan, Share, Split, Transfer, any_of, apart, common, within
 from symroof.proof.rows import DEFINITIONS, exchanged
 from symroof.proof.script import Script
 
@@ -34,7 +34,7 @@ SIZES = (2, 3)
 
 
 # What every chip holds, in the order of the chips.
-Form = tuple[Held, ...]
+Form = tuple[Share, ...]
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Chips:
             if array.name not in self.script.act:
                 self._there(array.name, self._declared(array.name))
 
-    def played(self, plan: Sequence[Planned]) -> Mapping[str, Part]:
+    def played(self, plan: Sequence[Plan]) -> Mapping[str, Part]:
         """What is done of every act. Raises :class:`~symroof.errors.CheckError` where a plan does not come out."""
         if [act.result for act in self.script.acts] != [one.result for one in plan]:
             raise CheckError("the plan is one of another program")
@@ -74,11 +74,11 @@ class Chips:
                 raise CheckError(f"{name} ends as partial sums")
         return found
 
-    def _on_split_axes(self, planned: Planned) -> Planned:
+    def _on_split_axes(self, planned: Plan) -> Plan:
         """Nothing is cut and nothing moved along an axis of one chip."""
         work = frozenset(pair for pair in planned.work if pair[1] in self.size)
         each = (replace(m, axes=tuple(a for a in m.axes if a in self.size)) for m in planned.moves)
-        return Planned(planned.result, work, tuple(move for move in each if move.axes))
+        return Plan(planned.result, work, tuple(move for move in each if move.axes))
 
     def _turn(self) -> None:
         """The backward pass begins: what is gathered again is there as it is declared, and no otherwise."""
@@ -99,7 +99,7 @@ class Chips:
         return frozenset(pair for pair in self.script.array[name].split if pair[1] in self.size)
 
     def _declared(self, name: str) -> Form:
-        return tuple(Held(box) for box in self._boxes(self._split(name)))
+        return tuple(Share(box) for box in self._boxes(self._split(name)))
 
     def _boxes(self, split: Iterable[tuple[str, str]]) -> list[Box]:
         """For each chip the blocks that have its own places on the axes."""
@@ -109,7 +109,7 @@ class Chips:
     def _whole(self, form: Form) -> bool:
         return not any(part for held in form for part in held.sums)
 
-    def _part(self, act: Act, planned: Planned) -> Part:
+    def _part(self, act: Act, planned: Plan) -> Part:
         """What is done of one act, from what its operands are brought to until its result is where it is declared."""
         work, labels = planned.work, self.script.array[act.result].labels
         if len({axis for _, axis in work}) < len(work):
@@ -131,7 +131,7 @@ class Chips:
         rows = work - self._over(act, work)
         return Part(_axes(work), _axes(rows), operands, _axes(p for p in work if p[0] in labels), tuple(moved))
 
-    def _handed_on(self, act: Act, moves: Iterable[Move]) -> list[Moved]:
+    def _handed_on(self, act: Act, moves: Iterable[Move]) -> list[Transfer]:
         """What leaves the turns of a chip goes to the next one as every chip has it; in the backward pass to the one
         before. Nothing else goes from stage to stage: what turns of several chips give to one sum is refused."""
         stages = [turn for turn in act.turns if turn.over in self.size]
@@ -150,9 +150,9 @@ class Chips:
         if due != [move for move in moves if move.of == "stage"]:
             raise CheckError(f"{act.result} is not what a stage hands on")
         apart = tuple(sorted(_axes(self._split(act.result))))
-        return [Moved(way, move.axes, act.result, apart, "stage") for move in due]
+        return [Transfer(way, move.axes, act.result, apart, "stage") for move in due]
 
-    def _sent_on(self, act: Act, moves: Iterable[Move]) -> list[Moved]:
+    def _sent_on(self, act: Act, moves: Iterable[Move]) -> list[Transfer]:
         """What every chip has goes to another one: to a neighbour along an axis, or as far as all axes go."""
         mine = [move for move in moves if move.of == "sent"]
         way, along = act.sends or ("", "")
@@ -162,9 +162,9 @@ class Chips:
         if act.sends is not None and self._split(act.result) != self._split(act.operands[0]):
             raise CheckError(f"{act.result} comes in other parts than it was sent in")
         apart = tuple(sorted(_axes(self._split(act.result))))
-        return [Moved(way, move.axes, act.result, apart, "sent") for move in mine]
+        return [Transfer(way, move.axes, act.result, apart, "sent") for move in mine]
 
-    def _worked(self, act: Act, planned: Planned) -> tuple[Form, list[Moved]]:
+    def _worked(self, act: Act, planned: Plan) -> tuple[Form, list[Transfer]]:
         """What every chip has once it has worked, and what was moved for that: its own part of the result, added up over what
         it has of the rest; or sums that wait, as they are."""
         work, labels = planned.work, self.script.array[act.result].labels
@@ -177,7 +177,7 @@ class Chips:
         moved = [one for each in brought for one in each]
         self._recompute(act)
         made, summed = (self._boxes(p for p in work if (p[0] in labels) is there) for there in (True, False))
-        return tuple(Held(blocks, (sums,)) for blocks, sums in zip(made, summed, strict=True)), moved
+        return tuple(Share(blocks, (sums,)) for blocks, sums in zip(made, summed, strict=True)), moved
 
     def _ended(self, act: Act, form: Form) -> Form:
         """The form in which a result stays: as it is declared; in the backward pass it may wait as partial sums."""
@@ -214,9 +214,9 @@ class Chips:
             raise CheckError(f"{act.result} lies in other blocks than what it is a view of")
         boxes = [{(there.get(label, label), axis): n for (label, axis), n in held.blocks.items()} for held in forms[0]]
         sums = (tuple(s for held in each for s in held.sums) for each in zip(*forms, strict=True))
-        return tuple(map(Held, boxes, sums))
+        return tuple(map(Share, boxes, sums))
 
-    def _brought(self, act: Act, name: str, moves: Iterable[Move], work: Split) -> list[Moved]:
+    def _brought(self, act: Act, name: str, moves: Iterable[Move], work: Split) -> list[Transfer]:
         """An operand comes to the chips that need it, unless it is there."""
         needs, forms = self._of(act, name, work), self.forms[name]
         boxes, mine = self._boxes(needs), [move for move in moves if move.of == "operand" and move.array == name]
@@ -268,7 +268,7 @@ class Chips:
         rest = ({pair: places for pair, places in box.items() if pair[1] not in over} for box in boxes)
         return tuple(replace(held, blocks=common(held.blocks, box)) for held, box in zip(form, rest, strict=True))
 
-    def _rows(self, act: Act, moves: Iterable[Move], work: Split) -> list[Moved]:
+    def _rows(self, act: Act, moves: Iterable[Move], work: Split) -> list[Transfer]:
         """The numbers of rows that chips share out are added up, each as often as the function asks for it."""
         mine = [move for move in moves if move.of == "rows"]
         over = self._over(act, work)
@@ -276,7 +276,7 @@ class Chips:
             return []
         pieces = zip(self._boxes(work - over), self._boxes(over), strict=True)
         form, moved = self._moved(
-            act.result, tuple(Held(rest, (own,)) for rest, own in pieces), mine, [{} for _ in self.chips], frozenset()
+            act.result, tuple(Share(rest, (own,)) for rest, own in pieces), mine, [{} for _ in self.chips], frozenset()
         )
         if not self._whole(form):
             raise CheckError(f"the rows of {act.result} are not added up")
@@ -284,7 +284,7 @@ class Chips:
 
     def _moved(
         self, name: str, form: Form, moves: Sequence[Move], boxes: Sequence[Box], goal: Split
-    ) -> tuple[Form, list[Moved]]:
+    ) -> tuple[Form, list[Transfer]]:
         """What the chips hold after some exchanges of one array, and what was moved."""
         found = []
         for i, move in enumerate(moves):
@@ -296,7 +296,7 @@ class Chips:
             cut = {p for held in form for box in (held.sums if summed else (held.blocks,)) for p in box}
             before, ends = _along(cut, move.axes), _along(goal, move.axes)
             axes = tuple(sorted(_axes(pair for box in message for pair in box)))
-            found.append(Moved(move.collective, move.axes, name, axes, move.of, before, ends))
+            found.append(Transfer(move.collective, move.axes, name, axes, move.of, before, ends))
             form = after
         return form, found
 
@@ -327,7 +327,7 @@ class Chips:
                 elif kind == "all-reduce":  # over several links each chip has a piece of the message for the next one
                     piece = {("", axis): 1 << self.chips[i][axis] for axis in move.axes}
                     blocks = {p: m for p, m in joined.items() if p[0]} if last else {**joined, **piece}
-                found[i] = Held(blocks, sums)
+                found[i] = Share(blocks, sums)
         return tuple(found), messages
 
     def _groups(self, axes: tuple[str, ...]) -> list[list[int]]:

@@ -28,7 +28,7 @@ from symroof.formula import (
 )
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.certificates import Dominated
-from symroof.proof.chips import Meshed
+from symroof.proof.chips import OnMesh
 from symroof.proof.distances import over, taken_in
 from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Ledger, Solved, refuted
@@ -51,7 +51,7 @@ class Schedule(Evidence):
     script: Script
     blocks: tuple[tuple[str, str], ...]
     resources: tuple[str, ...]
-    meshed: Meshed | None = None
+    meshed: OnMesh | None = None
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         """The statements of each kernel under the name of the one that pays; those of a block or a fuse as one."""
@@ -95,7 +95,7 @@ def with_wait(time: Formula) -> Formula:
     return Quotient(time, Sum((number(1), Negative(BUBBLE))))
 
 
-def require_wait(script: Script, resources: Iterable[str], ledger: Ledger, meshed: Meshed | None) -> None:
+def require_wait(script: Script, resources: Iterable[str], ledger: Ledger, meshed: OnMesh | None) -> None:
     """T_upper has beside its names what exchanges take whose latency counts, and what chips wait for where nothing
     overlaps, and nothing else.
 

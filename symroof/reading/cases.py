@@ -23,7 +23,7 @@ from symroof.symbols import expression, fraction, rational, symbol
 Point = Mapping[str, Fraction]
 
 
-class Told(Frozen):
+class Facts(Frozen):
     """What is said beside the text of a program: relations ``<=`` and ``>=`` of sizes, and the sets of sizes that are
     put in, which decide where each of them decides the same; and why something of it is ``unread``."""
 
@@ -32,7 +32,7 @@ class Told(Frozen):
     unread: SymroofError | None = None
 
 
-class Known(Frozen):
+class Premises(Frozen):
     """What decides a case: the sizes that others define, those that are at least 1, and what is said of them."""
 
     definitions: Mapping[Expr, Expr]
@@ -89,14 +89,14 @@ def made_by(call: Call, one: Formula) -> tuple[Compare, ...]:
     return tuple(Compare(*((one, "<=", other) if call.function == "min" else (other, "<=", one))) for other in others)
 
 
-def decided(formula: Formula, known: Known) -> Formula:
+def decided(formula: Formula, known: Premises) -> Formula:
     """The formula with the argument in place of each minimum and maximum that it is, whatever the sizes are. Raises
     :class:`UndecidedError` where they may be several.
 
     >>> from symroof.formula import Name
     >>> B, E, k = symbol("B"), symbol("E"), symbol("k")
     >>> least = Call("min", (Name("E"), Name("B")))
-    >>> decided(least, Known({E: 2 * B}, frozenset({B}), ()))
+    >>> decided(least, Premises({E: 2 * B}, frozenset({B}), ()))
     Name(name='B')
     """
 

@@ -15,7 +15,7 @@ from typing import Any
 from symroof.errors import ModelError, ReadingError, about, nearest, require_one_of, suggestion
 from symroof.formula import Formula, Name, Number, mapped
 from symroof.model.dtype import BY_NAME
-from symroof.model.hardware import UNNAMED, Accelerator, Known
+from symroof.model.hardware import UNNAMED, Accelerator, Spec
 from symroof.model.mesh_axes import NETWORKS
 from symroof.model.size_text import spelled_size
 from symroof.reading.expressions import read_expression
@@ -172,7 +172,7 @@ def own_chip(table: Mapping[str, Any]) -> Accelerator:
     return Accelerator("given", str(title), {name: figure(name, value) for name, value in flat.items()})
 
 
-def figure(name: str, value: Any, source: str = "given", *, otherwise: str = "bytes/s") -> Known:
+def figure(name: str, value: Any, source: str = "given", *, otherwise: str = "bytes/s") -> Spec:
     """A figure from text or a Python number.
 
     A name that is not that of a figure keeps the unit that is written; ``otherwise`` is its unit where none is.
@@ -197,7 +197,7 @@ def figure(name: str, value: Any, source: str = "given", *, otherwise: str = "by
             raise ReadingError(f"{value} is not a decimal number", expected="digits, as in 8.2e11")
         number = quantity(str(value), unit_of(name))
     unit = otherwise if number.unit in (None, "%") else number.unit
-    return Known(number.value, number.digits or "", unit, source)
+    return Spec(number.value, number.digits or "", unit, source)
 
 
 def _is_count(value: Any) -> bool:
@@ -205,13 +205,13 @@ def _is_count(value: Any) -> bool:
     return type(number) is int and number > 0 and all(isinstance(one, str) for one in source)
 
 
-def _counted(name: str, value: Any, sources: Mapping[str, Any], where: str) -> Known | None:
+def _counted(name: str, value: Any, sources: Mapping[str, Any], where: str) -> Spec | None:
     """A number of chips, and its source where one is said."""
     if value is None:
         return None
     number, said = value if isinstance(value, list) else (value, None)
     source = "given" if said is None else _source(name, said, sources, where)
-    return Known(Fraction(number), str(number), "chips", source)
+    return Spec(Fraction(number), str(number), "chips", source)
 
 
 def _sourced(
@@ -219,9 +219,9 @@ def _sourced(
     value: Any,
     sources: Mapping[str, Any],
     where: str,
-    parts: Mapping[str, Known] | None = None,
+    parts: Mapping[str, Spec] | None = None,
     otherwise: str = "bytes/s",
-) -> Known:
+) -> Spec:
     pairs = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
     known = []
     for pair in pairs:
@@ -244,10 +244,10 @@ def _source(name: str, said: str, sources: Mapping[str, Any], where: str) -> str
     return title + (f": {remark.strip()}" if remark else "")
 
 
-def _of_parts(name: str, written: str, parts: Mapping[str, Known]) -> Known:
+def _of_parts(name: str, written: str, parts: Mapping[str, Spec]) -> Spec:
     """What follows of the parts of a chip by a formula, with the arithmetic for its source.
 
-    >>> parts = {"cores": Known(Fraction(2), "2", ""), "clock": Known(Fraction(1750000000), "1.75e9", "")}
+    >>> parts = {"cores": Spec(Fraction(2), "2", ""), "clock": Spec(Fraction(1750000000), "1.75e9", "")}
     >>> known = _of_parts("peak.vector", "2*cores*1024*clock", parts)
     >>> known.digits, known.source
     ('7.168e12', '2*cores*1024*clock = 2*2*1024*1.75e9')
@@ -259,9 +259,9 @@ def _of_parts(name: str, written: str, parts: Mapping[str, Known]) -> Known:
     numbers = mapped(formula, lambda node: _in_digits(node, parts))
     exact_value = fraction(value)
     digits = scientific(str(int(exact_value)) if exact_value.denominator == 1 else str(float(exact_value)), exact_value)
-    return Known(exact_value, digits, unit_of(name) or "", f"{spelled_size(formula)} = {spelled_size(numbers)}")
+    return Spec(exact_value, digits, unit_of(name) or "", f"{spelled_size(formula)} = {spelled_size(numbers)}")
 
 
-def _in_digits(node: Formula, parts: Mapping[str, Known]) -> Formula:
+def _in_digits(node: Formula, parts: Mapping[str, Spec]) -> Formula:
     """A part with its digits; anything else as it is."""
     return Number(parts[node.name].value, parts[node.name].digits) if isinstance(node, Name) else node

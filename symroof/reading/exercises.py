@@ -31,7 +31,7 @@ PREFIXES = ("decimal", "any")
 CLAIM_KEYS = ("claim", "expect", "source")
 
 
-class Stated(Frozen):
+class StatedClaim(Frozen):
     """A claim as it stands in its file: the verdict that its author expects, and where it comes from."""
 
     text: str
@@ -53,7 +53,7 @@ class Exercise(Frozen):
     assume: tuple[Compare, ...] = ()
     symbols: tuple[str, ...] = ()
     let: Mapping[str, Formula] = field(default_factory=dict)
-    claims: tuple[Stated, ...] = ()
+    claims: tuple[StatedClaim, ...] = ()
     tolerance: Fraction = TOLERANCE
     aliases: Mapping[str, str] = field(default_factory=dict)
     compute: Dtype | None = None
@@ -93,7 +93,7 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
     return Exercise(None, **model_of(options, hardware_of(options), None, spoken), **stated)
 
 
-def _at_sizes(claim: Stated, problem: Problem) -> Stated:
+def _at_sizes(claim: StatedClaim, problem: Problem) -> StatedClaim:
     """A claim of a problem with one set of sizes; where it names none itself, it is about these.
 
     >>> table = {"operation": "matmul", "at": "B=64, D=F=8192", "claims": ["intensity = 63", "intensity = B"]}
@@ -107,15 +107,15 @@ def _at_sizes(claim: Stated, problem: Problem) -> Stated:
     return replace(claim, text=f"{claim.text} at {sizes}")
 
 
-def _stated(claim: Any) -> Stated:
+def _stated(claim: Any) -> StatedClaim:
     if isinstance(claim, str):
-        return Stated(claim)
+        return StatedClaim(claim)
     if not isinstance(claim, Mapping) or not isinstance(claim.get("claim"), str):
         raise ReadingError(f"{str(claim)[:60]} is not a claim", expected='text, or { claim = "…", expect = "wrong" }')
     for key in claim:
         require_one_of(key, CLAIM_KEYS, f"a claim has no {key!r}")
         text(claim, key)
-    return Stated(claim["claim"], expected_verdict(claim.get("expect")), claim.get("source"))
+    return StatedClaim(claim["claim"], expected_verdict(claim.get("expect")), claim.get("source"))
 
 
 def giving_way(exercise: Exercise) -> tuple[str, ...]:

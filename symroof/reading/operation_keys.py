@@ -17,7 +17,7 @@ from symroof.model.operation import CostFormula, Operation
 from symroof.model.program import Program
 from symroof.model.rewriting import in_training, numbers, retyped
 from symroof.model.stages import SCHEDULES
-from symroof.reading.cases import Told
+from symroof.reading.cases import Facts
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression
 from symroof.reading.operations import read_operation
@@ -92,7 +92,7 @@ def statement_of(options: Mapping[str, Any], operation: Program) -> str | None:
     return owners[str(text(options, "statement", tuple(owners)))]
 
 
-def told_of(options: Mapping[str, Any]) -> Told:
+def told_of(options: Mapping[str, Any]) -> Facts:
     """What a problem says of sizes beside its operation: relations of its regime, and the sizes that are put in. What
     cannot be read is refused where the names of the operation are known.
 
@@ -108,7 +108,7 @@ def told_of(options: Mapping[str, Any]) -> Told:
         points = points_of(options, scope)
     except SymroofError as error:
         unread = error
-    return Told(tuple(facts), points, unread)
+    return Facts(tuple(facts), points, unread)
 
 
 def _scheduled(program: Program, schedule: str) -> Program:

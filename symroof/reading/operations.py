@@ -33,7 +33,7 @@ from symroof.model.functions import Function
 from symroof.model.library import LIBRARY, Entry
 from symroof.model.program import Program
 from symroof.model.rewriting import in_training
-from symroof.reading.cases import Told
+from symroof.reading.cases import Facts
 from symroof.reading.einsums import TEXT, EinsumReader, einsum
 from symroof.reading.programs import read_program
 from symroof.reading.tensors import is_program
@@ -54,7 +54,7 @@ USUAL = "bf16"
 
 
 def read_operation(
-    text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None, told: Told | None = None
+    text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None, told: Facts | None = None
 ) -> Program:
     """The operation that ``text`` writes; ``element`` is the dtype of tensors that do not state one, ``functions`` are
     those of programs beside the table, and what is ``told`` of sizes decides cases of a program.
@@ -72,7 +72,7 @@ def read_operation(
     return Program.of(EinsumReader(text, element).operation())
 
 
-def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] | None, told: Told | None) -> Program:
+def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] | None, told: Facts | None) -> Program:
     name, start = text.strip(), text.index(text.strip())
     entry = entry_named(name)
     if entry is None:

@@ -14,7 +14,7 @@ from symroof.errors import ReadingError, about, require_one_of, suggestion
 from symroof.formula import Compare, Formula, Name, names
 from symroof.model.cost import COUNTINGS
 from symroof.model.derived_sizes import known_of_sizes
-from symroof.model.hardware import WORDS_OF_TEXTS, Accelerator, Known
+from symroof.model.hardware import WORDS_OF_TEXTS, Accelerator, Spec
 from symroof.model.mesh import open_axes, padded
 from symroof.model.nodes import ROLES
 from symroof.model.problem import SECTIONS, Problem
@@ -312,7 +312,7 @@ def hardware_of(options: Mapping[str, Any]) -> Accelerator | None:
     return None if named is None and not figures else accelerator.given(figures)
 
 
-def _referred(accelerator: Accelerator, name: str, value: Any) -> Known | None:
+def _referred(accelerator: Accelerator, name: str, value: Any) -> Spec | None:
     """A figure given by the name of another: peak = peak.vector."""
     if not isinstance(value, str) or not value.strip()[:1].isalpha():
         return None

@@ -58,7 +58,7 @@ from symroof.model.program import Program
 from symroof.model.recomputing import collected_in
 from symroof.model.size_text import spelled_size
 from symroof.model.stages import require_stages
-from symroof.reading.cases import Told
+from symroof.reading.cases import Facts
 from symroof.reading.meshes import read_mesh
 from symroof.reading.scanner import Token
 from symroof.reading.size_checks import MaskReader
@@ -78,7 +78,7 @@ DEEPEST = 16
 
 
 def read_program(
-    text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None, told: Told | None = None
+    text: str, element: Dtype | None = None, functions: Mapping[str, Function] | None = None, told: Facts | None = None
 ) -> Program:
     """The program that ``text`` writes; one of inputs and a single product, without a mesh, is that product. What is
     ``told`` beside it decides which of several a size is that is the least, or the largest, of them.
@@ -97,10 +97,10 @@ def read_program(
 
 class ProgramReader(MaskReader):
     def __init__(
-        self, source: str, element: Dtype | None, functions: Mapping[str, Function], told: Told | None = None
+        self, source: str, element: Dtype | None, functions: Mapping[str, Function], told: Facts | None = None
     ) -> None:
         super().__init__(source, element, functions)
-        self.told = told or Told()
+        self.told = told or Facts()
         self.declared: list[tuple[Declared, Token]] = []
         self.inside: list[str] = []
         self.mesh: tuple[MeshAxis, ...] = ()

@@ -71,7 +71,7 @@ def _one_relation(written: str, scope: Scope, known: tuple[str, ...], expected: 
     return links[0]
 
 
-class Minimized(TypedDict):
+class Minimum(TypedDict):
     """What is to be least, over what, and subject to which equation."""
 
     minimize: Formula | None
@@ -79,7 +79,7 @@ class Minimized(TypedDict):
     subject: Compare | None
 
 
-def read_minimize(options: Mapping[str, Any], scope: Scope, sizes: Iterable[str] | None) -> Minimized:
+def read_minimize(options: Mapping[str, Any], scope: Scope, sizes: Iterable[str] | None) -> Minimum:
     """A formula that is to be least over one of the sizes, and an equation that may name what it shares out: 64 chips, or N.
 
     >>> scope = Scope(("X", "Y", "T_X", "T_Y"))

@@ -19,7 +19,7 @@ from symroof.model.quantities import QUANTITIES
 from symroof.model.size_text import spelled_fact, spelled_size
 from symroof.model.sliding_windows import slides_of, stride_of
 from symroof.model.statement_costs import names_of_amounts
-from symroof.reading.cases import Known, Told, UndecidedError, at_points, decided, made_by
+from symroof.reading.cases import Facts, Premises, UndecidedError, at_points, decided, made_by
 from symroof.reading.scanner import Token
 from symroof.reading.statements import StatementReader
 from symroof.symbols import symbol
@@ -28,7 +28,7 @@ from symroof.symbols import symbol
 class MaskReader(StatementReader):
     """Reads statements, and holds what they say of sizes against those of a program."""
 
-    told: Told
+    told: Facts
 
     def _require_factors(self, program: Program) -> None:
         """A factor is of sizes that there are."""
@@ -54,10 +54,10 @@ class MaskReader(StatementReader):
             before = replace(program, where=where).definitions
             while True:
                 try:
-                    where[name] = decided(formula, Known(before, least_one, tuple(facts)))
+                    where[name] = decided(formula, Premises(before, least_one, tuple(facts)))
                     break
                 except UndecidedError as open_:
-                    more = self._deciding(open_.call, Known(before, least_one, (*facts, *told)))
+                    more = self._deciding(open_.call, Premises(before, least_one, (*facts, *told)))
                     if more is None and self.told.unread is not None:
                         raise self.told.unread from None
                     if more is None:
@@ -69,7 +69,7 @@ class MaskReader(StatementReader):
         choices = {name: formula for name, formula in program.where.items() if formula != where[name]}
         return replace(program, where=where, facts=tuple(facts), choices=choices)
 
-    def _deciding(self, call: Call, known: Known) -> tuple[Compare, ...] | None:
+    def _deciding(self, call: Call, known: Premises) -> tuple[Compare, ...] | None:
         """What has to be known of sizes, as what is told beside the program decides it."""
         with suppress(UndecidedError):
             chosen = decided(call, known)

@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 from symroof.derivation.sketching import Sketched, derive_sketch
 from symroof.errors import ReadingError, RenderingError
 from symroof.exploration.comparing import Comparison
-from symroof.exploration.explore import Exploration, Inferred
+from symroof.exploration.explore import Exploration, Weakest
 from symroof.exploration.figure import Drawn, Label, kind_of, rows
-from symroof.exploration.leading_parts import Led
+from symroof.exploration.leading_parts import Leading
 from symroof.exploration.longest import LongestMap
 from symroof.exploration.measured_points import Measurement
 from symroof.exploration.regime_map import RegimeMap
@@ -36,10 +36,10 @@ from symroof.rendering.pages.typesetting import Style
 from symroof.rendering.records.maps import comparison_record, inferred_record, map_record, measured_record
 from symroof.rendering.records.questions import sketch_record
 from symroof.rendering.records.scalars import SCHEMA
-from symroof.rendering.results import Shown, dataframe
+from symroof.rendering.results import Result, dataframe
 
 
-class ShownSketch(Shown, Sketched):
+class ShownSketch(Result, Sketched):
     """The formulas of a problem without an operation, and its relation solved; and their text.
 
     >>> import symroof as sr
@@ -63,7 +63,7 @@ class ShownSketch(Shown, Sketched):
         return f"<{len(self.sketch.let)} formulas: {counts['proved']} proved, {counts['sampled']} sampled>"
 
 
-class ShownRegimes(Shown, Frozen):
+class ShownRegimes(Result, Frozen):
     """Maps of regimes, and their text.
 
     >>> import symroof as sr
@@ -93,7 +93,7 @@ class ShownRegimes(Shown, Frozen):
         return f"<{count} regime{'s' if count != 1 else ''} of {self.map.setting.problem.operation.title}{known}>"
 
 
-class ShownComparison(Shown, Frozen):
+class ShownComparison(Result, Frozen):
     """Chips and dtypes side by side, and their table."""
 
     comparison: Comparison
@@ -116,7 +116,7 @@ class ShownComparison(Shown, Frozen):
         return f"<{self.comparison.problem.operation.title} on {len(self.comparison.rows)} chips and dtypes>"
 
 
-class ShownInferred(Shown, Frozen):
+class ShownInferred(Result, Frozen):
     """The weakest regimes that make an approximation true, and their text, in ``lang`` where no language is asked for.
 
     >>> import symroof as sr
@@ -124,11 +124,11 @@ class ShownInferred(Shown, Frozen):
     <1 regime makes BDF/(BD + DF + BF) ~ B true>
     """
 
-    inferred: Inferred
+    inferred: Weakest
     lang: str | None = None
 
     @property
-    def alternatives(self) -> tuple[Led, ...]:
+    def alternatives(self) -> tuple[Leading, ...]:
         """The regimes, any of which suffices."""
         return self.inferred.alternatives
 

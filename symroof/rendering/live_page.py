@@ -18,7 +18,7 @@ from sympy import Integer
 from symroof.derivation.pipeline import Derivation, derive
 from symroof.derivation.setting import Setting
 from symroof.errors import CheckError, SymroofError
-from symroof.exploration.live import Fitted, Live, Way, data_of, live
+from symroof.exploration.live import Live, LiveChip, Way, data_of, live
 from symroof.formula import Frozen
 from symroof.model.dtype import dtype
 from symroof.model.hardware import Accelerator
@@ -261,12 +261,12 @@ class LivePage:
             "k": names,
         }
 
-    def _chip(self, one: Fitted) -> dict[str, Any]:
+    def _chip(self, one: LiveChip) -> dict[str, Any]:
         chip, domain = one.chip, one.chip.domain
         wired = {"l": list(one.links), "c": chip.closing, "d": domain and int(domain.value)} if self.live.axes else {}
         return {"n": chip.name, "t": chip.title, **wired}
 
-    def _fitted(self, one: Fitted, figures: Sequence[str]) -> str | list[Any]:
+    def _fitted(self, one: LiveChip, figures: Sequence[str]) -> str | list[Any]:
         """A chip with one kind of element types: why it has no times; or its figures, what its peak is, and its ways."""
         if one.error:
             return one.error

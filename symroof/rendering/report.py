@@ -10,12 +10,12 @@ from symroof.formula import Frozen
 from symroof.rendering.pages.reports import Explainer, render_report
 from symroof.rendering.pages.typesetting import Style
 from symroof.rendering.records.judgements import report_record
-from symroof.rendering.results import Shown
+from symroof.rendering.results import Result
 from symroof.verification.files import judge_file
 from symroof.verification.judgement import FileReport, Judgement
 
 
-class ShownReport(Shown, Frozen):
+class ShownReport(Result, Frozen):
     """The judgements on claims, and their text.
 
     >>> import symroof as sr

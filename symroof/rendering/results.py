@@ -21,10 +21,10 @@ from symroof.rendering.pages.insertions import Shape, inserted
 from symroof.rendering.pages.typesetting import Style, pen_of
 
 if TYPE_CHECKING:
-    from symroof.rendering.values_at_sizes import Asked
+    from symroof.rendering.values_at_sizes import Values
 
 
-class Look(TypedDict, total=False):
+class Options(TypedDict, total=False):
     """How a page is wanted: ``brief`` is the answer alone, ``full`` has every step of a program too, ``template`` is a folder
     whose templates replace the shipped ones, ``lang`` one of en, ko and zh. A document has a title of the level ``heading``
     (3; none at 0), and Markdown a ``dialect``; a terminal is so many characters in ``width`` (96), of more than ASCII where
@@ -40,7 +40,7 @@ class Look(TypedDict, total=False):
     unicode: bool
 
 
-class Shown:
+class Result:
     """What every answer can do once it is a value (``to_dict``) and a page (``page``).
 
     A page is in the language that is asked for as ``lang``: en, ko or zh; else in that of its problem, else in English.
@@ -56,19 +56,19 @@ class Shown:
         """The JSON object as a Python value; a list for several."""
         raise TypeError(f"{type(self).__name__} has no record")
 
-    def to_text(self, **look: Unpack[Look]) -> str:
+    def to_text(self, **look: Unpack[Options]) -> str:
         """Lines for a terminal; conditions can be given to ``assume``."""
         return self.page("text", Style(**look))
 
-    def to_markdown(self, **look: Unpack[Look]) -> str:
+    def to_markdown(self, **look: Unpack[Options]) -> str:
         """Markdown with LaTeX mathematics, for GitHub, MkDocs and notebooks, in one of the dialects."""
         return self.page("markdown", Style(**look))
 
-    def to_rst(self, **look: Unpack[Look]) -> str:
+    def to_rst(self, **look: Unpack[Options]) -> str:
         """reStructuredText, for Sphinx."""
         return self.page("rst", Style(**look))
 
-    def to_latex(self, **look: Unpack[Look]) -> str:
+    def to_latex(self, **look: Unpack[Options]) -> str:
         """A LaTeX document; with ``heading=0`` a fragment for a document that loads amsmath."""
         return self.page("latex", Style(**look))
 
@@ -80,7 +80,7 @@ class Shown:
         return self.to_markdown()
 
 
-class ShownDerivation(Shown, Derivation):
+class ShownDerivation(Result, Derivation):
     """Steps and answer of one problem, and their text.
 
     >>> import symroof as sr
@@ -178,7 +178,7 @@ class ShownDerivation(Shown, Derivation):
         return f"<Derivation of {operation}: {counts['proved']} proved, {counts['sampled']} sampled>"
 
 
-class ShownParts(Shown, Frozen):
+class ShownParts(Result, Frozen):
     """Parts of an answer, each on a line: its value, or its formula; a quantity at sizes on a line for each set of them.
     In text each of several stands behind its name."""
 
@@ -227,12 +227,12 @@ class ShownParts(Shown, Frozen):
         found = {name: self.asked(name) for name, formula in self.names if not formula}
         return {name: asked.open for name, asked in found.items() if asked is not None and asked.open}
 
-    def asked(self, name: str) -> Asked | None:
+    def asked(self, name: str) -> Values | None:
         """What a name or an expression comes to, where it is one of quantities; None for a part of the answer."""
         return self._values[name]
 
     @cached_property
-    def _values(self) -> dict[str, Asked | None]:
+    def _values(self) -> dict[str, Values | None]:
         from symroof.rendering.values_at_sizes import asked
 
         return {name: asked(self.derivation, name) for name, formula in self.names if not formula}

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from symroof.algebra.rounding import short
-from symroof.derivation.answer import Said
+from symroof.derivation.answer import Steps
 from symroof.derivation.draft import numeric
 from symroof.derivation.formulas import ASKED, unit_in, worked_out
 from symroof.derivation.meanings import quantities
@@ -21,7 +21,7 @@ from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.problem import Problem
 from symroof.model.quantities import Exponents, exponents, spelled
 from symroof.model.statement_costs import other_names
-from symroof.model.units import Unlike
+from symroof.model.units import Mismatch
 from symroof.proof.step import Step, named_formula
 from symroof.reading.arguments import problem_of
 from symroof.reading.expressions import read_expression
@@ -39,13 +39,13 @@ from symroof.symbols import VALUES, expression
 NAME = re.compile(r"\s*([\w.]+)(?:\([\w, ]*\))?\s*")
 
 
-class Asked(Frozen):
+class Values(Frozen):
     """The values of an expression at each set of sizes, or its formula where there is none; and its unit, None where
     nothing tells it."""
 
     name: str
     derivation: Derivation
-    said: Said
+    said: Steps
     values: tuple[Fraction | Formula, ...]
     unit: Exponents | None
 
@@ -91,7 +91,7 @@ class Asked(Frozen):
         return value / scale, unit
 
 
-def asked(derivation: Derivation, text: str) -> Asked | None:
+def asked(derivation: Derivation, text: str) -> Values | None:
     """What is asked for; None for a part of the answer that is no quantity, or where no sizes are put in.
 
     Raises :class:`ReadingError` for what is no expression of the quantities, sizes and figures of a problem.
@@ -115,10 +115,10 @@ def asked(derivation: Derivation, text: str) -> Asked | None:
             expected="a real number, or a formula in what is open",
         )
     values = tuple(step.right.value if isinstance(step.right, Number) else _value(step.right) for step in steps)
-    return Asked(text, derivation, said, values or (formula,), _unit(formula, setting))
+    return Values(text, derivation, said, values or (formula,), _unit(formula, setting))
 
 
-def said_of(said: Said) -> list[Step]:
+def said_of(said: Steps) -> list[Step]:
     """The steps that say what was asked for."""
     return [step for step in said.steps if step.role == named_formula(ASKED)]
 
@@ -134,7 +134,7 @@ def _value(formula: Formula) -> Fraction | Formula:
 def _unit(formula: Formula, setting: Setting) -> Exponents | None:
     try:
         return unit_in(setting, formula)
-    except Unlike as found:
+    except Mismatch as found:
         first, second = found.args
         raise ReadingError(f"a sum of {spelled(first)} and {spelled(second)} is no quantity") from None
 

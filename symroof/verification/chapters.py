@@ -39,7 +39,7 @@ from symroof.verification.steps import condition_of
 # Bytes, or billions.
 TYPED_BYTES = re.compile(r"(?<=\d)B(?![A-Za-z/])")
 BYTES = re.compile(r"\\(?:text|mathrm|textrm)\{\s*B\s*\}")
-Outcome = Judgement | Omission
+Block = Judgement | Omission
 Before = tuple[Written, Compare] | None
 
 
@@ -170,7 +170,7 @@ class _Chapter:
             sentence = None if written.row else self.document.prose.quotation(written.start, written.end)
             yield replace(judgement, line=line, column=column, expect=expect, problem=title, sentence=sentence)
 
-    def _outcomes(self, written: Written, following: Mapping[str, Any]) -> list[Outcome]:
+    def _outcomes(self, written: Written, following: Mapping[str, Any]) -> list[Block]:
         """The judgements on the claims of a formula, and why those that are not judged are not."""
         if not following and (typed_operation(written.text) or PRODUCT_OF_SHAPES.search(written.text)):
             return [Omission("operation")]
@@ -196,7 +196,7 @@ class _Chapter:
         links = [link for claim in claims for link in claim.links if link.relation in ("=", "~")]
         self.equated |= {side.name for link in links for side in (link.left, link.right) if isinstance(side, Name)}
 
-    def _judged(self, written: Written, following: Mapping[str, Any], before: Before) -> Iterator[Outcome]:
+    def _judged(self, written: Written, following: Mapping[str, Any], before: Before) -> Iterator[Block]:
         """The outcome of each claim of a formula."""
         if written.row is not None:
             cell = cell_claim(written, self.force)
@@ -212,7 +212,7 @@ class _Chapter:
             claims = tuple(replace(claim, whole=False) for claim in claims)
         for i, claim in enumerate(claims):
             if following:
-                outcome: Outcome = judge(claim, context)
+                outcome: Block = judge(claim, context)
                 condition = condition_of(claim)
             else:
                 passage = Passage(claim, context, self.equated, around)
@@ -277,8 +277,8 @@ class _Chapter:
 
 
 def _further(
-    found: Assertion, meant: Sequence[Assertion], outcome: Outcome
-) -> tuple[list[Judgement], Outcome, tuple[tuple[Compare, Omission], ...]]:
+    found: Assertion, meant: Sequence[Assertion], outcome: Block
+) -> tuple[list[Judgement], Block, tuple[tuple[Compare, Omission], ...]]:
     """The judgements on links that are claims by what the text states, with the units that stand behind the formula first;
     but for the last one where nothing else is judged. And the links that are left."""
     if isinstance(outcome, Judgement) and not found.left_out:  # the claim as a whole is judged
@@ -295,7 +295,7 @@ def _further(
     return (told, outcome, left) if isinstance(outcome, Judgement) or not told else (told[:-1], told[-1], left)
 
 
-def _closed(judgement: Judgement) -> Outcome:
+def _closed(judgement: Judgement) -> Block:
     """A judgement that decides, or that it is not decided."""
     return Omission("not_decided") if judgement.verdict == "undecided" else judgement
 

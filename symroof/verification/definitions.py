@@ -10,7 +10,7 @@ from symroof.derivation.per_chip import chips_of
 from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import CheckError, ModelError
 from symroof.formula import Formula, Name, Number, Quotient
-from symroof.model.hardware import WORDS_OF_TEXTS, Known
+from symroof.model.hardware import WORDS_OF_TEXTS, Spec
 from symroof.model.quantities import DERIVED, SPOKEN, TABLE, TOKENS, Owner, meaning, quantities_of, unit_of_amount
 from symroof.model.resources import LATENCY, MATH, VECTOR, every_time
 from symroof.model.statement_costs import amounts as amounts_of_program, names_of_amounts, other_names
@@ -167,12 +167,12 @@ def counted_again(setting: Setting) -> dict[str, Formula]:
     return found
 
 
-def printed(figure: Known) -> Number:
+def printed(figure: Spec) -> Number:
     """A figure as a number in print."""
     return Number(figure.value, figure.digits)
 
 
-def _units(figures: Mapping[str, Known]) -> dict[str, str]:
+def _units(figures: Mapping[str, Spec]) -> dict[str, str]:
     """The base units of the quantities and of the figures of a chip."""
     return {name: figure.unit for name, figure in figures.items() if figure.unit} | UNITS
 

@@ -16,7 +16,7 @@ from symroof.proof.exact import ORDER
 from symroof.proof.ledger import RefutedError
 from symroof.proof.propositions import negated
 from symroof.reading.claims import Chain, Claim, Logic, read_claim
-from symroof.reading.exercises import Exercise, Stated
+from symroof.reading.exercises import Exercise, StatedClaim
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.conditions import condition
 from symroof.verification.context import Context
@@ -101,7 +101,7 @@ def _right(judgements: Sequence[Judgement]) -> int:
     return sum(one.verdict == one.expect if one.expect else one.verdict in ACCEPTED for one in judgements)
 
 
-def judge_stated(stated: Stated, context: Context, title: str | None = None) -> Judgement:
+def judge_stated(stated: StatedClaim, context: Context, title: str | None = None) -> Judgement:
     """The judgement of a claim as it stands in its file."""
     try:
         judgement = judge(read_claim(stated.text, context.scope), context)

@@ -32,7 +32,7 @@ from symroof.formula import (
     nodes,
 )
 from symroof.model.quantities import Exponents, exponents, spelled
-from symroof.model.units import Unlike, unit_of_formula
+from symroof.model.units import Mismatch, unit_of_formula
 from symroof.proof.exact import ORDER
 from symroof.reading.numbers import COUNT_SCALES, exact
 from symroof.verification.context import Context
@@ -65,7 +65,7 @@ def disagreement(link: Compare, context: Context) -> tuple[str, Remark] | None:
     for counts in (False, True):  # with bare numbers in any unit; and with small ones as mere counts
         try:
             left, right = _unit(link.left, context, counts), _unit(link.right, context, counts)
-        except Unlike as found:
+        except Mismatch as found:
             left, right = found.args
         if left is not None and right is not None and left != right:
             if not (left and right) or _lacks_its_rate(left, right):
@@ -198,7 +198,7 @@ def in_unknown_units(link: Compare, context: Context) -> Iterator[Formula]:
     bare = [node for side in sides for node in nodes(side) if isinstance(node, Number) and node.unit in UNITLESS]
     if not bare or not all(map(is_plain, bare)) or not any(map(_written, sides)):
         return
-    with suppress(Unlike):
+    with suppress(Mismatch):
         left, right = (_unit(mapped(side, _counted), context, True) for side in sides)
         if not left or left != right:
             shifts = (shift for prefix in PREFIXES for shift in (prefix, 1 / prefix))
@@ -243,7 +243,7 @@ def unit_of(formula: Formula, context: Context) -> str:
     """The unit of a formula by name, empty where it has none or may have any."""
     try:
         found = None if isinstance(formula, Compare) else _unit(formula, context, True)
-    except Unlike:
+    except Mismatch:
         return ""
     return spelled(found) if found else ""
 

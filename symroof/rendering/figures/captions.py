@@ -12,7 +12,7 @@ from sympy import Expr, Mul
 
 from symroof.derivation.setting import Setting
 from symroof.formula import Formula, Number
-from symroof.model.hardware import Accelerator, Known
+from symroof.model.hardware import Accelerator, Spec
 from symroof.rendering.figures.strokes import moment, rate, share, shares
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -120,7 +120,7 @@ def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = ()) -> str:
     return say("assumed", named, regime, problem.training, problem.count == "exact", list(undrawn))
 
 
-def _figure(name: str, known: Known, link: str) -> str:
+def _figure(name: str, known: Spec, link: str) -> str:
     """A figure of a chip with its unit: one that was given without has that of a bandwidth or a peak."""
     plain = "B/s" if name == link else "FLOPs/s" if name.startswith("peak") else ""
     unit = known.unit.replace("bytes", "B") or plain

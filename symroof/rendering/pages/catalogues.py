@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from symroof.derivation.pipeline import counted
-from symroof.model.hardware import Accelerator, Finding, Known
+from symroof.model.hardware import Accelerator, Finding, Spec
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.reading.operations import AnyEntry, ProgramEntry, other_names
 from symroof.reading.problems import read_problem
@@ -55,7 +55,7 @@ def chip_record(chip: Accelerator) -> dict[str, Any]:
     }
 
 
-def _figure(known: Known) -> dict[str, Any]:
+def _figure(known: Spec) -> dict[str, Any]:
     figure = {"value": known.digits, "float": float(known.value), "unit": known.unit, "source": known.source}
     return figure | {"alternatives": [_figure(other) for other in known.alternatives]}
 

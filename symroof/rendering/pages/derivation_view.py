@@ -10,7 +10,7 @@ from typing import Any
 from sympy import Expr, Mul
 
 from symroof.algebra.roots import Root
-from symroof.derivation.answer import Point, Said
+from symroof.derivation.answer import Point, Steps
 from symroof.derivation.draft import numeric
 from symroof.derivation.layout import with_digits
 from symroof.derivation.pipeline import Derivation
@@ -121,7 +121,7 @@ class View(StepsByReason):
         limit = self.find("limit")
         return of_kind(limit.assumptions if limit else self.problem.assume, "<<", "->", "~", "~~")
 
-    def condition(self, said: Said, edge: Expr | Root | None) -> dict[str, Any] | None:
+    def condition(self, said: Steps, edge: Expr | Root | None) -> dict[str, Any] | None:
         """``B > 240.24, so B >= 241``: relation, decimal bound and first whole size; None for a symbolic bound."""
         stated, value, first = said.condition, numeric(edge), said.smallest_integer
         if not isinstance(stated, Compare) or value is None:

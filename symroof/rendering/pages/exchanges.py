@@ -13,7 +13,7 @@ from symroof.model.nodes import EXCHANGE, MAXIMUM
 from symroof.model.program import Program
 from symroof.model.quantities import NAMELESS, PER_CHIP, of_statement, parts_of, sent_over
 from symroof.model.trees import tapered
-from symroof.proof.mesh_facts import Exchanged
+from symroof.proof.mesh_facts import Collective
 from symroof.proof.step import Reason, Step, against
 
 ONE = number(1)
@@ -21,11 +21,11 @@ ONE = number(1)
 OF_CHIPS = (Reason.ON_EACH, Reason.SENT)
 
 
-class Said(Frozen):
+class Sentence(Frozen):
     """An exchange, the statement that pays for it, whether that is in the backward pass, and the level of a tree that
     this part of it goes through, with its taper where it has one."""
 
-    exchange: Exchanged
+    exchange: Collective
     statement: str
     backward: bool
     level: str
@@ -107,14 +107,14 @@ class Mesh:
         return len(self.shared) == 1 and self.shared[0][2] == ONE
 
     @cached_property
-    def exchanges(self) -> tuple[Said, ...]:
+    def exchanges(self) -> tuple[Sentence, ...]:
         """Every exchange, in the order of the statements; one over several axes is on a step for each."""
-        found: dict[tuple[Exchanged, str, str], Said] = {}
+        found: dict[tuple[Collective, str, str], Sentence] = {}
         for step in self.steps[Reason.SENT]:
             name, level = about(step), self.level(step)
             for exchange in step.facts.exchanges:
                 back = costs_of(self.program)[name].backward
-                found.setdefault((exchange, name, level), Said(exchange, name, back, level, self.taper(level)))
+                found.setdefault((exchange, name, level), Sentence(exchange, name, back, level, self.taper(level)))
         return tuple(found.values())
 
     def level(self, step: Step) -> str:
@@ -127,18 +127,18 @@ class Mesh:
         tapers = (one.taper for axis in self.program.mesh for one in axis.tree if one.link == level)
         return next((tapered(taper) for taper in tapers if taper != 1), "")
 
-    def over(self, resource: str) -> tuple[Said, ...]:
+    def over(self, resource: str) -> tuple[Sentence, ...]:
         """The exchanges that keep a link busy."""
         named = {Name(sent_over(resource, name)) for name in costs_of(self.program)}
         mine = [each for step in self.steps[Reason.SENT] if step.left in named for each in step.facts.exchanges]
         return tuple(said for said in self.exchanges if said.exchange in mine and said.level in ("", resource))
 
-    def first(self, step: Step) -> tuple[Said, ...]:
+    def first(self, step: Step) -> tuple[Sentence, ...]:
         """The exchanges of a step that none before it says."""
         mine = [self._place(said) for said in self.exchanges]
         return tuple(said for said, place in zip(self.exchanges, mine, strict=True) if place == step)
 
-    def _place(self, said: Said) -> Step:
+    def _place(self, said: Sentence) -> Step:
         steps = self.steps[Reason.SENT]
         return next(
             s
@@ -211,6 +211,6 @@ def about(step: Step) -> str:
     return NAMELESS if what == "sent" else of
 
 
-def moved_by(step: Step) -> tuple[Exchanged, ...]:
+def moved_by(step: Step) -> tuple[Collective, ...]:
     """The collectives of a step that says what a link carries."""
     return step.facts.exchanges if step.reason is Reason.SENT else ()

@@ -13,8 +13,8 @@ from sympy import Expr, oo
 from symroof.algebra.rounding import decimal
 from symroof.derivation.layout import with_digits
 from symroof.derivation.meanings import in_ridge
-from symroof.exploration.comparing import Compared, Comparison, steps_at
-from symroof.exploration.explore import Exploration, Inferred
+from symroof.exploration.comparing import Comparison, OneChip, steps_at
+from symroof.exploration.explore import Exploration, Weakest
 from symroof.exploration.leading_parts import shares
 from symroof.exploration.longest import LongestMap, LongestRow
 from symroof.exploration.regime_map import RegimeMap
@@ -37,7 +37,7 @@ def render_exploration(exploration: Exploration, form: str, style: Style) -> str
     return render_page(partial(_map, exploration), pen_of(form, setting.layout, setting.problem.link, style))
 
 
-def render_inferred(inferred: Inferred, form: str, style: Style) -> str:
+def render_inferred(inferred: Weakest, form: str, style: Style) -> str:
     """The regimes that an approximation needs: a fragment in every format."""
 
     def build(pen: Pen) -> Page:
@@ -136,7 +136,7 @@ def _comparison(comparison: Comparison, pen: Pen) -> Page:
     return Page(pen.code(problem.operation.title), "", blocks, landscape=True)
 
 
-def _steps(row: Compared, place: int) -> str:
+def _steps(row: OneChip, place: int) -> str:
     """T_steps at a set of sizes, with its unit; nothing where a size is open, or there are no steps."""
     steps = None if row.derivation is None else steps_at(row.derivation.answer.at[place])
     return "" if steps is None else quantity(steps, "s")

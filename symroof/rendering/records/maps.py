@@ -9,8 +9,8 @@ from typing import Any
 from symroof.derivation.answer import Point
 from symroof.derivation.draft import T_LOWER
 from symroof.derivation.meanings import in_ridge
-from symroof.exploration.comparing import Compared, Comparison, steps_at
-from symroof.exploration.explore import Exploration, Inferred, Place
+from symroof.exploration.comparing import Comparison, OneChip, steps_at
+from symroof.exploration.explore import Exploration, Place, Weakest
 from symroof.exploration.longest import LongestMap
 from symroof.exploration.measured_points import Measurement
 from symroof.exploration.regime_map import RegimeMap, RegimeRow
@@ -108,7 +108,7 @@ def _place(found: RegimeMap, place: Place) -> dict[str, Any]:
     }
 
 
-def inferred_record(inferred: Inferred) -> dict[str, Any]:
+def inferred_record(inferred: Weakest) -> dict[str, Any]:
     """The regimes that an approximation needs."""
     pen, write = claims_pen(inferred.layout), inferred.layout.write
     record = {
@@ -146,7 +146,7 @@ def comparison_record(comparison: Comparison) -> dict[str, Any]:
     return dict(spelled(record, derivation.setting.layout.write))
 
 
-def _row(row: Compared) -> dict[str, Any]:
+def _row(row: OneChip) -> dict[str, Any]:
     setting, answer = row.derivation and row.derivation.setting, row.derivation and row.derivation.answer
     return {
         "chip": row.chip.name,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from symroof.derivation.answer import Said
+from symroof.derivation.answer import Steps
 from symroof.derivation.draft import numeric
 from symroof.derivation.sketching import Sketched
 from symroof.derivation.solutions import Solution
@@ -22,7 +22,7 @@ from symroof.symbols import expression
 PLAIN = PlainPrinter()
 
 
-def let_record(said: Said, let: Mapping[str, Formula]) -> dict[str, Any] | None:
+def let_record(said: Steps, let: Mapping[str, Formula]) -> dict[str, Any] | None:
     """What each named formula comes to: with the figures put in, and as a float where it is a number."""
     found = {}
     for name, formula in let.items():
@@ -32,7 +32,7 @@ def let_record(said: Said, let: Mapping[str, Formula]) -> dict[str, Any] | None:
     return found or None
 
 
-def solution_record(said: Said, variable: str | None) -> dict[str, Any] | None:
+def solution_record(said: Steps, variable: str | None) -> dict[str, Any] | None:
     """A relation between quantities, solved: its first case with the figures put in, its guard, and whole numbers."""
     step = said.step("solution")
     if step is None or variable is None:
@@ -63,7 +63,7 @@ def solution_record(said: Said, variable: str | None) -> dict[str, Any] | None:
     }
 
 
-def optimum_record(said: Said, over: str | None) -> dict[str, Any] | None:
+def optimum_record(said: Steps, over: str | None) -> dict[str, Any] | None:
     """What is least: where, its value there, under which guard and what is best otherwise, and what being compute-bound
     there means; at a set of sizes, as a number."""
     best, bound = said.step("optimum") or said.step("optimum_at"), said.step("optimum_bound")
@@ -85,7 +85,7 @@ def optimum_record(said: Said, over: str | None) -> dict[str, Any] | None:
     }
 
 
-def _precisely(key: str, said: Said, step: Step | None) -> dict[str, Any]:
+def _precisely(key: str, said: Steps, step: Step | None) -> dict[str, Any]:
     """What a number at sizes is exactly, and as a float; nothing of a formula in sizes that are open."""
     if step is None or not step.role.endswith("_at"):
         return {}
@@ -103,7 +103,7 @@ def sketch_record(sketched: Sketched) -> dict[str, Any]:
     sketch, answer = sketched.sketch, sketched.answer
     chip, latex = sketch.hardware, LatexPrinter(Letters(frozenset(sketched.layout.order)))
 
-    def asked(said: Said) -> dict[str, Any]:
+    def asked(said: Steps) -> dict[str, Any]:
         found = {"let": let_record(said, sketch.let), "solution": solution_record(said, sketch.solve_for)}
         return found if sketch.minimize is None else {**found, "optimum": optimum_record(said, sketch.over)}
 
