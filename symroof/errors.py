@@ -175,11 +175,11 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     cutoff = NEAR if len(word) > 2 else NEAR_OF_TWO
     turned = [name for name in folded if len(word) > 1 and sorted(name) == sorted(word)]
     close = get_close_matches(word, list(folded), n=len(folded) or 1, cutoff=cutoff)
-    found = turned or sorted(close, key=lambda name: (-SequenceMatcher(None, name, word).ratio(), name[:1] != word[:1]))
+    near = turned or sorted(close, key=lambda name: (-SequenceMatcher(None, name, word).ratio(), name[:1] != word[:1]))
     begun = [name for name in folded if len(word) > 1 and name.startswith(word)]
-    if begun and not (found and found[0] in begun):
+    if begun and not (near and near[0] in begun):
         return folded[min(begun, key=len)]
-    return folded[found[0]] if found else None
+    return folded[near[0]] if near else None
 
 
 def suggestion(word: str, known: Iterable[str]) -> str | None:

@@ -303,15 +303,15 @@ def children(formula: Formula) -> tuple[Formula, ...]:
     """The formulas directly below a node, in reading order."""
     if not formula._parts:
         return ()
-    found: list[Formula] = []
+    result: list[Formula] = []
     for part in formula._parts:
         value = getattr(formula, part)
         if isinstance(value, Formula):
-            found.append(value)
+            result.append(value)
         elif value is not None:
             for one in value:
-                found.extend(one if isinstance(one, tuple) else (one,))
-    return tuple(found)
+                result.extend(one if isinstance(one, tuple) else (one,))
+    return tuple(result)
 
 
 def nodes(formula: Formula) -> Iterator[Formula]:

@@ -135,8 +135,8 @@ def exactly(value: Expr, sizes: Mapping[str, Fraction]) -> Fraction | None:
         if power.denominator == 1:
             return base**power.numerator if base or power > 0 else None
         root = sqrt(rational(base)) if power in (Fraction(1, 2), Fraction(-1, 2)) else None
-        found = None if root is None or not root.is_Rational else fraction(root)
-        return found if found is None or power > 0 else 1 / found if found else None
+        result = None if root is None or not root.is_Rational else fraction(root)
+        return result if result is None or power > 0 else 1 / result if result else None
     rule = EXACT.get(type(value))
     return None if rule is None else Fraction(rule(known))
 

@@ -61,7 +61,7 @@ def _light(above: int, below: int) -> Terms:
 def depth(formula: Formula, known: Mapping[str, int]) -> int:
     """In how many steps formulas stand on one another up to this one. Raises :class:`~symroof.errors.AlgebraError` where
     that is too many."""
-    found = 1 + max((known[name] for name in names(formula) if name in known), default=0)
-    if found > DEEPEST:
+    result = 1 + max((known[name] for name in names(formula) if name in known), default=0)
+    if result > DEEPEST:
         raise AlgebraError(f"more than {DEEPEST} formulas stand on one another")
-    return found
+    return result

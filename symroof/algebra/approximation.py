@@ -167,7 +167,7 @@ def weakest_regimes(a: Expr, b: Expr, regime: Regime) -> tuple[tuple[Relation, .
     difference = subtract(above, below)
     if not difference:
         return ((),)
-    found: list[Relations] = []
+    result: list[Relations] = []
     for measure in (below, above):
         beside = [e for e in measure if e not in difference and measure[e] > 0]
         if not beside:
@@ -180,13 +180,13 @@ def weakest_regimes(a: Expr, b: Expr, regime: Regime) -> tuple[tuple[Relation, .
             kept = _needed(tuple(dict.fromkeys(relations)), regime)
             if (
                 kept is not None
-                and kept not in found
+                and kept not in result
                 and _under(kept, regime, lambda joined: similar(a, b, joined).holds)
             ):
-                found.append(kept)
+                result.append(kept)
     weakest: list[Relations] = []
-    for one in found:
-        implied = [other for other in found if _implies(one, other, regime)]
+    for one in result:
+        implied = [other for other in result if _implies(one, other, regime)]
         if all(_implies(other, one, regime) and other not in weakest for other in implied):
             weakest.append(one)
     return tuple(sorted(weakest, key=_length)[:MOST_SHOWN])

@@ -67,10 +67,10 @@ def negligible(monomial: Exponents, beside: Sequence[Exponents], cone: Cone) -> 
             return Certificate(cone.symbols, monomial, ((p, Fraction(1)),), ((quotient, Fraction(1)),), ())
     vectors = [*((*p, 1) for p in beside), *((*v, 0) for v in (*cone.small, *cone.bounded))]
     n, s = len(beside), len(beside) + len(cone.small)
-    found = weights((*monomial, 1), vectors, range(n, s))
-    if found is None:
+    result = weights((*monomial, 1), vectors, range(n, s))
+    if result is None:
         return None
-    parts = [(v[:-1], w) for v, w in zip(vectors, found, strict=True)]
+    parts = [(v[:-1], w) for v, w in zip(vectors, result, strict=True)]
     kept = (tuple((v, w) for v, w in part if w) for part in (parts[:n], parts[n:s], parts[s:]))
     return Certificate(cone.symbols, monomial, *kept)
 

@@ -104,9 +104,9 @@ def fan(expression: Expr, regime: Regime, order: Sequence[Expr] = ()) -> Fan:
     >>> [found.leading(mask) for mask in found.masks][:3]
     [B, D, F]
     """
-    found = _terms(expression, regime, order)
-    found = replace(found, rays=_rays((found.above, found.below), found.cone))
-    return _known(found, [m for m in _meets((terms for _, terms in found.rays), found.groups) if _grows(found, m)])
+    result = _terms(expression, regime, order)
+    result = replace(result, rays=_rays((result.above, result.below), result.cone))
+    return _known(result, [m for m in _meets((terms for _, terms in result.rays), result.groups) if _grows(result, m)])
 
 
 def _terms(expression: Expr, regime: Regime, order: Sequence[Expr]) -> Fan:
@@ -144,14 +144,14 @@ def corners(expression: Expr, regime: Regime, order: Sequence[Expr] = ()) -> Fan
     >>> [found.leading(mask) for mask in found.masks]
     [B, D, F]
     """
-    found = _terms(expression, regime, order)
-    above, below = ({m: c for m, c in terms.items() if c > 0} for terms in (found.above, found.below))
-    found = replace(found, above=above, below=below, rays=_rays((above, below), found.cone))
+    result = _terms(expression, regime, order)
+    above, below = ({m: c for m, c in terms.items() if c > 0} for terms in (result.above, result.below))
+    result = replace(result, above=above, below=below, rays=_rays((above, below), result.cone))
     pairs = (1 << i | 1 << len(above) + j for i in range(len(above)) for j in range(len(below)))
     # along the scaling 0, the first of the rays, every term is largest
-    masks = {found.led(pair) for pair in pairs}
+    masks = {result.led(pair) for pair in pairs}
     least = [mask for mask in masks if not any(other != mask and other & mask == other for other in masks)]
-    return _known(found, [mask for mask in least if _grows(found, mask)])
+    return _known(result, [mask for mask in least if _grows(result, mask)])
 
 
 def _rays(groups: tuple[Polynomial, Polynomial], cone: Cone) -> tuple[Spanning, ...]:
@@ -162,15 +162,15 @@ def _rays(groups: tuple[Polynomial, Polynomial], cone: Cone) -> tuple[Spanning, 
     n, split = len(cone.symbols), len(groups[0])
     terms = [(*negated(m), int(g == 0), int(g == 1)) for g, group in enumerate(groups) for m in group]
     domain = [(*negated(powers), 0, 0) for powers in (*cone.small, *cone.bounded)]
-    found = generators([*terms, *dict.fromkeys(domain)], n + 2)
+    result = generators([*terms, *dict.fromkeys(domain)], n + 2)
     everything = (1 << len(terms)) - 1
-    lines = [direction for line in found.lines for direction in (line, negated(line))]
+    lines = [direction for line in result.lines for direction in (line, negated(line))]
     return (
         ((0,) * n, everything),
         *((line[:n], everything) for line in lines),
         *(
             (ray.vector[:n], tight)
-            for ray in found.rays
+            for ray in result.rays
             if (tight := ray.tight & everything) % (1 << split) and tight >> split
         ),
     )
@@ -178,13 +178,13 @@ def _rays(groups: tuple[Polynomial, Polynomial], cone: Cone) -> tuple[Spanning, 
 
 def _meets(sets: Iterable[int], groups: tuple[int, int]) -> set[int]:
     """Every intersection of the sets that keeps a term of each group: the sets of terms of the faces."""
-    found: set[int] = set()
+    result: set[int] = set()
     for one in dict.fromkeys(sets):
-        found |= {m for m in (one & other for other in found) if m & groups[0] and m & groups[1]}
-        found.add(one)
-        if len(found) > MOST_CELLS:
+        result |= {m for m in (one & other for other in result) if m & groups[0] and m & groups[1]}
+        result.add(one)
+        if len(result) > MOST_CELLS:
             raise AlgebraError(f"there are more than {MOST_CELLS} regimes", expected="fewer terms, or sizes put in")
-    return found
+    return result
 
 
 def _grows(fan: Fan, mask: int) -> bool:
@@ -207,25 +207,25 @@ def relations(fan: Fan, mask: int) -> tuple[Relation, ...]:
     equal, strict = _equalities(fan, mask), _strict(fan, mask)
     groups = _groups(fan, equal)
     singles = [pair for vector in strict if (pair := _single(vector)) is not None]
-    found: dict[Relation, None] = {}
+    result: dict[Relation, None] = {}
     for group in groups:
         rights = [large for small, large in singles if small in group]
         if rights or not any(large in group for _, large in singles):
-            found |= _tied(fan, group)
+            result |= _tied(fan, group)
         for place in rights:
             other = next(g for g in groups if place in g)
-            found[fan.symbols[group[-1]], "<<", fan.symbols[other[0]]] = None
-            found |= _tied(fan, other)
+            result[fan.symbols[group[-1]], "<<", fan.symbols[other[0]]] = None
+            result |= _tied(fan, other)
     chained = {pair for group in groups for pair in combinations(group, 2)}
     for vector in strict:
         if _single(vector) is None:
-            found[_relation(fan, vector)] = None
+            result[_relation(fan, vector)] = None
     for vector in equal:
         pair = _single(vector)
         if pair is None or tuple(sorted(pair)) not in chained:
             left, _, right = _relation(fan, vector)
-            found[left, "~~", Integer(1) if right == oo else right] = None
-    return tuple(found)
+            result[left, "~~", Integer(1) if right == oo else right] = None
+    return tuple(result)
 
 
 def _tied(fan: Fan, group: tuple[int, ...]) -> dict[Relation, None]:

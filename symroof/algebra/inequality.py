@@ -78,9 +78,9 @@ def _sign(
     weak: bool = False,
 ) -> int | None:
     """The sign on the whole domain, or else where the known values are put in."""
-    found = sign(terms, symbols, least_one, weak=weak)
-    if found is not None or not values:
-        return found
+    result = sign(terms, symbols, least_one, weak=weak)
+    if result is not None or not values:
+        return result
     return sign(evaluated(terms, symbols, values), symbols, least_one, weak=weak)
 
 
@@ -128,10 +128,10 @@ class _Solver(Frozen):
         return self._sign(terms, weak=True) in (-1, 0)
 
     def _constant(self) -> Threshold:
-        found = self._sign(self.parts[0])
-        if found is None:
+        result = self._sign(self.parts[0])
+        if result is None:
             return self._guarded((self._expr(self.parts[0]),), ALWAYS, NEVER)
-        return self._everywhere(*(ALWAYS if found == 1 else NEVER))
+        return self._everywhere(*(ALWAYS if result == 1 else NEVER))
 
     def _linear(self) -> Threshold:
         b, a = self.parts

@@ -66,10 +66,10 @@ def least_maximum(parts: Sequence[Expr], x: Expr, least_one: frozenset[Expr]) ->
     >>> found.degree, found.power, found.value
     (2, b/a, a*b)
     """
-    found = [tuple(lines(part, x).items()) for part in parts]
-    if any(len(powers) != 1 for powers in found):
+    result = [tuple(lines(part, x).items()) for part in parts]
+    if any(len(powers) != 1 for powers in result):
         raise AlgebraError(f"the parts of the maximum are no single powers of {x}")
-    rising, falling, constant = _sorted([powers[0] for powers in found], least_one)
+    rising, falling, constant = _sorted([powers[0] for powers in result], least_one)
     if not rising or not falling:
         return _at_an_end(x, rising, falling, constant)
     crossings = [_crossing(x, up, down, constant) for up, down in product(rising, falling)]

@@ -164,8 +164,8 @@ def weights(
     right = list(target)
     if strict is not None and not any(target):  # homogeneous: only the direction matters
         rows, right = [*rows, gain], [*right, 1]
-    found = maximise(gain, rows, right)
-    return None if found is None or (strict is not None and not any(found[j] for j in strict)) else found
+    result = maximise(gain, rows, right)
+    return None if result is None or (strict is not None and not any(result[j] for j in strict)) else result
 
 
 class _Tableau:

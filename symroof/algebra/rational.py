@@ -41,8 +41,8 @@ TRIES = 3
 
 def symbols_of(*expressions: Expr) -> tuple[Expr, ...]:
     """The symbols that occur, by name."""
-    found = set().union(*(expression.free_symbols for expression in expressions))
-    return tuple(sorted(found, key=str))
+    result = set().union(*(expression.free_symbols for expression in expressions))
+    return tuple(sorted(result, key=str))
 
 
 @lru_cache(maxsize=256)
@@ -217,16 +217,16 @@ def sign(terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset[Expr
     """
     if not terms:
         return 0
-    found = _common_sign(terms)
-    if found is not None:
-        return found
+    result = _common_sign(terms)
+    if result is not None:
+        return result
     terms, places = _joined(terms, symbols, least_one)
     shifted = shift(terms, places)
-    found = _common_sign(shifted)
+    result = _common_sign(shifted)
     several = several_of(least_one)
     vanish = [i for i in places if symbols[i] not in several]
-    if found is not None and (weak or any(not any(e[i] for i in vanish) for e in shifted)):
-        return found
+    if result is not None and (weak or any(not any(e[i] for i in vanish) for e in shifted)):
+        return result
     used = [i for i in range(len(symbols)) if any(e[i] for e in terms)]
     if len(used) == 1:
         low = 1 if symbols[used[0]] in least_one else 0
@@ -330,21 +330,21 @@ def _common(a: Any, b: Any) -> Any:
     inside = [i for i in both if _may_share(a, b, i)]
     if not inside:
         return ring.one
-    found = ring.zero
+    result = ring.zero
     for part in sorted((*_coefficients(a, inside), *_coefficients(b, inside)), key=len):
-        found = found.gcd(part)
-        if found.is_ground:
+        result = result.gcd(part)
+        if result.is_ground:
             return ring.one
-    return found
+    return result
 
 
 def _coefficients(side: Any, inside: list[int]) -> list[Any]:
     """A polynomial in some of its symbols as their coefficients, one for each power of the others."""
-    found: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
+    result: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
     for exps, c in side.terms():
         outside = tuple(0 if i in inside else e for i, e in enumerate(exps))
-        found.setdefault(outside, {})[tuple(e if i in inside else 0 for i, e in enumerate(exps))] = c
-    return [side.ring.from_dict(terms) for terms in found.values()]
+        result.setdefault(outside, {})[tuple(e if i in inside else 0 for i, e in enumerate(exps))] = c
+    return [side.ring.from_dict(terms) for terms in result.values()]
 
 
 def _may_share(a: Any, b: Any, place: int) -> bool:
@@ -358,14 +358,14 @@ def _may_share(a: Any, b: Any, place: int) -> bool:
 
 def _image(side: Any, place: int, seed: int) -> list[int]:
     """The coefficients in one symbol modulo the prime, from the constant upwards, with numbers for all others."""
-    found = [0] * (side.degree(side.ring.gens[place]) + 1)
+    result = [0] * (side.degree(side.ring.gens[place]) + 1)
     for exps, c in side.terms():
         value = int(c.numerator) * pow(int(c.denominator), -1, PRIME)
         for i, e in enumerate(exps):
             if e and i != place:
                 value = value * pow(seed + 1, (i + 3) * e, PRIME) % PRIME
-        found[exps[place]] = (found[exps[place]] + value) % PRIME
-    return found
+        result[exps[place]] = (result[exps[place]] + value) % PRIME
+    return result
 
 
 def _euclid(a: list[int], b: list[int]) -> list[int]:

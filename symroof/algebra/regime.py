@@ -175,9 +175,9 @@ class Regime(Frozen):
         """A regime is empty iff a product of what vanishes and what is bounded is 1 (Motzkin)."""
         cone = self.cone(symbols_of(*(self.apply(s) for s in self.symbols)))
         directions = [*cone.small.items(), *cone.bounded.items()]
-        found = weights([0] * len(cone.symbols), [powers for powers, _ in directions], range(len(cone.small)))
-        if found is not None:
-            chain = dict.fromkeys(origin for (_, origin), weight in zip(directions, found, strict=True) if weight)
+        result = weights([0] * len(cone.symbols), [powers for powers, _ in directions], range(len(cone.small)))
+        if result is not None:
+            chain = dict.fromkeys(origin for (_, origin), weight in zip(directions, result, strict=True) if weight)
             raise ContradictionError(f"the regime contradicts itself: {', '.join(chain)} cannot all hold")
 
     def _refuse_unequal(self) -> None:
@@ -189,9 +189,9 @@ class Regime(Frozen):
                 raise ContradictionError(
                     f"the regime contradicts itself: {_relation_text(*relation)} cannot hold with the rest"
                 )
-            found = next((s for s in sorted(left.free_symbols, key=str) if not (left / s).has(s)), None)
-            if found is not None:
-                put = _put(put, found, cancelled(found / left))
+            result = next((s for s in sorted(left.free_symbols, key=str) if not (left / s).has(s)), None)
+            if result is not None:
+                put = _put(put, result, cancelled(result / left))
 
     def _refuse_no_room(self) -> None:
         """Between the numbers that a symbol is at least, and at most, there has to be one."""

@@ -81,7 +81,7 @@ def whole_number(relation: str, bound: Expr | Root, each: int = 1, within: int =
     """
     ends = (bound.low, bound.high) if isinstance(bound, Root) else (fraction(bound),) if bound.is_Rational else ()
     rises, strict = relation.startswith(">"), "=" not in relation
-    found = set()
+    result = set()
     for end in ends:
         up, down = ceil(end / each), floor(end / each)
         last = up + (strict and up == end / each) if rises else down - (strict and down == end / each)
@@ -91,8 +91,8 @@ def whole_number(relation: str, bound: Expr | Root, each: int = 1, within: int =
             last = (min if rises else max)(kept, default=0)
         else:
             last = max(last, int(rises))
-        found.add(last * each)
-    return found.pop() if len(found) == 1 else None
+        result.add(last * each)
+    return result.pop() if len(result) == 1 else None
 
 
 def real_roots(coefficients: dict[int, Fraction], above: Fraction, *, closed: bool = False) -> tuple[Root, ...]:

@@ -114,13 +114,13 @@ def _problem_file(name: str | None, settings: Settings, folder: Path) -> Mapping
     """A problem of a file of the site: ``"matmul.toml"``, or ``"matmul.toml#title"`` where it has several."""
     file, _, title = str(name).partition("#")
     tables = read_problem_file(inside(file, folder, settings, "problem"))
-    found = [table for table in tables if not title or table.get("title") == title]
-    if len(found) != 1:
+    result = [table for table in tables if not title or table.get("title") == title]
+    if len(result) != 1:
         titles = ", ".join(str(table.get("title")) for table in tables)
         raise ReadingError(
-            f"problem: {name} has {len(found)} problems of that name", expected=f"{file}#title: {titles}"
+            f"problem: {name} has {len(result)} problems of that name", expected=f"{file}#title: {titles}"
         )
-    return {key: value for key, value in found[0].items() if key != "claims"}
+    return {key: value for key, value in result[0].items() if key != "claims"}
 
 
 def inside(name: str, folder: Path, settings: Settings, key: str) -> Path:

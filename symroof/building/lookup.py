@@ -38,10 +38,10 @@ class Entry(Frozen):
 
 def said_by(name: str, derivation: Derivation, context: Context) -> dict[str, Entry]:
     """What can be asked of a block: the parts of its answer, and its quantities with the figures put in."""
-    found = {key: Entry(part) for key, part in parts(derivation).items()}
+    result = {key: Entry(part) for key, part in parts(derivation).items()}
     for key, formula in context.definitions.items():
-        found[key] = Entry(context.put(formula), unit_of(Name(key), context))
-    return {f"{name}.{key}": said for key, said in found.items()}
+        result[key] = Entry(context.put(formula), unit_of(Name(key), context))
+    return {f"{name}.{key}": said for key, said in result.items()}
 
 
 class Lookup(Frozen):
@@ -132,12 +132,12 @@ def _without_steps(put: Formula, place: Context) -> Formula:
         if not isinstance(node, Call) or node.function not in ("ceil", "floor"):
             return node
         (body,), up = node.arguments, node.function == "ceil"
-        found = Number(enclosed(node).low)
-        low = Compare(Number(found.value - 1), "<", body) if up else Compare(found, "<=", body)
-        high = Compare(body, "<=", found) if up else Compare(body, "<", Number(found.value + 1))
+        result = Number(enclosed(node).low)
+        low = Compare(Number(result.value - 1), "<", body) if up else Compare(result, "<=", body)
+        high = Compare(body, "<=", result) if up else Compare(body, "<", Number(result.value + 1))
         if not (place.settled(low).truth and place.settled(high).truth):
             raise CheckError("the value was not proved")
-        return found
+        return result
 
     return mapped(put, whole)
 

@@ -95,8 +95,8 @@ def changes(before: str, after: str, called: Mapping[str, str]) -> tuple[Change,
     >>> changes("행이 241개부터", "행이 244개부터", {"244": "smallest_integer"})
     (Change(before='241', after='244', name='smallest_integer'),)
     """
-    found = dict.fromkeys(_moved(WORD.findall(before), WORD.findall(after)))
-    named = (Change(old, new, called.get(new, "")) for old, new in found)
+    result = dict.fromkeys(_moved(WORD.findall(before), WORD.findall(after)))
+    named = (Change(old, new, called.get(new, "")) for old, new in result)
     return tuple(sorted(named, key=lambda change: not change.name))
 
 

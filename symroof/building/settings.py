@@ -65,12 +65,12 @@ def settings_of(path: Path | None, dialect: str | None = None) -> Settings:
     form, usual = SUFFIXES[suffix]
     said, root = _said(Path(realpath(path)))
     looks = {key: value for key, value in said.items() if key in LOOKS}
-    found, why = _dialect(Path(realpath(path)), dialect, looks.pop("dialect", None), usual)
-    if DIALECTS[found].form != form:
-        raise ReadingError(f"{path} is {form}, and the dialect {found} is of another format")
+    result, why = _dialect(Path(realpath(path)), dialect, looks.pop("dialect", None), usual)
+    if DIALECTS[result].form != form:
+        raise ReadingError(f"{path} is {form}, and the dialect {result} is of another format")
     problem = {key: value for key, value in said.items() if key in KEYS and key not in LOOKS}
     chips = tuple(str(root / name) for name in texts(problem, "chips"))
-    return Settings(form, found, why, root, looks, {**problem, **({"chips": chips} if chips else {})})
+    return Settings(form, result, why, root, looks, {**problem, **({"chips": chips} if chips else {})})
 
 
 def reading_of(path: Path) -> dict[str, Any]:

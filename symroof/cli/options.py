@@ -176,8 +176,8 @@ def problems_of(operation: tuple[str, ...], options: dict[str, Any], axes: str =
     from symroof.reading.problems import freed, merged, read_problem_file, read_problems
 
     name, folder = ("standard input", Path()) if text == "-" else (text, Path(text).parent)
-    found = read_problems(sys.stdin.read(), name) if text == "-" else read_problem_file(Path(text))
-    tables = [merged(freed(table, axes), flags, folder) for table in found]
+    result = read_problems(sys.stdin.read(), name) if text == "-" else read_problem_file(Path(text))
+    tables = [merged(freed(table, axes), flags, folder) for table in result]
     if len(tables) == 1:
         return {f"{name}: ": tables[0]}
     titles = (f" ({table['title']})" if table.get("title") else "" for table in tables)

@@ -93,18 +93,18 @@ def _said(text: str, example: str) -> tuple[str, str]:
 
 def _tree(shapes: tuple[str, ...]) -> dict[str, Any]:
     """The shapes of arguments, those of trees under their paths."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for text in shapes:
         path, kind = _said(text, '--shape "x=bf16[B, D]"')
         *outer, last = path.split(".")
-        place = found
+        place = result
         for part in outer:
             place = place.setdefault(part, {})
         place[last] = kind
-    found = {name: _listed(part) for name, part in found.items()}
-    if not found:
+    result = {name: _listed(part) for name, part in result.items()}
+    if not result:
         raise ReadingError("there are no shapes to trace with", expected='--shape "x=bf16[B, D]"')
-    return found
+    return result
 
 
 def _listed(part: Any) -> Any:
@@ -138,14 +138,14 @@ def _function(said: str) -> Callable[..., Any]:
         raise
     except Exception as error:
         raise ReadingError(f"{module} cannot be imported: {error}", expected="a module that can") from error
-    found = loaded
+    result = loaded
     for part in name.split("."):
-        if not hasattr(found, part):
+        if not hasattr(result, part):
             public = [n for n, one in vars(loaded).items() if callable(one) and not n.startswith("_")]
             raise ReadingError(
                 f"{module} has no {name}", expected=f"one of {', '.join(public)}", hint=suggestion(name, public)
             )
-        found = getattr(found, part)
-    if not callable(found):
+        result = getattr(result, part)
+    if not callable(result):
         raise ReadingError(f"{said} is no function", expected="a function of arrays")
-    return found
+    return result

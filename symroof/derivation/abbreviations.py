@@ -99,5 +99,5 @@ def coefficients(total: Expr, data: Iterable[Expr]) -> dict[Expr, Expr]:
     >>> coefficients(2 * B * (D + S * D) + D, [B, S])
     {1: D, B: 2*D, B*S: 2*D}
     """
-    found = total.expand().as_coefficients_dict(*data)
-    return dict(sorted(found.items(), key=lambda item: (len(item[0].free_symbols), str(item[0]))))
+    result = total.expand().as_coefficients_dict(*data)
+    return dict(sorted(result.items(), key=lambda item: (len(item[0].free_symbols), str(item[0]))))

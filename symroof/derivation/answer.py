@@ -26,11 +26,11 @@ class Steps(Frozen):
     @cached_property
     def _index(self) -> Mapping[str, tuple[Step, ...]]:
         """Every step that says a part, by that part."""
-        found: dict[str, list[Step]] = {}
+        result: dict[str, list[Step]] = {}
         for step in self.steps:
             if step.point == self._point:
-                found.setdefault(step.role, []).append(step)
-        return {role: tuple(steps) for role, steps in found.items()}
+                result.setdefault(step.role, []).append(step)
+        return {role: tuple(steps) for role, steps in result.items()}
 
     @property
     def _point(self) -> int | None:
@@ -153,9 +153,9 @@ class TimeRow(Frozen):
         """What is busy for as long as the lower bound says: math, vector, a memory, a link, an axis; comms is what T_comms is
         the time of, where no other says so."""
         each = (("math", self.t_math), *((name.name.removeprefix("T_"), time) for name, time in self.others))
-        found = tuple(name for name, time in each if time == self.lower)
-        moving = any(name not in ("math", "vector") for name in found)
-        return (*found, "comms") if self.t_comms == self.lower and not moving else found
+        result = tuple(name for name, time in each if time == self.lower)
+        moving = any(name not in ("math", "vector") for name in result)
+        return (*result, "comms") if self.t_comms == self.lower and not moving else result
 
 
 class Point(Steps):
@@ -230,8 +230,8 @@ class Answer(Steps):
         roles: tuple[Role, ...] = ("solution_whole", "solution")
         free = () if place is None else (self.formula(number_of(f"{role}({place})")) for role in roles)
         said: tuple[Steps, ...] = (self,) if place is None else (self.at[place], self)
-        found = (*free, *(where.formula(role) for where in said for role in roles))
-        return next((formula for formula in found if formula is not None), None)
+        result = (*free, *(where.formula(role) for where in said for role in roles))
+        return next((formula for formula in result if formula is not None), None)
 
     @property
     def reciprocals(self) -> tuple[Expr, ...] | None:

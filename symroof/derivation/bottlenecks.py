@@ -143,14 +143,14 @@ def _against(
     point: int | None,
 ) -> Draft:
     """Where arithmetic takes longer than one link."""
-    setting, found = draft.setting, _compared(draft, resource, values)
-    if found is None:
+    setting, result = draft.setting, _compared(draft, resource, values)
+    if result is None:
         role, waits = against("threshold", resource), Compare(T_MATH, ">", Name(f"T_{resource}"))
         nothing = Step(
             "resources", Reason.SOLVE, waits, "<=>", Verdict(True), where, None, Solved(resource), role, point
         )
         return draft.add(nothing)
-    ratio, level, taken = found
+    ratio, level, taken = result
     x, name = _asked(draft, ratio, resource), Name(f"T_{resource}")
     used = {s.name for s in level.free_symbols}
     numbers = {symbol(n): rational(known_.value) for n, known_ in setting.known.items() if n in used}

@@ -98,12 +98,12 @@ def _sized(label: str) -> Formula:
 
 def _of_passes(draft: Draft, program: Program) -> Draft:
     """The FLOPs of the forward and of the backward pass, and of both."""
-    found, part = amounts(program, draft.setting.problem.count), "ops" if program.vector else "flops"
+    result, part = amounts(program, draft.setting.problem.count), "ops" if program.vector else "flops"
     for what, back in PASSES.items():
         owners = [name for name, owner in costs_of(program).items() if owner.backward == back]
-        if found[what] != 0:
-            draft = _in_all(draft, "work", what, found[what], part, owners)
-    both = total(*(Name(what) for what in PASSES if found[what] != 0))
+        if result[what] != 0:
+            draft = _in_all(draft, "work", what, result[what], part, owners)
+    both = total(*(Name(what) for what in PASSES if result[what] != 0))
     flops, shown = Name("flops"), draft.layout.factored(draft.setting.cost.flops)
     return draft.add(
         Step("work", Reason.STATEMENTS, flops, "=", both, evidence=draft.ledger.meanings["flops"], role="passes"),
@@ -113,11 +113,11 @@ def _of_passes(draft: Draft, program: Program) -> Draft:
 
 def _per_parameter(draft: Draft, program: Program) -> Draft:
     """FLOPs by parameters: 2 for each parameter and token, 6 with the backward pass, and what is beside that."""
-    found, tokens = amounts(program, draft.setting.problem.count), tokens_of(program)
-    if found["params"] == 0 or program.frozen or tokens is None or draft.setting.problem.count == "exact":
+    result, tokens = amounts(program, draft.setting.problem.count), tokens_of(program)
+    if result["params"] == 0 or program.frozen or tokens is None or draft.setting.problem.count == "exact":
         return draft
     each = 6 if program.training else 2
-    rest = (draft.setting.cost.flops - each * tokens * found["params"]).expand()
+    rest = (draft.setting.cost.flops - each * tokens * result["params"]).expand()
     main = product(number(each), draft.write(tokens), Name("params"))
     beside = () if rest == 0 else draft.layout.factored(rest)
     terms = beside.terms if isinstance(beside, Sum) else (beside,) if beside else ()
@@ -147,10 +147,10 @@ def traffic_of_program(draft: Draft, program: Program) -> Draft:
     cost = draft.setting.cost
     if cost.bytes != 0:
         draft = _added_up(draft, cost)
-    found = amounts(program, draft.setting.problem.count)
+    result = amounts(program, draft.setting.problem.count)
     for what in ("params", "weights", "caches", "saved", "gradients"):
-        if found.get(what, 0) != 0 and draft.answer.step(amount_of(what)) is None:
-            draft = _stock(draft, "traffic", what, found[what])
+        if result.get(what, 0) != 0 and draft.answer.step(amount_of(what)) is None:
+            draft = _stock(draft, "traffic", what, result[what])
     return memory(draft, "memory")
 
 
@@ -218,9 +218,9 @@ def _moves(draft: Draft, owner: StatementCost) -> Moves:
     used = dict.fromkeys(str(t.name) for one in every for t in one.operands[1 if one.appends else 0 :])
     memory, first = draft.setting.problem.operation.memory, owner.members[0]
     joined = {name for name in used if {*loaded} & {*memory.parts(name, first.repeats)}}  # what is read part by part
-    found = tuple(name for name in used if name not in loaded and name not in made and name not in joined)
+    result = tuple(name for name in used if name not in loaded and name not in made and name not in joined)
     kept = tuple(name for name in made if name not in stored and name not in memory.sources)
-    return Moves(loaded, found, stored, kept)
+    return Moves(loaded, result, stored, kept)
 
 
 def turns_written(draft: Draft, line: Line) -> Formula | None:

@@ -78,11 +78,11 @@ def _solved(
     x, numbers = symbol(variable), [ground.in_numbers(side, point) for side in sides]
     if {s for side in numbers for s in side.free_symbols} <= {x}:
         sides = (numbers[0], numbers[1])
-    found = _parts(ground, sides, relation.relation, x)
-    where = (*ground.where(point), *found.bands)
-    facts = None if isinstance(found.formula, Both | Either) else Solved(variable)
-    said = Step("solution", Reason.SOLUTION, relation, "<=>", found.formula, where, None, facts, "solution")
-    return _in_figures(ground.add(_at(said, point, free)), found, point, of, free)
+    result = _parts(ground, sides, relation.relation, x)
+    where = (*ground.where(point), *result.bands)
+    facts = None if isinstance(result.formula, Both | Either) else Solved(variable)
+    said = Step("solution", Reason.SOLUTION, relation, "<=>", result.formula, where, None, facts, "solution")
+    return _in_figures(ground.add(_at(said, point, free)), result, point, of, free)
 
 
 def _parts(ground: Basis, sides: tuple[Expr, Expr], relation: str, x: Expr) -> Solution:
@@ -97,13 +97,13 @@ def _parts(ground: Basis, sides: tuple[Expr, Expr], relation: str, x: Expr) -> S
     if not (sides[0] - sides[1]).is_rational_function(x):
         raise AlgebraError(f"the relation has no solved form for {x}", expected="a relation between polynomials")
     values = {symbol(name): known.value for name, known in ground.figures.items()}
-    found = relation_solved(*sides, relation, x, ground.least_one, layout=ground.layout, values=values)
-    if not found.solved:
+    result = relation_solved(*sides, relation, x, ground.least_one, layout=ground.layout, values=values)
+    if not result.solved:
         raise AlgebraError(
             f"the relation has no solved form for {x}: its degree is more than 2, or nothing tells the signs",
             hint="put in numbers for the other sizes: --at",
         )
-    return found
+    return result
 
 
 def _alone(left: Expr, right: Expr, relation: str, least_one: Sizes) -> tuple[Max | Min, str, Expr] | None:
@@ -114,8 +114,8 @@ def _alone(left: Expr, right: Expr, relation: str, least_one: Sizes) -> tuple[Ma
             return one, sign, other
     if not (left - right).has(Max, Min):
         return None
-    found = sorted((left - right).atoms(Max, Min), key=str)
-    stands = {symbol(f"held {i}"): one for i, one in enumerate(found)}
+    result = sorted((left - right).atoms(Max, Min), key=str)
+    stands = {symbol(f"held {i}"): one for i, one in enumerate(result)}
     above, below = cancelled((left - right).xreplace({one: name for name, one in stands.items()})).as_numer_denom()
     for name, one in stands.items():
         first, rest = above.coeff(name, 1), above.coeff(name, 0)

@@ -113,8 +113,8 @@ def function_of(setting: Setting, name: str) -> QuantityFunction:
     >>> intensity(B=256, D=8192, F=8192), intensity.parameters
     (240.94117647058823, ('B', 'D', 'F'))
     """
-    (found,) = functions_of(setting, [name])
-    return found
+    (result,) = functions_of(setting, [name])
+    return result
 
 
 def functions_of(setting: Setting, wanted: Iterable[str]) -> tuple[QuantityFunction, ...]:
@@ -196,8 +196,8 @@ def evaluated_along(expression: Expr, values: Mapping[str, float], name: str, pl
     """
     import numpy
 
-    found = evaluated(expression, {**values, name: numpy.array(places)})
-    return [float(value) for value in numpy.broadcast_to(found, len(places))]
+    result = evaluated(expression, {**values, name: numpy.array(places)})
+    return [float(value) for value in numpy.broadcast_to(result, len(places))]
 
 
 def evaluated(expression: Expr, values: Mapping[str, Any]) -> Any:

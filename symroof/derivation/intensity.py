@@ -150,10 +150,10 @@ def _uses(draft: Draft, parts: tuple[Expr, ...]) -> tuple[Step, ...]:
 def _approach(draft: Draft) -> Draft:
     """limit - gap, for an intensity in one size: what makes the limit visible."""
     value, sizes = draft.setting.intensity, _sizes(draft)
-    found = approach(value, sizes[0]) if len(sizes) == 1 else None
-    if found is None or found[1] == 0:
+    result = approach(value, sizes[0]) if len(sizes) == 1 else None
+    if result is None or result[1] == 0:
         return draft
-    right = Sum((draft.write(found[0]), _minus(draft.write(found[1]))))
+    right = Sum((draft.write(result[0]), _minus(draft.write(result[1]))))
     return draft.add(Step("intensity", Reason.LINE, INTENSITY, "=", right, draft.setting.equalities))
 
 

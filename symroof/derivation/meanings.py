@@ -91,14 +91,14 @@ def meanings(setting: Setting) -> Mapping[str, Any]:
     """For each name a formula, or the evidence that a count of it has to rest on."""
     problem = setting.problem
     formulas = {name: meaning(name, setting.flops_name, setting.moved_name) for name in TABLE}
-    found: dict[str, Any] = {name: formula for name, formula in formulas.items() if formula is not None}
-    found |= _counts(problem.operation, problem.count)
-    found |= _times(problem.operation, setting.rates)
+    result: dict[str, Any] = {name: formula for name, formula in formulas.items() if formula is not None}
+    result |= _counts(problem.operation, problem.count)
+    result |= _times(problem.operation, setting.rates)
     if (tokens := served_of(problem.operation)) is not None:
-        found[TOKENS] = Quotient(setting.layout.write(tokens), T_LOWER)
+        result[TOKENS] = Quotient(setting.layout.write(tokens), T_LOWER)
     if setting.mixed:
-        del found["ridge"]
-    return found | dict(problem.let)
+        del result["ridge"]
+    return result | dict(problem.let)
 
 
 def _times(program: Program, rates: Rates) -> dict[str, Any]:
@@ -106,11 +106,11 @@ def _times(program: Program, rates: Rates) -> dict[str, Any]:
     if program.alone:
         return dict(times_of(program, rates))
     blocks = tuple((line.statement.name, line.block) for line in program.lines if line.block is not None)
-    script, found = script_of(program), dict[str, Any](times_of(program, rates))
+    script, result = script_of(program), dict[str, Any](times_of(program, rates))
     meshed = meshed_of(program, script) if rates.latencies else None
     if meshed is not None:
-        found |= {time_name(LATENCY): Farthest(meshed)}
-    return {**found, "T_steps": Schedule(script, blocks, rates.resources, meshed)}
+        result |= {time_name(LATENCY): Farthest(meshed)}
+    return {**result, "T_steps": Schedule(script, blocks, rates.resources, meshed)}
 
 
 def _counts(program: Program, count: Counting) -> dict[str, Any]:
@@ -118,8 +118,8 @@ def _counts(program: Program, count: Counting) -> dict[str, Any]:
         kinds = program.given.counted
         counted = {KINDS: Kinds(tuple(kinds), tuple(map(_function, kinds.values())))} if kinds else {}
         return {name: _function(f) for name, f in program.given.functions.items()} | counted
-    found = costs_of_program(program, count)
-    return found if program.product is None else found | _counts_of_product(program.product, count)
+    result = costs_of_program(program, count)
+    return result if program.product is None else result | _counts_of_product(program.product, count)
 
 
 def _counts_of_product(operation: Einsum, count: Counting) -> dict[str, Any]:
@@ -150,43 +150,43 @@ def quantities(setting: Setting) -> dict[str, Expr]:
     >>> quantities(setting_of(Problem(library_operation("dot"))))["T_comms"]
     (4*N + 2)/bandwidth
     """
-    found, apply = counted_quantities(setting), setting.regime.apply
+    result, apply = counted_quantities(setting), setting.regime.apply
     for name, formula in setting.problem.let.items():
-        found[name] = put(apply(expression(formula)), found)
-    return found
+        result[name] = put(apply(expression(formula)), result)
+    return result
 
 
 def counted_quantities(setting: Setting) -> dict[str, Expr]:
     """Every quantity that does not depend on what the problem names."""
-    found, apply = costs(setting), setting.regime.apply
+    result, apply = costs(setting), setting.regime.apply
     derived = {name: meaning(name, setting.flops_name, setting.moved_name) for name in DERIVED}
     program = setting.problem.operation
-    found |= {name: apply(program.resolved(symbol(name))) for name in program.where}
+    result |= {name: apply(program.resolved(symbol(name))) for name in program.where}
     times = every_time(program, setting.rates)
     derived = {**times, **{name: formula for name, formula in derived.items() if name not in times}}
     for name, formula in derived.items():
         if formula is not None and not (setting.mixed and name == "ridge"):
-            found[name] = put(expression(formula), found)
-    found["intensity"] = setting.intensity
+            result[name] = put(expression(formula), result)
+    result["intensity"] = setting.intensity
     if (tokens := served_of(program)) is not None:
-        found[TOKENS] = apply(tokens) / found["T_lower"]
-    return found
+        result[TOKENS] = apply(tokens) / result["T_lower"]
+    return result
 
 
 def times_in_figures(setting: Setting) -> dict[str, Expr]:
     """The time of everything that is kept busy, by its name: in the sizes and the figures, and no bound on all of them."""
-    found, rates, apply = costs(setting), setting.rates, setting.regime.apply
+    result, rates, apply = costs(setting), setting.rates, setting.regime.apply
     every = times_of(setting.problem.operation, rates)
     formulas = {name: every[name] for name in map(time_name, rates.resources)}
     parts = (name for resource in rates.resources for name in names(every[time_name(resource)]))
-    found |= {name: put(expression(every[name]), found) for name in parts if name in every}
-    return {name: apply(put(expression(formula), found)) for name, formula in formulas.items()}
+    result |= {name: put(expression(every[name]), result) for name in parts if name in every}
+    return {name: apply(put(expression(formula), result)) for name, formula in formulas.items()}
 
 
 def costs(setting: Setting) -> dict[str, Expr]:
     """What is counted, by its name: in the sizes, without the times and what else is made of it."""
     cost, apply = setting.cost, setting.regime.apply
-    found = {
+    result = {
         "flops": apply(cost.flops),
         "reads": apply(cost.reads),
         "writes": apply(cost.writes),
@@ -197,8 +197,8 @@ def costs(setting: Setting) -> dict[str, Expr]:
         "bandwidth": BANDWIDTH,
     }
     if not setting.problem.operation.alone:
-        found |= {n: apply(x) for n, x in amounts(setting.problem.operation, setting.problem.count).items()}
-    return found
+        result |= {n: apply(x) for n, x in amounts(setting.problem.operation, setting.problem.count).items()}
+    return result
 
 
 def put(value: Expr, known: Mapping[str, Expr]) -> Expr:
@@ -225,8 +225,8 @@ def in_ridge(value: Expr) -> Expr:
     """
     if not {PEAK, BANDWIDTH} <= value.free_symbols:
         return value
-    found = cancelled(value.subs(PEAK, RIDGE * BANDWIDTH))
-    return value if BANDWIDTH in found.free_symbols else found
+    result = cancelled(value.subs(PEAK, RIDGE * BANDWIDTH))
+    return value if BANDWIDTH in result.free_symbols else result
 
 
 def script_of(program: Program) -> Script:
@@ -312,7 +312,7 @@ def require_spoken(draft: Draft, program: Program) -> None:
 def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
     """For each cost of a program, of its statements and its tensors, the evidence that it has to rest on; and the
     formulas of the sizes that others define."""
-    script, known, found = script_of(program), amounts(program, count), dict[str, Any]()
+    script, known, result = script_of(program), amounts(program, count), dict[str, Any]()
     parts = dict.fromkeys((*costs_of(program), *program.arrays)) if program.line is None else ()
     for name, row in TABLE.items():
         if row.counted is None or name.endswith(PER_CHIP):
@@ -320,17 +320,17 @@ def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
         what = row.measured(exact=count == "exact")
         exact = costs_of(program) if name == "flops_exact" else ()
         own = (part for part in parts if part in exact or of_statement(name, part) in known)
-        found |= {of_statement(name, part): Run(script, what, part) for part in own}
+        result |= {of_statement(name, part): Run(script, what, part) for part in own}
         if name != "bytes" and (name in known or row.owner is Owner.OPERATION):
-            found[name] = Run(script, "ops" if program.vector and "flops" in what else what)
+            result[name] = Run(script, "ops" if program.vector and "flops" in what else what)
     for name in traffic_of_tensors(program):
-        found[of_statement("moved", name)] = Transfers(script, "moved", name)
-    found |= {moved_of(part, program): Transfers(script, "moved", part=part) for part in MOVED}
-    found |= costs_of_chips(program, script, count)  # on a mesh what moves is what one chip moves
+        result[of_statement("moved", name)] = Transfers(script, "moved", name)
+    result |= {moved_of(part, program): Transfers(script, "moved", part=part) for part in MOVED}
+    result |= costs_of_chips(program, script, count)  # on a mesh what moves is what one chip moves
     if program.training:
         part = "ops" if program.vector else TABLE["flops"].measured(exact=count == "exact")
-        found |= {name: Run(script, part, back=back) for name, back in PASSES.items()}
-    return found | memory_of(program, count) | dict(program.where)
+        result |= {name: Run(script, part, back=back) for name, back in PASSES.items()}
+    return result | memory_of(program, count) | dict(program.where)
 
 
 def memory_of(program: Program, count: Counting) -> dict[str, Formula]:

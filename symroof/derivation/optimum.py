@@ -81,9 +81,9 @@ def optimum(ground: Basis, minimize: Formula, over: str, subject: Compare | None
     assumed = (*written(relations, ground.layout.write), *ground.equalities)
     both = [_form(value, regime) for value in values]
     forms = tuple(form for _, form in both)
-    found = optimum_of(forms, x, ground.least_one, maximum=parted(body)[0])
+    result = optimum_of(forms, x, ground.least_one, maximum=parted(body)[0])
     ground = _in_the_regime(ground, tuple(parts), both, regime, (x, sharing), (*assumed, *where))
-    asked = Minimum(body, x, sharing, where, assumed, tuple(parts), forms, found)
+    asked = Minimum(body, x, sharing, where, assumed, tuple(parts), forms, result)
     return _at_the_place(ground, asked), asked
 
 
@@ -114,8 +114,8 @@ def _sharing(subject: Compare, x: Expr, values: list[Expr], ground: Basis) -> Sh
     powers = ratio.as_powers_dict()
     free = {s for value in values for s in value.free_symbols}
     e = powers.get(x, 0)
-    found = [s for s in sorted(ratio.free_symbols, key=str) if s != x and e in (1, -1) and powers.get(s, 0) == e]
-    others = [s for s in found if s in free] or found
+    result = [s for s in sorted(ratio.free_symbols, key=str) if s != x and e in (1, -1) and powers.get(s, 0) == e]
+    others = [s for s in result if s in free] or result
     if not others or len(ratio.as_numer_denom()[0].as_ordered_terms()) > 1:
         raise AlgebraError(
             f"subject does not say what {x} shares with another size", expected=f'a product, as in "{x}*Y = N"'
@@ -145,8 +145,8 @@ def _regime(values: list[Expr], x: Expr, sharing: Sharing | None, ground: Basis,
 def _is_powers(value: Expr, x: Expr, most: int) -> bool:
     """Whether a value is a sum of at most so many powers of x, each times a positive product."""
     try:
-        found = lines(value, x).values()
-        return len(found) <= most and all(is_product(c) and not is_negative(c) for c in found)
+        result = lines(value, x).values()
+        return len(result) <= most and all(is_product(c) and not is_negative(c) for c in result)
     except AlgebraError:
         return False
 
@@ -197,30 +197,30 @@ def _in_the_sizes(value: Expr, x: Expr, sharing: Sharing | None) -> Expr:
 
 def _at_the_place(ground: Basis, asked: Minimum) -> Basis:
     """The least place and the least value; then the ends, as the forms say."""
-    found, over = asked.found, Name(asked.x.name)
+    result, over = asked.found, Name(asked.x.name)
     forms = tuple(map(ground.layout.write, asked.forms))
     near = "=" if all(map(_same(ground, asked), asked.parts, forms)) else "~"
     where, evidence = (*asked.regime, *asked.where), Optimal(forms)
     at_forms, equal = of_forms(ground, asked), (*ground.equalities, *asked.where)
-    if found.way:
-        end = _end(ground, asked) if found.way < 0 else number(1)
+    if result.way:
+        end = _end(ground, asked) if result.way < 0 else number(1)
         best = Step("optimum", Reason.AT_AN_END, at_forms, "=", end, equal, evidence, role="optimum")
         return ground.add(best)
     end_power = None
-    inside = [_order(ground, found.power, 1)]
-    place = ground.layout.root(found.power, found.degree)
+    inside = [_order(ground, result.power, 1)]
+    place = ground.layout.root(result.power, result.degree)
     if asked.sharing is not None:
-        end_power = asked.sharing.end**found.degree
-        inside.append(_order(ground, end_power, found.power))
+        end_power = asked.sharing.end**result.degree
+        inside.append(_order(ground, end_power, result.power))
     best = Step("optimum", Reason.BEST, asked.place, near, place, (*where, *inside), evidence, role="optimum")
     value = _value(ground, asked)
     worth = Call("minimum", (asked.body, over))
     ground = ground.add(
         best, Step("optimum", Reason.BEST_VALUE, worth, near, value, (*where, *inside), evidence, role="optimum_value")
     )
-    ends: list[tuple[Formula, Compare, Compare]] = [(number(1), _order(ground, 1, found.power), inside[0])]
+    ends: list[tuple[Formula, Compare, Compare]] = [(number(1), _order(ground, 1, result.power), inside[0])]
     if end_power is not None:
-        ends.append((_end(ground, asked), _order(ground, found.power, end_power), inside[1]))
+        ends.append((_end(ground, asked), _order(ground, result.power, end_power), inside[1]))
     for end, outside, within in ends:
         if names(outside):
             sides = (number(1), place) if end == number(1) else (place, end)
@@ -260,11 +260,11 @@ def _order(ground: Basis, large: Expr | int, small: Expr | int) -> Compare:
 
 
 def _value(ground: Basis, asked: Minimum) -> Formula:
-    found, write = asked.found, ground.layout.write
-    value = ground.layout.root(found.value, found.degree)
-    if not found.constant:
+    result, write = asked.found, ground.layout.write
+    value = ground.layout.root(result.value, result.degree)
+    if not result.constant:
         return value
-    parts = (value, *map(write, found.constant))
+    parts = (value, *map(write, result.constant))
     return Call("max", parts) if asked.maximum else Sum(parts)
 
 
@@ -279,14 +279,14 @@ def _may_be_time(ground: Basis, body: Formula) -> bool:
 
 def compute_bound(ground: Basis, asked: Minimum) -> tuple[Basis, Minimum]:
     """Where the arithmetic takes longer than the least value, solved for one size."""
-    found, math = asked.found, ground.quantities.get(T_MATH.name)
-    if math is None or found.way or (found.constant and not asked.maximum) or not _may_be_time(ground, asked.body):
+    result, math = asked.found, ground.quantities.get(T_MATH.name)
+    if math is None or result.way or (result.constant and not asked.maximum) or not _may_be_time(ground, asked.body):
         return ground, asked
     equation = {} if asked.sharing is None else {symbol(asked.sharing.other): asked.sharing.end / asked.x}
     math = cancelled(ground.value(T_MATH).subs(equation))
     if {s.name for s in math.free_symbols} & {"flops", "flops_per_chip"}:  # nothing says what the arithmetic is
         return ground, asked
-    ratio = cancelled(math**found.degree / found.value)
+    ratio = cancelled(math**result.degree / result.value)
     v = next((symbol(n) for n in _order_of(ground, asked) if ratio.has(symbol(n))), None)
     if v is None or math.has(asked.x) or not is_product(math):
         return ground, asked
@@ -295,7 +295,7 @@ def compute_bound(ground: Basis, asked: Minimum) -> tuple[Basis, Minimum]:
     rest = cancelled(ratio / v**e * (beside or Integer(1)) ** e) ** (-1 if e > 0 else 1)
     edge = ground.layout.root(rest, abs(e))
     bound = Compare(ground.layout.write(v / (beside or Integer(1))), ">" if e > 0 else "<", edge)
-    least = ground.layout.root(found.value, found.degree)
+    least = ground.layout.root(result.value, result.degree)
     where = (*ground.equalities, *asked.where)
     said = Step(
         "optimum", Reason.THERE, Compare(T_MATH, ">", least), "<=>", bound, where, Leads(), role="optimum_bound"

@@ -63,36 +63,36 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
     if not program.axes:
         return {}
     meshed = meshed_of(program, script)
-    found: dict[str, Any] = {"chips": PerChip(meshed, "chips")}
+    result: dict[str, Any] = {"chips": PerChip(meshed, "chips")}
     if pipeline_of(program) is not None:
-        found[BUBBLE.name] = Bubble(meshed)
+        result[BUBBLE.name] = Bubble(meshed)
     for name, row in TABLE.items():
         if row.counted is None or not name.endswith(PER_CHIP):
             continue
         what = row.measured(exact=count == "exact")
         whole = "ops" if program.vector and "flops" in what else what
-        found[name] = PerChip(meshed, whole)
+        result[name] = PerChip(meshed, whole)
         own, owners = what if program.line is None else whole, costs_of(program) if row.of_statements else ()
-        found |= {of_statement(name, owner): PerChip(meshed, own, owner) for owner in owners}
-    found |= {of_statement("moved", name): PerChip(meshed, "moved", name) for name in traffic_of_tensors(program)}
-    found |= {moved_of(part, program): PerChip(meshed, "moved", part=part) for part in MOVED}
+        result |= {of_statement(name, owner): PerChip(meshed, own, owner) for owner in owners}
+    result |= {of_statement("moved", name): PerChip(meshed, "moved", name) for name in traffic_of_tensors(program)}
+    result |= {moved_of(part, program): PerChip(meshed, "moved", part=part) for part in MOVED}
     busy = (name for a in program.mesh for way in _ways(a, program) for name in resources_of(a, way))
     for resource in dict.fromkeys(busy):
-        found[sent_over(resource)] = PerChip(meshed, "sent", None, resource)
+        result[sent_over(resource)] = PerChip(meshed, "sent", None, resource)
         for name in costs_of(program):
-            found[sent_over(resource, name)] = PerChip(meshed, "sent", name, resource)
-    return found | (_costs_of_exchanges(program, meshed) if program.latency else {})
+            result[sent_over(resource, name)] = PerChip(meshed, "sent", name, resource)
+    return result | (_costs_of_exchanges(program, meshed) if program.latency else {})
 
 
 def _costs_of_exchanges(program: Program, meshed: OnMesh) -> dict[str, Any]:
     """The evidence of the hops of each exchange, and of several over one resource of what each sends."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for cost in chip_costs(program).values():
         for one in cost.exchanges:
-            found |= {hops_over(f, one.label): OfExchange(meshed, "hops", one.label, f) for f in one.hops}
+            result |= {hops_over(f, one.label): OfExchange(meshed, "hops", one.label, f) for f in one.hops}
             several = [r for r in one.sent if len(cost.over(r)) > 1]
-            found |= {sent_over(r, one.label): OfExchange(meshed, "sent", one.label, r) for r in several}
-    return found
+            result |= {sent_over(r, one.label): OfExchange(meshed, "sent", one.label, r) for r in several}
+    return result
 
 
 def _ways(axis: mesh_axes.MeshAxis, program: Program) -> tuple[str, ...]:

@@ -122,10 +122,10 @@ class AtRates(Work):
 
     def waits_for(self, longest: tuple[str, ...]) -> Bound:
         """What all else waits for, in a word."""
-        found = {self._resource(name) for name in longest}
-        if MATH in found:
-            return Bound.COMPUTE if len(found) == 1 else Bound.BOTH
-        name = min(found)
+        result = {self._resource(name) for name in longest}
+        if MATH in result:
+            return Bound.COMPUTE if len(result) == 1 else Bound.BOTH
+        name = min(result)
         if name in self.rates.roofless:
             return Bound(name)
         return Bound.LINK if name in dict(self.rates.links) else Bound.MEMORY
@@ -175,8 +175,8 @@ class AtRates(Work):
     @property
     def values(self) -> dict[Expr, Fraction]:
         """The figures and the ridge, by their symbols, where they are known."""
-        found = {symbol(name): figure.value for name, figure in self.figures.items()}
-        return found if self.ridge is None else {**found, symbol("ridge"): self.ridge}
+        result = {symbol(name): figure.value for name, figure in self.figures.items()}
+        return result if self.ridge is None else {**result, symbol("ridge"): self.ridge}
 
     @property
     def exact(self) -> dict[Expr, Expr]:

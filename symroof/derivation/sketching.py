@@ -82,28 +82,28 @@ def figures_of_sketch(sketch: Sketch) -> dict[str, Spec]:
     chip, own = sketch.hardware, {*sketch.let, *sketch.symbols, sketch.solve_for}
     if chip is None:
         return {}
-    found = dict(chip.spoken)
-    if sketch.compute is not None and "peak" not in found:
-        found["peak"] = chip.peak(sketch.compute)[1]
-    if "HBM" in found:
-        found.setdefault("bandwidth", found["HBM"])
-    return {name: known for name, known in found.items() if name not in own}
+    result = dict(chip.spoken)
+    if sketch.compute is not None and "peak" not in result:
+        result["peak"] = chip.peak(sketch.compute)[1]
+    if "HBM" in result:
+        result.setdefault("bandwidth", result["HBM"])
+    return {name: known for name, known in result.items() if name not in own}
 
 
 def _values(meanings: Mapping[str, Formula], regime: Regime) -> dict[str, Expr]:
     """The values of names in those that stand for nothing, as far as they have any."""
-    found: dict[str, Expr] = {}
+    result: dict[str, Expr] = {}
 
     def work_out(name: str, inside: tuple[str, ...]) -> None:
         if name in inside:
             raise AlgebraError(f"{name} is defined by itself", hint=f"symbols = [{name!r}] leaves it open")
         for other in names(meanings[name]):
-            if other in meanings and other not in found:
+            if other in meanings and other not in result:
                 work_out(other, (*inside, name))
         with suppress(AlgebraError):
-            found[name] = put(regime.apply(expression(meanings[name])), found)
+            result[name] = put(regime.apply(expression(meanings[name])), result)
 
     for name in meanings:
-        if name not in found:
+        if name not in result:
             work_out(name, ())
-    return found
+    return result

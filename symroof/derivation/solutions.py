@@ -116,14 +116,14 @@ def written_solution(solved: Threshold, layout: Layout) -> Formula:
 
 def bands(solved: Threshold, layout: Layout) -> tuple[Formula, ...]:
     """Irrational ends are shown in decimals: the solution is stated outside of the narrow band that holds the root."""
-    x, found = Name(solved.variable.name), []
+    x, result = Name(solved.variable.name), []
     for end in (end for case in solved.cases for interval in case.intervals for end in (interval.low, interval.high)):
         if isinstance(end, Root) and not end.exact:
             shown = layout.write(end)
             assert isinstance(shown, Number)
             low, high = min(end.low, shown.value), max(end.high, shown.value)
-            found.append(Either((Compare(x, "<", layout.write(low)), Compare(x, ">", layout.write(high)))))
-    return tuple(found)
+            result.append(Either((Compare(x, "<", layout.write(low)), Compare(x, ">", layout.write(high)))))
+    return tuple(result)
 
 
 def _guard(case: Case, layout: Layout) -> Formula:

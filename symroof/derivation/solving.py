@@ -109,13 +109,13 @@ def relation_solved(
     ('<=', 2*D)
     """
     sides = (right, left) if relation in ("<", ">=") else (left, right)
-    found = solution_of(*sides, variable, least_one, layout=layout, values=values)
+    result = solution_of(*sides, variable, least_one, layout=layout, values=values)
     if relation in ("<", ">"):
-        return found
-    formula = _changed(found.formula, negated if relation != "=" else _at_the_end)
+        return result
+    formula = _changed(result.formula, negated if relation != "=" else _at_the_end)
     claim = Compare(layout.write(left), relation, layout.write(right))
-    step = Step("solve", Reason.SOLVE, claim, "<=>", formula, found.bands)
-    return Solution(variable.name, formula, found.bands, check(step, _ledger(least_one, values)), found.one_root)
+    step = Step("solve", Reason.SOLVE, claim, "<=>", formula, result.bands)
+    return Solution(variable.name, formula, result.bands, check(step, _ledger(least_one, values)), result.one_root)
 
 
 def _changed(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
@@ -169,12 +169,12 @@ def limit(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> Expr:
     >>> limit(B*D/(B + D), B, frozenset({B, D}))
     D
     """
-    found = inequality.growth(value, variable)
+    result = inequality.growth(value, variable)
     exact, write = Exact(least_one=_names(least_one)), PLAIN.write
-    towards = Infinity() if found == oo else write(found)
+    towards = Infinity() if result == oo else write(result)
     if not tends(exact.rational(write(value)), variable.name, towards, exact):
         raise RefutedError(f"the limit over {variable} was not proved")
-    return found
+    return result
 
 
 def is_positive(value: Expr, least_one: frozenset[Expr]) -> bool:
@@ -197,11 +197,11 @@ def monotony(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> int | N
     >>> monotony(B*D/(B + D), B, frozenset({B, D})), monotony(B + D/B, B, frozenset({B, D}))
     (1, None)
     """
-    found = inequality.monotony(value, variable, least_one)
-    if found is None:
+    result = inequality.monotony(value, variable, least_one)
+    if result is None:
         return None
     proved = rises(PLAIN.write(value), variable.name, _names(least_one))
-    if proved is not None and proved != found:
+    if proved is not None and proved != result:
         raise RefutedError(f"the slope over {variable} was refuted")
     return proved
 
@@ -245,12 +245,12 @@ def derivative(value: Expr, variable: Expr) -> Expr:
     >>> derivative(symbol("X")**2, symbol("X"))
     2*X
     """
-    found = cancelled(diff(value, variable)) if value.is_rational_function() else diff(value, variable)
+    result = cancelled(diff(value, variable)) if value.is_rational_function() else diff(value, variable)
     exact = Exact()
     rise = slope(exact.rational(PLAIN.write(value)), variable.name, exact)
-    if not (rise - exact.rational(PLAIN.write(found))).is_zero():
+    if not (rise - exact.rational(PLAIN.write(result))).is_zero():
         raise RefutedError(f"the derivative in {variable} was not proved")
-    return found
+    return result
 
 
 def optimum_of(parts: Sequence[Expr], variable: Expr, least_one: frozenset[Expr], *, maximum: bool) -> Optimum:
@@ -261,17 +261,17 @@ def optimum_of(parts: Sequence[Expr], variable: Expr, least_one: frozenset[Expr]
     >>> optimum_of((4*a*x, b/x), x, frozenset(), maximum=False).power
     b/(4*a)
     """
-    found = (least_maximum if maximum else least_sum)(parts, variable, least_one)
-    if found.way:
-        return found
+    result = (least_maximum if maximum else least_sum)(parts, variable, least_one)
+    if result.way:
+        return result
     forms = tuple(map(PLAIN.write, parts))
     body = Call("max", forms) if maximum and len(forms) > 1 else total(*forms)
-    inside = (Compare(PLAIN.write(found.power), ">=", number(1)),)
+    inside = (Compare(PLAIN.write(result.power), ">=", number(1)),)
     claim = Call("argmin", (body, Name(variable.name)))
-    place = PLAIN.root(found.power, found.degree)
+    place = PLAIN.root(result.power, result.degree)
     step = Step("solve", Reason.BEST, claim, "=", place, inside, Optimal(forms))
     check(step, _ledger(least_one, None))
-    return found
+    return result
 
 
 def _names(symbols: frozenset[Expr]) -> frozenset[str]:

@@ -269,13 +269,13 @@ def _tends_to(draft: Draft, exact: Solution | None, rule: Solution) -> tuple[Ste
         return ()
     try:
         held = setting.regime.holding(setting.variable)
-        found = similar(high, low, held)
+        result = similar(high, low, held)
     except AlgebraError:
         return ()
-    if not found.holds or not found.certificates:
+    if not result.holds or not result.certificates:
         return ()
     where = (*written(held.scaling, draft.write), *setting.equalities)
-    return (Step("rule", Reason.FACT, exact.end.right, "~", rule.end.right, where, dominated(found, draft.write)),)
+    return (Step("rule", Reason.FACT, exact.end.right, "~", rule.end.right, where, dominated(result, draft.write)),)
 
 
 def _exact_number(draft: Draft) -> Draft:

@@ -143,15 +143,15 @@ def _timed(draft: Draft, point: int) -> Draft:
 
 def _row(draft: Draft, times: Times, x: str, size: Fraction, where: tuple[Formula, ...], point: int) -> Iterator[Step]:
     """Every time at one size, and which of those of arithmetic and transfer is longer."""
-    found = Values(draft, times.amounts, {**draft.setting.problem.at[point], x: size})
+    result = Values(draft, times.amounts, {**draft.setting.problem.at[point], x: size})
     here = Compare(Name(x), "=", draft.write(size))
     where, facts = where if here in where else (*where, here), AtSize(size)
     rates = draft.setting.rates
     between = map(Name, map(time_name, rates.resources if rates.joint else rates.resources[:-1]))
     for name in dict.fromkeys((T_MATH, T_COMMS, T_LOWER, T_UPPER, *between, T_STEPS)):
-        if name.name in draft.ledger.definitions and (seconds := found.value(name.name)) is not None:
+        if name.name in draft.ledger.definitions and (seconds := result.value(name.name)) is not None:
             yield Step("time", Reason.FACT, name, "=", draft.write(seconds), where, None, facts, "row", point)
-    math, comms = (found.value(name.name) or Fraction(0) for name in (T_MATH, T_COMMS))
+    math, comms = (result.value(name.name) or Fraction(0) for name in (T_MATH, T_COMMS))
     relation = ">" if math > comms else "<" if math < comms else "="
     yield Step("time", Reason.FACT, T_MATH, relation, T_COMMS, where, None, facts, "row", point)
 

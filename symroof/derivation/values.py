@@ -134,9 +134,9 @@ class _Numbers(Values):
 
     def _amounts(self) -> Iterator[Step]:
         for name in self._names():
-            found = self.value(name) if name in self.draft.ledger.definitions else None
-            if found is not None:
-                yield self.said(Name(name), "=", Number(found), name)
+            result = self.value(name) if name in self.draft.ledger.definitions else None
+            if result is not None:
+                yield self.said(Name(name), "=", Number(result), name)
 
     def _names(self) -> Iterator[str]:
         """What an answer speaks of, each once."""
@@ -258,20 +258,20 @@ class _Numbers(Values):
             return
         beside = (*setting.equalities, *(Compare(Name(n), "=", self.draft.write(size)) for n, size in others.items()))
         relation = said.relation
-        found = relation_solved(value, level, relation, x, setting.least_one, layout=layout)
-        if not self._known(x, found.bound, others):
+        result = relation_solved(value, level, relation, x, setting.least_one, layout=layout)
+        if not self._known(x, result.bound, others):
             return  # what is known of sizes ends before it, and with it the formulas
-        where = (*beside, *found.bands)
-        yield Step("summary", Reason.SOLVE, said, "<=>", found.formula, where, None, Solved(x.name), number_of(role))
-        if found.formula == Verdict(False) and said.left == INTENSITY:
+        where = (*beside, *result.bands)
+        yield Step("summary", Reason.SOLVE, said, "<=>", result.formula, where, None, Solved(x.name), number_of(role))
+        if result.formula == Verdict(False) and said.left == INTENSITY:
             top = supremum(value, x, self.setting.least_one)
             if top is not None and top.is_Rational:
                 high, part = Highest((x.name,)), number_of(f"top {role}")
                 stays = stays_below(top, value, self.setting.least_one)
                 yield Step("summary", Reason.REACH, INTENSITY, stays, self.draft.write(top), beside, high, None, part)
-        if found.end is None or found.bound is None or isinstance(found.bound, Root):
+        if result.end is None or result.bound is None or isinstance(result.bound, Root):
             return
-        left, of = replace(found.end, right=self.draft.write(found.bound)), wholes(setting, x.name, self.point)
-        step = whole_step("summary", left, found.bound, of, self.draft.write)
+        left, of = replace(result.end, right=self.draft.write(result.bound)), wholes(setting, x.name, self.point)
+        step = whole_step("summary", left, result.bound, of, self.draft.write)
         if step is not None:
             yield replace(step, assumptions=beside, role=number_of(f"whole {role}"))

@@ -90,15 +90,15 @@ def _both(one: Spans, other: Spans) -> Spans:
 
 def _any(parts: Iterable[Iterable[Span]]) -> Spans:
     """All that one of several leaves, in order."""
-    found: list[Span] = []
+    result: list[Span] = []
     for span in sorted((s for part in parts for s in part if not s.empty), key=lambda s: (s.low, not s.closed_low)):
-        if found and found[-1].reaches(span):
-            ends = [(s.high is None, s.high or Fraction(0), s.closed_high) for s in (found[-1], span)]
+        if result and result[-1].reaches(span):
+            ends = [(s.high is None, s.high or Fraction(0), s.closed_high) for s in (result[-1], span)]
             open_, high, closed = max(ends)
-            found[-1] = found[-1]._replace(high=None if open_ else high, closed_high=closed)
+            result[-1] = result[-1]._replace(high=None if open_ else high, closed_high=closed)
         else:
-            found.append(span)
-    return tuple(found)
+            result.append(span)
+    return tuple(result)
 
 
 def written(spans: Spans, size: str, write: Write, *, least: int = 0) -> Formula:
@@ -125,7 +125,7 @@ def _span_formula(span: Span, x: Name, write: Write, domain: Span) -> Formula:
 def whole(spans: Spans, last: Callable[[str, Fraction], int | None]) -> Spans | None:
     """The same from one whole number to another, of those that ``last`` finds beyond and below a number; None where it finds
     nothing out."""
-    found: list[Span] = []
+    result: list[Span] = []
     for span in spans:
         low = last(">=" if span.closed_low else ">", span.low)
         high = None if span.high is None else last("<=" if span.closed_high else "<", span.high)
@@ -134,12 +134,12 @@ def whole(spans: Spans, last: Callable[[str, Fraction], int | None]) -> Spans | 
         if low == 0 or high == 0 or (high is not None and low > high):
             continue
         ends = Span(Fraction(low), True, None if high is None else Fraction(high), high is not None)
-        before: Sequence[Span] = found[-1:]
+        before: Sequence[Span] = result[-1:]
         if before and before[0].high is not None and last(">", before[0].high) == low:  # no whole number lies between
-            found[-1] = before[0]._replace(high=ends.high, closed_high=ends.closed_high)
+            result[-1] = before[0]._replace(high=ends.high, closed_high=ends.closed_high)
         else:
-            found.append(ends)
-    return tuple(found)
+            result.append(ends)
+    return tuple(result)
 
 
 class Wholes(NamedTuple):
@@ -154,8 +154,8 @@ class Wholes(NamedTuple):
         """The one next to a bound on its side; 0 where no chips leave one, None where that is open or no chips are asked."""
         if self.sizes and not 0 < self.within <= LARGEST:
             return None if self.within else 0
-        found = whole_number(relation, bound, self.each, self.within)
-        return found or (None if self == Wholes() else found)
+        result = whole_number(relation, bound, self.each, self.within)
+        return result or (None if self == Wholes() else result)
 
     @property
     def names(self) -> tuple[Name, ...]:

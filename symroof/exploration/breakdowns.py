@@ -82,9 +82,9 @@ def breakdown(problem: Problem) -> Breakdown:
         raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
     draft = with_times(setting)
     times = {name: list(parts) for name, parts in _times(setting, program)}
-    found = quantities(setting)
-    known = {name: with_figures(setting, name, value).expression for name, value in found.items()}
-    stretch = 1 / (1 - found.get(BUBBLE.name, Integer(0)))
+    result = quantities(setting)
+    known = {name: with_figures(setting, name, value).expression for name, value in result.items()}
+    stretch = 1 / (1 - result.get(BUBBLE.name, Integer(0)))
     needed = {s.name for name in times for s in known[name].free_symbols}
 
     def at(time: Formula, point: Mapping[Expr, Expr]) -> Expr:
@@ -124,8 +124,8 @@ def _times(setting: Setting, program: Program) -> Iterator[tuple[str, Iterator[P
         if resource == LATENCY:
             continue  # the longest of all statements, no sum over them
         each = ((name, Name(time_name(resource, name))) for name in costs_of(program))
-        found = ((name, time) for name, time in each if not isinstance(times[time.name], Number))
-        yield time_name(resource), ((name, Group(time), ((time,),), False) for name, time in found)
+        result = ((name, time) for name, time in each if not isinstance(times[time.name], Number))
+        yield time_name(resource), ((name, Group(time), ((time,),), False) for name, time in result)
     groups, inside = times_of_groups(program, rates).items(), staged(program)
     kept = ((names, formula, tuple(busy(times, rates, names).values())) for names, formula in groups)
     yield "T_steps", ((", ".join(names), _apart(formula), parts, names[0] in inside) for names, formula, parts in kept)

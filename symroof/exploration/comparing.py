@@ -48,9 +48,9 @@ class Comparison(Frozen):
     @property
     def in_numbers(self) -> tuple[Derivation, ...]:
         """The derivations where all sizes are numbers, once: what they come to says more than their conditions."""
-        found = tuple(row.derivation for row in self.rows if row.derivation is not None)
-        closed = all([point.side is not None for point in each.answer.at] == [True] for each in found)
-        return found if closed and len(found) == len(self.rows) > 1 else ()
+        result = tuple(row.derivation for row in self.rows if row.derivation is not None)
+        closed = all([point.side is not None for point in each.answer.at] == [True] for each in result)
+        return result if closed and len(result) == len(self.rows) > 1 else ()
 
 
 def steps_at(point: Point) -> Fraction | None:

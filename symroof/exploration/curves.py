@@ -168,19 +168,19 @@ class Source(Frozen):
     def times(self, values: Mapping[str, Fraction]) -> dict[str, Expr]:
         """The times of the resources that are busy, with sizes put in."""
         rates, put = self.draft.setting.rates, {symbol(name): rational(value) for name, value in values.items()}
-        found = {name: self.functions[name].expression.subs(put) for name in map(time_name, rates.resources)}
-        return {name: value for name, value in found.items() if value != 0}
+        result = {name: self.functions[name].expression.subs(put) for name in map(time_name, rates.resources)}
+        return {name: value for name, value in result.items() if value != 0}
 
     def where(self, values: Mapping[str, Fraction]) -> tuple[Compare, ...]:
         return (*self.draft.setting.equalities, *(equality(name, value) for name, value in values.items()))
 
     def lines(self, values: Mapping[str, Fraction], x: str, xs: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
         """What is drawn over ``xs``; the peak is that of all chips."""
-        found = {name: along(function, values, x, xs) for name, function in self.functions.items()}
+        result = {name: along(function, values, x, xs) for name, function in self.functions.items()}
         peak = self.draft.setting.peak
-        if "throughput" in found and peak is not None:
-            found["peak"] = tuple(n * float(peak.value) for n in found.pop("chips", (1.0,) * len(xs)))
-        return {name: ys for name, ys in found.items() if any(ys)}
+        if "throughput" in result and peak is not None:
+            result["peak"] = tuple(n * float(peak.value) for n in result.pop("chips", (1.0,) * len(xs)))
+        return {name: ys for name, ys in result.items() if any(ys)}
 
 
 def curves(problem: Problem, kind: str, over: Axis) -> Curves:
@@ -222,7 +222,7 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
     for values in points if x in setting.problem.mesh else ():
         require_shared_out(setting.problem, {**whole_sizes(values), x: (over.ends[1],)})
     few = [_measured(numbered(problem, x, n), kind) for n in _below(drawn, over) if kind == "throughput"]
-    found = []
+    result = []
     for values in points:
         step = ring or stride(whole.program, setting.problem.mesh, x, values)
         draft = replace(whole.draft, ledger=replace(whole.draft.ledger, multiples=Multiples(each={x: step})))
@@ -230,9 +230,9 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
         xs = spread(drawn, *map(float, drawn.values if ring else ()), *(float(stretch.ends[0]) for stretch in each))
         dots = tuple(_few(own, x, values) for own in few)
         never = _ceiling(setting, values, symbol(x)) if all(one.time != "T_math" for one in each) else (None, False)
-        found.append(Curve(values, xs, whole.lines(values, x, xs), each, dots, *never))
-    rule = _rule(setting, symbol(x), over, found, whole.functions) if kind == "throughput" else None
-    return Curves(kind, setting, x, over.log, over.ends, ring, tuple(found), rule)
+        result.append(Curve(values, xs, whole.lines(values, x, xs), each, dots, *never))
+    rule = _rule(setting, symbol(x), over, result, whole.functions) if kind == "throughput" else None
+    return Curves(kind, setting, x, over.log, over.ends, ring, tuple(result), rule)
 
 
 def _require_stages(setting: Setting, over: Axis, values: Mapping[str, Fraction]) -> None:

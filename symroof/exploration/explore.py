@@ -139,16 +139,16 @@ def explore(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -
     for values in problem.at:
         require_sizes_agree(whole.setting, values)
     points = [values for values in problem.at if covers(whole, values)]
-    found = []
+    result = []
     if points or not problem.at:
         whole = listed(whole, every=every)
         places = tuple(place(whole, values) for values in points)
-        found.append(Exploration(whole, places))
+        result.append(Exploration(whole, places))
     for values in problem.at:
         if not covers(whole, values):
             smaller = at_sizes(problem, dict(values))
-            found.append(Exploration(regime_map(smaller, of, every=every)))
-    return tuple(found)
+            result.append(Exploration(regime_map(smaller, of, every=every)))
+    return tuple(result)
 
 
 class Weakest(Frozen):

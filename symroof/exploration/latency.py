@@ -163,5 +163,5 @@ def _marks(low: int, last: int, each: int) -> list[int]:
     ([3, 4, 8, 16, 20], [4, 8, 16, 20], [])
     """
     ends = {-(-low // each) * each, last // each * each}
-    found = {*ends, *(1 << i for i in range(last.bit_length()))}
-    return sorted(n for n in found if low <= n <= last and n % each == 0)
+    result = {*ends, *(1 << i for i in range(last.bit_length()))}
+    return sorted(n for n in result if low <= n <= last and n % each == 0)

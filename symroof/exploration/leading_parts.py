@@ -141,14 +141,14 @@ def shares(setting: Setting) -> tuple[Traffic, ...]:
 def parts(draft: Draft) -> tuple[Step, ...]:
     """The bytes of each tensor on a chip, counted, and with the equal sizes put in; given counts have names already."""
     setting, operation, meanings = draft.setting, draft.setting.problem.operation, draft.ledger.meanings
-    found, equal = shares(setting), setting.equalities
-    moved = traffic_of_tensors(operation) if found and operation.given is None else {}
+    result, equal = shares(setting), setting.equalities
+    moved = traffic_of_tensors(operation) if result and operation.given is None else {}
     amounts = [(moved_name(name).name, amount) for name, amount in moved.items()]
     counted = (
         Step("regime", Reason.FACT, Name(name), "=", draft.write(amount), evidence=meanings[name])
         for name, amount in amounts
     )
-    put = (Step("regime", Reason.SAME, t.name, "=", draft.write(t.amount), equal) for t in found if equal)
+    put = (Step("regime", Reason.SAME, t.name, "=", draft.write(t.amount), equal) for t in result if equal)
     return (*counted, *put)
 
 
@@ -159,8 +159,8 @@ def moved_name(tensor: str) -> Name:
 
 def dominant(draft: Draft, regime: Regime) -> tuple[Step, ...]:
     """That the bytes are, in a regime, those of the parts that are not negligible."""
-    found = shares(draft.setting)
-    return (carried(draft, regime, Name(draft.setting.moved_name), found, "moves"),) if found else ()
+    result = shares(draft.setting)
+    return (carried(draft, regime, Name(draft.setting.moved_name), result, "moves"),) if result else ()
 
 
 def carried(draft: Draft, regime: Regime, left: Formula, everything: tuple[Traffic, ...], role: Role | Part) -> Step:
@@ -187,18 +187,18 @@ def statements(setting: Setting) -> Mapping[str, tuple[Traffic, ...]]:
     if len(costs_of(operation)) < 2 or setting.several_chips:
         return {}
     known, work = amounts(operation, setting.problem.count), "ops" if operation.vector else "flops"
-    found = {}
+    result = {}
     for whole, kind in (("flops", work), ("bytes", "bytes")):
         each = ((name, of_statement(kind, name)) for name in costs_of(operation))
         parts = (Traffic(name, Name(of), setting.regime.apply(known[of])) for name, of in each)
-        found[whole] = tuple(part for part in parts if part.amount != 0)
-    return found
+        result[whole] = tuple(part for part in parts if part.amount != 0)
+    return result
 
 
 def leaders(draft: Draft, regime: Regime) -> tuple[Step, ...]:
     """That the work and the bytes of a program are, in a regime, those of the statements that are not negligible."""
-    found = statements(draft.setting)
-    return tuple(carried(draft, regime, Name(whole), parts, lead_of(whole)) for whole, parts in found.items())
+    result = statements(draft.setting)
+    return tuple(carried(draft, regime, Name(whole), parts, lead_of(whole)) for whole, parts in result.items())
 
 
 def shares_at(draft: Draft, values: Mapping[str, Fraction], where: tuple[Formula, ...]) -> tuple[Step, ...]:

@@ -183,7 +183,7 @@ def _wired(problem: Problem, chip: Accelerator, axes: Sequence[MeshAxis], wiring
 
 def _way(setting: Setting, solved: int) -> Way:
     """The quantities of a way, each of them proved, and where arithmetic takes longer."""
-    found = quantities(setting)
+    result = quantities(setting)
     times = [time_name(resource) for resource in setting.rates.resources]
     of_groups = [
         time_name(HOPS if resource == LATENCY else resource, name)
@@ -203,7 +203,7 @@ def _way(setting: Setting, solved: int) -> Way:
         *(of_groups if len(of_groups) <= 4 * STATEMENTS else ()),
     )
     bytes_moved = "bytes_per_chip" if setting.several_chips else "bytes"
-    values = {name: found[name] for name in dict.fromkeys((*own, bytes_moved)) if name in found}
+    values = {name: result[name] for name in dict.fromkeys((*own, bytes_moved)) if name in result}
     values = {name: value for name, value in values.items() if _is_computed(value)}
     require_proved(setting, values)
     return Way(setting, values, dict(_solved(setting, values, solved)))
@@ -225,11 +225,11 @@ def _solved(setting: Setting, values: Mapping[str, Expr], solved: int) -> Iterab
             if resource == setting.rates.comms:  # in the words of the intensity and the ridge
                 sides = setting.compared, setting.level
             try:
-                found = relation_solved(*sides, ">", symbol(size), setting.least_one, layout=setting.layout)
+                result = relation_solved(*sides, ">", symbol(size), setting.least_one, layout=setting.layout)
             except (AlgebraError, UndecidedError):
                 continue
-            if found.solved:
-                yield (size, resource), found
+            if result.solved:
+                yield (size, resource), result
 
 
 def data_of(found: Live) -> Data:

@@ -109,25 +109,25 @@ def longest_map(problem: Problem) -> LongestMap:
     times = _times(setting)
     value = cancelled(Add(*(time.amount for time in times)))
     plain = Regime((*setting.regime.relations, *at_least_two(setting)), setting.least_one)
-    whole = found = _cells(value, plain, setting)
+    whole = result = _cells(value, plain, setting)
     of_figures = {r: None for told in whole.kept.values() for r in told if _is_of_figures(r, setting)}
     _require_scales(of_figures, setting)
     with suppress(
         ContradictionError
     ):  # what is told of figures alone is said once, and what follows from it not at all
-        found = _cells(value, replace(plain, relations=(*plain.relations, *of_figures)), setting)
-    evidence = partition(found.fan, found.kept, draft.layout, corners=True)
-    named, assumed = total(*(time.name for time in times)), written(found.base.relations, draft.write)
+        result = _cells(value, replace(plain, relations=(*plain.relations, *of_figures)), setting)
+    evidence = partition(result.fan, result.kept, draft.layout, corners=True)
+    named, assumed = total(*(time.name for time in times)), written(result.base.relations, draft.write)
     rows = (
-        LongestRow(_said(draft, times, found.forms[mask], found.regime(mask)), written(told, draft.write), times)
-        for mask, told in found.kept.items()
+        LongestRow(_said(draft, times, result.forms[mask], result.regime(mask)), written(told, draft.write), times)
+        for mask, told in result.kept.items()
     )
     return LongestMap(
         draft,
-        found.base,
-        found.fan,
+        result.base,
+        result.fan,
         tuple(rows),
-        draft.add(*_figures(draft, (*of_figures, *chain(*found.kept.values())))).since(draft),
+        draft.add(*_figures(draft, (*of_figures, *chain(*result.kept.values())))).since(draft),
         draft.add(*_never(draft, whole)).since(draft),
         None if evidence is None else partitioned(named, evidence, assumed, draft.ledger),
     )
@@ -149,16 +149,16 @@ def _times(setting: Setting) -> tuple[Traffic, ...]:
     """The times whose longest is T_lower, by what they are the times of."""
     rates, known = setting.rates, times_in_figures(setting)
     named = ((rates.called if resource == COMMS else resource, time_name(resource)) for resource in rates.resources)
-    found = tuple(Traffic(label, Name(name), known[name]) for label, name in named)
-    return tuple(time for time in found if time.amount != 0)
+    result = tuple(Traffic(label, Name(name), known[name]) for label, name in named)
+    return tuple(time for time in result if time.amount != 0)
 
 
 def _cells(value: Expr, base: Regime, setting: Setting) -> Cells:
     fan = corners(value, base, [symbol(name) for name in setting.problem.names])
     told = {mask: tuple(_told(r, setting) for r in relations(fan, mask)) for mask in fan.masks}
-    found = Cells(fan, base, told, {}, {})
-    found = replace(found, forms={mask: leading(value, found.regime(mask)) for mask in fan.masks})
-    return replace(found, smaller=_smaller(found, setting))
+    result = Cells(fan, base, told, {}, {})
+    result = replace(result, forms={mask: leading(value, result.regime(mask)) for mask in fan.masks})
+    return replace(result, smaller=_smaller(result, setting))
 
 
 def _told(relation: Relation, setting: Setting) -> Relation:

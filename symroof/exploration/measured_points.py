@@ -75,16 +75,16 @@ def measurements(
     require_proved(setting, {name: known[name] for name in NEEDED if name in known and name != "intensity"})
     figures = {symbol(name): rational(figure.value) for name, figure in setting.figures.items()}
     needed = {s.name for name in NEEDED if name in known for s in known[name].free_symbols} - setting.figures.keys()
-    found = []
+    result = []
     for row in rows:
         with about(f"{row.where}: "):
             values = {name: value for name, value in {**common, **row.sizes}.items() if name in setting.problem.names}
-            found.append(
+            result.append(
                 _at(setting, known, row, values, figures, needed)
                 if row.sizes or row.intensity is None
                 else _by_intensity(setting, row)
             )
-    return tuple(found)
+    return tuple(result)
 
 
 def _at(

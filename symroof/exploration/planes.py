@@ -97,10 +97,10 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
     problem = at_sizes(problem, dict(problem.at[0]) if problem.at else {})
     if setting.timed and (setting.rates.vector or (setting.joint and len(setting.rates.resources) > 2)):
         return _of_times(setting_of(problem), x, y)
-    found = regime_map(problem)
-    setting, ridge, symbols = found.setting, found.setting.ridge, (symbol(names[0]), symbol(names[1]))
-    require_sizes((s.name for s in found.value.free_symbols), names, f", or --assume {{}}={names[1]}")
-    monomials = laurent(1 / found.value, symbols_of(found.value, *symbols))
+    result = regime_map(problem)
+    setting, ridge, symbols = result.setting, result.setting.ridge, (symbol(names[0]), symbol(names[1]))
+    require_sizes((s.name for s in result.value.free_symbols), names, f", or --assume {{}}={names[1]}")
+    monomials = laurent(1 / result.value, symbols_of(result.value, *symbols))
     if monomials is None or any(c <= 0 for c, _ in monomials):
         raise ModelError(
             "the reciprocal of the intensity is no sum of monomials, so the plane has no straight borders",
@@ -109,12 +109,12 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
     terms = [rational(c) * m for c, m in monomials]
     parts = total(*map(setting.layout.write, terms))
     upside_down = Quotient(number(1), INTENSITY)
-    found.draft.add(Step("regime", Reason.RECIPROCAL, upside_down, "=", parts, setting.equalities))
+    result.draft.add(Step("regime", Reason.RECIPROCAL, upside_down, "=", parts, setting.equalities))
     ranges = logarithms(x), logarithms(y)
     regions = _regions(terms, symbols, ranges, ridge)
-    threshold = () if ridge is None else _threshold(found.value, symbols, ranges, ridge)
-    side = "" if threshold or ridge is None else _side(found.draft, (x, y))
-    beyond = _beyond(found.value, symbols, ranges, threshold, ridge) if threshold and ridge is not None else ()
+    threshold = () if ridge is None else _threshold(result.value, symbols, ranges, ridge)
+    side = "" if threshold or ridge is None else _side(result.draft, (x, y))
+    beyond = _beyond(result.value, symbols, ranges, threshold, ridge) if threshold and ridge is not None else ()
     places = tuple(map(sizes_of, threshold)), side, tuple(map(sizes_of, beyond))
     return Plane(setting, names, (sizes_of(ranges[0]), sizes_of(ranges[1])), regions, False, *places)
 
@@ -159,7 +159,7 @@ def _regions(
     terms: Sequence[Expr], symbols: tuple[Expr, Expr], ranges: tuple[Point, Point], ridge: Fraction | None
 ) -> tuple[Region, ...]:
     """For each term the part of the rectangle where it is the largest, by its form; terms that never lead have none."""
-    found, planes = [], [_affine(term, symbols) for term in terms]
+    result, planes = [], [_affine(term, symbols) for term in terms]
     (x0, x1), (y0, y1) = ranges
     for term, own in zip(terms, planes, strict=True):
         corners: list[Point] = [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
@@ -170,8 +170,8 @@ def _regions(
             level = () if ridge is None else _cut(corners, _minus((-log10(ridge), 0.0, 0.0), own))
             ends = [place for place in level if place not in corners]
             rule = tuple(map(sizes_of, ends)) if len(ends) == 2 else ()
-            found.append(Region(cancelled(1 / term), tuple(map(sizes_of, corners)), rule))
-    return tuple(sorted(found, key=lambda region: str(region.largest)))
+            result.append(Region(cancelled(1 / term), tuple(map(sizes_of, corners)), rule))
+    return tuple(sorted(result, key=lambda region: str(region.largest)))
 
 
 def _affine(term: Expr, symbols: tuple[Expr, Expr]) -> Affine:
@@ -225,8 +225,8 @@ def _threshold(
             put = {symbols[along].name: 10.0**place}
             if any(evaluated(part, put) <= 0 for part in above) or (bound := evaluated(edge, put)) <= 0:
                 continue
-            if ranges[other][0] <= (found := log10(bound)) <= ranges[other][1]:
-                points.add((found, place) if turned else (place, found))
+            if ranges[other][0] <= (result := log10(bound)) <= ranges[other][1]:
+                points.add((result, place) if turned else (place, result))
     return tuple(sorted(points, key=lambda p: (p[0] - p[1], p[0])))
 
 
@@ -242,9 +242,9 @@ def _of_times(setting: Setting, x: Axis, y: Axis) -> Plane:
     draft = require_proved(setting, known)
     values = {name: setting.in_numbers(value) for name, value in known.items()}
     require_sizes((s.name for value in values.values() for s in value.free_symbols), names)
-    found = tuple(_joined(_Times(values, names, ranges)))
+    result = tuple(_joined(_Times(values, names, ranges)))
     proved = (
-        replace(region, steps=draft.add(*_longest(draft, values, names, region)).since(draft)) for region in found
+        replace(region, steps=draft.add(*_longest(draft, values, names, region)).since(draft)) for region in result
     )
     return Plane(setting, names, (sizes_of(ranges[0]), sizes_of(ranges[1])), tuple(proved), True)
 

@@ -149,11 +149,13 @@ def outlined(problem: Problem, of: Formula = INTENSITY) -> RegimeMap:
     constants = tuple((s, "~~", Rational(1)) for s in symbols_of(value) if s not in order)
     base = Regime((*setting.regime.relations, *constants, *at_least_two(setting)), setting.least_one)
     draft = defined(draft, names(of))
-    found = RegimeMap(draft, base, fan(value, base, order), of, value)
+    result = RegimeMap(draft, base, fan(value, base, order), of, value)
     if of == INTENSITY:
-        return replace(found, draft=draft.add(*parts(draft)))
-    equal = tuple(r for r in found.assume if r.relation == "=")
-    return replace(found, draft=draft.add(Step("regime", Reason.CANCEL, found.spelled, "=", draft.write(value), equal)))
+        return replace(result, draft=draft.add(*parts(draft)))
+    equal = tuple(r for r in result.assume if r.relation == "=")
+    return replace(
+        result, draft=draft.add(Step("regime", Reason.CANCEL, result.spelled, "=", draft.write(value), equal))
+    )
 
 
 def listed(found: RegimeMap, *, every: bool = False) -> RegimeMap:

@@ -116,10 +116,10 @@ class Roofline(Frozen):
     @property
     def alike(self) -> dict[int, str]:
         """The first of the roofs that lie on one another, as those of axes on one network do, with the links of all of them."""
-        found: dict[tuple[object, ...], list[int]] = {}
+        result: dict[tuple[object, ...], list[int]] = {}
         for i, roof in enumerate(self.roofs):
-            found.setdefault((roof.chip.name, roof.peak.value, roof.bandwidth.value), []).append(i)
-        return {first: ", ".join(self.roofs[i].link for i in (first, *others)) for first, *others in found.values()}
+            result.setdefault((roof.chip.name, roof.peak.value, roof.bandwidth.value), []).append(i)
+        return {first: ", ".join(self.roofs[i].link for i in (first, *others)) for first, *others in result.values()}
 
 
 def roofline(
@@ -227,7 +227,7 @@ def kernels(draft: Draft) -> dict[str, dict[str, QuantityFunction]]:
     setting, program, rates = draft.setting, draft.setting.problem.operation, draft.setting.rates
     if len(costs_of(program)) < 2 or setting.several_chips:
         return {}
-    known, found = amounts(program, setting.problem.count), dict[str, dict[str, QuantityFunction]]()
+    known, result = amounts(program, setting.problem.count), dict[str, dict[str, QuantityFunction]]()
     units = {MATH: "ops" if program.vector else "flops", **({VECTOR: "ops"} if rates.vector else {})}
 
     def sum_of(kind: str, names: tuple[str, ...]) -> tuple[Formula, Expr]:
@@ -237,15 +237,15 @@ def kernels(draft: Draft) -> dict[str, dict[str, QuantityFunction]]:
     for names in overlapping(program):
         below, moved = sum_of("bytes", names)
         label = ", ".join(names)
-        found[label] = {}
+        result[label] = {}
         for unit, kind in units.items():
             above, work = sum_of(kind, names)
             if work != 0 and moved != 0:
                 value = cancelled(work / moved)
                 quotient = Quotient(above, below)
                 draft.add(Step("intensity", Reason.LINE, quotient, "=", draft.write(value), setting.equalities))
-                found[label][unit] = with_figures(setting, label, value)
-    return found
+                result[label][unit] = with_figures(setting, label, value)
+    return result
 
 
 def _kernel(

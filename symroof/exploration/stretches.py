@@ -121,14 +121,14 @@ def stretches(
         return
     turns = {turn for one in equal for turn in _ends(one) if start < turn.low and turn.high < end}
     places = (Root(start, start), *sorted(turns, key=lambda turn: turn.low), Root(end, end))
-    found: list[tuple[str, Root, Root]] = []
+    result: list[tuple[str, Root, Root]] = []
     for before, after in pairwise(places):
         middle = rational((before.high + after.low) / 2)
         name = max(times, key=lambda name: fraction(times[name].subs(x, middle)))
-        if found and found[-1][0] == name:
-            _, before, _ = found.pop()
-        found.append((name, before, after))
-    for i, (name, before, after) in enumerate(found):
+        if result and result[-1][0] == name:
+            _, before, _ = result.pop()
+        result.append((name, before, after))
+    for i, (name, before, after) in enumerate(result):
         low, high = Compare(Name(x.name), ">=", number(before.high)), Compare(Name(x.name), "<=", number(after.low))
         steps = [*_not_exceeded(name, times, (*where, low, high)), *(_first(draft, x.name, before) if i else ())]
         yield Stretch(draft.add(*steps).since(draft))

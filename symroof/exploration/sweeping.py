@@ -61,7 +61,7 @@ class Sweep(Frozen):
         import numpy
 
         rows = numpy.arange(start, min(start + count, self.size), dtype=numpy.int64)
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for place, axis in enumerate(self.grid):
             after = prod(len(other.values) for other in self.grid[place + 1 :])
             places = rows // after % len(axis.values)
@@ -69,11 +69,11 @@ class Sweep(Frozen):
                 values = axis.values.start + places * axis.values.step
             else:
                 values = numpy.array(axis.values, dtype=numpy.int64)[places]
-            found |= dict.fromkeys(axis.names, values)
+            result |= dict.fromkeys(axis.names, values)
         for function in self.functions:
-            value = function(**{name: found[name] for name in function.parameters})
-            found[function.name] = numpy.broadcast_to(numpy.asarray(value, dtype=numpy.float64), rows.shape)
-        return found
+            value = function(**{name: result[name] for name in function.parameters})
+            result[function.name] = numpy.broadcast_to(numpy.asarray(value, dtype=numpy.float64), rows.shape)
+        return result
 
 
 def sweep_of(setting: Setting, grid: tuple[Axis, ...], names: Sequence[str] = ()) -> Sweep:

@@ -98,28 +98,28 @@ class _Reverse:
         return Backward(tuple(body), tuple(self.incoming), self.gradients, self.arriving)
 
     def _nodes(self, nodes: tuple[Node, ...], scope: _Scope) -> list[Node]:
-        found: list[Node] = []
+        result: list[Node] = []
         for node in reversed(nodes):
             match node:
                 case Statement():
                     if node.name in self.asked:
-                        self._statement(node, scope, found)
+                        self._statement(node, scope, result)
                 case Repeat(accumulates=True):
-                    self._accumulate(node, scope, found)
+                    self._accumulate(node, scope, result)
                 case Repeat():
-                    self._repeat(node, scope, found)
+                    self._repeat(node, scope, result)
                 case Fuse():
                     inner = self._nodes(node.body, scope)
                     self._require_no_turns(node, inner)
                     again = made_on_chip(node, inner) if node.contracts else ()
-                    found += [Fuse(tuple(inner), again, node)] if inner else []
+                    result += [Fuse(tuple(inner), again, node)] if inner else []
                 case Recompute():
                     inner = self._nodes(node.body, scope)
-                    found += remade(node, inner, self._again) if inner else []
+                    result += remade(node, inner, self._again) if inner else []
                 case Block():
                     inner = self._nodes(node.body, scope)
-                    found += [Block(f"d{node.name}", tuple(inner))] if inner else []
-        return found
+                    result += [Block(f"d{node.name}", tuple(inner))] if inner else []
+        return result
 
     def _statement(self, statement: Statement, scope: _Scope, found: list[Node]) -> None:
         if statement.collects:  # its gradient is of all turns
@@ -207,10 +207,10 @@ class _Reverse:
         """The gradient of other slices along the same dimension, taken from what has arrived: that of a slice is written beside
         them, for they are different places of one tensor."""
         arrived = scope.arrived.get(str(statement.operands[0].name), [])
-        found = next((t for t in arrived if self.slices.get(str(t.name), ("", 0))[0] == statement.cut), None)
-        if found is not None:
-            arrived.remove(found)
-        return found
+        result = next((t for t in arrived if self.slices.get(str(t.name), ("", 0))[0] == statement.cut), None)
+        if result is not None:
+            arrived.remove(result)
+        return result
 
     def _factors(self, statement: Statement, place: int, gradient: Tensor, result: Tensor) -> Iterator[Statement]:
         """da = dy * b for y = a * b, at the place of the operand; of more factors the others are multiplied first where
@@ -356,16 +356,16 @@ class _Reverse:
 
     def _uses(self, nodes: tuple[Node, ...], name: str) -> int:
         """How many contributions these statements make to a gradient: all turns of a repeat make one."""
-        found = 0
+        result = 0
         for node in nodes:
             if isinstance(node, Statement):
-                found += sum(t.name == name for t in node.operands) if node.name in self.asked else 0
+                result += sum(t.name == name for t in node.operands) if node.name in self.asked else 0
             elif isinstance(node, Repeat) and (node.accumulates or node.scans or name not in self.stocks):
                 carried = any(enters == name and left in self.asked for enters, left in node.carried)
-                found += carried or self._uses(node.body, name) > 0
+                result += carried or self._uses(node.body, name) > 0
             elif not isinstance(node, Repeat):
-                found += self._uses(node.body, name)
-        return found
+                result += self._uses(node.body, name)
+        return result
 
     def _new(self, name: str) -> str:
         """A name for a gradient that is not taken: one that the author gave is an error, another of ours has a number."""

@@ -63,10 +63,10 @@ class ChipCost(Frozen):
     @property
     def sent(self) -> Mapping[str, Expr]:
         """What each resource carries."""
-        found: dict[str, Expr] = {}
+        result: dict[str, Expr] = {}
         for resource, amount in (pair for one in self.exchanges for pair in one.sent.items()):
-            found[resource] = found.get(resource, Integer(0)) + amount
-        return found
+            result[resource] = result.get(resource, Integer(0)) + amount
+        return result
 
     def over(self, resource: str) -> tuple[Exchange, ...]:
         """The exchanges that go over a resource."""
@@ -92,7 +92,7 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
     places = {place.line.statement.name: place for place in placed(program)}
     exchanged = _exchanged(places.values(), program)
     kept = stored(program, exchanged)
-    found: dict[str, ChipCost] = {}
+    result: dict[str, ChipCost] = {}
 
     def part(axes: Iterable[str]) -> Expr:
         return Mul(*(size[axis] for axis in axes))
@@ -121,9 +121,9 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
             ops = Add(*(often(place.line.repeats) * _elementwise(place, part) for place in mine))
             moves = tuple(move for place in mine for move in place.moves)
             sent = tuple(_exchanges(owner, mine, program))
-            found[owner] = ChipCost(exact, flops, ops, loads, stores, sent, moves)
+            result[owner] = ChipCost(exact, flops, ops, loads, stores, sent, moves)
     order = [line.statement.name for line in program.lines]
-    return dict(sorted(found.items(), key=lambda item: order.index(item[0])))
+    return dict(sorted(result.items(), key=lambda item: order.index(item[0])))
 
 
 def busy_links(program: Program) -> tuple[str, ...]:
@@ -143,13 +143,13 @@ def _exchanged(places: Iterable[Placement], program: Program) -> Exchanged:
     exchange cannot find on the chip what is in front of it."""
     one = {axis.name for axis in program.mesh if axis.chips == 1}
     every = ((place.line.statement, move) for place in places for move in place.moves if not {*move.axes} <= one)
-    found: set[str | tuple[str, str]] = set()
+    result: set[str | tuple[str, str]] = set()
     for statement, move in every:
         if move.of in ("sums", "result") or (statement.kind == EXCHANGE and move.of != "stage"):
-            found.add(statement.name)
+            result.add(statement.name)
         elif move.of == "operand":
-            found.add((statement.name, str(move.tensor.name)))
-    return frozenset(found)
+            result.add((statement.name, str(move.tensor.name)))
+    return frozenset(result)
 
 
 def _require_whole_masks(line: Line) -> None:

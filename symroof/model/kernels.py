@@ -130,17 +130,17 @@ def fetched(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = fr
             whole.setdefault(part, []).append((user, tensor))
     entirely = {*whole}  # and what is joined of these, where it is read under its name
     entirely |= {memory.root(str(t.name), line.repeats) for _, line, _, t, entire in needs if entire}
-    found: list[Fetch] = []
+    result: list[Fetch] = []
     for part, line, user, tensor, entire in needs:
         if entirely & {*memory.wholes(part, line.repeats)}:
             continue  # what is a slice of it is there
         there = tensor if part == memory.root(str(tensor.name), line.repeats) else program.arrays[part]
         if part not in whole:
-            found.append(Fetch(line, there, ((user, tensor),), memory.turned(part)))
+            result.append(Fetch(line, there, ((user, tensor),), memory.turned(part)))
         elif entire and whole[part]:
-            found.append(Fetch(line, there, tuple(whole[part]), memory.turned(part)))
+            result.append(Fetch(line, there, tuple(whole[part]), memory.turned(part)))
             whole[part] = []
-    return tuple(found)
+    return tuple(result)
 
 
 def owners_of(lines: tuple[Line, ...], program: Program) -> Mapping[str, str]:
@@ -230,7 +230,7 @@ def costs_of(program: Program) -> Mapping[str, StatementCost]:
             members = tuple(line for line in kernel if owners[line.statement.name] == owner)
             exact, flops = _contraction(members)
             ops = sum((turns_of(line.repeats) * elementwise(line) for line in members), Integer(0))
-            both = (tuple(found.get(owner, ())) for found in (loads, stores))
+            both = (tuple(result.get(owner, ())) for result in (loads, stores))
             costs[owner] = StatementCost(owner, members, exact, flops, ops, *both)
     order = [line.statement.name for line in program.lines]
     return dict(sorted(costs.items(), key=lambda item: order.index(item[0])))

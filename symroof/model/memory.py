@@ -26,11 +26,11 @@ class Memory(Frozen):
     @cached_property
     def sources(self) -> Mapping[str, tuple[str, ...]]:
         """What is there already when a statement is done, by name, with the tensors that were made, or declared, for it."""
-        found: dict[str, tuple[str, ...]] = {}
+        result: dict[str, tuple[str, ...]] = {}
         for statement in self.lying:
-            every = (found.get(str(t.name), (str(t.name),)) for t in statement.operands)
-            found.setdefault(statement.name, tuple(dict.fromkeys(name for names in every for name in names)))
-        return found
+            every = (result.get(str(t.name), (str(t.name),)) for t in statement.operands)
+            result.setdefault(statement.name, tuple(dict.fromkeys(name for names in every for name in names)))
+        return result
 
     @cached_property
     def lying(self) -> tuple[Statement, ...]:
@@ -67,10 +67,10 @@ class Memory(Frozen):
     def seen_as(self, name: str, repeats: Iterable[Repeat] = ()) -> tuple[str, ...]:
         """A name, and those of which it is a view: in the turns of repeats what enters them is itself."""
         entering = {n for repeat in repeats for r in (repeat, repeat.reverses) if r is not None for n in r.enters}
-        found = [name]
-        while found[-1] in self._seen and found[-1] not in entering:
-            found.append(self._seen[found[-1]])
-        return tuple(found)
+        result = [name]
+        while result[-1] in self._seen and result[-1] not in entering:
+            result.append(self._seen[result[-1]])
+        return tuple(result)
 
     def root(self, name: str, repeats: Iterable[Repeat] = ()) -> str:
         """The tensor that a name stands for, whatever dimensions it is seen in."""
@@ -131,13 +131,13 @@ class Memory(Frozen):
 
     def _along(self, name: str, whole: str) -> frozenset[str]:
         """The dimension along which a slice is a part of a tensor; those along which it is, where it is a part of a part."""
-        found = frozenset[str]()
+        result = frozenset[str]()
         for part in (self.root(name), *self.wholes(name)):
             statement = self._makers.get(part)
             if part == whole or statement is None or not statement.cuts:
                 break
-            found |= {statement.cut}
-        return found
+            result |= {statement.cut}
+        return result
 
     @cached_property
     def _makers(self) -> Mapping[str, Statement]:
@@ -165,12 +165,12 @@ class Memory(Frozen):
 
     def _placed_before(self, statement: Statement) -> frozenset[str]:
         """What has its place in something that was joined before, but for what is made again."""
-        found: set[str] = set()
+        result: set[str] = set()
         for joined, operands in self._joined.items():
             if joined == statement.name:
                 break
-            found |= {*operands} if joined != statement.again else set()
-        return frozenset(found)
+            result |= {*operands} if joined != statement.again else set()
+        return frozenset(result)
 
     def _leaves(self, name: str, fuse: Fuse) -> bool:
         """Whether what is joined in a fuse is used outside of it, or returned, under any of its names."""

@@ -88,14 +88,14 @@ def padded(operation: Program, mesh: Mesh, sizes: Mapping[str, Fraction]) -> dic
     >>> padded(program, {axis.name: axis for axis in program.mesh}, {"D": Fraction(4)})
     {'D': Fraction(4, 1)}
     """
-    found, single = dict(sizes), {name: size for name, size in sizes.items() if not hasattr(size, "shape")}
-    for name in found if all(name in single for name in sizes if name in mesh) else ():
+    result, single = dict(sizes), {name: size for name, size in sizes.items() if not hasattr(size, "shape")}
+    for name in result if all(name in single for name in sizes if name in mesh) else ():
         each = 1 if name in mesh else stride(operation, mesh, name, single)
-        found[name] = size = sizes[name] + -sizes[name] % each if each > 1 else sizes[name]
+        result[name] = size = sizes[name] + -sizes[name] % each if each > 1 else sizes[name]
         if name in single and size != single[name]:
             warn(f"{name} = {single[name]} is padded to {size}, a multiple of {each}", stacklevel=2)
             single[name] = size
-    return found
+    return result
 
 
 def shared_out(operation: Program, mesh: Mesh, axis: str, sizes: Mapping[str, Fraction]) -> list[tuple[str, Fraction]]:

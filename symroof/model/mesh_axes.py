@@ -178,12 +178,12 @@ def hops(collective: str, axes: Iterable[MeshAxis]) -> Mapping[str, Expr]:
     >>> dict(hops("all-gather", axes)), dict(hops("all-reduce", axes[:1]))
     ({'ICI.latency': 7}, {'ICI.latency': 8})
     """
-    found: dict[str, Expr] = {}
+    result: dict[str, Expr] = {}
     axes = [axis for axis in axes if axis.chips != 1]
     for link, number in _farthest(collective, axes):
         figure, twice = latency_of(link), 2 if collective == "all-reduce" else 1
-        found[figure] = found.get(figure, Integer(0)) + twice * number
-    return found
+        result[figure] = result.get(figure, Integer(0)) + twice * number
+    return result
 
 
 def _farthest(collective: str, axes: Sequence[MeshAxis]) -> Iterator[tuple[str, Expr]]:

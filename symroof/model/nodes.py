@@ -344,10 +344,10 @@ class Line(Frozen):
     def worked(self, labels: Iterable[str]) -> Expr:
         """The part that is worked on of what has these dimensions: all of it, but where a mask leaves out pairs of them, or
         columns that no row meets."""
-        mask, found = self.mask, {*labels}
-        if mask is None or mask.columns not in found:
+        mask, result = self.mask, {*labels}
+        if mask is None or mask.columns not in result:
             return Integer(1)
-        if mask.rows in found:
+        if mask.rows in result:
             return mask.pairs / (sized(mask.rows) * sized(mask.columns))
         return mask.reached / sized(mask.columns)
 

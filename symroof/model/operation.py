@@ -102,8 +102,8 @@ class Operation(Frozen):
     @property
     def dimensions(self) -> tuple[str, ...]:
         """The parameters of the three functions, in order of appearance."""
-        found = [(f.__name__, p) for f in self.functions.values() for p in inspect.signature(f).parameters.values()]
-        for function, parameter in found:
+        result = [(f.__name__, p) for f in self.functions.values() for p in inspect.signature(f).parameters.values()]
+        for function, parameter in result:
             if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.default is not parameter.empty:
                 raise ModelError(
                     f"{function}({parameter}) of {self.name!r} is not a dimension",
@@ -113,7 +113,7 @@ class Operation(Frozen):
                 raise ModelError(
                     f"{parameter.name} is the name of a quantity or a word of the language, not of a dimension"
                 )
-        return tuple(dict.fromkeys(parameter.name for _, parameter in found))
+        return tuple(dict.fromkeys(parameter.name for _, parameter in result))
 
     @property
     def functions(self) -> Mapping[str, Callable[..., Any]]:

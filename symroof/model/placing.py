@@ -150,10 +150,10 @@ class _Chips:
         """The contributions to a gradient that all lack the same partial sums: they are added before they are reduced."""
         lines = {line.statement.name: line for line in self.program.lines if line.backward and multiplies(line)}
         uses = [str(t.name) for line in self.program.lines for t in line.statement.operands]
-        found: set[str] = set()
+        result: set[str] = set()
         for line in self.program.lines:
             if line.backward and line.statement.kind == EXCHANGE:
-                found |= self._moved_late(line, lines, uses, found)
+                result |= self._moved_late(line, lines, uses, result)
             if not line.backward or line.statement.kind != SUM or len(line.statement.operands) < 2:
                 continue
             names = [str(t.name) for t in line.statement.operands]
@@ -161,12 +161,12 @@ class _Chips:
             once = undone is not None and undone.accumulates and not self.program.each
             names = names[1:] if once else names  # what the microbatches before gave is held as what this one gives
             if once and len(names) == 1 and (turns := self._over_turns(names[0], lines, uses)):
-                found |= {*names, *turns}
+                result |= {*names, *turns}
                 continue
             if all(n in lines and uses.count(n) == 1 and lines[n].repeats == line.repeats for n in names):
                 lacking = {self._lacking(lines[name]) for name in names}
-                found |= {*names} if len(lacking) == 1 and any(summed for _, summed in lacking) else set()
-        return frozenset(found)
+                result |= {*names} if len(lacking) == 1 and any(summed for _, summed in lacking) else set()
+        return frozenset(result)
 
     def _over_turns(self, name: str, lines: Mapping[str, Line], uses: Sequence[str]) -> tuple[str, ...]:
         """What turns within a microbatch add up of a weight that they share, where all of it lacks the same partial sums."""

@@ -215,8 +215,8 @@ class Program(Frozen):
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names that only the formulas of other sizes, and what is known of sizes, mention: above 0."""
-        found = (name for formula in (*self.where.values(), *self.facts) for name in names(formula))
-        return tuple(n for n in dict.fromkeys(found) if n not in self.sizes and n not in self.where)
+        result = (name for formula in (*self.where.values(), *self.facts) for name in names(formula))
+        return tuple(n for n in dict.fromkeys(result) if n not in self.sizes and n not in self.where)
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -238,8 +238,8 @@ class Program(Frozen):
     def computes(self) -> tuple[Dtype, ...]:
         """The types at whose rates the contractions run; those of the first operands where nothing is contracted."""
         products = [line.statement.product for line in self.lines if line.statement.contracts]
-        found = dict.fromkeys(product.compute for product in products if product is not None)
-        return tuple(found) or (self.lines[0].statement.operands[0].dtype,)
+        result = dict.fromkeys(product.compute for product in products if product is not None)
+        return tuple(result) or (self.lines[0].statement.operands[0].dtype,)
 
     @property
     def compute(self) -> Dtype | None:
@@ -270,10 +270,10 @@ class Program(Frozen):
     @cached_property
     def definitions(self) -> Mapping[Expr, Expr]:
         """The sizes that others define, in those that nothing does: each stands behind those that its formula mentions."""
-        found: dict[Expr, Expr] = {}
+        result: dict[Expr, Expr] = {}
         for name, formula in self.where.items():
-            found[symbol(name)] = expression(formula).xreplace(found)
-        return found
+            result[symbol(name)] = expression(formula).xreplace(result)
+        return result
 
     def stock(self, role: str, *, bytes_of: bool = False) -> Expr:
         """The elements or bytes of the declared tensors of a role, those of all turns of repeats."""
@@ -291,11 +291,11 @@ class Program(Frozen):
     @cached_property
     def _copies(self) -> Mapping[str, tuple[Repeat, ...]]:
         """The repeats around the first statement that uses a tensor; none for what is the same in all turns."""
-        found: dict[str, tuple[Repeat, ...]] = {str(d.tensor.name): () for d in self.declared if d.shared}
+        result: dict[str, tuple[Repeat, ...]] = {str(d.tensor.name): () for d in self.declared if d.shared}
         for line in self.lines:
             for tensor in line.statement.operands:
-                found.setdefault(str(tensor.name), weights_of(line.repeats))
-        return found
+                result.setdefault(str(tensor.name), weights_of(line.repeats))
+        return result
 
     @property
     def title(self) -> str:

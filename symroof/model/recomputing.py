@@ -89,12 +89,12 @@ def made_on_chip(fuse: Fuse, inner: list[Node]) -> tuple[Statement, ...]:
     """What the backward pass of a fuse makes once more on the chip: what it reads of what was made there, and what that
     is made of."""
     needed = {str(t.name) for statement in statements_in(tuple(inner)) for t in statement.operands}
-    found: list[Statement] = []
+    result: list[Statement] = []
     for statement in reversed(tuple(statements_in(fuse.body))):
         if statement.name in needed:
-            found.append(statement)
+            result.append(statement)
             needed |= {str(t.name) for t in statement.operands}
-    return tuple(reversed(found))
+    return tuple(reversed(result))
 
 
 def collected_in(nodes: tuple[Node, ...]) -> Iterator[str]:

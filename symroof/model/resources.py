@@ -79,8 +79,8 @@ class Rates(Frozen):
     def resources(self) -> tuple[str, ...]:
         """What can be busy, in the order of reading."""
         others = (name for name in (self.memory, *(name for name, _ in self.links)) if name != self.comms)
-        found = (MATH, *self.roofless, *others, self.comms)
-        return tuple(name for name in found if name not in self.idle)
+        result = (MATH, *self.roofless, *others, self.comms)
+        return tuple(name for name in result if name not in self.idle)
 
     @property
     def moving(self) -> tuple[str, ...]:
@@ -126,14 +126,14 @@ def rates_of(
     figures = {name: str(a.link) for a in program.mesh for name in (a.name, a.name + BACK, str(a.link))}
     figures |= {name: name for a in program.mesh if a.tree for name in a.links}
     links = tuple((name, figures[name]) for name in busy_links(program))
-    found = Rates(tuple(peaks.items()), vector_peak(program, chip), memory, links, comms or memory)
-    found = _waiting(program, found) if program.latency else found
-    joint = joint and bool(found.moving[1:])
+    result = Rates(tuple(peaks.items()), vector_peak(program, chip), memory, links, comms or memory)
+    result = _waiting(program, result) if program.latency else result
+    joint = joint and bool(result.moving[1:])
     if is_idle(program):
         still = all(cost.loads == () == cost.stores for cost in costs_of(program).values())
         idle = (MATH, memory) if still else (MATH,)
-        return replace(found, peaks=(), vector=None, joint=joint and not still, idle=idle)
-    return replace(found, joint=joint and len(set(peaks.values())) == 1)
+        return replace(result, peaks=(), vector=None, joint=joint and not still, idle=idle)
+    return replace(result, joint=joint and len(set(peaks.values())) == 1)
 
 
 def _waiting(program: Program, rates: Rates) -> Rates:
@@ -230,49 +230,49 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
     A statement that has nothing to do for a resource takes none of its time.
     """
     at, owners, ops = dict(rates.peaks), costs_of(program), program.vector
-    found: dict[str, Formula] = {}
+    result: dict[str, Formula] = {}
     each = "_per_chip" if program.axes else ""
     for name, cost in owners.items():
         chip = chip_costs(program).get(name, cost)  # what is exchanged moves on chips alone
         flops, moved = cost.ops if ops else cost.flops, (*chip.loads, *chip.stores)
         work = of_statement(f"{'ops' if ops else 'flops'}{each}", name)
         if MATH not in rates.idle:
-            found[time_name(MATH, name)] = _over(work, at.get(name, "peak"), flops != 0)
+            result[time_name(MATH, name)] = _over(work, at.get(name, "peak"), flops != 0)
         if rates.vector is not None:
-            found[time_name(VECTOR, name)] = _over(of_statement(f"ops{each}", name), rates.vector, cost.ops != 0)
+            result[time_name(VECTOR, name)] = _over(of_statement(f"ops{each}", name), rates.vector, cost.ops != 0)
         if rates.memory not in rates.idle:
             bytes_moved = of_statement(f"bytes{each}", name)
-            found[time_name(rates.memory, name)] = _over(bytes_moved, rates.rate(rates.memory), bool(moved))
+            result[time_name(rates.memory, name)] = _over(bytes_moved, rates.rate(rates.memory), bool(moved))
         for link, _ in rates.links:
             sends = chip_costs(program)[name].sent.get(link, 0) != 0
-            found[time_name(link, name)] = _over(sent_over(link, name), rates.rate(link), sends)
+            result[time_name(link, name)] = _over(sent_over(link, name), rates.rate(link), sends)
         for one in chip_costs(program)[name].exchanges if rates.latencies else ():
             several = [link for link in one.sent if len(chip_costs(program)[name].over(link)) > 1]
-            found |= {
+            result |= {
                 time_name(r, one.label): Quotient(Name(sent_over(r, one.label)), Name(rates.rate(r))) for r in several
             }
             hops = (product(Name(hops_over(figure, one.label)), Name(figure)) for figure in one.hops)
-            found[time_name(HOPS, one.label)] = total(*hops)
+            result[time_name(HOPS, one.label)] = total(*hops)
     parts = tuple(Name(time_name(MATH, name)) for name, _ in rates.peaks)
     if MATH not in rates.idle:
-        found["T_math"] = total(*parts) if rates.mixed else Quotient(Name(f"flops{each}"), PEAK)
+        result["T_math"] = total(*parts) if rates.mixed else Quotient(Name(f"flops{each}"), PEAK)
     if rates.memory not in rates.idle:
-        found[time_name(rates.memory)] = Quotient(Name(f"bytes{each}"), Name(rates.rate(rates.memory)))
+        result[time_name(rates.memory)] = Quotient(Name(f"bytes{each}"), Name(rates.rate(rates.memory)))
     for link, _ in rates.links:
-        found[time_name(link)] = Quotient(Name(sent_over(link)), Name(rates.rate(link)))
+        result[time_name(link)] = Quotient(Name(sent_over(link)), Name(rates.rate(link)))
     if rates.latencies:
         longest = rates.latencies
-        found[time_name(LATENCY)] = Call("max", longest) if len(longest) > 1 else longest[0]
+        result[time_name(LATENCY)] = Call("max", longest) if len(longest) > 1 else longest[0]
     moving = tuple(Name(time_name(name)) for name in rates.moving)
-    found["T_comms"] = Call("max", moving) if rates.joint else found[time_name(rates.comms)]
+    result["T_comms"] = Call("max", moving) if rates.joint else result[time_name(rates.comms)]
     if rates.vector is not None:
-        found["T_vector"] = Quotient(Name(f"ops{each}"), Name(rates.vector))
+        result["T_vector"] = Quotient(Name(f"ops{each}"), Name(rates.vector))
     if rates.called:
-        found[time_name(rates.called)] = found["T_comms"]
+        result[time_name(rates.called)] = result["T_comms"]
     sums = tuple(Name(time_name(resource)) for resource in rates.resources)
     taken = (rates.waiting(r) or ((Name(time_name(r)),) if r != LATENCY else ()) for r in rates.resources)
-    upper = total(*chain(*taken), *_wait(program, rates, found))
-    return found | {"T_lower": Call("max", sums) if len(sums) > 1 else sums[0], "T_upper": upper}
+    upper = total(*chain(*taken), *_wait(program, rates, result))
+    return result | {"T_lower": Call("max", sums) if len(sums) > 1 else sums[0], "T_upper": upper}
 
 
 def staged(program: Program) -> tuple[str, ...]:
@@ -321,29 +321,29 @@ def overlapping(program: Program) -> tuple[tuple[str, ...], ...]:
 def busy(times: Mapping[str, Formula], rates: Rates, names: Iterable[str]) -> Mapping[str, tuple[Formula, ...]]:
     """For each resource that some of these statements keep busy, their times: of exchanges whose latency counts the
     longer of their bytes and their hops."""
-    names, found = tuple(names), dict[str, tuple[Formula, ...]]()
+    names, result = tuple(names), dict[str, tuple[Formula, ...]]()
     for resource in rates.resources:
         own = [Name(time_name(resource, name)) for name in names if resource != LATENCY]
         waits = tuple(time for name in names for time in rates.waiting(resource, name))
-        found[resource] = waits or tuple(time for time in own if not isinstance(times[time.name], Number))
-    return {resource: each for resource, each in found.items() if each}
+        result[resource] = waits or tuple(time for time in own if not isinstance(times[time.name], Number))
+    return {resource: each for resource, each in result.items() if each}
 
 
 def times_of_groups(program: Program, rates: Rates) -> dict[tuple[str, ...], Formula]:
     """For each group of statements that overlap as one the longest of what they keep busy; with their part of the wait
     where they are of a stage."""
-    inside, found = staged(program), _longest_of_groups(program, rates)
-    return {names: stretched(time) if names[0] in inside else time for names, time in found.items()}
+    inside, result = staged(program), _longest_of_groups(program, rates)
+    return {names: stretched(time) if names[0] in inside else time for names, time in result.items()}
 
 
 def _longest_of_groups(program: Program, rates: Rates) -> dict[tuple[str, ...], Formula]:
     """For each group the longest of what it keeps busy."""
-    times, found = times_of(program, rates), {}
+    times, result = times_of(program, rates), {}
     for names in overlapping(program):
         parts = tuple(total(*each) for each in busy(times, rates, names).values())
         if parts:
-            found[names] = Call("max", parts) if len(parts) > 1 else parts[0]
-    return found
+            result[names] = Call("max", parts) if len(parts) > 1 else parts[0]
+    return result
 
 
 def steps_of(program: Program, rates: Rates) -> Formula:

@@ -87,11 +87,11 @@ def _is_behind(program: Program, pipeline: Pipeline, name: str) -> bool:
 
 def pipeline_of(program: Program) -> Pipeline | None:
     """That of a program on its mesh, where it has one; none on one chip."""
-    found = next(_pipelines(program), None)
-    axis = next((a for a in program.mesh if found is not None and a.name == found[0].over), None)
-    if found is None or axis is None or axis.chips == 1:
+    result = next(_pipelines(program), None)
+    axis = next((a for a in program.mesh if result is not None and a.name == result[0].over), None)
+    if result is None or axis is None or axis.chips == 1:
         return None
-    return Pipeline(found[0], axis, found[1], program.schedule)
+    return Pipeline(result[0], axis, result[1], program.schedule)
 
 
 def _pipelines(program: Program) -> Iterator[tuple[Repeat, tuple[Repeat, ...]]]:

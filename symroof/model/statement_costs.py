@@ -32,34 +32,34 @@ def amounts(program: Program, count: Counting) -> dict[str, Expr]:
     >>> found["flops(y)"], found["params"], found["size(x)"]
     (2*D*F*N, D*F, 2*D*N)
     """
-    found: dict[str, Expr] = {}
+    result: dict[str, Expr] = {}
     for name, cost in costs_of(program).items():
         flops = cost.flops_exact if count == "exact" else cost.flops
         if name == NAMELESS and program.vector:
             flops = cost.ops
         loads, stores = (Add(*(amount for _, amount in moves)) for moves in (cost.loads, cost.stores))
         costs = {"flops": flops, "ops": cost.ops, "reads": loads, "writes": stores, "bytes": loads + stores}
-        found |= {of_statement(what, name): value for what, value in costs.items()}
+        result |= {of_statement(what, name): value for what, value in costs.items()}
     for name, tensor in program.arrays.items() if program.line is None else ():
-        found |= {of_statement("elements", name): tensor.elements, of_statement("size", name): tensor.bytes}
+        result |= {of_statement("elements", name): tensor.elements, of_statement("size", name): tensor.bytes}
     for line in program.forward:
         if line.statement.mask is not None and line.mask is not None:
-            found[of_statement("pairs", line.statement.name)] = line.statement.mask.pairs
+            result[of_statement("pairs", line.statement.name)] = line.statement.mask.pairs
     for tensor in program.declared_as("weight"):
-        found[of_statement("params", str(tensor.name))] = program.turns(tensor) * tensor.elements
+        result[of_statement("params", str(tensor.name))] = program.turns(tensor) * tensor.elements
     weights, caches = (program.stock(role, bytes_of=True) for role in ("weight", "cache"))
     ops = Add(*(cost.ops for cost in costs_of(program).values()))
-    found |= {"params": program.stock("weight"), "weights": weights, "caches": caches, "ops": ops}
+    result |= {"params": program.stock("weight"), "weights": weights, "caches": caches, "ops": ops}
     if program.training:
-        found |= _of_training(program, count)
+        result |= _of_training(program, count)
     if program.frozen:
-        found["trainable"] = Add(*(program.turns(tensor) * tensor.elements for tensor in program.trainable))
-    found |= _on_a_chip(program, count)
-    found |= _moved(program)
+        result["trainable"] = Add(*(program.turns(tensor) * tensor.elements for tensor in program.trainable))
+    result |= _on_a_chip(program, count)
+    result |= _moved(program)
     for each in ("", "_per_chip"):
-        stocks = [stock for what in STOCKS if (stock := found.get(what + each, 0)) != 0]
-        found |= {f"memory{each}": Add(*stocks)} if stocks else {}
-    return {name: program.resolved(value) for name, value in found.items()}
+        stocks = [stock for what in STOCKS if (stock := result.get(what + each, 0)) != 0]
+        result |= {f"memory{each}": Add(*stocks)} if stocks else {}
+    return {name: program.resolved(value) for name, value in result.items()}
 
 
 def moved_of(part: str, program: Program) -> str:
@@ -75,37 +75,37 @@ def _moved(program: Program) -> dict[str, Expr]:
     backward = program.backward
     of_weights = (str(t.name) for n, t in (backward.gradients if backward else {}).items() if n in weights)
     gradients = {part for name in of_weights for part in (name, *program.memory.parts(name))}
-    found = {moved_of(part, program): Integer(0) for part in MOVED}
+    result = {moved_of(part, program): Integer(0) for part in MOVED}
     for moved, amount in traffic_of_tensors(program).items():
         name = program.memory.whole(moved)
         each = zip(MOVED, (name in weights, name in caches, name in gradients, True), strict=True)
-        found[moved_of(next(part for part, here in each if here), program)] += amount
-    return {name: amount for name, amount in found.items() if amount != 0}
+        result[moved_of(next(part for part, here in each if here), program)] += amount
+    return {name: amount for name, amount in result.items() if amount != 0}
 
 
 def _on_a_chip(program: Program, count: Counting) -> dict[str, Expr]:
     """What one chip of the mesh does, statement by statement and in all, and what each of its links carries."""
-    found: dict[str, Expr] = {}
+    result: dict[str, Expr] = {}
     kinds = {"flops_per_chip": "flops_exact" if count == "exact" else "flops", "ops_per_chip": "ops"}
     for name, cost in chip_costs(program).items():
-        found |= {of_statement(what, name): getattr(cost, kind) for what, kind in kinds.items()}
-        found[of_statement("bytes_per_chip", name)] = cost.moved
-        found |= {sent_over(r, name): cost.sent.get(r, Integer(0)) for r in busy_links(program)}
+        result |= {of_statement(what, name): getattr(cost, kind) for what, kind in kinds.items()}
+        result[of_statement("bytes_per_chip", name)] = cost.moved
+        result |= {sent_over(r, name): cost.sent.get(r, Integer(0)) for r in busy_links(program)}
         for one in cost.exchanges if program.latency else ():
-            found |= {hops_over(figure, one.label): one.turns * number for figure, number in one.hops.items()}
-            found |= {sent_over(r, one.label): sent for r, sent in one.sent.items() if len(cost.over(r)) > 1}
+            result |= {hops_over(figure, one.label): one.turns * number for figure, number in one.hops.items()}
+            result |= {sent_over(r, one.label): sent for r, sent in one.sent.items() if len(cost.over(r)) > 1}
     costs = chip_costs(program).values()
     if costs:
-        found |= {what: Add(*(getattr(cost, kind) for cost in costs)) for what, kind in kinds.items()}
-        found["flops_per_chip"] = found["ops_per_chip"] if program.vector else found["flops_per_chip"]
-        found["bytes_per_chip"] = Add(*(cost.moved for cost in costs))
-        found["chips"] = Mul(*(axis.size for axis in program.mesh))
+        result |= {what: Add(*(getattr(cost, kind) for cost in costs)) for what, kind in kinds.items()}
+        result["flops_per_chip"] = result["ops_per_chip"] if program.vector else result["flops_per_chip"]
+        result["bytes_per_chip"] = Add(*(cost.moved for cost in costs))
+        result["chips"] = Mul(*(axis.size for axis in program.mesh))
         if (pipeline := pipeline_of(program)) is not None:
-            found[BUBBLE.name] = pipeline.bubble
-        found |= _held(program)
+            result[BUBBLE.name] = pipeline.bubble
+        result |= _held(program)
     for resource in busy_links(program):
-        found[sent_over(resource)] = Add(*(cost.sent.get(resource, Integer(0)) for cost in costs))
-    return found
+        result[sent_over(resource)] = Add(*(cost.sent.get(resource, Integer(0)) for cost in costs))
+    return result
 
 
 def _held(program: Program) -> dict[str, Expr]:
@@ -146,15 +146,15 @@ def other_names(program: Program) -> dict[str, str]:
     >>> other_names(wired(read_program("mesh X on DCN; input A: int8[V_X]; o = A -> int8[V]"), None))
     {'sent(X)': 'sent(DCN)', 'T_X': 'T_DCN'}
     """
-    busy, found = busy_links(program), dict[str, str]()
+    busy, result = busy_links(program), dict[str, str]()
     for axis in program.mesh:
         pair, link = {axis.name, str(axis.link)}, axis.link
         beside = [other for other in program.mesh if other.link == link and other.name in program.axes]
         own = pair & {*busy}
         if beside == [axis] and len(own) == 1:
             (name,), (other,) = own, pair - own
-            found |= {sent_over(other): sent_over(name), f"T_{other}": f"T_{name}"}
-    return found
+            result |= {sent_over(other): sent_over(name), f"T_{other}": f"T_{name}"}
+    return result
 
 
 def _of_training(program: Program, count: Counting) -> dict[str, Expr]:
@@ -180,7 +180,7 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, tuple[Repeat, ...
     # A slice that is made again is one of what is kept; what is exchanged again is kept as it was before.
     remade = {one.name: memory.root(str(one.operands[0].name)) if one.kind == EXCHANGE else one.again for one in there}
     kept = dict[str, tuple[Tensor, tuple[Repeat, ...]]]()
-    for one in (found for kernel in kernels_of(program) for found in fetched(kernel, program)):
+    for one in (result for kernel in kernels_of(program) for result in fetched(kernel, program)):
         line, seen = one.line, one.tensor
         name = memory.root(str(seen.name))
         name = remade.get(name, name)
@@ -214,8 +214,8 @@ def traffic_of_tensors(program: Program) -> dict[str, Expr]:
     >>> traffic_of_tensors(read_program("input x: bf16[N, D]; weight W: bf16[D, F]; y = x * W -> bf16[N, F]; z = relu(y)"))
     {'x': 2*D*N, 'W': 2*D*F, 'z': 2*F*N}
     """
-    found: dict[str, Expr] = {}
+    result: dict[str, Expr] = {}
     for cost in (chip_costs(program) or costs_of(program)).values():
         for name, amount in (*cost.loads, *cost.stores):
-            found[name] = found.get(name, Integer(0)) + amount
-    return {name: program.resolved(amount) for name, amount in found.items()}
+            result[name] = result.get(name, Integer(0)) + amount
+    return {name: program.resolved(amount) for name, amount in result.items()}

@@ -68,7 +68,7 @@ def filled(levels: Sequence[Level], chips: Sequence[int]) -> tuple[tuple[Level, 
     >>> [spelled(one) for one in filled(tree, (64, 8))]
     ['NVLink(8)/leaf(8)', 'NVLink(1)/leaf(4)/spine(2)']
     """
-    found, rest, shown = list[tuple[Level, ...]](), list(levels), spelled(levels)
+    result, rest, shown = list[tuple[Level, ...]](), list(levels), spelled(levels)
     for number in chips:
         own, left = [replace(level, degree=1) for level in levels[: len(levels) - len(rest)]], number
         while left > 1 and rest:
@@ -86,18 +86,18 @@ def filled(levels: Sequence[Level], chips: Sequence[int]) -> tuple[tuple[Level, 
                 f"{shown} joins {prod(chips) // left} chips, and there are {prod(chips)}",
                 expected="fewer chips, or a last level without a number",
             )
-        found.append(tuple(own))
-    return tuple(found)
+        result.append(tuple(own))
+    return tuple(result)
 
 
 def together(parts: Iterable[Sequence[Level]]) -> tuple[Level, ...]:
     """The levels of axes on one tree, the innermost first, as those of one axis: what they have of one level is
     joined."""
-    found: dict[str, Level] = {}
+    result: dict[str, Level] = {}
     for level in (level for part in parts for level in part):
-        before = found.get(level.link)
-        found[level.link] = replace(level, degree=(before.degree or 1 if before else 1) * (level.degree or 1))
-    return tuple(found.values())
+        before = result.get(level.link)
+        result[level.link] = replace(level, degree=(before.degree or 1 if before else 1) * (level.degree or 1))
+    return tuple(result.values())
 
 
 def networks(levels: Sequence[Level]) -> Iterator[tuple[int, tuple[Level, ...]]]:

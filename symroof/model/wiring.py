@@ -62,7 +62,7 @@ def wired_axes(axes: Iterable[MeshAxis], link: str, chip: Accelerator | None) ->
 
 def _on_trees(axes: tuple[MeshAxis, ...]) -> tuple[MeshAxis, ...]:
     """The axes with the levels that they have: of one tree the axis that is named last fills it from below."""
-    found = {axis.name: axis for axis in axes}
+    result = {axis.name: axis for axis in axes}
     for link in dict.fromkeys(axis.link for axis in axes if axis.tree):
         mine = [axis for axis in axes if axis.link == link][::-1]
         open_ = next((axis for axis in mine if axis.chips is None), None)
@@ -70,8 +70,8 @@ def _on_trees(axes: tuple[MeshAxis, ...]) -> tuple[MeshAxis, ...]:
             shown = f"{open_.name} on {link} has any number of chips"
             raise ModelError(shown, expected=f"a number of them, as in {open_.name}=1024, or all degrees")
         taken = filled(mine[0].tree, [axis.chips or 1 for axis in mine])
-        found |= {axis.name: replace(axis, levels=levels) for axis, levels in zip(mine, taken, strict=True)}
-    return tuple(found.values())
+        result |= {axis.name: replace(axis, levels=levels) for axis, levels in zip(mine, taken, strict=True)}
+    return tuple(result.values())
 
 
 def _speed(axis: MeshAxis, figures: Mapping[str, Spec]) -> Fraction | None:

@@ -241,10 +241,10 @@ class _Machine:
         gradient, place = values[-1], act.place
         if undone.gathers and not undone.reshapes:
             rows = looked_up(target, labels[0], labels[-1], values[0])
-            found = [0] * size(target)
+            result = [0] * size(target)
             for i, value in zip(rows, gradient, strict=True):
-                found[i] += value
-            return found
+                result[i] += value
+            return result
         if undone.reshapes:
             moved = self._laid(undone, place, labels[-1], target, _mirrored(at))
             back = times([list(column) for column in zip(*moved, strict=True)], gradient)

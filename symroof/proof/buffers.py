@@ -44,11 +44,11 @@ class Stored(Frozen):
 
     def around(self, name: str, turns: tuple[Turn, ...] = ()) -> list[str]:
         """What an array is cut out of, and what that is cut out of."""
-        act, found = self.act.get(self.root(name, turns)), list[str]()
+        act, result = self.act.get(self.root(name, turns)), list[str]()
         while act is not None and act.laid in (SLICE, PLACE):
-            found.append(self.root(act.operands[0], turns))
-            act = self.act.get(found[-1])
-        return found
+            result.append(self.root(act.operands[0], turns))
+            act = self.act.get(result[-1])
+        return result
 
     @cached_property
     def gathered(self) -> Mapping[str, str]:
@@ -96,8 +96,8 @@ class Stored(Frozen):
             if turns
             else set()
         )
-        act, found = self.act.get(name), [name]
-        while act is not None and act.laid in (VIEW, APPEND) and found[-1] not in entering:
-            found.append(act.operands[0])
-            act = self.act.get(found[-1])
-        return found
+        act, result = self.act.get(name), [name]
+        while act is not None and act.laid in (VIEW, APPEND) and result[-1] not in entering:
+            result.append(act.operands[0])
+            act = self.act.get(result[-1])
+        return result

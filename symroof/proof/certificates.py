@@ -76,12 +76,12 @@ def keeps_its_size(poly: Poly, exact: Exact, regime: Iterable[Compare] = ()) -> 
 
 def _least(regime: Iterable[Compare]) -> dict[str, Fraction]:
     """What the regime says that names are at least."""
-    found: dict[str, Fraction] = {}
+    result: dict[str, Fraction] = {}
     for a in regime:
         match a:
             case Compare(left=Name(name=name), relation=">=", right=Number(value=low)):
-                found[name] = max(low, found.get(name, low))
-    return found
+                result[name] = max(low, result.get(name, low))
+    return result
 
 
 def directions(regime: Iterable[Compare], exact: Exact, used: set[str], *, constants: bool = True) -> Directions:

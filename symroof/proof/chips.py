@@ -45,17 +45,17 @@ class OnMesh(Frozen):
 
     @cached_property
     def _played(self) -> tuple[Mapping[str, Part], Mapping[str, frozenset[str]]]:
-        found = []
+        result = []
         for size in SIZES:
             every = (replace(a, chips=size if a.chips is None else min(a.chips, size)) for a in self.mesh)
             chips = Chips(
                 self.script, tuple(axis for axis in every if axis.is_split), self.keep, self.regather, dict(self.seen)
             )
-            found.append((chips.played(self.plan), chips.saved))
-            require_conventions(self.script, self.mesh, self.plan, found[-1][0], each=self.each)
-        if any(other != found[0] for other in found):
+            result.append((chips.played(self.plan), chips.saved))
+            require_conventions(self.script, self.mesh, self.plan, result[-1][0], each=self.each)
+        if any(other != result[0] for other in result):
             raise CheckError("meshes of different sizes need different exchanges")
-        return found[0]
+        return result[0]
 
     @property
     def parts(self) -> Mapping[str, Part]:
@@ -65,13 +65,13 @@ class OnMesh(Frozen):
     @cached_property
     def away(self) -> frozenset[str | tuple[str, str]]:
         """What leaves the chip that made it: a function behind an exchange does not find there what is in front of it."""
-        found: set[str | tuple[str, str]] = set()
+        result: set[str | tuple[str, str]] = set()
         for act in self.script.acts:
             for moved in self.parts[act.result].moved:
                 if all(self.axis(axis).chips == 1 for axis in moved.axes) or moved.of in ("rows", "stage"):
                     continue
-                found.add((act.result, moved.array) if moved.of == "operand" and not act.exchanges else act.result)
-        return frozenset(found)
+                result.add((act.result, moved.array) if moved.of == "operand" and not act.exchanges else act.result)
+        return frozenset(result)
 
     def held(self, name: str) -> frozenset[str]:
         """The axes that an array is cut by where it stays."""

@@ -60,12 +60,12 @@ class Owed(Frozen):
         """The amount that keeps each resource but the arithmetic busy, and the figure that it is done at."""
         each = "" if self.meshed is None else "_per_chip"
         still = self.script.idle and not any(True for _ in self.script.run.moves("bytes"))
-        found = ({} if still else {f"bytes{each}": self.memory}) | self.sent(ledger)
+        result = ({} if still else {f"bytes{each}": self.memory}) | self.sent(ledger)
         contracting = [act for act in self.script.acts if self.script.contracts(act)]
         others = (act for act in self.script.acts if act not in contracting and not act.exchanges)
         if self.vector is not None and contracting and any(act.each or act.row for act in others):
-            found[f"ops{each}"] = self.vector
-        return found
+            result[f"ops{each}"] = self.vector
+        return result
 
     def resources(self, ledger: Ledger) -> tuple[str, ...]:
         """All that the program can keep busy."""

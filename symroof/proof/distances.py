@@ -31,13 +31,13 @@ class Exchange(Frozen):
 
 def exchanges(meshed: OnMesh, exact: Exact) -> tuple[Exchange, ...]:
     """All that chips send one another, in order. Of several of one statement the tensor is named, and which one of them."""
-    found: dict[str, list[tuple[Act, Transfer]]] = defaultdict(list)
+    result: dict[str, list[tuple[Act, Transfer]]] = defaultdict(list)
     for act in meshed.script.acts:
         for moved in meshed.parts[act.result].moved:
             if any(True for _ in meshed.shares(moved, exact)):
-                found[meshed.script.run.payer[act.result]].append((act, moved))
+                result[meshed.script.run.payer[act.result]].append((act, moved))
     every = list[Exchange]()
-    for payer, mine in found.items():
+    for payer, mine in result.items():
         taken: set[str] = set()
         for act, moved in mine:
             before, own = f"{payer}," if payer else "", (moved.array or "result").replace(" ", "_")
@@ -72,7 +72,7 @@ def walked(meshed: OnMesh, moved: Transfer) -> dict[str, Rat]:
     """The hops of a collective, by the figure of their latency."""
     axes = [axis for axis in meshed.mesh if axis.name in moved.axes and axis.is_split]
     twice = Rat(Poly.number(Fraction(2 if moved.collective == "all-reduce" else 1)))
-    found: dict[str, Rat] = {}
+    result: dict[str, Rat] = {}
     if axes and axes[0].levels:
         ways = list(up_and_down(merged([axis.levels for axis in axes])))
         passed = ways[-1:] if moved.collective == "all-to-all" else ways
@@ -83,8 +83,8 @@ def walked(meshed: OnMesh, moved: Transfer) -> dict[str, Rat]:
         each = [(axis.link, Rat(ONE) if moved.collective in HANDED else along(axis)) for axis in axes]
     for link, hops in each:
         figure = f"{link.split('.')[0]}.latency"
-        found[figure] = found.get(figure, ZERO) + twice * hops
-    return found
+        result[figure] = result.get(figure, ZERO) + twice * hops
+    return result
 
 
 def taken_in(ledger: Ledger, sides: Container[Formula], exact: Exact) -> bool:
@@ -93,15 +93,15 @@ def taken_in(ledger: Ledger, sides: Container[Formula], exact: Exact) -> bool:
     evidence, longest = ledger.meanings.get("T_latency"), ledger.definitions["T_latency"]
     if not isinstance(evidence, Farthest):
         return False
-    found = list[Rat]()
+    result = list[Rat]()
     for one in exchanges(evidence.meshed, exact):
         hops = Name(f"T_hops({one.label})" if one.label else "T_hops")
         each = sum((n * exact.rational(Name(f)) for f, n in walked(evidence.meshed, one.moved).items()), ZERO)
         often = OfExchange(evidence.meshed, "hops", one.label, "").often(one, exact)
         if hops in sides and (exact.rational(hops) - often * each).is_zero():
-            found.append(each)
+            result.append(each)
     parts = longest.arguments if isinstance(longest, Call) and longest.function == "max" else (longest,)
-    return all(any((exact.rational(part) - each).is_zero() for each in found) for part in parts)
+    return all(any((exact.rational(part) - each).is_zero() for each in result) for part in parts)
 
 
 class Hopped(Facts):

@@ -148,8 +148,8 @@ class Exact:
             return 0
         if any(map(is_atom, poly.names)):
             return None
-        if (found := _sign(poly)) is not None:
-            return found
+        if (result := _sign(poly)) is not None:
+            return result
         form = blocks(poly.primitive(), self.least_one)
         if _turns(form, self.least_one):
             return None
@@ -271,7 +271,7 @@ def blocks(poly: Poly, least_one: frozenset[str]) -> Poly:
 
 def free_names(formula: Formula, exact: Exact) -> set[str]:
     """The names that a formula comes down to, with the definitions put in."""
-    found: set[str] = set()
+    result: set[str] = set()
     for name in names(formula):
-        found |= free_names(exact.definitions[name], exact) if name in exact.definitions else {name}
-    return found
+        result |= free_names(exact.definitions[name], exact) if name in exact.definitions else {name}
+    return result

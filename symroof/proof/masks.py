@@ -78,11 +78,11 @@ def _fitted(masked: Masked, counted: Callable[[int, int, int], int], exact: Exac
     solved = _eliminated(system, len(powers)) if system else None
     if solved is None:
         raise CheckError(f"what is counted of {' and '.join(labels)} is no polynomial of degree two")
-    found = ZERO
+    result = ZERO
     for power, coefficient in zip(powers, solved, strict=True):
         factors = (size for size, a in zip(sizes, power, strict=True) for _ in range(a))
-        found += reduce(mul, factors, Rat(Poly.number(coefficient)))
-    return found
+        result += reduce(mul, factors, Rat(Poly.number(coefficient)))
+    return result
 
 
 def _eliminated(system: list[list[Fraction]], unknowns: int) -> list[Fraction] | None:
@@ -99,8 +99,8 @@ def _eliminated(system: list[list[Fraction]], unknowns: int) -> list[Fraction] |
         pivot = [x / pivot[column] for x in pivot]
         rest = [[x - row[column] * y for x, y in zip(row, pivot, strict=True)] for row in rest]
         pivots = [[x - row[column] * y for x, y in zip(row, pivot, strict=True)] for row in pivots] + [pivot]
-    found = dict(zip(places, (row[-1] for row in pivots), strict=True))
-    return None if any(any(row) for row in rest) else [found.get(column, Fraction(0)) for column in range(unknowns)]
+    result = dict(zip(places, (row[-1] for row in pivots), strict=True))
+    return None if any(any(row) for row in rest) else [result.get(column, Fraction(0)) for column in range(unknowns)]
 
 
 def worked(masked: Masked | None, labels: Iterable[str], exact: Exact) -> Rat:

@@ -52,11 +52,11 @@ def in_rows(function: str, over: str, labels: Labels, *arrays: tuple[Numbers, Nu
 
 def looked_up(table: Labels, indices: Labels, target: Labels, rows: Numbers) -> list[int]:
     """For each element of a target the element of a table that it is, the labels that the target lacks told by an index."""
-    found = []
+    result = []
     for (at,), place in zip(_aligned_places(indices, target), _places(target), strict=True):
         here = dict(zip(target, place, strict=True))
-        found.append(_flat(table, {label: here.get(label, rows[at] % _length(label)) for label in table}))
-    return found
+        result.append(_flat(table, {label: here.get(label, rows[at] % _length(label)) for label in table}))
+    return result
 
 
 @lru_cache(maxsize=64)
@@ -121,10 +121,10 @@ def _places(labels: Labels) -> Iterator[Index]:
 
 
 def _flat(labels: Labels, place: Mapping[str, int]) -> int:
-    found = 0
+    result = 0
     for label in labels:
-        found = found * _length(label) + place[label]
-    return found
+        result = result * _length(label) + place[label]
+    return result
 
 
 def _aligned_places(labels: Labels, target: Labels) -> list[Index]:
@@ -135,9 +135,9 @@ def _aligned_places(labels: Labels, target: Labels) -> list[Index]:
 def _pattern(operands: tuple[Labels, ...], target: Labels) -> list[list[Index]]:
     """For each element of a target the elements of the operands that are multiplied for it, one tuple for each product."""
     summed = tuple(dict.fromkeys(label for labels in operands for label in labels if label not in target))
-    found = []
+    result = []
     for outer in _places(target):
         here = dict(zip(target, outer, strict=True))
         each = ({**here, **dict(zip(summed, inner, strict=True))} for inner in _places(summed))
-        found.append([tuple(_flat(labels, place) for labels in operands) for place in each])
-    return found
+        result.append([tuple(_flat(labels, place) for labels in operands) for place in each])
+    return result

@@ -60,11 +60,11 @@ class Optimal(Evidence):
             self._stands_for(step, *pair, exact, ledger) for pair in zip(self.forms, parts, strict=True)
         ):
             raise refuted(step, "the parts are others")
-        found = [powers(exact.rational(form), name) for form in self.forms]
-        if not all(exact.is_positive(c) for part in found for c in part.values()):
+        result = [powers(exact.rational(form), name) for form in self.forms]
+        if not all(exact.is_positive(c) for part in result for c in part.values()):
             raise refuted(step, "a part may not be positive")
         try:
-            return self._decided(step, left.function, _Lines(found, exact, maximum), name)
+            return self._decided(step, left.function, _Lines(result, exact, maximum), name)
         except CheckError as error:
             raise refuted(step, str(error)) from None
 
@@ -276,8 +276,8 @@ class Construction(Evidence):
         ways = {rises(part, name, inner): part for part in parts} if maximum else {}
         if ways.keys() == {1, -1} and len(parts) == 2:
             above = Compare(ways[1], ">", ways[-1])
-        found = (Compare(bound, ">", number(0)), above and Compare(above, "<=>", Compare(Name(name), ">", bound)))
-        return all(claim is not None and settle(claim, inner).truth for claim in found)
+        result = (Compare(bound, ">", number(0)), above and Compare(above, "<=>", Compare(Name(name), ">", bound)))
+        return all(claim is not None and settle(claim, inner).truth for claim in result)
 
 
 def _crosses_at(body: Formula, name: str, place: Formula, exact: Exact) -> bool | None:

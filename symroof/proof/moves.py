@@ -12,10 +12,10 @@ Box = Mapping[tuple[str, str], int]
 
 
 def any_of(masks: Iterable[int]) -> int:
-    found = 0
+    result = 0
     for mask in masks:
-        found |= mask
-    return found
+        result |= mask
+    return result
 
 
 def common(one: Box, other: Box) -> Box:

@@ -64,15 +64,15 @@ class Chips:
         """What is done of every act. Raises :class:`~symroof.errors.CheckError` where a plan does not come out."""
         if [act.result for act in self.script.acts] != [one.result for one in plan]:
             raise CheckError("the plan is one of another program")
-        found: dict[str, Part] = {}
+        result: dict[str, Part] = {}
         for act, planned in zip(self.script.acts, plan, strict=True):
             if act.back and not self.turned:
                 self._turn()
-            found[act.result] = self._part(act, self._on_split_axes(planned))
+            result[act.result] = self._part(act, self._on_split_axes(planned))
         for name, (form, *_) in self.forms.items():
             if not self._whole(form) and not any(name in act.operands for act in self.script.acts):
                 raise CheckError(f"{name} ends as partial sums")
-        return found
+        return result
 
     def _on_split_axes(self, planned: Plan) -> Plan:
         """Nothing is cut and nothing moved along an axis of one chip."""
@@ -286,7 +286,7 @@ class Chips:
         self, name: str, form: Form, moves: Sequence[Move], boxes: Sequence[Box], goal: Split
     ) -> tuple[Form, list[Transfer]]:
         """What the chips hold after some exchanges of one array, and what was moved."""
-        found = []
+        result = []
         for i, move in enumerate(moves):
             if move.array != name:
                 raise CheckError(f"{move.array} is moved, and not {name}")
@@ -296,14 +296,14 @@ class Chips:
             cut = {p for held in form for box in (held.sums if summed else (held.blocks,)) for p in box}
             before, ends = _along(cut, move.axes), _along(goal, move.axes)
             axes = tuple(sorted(_axes(pair for box in message for pair in box)))
-            found.append(Transfer(move.collective, move.axes, name, axes, move.of, before, ends))
+            result.append(Transfer(move.collective, move.axes, name, axes, move.of, before, ends))
             form = after
-        return form, found
+        return form, result
 
     def _carried_out(self, move: Move, form: Form, boxes: Sequence[Box], last: bool) -> tuple[Form, list[Box]]:
         """One exchange, group by group; and the message of each chip: what it has before a reduction, after a gathering, and
         what all of them have of what goes all-to-all."""
-        found, messages, kind = list(form), list[Box](), move.collective
+        result, messages, kind = list(form), list[Box](), move.collective
         for group in self._groups(move.axes):
             here = [form[i] for i in group]
             if kind in ("all-gather", "all-to-all"):
@@ -327,15 +327,15 @@ class Chips:
                 elif kind == "all-reduce":  # over several links each chip has a piece of the message for the next one
                     piece = {("", axis): 1 << self.chips[i][axis] for axis in move.axes}
                     blocks = {p: m for p, m in joined.items() if p[0]} if last else {**joined, **piece}
-                found[i] = Share(blocks, sums)
-        return tuple(found), messages
+                result[i] = Share(blocks, sums)
+        return tuple(result), messages
 
     def _groups(self, axes: tuple[str, ...]) -> list[list[int]]:
         """The chips that differ in their places on these axes alone."""
-        found: dict[tuple[int, ...], list[int]] = {}
+        result: dict[tuple[int, ...], list[int]] = {}
         for i, chip in enumerate(self.chips):
-            found.setdefault(tuple(at for axis, at in chip.items() if axis not in axes), []).append(i)
-        return list(found.values())
+            result.setdefault(tuple(at for axis, at in chip.items() if axis not in axes), []).append(i)
+        return list(result.values())
 
     def _joined(self, boxes: Sequence[Box], move: Move) -> Box:
         """The box that several make together. Raises :class:`~symroof.errors.CheckError` where two have something in common."""

@@ -79,8 +79,8 @@ def truth(proposition: Formula, point: Point, known: Mapping[str, Formula] | Non
         case Verdict(holds=holds):
             return holds
         case Both(parts=parts) | Either(parts=parts):
-            found, deciding = {truth(part, point, known) for part in parts}, isinstance(proposition, Either)
-            return deciding if deciding in found else None if None in found else not deciding
+            result, deciding = {truth(part, point, known) for part in parts}, isinstance(proposition, Either)
+            return deciding if deciding in result else None if None in result else not deciding
         case Cases(rows=rows, otherwise=otherwise):
             guards = ((consequence, truth(guard, point, known)) for consequence, guard in rows)
             there = next(((one, holds) for one, holds in guards if holds is not False), (otherwise, True))
@@ -118,15 +118,15 @@ def compared(
 def sampled(step: Step, ledger: Ledger) -> Check:
     """An identity at exact points that are drawn: one where it is false raises."""
     random, exact, several = Random(7), ledger.exact(figures=True), several_of(ledger.least_one)
-    truth, found = truth_of(step, exact), 0
+    truth, result = truth_of(step, exact), 0
     free = sorted({n for formula in (step.left, step.right, *step.assumptions) for n in free_names(formula, exact)})
     for _ in range(20 * SAMPLES):
         powers = {n: random.randint(0 if n in ledger.least_one else -3, 4) for n in free}
         point = {n: Fraction(random.randint(100, 999), 100) * Fraction(10) ** powers[n] + (n in several) for n in free}
         if (holds := truth(point)) is False:
             raise refuted(step, f"it is false at {', '.join(f'{n} = {v}' for n, v in point.items())}")
-        found += holds is True
-        if found == SAMPLES:
+        result += holds is True
+        if result == SAMPLES:
             return Check("sampled", f"{SAMPLES} exact points")
     raise undecided(step, "too few points satisfy its assumptions")
 
@@ -198,18 +198,18 @@ class Enclosing:
     def _of(self, function: str, *arguments: Ends) -> Ends:
         if function not in self.functions:
             raise AlgebraError(f"{function}(…) has no value here")
-        found = self.functions[function](*arguments)
-        if found is None:
+        result = self.functions[function](*arguments)
+        if result is None:
             raise AlgebraError(REFUSED[function])
-        return found
+        return result
 
 
 def between(formula: Formula, known: Mapping[str, Formula]) -> Ends | None:
     """Two rational numbers that a formula of numbers lies between, where ``known`` formulas stand for names; None for what
     has no such ends."""
     with suppress(AlgebraError):
-        found: Ends = fold(formula, Enclosing(DIGITS, {}, known))
-        return found
+        result: Ends = fold(formula, Enclosing(DIGITS, {}, known))
+        return result
     return None
 
 
@@ -248,9 +248,9 @@ def functions(digits: int) -> Mapping[str, Callable[..., Ends | None]]:
     power = rising(Context.exp, lambda x: None if x else Fraction(1), lambda ends: max(map(abs, ends)) <= LARGEST_POWER)
 
     def log2(ends: Ends) -> Ends | None:
-        exact, found = power_of_two(ends[0]) if ends[0] == ends[1] > 0 else None, logarithm(ends)
+        exact, result = power_of_two(ends[0]) if ends[0] == ends[1] > 0 else None, logarithm(ends)
         low, high = logarithm((Fraction(2), Fraction(2))) or ends
-        return (exact, exact) if exact is not None else found and multiplied(found, (1 / high, 1 / low))
+        return (exact, exact) if exact is not None else result and multiplied(result, (1 / high, 1 / low))
 
     def absolute(ends: Ends) -> Ends:
         low, high = ends

@@ -296,11 +296,11 @@ def _same(left: tuple[Poly, bool], right: Formula, guard: Poly | None, failed: l
 
 def _reduced(p: Poly, known: list[Poly]) -> list[Poly]:
     """p, and what is left of it when a positive multiple of a known polynomial is taken away that has one of its terms."""
-    found = [p]
+    result = [p]
     for g in known:
         for m, c in p.items():
             for n, e in g.items():
                 quotient = join(m, n, -1)
                 if c / e > 0 and all(k > 0 for _, k in quotient):
-                    found.append(p - g * Poly({quotient: c / e}))
-    return found
+                    result.append(p - g * Poly({quotient: c / e}))
+    return result

@@ -22,8 +22,8 @@ class Radicals:
         self.exact = exact
 
     def of(self, formula: Formula) -> tuple[Rat, int]:
-        found: tuple[Rat, int] = fold(formula, self)
-        return found
+        result: tuple[Rat, int] = fold(formula, self)
+        return result
 
     def name(self, node: Any, *parts: Any) -> tuple[Rat, int]:
         return self.exact.rational(node), 1

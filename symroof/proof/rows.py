@@ -161,13 +161,13 @@ def exchanged(function: str) -> int:
         raise CheckError(f"nothing says what {function} does to a row that chips share out")
     define = DEFINITIONS[function]
     rows = [[Dual(n) for n in values] for values in ((3, 1, 4, 1, 5, 2), (2, 7, 1, 8, 2, 8))]
-    found = []
+    result = []
     for pieces in (1, 2, 3):
         totals: list[str] = []
         size = len(rows[0]) // pieces
         split = ([row[i : i + size] for i in range(0, len(row), size)] for row in rows[: define.__code__.co_argcount])
         made = define(*(Row(row, totals) for row in split))
-        found.append(([element.value for element in made.elements], len(totals)))
-    if any(one != found[0] for one in found):
+        result.append(([element.value for element in made.elements], len(totals)))
+    if any(one != result[0] for one in result):
         raise CheckError(f"a row of {function} in pieces is not what it is in one")
-    return found[0][1]
+    return result[0][1]

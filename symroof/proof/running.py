@@ -139,7 +139,7 @@ class Run(Evidence):
                     if not turn.batch and (turn in around or not entering.isdisjoint(turn.enters))
                 )
                 kept[name] = max(kept.get(name, ()), turns, key=len)
-        gathered, found = script.gathered, dict[str, tuple[Turn, ...]]()
+        gathered, result = script.gathered, dict[str, tuple[Turn, ...]]()
         lain: set[tuple[str, ...]] = set()
         for name, turns in kept.items():
             act = acts.get(name)
@@ -157,10 +157,10 @@ class Run(Evidence):
                 for e, x in turn.carried
                 if turn in kept.get(script.root(x), ()) or gathered.get(script.root(x)) in kept
             }
-            found[name] = tuple(
+            result[name] = tuple(
                 turn for turn in turns if all(script.root(e) != name or e not in there for e in turn.enters)
             )
-        return found
+        return result
 
     def _product(self, labels: Iterable[str], exact: Exact) -> Rat:
         sizes = (number(int(label)) if label.isdigit() else Name(label) for label in labels)

@@ -80,15 +80,15 @@ class Script(Stored):
     def split(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
         """The axes that split each size, array by array, or the turns that there are so many of: every chip of theirs
         has as many."""
-        found: dict[str, dict[tuple[str, ...], None]] = {}
+        result: dict[str, dict[tuple[str, ...], None]] = {}
         for array in self.arrays:
             for label in dict.fromkeys(label for label, _ in array.split):
                 group = tuple(axis for name, axis in array.split if name == label)
-                found.setdefault(label, {})[group] = None
+                result.setdefault(label, {})[group] = None
         for turn in (turn for act in self.acts for turn in act.turns if turn.over):
             if isinstance(turn.times, Name):
-                found.setdefault(turn.times.name, {})[(turn.over,)] = None
-        return {label: tuple(groups) for label, groups in found.items()}
+                result.setdefault(turn.times.name, {})[(turn.over,)] = None
+        return {label: tuple(groups) for label, groups in result.items()}
 
     @cached_property
     def run(self) -> Trace:
@@ -264,13 +264,13 @@ class Script(Stored):
 
     def _lost(self, name: str, whole: str) -> frozenset[str]:
         """The labels along which an array is cut out of another, one slice out of the other."""
-        found: set[str] = set()
+        result: set[str] = set()
         for one in (name, *self.around(name)):
             act = self.act.get(one)
             if one == whole or act is None or act.laid != SLICE:
                 break
-            found |= {*self.array[act.operands[0]].labels} - {*self.array[one].labels}
-        return frozenset(found)
+            result |= {*self.array[act.operands[0]].labels} - {*self.array[one].labels}
+        return frozenset(result)
 
     def _stored(self, act: Act, entire: Container[str], cut: Mapping[str, str]) -> Iterable[str]:
         if act.result in entire:
@@ -318,16 +318,16 @@ class Trace(Frozen):
         stores: tuple[Moved, ...] = tuple(
             (*store, None, turns) for store, turns in zip(self.stores, self.kept, strict=True)
         )
-        found: dict[str | None, tuple[list[Moved], list[Moved]]] = {}
+        result: dict[str | None, tuple[list[Moved], list[Moved]]] = {}
         for place, moves in enumerate((loads, stores)):
             for one in moves:
-                found.setdefault(one[0], ([], []))[place].append(one)
-        return {None: (loads, stores)} | {payer: (tuple(a), tuple(b)) for payer, (a, b) in found.items()}
+                result.setdefault(one[0], ([], []))[place].append(one)
+        return {None: (loads, stores)} | {payer: (tuple(a), tuple(b)) for payer, (a, b) in result.items()}
 
     @cached_property
     def paid(self) -> Mapping[str | None, tuple[str, ...]]:
         """The statements by who pays for them."""
-        found: dict[str | None, list[str]] = {}
+        result: dict[str | None, list[str]] = {}
         for name, payer in self.payer.items():
-            found.setdefault(payer, []).append(name)
-        return {payer: tuple(names) for payer, names in found.items()}
+            result.setdefault(payer, []).append(name)
+        return {payer: tuple(names) for payer, names in result.items()}

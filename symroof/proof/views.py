@@ -107,22 +107,22 @@ def _require_places(own: tuple[str, ...], made: tuple[str, ...], exact: Exact) -
         labels = (whole, place, width)
         there = [exact.rational(number(int(x)) if x.isdigit() else Name(x)) for x in labels]
         names = sorted({name for value in there for name in value.names})
-        found: set[int] | None = None
+        result: set[int] | None = None
         for step in (5, 7, 11):
             point = {name: Fraction(step + 2 * i) for i, name in enumerate(names)}
             n, starts, wide = (value.above.at(point) / value.below.at(point) for value in there)
             fits = {s for s in range(1, STRIDES + 1) if s * starts == n or (wide >= 1 and (n - wide) / s + 1 == starts)}
-            found = fits if found is None else found & fits
-        if not found:
+            result = fits if result is None else result & fits
+        if not result:
             raise CheckError(f"there are no {place} windows over {whole}")
 
 
 def _beyond(labels: tuple[str, ...], others: tuple[str, ...]) -> str:
     """The label that others lack; where there is none it is one place."""
-    found = [label for label in labels if label not in others]
-    if len(found) > 1:
-        raise CheckError(f"{', '.join(found)} are no part of one dimension")
-    return found[0] if found else "1"
+    result = [label for label in labels if label not in others]
+    if len(result) > 1:
+        raise CheckError(f"{', '.join(result)} are no part of one dimension")
+    return result[0] if result else "1"
 
 
 def _left(whole: str, parts: Sequence[str], exact: Exact) -> Rat:

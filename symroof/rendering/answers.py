@@ -156,12 +156,12 @@ def breadth(width: int | str | None) -> tuple[float, int | None]:
     """
     if width is None:
         return WIDTH, None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)in|(\d{1,5})", str(width))
-    if found and found[1]:
-        return float(found[1]), None
-    if not found or int(found[2]) not in BROAD:
+    result = re.fullmatch(r"(\d+(?:\.\d+)?)in|(\d{1,5})", str(width))
+    if result and result[1]:
+        return float(result[1]), None
+    if not result or int(result[2]) not in BROAD:
         raise RenderingError(f"a width of {width}", expected="pixels, 100 to 10000, or inches, as in 3.5in")
-    return min(max(int(found[2]) / PIXELS, NARROWEST), FINER), int(found[2])
+    return min(max(int(result[2]) / PIXELS, NARROWEST), FINER), int(result[2])
 
 
 class ShownFigure(Frozen):
@@ -223,10 +223,10 @@ class ShownFigure(Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """The kind of the figure and its plotted points; and of measured ones what part of the bound they reached."""
-        found: dict[str, Any] = {"kind": kind_of(self.drawing), "rows": self.rows}
+        result: dict[str, Any] = {"kind": kind_of(self.drawing), "rows": self.rows}
         if self.measured:
-            found["measured"] = list(map(measured_record, self.measured))
-        return {"schema": SCHEMA, "figure": found}
+            result["measured"] = list(map(measured_record, self.measured))
+        return {"schema": SCHEMA, "figure": result}
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"

@@ -186,8 +186,8 @@ class LivePage:
         return {**self._words("live"), **(self._words("wired") if self.live.axes else {})}
 
     def _words(self, name: str) -> Mapping[str, str]:
-        found: Mapping[str, str] = getattr(words(self.style.template, self.style.language, "live"), name)
-        return found
+        result: Mapping[str, str] = getattr(words(self.style.template, self.style.language, "live"), name)
+        return result
 
     @property
     def height(self) -> int:
@@ -241,9 +241,9 @@ class LivePage:
         setting, times = way.setting, self._times(way)
         printer = pen_of("markdown", setting.layout, setting.problem.link, self.style).printer
         solved: dict[str, dict[str, int]] = {}
-        for (size, resource), found in way.solved.items():
+        for (size, resource), result in way.solved.items():
             if times[resource] >= times[MATH] * SPARE:
-                text = bare(mathml(printer.print(found.formula), display=True))
+                text = bare(mathml(printer.print(result.formula), display=True))
                 solved.setdefault(size, {})[resource] = self.formulas.setdefault(text, len(self.formulas))
         groups = [
             [" + ".join(names) if len(names) < 4 else f"{names[0]} … {names[-1]}", list(names)] for names in way.groups
@@ -377,10 +377,10 @@ def _used(way: Way) -> Way:
 
 
 def _shipped(name: str) -> str:
-    found = shipped_template(f"page/{name}")
-    if found is None:
+    result = shipped_template(f"page/{name}")
+    if result is None:
         raise CheckError(f"the template {name} is not shipped")
-    return found
+    return result
 
 
 def _hash(text: str) -> str:

@@ -206,13 +206,13 @@ class ShownParts(Result, Frozen):
     def to_dict(self) -> dict[str, Any]:
         from symroof.rendering.records.scalars import spelled
 
-        setting, found = self.derivation.setting, dict[str, Any]()
+        setting, result = self.derivation.setting, dict[str, Any]()
         for name, formula in self.names:
             asked = None if formula else self.asked(name)
             values = [self._part(name)] if asked is None else list(asked.values)
             tree = spelled(values, setting.layout.write)
-            found[name] = tree[0] if len(tree) == 1 else tree
-        return found
+            result[name] = tree[0] if len(tree) == 1 else tree
+        return result
 
     @property
     def open(self) -> dict[str, tuple[str, ...]]:
@@ -224,8 +224,8 @@ class ShownParts(Result, Frozen):
         """
         if not self.derivation.setting.problem.at:
             return {}
-        found = {name: self.asked(name) for name, formula in self.names if not formula}
-        return {name: asked.open for name, asked in found.items() if asked is not None and asked.open}
+        result = {name: self.asked(name) for name, formula in self.names if not formula}
+        return {name: asked.open for name, asked in result.items() if asked is not None and asked.open}
 
     def asked(self, name: str) -> Values | None:
         """What a name or an expression comes to, where it is one of quantities; None for a part of the answer."""

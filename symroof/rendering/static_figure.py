@@ -59,19 +59,19 @@ def still(setting: Setting, times: Mapping[str, Fraction], flops: Fraction) -> S
     if not top or not moved:
         return None
     got = float(flops / max(times.values()))
-    found = []
+    result = []
     for name, time in moved.items():
         rate = fraction(setting.in_numbers(symbol(rates.rate(name))))
         said = (rates.called or setting.link) if name == rates.comms else name
         height = min(float(flops / time), top, got if setting.rates.roofless else top)
-        found.append((said, float(flops / (time * rate)), float(rate), height))
-    xs = [x for _, x, wide, _ in found for x in (x, top / wide)]
-    ys = [*(y for *_, y in found), top / 10]
+        result.append((said, float(flops / (time * rate)), float(rate), height))
+    xs = [x for _, x, wide, _ in result for x in (x, top / wide)]
+    ys = [*(y for *_, y in result), top / 10]
     left, right, low, high = min(xs) / MARGIN, max(xs) * MARGIN, min(ys) / MARGIN, top * 4
     x_of = _scale(left, right, LEFT, WIDTH - RIGHT)
     y_of = _scale(low, high, HEIGHT - BELOW, TOP)
     marks = []
-    for said, x, wide, y in found:
+    for said, x, wide, y in result:
         foot, knee = max(left, low / wide), top / wide
         line = ((foot, foot * wide), (knee, top), (right, top))
         places = tuple((x_of(a), y_of(b)) for a, b in line)

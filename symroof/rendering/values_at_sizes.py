@@ -22,7 +22,7 @@ from symroof.model.problem import Problem
 from symroof.model.quantities import Exponents, exponents, spelled
 from symroof.model.statement_costs import other_names
 from symroof.model.units import Mismatch
-from symroof.proof.step import Step, named_formula
+from symroof.proof.step import named_formula
 from symroof.reading.arguments import problem_of
 from symroof.reading.expressions import read_expression
 from symroof.reading.numbers import measured, unit_named
@@ -108,7 +108,7 @@ def asked(derivation: Derivation, text: str) -> Values | None:
         said = worked_out(resumed(derivation), formula)
     except CheckError as error:
         raise ReadingError(f"{text} is not derived: {str(error).rpartition(': ')[2]}") from None
-    steps = said_of(said)
+    steps = [step for step in said.steps if step.role == named_formula(ASKED)]
     if len(steps) < len(setting.problem.at):
         raise ReadingError(
             f"{text} has no value at the sizes that can be proved",
@@ -116,11 +116,6 @@ def asked(derivation: Derivation, text: str) -> Values | None:
         )
     values = tuple(step.right.value if isinstance(step.right, Number) else _value(step.right) for step in steps)
     return Values(text, derivation, said, values or (formula,), _unit(formula, setting))
-
-
-def said_of(said: Steps) -> list[Step]:
-    """The steps that say what was asked for."""
-    return [step for step in said.steps if step.role == named_formula(ASKED)]
 
 
 def _value(formula: Formula) -> Fraction | Formula:
@@ -145,8 +140,8 @@ def is_plain(text: str) -> bool:
     >>> [is_plain(text) for text in ("threshold", "flops(h)", "ceil(B)", "B/T_lower")]
     [True, True, False, False]
     """
-    found = NAME.fullmatch(text)
-    return found is not None and found[1] not in (*VALUES, "log2")
+    result = NAME.fullmatch(text)
+    return result is not None and result[1] not in (*VALUES, "log2")
 
 
 def read_quantity(text: str, setting: Setting) -> Formula:

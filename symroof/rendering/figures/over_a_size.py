@@ -259,11 +259,11 @@ def said_once(say: Say, lines: Mapping[str, Sequence[float]], words: Mapping[str
     >>> said_once(captions("en"), {"a": (1, 2), "b": (1, 3), "c": (1, 2)}, {"a": "A", "b": "B", "c": "C"})
     {'a': 'A, C', 'b': 'B'}
     """
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for name in (name for name in words if name in lines):
-        first = next((known for known in found if all(map(isclose, lines[known], lines[name]))), name)
-        found.setdefault(first, []).append(words[name])
-    return {name: say("coinciding", names) for name, names in found.items()}
+        first = next((known for known in result if all(map(isclose, lines[known], lines[name]))), name)
+        result.setdefault(first, []).append(words[name])
+    return {name: say("coinciding", names) for name, names in result.items()}
 
 
 def _bounds(canvas: Canvas, curve: Curve, words: Mapping[str, str]) -> None:

@@ -59,12 +59,12 @@ def blocks(breadths: Sequence[float], room: float, gap: float) -> list[list[int]
     >>> blocks([3, 2, 2, 2], 8, 0), blocks([3, 2, 2, 2], 9, 0), blocks([3, 9], 8, 0)
     ([[0, 1, 2], [0, 3]], [[0, 1, 2, 3]], [[0, 1]])
     """
-    found = [[0]]
+    result = [[0]]
     for j in range(1, len(breadths)):
-        if len(found[-1]) > 1 and sum(breadths[i] + gap for i in (*found[-1], j)) - gap > room:
-            found.append([0])
-        found[-1].append(j)
-    return found
+        if len(result[-1]) > 1 and sum(breadths[i] + gap for i in (*result[-1], j)) - gap > room:
+            result.append([0])
+        result[-1].append(j)
+    return result
 
 
 def rows_of(text: str, width: int, indent: str = "") -> list[str]:

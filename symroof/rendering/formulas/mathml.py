@@ -117,15 +117,15 @@ class _Translation:
         return token
 
     def refused(self, wanted: str | None = None) -> RenderingError:
-        found = "the end" if self.ahead is None else self.ahead
+        result = "the end" if self.ahead is None else self.ahead
         return RenderingError(
-            f"{found} in {' '.join(self.latex.split())!r} cannot be set as MathML",
+            f"{result} in {' '.join(self.latex.split())!r} cannot be set as MathML",
             expected=wanted or "what symroof prints",
         )
 
     def row(self) -> str:
         """Elements side by side, up to what ends them."""
-        found: list[str] = []
+        result: list[str] = []
         begins = True  # a sign is one between two parts, or the sign of the part behind it
         while (
             self.ahead is not None
@@ -134,11 +134,11 @@ class _Translation:
         ):
             operator = self.ahead in OPERATORS or self.ahead in RELATIONS
             if self.ahead in OPERATORS and begins:
-                found.append(f'<mo form="prefix">{OPERATORS[self.take()]}</mo>')
+                result.append(f'<mo form="prefix">{OPERATORS[self.take()]}</mo>')
             else:
-                found.append(self.scripted())
+                result.append(self.scripted())
             begins = operator
-        return "".join(found)
+        return "".join(result)
 
     def scripted(self) -> str:
         """An element with what stands below and above it."""
@@ -263,9 +263,9 @@ def _spaced(words: str) -> str:
 
 def _elements(text: str) -> list[str]:
     """The elements that stand side by side."""
-    depth, found = 0, []
+    depth, result = 0, []
     for tag in re.finditer(r"<(/?)(\w+)[^>]*>", text):
         depth += -1 if tag[1] else 1
         if depth == 0:
-            found.append(tag[2])
-    return found
+            result.append(tag[2])
+    return result

@@ -38,9 +38,9 @@ class Counts:
 
     def _work(self, steps: tuple[Step, ...]) -> Iterator[Paragraph | Grid]:
         """Outputs, length and FLOPs of each contraction; those alike together."""
-        found = [step for step in steps if isinstance(step.facts, Dots)]
+        result = [step for step in steps if isinstance(step.facts, Dots)]
         rows = []
-        for step in found:
+        for step in result:
             name, facts = self.program.about(step).name, step.facts
             cost = self.program.cost("flops", name)
             assert cost is not None

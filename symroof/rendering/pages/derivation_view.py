@@ -59,10 +59,10 @@ class View(StepsByReason):
     @property
     def upside_down(self) -> Compare | None:
         """The condition as a bound on 1/intensity, the ridge in decimals where it is known."""
-        found = self.said("upside_down")
-        if not isinstance(found, Compare) or self.ridge is None:
-            return found if isinstance(found, Compare) else None
-        return replace(found, right=Quotient(number(1), self.ridge))
+        result = self.said("upside_down")
+        if not isinstance(result, Compare) or self.ridge is None:
+            return result if isinstance(result, Compare) else None
+        return replace(result, right=Quotient(number(1), self.ridge))
 
     def _bounds_of_links(self) -> Iterator[Formula]:
         """When arithmetic takes longer than each link, in figures where they are known; nothing of one where it always does."""

@@ -149,9 +149,9 @@ def looked_up(text: str, table: Mapping[str, str]) -> str:
     ('B 不是名称', '')
     """
     for pattern, said in table.items():
-        found = re.fullmatch(re.escape(pattern).replace(r"\*", "(.+)"), text)
-        if found is not None:
-            return said % found.groups()
+        result = re.fullmatch(re.escape(pattern).replace(r"\*", "(.+)"), text)
+        if result is not None:
+            return said % result.groups()
     return ""
 
 

@@ -70,12 +70,12 @@ class Mesh:
     @property
     def wired(self) -> list[Wiring]:
         """The axes by where their wiring is known from; those of one number of chips, wiring and link together."""
-        found: dict[tuple[str, int | None], dict[tuple[int | None, str, str], list[str]]] = {}
+        result: dict[tuple[str, int | None], dict[tuple[int | None, str, str], list[str]]] = {}
         for axis in (axis for step in self.steps[Reason.CHIPS] for axis in step.facts.axes):
-            kinds = found.setdefault((axis.origin, axis.closing), {})
+            kinds = result.setdefault((axis.origin, axis.closing), {})
             kinds.setdefault((axis.chips, axis.wiring, axis.link), []).append(axis.name)
         return [
-            Wiring(*origin, tuple((tuple(n), *kind) for kind, n in kinds.items())) for origin, kinds in found.items()
+            Wiring(*origin, tuple((tuple(n), *kind) for kind, n in kinds.items())) for origin, kinds in result.items()
         ]
 
     @property
@@ -109,13 +109,13 @@ class Mesh:
     @cached_property
     def exchanges(self) -> tuple[Sentence, ...]:
         """Every exchange, in the order of the statements; one over several axes is on a step for each."""
-        found: dict[tuple[Collective, str, str], Sentence] = {}
+        result: dict[tuple[Collective, str, str], Sentence] = {}
         for step in self.steps[Reason.SENT]:
             name, level = about(step), self.level(step)
             for exchange in step.facts.exchanges:
                 back = costs_of(self.program)[name].backward
-                found.setdefault((exchange, name, level), Sentence(exchange, name, back, level, self.taper(level)))
-        return tuple(found.values())
+                result.setdefault((exchange, name, level), Sentence(exchange, name, back, level, self.taper(level)))
+        return tuple(result.values())
 
     def level(self, step: Step) -> str:
         """The level of a tree through which goes what a step says."""
@@ -160,15 +160,15 @@ class Mesh:
 
     def passes(self, resource: str) -> list[list[tuple[str, list[str]]]]:
         """The collectives over a link in each pass, each with what it moves."""
-        found: list[list[tuple[str, list[str]]]] = []
+        result: list[list[tuple[str, list[str]]]] = []
         for back in (False, True):
             moved: dict[str, list[str]] = {}
             for step in self.steps[Reason.SENT]:
                 if self.is_backward(step) == back and step.left == Name(sent_over(resource, about(step))):
                     for exchange in step.facts.exchanges:
                         moved.setdefault(exchange.collective, []).append(exchange.array)
-            found.append(list(moved.items()))
-        return [each for each in found if each]
+            result.append(list(moved.items()))
+        return [each for each in result if each]
 
     def against(self, resource: str) -> Formula | None:
         """Where arithmetic takes longer than a link, with the figures put in; a verdict where that is always or never."""

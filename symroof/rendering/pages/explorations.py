@@ -58,19 +58,19 @@ def render_comparison(comparison: Comparison, form: str, style: Style) -> str:
 
 
 def _map(exploration: Exploration, pen: Pen) -> Page:
-    found, setting = exploration.found, exploration.found.setting
-    if isinstance(found, LongestMap):
-        return _longest(found, pen)
-    symbols = [s.name for s in found.fan.symbols if s.name in setting.layout.order]
-    say = _sentences(pen, found=found, ridge=setting.ridge, whole=len(shares(setting)), symbols=symbols)
+    result, setting = exploration.found, exploration.found.setting
+    if isinstance(result, LongestMap):
+        return _longest(result, pen)
+    symbols = [s.name for s in result.fan.symbols if s.name in setting.layout.order]
+    say = _sentences(pen, found=result, ridge=setting.ridge, whole=len(shares(setting)), symbols=symbols)
     blocks: list[Grid | Lines] = [
         Lines(say.each("facts")),
-        _grid(say, MAP, found.rows),
+        _grid(say, MAP, result.rows),
         Lines((say("complete"),)),
-        *_leaders(found, say),
+        *_leaders(result, say),
     ]
     if not pen.style.brief:
-        blocks += _details(found, say)
+        blocks += _details(result, say)
     blocks += [Lines(say.each("place", place, place.over_ridge)) for place in exploration.places]
     title = pen.code(setting.problem.operation.title)
     return Page(title, pen.words(say("machine", setting)), tuple(blocks), landscape=True)

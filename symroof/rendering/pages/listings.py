@@ -38,9 +38,9 @@ class Statements:
 
     def about(self, step: Step) -> Statement:
         """The statement that a step is about."""
-        found = OF_TENSOR.fullmatch(step.left.name) if isinstance(step.left, Name) else None
-        assert found is not None, step
-        return self.named(found[2])
+        result = OF_TENSOR.fullmatch(step.left.name) if isinstance(step.left, Name) else None
+        assert result is not None, step
+        return self.named(result[2])
 
     def cost(self, what: str, name: str) -> Formula | None:
         """What a step says that a statement costs."""

@@ -276,11 +276,11 @@ class Explainer:
 
     def aside(self, judgement: Judgement) -> str:
         """What there is to say of a good claim, in a few words."""
-        found = judgement.findings if judgement.verdict in ACCEPTED else ()
+        result = judgement.findings if judgement.verdict in ACCEPTED else ()
         parts = [self.words.as_expected] if judgement.expect == judgement.verdict else []
         parts += [] if judgement.accepted is None else [self.say("accepted", printable(judgement.accepted))]
-        parts += [self.say("links", len(found))] if len(found) > 1 else []
-        parts += [self.remark(r) for finding in found for r in finding.remarks]
+        parts += [self.say("links", len(result))] if len(result) > 1 else []
+        parts += [self.remark(r) for finding in result for r in finding.remarks]
         return str(self.words.semicolon.join(dict.fromkeys(parts)))
 
     def state(self, judgement: Judgement) -> str:

@@ -31,11 +31,11 @@ class Bounded(ImmutableSandboxedEnvironment):
 
     def ranged(self, *ends: int) -> range:
         """A range, counted: those of one environment have a million turns in all."""
-        found = range(*ends)
-        self.turns += len(found)
+        result = range(*ends)
+        self.turns += len(result)
         if self.turns > LARGEST:
             raise SecurityError(f"loops have more than {LARGEST} turns")
-        return found
+        return result
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         if operator in ("*", "+") and any(map(_long, (left, right))):

@@ -72,8 +72,8 @@ class Sized:
     def names(self) -> tuple[str, ...]:
         """The quantities of the answer, in the order of reading."""
         links = self.view.mesh.resources if self.view.mesh else ()
-        found = rows_of(self.view.rates.resources, links, split=self.view.mesh is not None)
-        return tuple(name for name in found if name not in self.view.problem.let)
+        result = rows_of(self.view.rates.resources, links, split=self.view.mesh is not None)
+        return tuple(name for name in result if name not in self.view.problem.let)
 
     def rows(self, point: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
         """Label, number, words and formula of each quantity at a set of sizes, and where the side changes."""

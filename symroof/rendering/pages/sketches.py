@@ -40,8 +40,8 @@ class StepsByReason:
     @property
     def least(self) -> Formula:
         """What is to be least."""
-        found: Formula = self.problem.minimize
-        return found
+        result: Formula = self.problem.minimize
+        return result
 
     @property
     def over(self) -> Name:
@@ -86,7 +86,7 @@ def render_sketch(sketched: Sketched, form: str, style: Style) -> str:
 
         joint = "\n" if pen.form == "text" else " "
         written = [(name, blocks(sketched.section(name), say, joint)) for name in SECTIONS if sketched.section(name)]
-        sections = tuple(Section(sentences("head", name), tuple(found)) for name, found in written if found)
+        sections = tuple(Section(sentences("head", name), tuple(result)) for name, result in written if result)
         closing = "" if pen.style.brief else sentences.lines("closing_of_sketch")
         return Page(pen.words(view.problem.title or ""), "", sections, closing)
 

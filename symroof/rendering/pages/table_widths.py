@@ -37,14 +37,16 @@ def columns(head: Cells, rows: Sequence[Cells], right: Container[int], room: flo
 
 def _broken(head: Cells, rows: Sequence[Cells], room: float, breaks: bool) -> dict[int, float]:
     """The columns that go over lines, each with its breadth."""
-    breadths, found = breadths_of(head, rows), list[int]()
+    breadths, result = breadths_of(head, rows), list[int]()
     folding = [place for place, cells in enumerate(zip(*rows, strict=True)) if breaks or any(map(_wordy, cells))]
     for place in sorted(folding, key=breadths.__getitem__, reverse=True):
         if (excess := sum(breadths) - room) > 0 and breadths[place] > room * NARROW:
             breadths[place] = max(breadths[place] - excess, room * NARROW)
-            found.append(place)
-    less = max(sum(breadths) - room, 0) / max(len(found), 1)  # where all of them are narrow already
-    return {place: breadths[place] - less - (3 if i else 0) for i, place in enumerate(found)}  # what stands between two
+            result.append(place)
+    less = max(sum(breadths) - room, 0) / max(len(result), 1)  # where all of them are narrow already
+    return {
+        place: breadths[place] - less - (3 if i else 0) for i, place in enumerate(result)
+    }  # what stands between two
 
 
 def sheets(head: Cells, rows: tuple[Cells, ...], most: int, room: float, breaks: bool) -> tuple[tuple[Cells, ...], ...]:
@@ -59,11 +61,11 @@ def sheets(head: Cells, rows: tuple[Cells, ...], most: int, room: float, breaks:
     broken = _broken(head, rows, room, breaks)
     heights = [1 + FURTHER * (_lines(row, broken) - 1) for row in rows]
     whole, parts, above = sum(heights), ceil(sum(heights) / most), 0.0
-    found: list[list[Cells]] = [[] for _ in range(parts)]
+    result: list[list[Cells]] = [[] for _ in range(parts)]
     for row, height in zip(rows, heights, strict=True):
-        found[min(int(above * parts / whole), parts - 1)].append(row)
+        result[min(int(above * parts / whole), parts - 1)].append(row)
         above += height
-    return tuple(tuple(part) for part in found if part)
+    return tuple(tuple(part) for part in result if part)
 
 
 def _lines(row: Cells, broken: Mapping[int, float]) -> int:

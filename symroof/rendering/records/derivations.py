@@ -54,8 +54,8 @@ def record(derivation: Derivation) -> dict[str, Any]:
         "answer": _answer(derivation.answer, setting),
         "steps": [step_record(i, step, latex) for i, step in enumerate(derivation.steps, 1)],
     }
-    found: dict[str, Any] = spelled(tree, setting.layout.write)
-    return found
+    result: dict[str, Any] = spelled(tree, setting.layout.write)
+    return result
 
 
 def parts(derivation: Derivation) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def _of_program(said: Callable[[Role | Part], Formula | None], answer: Answer, s
 def _exchanges(answer: Answer, program: Program, name: str) -> list[dict[str, Any]]:
     """The collectives of a statement, each once: one over several axes is on the step of each, with what that carries."""
     moved = (each for step in answer.steps for each in moved_by(step) if about(step) == name)
-    found = {replace(each, share=number(0)): each for each in moved}
+    result = {replace(each, share=number(0)): each for each in moved}
     return [
         {
             "collective": exchange.collective,
@@ -238,7 +238,7 @@ def _exchanges(answer: Answer, program: Program, name: str) -> list[dict[str, An
             "turns": exchange.turns,
             "pass": "backward" if costs_of(program)[name].backward else "forward",
         }
-        for exchange in found.values()
+        for exchange in result.values()
     ]
 
 
@@ -297,12 +297,12 @@ def _times(said: Callable[[Role | Part], Formula | None], setting: Setting) -> d
 
 def _asked(said: Answer | Point, setting: Setting) -> dict[str, Any]:
     """What the formulas of the problem come to, and the relation that was to be solved; for programs always."""
-    problem, found = setting.problem, dict[str, Any]()
+    problem, result = setting.problem, dict[str, Any]()
     always = not problem.operation.alone
     if problem.let or always:
-        found["let"] = let_record(said, problem.let)
+        result["let"] = let_record(said, problem.let)
     if problem.solve is not None or always:
-        found["solution"] = None if problem.solve is None else solution_record(said, problem.solve_for)
+        result["solution"] = None if problem.solve is None else solution_record(said, problem.solve_for)
     if problem.minimize is not None or always:
-        found["optimum"] = None if problem.minimize is None else optimum_record(said, problem.over)
-    return found
+        result["optimum"] = None if problem.minimize is None else optimum_record(said, problem.over)
+    return result

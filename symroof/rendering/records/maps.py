@@ -22,22 +22,22 @@ from symroof.symbols import expression, fraction
 
 def map_record(exploration: Exploration) -> dict[str, Any]:
     """The object of one map; keys that do not apply are null."""
-    found, setting = exploration.found, exploration.found.setting
-    if isinstance(found, LongestMap):
-        return _longest(found)
-    answer, chip, pen = found.draft.answer, setting.problem.hardware, claims_pen(setting.layout)
-    rows = [pen.condition(row.relations) for row in found.rows]
+    result, setting = exploration.found, exploration.found.setting
+    if isinstance(result, LongestMap):
+        return _longest(result)
+    answer, chip, pen = result.draft.answer, setting.problem.hardware, claims_pen(setting.layout)
+    rows = [pen.condition(row.relations) for row in result.rows]
     record = {
         "schema": SCHEMA,
         "operation": str(setting.problem.operation),
         "hardware": chip and {"name": chip.name, "peak": setting.peak_name, "link": setting.problem.link},
-        "quantity": found.name,
-        "value": found.value,
+        "quantity": result.name,
+        "value": result.value,
         "ridge": setting.ridge,
-        "fixed": {text(r.left): r.right for r in found.fixed},
-        "reciprocal": answer.formula("reciprocal") if found.of_intensity else None,
-        "bracket": bracket(answer) if found.of_intensity else None,
-        **fields(found, "cancelled", "count", "corners"),
+        "fixed": {text(r.left): r.right for r in result.fixed},
+        "reciprocal": answer.formula("reciprocal") if result.of_intensity else None,
+        "bracket": bracket(answer) if result.of_intensity else None,
+        **fields(result, "cancelled", "count", "corners"),
         "regimes": [
             {
                 "regime": name,
@@ -49,14 +49,14 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
                 "compute_bound": row.condition,
                 **fields(row, "equal_sizes_from", "check"),
             }
-            for name, row in zip(rows, found.rows, strict=True)
+            for name, row in zip(rows, result.rows, strict=True)
         ],
-        "complete": found.complete or {"status": "not proved", "by": "exact enumeration of faces"},
+        "complete": result.complete or {"status": "not proved", "by": "exact enumeration of faces"},
         "single": [
             fields(single, "variable", "limit", "supremum", "reached", "possible_when", "equal_sizes_from")
-            for single in found.singles
+            for single in result.singles
         ],
-        "at": [_place(found, place) for place in exploration.places],
+        "at": [_place(result, place) for place in exploration.places],
     }
     return dict(spelled(record, lambda value: setting.layout.write(in_ridge(value))))
 

@@ -24,12 +24,12 @@ PLAIN = PlainPrinter()
 
 def let_record(said: Steps, let: Mapping[str, Formula]) -> dict[str, Any] | None:
     """What each named formula comes to: with the figures put in, and as a float where it is a number."""
-    found = {}
+    result = {}
     for name, formula in let.items():
         value = said.formula(named_formula(name))
         number = None if value is None else numeric(expression(value))
-        found[name] = {"formula": formula, "value": value, "float": nearest_float(number)}
-    return found or None
+        result[name] = {"formula": formula, "value": value, "float": nearest_float(number)}
+    return result or None
 
 
 def solution_record(said: Steps, variable: str | None) -> dict[str, Any] | None:
@@ -104,8 +104,8 @@ def sketch_record(sketched: Sketched) -> dict[str, Any]:
     chip, latex = sketch.hardware, LatexPrinter(Letters(frozenset(sketched.layout.order)))
 
     def asked(said: Steps) -> dict[str, Any]:
-        found = {"let": let_record(said, sketch.let), "solution": solution_record(said, sketch.solve_for)}
-        return found if sketch.minimize is None else {**found, "optimum": optimum_record(said, sketch.over)}
+        result = {"let": let_record(said, sketch.let), "solution": solution_record(said, sketch.solve_for)}
+        return result if sketch.minimize is None else {**result, "optimum": optimum_record(said, sketch.over)}
 
     tree = {
         "schema": SCHEMA,
