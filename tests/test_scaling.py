@@ -235,7 +235,7 @@ def test_a_roof_for_the_memory_and_for_each_axis():
     ("X=1..64", [{"Y": 2, **SMALL}, {"Y": 4, **SMALL}], {}, "Y = 2 is a line"),
     ("X=4..60", [{"Y": 4, **SMALL}], {}, "B = 4096 is not a multiple of X = 60"),
     ("X=1..64", [{"Y": 4, "B": 8, "D": 8}], {}, "F has no size"),
-    ("X=1..64", [{"Y": 4, **SMALL}, {"Y": 8, **SMALL}], {"kind": "times"}, "--kind throughput shows several"),
+    ("X=1..64", [{"Y": 4, **SMALL}, {"Y": 8, **SMALL}], {"kind": "times"}, "shows several"),
     ("X=1..64", [{"Y": 4, **SMALL}], {"mesh": "X=8"}, "unknown name 'X'"),
     ("X=4..64", [{"Y": 4, **SMALL}], {"kind": "roofline"}, "the number of chips of X"),
     ("X=4..64", [SMALL], {"on": None, "mesh": "Y=4"}, "a peak and a bandwidth"),

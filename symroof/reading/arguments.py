@@ -30,7 +30,7 @@ from symroof.reading.problems import (
     require_known,
     sections_of,
 )
-from symroof.reading.questions import figure_names, points_of, read_minimize, read_solve, scope_of
+from symroof.reading.question_scope import figure_names, points_of, read_minimize, read_solve, scope_of
 from symroof.reading.scope import Scope
 from symroof.reading.toml import text
 

@@ -15,7 +15,7 @@ from symroof.errors import ReadingError, about
 from symroof.formula import Frozen
 from symroof.reading.operation_keys import operation_of
 from symroof.reading.operations import AnyEntry, ProgramEntry, entries, other_names
-from symroof.reading.questions import sets_of
+from symroof.reading.question_scope import sets_of
 from symroof.reading.toml import read_table, text
 
 LARGEST_FILE, LARGEST_SIZE = 2**20, 10**12

@@ -21,7 +21,7 @@ from symroof.reading.cases import Facts
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression
 from symroof.reading.operations import read_operation
-from symroof.reading.questions import points_of
+from symroof.reading.question_scope import points_of
 from symroof.reading.scope import Scope
 from symroof.reading.toml import flag, table, text, texts, unfit
 

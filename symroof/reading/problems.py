@@ -30,7 +30,7 @@ from symroof.reading.keys import CALLED, KEYS
 from symroof.reading.languages import language_of
 from symroof.reading.meshes import axes_of, meshed, read_mesh, wired_otherwise
 from symroof.reading.operation_keys import dtype_of, operation_of, statement_of, told_of
-from symroof.reading.questions import (
+from symroof.reading.question_scope import (
     figure_names,
     is_name,
     of_programs,
