@@ -4,9 +4,11 @@ with SYMROOF_REQUIRE_JAX=1."""
 
 import importlib.util
 import os
+import re
 from dataclasses import replace
 from inspect import signature
 from itertools import permutations, product as tuples
+from math import prod
 from pathlib import Path
 from shlex import split
 
@@ -21,14 +23,17 @@ from symroof.errors import SymroofError
 from symroof.formula import number
 from symroof.model.kernels import costs_of
 from symroof.model.nodes import SUM, Statement
+from symroof.model.placing import placed
 from symroof.model.rewriting import in_training
 from symroof.model.statement_costs import amounts
+from symroof.reading.meshes import meshed
 from symroof.reading.programs import read_program
+from symroof.symbols import expression
 from symroof.tracing import lowering
 from symroof.tracing.jaxprs import dot_flops, jaxpr_of
 from symroof.tracing.primitives import TracingError
 from symroof.tracing.signatures import Arguments
-from symroof.tracing.size_names import Sizes
+from symroof.tracing.size_names import Sizes, formula_of
 from symroof.tracing.tracer import written
 
 if os.environ.get("SYMROOF_REQUIRE_JAX") == "1":
@@ -183,27 +188,102 @@ def test_a_function_is_written_as_its_author_would():
 # Products in which nothing is contracted are none for JAX either; of convolutions with strides it multiplies zeros.
 VJP = (
     "mlp", "gated", "plain_attention", "heads", "patches", "experts", "layers", "remade", "halves", "repeated_keys", "recurrent",
-    "gated_cell",
+    "gated_cell", "scanned", "tied", "every_layer",
 )  # fmt: skip
+# The bytes that jax.vjp keeps beside those that a program keeps, where functions of libraries keep what they take, or make.
+KEPT = {
+    "plain_attention": "8",  # the root of H, a number
+    "heads": "48*B*T^2 + 32*B*T",  # JAX fuses no attention: scores in two types, and two numbers of each row
+    "repeated_keys": "64*B*H*T",  # keys as they were repeated, of which a program reads the first ones again
+    "recurrent": "16*B*H*T - 8*B*H",  # of each turn what enters, leaves and is stacked: to a program they are one tensor
+}
+TAKEN, MADE = ("nn.gelu", "nn.silu"), ("nn.softmax", "nn.sigmoid", "numpy.tanh")
+
+
+def of_vjp(name, function):
+    """What is made of the result of jax.vjp and its transpose, on symbolic shapes."""
+
+    def called(*arguments):
+        return function(*jax.vjp(getattr(fs, name), *arguments))
+
+    called.__signature__ = signature(getattr(fs, name))
+    asked = Arguments(called, TYPES[name], of_torch=False)
+    jaxpr = jaxpr_of(called, asked)
+    return jaxpr, Sizes(asked.free, asked.numbers, asked.scales), asked
 
 
 @pytest.mark.part(3)
 @pytest.mark.parametrize("name", VJP)
 def test_a_training_step_multiplies_what_jax_multiplies(name):
     """The FLOPs of its products, forward and backward, are those of the dot_generals of jax.vjp, as polynomials."""
-    function = getattr(fs, name)
-
-    def both(*arguments):
-        results, back = jax.vjp(function, *arguments)
-        return back(jax.tree_util.tree_map(jax.numpy.ones_like, results))
-
-    both.__signature__ = signature(function)
-    asked = Arguments(both, TYPES[name], of_torch=False)
-    jaxpr = jaxpr_of(both, asked)
-    sizes = Sizes(asked.free, asked.numbers, asked.scales)
+    jaxpr, sizes, _ = of_vjp(name, lambda made, back: (made, back(jax.tree_util.tree_map(jax.numpy.ones_like, made))))
     program = in_training(read_program(of(name)))
     flops = program.resolved(sum(cost.flops for cost in costs_of(program).values()))
-    assert (flops - dot_flops(jaxpr.jaxpr, sizes)).expand() == 0
+    assert (flops - dot_flops(jaxpr, sizes)).expand() == 0
+
+
+def keeping(function, made):
+    """A function of rows or elements whose derivative reads what it has made, or takes again what it is of."""
+    own = jax.custom_vjp(lambda x: function(x))
+
+    def ahead(x):
+        return (y := function(x)), y if made else x
+
+    own.defvjp(ahead, lambda kept, g: (kept * g,) if made else jax.vjp(function, kept)[1](g))
+    return lambda x, axis=-1: own(x)
+
+
+@pytest.mark.part(3)
+@pytest.mark.parametrize("name", VJP)
+def test_a_program_keeps_what_jax_keeps(name, monkeypatch):
+    """The arrays that the transpose of jax.vjp holds, but for weights and places, as polynomials of bytes."""
+    program = in_training(read_program(of(name)))
+    for path in (*TAKEN, *MADE):
+        module, function = path.split(".")
+        own = getattr(getattr(jax, module), function)
+        monkeypatch.setattr(getattr(jax, module), function, keeping(own, path in MADE))
+    jaxpr, sizes, asked = of_vjp(name, lambda made, back: jax.tree_util.tree_leaves(back))
+    weights = {var for var, n in zip(jaxpr.invars, asked.leaves, strict=True) if asked.types[n].role == "weight"}
+    kept = {var for var in jaxpr.outvars if not hasattr(var, "val") and var.aval.dtype.kind != "i"} - weights
+    total = sum(var.aval.dtype.itemsize * prod(map(sizes.size, var.aval.shape)) for var in kept)
+    more = expression(formula_of(KEPT.get(name, "0")))
+    assert (total - more - program.resolved(amounts(program, "fma")["saved"])).expand() == 0
+
+
+# The arrays of an MLP as they are split: x, W1, W2, what is made of them, and what chips then send, forward and back.
+SPLITS = {
+    "data": ("B_X, D", "D, F", "F, D", "B_X, F", "B_X, D", {"all-reduce"}),
+    "tensor": ("B, D", "D, F_Y", "F_Y, D", "B, F_Y", "B, D", {"all-reduce"}),
+    "fsdp": ("B_X, D", "D_X, F", "F_X, D", "B_X, F", "B_X, D", {"all-gather", "reduce-scatter"}),
+    "both": ("B_X, D_Y", "D_X, F_Y", "F_Y, D_X", "B_X, F_Y", "B_X, D_Y", {"all-gather", "reduce-scatter"}),
+}
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_what_is_split_in_code_is_the_program_that_is_split_by_hand(name):
+    """By the types of arguments, or by constraints on a mesh, which has numbers of chips."""
+    *arrays, sent = SPLITS[name]
+    x, W1, W2, h, y = (f"bf16[{dims}]" for dims in arrays)
+    types = {"x": x, "W1": f"weight {W1}", "W2": f"weight {W2}"}
+    axes = {"data": "X", "tensor": "Y", "fsdp": "X", "both": "X=4, Y=2"}[name]
+    hand = f"mesh {axes} on ICI; input x: {x}; weight W1: {W1}; weight W2: {W2}; h = x * W1 -> {h}; a = gelu(h); t1 = a * W2 -> {y}"
+    whole = {argument: re.sub("_[XY]", "", kind) for argument, kind in types.items()}
+    traced = written(fs.constrained, whole) if name == "both" else written(fs.mlp, types)
+    one, other = (in_training(read_program(text)) for text in (traced, hand))
+    assert str(one) == str(other)
+    moves = [[place.moves for place in placed(meshed(program, {})[0])] for program in (one, other)]
+    assert moves[0] == moves[1]
+    assert {move.collective for each in moves[0] for move in each} == sent
+    d = sr.derive(
+        traced, on="tpu-v5p", training=True, at="B=64,D=32,F=16" + "".join(f",{a}=4" for a in axes if "=" not in axes)
+    )
+    assert d.value("flops_per_chip") == 12 * 64 * 32 * 16 / (8 if name == "both" else 4)
+
+
+def test_what_is_used_is_exchanged_where_the_code_says_so():
+    text, said = lines("gathered", x="bf16[B, D]", W1="weight bf16[D, F]", W2="weight bf16[F, D]")
+    assert "t2 = a -> bf16[B, F]" in said
+    assert "input  x: bf16[B_X, D]" in text
 
 
 def test_a_layer_is_the_one_of_the_library():
@@ -275,7 +355,21 @@ test_what_no_statement_says_is_told = refused(
     ("with_steps", {"x": "bf16[2*B, D]", "W": "bf16[D, F]"}, "a slice with steps"),
     ("padded", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "numbers are joined to an array"),
     ("while_loop", {"x": "bf16[B, D]", "W": "bf16[D, D]"}, "a while has no number of turns"),
-    ("constrained", {"x": "bf16[B_X, D]", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "is split over a mesh"),
+    ("constrained", {"x": "bf16[B_Z, D]", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "the mesh has no axis Z"),
+    ("constrained", {"x": "bf16[6, D]", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "6 is not a multiple of X = 4"),
+    ("half_open", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "a constraint leaves open how an array is split"),
+    ("mlp", {"x": "bf16[B_X, D_X]", "W1": "bf16[D, F]", "W2": "bf16[F, D]"}, "is split over X twice"),
+    ("mlp", {"x": "bf16[B, 1_X]", "W1": "bf16[1, F]", "W2": "bf16[F, D]"}, "splits one place"),
+    (
+        "mlp",
+        {"x": "bf16[B_X, D]", "W1": "bf16[D, F]", "W2": "bf16[F, D_X]"},
+        "traced_functions.py:12: bf16[B_X, F] is split over X in B",
+    ),
+    (
+        "scanned",
+        {"x": "bf16[B, D]", "W": "weight bf16[L_X, D, F]", "V": "weight bf16[L_X, F, D]"},
+        "chips share out the turns",
+    ),
     ("on_chips", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "what chips do of their parts is not traced"),
     ("stacked", {"x": "bf16[B, D]", "W": "weight bf16[L, D, D]"}, "what is stacked is not made in the turns"),
     ("repeated", {"x": "bf16[B, D]"}, "what is repeated goes into another size"),

@@ -267,9 +267,25 @@ def residual(x, k1, k2):
     return x + c(jax.nn.relu(c(x, k1)), k2)
 
 
+def over(array, *axes):
+    mesh = jax.sharding.AbstractMesh((4, 2), ("x", "y"))
+    named = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*axes))
+    return jax.lax.with_sharding_constraint(array, named)
+
+
 def constrained(x, W1, W2):
-    h = jax.nn.relu(x @ W1)
-    return h @ W2
+    h = over(over(x, "x", "y") @ over(W1, "x", "y"), "x", "y")
+    a = jax.nn.gelu(h)
+    return over(a @ over(W2, "y", "x"), "x", "y")
+
+
+def gathered(x, W1, W2):
+    a = jax.nn.gelu(over(x, "x") @ W1)
+    return over(a, None, None) @ W2
+
+
+def half_open(x, W):
+    return over(x @ W, "x", jax.sharding.PartitionSpec.UNCONSTRAINED)
 
 
 def recurrent(x, h, W, U, V):

@@ -68,11 +68,6 @@ class ArrayReader:
 
     # Other dimensions.
 
-    def aten_view(self, call: Call) -> Array:
-        return self.emit("reshape", call.arguments[:1], call.results)
-
-    aten_reshape = aten_unsafe_view = aten_flatten = aten_unflatten = aten_view
-
     def transposed(self, value: Array, order: Sequence[int]) -> Array:
         if [*order] == [*range(len(value.shape))]:
             return value
@@ -165,11 +160,9 @@ class ArrayReader:
 
     def aten_chunk(self, call: Call) -> tuple[Array, ...]:
         """Parts one after the other."""
-        (axis,), start, found = axes_of(call.at(2, "dim", 0), call.rank), Integer(0), []
-        for result in call.results:
-            found.append(self.part(call.arguments[0], axis, Constant(start), result))
-            start += result.shape[axis]
-        return tuple(found)
+        (axis,), results = axes_of(call.at(2, "dim", 0), call.rank), tuple(call.results)
+        self.made.append(Equation("split", call.arguments[:1], results, {"axis": axis}, self.frames))
+        return results
 
     aten_split = aten_split_with_sizes = aten_tensor_split = aten_chunk
 

@@ -12,13 +12,27 @@ from sympy import Expr, Integer, sqrt
 from symroof.tracing.aten_arrays import ArrayReader, Call, axes_of, several, whole
 from symroof.tracing.primitives import ONE, Array, Constant, Frame, Operand, TracingError, refusal
 
-# One operation on each element, by the name that equations have for it.
-UNARY: Mapping[str, str] = {
-    "sigmoid": "logistic", "tanh": "tanh", "exp": "exp", "log": "log", "rsqrt": "rsqrt", "sqrt": "sqrt", "neg": "neg",
-    "abs": "abs", "square": "square",
+# Functions of each element, which the table has under the same names.
+FUNCTIONS = (
+    "sigmoid",
+    "tanh",
+    "exp",
+    "log",
+    "rsqrt",
+    "sqrt",
+    "square",
+    "relu",
+    "gelu",
+    "silu",
+    "softplus",
+    "reciprocal",
+)
+# Equations of the first operands, so many, as they are.
+PLAIN: Mapping[str, tuple[str, int]] = {
+    **dict.fromkeys(("view", "reshape", "_unsafe_view", "flatten", "unflatten"), ("reshape", 1)),
+    "neg": ("neg", 1), "abs": ("abs", 1), "pow": ("pow", 2),
 }  # fmt: skip
-# Functions of the table, of each element.
-FUNCTIONS = ("relu", "gelu", "silu", "softplus", "reciprocal")
+REDUCED = {"sum": "reduce_sum", "amax": "reduce_max", "amin": "reduce_min"}
 BINARY = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "true_divide": "div"}
 # What leaves its operand as it is.
 SAME = ("contiguous", "clone", "detach", "alias", "lift_fresh_copy", "_assert_tensor_metadata")
@@ -35,8 +49,11 @@ class AtenReader(ArrayReader):
             return tuple(Constant() for _ in results) if isinstance(call.results, tuple) else Constant()
         if name in SAME:
             return call.arguments[0]
-        if name in UNARY:
-            return self.emit(UNARY[name], call.arguments[:1], call.results)
+        if name in PLAIN:
+            primitive, count = PLAIN[name]
+            return self.emit(primitive, call.arguments[:count], call.results)
+        if name in REDUCED:
+            return self._reduced(call, REDUCED[name])
         if name in FUNCTIONS:
             return self.emit("function", call.arguments[:1], call.results, name=name)
         if name in BINARY:
@@ -73,9 +90,6 @@ class AtenReader(ArrayReader):
 
     def aten_rsub(self, call: Call) -> Array:
         return self.paired("sub", call.arguments[1], call.arguments[0], call.results)
-
-    def aten_pow(self, call: Call) -> Array:
-        return self.emit("pow", call.arguments[:2], call.results)
 
     def aten_to(self, call: Call) -> Array:
         value, result = call.arguments[0], call.results
@@ -165,15 +179,6 @@ class AtenReader(ArrayReader):
         """A number for each channel, the same at all places."""
         spread = self.like(value, (*value.shape, *(ONE,) * (rank - 2)))
         return self.emit("expand_dims", [value], spread, dimensions=tuple(range(1, rank - 1)))
-
-    def aten_sum(self, call: Call) -> Array:
-        return self._reduced(call, "reduce_sum")
-
-    def aten_amax(self, call: Call) -> Array:
-        return self._reduced(call, "reduce_max")
-
-    def aten_amin(self, call: Call) -> Array:
-        return self._reduced(call, "reduce_min")
 
     def aten_mean(self, call: Call) -> Array:
         shape, axes = call.arguments[0].shape, axes_of(call.at(1, "dim"), call.rank)

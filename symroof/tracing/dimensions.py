@@ -18,8 +18,10 @@ from sympy import Expr
 from symroof.formula import Frozen
 from symroof.model.dtype import Dim, Dtype, Tensor, dtype
 from symroof.model.functions import FUNCTIONS, VIEW
-from symroof.model.nodes import PRODUCT, Node, Statement
-from symroof.tracing.primitives import ONE, Array, Constant, Frame, Operand, TracingError, place_of, refusal
+from symroof.model.mesh import same_blocks
+from symroof.model.nodes import EXCHANGE, PRODUCT, Node, Statement
+from symroof.model.program import Program
+from symroof.tracing.primitives import ONE, Array, Constant, Equation, Frame, Operand, TracingError, place_of, refusal
 from symroof.tracing.size_names import Sizes
 
 Axis = tuple[str | Expr, ...]
@@ -80,7 +82,9 @@ class Tensors:
         """A statement, and the tensor that it makes."""
         name = self.tensor(element, labels)
         tensors = tuple(self.types[value.tensor] for value in operands)
-        self.body.append(Statement(kind, tensors, self.types[name], **more))
+        statement = Statement(kind, tensors, self.types[name], **more)
+        self.types[name] = self._as_operands(statement)
+        self.body.append(statement)
         self.used |= {value.tensor for value in operands}
         self.products |= {name} if kind == PRODUCT else set()
         frame = next((frame for frame in frames if frame.own), None)
@@ -89,6 +93,38 @@ class Tensors:
         variable = assigned.group(1) if assigned and not re.search(r"lambda|;", line) and not self.back else ""
         self.sources[name] = Source(str(frame or ""), "" if iskeyword(variable) else variable)
         return name
+
+    def _as_operands(self, statement: Statement) -> Tensor:
+        """What a statement makes, split over each axis that splits one of its dimensions in the operands. Where an axis splits
+        two of them, or what is left of neither, the rules of programs decide what is exchanged, or refuse it."""
+        result = statement.result
+        held = dict.fromkeys((dim.label, axis) for one in statement.operands for dim in one.dims for axis in dim.axes)
+        if held and statement.views:
+            there = dict(same_blocks(Program((), (), self.sizes.where), statement))
+            held = dict.fromkeys((there[label], axis) for label, axis in held if label in there)
+        own = [(label, axis) for label, axis in held if label in result.labels]
+        axes = [axis for _, axis in own]
+        return _split(result, [(label, axis) for label, axis in own if axes.count(axis) == 1]) if own else result
+
+    def constrained(self, equation: Equation, value: Value) -> Value:
+        """An array that is split as the code says: made so, where nothing has used it, and exchanged elsewhere."""
+        value = self.flat(value, None, equation.frames)
+        own = self.types[value.tensor]
+        asked = [
+            (str(axis[0]), name)
+            for axis, over in zip(value.axes, equation.params["axes"], strict=False)
+            for name in (over if solid(axis) else ())
+        ]
+        there = [(dim.label, name) for dim in own.dims for name in dim.axes]
+        if {*asked} == {*there}:
+            return value
+        declared = value.tensor in self.outside and there
+        if value.tensor not in self.used and {*there} < {*asked} and not declared:
+            self.types[value.tensor] = _split(own, asked)
+            return value
+        made = self.made(EXCHANGE, [value], own.dtype, own.labels, equation.frames)
+        self.types[made] = _split(self.types[made], asked)
+        return replace(value, tensor=made)
 
     def applied(
         self,
@@ -156,7 +192,8 @@ class Tensors:
             return True
         if tensor not in self.products or tensor in self.used:
             return False
-        self.types[tensor] = replace(self.types[tensor], dims=tuple(map(Dim, labels)))
+        dims = {dim.label: dim for dim in self.types[tensor].dims}
+        self.types[tensor] = replace(self.types[tensor], dims=tuple(dims[label] for label in labels))
         return True
 
     def renamed(self, value: Value, names: Mapping[str, str], frames: Sequence[Frame]) -> Value:
@@ -261,6 +298,13 @@ class Tensors:
         more = len(value.axes) - before
         joined: Axis = tuple(part for one in value.axes[place : place + more + 1] for part in one)
         return replace(value, axes=(*value.axes[:place], joined, *value.axes[place + more + 1 :]))
+
+
+def _split(tensor: Tensor, pairs: Iterable[tuple[str, str]]) -> Tensor:
+    """A tensor with its dimensions split over the axes that are paired with them."""
+    pairs = tuple(pairs)
+    dims = (Dim(dim.label, tuple(axis for label, axis in pairs if label == dim.label)) for dim in tensor.dims)
+    return replace(tensor, dims=tuple(dims))
 
 
 def _replaced(labels: tuple[str, ...], parts: Mapping[Axis, Axis]) -> tuple[str, ...] | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from symroof.formula import Formula, Number, Quotient, number
+from symroof.formula import Formula, Quotient, number
 from symroof.model.dtype import dtype
 from symroof.model.nodes import MAXIMUM, PRODUCT, SUM
 from symroof.tracing.dimensions import Axis, Value
@@ -19,7 +19,7 @@ UNARY: Mapping[str, str] = {
     "neg": "scale", "abs": "scale", "sign": "scale", "log1p": "log", "expm1": "exp",
 }  # fmt: skip
 # The same elements: nothing is done.
-SAME = ("stop_gradient", "copy", "copy_p", "optimization_barrier", "reduce_precision", "name", "sharding_constraint")
+SAME = ("stop_gradient", "copy", "copy_p", "optimization_barrier", "reduce_precision", "name")
 # A power is written as so many factors at most.
 LONGEST_POWER = 8
 COMPARED = ("gt", "lt", "ge", "le", "eq", "ne")
@@ -39,6 +39,8 @@ class Functions(Products):
             self.values |= {array.key: Constant() for array in equation.results}
         elif equation.primitive == "split":
             self.splits(equation, live[0])
+        elif equation.primitive == "sharding_constraint":
+            self.values[result.key] = self.constrained(equation, live[0])
         elif not result.floating and equation.primitive not in ("dot_general", "gather", "slice"):
             self.values[result.key] = self._places(equation, operands, live)
         else:
@@ -214,10 +216,7 @@ class Functions(Products):
             return value if same else self.applied("shift", [value], equation.results[0].dtype, equation.frames)
         if constant.value == 1 and len(value.axes) == len(equation.results[0].shape):
             return value
-        factor = self.sizes.factor(constant.value)
-        if isinstance(factor, Quotient) and isinstance(factor.above, Number) and factor.above.value == 1:
-            factor = Quotient(number(1), factor.below)
-        return self._scaled(equation, value, factor)
+        return self._scaled(equation, value, self.sizes.factor(constant.value))
 
     def joined(self, equation: Equation, left: Value, right: Value, sign: str, kind: str = "") -> Value:
         """A sum, a difference or a product of two."""

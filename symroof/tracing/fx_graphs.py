@@ -24,7 +24,7 @@ from symroof.reading.tensors import WORDS
 from symroof.symbols import symbol
 from symroof.tracing.aten_arrays import Call
 from symroof.tracing.aten_equations import AtenReader
-from symroof.tracing.primitives import Array, Constant, Frame, Trace, TracingError, lived, of_library
+from symroof.tracing.primitives import Array, Constant, Frame, Trace, TracingError, of_library
 from symroof.tracing.signatures import Arguments
 from symroof.tracing.size_names import Sizes
 
@@ -162,6 +162,7 @@ class GraphReader:
 
     def __init__(self, run: Run, sizes: Sizes) -> None:
         self.exported, self.module = run.exported(), run.module
+        self.exported.graph.eliminate_dead_code()
         self.asked, self.sizes, self.reader = run.asked, sizes, AtenReader(count())
         self.known: dict[str, Any] = {}
         self.dynamic: dict[Expr, Expr] = {}  # what PyTorch's symbols stand for
@@ -187,8 +188,9 @@ class GraphReader:
         frozen = tuple(
             called[node] for node, path in {**weights, **buffers}.items() if path in fixed or node in buffers
         )
-        body = lived(self.reader.made, {one.key for one in results})
-        return Trace(arguments, body, tuple(results), tuple(called[name] for name in weights), frozen)
+        return Trace(
+            arguments, tuple(self.reader.made), tuple(results), tuple(called[name] for name in weights), frozen
+        )
 
     def _dimensions(self, name: str, shape: Any) -> None:
         """What the symbols of an argument stand for; a size that has become a number has been asked for."""

@@ -23,9 +23,9 @@ from symroof.tracing.primitives import (
     Operand,
     Trace,
     TracingError,
-    lived,
     of_library,
     place_of,
+    refusal,
 )
 from symroof.tracing.signatures import Arguments
 from symroof.tracing.size_names import Sizes
@@ -44,6 +44,10 @@ REFUSED = {
         "what chips do of their parts is not traced",
         "the function of whole arrays, and its collectives as splits: x: bf16[B_X, D], y = h -> bf16[B, D]",
     ),
+    "reshard": (
+        "an explicit mesh is not traced",
+        "jax.lax.with_sharding_constraint on axes that are Auto, or in the text y = h -> bf16[B_X, D]",
+    ),
 }
 # Arithmetic of numbers that no argument goes into.
 FOLDED: Mapping[str, Callable[..., Any]] = {
@@ -54,11 +58,12 @@ FOLDED: Mapping[str, Callable[..., Any]] = {
 
 
 def jaxpr_of(function: Callable[..., Any], asked: Arguments) -> Any:
-    """The jaxpr of a function of arrays, on symbolic shapes. What a shape without numbers does not survive is traced again
+    """The jaxpr of a function of arrays, on symbolic shapes, without what nothing uses. What a shape without numbers does not survive is traced again
     with one of the names at a number, then with all; ``asked.numbers`` and ``asked.reason`` say it."""
     try:
         import jax
         from jax import export
+        from jax.interpreters.partial_eval import dce_jaxpr
     except ImportError:
         problem = "tracing needs JAX, which is not installed here"
         raise TracingError(problem, expected="pip install 'symroof[jax]'") from None
@@ -74,7 +79,8 @@ def jaxpr_of(function: Callable[..., Any], asked: Arguments) -> Any:
                 known[one.form] = jax.ShapeDtypeStruct(shape, jax.numpy.dtype(one.numpy))
         structs = {name: known[one.form] for name, one in asked.types.items()}
         with wide(any(one.element.bits == 64 for one in asked.types.values())):
-            return jax.make_jaxpr(called)(*asked.filled(structs))
+            jaxpr = jax.make_jaxpr(called)(*asked.filled(structs)).jaxpr
+        return dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)[0]
 
     attempts = [{}, *({name: number} for name, number in asked.drawn.items()), asked.drawn]
     first: Exception | None = None
@@ -102,7 +108,7 @@ def dot_flops(jaxpr: Any, sizes: Sizes) -> Expr:
     for one in jaxpr.eqns:
         shapes = [
             tuple(map(sizes.size, var.aval.shape))
-            for var in (*one.invars[:2], one.outvars[0])
+            for var in (*one.invars[:2], *one.outvars[:1])
             if hasattr(var.aval, "shape")
         ]
         if one.primitive.name == "dot_general":
@@ -128,6 +134,7 @@ def _product(factors: Iterable[Any]) -> Expr:
 class _Reader:
     def __init__(self, function: Callable[..., Any], sizes: Sizes) -> None:
         self.sizes, self.keys = sizes, count()
+        self.mesh: dict[str, int] = {}
         self.code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
 
     def trace(self, jaxpr: Any, names: Sequence[str]) -> Trace:
@@ -136,7 +143,7 @@ class _Reader:
         body = tuple(self._equations(jaxpr, known, ()))
         results = [self._value(var, known) for var in jaxpr.outvars]
         made = tuple(one for one in results if isinstance(one, Array))
-        return Trace(arguments, lived(body, {one.key for one in made}), made)
+        return Trace(arguments, body, made, mesh=self.mesh)
 
     def _new(self, var: Any, known: dict[Any, Operand]) -> Array:
         array = Array(next(self.keys), tuple(map(self.sizes.size, var.aval.shape)), str(var.aval.dtype))
@@ -178,6 +185,8 @@ class _Reader:
                 results = tuple(self._new(var, known) for var in one.outvars)
                 back = "transpose(" in str(one.source_info.name_stack)
                 primitive, params = self._part(name, one.params, operands)
+                if name == "sharding_constraint":
+                    params = {"axes": self._axes(one.params["sharding"], place_of(frames))}
                 yield Equation(primitive, operands, results, params, frames, back)
 
     def _folded(self, one: Any, operands: Sequence[Operand]) -> Constant:
@@ -215,6 +224,19 @@ class _Reader:
                 "dropped": tuple(numbers.collapsed_slice_dims),
             }
         return name, params
+
+    def _axes(self, sharding: object, where: str) -> tuple[tuple[str, ...], ...]:
+        """The axes that a constraint splits each dimension over, in capitals as programs have them."""
+        spec, mesh = getattr(sharding, "spec", None), getattr(sharding, "mesh", None)
+        over = [part if isinstance(part, tuple) else (part,) for part in spec or ()]
+        called = {name: name.upper() for name in getattr(mesh, "axis_names", ())}
+        if spec is None or not {name for each in over for name in each} <= {None, *called}:
+            problem, expected = "a constraint leaves open how an array is split", "a NamedSharding with axes or None"
+            raise refusal(where, problem, f"{expected} for each dimension, or in the text y = h -> bf16[B_X, D]")
+        for name, chips in zip(called.values(), getattr(mesh, "axis_sizes", ()), strict=True):
+            if self.mesh.setdefault(name, chips) != chips:
+                raise refusal(where, f"{name} has {chips} chips, and {self.mesh[name]} before", "one mesh")
+        return tuple(tuple(called[name] for name in each if name is not None) for each in over)
 
     def _scan(
         self, one: Any, operands: Sequence[Operand], known: dict[Any, Operand], frames: tuple[Frame, ...]

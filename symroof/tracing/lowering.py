@@ -9,8 +9,9 @@ from functools import partial
 from itertools import chain, count
 
 from symroof.formula import names as names_in
-from symroof.model.dtype import Dim, Tensor
+from symroof.model.dtype import Dim
 from symroof.model.functions import COLLECT, FUNCTIONS, PLACE
+from symroof.model.mesh_axes import MeshAxis
 from symroof.model.nodes import Declared, Fuse, Node, Recompute, Repeat, Statement, statements_in
 from symroof.model.program import Program
 from symroof.tracing.dimensions import Axis, Value
@@ -31,15 +32,18 @@ from symroof.tracing.primitives import (
     refusal,
     regions,
 )
-from symroof.tracing.repeats import rolled
+from symroof.tracing.repeats import renewed, rolled
 from symroof.tracing.size_names import Sizes, formula_of
+
+# What joins the chips of a mesh, until the text says something else.
+NETWORK = "ICI"
 
 
 class Lowering(Functions):
-    """``roles`` are those of arguments by name, ``labels`` their dimensions."""
+    """``roles`` are those of arguments by name, ``shapes`` their dimensions."""
 
     def __init__(
-        self, trace: Trace, sizes: Sizes, known: Known, roles: Mapping[str, str], labels: Mapping[str, Sequence[str]]
+        self, trace: Trace, sizes: Sizes, known: Known, roles: Mapping[str, str], shapes: Mapping[str, Sequence[Dim]]
     ) -> None:
         super().__init__(sizes)
         self.trace, self.known, self.roles = trace, known, roles
@@ -47,12 +51,12 @@ class Lowering(Functions):
         self.begun: set[str] = set()  # what begins as a number and is carried
         self.heads: dict[str, str] = {}  # what is said beside a scan, by what enters it
         self.uses: Mapping[int, int] = Counter(one.key for one in (*operands_in(trace.body), *trace.results))
-        for name in labels:
-            array = trace.arguments[name]
-            own = [label for label in labels[name] if label != "1"]  # one place is no dimension
-            tensor = self.tensor(array.dtype, own)
+        for name, dims in shapes.items():
+            array, tensor = trace.arguments[name], self.tensor(trace.arguments[name].dtype, ())
+            own = tuple(dim for dim in dims if dim.label != "1")  # one place is no dimension
+            self.types[tensor] = replace(self.types[tensor], dims=own)
             self.outside[tensor] = name
-            self.values[array.key] = Value(tensor, tuple(() if label == "1" else (label,) for label in labels[name]))
+            self.values[array.key] = Value(tensor, tuple(() if dim.label == "1" else (dim.label,) for dim in dims))
 
     def program(self) -> tuple[Program, Mapping[str, str]]:
         """The program, and what is said beside its lines, by how they start: where in the code they come from."""
@@ -62,7 +66,7 @@ class Lowering(Functions):
         if not self.body:
             raise TracingError("the function makes nothing of its arguments", expected="an operation on them")
         self._require_used({*returned})
-        body = tuple(self._typed(node) for node in _live(self.body, {*returned}))
+        body = tuple(renewed(node, self.types) for node in _live(self.body, {*returned}))
         stocks = {tensor for tensor, name in self.outside.items() if self.roles.get(name, "input") != "input"}
         roll = rolled(body, stocks, {*returned})
         self.alike |= roll.alike
@@ -71,12 +75,15 @@ class Lowering(Functions):
         used = {str(tensor.name) for one in statements_in(roll.body) for tensor in one.operands}
         declared = [self._declared(tensor, names) for tensor in self.outside if tensor in used]
         again = tuple(names[tensor] for tensor in returned if tensor in used and tensor not in self.outside)
-        body = tuple(_named(node, names) for node in roll.body)
+        tensors = (tensor for one in statements_in(roll.body) for tensor in (*one.operands, one.result))
+        last = {str(tensor.name): replace(tensor, name=names[str(tensor.name)]) for tensor in tensors}
+        body = tuple(renewed(node, last) for node in roll.body)
         shapes = [one.tensor for one in declared] + [one.result for one in statements_in(body)]
         sized = [label for tensor in shapes for label in tensor.labels]
         sized += [name for one in statements_in(body) if one.factor is not None for name in names_in(one.factor)]
         sized += [name for node in body if isinstance(node, Repeat) for name in names_in(node.times)]
-        program = Program(tuple(declared), body, self.sizes.spelled(sized), again)
+        mesh = tuple(MeshAxis(axis, chips, link=NETWORK) for axis, chips in self.trace.mesh.items())
+        program = Program(tuple(declared), body, self.sizes.spelled(sized), again, mesh=mesh)
         said = {f"{names[tensor]} = ": source.place for tensor, source in self.sources.items() if tensor in names}
         said |= {f" {self.outside[tensor]}: ": "begins as numbers" for tensor in self.begun}
         said |= {f" as {names[tensor]} = ": text for tensor, text in self.heads.items() if tensor in names}
@@ -97,13 +104,6 @@ class Lowering(Functions):
                     "what this is used for no statement says",
                     "sums, products, functions",
                 )
-
-    def _typed(self, node: Node) -> Node:
-        """A statement with its tensors as they lie in the end."""
-        if isinstance(node, Statement):
-            tensors = (self.types[str(tensor.name)] for tensor in node.operands)
-            return replace(node, operands=tuple(tensors), result=self.types[node.name])
-        return replace(node, body=tuple(map(self._typed, node.body)))
 
     def _declared(self, tensor: str, names: Mapping[str, str]) -> Declared:
         name = names[tensor]
@@ -274,10 +274,15 @@ class Lowering(Functions):
         along = value.axes[0]
         if len(along) != 1 or not isinstance(along[0], str):
             raise refusal(place_of(loop.frames), "what is scanned has one place", "a place for each turn")
-        labels = tuple(label for label in self.types[value.tensor].labels if label != along[0])
+        dims = self.types[value.tensor].dims
+        if any(dim.axes for dim in dims if dim.label == along[0]):
+            expected = "turns on every chip, or in the text repeat L over P as x = y"
+            raise refusal(place_of(loop.frames), "chips share out the turns of a loop", expected)
+        own = tuple(dim for dim in dims if dim.label != along[0])
         if not placed:
-            self.types[value.tensor] = replace(self.types[value.tensor], dims=tuple(map(Dim, labels)))
+            self.types[value.tensor] = replace(self.types[value.tensor], dims=own)
             return Value(value.tensor, value.axes[1:])
+        labels = tuple(dim.label for dim in own)
         made = self.made("function", [value], self.element(value), labels, loop.frames, function=PLACE)
         if value.tensor in self.outside:
             name = f"{self.outside[value.tensor]}_{along[0].lower()}"
@@ -309,17 +314,3 @@ def _live(body: Sequence[Node], used: set[str]) -> list[Node]:
                 continue
         found.append(node)
     return found[::-1]
-
-
-def _named(node: Node, names: Mapping[str, str]) -> Node:
-    """A node with the names that its tensors have in the end."""
-
-    def tensor(old: Tensor) -> Tensor:
-        return replace(old, name=names[str(old.name)])
-
-    if isinstance(node, Statement):
-        return replace(node, operands=tuple(map(tensor, node.operands)), result=tensor(node.result))
-    if isinstance(node, Repeat):
-        carried = tuple((names[enters], names[leaves]) for enters, leaves in node.carried)
-        node = replace(node, carried=carried)
-    return replace(node, body=tuple(_named(one, names) for one in node.body))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sysconfig
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -122,13 +122,14 @@ Made = Equation | Loop | Again
 
 class Trace(Frozen):
     """The arguments by name, those of them that are ``weights`` of a module, or ``frozen``; what is made of them, and what
-    is returned."""
+    is returned. ``mesh`` are axes that arrays are split over, with their chips where that is known."""
 
     arguments: Mapping[str, Array]
     body: tuple[Made, ...]
     results: tuple[Array, ...]
     weights: tuple[str, ...] = ()
     frozen: tuple[str, ...] = ()
+    mesh: Mapping[str, int | None] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=4096)
@@ -141,32 +142,6 @@ def of_library(file: str) -> bool:
 def place_of(frames: Sequence[Frame]) -> str:
     """Where in the user's code something stands: the innermost call that is no library's."""
     return str(next((frame for frame in frames if frame.own), "the function"))
-
-
-def lived(body: Sequence[Made], asked: set[int]) -> tuple[Made, ...]:
-    """The equations that something asked for comes from; ``asked`` are the keys of that, and of all that they take."""
-    found: list[Made] = []
-    for made in reversed(body):
-        if isinstance(made, Equation):
-            if asked.isdisjoint(result.key for result in made.results):
-                continue
-            operands: Sequence[Operand] = made.operands
-        elif isinstance(made, Loop):
-            if asked.isdisjoint(result.key for result in (*made.results, *made.stacked)):
-                continue
-            put = (one for one, whole in zip(made.down, made.stacked, strict=True) if whole.key in asked)
-            inside = {one.key for one in (*made.leaves, *put) if isinstance(one, Array)}
-            made = replace(made, body=lived(made.body, inside))
-            asked |= inside
-            operands = (*made.carried, *(operand for operand, _ in made.scanned))
-        else:
-            inner = lived(made.body, asked)
-            if not inner:
-                continue
-            made, operands = replace(made, body=inner), ()
-        asked |= {operand.key for operand in operands if isinstance(operand, Array)}
-        found.append(made)
-    return tuple(reversed(found))
 
 
 def operands_in(body: Iterable[Made]) -> Iterator[Array]:
@@ -190,12 +165,9 @@ def equations_in(body: Iterable[Made]) -> Iterator[Equation]:
             yield from equations_in(made.body)
 
 
-# The files of libraries whose functions are known by their names, and the functions there.
-LIBRARIES: Mapping[str, tuple[str, ...]] = {
-    "jax/_src/nn/functions.py": ("relu", "sigmoid", "softplus", "silu", "gelu", "softmax")
-}
-# Functions that keep on the chip what they make on their way.
-FUSED: Mapping[str, tuple[str, ...]] = {
+# Functions of libraries, by their files: those of the table, and those that keep on the chip what they make on their way.
+NAMED = {"jax/_src/nn/functions.py": ("relu", "sigmoid", "softplus", "silu", "gelu", "softmax")}
+FUSED = {
     "jax/_src/nn/functions.py": ("dot_product_attention",),
     "<torch>/nn/functional.py": ("scaled_dot_product_attention",),
 }
@@ -209,19 +181,6 @@ class Known(Frozen):
     fuses: tuple[str, ...] = ()
     opened: tuple[str, ...] = ()
 
-    def function(self, frame: Frame) -> str | None:
-        """The function of the table that a call is one of."""
-        for said, name in self.functions.items():
-            if is_call(frame, said):
-                return name
-        here = (every for file, every in LIBRARIES.items() if frame.file.endswith(file))
-        return frame.function if any(frame.function in every for every in here) else None
-
-    def fuse(self, frame: Frame) -> bool:
-        """Whether a call is a function whose inside stays on the chip."""
-        here = (every for file, every in FUSED.items() if frame.file.endswith(file))
-        return frame.function in self.fuses or any(frame.function in every for every in here)
-
     def call(self, made: Made) -> Call | None:
         """The outermost known call that an equation was made in."""
         if not isinstance(made, Equation) or made.back:
@@ -230,9 +189,12 @@ class Known(Frozen):
             frame, outside = made.frames[i], made.frames[i + 1 :]
             if frame.function in self.opened:
                 continue
-            name = self.function(frame)
-            if self.fuse(frame) or name is not None:
-                return Call(None if self.fuse(frame) else name, frame.function, outside)
+            if frame.function in self.fuses or _is_one_of(FUSED, frame):
+                return Call(None, frame.function, outside)
+            own = frame.function if _is_one_of(NAMED, frame) else None
+            name = next((name for said, name in self.functions.items() if is_call(frame, said)), own)
+            if name is not None:
+                return Call(name, frame.function, outside)
         return None
 
     def uncalled(self, body: Sequence[Made]) -> str | None:
@@ -263,6 +225,10 @@ class Region(Frozen):
         inside = Counter(operand.key for operand in operands)
         enters = {operand.key: operand for operand in operands if operand.key not in results}
         return list(enters.values()), [result for key, result in results.items() if uses[key] > inside[key]]
+
+
+def _is_one_of(table: Mapping[str, tuple[str, ...]], frame: Frame) -> bool:
+    return any(frame.function in every for file, every in table.items() if frame.file.endswith(file))
 
 
 def is_call(frame: Frame, said: str) -> bool:

@@ -52,7 +52,7 @@ class Uses(Frozen):
 
 def _form(node: Node) -> object:
     if isinstance(node, Statement):
-        tensors = tuple((tensor.dtype.name, tensor.labels) for tensor in (*node.operands, node.result))
+        tensors = tuple((tensor.dtype.name, tensor.dims) for tensor in (*node.operands, node.result))
         return node.kind, tensors, node.function, node.over, node.factor, node.mask
     return type(node), tuple(map(_form, node.body))
 
@@ -66,23 +66,25 @@ def rolled(body: Sequence[Node], stocks: set[str], returned: set[str]) -> Roll:
         repeat = Repeat(number(run.times), ((run.enters, run.leaves),), tuple(turn))
         made = next(one.result for one in statements_in(tuple(turn)) if one.name == run.leaves)
         rest = nodes[run.start + run.length * run.times :]
-        nodes = [*nodes[: run.start], repeat, *(_with(node, run.last, made) for node in rest)]
+        nodes = [*nodes[: run.start], repeat, *(renewed(node, {run.last: made}) for node in rest)]
         instead = {old: run.leaves if new == run.last else new for old, new in instead.items()} | {run.last: run.leaves}
         alike |= run.alike & stocks
         owned |= run.own
     return Roll(tuple(nodes), alike, instead)
 
 
-def _with(node: Node, old: str, made: Tensor) -> Node:
-    """A node that takes another tensor for one."""
+def renewed(node: Node, tensors: Mapping[str, Tensor]) -> Node:
+    """A node with other tensors for some, by their names."""
+
+    def new(old: Tensor) -> Tensor:
+        return tensors.get(str(old.name), old)
+
     if isinstance(node, Statement):
-        operands = tuple(made if tensor.name == old else tensor for tensor in node.operands)
-        return replace(node, operands=operands) if operands != node.operands else node
-    node = replace(node, body=tuple(_with(one, old, made) for one in node.body))
-    if isinstance(node, Repeat) and old in node.enters:
-        name = str(made.name)
-        node = replace(node, carried=tuple((name if enters == old else enters, left) for enters, left in node.carried))
-    return node
+        return replace(node, operands=tuple(map(new, node.operands)), result=new(node.result))
+    if isinstance(node, Repeat):
+        pairs = (tuple(str(tensors[name].name) if name in tensors else name for name in both) for both in node.carried)
+        node = replace(node, carried=tuple((enters, leaves) for enters, leaves in pairs))
+    return replace(node, body=tuple(renewed(one, tensors) for one in node.body))
 
 
 def _longest(nodes: Sequence[Node], stocks: set[str], returned: set[str], owned: frozenset[str]) -> Run | None:
@@ -157,7 +159,7 @@ def _run(
         not ({t for one in turns[i + 1] for t in one.operands} & made[i].keys()) - {_at(made[i], place)}
         for i in range(times - 1)
     )
-    types = {str(t.name): (t.dtype, t.labels) for s in statements_in(tuple(first)) for t in (*s.operands, s.result)}
+    types = {str(t.name): (t.dtype, t.dims) for s in statements_in(tuple(first)) for t in (*s.operands, s.result)}
     if len({*stood}) < len(stood) or elsewhere & {*stood} or gone & elsewhere or not handed:
         return None
     if enters in stocks or enters in alike or types[enters] != types[leaves]:

@@ -11,8 +11,9 @@ from sympy import Expr, ilcm
 
 from symroof.errors import require_one_of
 from symroof.formula import Formula, Frozen, names
-from symroof.model.dtype import Dtype, dtype
+from symroof.model.dtype import Dim, Dtype, dtype
 from symroof.model.size_text import spelled_size
+from symroof.reading.scope import split_word
 from symroof.symbols import expression, rational, symbol
 from symroof.tracing.primitives import TracingError, refusal
 from symroof.tracing.size_names import Sizes, drawn, formula_of
@@ -23,12 +24,14 @@ NUMPY = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "fp64": "floa
 
 
 class Type(Frozen):
-    """The type of an argument: weight bf16[D, N*H]. ``fixed`` are sizes that are numbers: bf16[B, T, H=128]."""
+    """The type of an argument: weight bf16[D, N*H]. ``fixed`` are sizes that are numbers, bf16[B, T, H=128], and ``axes`` those of
+    a mesh that split each dimension: bf16[B_X, D]."""
 
     role: str
     element: Dtype
     dims: tuple[Formula, ...]
     fixed: Mapping[str, int]
+    axes: tuple[str, ...] = ()
 
     @property
     def form(self) -> object:
@@ -47,19 +50,19 @@ class Type(Frozen):
             expected = "a type such as bf16[B, D], or weight bf16[D, F]"
             raise TracingError(f"{name}: {text!r} is no shape", expected=expected)
         fixed: dict[str, int] = {}
-        dims = []
+        dims, axes = [], []
         for part in filter(None, (part.strip() for part in match.group(3).split(","))):
             left, equals, right = (word.strip() for word in part.partition("="))
-            if AXES.search(left):
-                raise refusal(
-                    name, f"{part!r} is split over a mesh", "whole arrays; the program that is written may be split"
-                )
+            left, *over = AXES.split(left)[:2]
+            axes.append("".join(over))
+            if left == "1" and over:
+                raise refusal(name, f"{part!r} splits one place", "a size that chips share out")
             if equals:
                 if not right.isdigit() or not left.isidentifier():
                     raise refusal(name, f"{part!r} is no size", "a name, a number, or both: H=128")
                 fixed[left] = int(right)
             dims.append(formula_of(left))
-        return cls(match.group(1) or "", dtype(match.group(2)), tuple(dims), fixed)
+        return cls(match.group(1) or "", dtype(match.group(2)), tuple(dims), fixed, tuple(axes))
 
 
 class Arguments:
@@ -138,9 +141,19 @@ class Arguments:
         every = (self.value(size).subs(put, simultaneous=True).expand() for size in of.dims)
         return [str(size).replace("**", "^") for size in every]
 
-    def labels(self, name: str, sizes: Sizes) -> tuple[str, ...]:
-        dims = self.types[name].dims
-        return sizes.labels(map(self.value, dims), dims)
+    def mesh(self, said: Mapping[str, int | None]) -> Mapping[str, int | None]:
+        """The axes of a mesh: those that are said, else the letters that split arguments."""
+        words = dict.fromkeys(word for one in self.types.values() for word in one.axes if word)
+        axes = said or dict.fromkeys("".join(words))
+        unknown = next((word for word in words if not split_word(word, (*axes,))), None)
+        if unknown is not None:
+            raise TracingError(f"the mesh has no axis {unknown}", expected=f"axes of {', '.join(axes)}")
+        return axes
+
+    def dimensions(self, name: str, sizes: Sizes, mesh: Iterable[str]) -> tuple[Dim, ...]:
+        of, names = self.types[name], tuple(mesh)
+        axes = (split_word(word, names)[0] if word else () for word in of.axes)
+        return tuple(map(Dim, sizes.labels(map(self.value, of.dims), of.dims), axes))
 
     def shown(self, numbers: Mapping[str, int]) -> str:
         """The shapes at numbers, as errors say them."""

@@ -9,10 +9,15 @@ from typing import Any
 
 from sympy import Expr, Integer
 
+from symroof.errors import SymroofError, quote
 from symroof.formula import Frozen
+from symroof.model.dtype import Dim
 from symroof.model.kernels import costs_of
 from symroof.model.nodes import Node, Statement
+from symroof.model.placing import placed
 from symroof.model.program import Program
+from symroof.model.rewriting import split_over
+from symroof.reading.meshes import meshed
 from symroof.reading.programs import read_program
 from symroof.symbols import symbol
 from symroof.tracing.fx_graphs import GraphReader, Run, is_of_torch
@@ -49,17 +54,20 @@ def written(
             raise TracingError(f"{name} is no argument", expected=f"one of {', '.join(asked.types)}")
     parameters = {name: "weight" if name in trace.weights else "input" for name in trace.arguments}
     given = {name: one.role or ("weight" if name in weights else "input") for name, one in asked.types.items()}
-    labels = {name: asked.labels(name, sizes) for name in asked.types}
-    labels |= {name: sizes.labels(trace.arguments[name].shape) for name in parameters if name not in labels}
+    mesh = asked.mesh(trace.mesh)
+    sizes.free = (*sizes.free, *mesh)
+    shapes = {name: asked.dimensions(name, sizes, mesh) for name in asked.types}
+    shapes |= {n: tuple(map(Dim, sizes.labels(trace.arguments[n].shape))) for n in parameters if n not in shapes}
     known = Known(dict(functions or {}), tuple(fuse), tuple(opened))
     if (said := known.uncalled(trace.body)) is not None:
         expected = "FILE:NAME, or the name of a function that is called"
         raise TracingError(f"there is no call of {said}", expected=expected)
-    program, places = Lowering(trace, sizes, known, parameters | given, labels).program()
+    program, places = Lowering(replace(trace, mesh=mesh), sizes, known, parameters | given, shapes).program()
     used = {array.key for array in operands_in(trace.body)}
-    notes = [*counted.notes, *(f"{name} is not used" for name in labels if trace.arguments[name].key not in used)]
+    notes = [*counted.notes, *(f"{name} is not used" for name in shapes if trace.arguments[name].key not in used)]
     text = "".join(f"# {note}\n" for note in notes) + commented(program, places)
-    _require_counts(read_program(text), counted, parameters | given)
+    program = _placed(text, places)
+    _require_counts(split_over(replace(program, mesh=()), lambda _: ()), counted, parameters | given)
     return text
 
 
@@ -79,7 +87,7 @@ def _of_jax(function: Callable[..., Any], asked: Arguments) -> Counted:
     sizes = Sizes(asked.free, asked.numbers, asked.scales)
     each = ", ".join(f"{name} = {number}" for name, number in asked.numbers.items())
     notes = (f"traced at {each}: {asked.reason or 'the function'} asks for the number",) if each else ()
-    return Counted(traced(function, asked, jaxpr, sizes), sizes, dot_flops(jaxpr.jaxpr, sizes), {}, notes)
+    return Counted(traced(function, asked, jaxpr, sizes), sizes, dot_flops(jaxpr, sizes), {}, notes)
 
 
 def _of_torch(function: Callable[..., Any], asked: Arguments) -> Counted:
@@ -105,6 +113,21 @@ def commented(program: Program, places: Mapping[str, str]) -> str:
         place = places.get(next(filter(None, start.groups())), "") if start is not None else ""
         found.append(f"{line}  # {place}" if place else line)
     return "\n".join(found) + "\n"
+
+
+def _placed(text: str, places: Mapping[str, str]) -> Program:
+    """The program of a text, of each statement of which the rules of meshes say who computes what, and what is exchanged."""
+    try:
+        program = read_program(text)
+        placed(meshed(program, {})[0])
+    except SymroofError as error:
+        line = quote(error.source, error.span)[0] if error.source and error.span else ""
+        where = places.get(f"{line.strip().partition(' = ')[0]} = ")
+        if where:
+            error.problem = f"{where}: {error.problem}"
+            error.hint = error.hint or "jax.lax.with_sharding_constraint in the code says how it is split"
+        raise
+    return program
 
 
 def _require_counts(program: Program, counted: Counted, roles: Mapping[str, str]) -> None:
