@@ -28,27 +28,29 @@ SAID = "|".join(re.escape(one) for phrases in CUES["bounds"].values() for one in
 SUBJECTS = {"we", "are", "is", "it", "to", "be", "the", "a", "this", "product", "matmul", "multiplication", "operation"}
 SIGNS = {"same": "<=>", "suffices": "=>", "needed": "<="}
 THRESHOLD = re.compile(
-    r"(?:.*(?<![\w$]))?(?:"
+    r"(?:.*?(?<![\w$]))?(?:"
     + "|".join(f"(?P<{kind}>{'|'.join(map(re.escape, CUES['thresholds'][sign]))})" for kind, sign in SIGNS.items())
     + r")\s*\Z",
     re.IGNORECASE | re.DOTALL,
 )
 BOUND_THEN = re.compile(
-    rf"\s*(?P<if>이면|일\s*때|时)?(?P<enough>\s*(?:suffices|is enough|is sufficient))?"
+    rf"\s*(?P<if>이면|일\s*때|时)?(?P<enough>\s*(?:suffices|is (?:\w+ than |{'|'.join(CUES['certainly'])} )?(?:enough|sufficient)))?"
     rf"[\s,，]*(?:then\s+)?(?P<between>(?:(?:\w+|'s)\s+){{0,4}}?)(?P<said>{SAID})",
     re.IGNORECASE,
 )
 NEEDING = re.compile(rf"\bto be (?P<said>{SAID})\b[^.;:]*\b(?:needs?|must have|requires?)\s*\Z", re.IGNORECASE)
 BOUND_WHEN = re.compile(
     rf"(?P<before>[^.;:]*)\b(?P<said>{SAID})"
-    r"\s+(?:exactly |only |precisely )?(?:when|if|iff|once|for|whenever|as soon as|as long as|if and only if)\s*\Z",
+    r"\s+(?:(?P<only>only )|exactly |precisely )?(?:when|iff|once|whenever|as soon as|if and only if|(?P<if>if|for|as long as))\s*\Z",
     re.IGNORECASE,
 )
 # Before such words: it is not so, or of something else than what is there.
 NEGATED = re.compile(
-    r"\b(?:not|never|no|hardly|neither|longer|twice|half|halved|doubled?|instead|other|another|were|would|chips|devices)\b|n't\b",
+    r"\b(?:not|never|no|hardly|neither|longer|twice|half|halved|doubled?|instead|other|another|were|would|chips|devices|almost|nearly|barely|nobody|false|wrong)\b|n't\b",
     re.IGNORECASE,
 )
+# What is asked is not said.
+QUESTION = re.compile(r"(?:[^.;:!。；]|\.\d)*[?？]")
 FORMULA = re.compile(r"\$\$?\s*([^$\n]{1,60}?)\s*\$\$?|`([^`\n]{1,60})`|\\\((.{1,60}?)\\\)")
 # Behind a name, before the number that it is.
 STATING = re.compile(rf"\s*(?:{'|'.join(map(re.escape, CUES['stating']))})\s*(?=\$?\d)")
@@ -126,9 +128,11 @@ def bound_by(before: str, behind: str = "") -> tuple[str, str] | None:
     (('compute', '=>'), ('compute', '<='))
     """
     before, behind = before.replace("$", " "), behind.replace("$", " ")
+    if QUESTION.match(behind):
+        return None
     found, sign, denied = BOUND_WHEN.search(before), "<=>", before
     if found is not None:
-        denied = found["before"]
+        denied, sign = found["before"], "<=" if found["only"] else "<=>"
     elif (found := NEEDING.search(before)) is not None:
         sign = "<="
     elif (found := BOUND_THEN.match(behind)) is not None:
@@ -161,7 +165,7 @@ def says_bound_alone(before: str, behind: str) -> bool:
     """
     before, behind = before.replace("$", " "), behind.replace("$", " ")
     if (found := BOUND_WHEN.search(before)) is not None:
-        return says_sizes_alone(re.sub(r"\b(?:are|is)\s*\Z", "", before[: found.start("said")]), "")
+        return not found["if"] and says_sizes_alone(re.sub(r"\b(?:are|is)\s*\Z", "", before[: found.start("said")]), "")
     said, then = THRESHOLD.fullmatch(before), BOUND_THEN.match(behind)
     if then is None or not (said or then["if"]) or not {*then["between"].casefold().split()} <= SUBJECTS:
         return False

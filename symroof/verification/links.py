@@ -42,6 +42,8 @@ from symroof.verification.unit_agreement import (
 NOTHING = Enclosure(Fraction(0), Fraction(0))
 UNITS = Check("proved", "units")
 TIMES = {"T_math", "T_comms"}
+# 2^10 is about 10^3, and so on to 2^40.
+THOUSANDS = tuple({Fraction(2 ** (10 * k)), Fraction(10 ** (3 * k))} for k in range(1, 5))
 
 
 def compare_numbers(question: Question) -> Finding:
@@ -99,7 +101,8 @@ def _compared(question: Question) -> Finding:
     value = enclosed(true_value)
     off = None if value.low <= 0 <= value.high else enclosed(claimed).middle / value.middle - 1
     deviation = () if off is None else (Remark("deviation", {"share": off}),)
-    if link.relation != "=" and off is not None and abs(off) <= context.tolerance:
+    alike = {value.low, enclosed(claimed).low} in THOUSANDS
+    if link.relation != "=" and off is not None and (abs(off) <= context.tolerance or alike):
         return Finding(link, "holds", IN_NUMBERS, true_value, deviation)
     rounded, other = printed_digits(value, printed, context), link.left if printed_right else link.right
     if rounded is not None and may_stand(rounded, other, context, bare(printed)):

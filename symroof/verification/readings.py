@@ -92,7 +92,8 @@ def settled(readings: Iterable[Reading], otherwise: Omission) -> Judgement | Omi
         elif found.verdict in GOOD:
             inferred = inferred or _told(found, reading)
         elif reading.firm and found.verdict == "wrong":
-            inferred, refuted = None if reading.offered else inferred, refuted or reading
+            inferred = None if reading.offered else inferred
+            refuted = reading if reading.supposed else refuted or reading  # its counterexample lies in what is supposed
         elif reading.firm:
             left_open = True
     if inferred is not None or left_open or refuted is None:

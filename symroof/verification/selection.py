@@ -143,7 +143,7 @@ def _without_value(question: Question) -> Omission | None:
         {n.digits for n in nodes(side) if isinstance(n, Number) and n.unit == "1"} for side in (link.left, link.right)
     ]
     nouns = [{(digits or "").partition(" ")[2] for digits in each} for each in counted]
-    if all(nouns) and not nouns[0] & nouns[1]:  # 1 layer = 16 heads
+    if nouns[0] and not nouns[0] & nouns[1] and (nouns[1] or isinstance(link.left, Number)):  # 1 layer = 16 heads
         return Omission("words", {"name": min(nouns[0])})
     for node in nodes(link):
         if isinstance(node, Call) and node.function == "diff" and len(node.arguments) == 2:
