@@ -79,4 +79,5 @@ test_what_is_no_type_of_a_role_is_said = refused(
     ({"operation": "mlp", "dtype": "wieghts=int8"}, "did you mean weights"),
     ({"operation": "mlp", "dtype": "weights=in8"}, "unknown dtype"),
     ({"operation": "mlp", "dtype": "weights=int8,weights=int4"}, "weights has two types"),
+    ({"operation": "mlp", "dtype": "bf16, int4"}, "bf16 and int4 are two"),
 )

@@ -155,6 +155,10 @@ def types_of(options: Mapping[str, Any]) -> tuple[Dtype | None, dict[str, Dtype]
     for part in (text(options, "dtype") or "").split(","):
         role, equals, kind = (word.strip() for word in part.partition("="))
         if not equals:
+            if role and element is not None:
+                raise ReadingError(
+                    f"dtype: {element} and {role} are two", expected="one, and types in the operation: int4[k, m]"
+                )
             element = dtype(role) if role else element
             continue
         require_one_of(role, TYPED, f"dtype: no tensors are called {role!r}")
