@@ -249,7 +249,7 @@ class Program(Frozen):
     def operand_name(self, place: int) -> str:
         return "" if self.line is None else self.line.operand_name(place)
 
-    @property
+    @cached_property
     def axes(self) -> tuple[str, ...]:
         """The mesh axes that some dimension is split over, or the turns of a repeat, or that something is sent along."""
         of_dimensions = (axis for t in self.written.values() for dim in t.dims for axis in dim.axes)

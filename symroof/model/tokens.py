@@ -74,6 +74,6 @@ def _named(program: Program, labels: Iterable[str]) -> Iterator[str]:
 
 def _weighing(program: Program) -> list[Line]:
     """The contractions with a weight."""
-    weights = program.declared_as("weight")
+    weights = {*program.declared_as("weight")}
     contracting = (line for line in program.forward if line.statement.contracts)
     return [line for line in contracting if any(tensor in weights for tensor in line.statement.operands)]

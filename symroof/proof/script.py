@@ -235,9 +235,8 @@ class Script(Stored):
         carried = {name for act in self.acts for turn in act.turns for name in turn.leaves}
         asked = fetched | carried | {*self.kept} | (maker.keys() - touched)
         asked |= {name for name in away if isinstance(name, str)}
-        stores = [
-            (payer[act.result], name) for act in self.acts for name in self._stored(act, *self._stored_arrays(asked))
-        ]
+        whole = self._stored_arrays(asked)
+        stores = [(payer[act.result], name) for act in self.acts for name in self._stored(act, *whole)]
         parts = (self._part(name, rows, each) for (_, name), rows, each in zip(loads, gathered, users, strict=True))
         together = {n for name in asked for n in (self.root(name), *self.around(name))}
         often = tuple(self._loaded_in(*load) for load in loads)
