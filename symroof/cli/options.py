@@ -20,11 +20,10 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 # A fault in the usage of a command.
 QUOTE = """the shell took it apart: put an operation in quotes, symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
   a program in single quotes, or in a file, symroof derive mlp.txt"""
-# What looks like the name of a file.
 DOCUMENTS = (".md", ".markdown", ".qmd", ".rst", ".tex", ".ltx", ".ipynb", ".html")
 FILE = re.compile(r"[\w./~\\-]*[\w~]\.[A-Za-z]\w*")
-# A size that stands by itself.
-SIZE = re.compile(r"\w+=[\d.e+]+")
+# A size, or a chip with a number in its name, that stands by itself.
+WORD = re.compile(r"\w+=[\d.e+]+|[a-z][a-z-]*\d[\w-]*")
 
 OF_DERIVATIONS = having("derive")
 
@@ -193,16 +192,18 @@ def _split(text: str, flags: dict[str, object]) -> None:
     for word in [word for word in SPLITS if word in flags]:
         (axis, programs), entry = SPLITS[word], entry_named(text)
         if entry is None or entry.name not in programs:
+            hint = f"for your own, write D_{axis} for a dimension D that is split, and --mesh {axis}={flags[word]}"
+            hint += f"; symroof list operations {entry.name} prints a text to begin with" if entry else ""
             problem = f"--{word} is for programs of the library that are split so"
-            raise ReadingError(problem, expected=" or ".join(programs), hint=f"for others: --mesh {axis}={flags[word]}")
+            raise ReadingError(problem, expected=" or ".join(programs), hint=hint)
         flags["mesh"] = "; ".join(map(str, filter(None, (flags.get("mesh"), f"{axis}={flags.pop(word)}"))))
 
 
 def taken_apart(words: Collection[str]) -> str:
     """What to do about an operation of which the shell made several words."""
-    sizes = [word for word in words if SIZE.fullmatch(word)]
-    if sizes and len(words) - len(sizes) <= 1:
-        return f"sizes are joined by commas, without spaces: --at …,{','.join(sizes)}"
+    others = [word for word in words if WORD.fullmatch(word)]
+    if others and len(words) - len(others) <= 1:
+        return f"sizes and chips are joined by commas, without spaces: …,{','.join(others)}"
     return QUOTE
 
 

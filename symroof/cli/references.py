@@ -97,7 +97,7 @@ def list_chips(names: Sequence[str], asked: Asked) -> Listed:
     chosen = [chip(name, *asked["chips"]) for name in names] or [*every.values()]
     if asked["check"]:
         known = [one.name for one in chosen]
-        found = [one for one in findings(every.values()) if one.chip in known]
+        found = [finding for finding in findings(every.values()) if finding.chip in known]
         return found, catalogues.finding_record, lambda found, lang: catalogues.findings_table(found, len(known), lang)
     if names:
         return chosen[0], catalogues.chip_record, catalogues.chip_table
