@@ -116,7 +116,7 @@ test_what_cannot_be_sent_is_refused = refused(
     ("input A: bf16[N, M]; B = send(A, corners)", "X=4", "corners is no axis"),
     ("input A: bf16[N, M]; B = send(A, Y)", "X=4", "no such axis"),
     ("input A: bf16[N, M]; B = send(A)", "X=4", "an axis of the mesh or corner"),
-    ("input A: bf16[N, M]; B = send(A, X) -> bf16[N, M_X]", "X=4", "the type of what is sent"),
+    ("input A: bf16[N, M]; B = send(A, X) -> bf16[N, M_X]", "X=4", "send(A, X) is bf16[N, M], not bf16[N, M_X]"),
     ("input A: bf16[N, M]; B = send(A, corner)", "X=4 on ICI; Y=2 on DCN", "over several links"),
     ("input A: bf16[N, M]; B = send(A, X)", "X=8 on NVLink(4)/leaf(2)", "through other ports"),
 )

@@ -307,8 +307,8 @@ FAULTS = {
 SAFE = {
     "cost.COUNTINGS": "words of the command line",
     "derivatives.GAIN": "its work is counted in test_a_gain_is_a_product_and_a_sum",
-    "dtype.BY_NAME": "made of DTYPES", "functions.VIEW": "that it does and moves nothing is counted in tests/test_views.py", "functions.SLICE": "that they do and move nothing is counted in tests/test_joins.py", "functions.CONCAT": "as SLICE", "functions.PLACE": "counted in tests/test_scans.py", "functions.COLLECT": "as PLACE", "functions.APPEND": "as SLICE",
-    "derivatives.UNDONE": "gradients are held against finite differences in tests/test_joins.py", "functions.BROADCAST": "what it does is counted in loops in tests/test_reductions.py",
+    "dtype.BY_NAME": "made of DTYPES", "functions.VIEW": "that it does and moves nothing is counted in tests/test_views.py", "functions.SLICE": "that they do and move nothing is counted in tests/test_slices.py", "functions.CONCAT": "as SLICE", "functions.PLACE": "counted in tests/test_scans.py", "functions.COLLECT": "as PLACE", "functions.APPEND": "as SLICE",
+    "derivatives.UNDONE": "gradients are held against finite differences in tests/test_slices.py", "functions.BROADCAST": "what it does is counted in loops in tests/test_reductions.py",
     "hardware.WORDS_OF_TEXTS": "a part of the names of figures",
     "hardware.SPELLINGS": "other names of networks",
     "library.AXPY": "a part of LIBRARY", "library.SOFTMAX_KINDS": "a part of LIBRARY", "library.RMS_NORM_KINDS": "a part of LIBRARY", "library.TILED": "a part of LIBRARY",

@@ -15,7 +15,7 @@ from symroof.formula import Frozen
 from symroof.model.quantities import UNITS as UNIT_TABLE
 from symroof.reading.claims import RELATIONS
 from symroof.reading.numbers import COUNT_SCALES, unit_named
-from symroof.reading.scanner import PLAIN, SUPERSCRIPTS, THOUSANDS, Token
+from symroof.reading.scanner import SUPERSCRIPTS, THOUSANDS, Token, raised
 from symroof.reading.scope import opaque
 from symroof.reading.sentence_cues import CUES
 from symroof.reading.vocabulary import SYNONYMS
@@ -29,20 +29,7 @@ MONEY = frozenset(CALCULATIONS["money"])
 PARTICLES = frozenset(CALCULATIONS["particles"])
 # Powers of ten in words of Chinese and Korean, longest first, as the beginning of a word.
 SCALED = re.compile("|".join(sorted((word for word in POWERS if not word.isascii()), key=len, reverse=True)))
-SIGNS = {
-    **SYNONYMS,
-    "≃": "~",
-    "≅": "~",
-    "∼": "~",
-    "~=": "~",
-    "=~": "~",
-    "÷": "/",
-    "−": "-",
-    "–": "-",
-    "‑": "-",
-    "×": "*",
-    "*": "*",
-}
+SIGNS = SYNONYMS | dict.fromkeys(("≃", "≅", "∼", "~=", "=~"), "~") | {"÷": "/", "–": "-", "‑": "-"}
 LONGEST_NOUN = 3
 
 TOKEN = re.compile(
@@ -148,36 +135,24 @@ def _behind(tokens: Sequence[_Raw], at: int) -> tuple[_Raw | None, bool]:
 def _number(tokens: Sequence[_Raw], at: int, spaced: bool) -> tuple[Part, int]:
     """A number with its power of ten, its unit, what it counts and what is remarked on it; and the place behind."""
     first = tokens[at]
-    digits, end, known, unit = first.text.replace(",", "").replace("_", ""), first.end, True, ""
+    digits, end, unit = first.text.replace(",", "").replace("_", ""), first.end, ""
     found: list[Token] = []
     at += 1
     word, gap = _behind(tokens, at)
-    if (
-        word is not None
-        and word.kind == "word"
-        and not gap
-        and word.text in COUNT_SCALES
-        and not _slash(tokens, at + 1)
-    ):
-        found.append(Token("unit", word.text, word.start, word.end, False))
-        at, end = at + 1, word.end
-        word, gap = _behind(tokens, at)
-    elif word is not None and word.kind == "word" and (power := POWERS.get(word.text.casefold())) is not None:
-        if "e" not in digits.lower():
-            digits, at, end = f"{digits}e{power}", at + gap + 1, word.end
-            digits, at, end = _more(tokens, digits, power, at, end)
-            word, gap = _behind(tokens, at)
-    elif word is not None and gap and word.text in COUNT_SCALES and _counts(tokens, at + 2):
-        found.append(Token("unit", word.text, word.start, word.end, True))
-        at, end = at + 2, word.end
+    if word is not None and word.kind == "word":
+        power = POWERS.get(word.text.casefold())
+        if word.text in COUNT_SCALES and (_counts(tokens, at + 2) if gap else not _slash(tokens, at + 1)):
+            found.append(Token("unit", word.text, word.start, word.end, gap))
+            at, end = at + gap + 1, word.end
+        elif power is not None and "e" not in digits.lower():
+            digits, at, end = _more(tokens, f"{digits}e{power}", power, at + gap + 1, word.end)
         word, gap = _behind(tokens, at)
     if word is not None and word.kind == "word" and (named := _unit(tokens, at + gap)) is not None:
         unit, at = named
         end = tokens[at - 1].end
         found.append(Token("unit", unit, word.start, end, gap))
     measured_end = end
-    at, end, nouns = _nouns(tokens, at, end, bool(unit))
-    known = nouns
+    at, end, known = _nouns(tokens, at, end, bool(unit))
     at, end = _remark(tokens, at, end)
     number = Token("number", digits, first.start, first.end, spaced)
     text = "".join(t.text for t in (number, *found))
@@ -192,10 +167,7 @@ def _more(tokens: Sequence[_Raw], digits: str, power: int, at: int, end: int) ->
         if number is None or number.kind != "number" or not re.fullmatch(r"\d{1,4}", number.text):
             return digits, at, end
         word, space = _behind(tokens, at + gap + 1)
-        smaller = (
-            POWERS.get(word.text) if word is not None and word.kind == "word" and not word.text.isascii() else None
-        )
-        if smaller is None or smaller >= power or word is None:
+        if word is None or word.text.isascii() or (smaller := POWERS.get(word.text, power)) >= power:
             return digits, at, end
         value += Fraction(number.text) * 10**smaller
         power, at, end = smaller, at + gap + 1 + space + 1, word.end
@@ -273,54 +245,32 @@ def _remark(tokens: Sequence[_Raw], at: int, end: int) -> tuple[int, int]:
 
 
 def _other(tokens: Sequence[_Raw], at: int, spaced: bool, known: frozenset[str], names: bool) -> Part:
-    token = tokens[at]
+    token, (behind, _) = tokens[at], _behind(tokens, at + 1)
     kind, text, start, end = token.kind, token.text, token.start, token.end
-    sign = SIGNS.get(text, text)
-    if kind == "name" or (kind == "word" and text in known):
-        return Part("name", text, start, end, spaced, (Token("word", text, start, end, spaced),))
-    if kind == "word":
-        before = tokens[at - 1].kind if at else ""
-        times = text in ("x", "X") and before in ("space", "number") and _behind(tokens, at + 1)[0] is not None
-        if (
-            times
-            and (behind := _behind(tokens, at + 1)[0]) is not None
-            and behind.kind in ("number", "word", "bracket")
-        ):
-            return Part("operator", "*", start, end, spaced, (Token("symbol", "*", start, end, spaced),))
-        if text in ABOUT:
-            return Part("about", text, start, end, spaced)
-        looks = "_" in text or (len(text) == 1 and text.isascii() and text not in "aAI")
-        if names or looks:
-            name = text if len(text) == 1 or (text[1] == "_" and "_" not in text[2:]) else opaque(text)
-            return Part("name", text, start, end, spaced, (Token("word", name, start, end, spaced),))
-        return Part("other", text, start, end, spaced)
+    sign, before = SIGNS.get(text, text), tokens[at - 1].kind if at else ""
+
+    def part(kind: str, written: str = "") -> Part:
+        """The part, with what the grammar reads of it."""
+        read = (Token("word" if kind == "name" else "symbol", written, start, end, spaced),) if written else ()
+        return Part(kind, written if written and kind != "name" else text, start, end, spaced, read)
+
+    if kind == "name" or text in known:
+        return part("name", text)
+    between = text in ("x", "X") and before in ("space", "number") and behind is not None
+    if kind == "times" or (between and behind is not None and behind.kind in ("number", "word", "bracket")):
+        return part("operator", "*")
+    if kind == "word" and text in ABOUT:
+        return part("about")
+    if kind == "word" and (names or "_" in text or (len(text) == 1 and text.isascii() and text not in "aAI")):
+        return part("name", text if len(text) == 1 or (text[1] == "_" and "_" not in text[2:]) else opaque(text))
     if kind == "relation":
-        before = tokens[at - 1 - spaced].kind if at > spaced else "relation"
-        if text == "~" and _touches(tokens, at) and (spaced or before == "relation"):
-            return Part("about", text, start, end, spaced)
-        sign = "=" if sign == "==" else sign
-        relation = sign if sign in RELATIONS else None
-        if relation is None:
-            return Part("other", text, start, end, spaced)
-        return Part("relation", relation, start, end, spaced, (Token("symbol", relation, start, end, spaced),))
-    if kind == "times":
-        return Part("operator", "*", start, end, spaced, (Token("symbol", "*", start, end, spaced),))
+        touches = at + 1 < len(tokens) and tokens[at + 1].kind == "number"
+        if text == "~" and touches and (spaced or before in ("", "relation")):
+            return part("about")
+        return part("relation", sign) if sign in RELATIONS else part("other")
     if kind == "operator":
         hyphen = text in "-–" and not spaced and at + 1 < len(tokens) and tokens[at + 1].kind == "word"
-        if hyphen:
-            return Part("other", text, start, end, spaced)
-        return Part("operator", sign, start, end, spaced, (Token("symbol", sign, start, end, spaced),))
+        return part("other") if hyphen else part("operator", sign)
     if kind == "raised":
-        plain = text.translate(PLAIN)
-        minus = (Token("symbol", "-", start, start + 1, False),) if plain[0] == "-" else ()
-        power = Token("number", plain.lstrip("+-"), start, end, False)
-        return Part(
-            "operator", "^", start, end, spaced, (Token("symbol", "^", start, start, False), *minus, power), "raised"
-        )
-    if kind == "bracket":
-        return Part("bracket", text, start, end, spaced, (Token("symbol", text, start, end, spaced),))
-    return Part("other", text, start, end, spaced)
-
-
-def _touches(tokens: Sequence[_Raw], at: int) -> bool:
-    return at + 1 < len(tokens) and tokens[at + 1].kind == "number"
+        return Part("operator", "^", start, end, spaced, tuple(raised(text, start, end)), "raised")
+    return part("bracket", text) if kind == "bracket" else part("other")

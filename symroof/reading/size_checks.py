@@ -3,10 +3,12 @@ and views."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
-from sympy import Expr
+from sympy import Add, Expr
 
 from symroof.algebra.rational import sign_of
 from symroof.errors import suggestion
@@ -22,7 +24,13 @@ from symroof.model.statement_costs import names_of_amounts
 from symroof.reading.cases import Facts, Premises, UndecidedError, at_points, decided, made_by
 from symroof.reading.scanner import Token
 from symroof.reading.statements import StatementReader
-from symroof.symbols import symbol
+from symroof.symbols import expression, symbol
+
+
+def never_below_zero(program: Program, value: Expr) -> bool:
+    """Whether a value in the sizes of a program is at least 0, whatever they are."""
+    left = program.resolved(value).expand()
+    return left == 0 or sign_of(left, frozenset(map(symbol, program.sizes)), weak=True) in (0, 1)
 
 
 class MaskReader(StatementReader):
@@ -124,11 +132,8 @@ class MaskReader(StatementReader):
 
     def _require_masks(self, program: Program) -> None:
         """A mask has at least as many columns as rows, whatever the sizes are: its last row meets all of them."""
-        least_one = frozenset(map(symbol, program.sizes))
         for mask, token in self.masked:
-            columns, rows = (program.resolved(sized(label)) for label in (mask.columns, mask.rows))
-            more = (columns - rows).expand()
-            if more != 0 and sign_of(more, least_one, weak=True) not in (0, 1):
+            if not never_below_zero(program, sized(mask.columns) - sized(mask.rows)):
                 shown, ends = (
                     f"nothing says that {mask.columns} is at least {mask.rows}",
                     f"where {mask.columns} = {mask.rows}",
@@ -150,12 +155,8 @@ class MaskReader(StatementReader):
         return replace(program, body=tuple(map(spanned, program.body))) if spans else program
 
     def _span(self, program: Program, mask: Mask, token: Token) -> str:
-        rows, columns, window = (program.resolved(sized(label)) for label in (mask.rows, mask.columns, mask.window))
-        least_one = frozenset(map(symbol, program.sizes))
-
-        def holds(more: Expr) -> bool:
-            return more.expand() == 0 or sign_of(more.expand(), least_one, weak=True) in (0, 1)
-
+        rows, columns, window = map(sized, (mask.rows, mask.columns, mask.window))
+        holds = partial(never_below_zero, program)
         if holds(columns - rows + 1 - window):
             return "even"
         if holds(window - columns):
@@ -165,3 +166,36 @@ class MaskReader(StatementReader):
         shown = f"nothing says which rows meet fewer than {mask.window} of {mask.columns}"
         told = f"sizes that tell: where {mask.columns} = {mask.rows} + P and P = {mask.window} + N, or {mask.columns} = {mask.rows}"
         raise self.error(shown, f"{told} and {mask.rows} = {mask.window} + N", token=token)
+
+    def _require_parts(self, program: Program) -> None:
+        """What is joined is as long as its parts; what is cut holds all of its slices, which are different places of it."""
+        for long, parts, place in self.joined:
+            if program.resolved(sized(long) - Add(*map(sized, parts))).expand() != 0:
+                together = " + ".join(parts)
+                raise self.error(f"nothing says that {long} is {together}", f"where {long} = {together}", token=place)
+        slices = dict[tuple[str, str], list[str]]()
+        for token, whole, part in self.entries:
+            self._require_room(program, token, whole, [part])
+        for token, whole, part in self.sliced:
+            cut = slices.setdefault((token.text, whole), [])
+            cut.append(part)
+            self._require_room(program, token, whole, cut)
+
+    def _require_room(self, program: Program, token: Token, whole: str, parts: Sequence[str]) -> None:
+        """A dimension of a tensor has at least so many places as parts of it."""
+        if not never_below_zero(program, sized(whole) - Add(*map(sized, parts))):
+            together = " + ".join(parts)
+            several = "" if len(parts) == 1 else f": {len(parts)} slices are so many different places"
+            shown = f"nothing says that {token.text} has {together} along {whole}{several}"
+            raise self.error(shown, f"sizes that tell: where {whole} = {together} + P", token=token)
+
+    def _require_places_of_turns(self, program: Program) -> None:
+        """There are as many turns as places, and what they are places of is the same in all turns."""
+        own = {str(d.tensor.name): d.role for d in program.declared if not d.alike}
+        for label, turns, token in self.turned:
+            if program.resolved(expression(turns.times) - sized(label)).expand() != 0:
+                shown = f"nothing says that there are {label} turns"
+                raise self.error(shown, f"a repeat of as many turns as there are places: repeat {label}", token=token)
+            if token.text in own and not turns.along:
+                shown = f"each turn has a {own[token.text]} {token.text} of its own"
+                raise self.error(shown, f"one for all: shared {own[token.text]} {token.text}, or a scan", token=token)

@@ -18,12 +18,11 @@ from dataclasses import replace
 from fractions import Fraction
 from graphlib import CycleError, TopologicalSorter
 
-from symroof.errors import AlgebraError, SymroofError, suggestion
+from symroof.errors import AlgebraError, SymroofError
 from symroof.formula import FUNCTIONS, KEYWORDS, Compare, Formula, Group, Name, Number, Quotient, mapped, names, number
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.functions import COLLECT, COLLECTED, FUNCTIONS as TABLE, PLACE, PLACED
-from symroof.model.nodes import Node, Repeat, Statement, sized, statements_in
-from symroof.model.program import Program
+from symroof.model.nodes import Node, Repeat, Statement, statements_in
 from symroof.model.size_text import spelled_size
 from symroof.reading.cases import is_choice
 from symroof.reading.expressions import read_expression
@@ -39,10 +38,6 @@ TURNED = (PLACED, COLLECTED)
 
 
 class ScanReader(ViewReader):
-    def _label(self) -> Token:
-        """The label of a dimension: its name, or the number that it is."""
-        return self.next() if self.token.kind == "number" else self.take("word", "a dimension")
-
     def _size_said(self) -> None:
         """A size that others define, or what is known of sizes."""
         if self.token.kind == "word" and self.following.text == "=":
@@ -146,16 +141,11 @@ class ScanReader(ViewReader):
 
     def _scaled(self, name: Token, tensor: Tensor, factor: Formula) -> Statement:
         """A tensor times numbers and sizes: one operation for each element."""
-        place = self.following
-        stated = self._type((tensor,)) if self.accept("->") else None
-        if stated is not None and set(stated.labels) != set(tensor.labels):
-            shown = f"{name.text} is {stated}, and what it is a multiple of is {replace(tensor, name=None)}"
-            raise self.error(shown, f"the dimensions of {replace(tensor, name=None)}", token=place)
+        stated = self._stated((tensor,), tensor, f"a multiple of {tensor.name}")
         if not (self.at(END, "}") or self.token.kind == "end"):
             cure = "a statement of its own for it: a factor of sizes goes with one tensor"
             raise self.error(expected=cure)
-        result = replace(stated or tensor, name=name.text)
-        return Statement("function", (tensor,), result, TABLE["scale"], factor=factor)
+        return Statement("function", (tensor,), replace(stated, name=name.text), TABLE["scale"], factor=factor)
 
     def _factor_of_sizes(self, sign: Token) -> Formula:
         """What stands behind a tensor and a sign: a number or sizes in parentheses; what it is divided by may be a size, or a
@@ -232,42 +222,23 @@ class ScanReader(ViewReader):
             raise self.error(shown, "what all turns make of it once, which may be seen otherwise", token=token)
         self.put |= {token.text} if inside else set()
         self.expect(",", f"',' and a dimension, as in {function.text}({token.text}, T)")
-        place = self.token
         label = self._label()
         if label.text == "1":
             raise self.error("one place is no dimension", "a name, or a number above 1", token=label)
-        if (label.text in tensor.labels) is inside:
-            has = "has" if inside else "has no"
-            near = None if inside else suggestion(label.text, tensor.labels)
-            expected = "a dimension that it lacks" if inside else f"one of {', '.join(tensor.labels)}"
-            raise self.error(f"{token.text} {has} dimension {label.text}", expected, near, token=place)
+        if not inside:
+            self._require_dimension(label, token.text, tensor.labels)
+        elif label.text in tensor.labels:
+            raise self.error(f"{token.text} has dimension {label.text}", "a dimension that it lacks", token=label)
         self.expect(")")
         self.turned.append((label.text, turns, token))
         if not inside:
             statement = self._place_of(name.text, token, tensor, label.text)
         else:
-            self.sized.setdefault(label.text, place)
+            self.sized.setdefault(label.text, label)
             result = replace(tensor, name=name.text, dims=(Dim(label.text), *tensor.dims))
             statement = Statement("function", (tensor,), result, COLLECT)
-        place = self.following
-        if not self.accept("->"):
-            return statement
-        stated, made = self._type((tensor,)), replace(statement.result, name=None)
-        if (stated.dtype, {*stated.dims}) != (made.dtype, {*made.dims}):
-            shown = f"{function.text}({token.text}, {label.text}) is {made}, not {stated}"
-            raise self.error(shown, str(made), token=place)
+        stated = self._stated((tensor,), statement.result, f"{function.text}({token.text}, {label.text})", typed=True)
         return replace(statement, result=replace(stated, name=name.text))
-
-    def _require_places_of_turns(self, program: Program) -> None:
-        """There are as many turns as places, and what they are places of is the same in all turns."""
-        own = {str(d.tensor.name): d.role for d in program.declared if not d.alike}
-        for label, turns, token in self.turned:
-            if program.resolved(expression(turns.times) - sized(label)).expand() != 0:
-                shown = f"nothing says that there are {label} turns"
-                raise self.error(shown, f"a repeat of as many turns as there are places: repeat {label}", token=token)
-            if token.text in own and not turns.along:
-                shown = f"each turn has a {own[token.text]} {token.text} of its own"
-                raise self.error(shown, f"one for all: shared {own[token.text]} {token.text}, or a scan", token=token)
 
     def _scanned_along(self, times: Formula, word: Token) -> str:
         """The dimension that a scan goes along."""

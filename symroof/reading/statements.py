@@ -11,8 +11,8 @@ from symroof.model.functions import FUNCTIONS as TABLE, Function
 from symroof.model.nodes import DIFFERENCE, EXCHANGE, MAXIMUM, PRODUCT, SUM, Mask, Statement
 from symroof.model.sliding_windows import takes_places
 from symroof.reading.einsums import TIMES
-from symroof.reading.joins import LYING, JoinReader
 from symroof.reading.scanner import Token
+from symroof.reading.slices import LYING, SliceReader
 from symroof.reading.tensors import END
 
 # What one tensor comes to over some of its dimensions.
@@ -21,7 +21,7 @@ PRODUCTS = ("matmul", "mm", "bmm", "dot", "einsum", "linear", "gemm", "conv2d") 
 CONSTANTS = "a factor goes with one tensor: y = 0.5 * x, y = x / sqrt(H); shift(x) is a sum with a number"
 
 
-class CallReader(JoinReader):
+class CallReader(SliceReader):
     def _applied(self, name: Token, function: Token) -> Statement:
         """A function of tensors, over a dimension where it works on rows."""
         known = self.functions.get(function.text)
@@ -43,15 +43,11 @@ class CallReader(JoinReader):
         if over is not None and not known.rows:
             call = f"{function.text}({', '.join(t.text for t in tokens)})"
             raise self.error(f"{function.text} works on each element", call, token=over)
-        if over is not None and over.text not in first.labels:
-            expected = f"one of {', '.join(first.labels)}"
-            label = suggestion(over.text, first.labels)
-            raise self.error(f"{tokens[0].text} has no dimension {over.text}", expected, label, token=over)
+        if over is not None:
+            self._require_dimension(over, tokens[0].text, first.labels)
         if known.rows and not first.labels:
             raise self.error(f"{tokens[0].text} has no rows", "a tensor with a dimension", token=tokens[0])
-        place = self.following
-        stated = self._type(operands) if self.accept("->") else None
-        shape = self._shape(known, operands, tokens, stated, name, place)
+        shape = self._shape(known, operands, tokens, name)
         known = replace(known, gathers=True) if takes_places(known, operands[0], shape) else known
         dimension = (over.text if over is not None else first.labels[-1]) if known.rows else None
         return Statement("function", operands, replace(shape, name=name.text), known, dimension)
@@ -84,21 +80,15 @@ class CallReader(JoinReader):
             raise self.error(shown, f"{function.text}({names})", hint, token=over or function)
         return tokens, over
 
-    def _shape(
-        self,
-        function: Function,
-        operands: tuple[Tensor, ...],
-        tokens: list[Token],
-        stated: Tensor | None,
-        name: Token,
-        place: Token,
-    ) -> Tensor:
+    def _shape(self, function: Function, operands: tuple[Tensor, ...], tokens: list[Token], name: Token) -> Tensor:
         """The type of what a function makes: that of its operand, of the rows that it gathers, or the one that is stated."""
         first = operands[0]
         if function.reshapes:
-            if stated is None:
+            place = self.following
+            if not self.accept("->"):
                 expected = f"-> and a type, as in {name.text} = {function.name}({tokens[0].text}) -> {first}"
                 raise self.error(f"{name.text} has no type", expected)
+            stated = self._type(operands)
             self.reshaped.append((function, first, stated, place))
             return stated
         if function.gathers:
@@ -108,13 +98,8 @@ class CallReader(JoinReader):
                 shown = f"{tokens[1].text} is {operands[1]}, and names no rows"
                 raise self.error(shown, "whole numbers, as in int32[B, T]", token=tokens[1])
             first = replace(first, dims=(*operands[1].dims, *first.dims[1:]))
-            for label in first.labels:
-                if first.labels.count(label) > 1:
-                    raise self.error(f"{label} appears twice in {first}", "two names for two sizes", token=tokens[1])
-        if stated is not None and set(stated.labels) != set(first.labels):
-            shown = f"{function.name}({', '.join(t.text for t in tokens)}) is {first}"
-            raise self.error(f"{shown}, not {stated}", f"the dimensions of {first}", token=place)
-        return stated or first
+            self._require_distinct(first, str(first), tokens[1])
+        return self._stated(operands, first, f"{function.name}({', '.join(t.text for t in tokens)})")
 
 
 class StatementReader(CallReader):
@@ -162,15 +147,13 @@ class StatementReader(CallReader):
         word = self.take("word", "masked")
         if not statement.contracts:
             raise self.error(f"{statement.name} is no contraction", "a product such as s = q * k -> …", token=word)
-        columns = self._dim()
+        before = self._label()
         self.expect("<=")
-        rows = self._dim()
-        for dim in (columns, rows):
-            if dim.label not in statement.result.labels:
-                expected = f"one of {', '.join(statement.result.labels)}"
-                raise self.error(f"{statement.name} has no dimension {dim.label}", expected, token=word)
-        if rows.label == columns.label:
-            raise self.error(f"{rows.label} masks itself", "two dimensions", token=word)
+        behind = self._label()
+        for label in (before, behind):
+            self._require_dimension(label, statement.name, statement.result.labels)
+        if before.text == behind.text:
+            raise self.error(f"{before.text} masks itself", "two dimensions", token=word)
         first = self.accept("from") is not None
         if first:
             for part in ("the", "first"):
@@ -179,7 +162,7 @@ class StatementReader(CallReader):
         if first and self.at(","):
             raise self.error("a window has no place behind: from the first", "one of the two")
         width = self._window() if not first else ""
-        mask = Mask(rows.label, columns.label, first, width)
+        mask = Mask(behind.text, before.text, first, width)
         self.masked.append((mask, word))
         return replace(statement, mask=mask)
 
@@ -207,9 +190,7 @@ class StatementReader(CallReader):
         tensor, over = self._operand(token), list[str]()
         while self.accept(","):
             label = self._label()
-            if label.text not in tensor.labels or label.text in over:
-                expected, near = f"one of {', '.join(tensor.labels)}", suggestion(label.text, tensor.labels)
-                raise self.error(f"{first.text} has no dimension {label.text} to add up", expected, near, token=label)
+            self._require_dimension(label, first.text, [own for own in tensor.labels if own not in over])
             over.append(label.text)
         self.expect(")")
         place = self.following

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from symroof.errors import ReadingError, suggestion
@@ -159,12 +159,37 @@ class TensorReader(EinsumReader):
             tensor = Tensor(element, self._dims(start))
         else:
             tensor = replace(self._tensor(), name=None)
-        for dim in tensor.dims:
-            if tensor.labels.count(dim.label) > 1:
-                hint = f"say that two sizes are equal: where E = {dim.label}"
-                shown = f"{dim.label} appears twice in one tensor"
-                raise self.error(shown, "a name of its own for each size", hint, token=start)
+        self._require_distinct(tensor, "one tensor", start)
         return tensor
+
+    def _require_distinct(self, tensor: Tensor, shown: str, token: Token) -> None:
+        """Every dimension of a tensor has a name of its own."""
+        if twice := next((label for label in tensor.labels if tensor.labels.count(label) > 1), None):
+            hint = f"say that two sizes are equal: where E = {twice}"
+            raise self.error(f"{twice} appears twice in {shown}", "a name of its own for each size", hint, token=token)
+
+    def _require_dimension(self, label: Token, name: str, labels: Collection[str]) -> None:
+        """A label is that of a dimension of a tensor."""
+        if label.text not in labels:
+            near = suggestion(label.text, labels)
+            raise self.error(f"{name} has no dimension {label.text}", f"one of {', '.join(labels)}", near, token=label)
+
+    def _stated(self, operands: Sequence[Tensor], result: Tensor, call: str, *, typed: bool = False) -> Tensor:
+        """The type behind an arrow, with the dimensions of the result, and where it is ``typed`` all of its type; without
+        an arrow the type of the result."""
+        place, result = self.following, replace(result, name=None)
+        if not self.accept("->"):
+            return result
+        stated = self._type(operands)
+        if {*stated.labels} != {*result.labels}:
+            raise self.error(f"{call} is {result}, not {stated}", f"the dimensions of {result}", token=place)
+        if typed and (stated.dtype, {*stated.dims}) != (result.dtype, {*result.dims}):
+            raise self.error(f"{call} is {result}, not {stated}", str(result), token=place)
+        return stated
+
+    def _label(self) -> Token:
+        """The label of a dimension: its name, or the number that it is."""
+        return self.next() if self.token.kind == "number" else self.take("word", "a dimension")
 
     def _dim(self) -> Dim:
         token = self.token
@@ -201,9 +226,7 @@ class ViewReader(TensorReader):
         names: dict[str, str] = {}
         while True:
             old = self.take("word", "a dimension, as in x[T -> S]")
-            if old.text not in tensor.labels or old.text in names:
-                expected, near = f"one of {', '.join(tensor.labels)}", suggestion(old.text, tensor.labels)
-                raise self.error(f"{token.text} has no dimension {old.text}", expected, near, token=old)
+            self._require_dimension(old, token.text, [label for label in tensor.labels if label not in names])
             self.expect("->")
             new = self._dim()
             names[old.text] = new.label
@@ -215,9 +238,7 @@ class ViewReader(TensorReader):
         self.expect("]", "',' or ']'")
         dims = tuple(replace(dim, label=names.get(dim.label, dim.label)) for dim in tensor.dims)
         seen = replace(tensor, dims=dims)
-        for label in seen.labels:
-            if seen.labels.count(label) > 1:
-                raise self.error(f"{label} appears twice in {seen}", "a name of its own for each size", token=token)
+        self._require_distinct(seen, str(seen), token)
         return tensor, seen
 
     def _require_equal(self, old: Token, label: str) -> None:

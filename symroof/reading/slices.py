@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sympy import Add
-
-from symroof.algebra.rational import sign_of
 from symroof.errors import suggestion
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.functions import APPEND, APPENDED, CONCAT, CUT, JOINED, SLICE
 from symroof.model.mesh_axes import FAR, HANDED
-from symroof.model.nodes import CORNER, EXCHANGE, ONE_CHIP, Statement, sized
-from symroof.model.program import Program
+from symroof.model.nodes import CORNER, EXCHANGE, ONE_CHIP, Statement
 from symroof.reading.einsums import AXIS
 from symroof.reading.scanner import Token
 from symroof.reading.size_formulas import TURNED, ScanReader
-from symroof.symbols import symbol
 
 SEND = "send"
 LYING = (CUT, JOINED, APPENDED, SEND, *TURNED)
 
 
-class JoinReader(ScanReader):
+class SliceReader(ScanReader):
     def _lying(self, name: Token, function: Token) -> Statement:
         """slice(x, T, n), concat(a, b) -> type, append(cache, x, S), send(x, X), place(x, T), or collect(k, T)."""
         self.expect("(")
@@ -40,13 +35,9 @@ class JoinReader(ScanReader):
             cure = "one capital letter, as in send(x, X); or send(x, corner)"
             raise self.error(f"{where.text} is no axis of a mesh", cure, suggestion(where.text, (CORNER,)), token=where)
         self.expect(")")
-        result = replace(tensor, name=name.text)
-        if (place := self.token) and self.accept("->") and replace(self._type((tensor,)), name=name.text) != result:
-            raise self.error(
-                f"send({tensor.name}, {where.text}) is {tensor}", "the type of what is sent, or none", token=place
-            )
+        self._stated((tensor,), tensor, f"send({tensor.name}, {where.text})", typed=True)
         sends = (FAR, "") if where.text == CORNER else (HANDED[0], where.text)
-        return Statement(EXCHANGE, (tensor,), result, sends=sends)
+        return Statement(EXCHANGE, (tensor,), replace(tensor, name=name.text), sends=sends)
 
     def _read_operand(self) -> tuple[Token, Tensor]:
         token = self.take("word", "a tensor")
@@ -56,9 +47,7 @@ class JoinReader(ScanReader):
     def _along(self, token: Token, tensor: Tensor) -> tuple[Dim, Token]:
         """A dimension of a tensor, and where it stands."""
         label = self._label()
-        if label.text not in tensor.labels:
-            expected, near = f"one of {', '.join(tensor.labels)}", suggestion(label.text, tensor.labels)
-            raise self.error(f"{token.text} has no dimension {label.text}", expected, near, token=label)
+        self._require_dimension(label, token.text, tensor.labels)
         return next(dim for dim in tensor.dims if dim.label == label.text), label
 
     def _slice(self, name: Token, function: Token) -> Statement:
@@ -75,15 +64,7 @@ class JoinReader(ScanReader):
             raise self.error(shown, "a size of its own for the part: a name or a number", token=place)
         self.expect(")")
         result = replace(tensor, dims=tuple(part if dim == whole else dim for dim in tensor.dims))
-        place = self.following
-        if self.accept("->"):
-            stated = self._type((tensor,))
-            if (stated.dtype, {*stated.dims}) != (result.dtype, {*result.dims}):
-                shown = (
-                    f"slice({token.text}, {whole.label}, {part.label}) is {replace(result, name=None)}, not {stated}"
-                )
-                raise self.error(shown, str(replace(result, name=None)), token=place)
-            result = stated
+        result = self._stated((tensor,), result, f"slice({token.text}, {whole.label}, {part.label})", typed=True)
         self.sliced.append((token, whole.label, part.label))
         return Statement("function", (tensor,), replace(result, name=name.text), SLICE)
 
@@ -157,25 +138,3 @@ class JoinReader(ScanReader):
         self.grown.add(name.text)
         self.entries += ((cache, grown.label, label) for label in more)
         return Statement("function", (tensor, new), replace(tensor, name=name.text), APPEND)
-
-    def _require_parts(self, program: Program) -> None:
-        """What is joined is as long as its parts; what is cut holds all of its slices, which are different places of it."""
-        for long, parts, place in self.joined:
-            if program.resolved(sized(long) - Add(*map(sized, parts))).expand() != 0:
-                together = " + ".join(parts)
-                raise self.error(f"nothing says that {long} is {together}", f"where {long} = {together}", token=place)
-        least_one, slices = frozenset(map(symbol, program.sizes)), dict[tuple[str, str], list[str]]()
-        for token, whole, part in self.entries:
-            left = program.resolved(sized(whole) - sized(part)).expand()
-            if left != 0 and sign_of(left, least_one, weak=True) not in (0, 1):
-                shown = f"nothing says that {token.text} has {part} along {whole}"
-                raise self.error(shown, f"sizes that tell: where {whole} = {part} + P", token=token)
-        for token, whole, part in self.sliced:
-            cut = slices.setdefault((token.text, whole), [])
-            cut.append(part)
-            left = program.resolved(sized(whole) - Add(*map(sized, cut))).expand()
-            if left != 0 and sign_of(left, least_one, weak=True) not in (0, 1):
-                together = " + ".join(cut)
-                several = "" if len(cut) == 1 else f": {len(cut)} slices are so many different places"
-                shown = f"nothing says that {token.text} has {together} along {whole}{several}"
-                raise self.error(shown, f"sizes that tell: where {whole} = {together} + P", token=token)
