@@ -277,27 +277,33 @@ class Tensors:
         return left, right, tuple(axes)
 
     def met(self, left: Value, i: int, right: Value, j: int, frames: Sequence[Frame]) -> tuple[Value, Value]:
-        """Two values that meet along a dimension each, with as many parts there: one is taken apart where parts of the other are
-        repeated, or put together."""
+        """Two values that meet along a dimension each, with as many parts there."""
         a, b = left.axes[i], right.axes[j]
-        if [self.size(x) for x in a] == [self.size(x) for x in b]:
-            return left, right
-        repeated = [any(not isinstance(x, str) for x in axis) for axis in (a, b)]
-        if repeated[0] and len(a) > 1 and len(b) == 1:
-            right = self._apart_as(right, j, a, left, frames)
-        elif repeated[1] and len(b) > 1 and len(a) == 1:
-            left = self._apart_as(left, i, b, right, frames)
-        else:
-            left, right = self.flat(left, [i], frames), self.flat(right, [j], frames)
-        return left, right
+        return self._as_other(left, i, b, frames), self._as_other(right, j, a, frames)
 
-    def _apart_as(self, value: Value, place: int, axis: Axis, other: Value, frames: Sequence[Frame]) -> Value:
-        """A dimension taken apart as that of another value is."""
-        before = len(value.axes)
-        value = self.split(value, place, [self.size(part) for part in axis], frames)
-        more = len(value.axes) - before
-        joined: Axis = tuple(part for one in value.axes[place : place + more + 1] for part in one)
-        return replace(value, axes=(*value.axes[:place], joined, *value.axes[place + more + 1 :]))
+    def _as_other(self, value: Value, place: int, other: Axis, frames: Sequence[Frame]) -> Value:
+        """A value whose parts along a dimension meet those of another value: one is taken apart where the other repeats parts, and
+        what is in other parts there is put together."""
+        own, first = value.axes[place], place
+        runs = [(own[m], other[n]) for m, n in _slices(grouped(list(map(self.size, own)), list(map(self.size, other))))]
+        before, behind = value.axes[:place], value.axes[place + 1 :]
+        value = replace(value, axes=(*before, *(run for run, _ in runs), *behind))
+        for run, there in runs:
+            if len(run) == 1 and any(not isinstance(part, str) for part in there):
+                value = self.split(value, place, list(map(self.size, there)), frames)
+                place += len(there) - 1
+            elif len(run) != len(there) and all(isinstance(part, str) for part in run):
+                value = self.flat(value, [place], frames)
+            place += 1
+        joined: Axis = tuple(part for axis in value.axes[first:place] for part in axis)
+        return replace(value, axes=(*before, joined, *value.axes[place:]))
+
+
+def _slices(groups: Iterable[tuple[Sequence[Expr], Sequence[Expr]]]) -> Iterator[tuple[slice, slice]]:
+    """The places of groups in both of what they are of."""
+    i = j = 0
+    for old, new in groups:
+        yield slice(i, i := i + len(old)), slice(j, j := j + len(new))
 
 
 def _split(tensor: Tensor, pairs: Iterable[tuple[str, str]]) -> Tensor:

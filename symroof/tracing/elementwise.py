@@ -59,8 +59,8 @@ class Functions(Products):
         """Numbers of places are what they are made of; to compare two tensors is to subtract one."""
         if equation.primitive in COMPARED and len({v.tensor for v in live}) == 2:
             return self.joined(equation, live[0], live[1], "-", self.element(live[0]).name)
-        same = next((v for v in live if len(v.axes) == len(equation.results[0].shape)), None)
-        return same or self.moved(equation, live[0]) or Constant()
+        same = (v for v in live if len(v.axes) == len(equation.results[0].shape))
+        return self.moved(equation, live[0]) or next(same, Constant())
 
     def moved(self, equation: Equation, value: Value) -> Value | None:
         """What lies where its operand does."""

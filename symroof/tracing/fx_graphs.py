@@ -12,9 +12,11 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import count
+from traceback import StackSummary
 from typing import Any
+from unittest.mock import patch
 
 from sympy import Expr, floor
 
@@ -22,8 +24,7 @@ from symroof.formula import names
 from symroof.model.functions import FUNCTIONS
 from symroof.reading.tensors import WORDS
 from symroof.symbols import symbol
-from symroof.tracing.aten_arrays import Call
-from symroof.tracing.aten_equations import AtenReader
+from symroof.tracing.aten_equations import WHOLE, AtenReader, Call
 from symroof.tracing.primitives import Array, Constant, Frame, Trace, TracingError, of_library
 from symroof.tracing.signatures import Arguments
 from symroof.tracing.size_names import Sizes
@@ -78,7 +79,7 @@ class Run:
                 self.module = _on_meta(function) if isinstance(function, torch.nn.Module) else _Function(function)
 
     def exported(self) -> Any:
-        """The graph: with the calls of functions in it, where that can be had."""
+        """The graph: in core ATen, where it has operations that the reader does not know."""
         import torch
 
         asked, auto = self.asked, torch.export.Dim.AUTO
@@ -92,17 +93,13 @@ class Run:
             filled = {"arguments": ahead, "keywords": {n: v for n, v in filled.items() if n in asked.keywords}}
             filled = {name: value for name, value in filled.items() if value}
 
-        def made(strict: bool) -> Any:
-            with torch.device("meta"):
-                found = torch.export.export(
-                    self.module, self.arguments, self.keywords, dynamic_shapes=filled, strict=strict
-                )
-            schemas = (getattr(node.target, "_schema", None) for node in found.graph.nodes)
-            return found.run_decompositions({}) if any(getattr(s, "is_mutable", False) for s in schemas) else found
+        def export() -> Any:
+            with torch.device("meta"), patch.object(torch.fx.proxy.TracerBase, "_filter_traceback_frames", _own_frames):
+                whole = torch.export.export(self.module, self.arguments, self.keywords, dynamic_shapes=filled)
+                known = all(AtenReader.knows(name_of(node)) for node in whole.graph.nodes if node.op == "call_function")
+                return whole if known else whole.run_decompositions(_decompositions())
 
-        with suppress(Exception), _quietly():
-            return made(True)
-        return self.tried(lambda: made(False))
+        return self.tried(export)
 
     def counted(self) -> int:
         """The FLOPs of the products, masks in full, as PyTorch itself counts them."""
@@ -121,6 +118,50 @@ class Run:
         except Exception as error:
             said = str(error).strip().partition("\n")[0]
             raise TracingError(f"the function fails with {self.shown}: {said}") from error
+
+
+def _decompositions() -> Any:
+    """What operations are taken apart into: core ATen, but for those that stay whole, and norms as sums and products."""
+    import torch
+    from torch import Tensor
+
+    def group_norm(
+        value: Tensor, groups: int, weight: Tensor | None = None, bias: Tensor | None = None, *_: object
+    ) -> Tensor:
+        rows = value.reshape(value.shape[0], groups, -1)
+        return gained(torch.nn.functional.layer_norm(rows, rows.shape[-1:]).reshape(value.shape), weight, bias)
+
+    def batch_norm(value: Tensor, weight: Tensor | None, bias: Tensor | None, *measured: Tensor) -> tuple[Tensor, ...]:
+        mean, variance, _, more = measured
+        normal = (value - channels(mean, value)) * channels(torch.rsqrt(variance + more), value)
+        return gained(normal, weight, bias), mean, variance
+
+    def convolution(value: Tensor, filters: Tensor, bias: Tensor | None, *more: object) -> Tensor:
+        if bias is None:
+            return NotImplemented
+        return gained(torch.ops.aten.convolution(value, filters, None, *more), None, bias)
+
+    def gained(value: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+        value = value if weight is None else value * channels(weight, value)
+        return value if bias is None else value + channels(bias, value)
+
+    def channels(numbers: Tensor, value: Tensor) -> Tensor:
+        return numbers.reshape(-1, *[1] * (value.dim() - 2))
+
+    table, aten = torch.export.default_decompositions(), torch.ops.aten
+    for name in WHOLE:
+        for overload in getattr(aten, name).overloads():
+            table.pop(getattr(getattr(aten, name), overload), None)
+    table[aten.group_norm.default], table[aten.convolution.default] = group_norm, convolution
+    table[aten._native_batch_norm_legit_no_training.default] = batch_norm
+    table.update(torch._decomp.get_decompositions([aten.addmm, aten._log_softmax]))
+    return table
+
+
+def _own_frames(tracer: object, summary: StackSummary) -> StackSummary:
+    """The calls in a module, or a function, that are the user's: the tracer of PyTorch leaves out all but those of a forward."""
+    ahead = next((i for i, frame in enumerate(summary) if frame.name == "forward"), len(summary))
+    return StackSummary.from_list([frame for frame in summary[ahead:] if not of_library(frame.filename)])
 
 
 def _on_meta(module: Any) -> Any:
@@ -157,12 +198,16 @@ def _Function(function: Callable[..., Any]) -> Any:  # noqa: N802 (a class, once
     return Function()
 
 
+def name_of(node: Any) -> str:
+    """The operation that a node calls, without the types of its arguments."""
+    return getattr(node.target, "__name__", str(node.target)).partition(".")[0]
+
+
 class GraphReader:
     """An exported program as a trace."""
 
     def __init__(self, run: Run, sizes: Sizes) -> None:
         self.exported, self.module = run.exported(), run.module
-        self.exported.graph.eliminate_dead_code()
         self.asked, self.sizes, self.reader = run.asked, sizes, AtenReader(count())
         self.known: dict[str, Any] = {}
         self.dynamic: dict[Expr, Expr] = {}  # what PyTorch's symbols stand for
@@ -173,7 +218,7 @@ class GraphReader:
         called = dict(zip(signature.user_inputs, self.asked.leaves, strict=True))
         called |= dict(_named({**weights, **buffers}, {*called.values(), *WORDS, *FUNCTIONS}))
         for node in self.exported.graph.nodes:
-            if node.op == "placeholder" and node.name in called:
+            if node.op == "placeholder" and node.name in called and (node.users or node.name not in buffers):
                 if called[node.name] in self.asked.types:
                     self._dimensions(called[node.name], node.meta["val"].shape)
                 arguments[called[node.name]] = self.known[node.name] = self._array(node.meta["val"])
@@ -220,11 +265,11 @@ class GraphReader:
         return self.sizes.polynomial(value)
 
     def _array(self, value: Any) -> Array:
-        return self.reader.array(map(self._size, value.shape), str(value.dtype).removeprefix("torch."))
+        return self.reader.array(tuple(map(self._size, value.shape)), str(value.dtype).removeprefix("torch."))
 
     def _call(self, node: Any) -> None:
         """One call of an operation."""
-        name = getattr(node.target, "__name__", str(node.target)).partition(".")[0]
+        name = name_of(node)
         if name == "getitem":
             whole = self.known[node.args[0].name]
             self.known[node.name] = whole[node.args[1]] if isinstance(whole, tuple) else whole
