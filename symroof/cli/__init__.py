@@ -49,7 +49,7 @@ for command in (derive, regimes, compare, plot, page, sweep, verify, build, trac
 def main(arguments: Iterable[str] | None = None) -> None:
     """Run the command line. One clear message and exit status 2 for any fault of the input, 3 for one of ours, never a
     traceback."""
-    given, said = with_verb(list(sys.argv[1:] if arguments is None else arguments) or ["--help"]), FLAGS.set(True)
+    given, flags = with_verb(list(sys.argv[1:] if arguments is None else arguments) or ["--help"]), FLAGS.set(True)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("once", UserWarning)
@@ -61,7 +61,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         complain(error)
         status = 2
     except click.ClickException as error:
-        click.echo(f"symroof: {_said(error, given)}", err=True)
+        click.echo(f"symroof: {_usage_message(error, given)}", err=True)
         status = 2
     except (click.Abort, KeyboardInterrupt):
         status = 130
@@ -76,7 +76,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
             raise
         status = _report_bug(error, given)
     finally:
-        FLAGS.reset(said)
+        FLAGS.reset(flags)
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -95,7 +95,7 @@ MEANT = {
 }
 
 
-def _said(error: click.ClickException, given: list[str]) -> str:
+def _usage_message(error: click.ClickException, given: list[str]) -> str:
     """A fault of the usage, and what is done about it."""
     if isinstance(error, click.UsageError) and error.message.startswith("No such command"):
         from symroof.reading.operations import suggestion_of

@@ -24,7 +24,7 @@ WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 @click.command(cls=Grouped)
 @click.argument("files", nargs=-1, metavar="FILE...")
-@click.option("--check", is_flag=True, help="Write nothing; say what moved, and exit 1 where something is stale.")
+@click.option("--check", is_flag=True, help="Write nothing; phrase what moved, and exit 1 where something is stale.")
 @click.option("--diff", is_flag=True, help="Write nothing; print the difference.")
 @click.option("--stdout", is_flag=True, help="Write nothing; print the document.")
 @click.option("--force", is_flag=True, help="Overwrite blocks that were changed by hand, and pictures of others.")
@@ -57,32 +57,34 @@ def build(
         raise ReadingError(
             "there is nothing to build", expected="documents: Markdown, reStructuredText, LaTeX, notebooks"
         )
-    overrides, done = given_flags(options), []
+    overrides, results = given_flags(options), []
     for name in files:
         try:
             text = sys.stdin.read() if name == "-" else text_file(Path(name), "utf-8")
             built = _built(name, text, dialect=dialect, lang=lang, force=force, given=overrides)
-            done.append(built)
+            results.append(built)
             if built is not None:
-                _tell(built, check, verbose)
+                _report_blocks(built, check, verbose)
             elif require:
-                click.echo(f"{name}: {_say(lang)('nothing')}", err=True)
+                click.echo(f"{name}: {_phrases(lang)('nothing')}", err=True)
             if stdout or (name == "-" and not (check or diff)):
                 write(text if built is None else built.text)
             elif built is not None and not (check or diff or built.failed):
                 _write(Path(name), built)
         except SymroofError as error:
             complain(error)
-            done.append(error)
-    for built in filter(lambda one: hasattr(one, "text") and (diff or check), done):
+            results.append(error)
+    for built in (result for result in results if hasattr(result, "text") and (diff or check)):
         write("".join(_difference(built)))
-    stale = sum(bool(getattr(one, "stale", ())) for one in done)
+    stale = sum(bool(getattr(result, "stale", ())) for result in results)
     if check and stale:
-        click.echo(_say(*{one.lang for one in done if hasattr(one, "lang")})("would_change", stale, len(files)))
-    if any(isinstance(one, SymroofError) or getattr(one, "failed", False) for one in done):
+        click.echo(
+            _phrases(*{result.lang for result in results if hasattr(result, "lang")})("would_change", stale, len(files))
+        )
+    if any(isinstance(result, SymroofError) or getattr(result, "failed", False) for result in results):
         sys.exit(2)
-    kept = any(block.status == "edited" for one in done for block in getattr(one, "blocks", ()))
-    sys.exit(int(kept or ((check or diff) and stale > 0) or (require and None in done)))
+    edited = any(block.status == "edited" for result in results for block in getattr(result, "blocks", ()))
+    sys.exit(int(edited or ((check or diff) and stale > 0) or (require and None in results)))
 
 
 def _built(name: str, text: str, **options: Any) -> Any:
@@ -93,11 +95,11 @@ def _built(name: str, text: str, **options: Any) -> Any:
     return built if built.blocks else None
 
 
-def _tell(built: Any, check: bool, verbose: bool) -> None:
+def _report_blocks(built: Any, check: bool, verbose: bool) -> None:
     """What is to be said of each block."""
     if verbose:
         settings = built.settings
-        click.echo(f"{built.name}: {_say(built.lang)('dialect', settings.dialect, settings.why)}", err=True)
+        click.echo(f"{built.name}: {_phrases(built.lang)('dialect', settings.dialect, settings.why)}", err=True)
     for block in built.blocks:
         if block.error is not None:
             click.echo(f"symroof: {block.error}", err=True)
@@ -107,11 +109,11 @@ def _tell(built: Any, check: bool, verbose: bool) -> None:
 
 def _difference(built: Any) -> list[str]:
     old, new = (text.splitlines(keepends=True) for text in (built.before, built.text))
-    say = _say(built.lang)
-    return list(unified_diff(old, new, say("before", built.name), say("after", built.name)))
+    phrase = _phrases(built.lang)
+    return list(unified_diff(old, new, phrase("before", built.name), phrase("after", built.name)))
 
 
-def _say(*langs: str | None) -> Any:
+def _phrases(*langs: str | None) -> Any:
     """The words for documents in their language; where they have several, or none is said, in English."""
     from symroof.building.outcome import said_of_documents
 
@@ -130,7 +132,7 @@ def _write(path: Path, built: Any) -> None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Other bytes in a file at once: a crash leaves the old ones. A link stays one."""
+    """Other bytes in a file at once: a crash leaves the old ones. A link stays result."""
     path = path.resolve()
     try:
         if path.exists() and not path.stat().st_mode & WRITABLE:

@@ -58,9 +58,9 @@ class Grouped(click.Command):
         shown = {name: row for name, param in params if (row := param.get_help_record(ctx))}
         arguments = {param.name for param in self.params if isinstance(param, click.Argument)}
         printed = (*OUTPUT, "form", "help")
-        asked = [name for name, key in KEYS.items() if key.flag]
-        own = [name for name in shown if name not in (*asked, *printed, *arguments)]
-        for title, names in (("Options", own), ("Problem", asked), ("Output", printed)):
+        of_problem = [name for name, key in KEYS.items() if key.flag]
+        own = [name for name in shown if name not in (*of_problem, *printed, *arguments)]
+        for title, names in (("Options", own), ("Problem", of_problem), ("Output", printed)):
             if rows := [shown[name] for name in names if name in shown]:
                 with formatter.section(title):
                     formatter.write_dl(rows)

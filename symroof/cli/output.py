@@ -42,8 +42,8 @@ def publish(
     if not answers:
         return
     if form == "json":
-        made = [answer.to_dict() for answer in answers]
-        records = [record for each in made for record in (each if isinstance(each, list) else [each])]
+        written = [answer.to_dict() for answer in answers]
+        records = [record for part in written for record in (part if isinstance(part, list) else [part])]
         write_json(records[0] if alone and len(records) == 1 else records, output)
         return
     from symroof.rendering.pages.typesetting import Style

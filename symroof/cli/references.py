@@ -16,7 +16,7 @@ from symroof.reading.keys import KEYS
 from symroof.reading.toml import read_table
 from symroof.reading.vocabulary import VOCABULARY, WORDS
 
-Asked = Mapping[str, Any]
+Options = Mapping[str, Any]
 # What is listed, one of it as a record, and all of it as a table in a language.
 Listed = tuple[Any, Callable[[Any], Any], Callable[[Any, str | None], str]]
 
@@ -87,38 +87,38 @@ def reference(topic: str | None) -> None:
     write("".join(f"{line}\n" for line in TOPICS[topic]()))
 
 
-def list_chips(names: Sequence[str], asked: Asked) -> Listed:
+def list_chips(names: Sequence[str], options: Options) -> Listed:
     """The chips with their figures; of one its sources and its parts as well."""
     from symroof.model.hardware import findings
     from symroof.reading.catalogue import catalogue, chip
     from symroof.rendering.pages import catalogues
 
-    every = catalogue(*asked["chips"])
-    chosen = [chip(name, *asked["chips"]) for name in names] or [*every.values()]
-    if asked["check"]:
-        known = [one.name for one in chosen]
-        found = [finding for finding in findings(every.values()) if finding.chip in known]
-        return found, catalogues.finding_record, lambda found, lang: catalogues.findings_table(found, len(known), lang)
+    chips = catalogue(*options["chips"])
+    chosen = [chip(name, *options["chips"]) for name in names] or [*chips.values()]
+    if options["check"]:
+        names = [chip.name for chip in chosen]
+        wrong = [finding for finding in findings(chips.values()) if finding.chip in names]
+        return wrong, catalogues.finding_record, lambda wrong, lang: catalogues.findings_table(wrong, len(names), lang)
     if names:
         return chosen[0], catalogues.chip_record, catalogues.chip_table
     return chosen, catalogues.chip_record, catalogues.chips_table
 
 
-def list_operations(names: Sequence[str], asked: Asked) -> Listed:
+def list_operations(names: Sequence[str], options: Options) -> Listed:
     """The operations of the library; one as text to paste and to change."""
     from symroof.reading.configurations import program_with_sizes
     from symroof.reading.operations import entries, required
     from symroof.rendering.pages import catalogues
 
-    if asked["config"] is not None:
-        sized = program_with_sizes(required(names[0] if names else "decoder"), asked["config"])
+    if options["config"] is not None:
+        sized = program_with_sizes(required(names[0] if names else "decoder"), options["config"])
         return sized, str, lambda text, _: text
     if names:
         return required(names[0]), catalogues.operation_record, catalogues.operation_table
     return list(entries().values()), catalogues.operation_record, catalogues.operations_table
 
 
-def list_words(names: Sequence[str], asked: Asked) -> Listed:
+def list_words(names: Sequence[str], options: Options) -> Listed:
     """The words of textbooks that name quantities, and those of programs alone; `aliases` in a problem add to them."""
     from symroof.rendering.pages.terminal import words_table
 
@@ -141,7 +141,7 @@ OPTIONS = {"chips": "chips", "check": "chips", "config": "operations"}
 @click.option("--config", metavar="FILE", help="A config.json: the text of an operation with its sizes.")
 @lang_option
 @form_option("text", "json")
-def listing(what: str | None, names: tuple[str, ...], lang: str | None, form: str, **asked: Any) -> None:
+def listing(what: str | None, names: tuple[str, ...], lang: str | None, form: str, **options: Any) -> None:
     """List the chips, the operations of the library, or the words that name quantities; or show one of them.
 
     \b
@@ -149,17 +149,17 @@ def listing(what: str | None, names: tuple[str, ...], lang: str | None, form: st
     symroof list operations decoder --config config.json
     """
     for option, kind in OPTIONS.items():
-        if asked[option] and what != kind:
+        if options[option] and what != kind:
             raise ReadingError(f"--{option} is of another list", expected=f"symroof list {kind} --{option}")
     if len(names) > 1:
         raise ReadingError(f"one of {what} is shown at a time, and there are {len(names)}: {', '.join(names)}")
     if what is None:
         write("".join(f"symroof list {name:11} {make.__doc__}\n" for name, make in LISTS.items()))
         return
-    shown, record, table = LISTS[what](names, asked)
+    shown, record, table = LISTS[what](names, options)
     if form == "text":
         write(table(shown, lang))
     else:
-        write_json([record(one) for one in shown] if isinstance(shown, list) else record(shown))
-    if asked["check"] and shown:
+        write_json([record(entry) for entry in shown] if isinstance(shown, list) else record(shown))
+    if options["check"] and shown:
         raise SystemExit(1)

@@ -68,7 +68,7 @@ def trace(
     """
     from symroof.tracing.tracer import written
 
-    named = dict(_said(text, "--function layer.py:rms_norm=rms_norm") for text in functions)
+    named = dict(_name_and_value(text, "--function layer.py:rms_norm=rms_norm") for text in functions)
     text = written(
         _function(function),
         _tree(shapes),
@@ -77,14 +77,14 @@ def trace(
         fuse=fuse,
         opened=opened,
         init=init,
-        names=dict(_said(text, "--name D=4096") for text in names),
+        names=dict(_name_and_value(text, "--name D=4096") for text in names),
     )
     if output is not None and output.endswith(".toml"):
         text = f'operation = """\n{text}"""\n'
     write(text.rstrip("\n"), output)
 
 
-def _said(text: str, example: str) -> tuple[str, str]:
+def _name_and_value(text: str, example: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip() or not value.strip():
         raise ReadingError(f"{text!r} says nothing of a name", expected=example)
@@ -95,7 +95,7 @@ def _tree(shapes: tuple[str, ...]) -> dict[str, Any]:
     """The shapes of arguments, those of trees under their paths."""
     result: dict[str, Any] = {}
     for text in shapes:
-        path, kind = _said(text, '--shape "x=bf16[B, D]"')
+        path, kind = _name_and_value(text, '--shape "x=bf16[B, D]"')
         *outer, last = path.split(".")
         place = result
         for part in outer:
@@ -111,22 +111,22 @@ def _listed(part: Any) -> Any:
     """A tree whose places are numbers as a list: layers.0.W, layers.1.W."""
     if not isinstance(part, dict):
         return part
-    inner = {name: _listed(one) for name, one in part.items()}
+    inner = {name: _listed(value) for name, value in part.items()}
     return [inner[name] for name in sorted(inner, key=int)] if all(name.isdigit() for name in inner) else inner
 
 
-def _function(said: str) -> Callable[..., Any]:
+def _function(path: str) -> Callable[..., Any]:
     """The function of a module, or of a file."""
-    module, _, name = said.rpartition(":")
+    module, _, name = path.rpartition(":")
     if not module or not name:
-        raise ReadingError(f"{said!r} is no function of a module", expected="layer.py:mlp, or package.module:mlp")
-    path = Path(module)
+        raise ReadingError(f"{path!r} is no function of a module", expected="layer.py:mlp, or package.module:mlp")
+    file = Path(module)
     try:
         if module.endswith(".py"):
-            if not path.is_file():
+            if not file.is_file():
                 raise ReadingError(f"there is no file {module}", expected="a file of Python")
-            sys.path.insert(0, str(path.parent))
-            spec = importlib.util.spec_from_file_location(path.stem, path)
+            sys.path.insert(0, str(file.parent))
+            spec = importlib.util.spec_from_file_location(file.stem, file)
             assert spec is not None
             assert spec.loader is not None
             loaded = importlib.util.module_from_spec(spec)
@@ -141,11 +141,11 @@ def _function(said: str) -> Callable[..., Any]:
     result = loaded
     for part in name.split("."):
         if not hasattr(result, part):
-            public = [n for n, one in vars(loaded).items() if callable(one) and not n.startswith("_")]
+            public = [n for n, value in vars(loaded).items() if callable(value) and not n.startswith("_")]
             raise ReadingError(
                 f"{module} has no {name}", expected=f"one of {', '.join(public)}", hint=suggestion(name, public)
             )
         result = getattr(result, part)
     if not callable(result):
-        raise ReadingError(f"{said} is no function", expected="a function of arrays")
+        raise ReadingError(f"{path} is no function", expected="a function of arrays")
     return result
