@@ -268,6 +268,6 @@ def test_options_that_say_nothing_are_refused():
 def test_the_second_engine_knows_batches_from_layers():
     """A sum over layers is none over microbatches."""
     script = script_of(trained(PROGRAMS["tied layers"]))
-    sums = [act.result for act in script.acts if act.back and not act.undoes and act.kind == "+"]
-    assert [name for name in sums if script.adds_batches(script.act[name])] == ["dV", "dW"]
+    sums = [op.result for op in script.ops if op.back and not op.undoes and op.kind == "+"]
+    assert [name for name in sums if script.adds_batches(script.op[name])] == ["dV", "dW"]
     assert len(sums) == 3

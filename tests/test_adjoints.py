@@ -31,48 +31,48 @@ def trained(text):
     return script_of(in_training(read_operation(text)))
 
 
-def changed(script, acts, **more):
-    return replace(script, acts=tuple(acts), **more)
+def changed(script, ops, **more):
+    return replace(script, ops=tuple(ops), **more)
 
 
 def changes(script, random, count):
-    """Backward passes that differ in one act: in what it takes, in what it is there for, in what it takes of operations, in its
+    """Backward passes that differ in one op: in what it takes, in what it is there for, in what it takes of operations, in its
     place; or in one gradient."""
-    back = [i for i, act in enumerate(script.acts) if act.back]
+    back = [i for i, op in enumerate(script.ops) if op.back]
     for _ in range(count):
         i = random.choice(back)
-        act = script.acts[i]
-        j = random.randrange(len(act.operands))
-        here = script.array[act.operands[j]]
+        op = script.ops[i]
+        j = random.randrange(len(op.operands))
+        here = script.array[op.operands[j]]
         # a change of type leaves a gradient as it is
-        same = {here.name, act.result, *(script.act[here.name].operands if here.name in script.act else ())}
+        same = {here.name, op.result, *(script.op[here.name].operands if here.name in script.op else ())}
         alike = [a.name for a in script.arrays if {*a.labels} == {*here.labels} and a.name not in same]
 
         def with_(i=i, **more):
-            return script.acts[i], changed(
-                script, (*script.acts[:i], replace(script.acts[i], **more), *script.acts[i + 1 :])
+            return script.ops[i], changed(
+                script, (*script.ops[:i], replace(script.ops[i], **more), *script.ops[i + 1 :])
             )
 
-        rest = act.operands[:j], act.operands[j + 1 :]
-        twins = [x for x in script.acts if x.undoes == act.undoes and x.function == act.function]
+        rest = op.operands[:j], op.operands[j + 1 :]
+        twins = [x for x in script.ops if x.undoes == op.undoes and x.function == op.function]
         kind = random.randrange(8)
         if kind == 0 and alike:
             yield with_(operands=(*rest[0], random.choice(alike), *rest[1]))
-        elif kind == 1 and len(act.operands) > 1 and not (act.function == "layer_norm'" and j == 2):  # a shift
+        elif kind == 1 and len(op.operands) > 1 and not (op.function == "layer_norm'" and j == 2):  # a shift
             yield with_(operands=rest[0] + rest[1])
         elif kind == 2:
-            yield with_(each=act.each + 1)
-        elif kind == 3 and act.function and len(twins) > 1:
-            yield with_(place=1 - act.place)
+            yield with_(each=op.each + 1)
+        elif kind == 3 and op.function and len(twins) > 1:
+            yield with_(place=1 - op.place)
         elif kind == 4:
-            yield with_(fuse=None if act.fuse is not None else ~0)
+            yield with_(fuse=None if op.fuse is not None else ~0)
         elif kind == 5:
-            yield act, changed(script, script.acts, gradients=script.gradients[1:])
+            yield op, changed(script, script.ops, gradients=script.gradients[1:])
         elif kind == 6:
-            arrays = tuple(replace(a, bits=2 * a.bits) if a.name == act.result else a for a in script.arrays)
-            yield act, replace(script, arrays=arrays)
-        elif kind == 7 and act.turns:
-            yield with_(turns=act.turns[:-1])
+            arrays = tuple(replace(a, bits=2 * a.bits) if a.name == op.result else a for a in script.arrays)
+            yield op, replace(script, arrays=arrays)
+        elif kind == 7 and op.turns:
+            yield with_(turns=op.turns[:-1])
 
 
 def refused(script):
@@ -83,16 +83,16 @@ def refused(script):
     return False
 
 
-def _new(act, script, other):
+def _new(op, script, other):
     """What is not as it was."""
-    same = {*map(repr, (*script.acts, *script.arrays, *script.gradients))}
-    return [one for one in (*other.acts, *other.arrays, *other.gradients) if repr(one) not in same]
+    same = {*map(repr, (*script.ops, *script.arrays, *script.gradients))}
+    return [one for one in (*other.ops, *other.arrays, *other.gradients) if repr(one) not in same]
 
 
 def require_noticed(script, random, count):
     require_adjoint(script)
-    every = list(changes(script, random, count)) if any(act.back for act in script.acts) else []
-    assert [(act, _new(act, script, one)) for act, one in every if not refused(one)] == []
+    every = list(changes(script, random, count)) if any(op.back for op in script.ops) else []
+    assert [(op, _new(op, script, one)) for op, one in every if not refused(one)] == []
     return len(every)
 
 
@@ -132,7 +132,7 @@ def test_dimensions_and_turns_beyond_count_are_run_in_parts():
         deep += [f"z{i} = gelu(z{i + 1})", "}"]
     for script in (trained(text), trained("\n".join(deep))):
         require_adjoint(script)
-        place, act = next((i, act) for i, act in enumerate(script.acts) if act.back and act.multiplies)
-        for operands in (act.operands[::-1], (act.operands[0], act.operands[0])):
-            acts = (*script.acts[:place], replace(act, operands=operands), *script.acts[place + 1 :])
-            assert refused(changed(script, acts)) is (operands != act.operands[::-1])
+        place, op = next((i, op) for i, op in enumerate(script.ops) if op.back and op.multiplies)
+        for operands in (op.operands[::-1], (op.operands[0], op.operands[0])):
+            ops = (*script.ops[:place], replace(op, operands=operands), *script.ops[place + 1 :])
+            assert refused(changed(script, ops)) is (operands != op.operands[::-1])

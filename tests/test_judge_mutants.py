@@ -19,7 +19,7 @@ from test_gate import (
     put_in,
 )
 
-import symroof.proof.exact as exact
+import symroof.proof.quotients as exact
 import symroof.verification.approximations as approximations
 import symroof.verification.bounds as bounds
 import symroof.verification.conditions as conditions

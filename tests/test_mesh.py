@@ -20,11 +20,11 @@ from symroof.model.chip_costs import shares
 from symroof.model.dtype import Dim, Tensor, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.mesh_axes import COLLECTIVES, MeshAxis
-from symroof.proof.chips import OnMesh
+from symroof.proof.chip_recounts import OnMesh
 from symroof.proof.collectives import MeshAxis as Axis
-from symroof.proof.exact import Exact
-from symroof.proof.moves import Transfer
-from symroof.proof.script import Script
+from symroof.proof.exchange_plans import Transfer
+from symroof.proof.kernel_traffic import Script
+from symroof.proof.quotients import Exact
 from symroof.reading.catalogue import chip
 from symroof.reading.problems import merged, read_problem
 from symroof.symbols import fraction

@@ -19,10 +19,10 @@ def without(things, place):
 
 
 def changes(meshed):
-    """Every plan that differs in one exchange, or in what the work of one act is cut by."""
+    """Every plan that differs in one exchange, or in what the work of one op is cut by."""
     axes = [axis.name for axis in meshed.mesh]
     for i, planned in enumerate(meshed.plan):
-        arrays = [meshed.script.array[name] for name in (*meshed.script.acts[i].operands, planned.result)]
+        arrays = [meshed.script.array[name] for name in (*meshed.script.ops[i].operands, planned.result)]
         labels, own = {x for array in arrays for x in array.labels}, planned.work
         works = [own - {pair} for pair in own]
         works += [(own - {pair}) | {(x, pair[1])} for pair in own for x in labels - {pair[0]}]
@@ -35,7 +35,7 @@ def changes(meshed):
             other = [replace(move, collective=kind) for kind in KINDS if kind != move.collective]
             other += [replace(move, axes=without(move.axes, k)) for k in range(len(move.axes))]
             other += [replace(move, axes=(*move.axes, axis)) for axis in axes if axis not in move.axes]
-            arrays = {*meshed.script.act[planned.result].operands, planned.result}
+            arrays = {*meshed.script.op[planned.result].operands, planned.result}
             other += [replace(move, array=name) for name in arrays - {move.array}]
             others += [replace(planned, moves=(*planned.moves[:j], one, *planned.moves[j + 1 :])) for one in other]
         for other in others:

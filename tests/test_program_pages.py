@@ -16,7 +16,7 @@ from symroof.errors import CheckError, ReadingError, SymroofError
 from symroof.formula import Name, Sum, nodes, number, product as times
 from symroof.model.program import Program
 from symroof.proof.check import check
-from symroof.proof.running import Dots, Members, Moves
+from symroof.proof.program_recounts import Dots, Members, Moves
 from symroof.proof.step import Reason, Step
 from symroof.reading.expressions import read_expression
 from symroof.reading.problems import read_problem

@@ -23,7 +23,7 @@ from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Formula, Frozen, Name, Number, children, mapped, names, nodes
 from symroof.model.program import Program
 from symroof.proof.evidence import last_place
-from symroof.proof.exact import Exact
+from symroof.proof.quotients import Exact
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex_expression
 from symroof.reading.latex_phrases import Dialect

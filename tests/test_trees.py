@@ -12,7 +12,7 @@ import symroof as sr
 from symroof.errors import CheckError, SymroofError
 from symroof.model import chip_costs, trees
 from symroof.model.trees import Level, filled, shares_on_tree, spelled
-from symroof.proof import chips
+from symroof.proof import chip_recounts
 from symroof.proof.collectives import shares_of_levels
 from symroof.reading.meshes import read_mesh
 from symroof.reading.programs import read_program
@@ -346,7 +346,7 @@ def test_a_fault_in_what_levels_carry_is_noticed(collective, engine, monkeypatch
 
         monkeypatch.setattr(chip_costs, "shares_on_tree", wrong)
     else:
-        monkeypatch.setattr(chips, "shares_of_levels", lambda *of: ((n, s + s) for n, s in shares_of_levels(*of)))
+        monkeypatch.setattr(chip_recounts, "shares_of_levels", lambda *a: ((n, s + s) for n, s in shares_of_levels(*a)))
     with pytest.raises(CheckError):
         sr.derive(text, on="h100", given=GIVEN)
 

@@ -15,7 +15,7 @@ import pytest
 import symroof as sr
 from symroof.cli import main
 from symroof.errors import CheckError, SymroofError
-from symroof.proof.moves import apart
+from symroof.proof.exchange_plans import apart
 
 # Seconds of processor time, on a machine that does something else beside.
 MOST, HALF = 4, 500_000

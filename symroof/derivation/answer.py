@@ -13,7 +13,7 @@ from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Either, Formula, Frozen, Name, Sum, Verdict
 from symroof.proof.limits import Growing
-from symroof.proof.recounts import Uses
+from symroof.proof.loop_counts import Uses
 from symroof.proof.step import Part, Role, Step, number_of
 from symroof.symbols import expression, fraction
 

@@ -25,7 +25,7 @@ from symroof.model.program import Program
 from symroof.model.quantities import sent_over, time_name
 from symroof.model.resources import HOPS, LATENCY, slowest, times_of
 from symroof.model.statement_costs import amounts
-from symroof.proof.distances import TakesOver
+from symroof.proof.hop_times import TakesOver
 from symroof.proof.ledger import Solved
 from symroof.proof.scheduling import AboveAll, joined
 from symroof.proof.step import Reason, Step, against

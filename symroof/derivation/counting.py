@@ -25,8 +25,8 @@ from symroof.model.statement_costs import amounts
 from symroof.model.tokens import tokens_of
 from symroof.proof.evidence import Excess
 from symroof.proof.ledger import Facts
-from symroof.proof.recounts import Counted
-from symroof.proof.running import Applied, Dots, Members, Moves
+from symroof.proof.loop_counts import Counted
+from symroof.proof.program_recounts import Applied, Dots, Members, Moves
 from symroof.proof.step import Reason, Step, amount_of
 from symroof.symbols import rational
 

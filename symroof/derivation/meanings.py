@@ -45,15 +45,15 @@ from symroof.model.quantities import (
 from symroof.model.resources import LATENCY, OF_VECTOR, Rates, every_time, times_of
 from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors
 from symroof.model.tokens import served_of
-from symroof.proof.acts import FUNCTION, Act, Array, Turn
-from symroof.proof.complete import Owed, require_complete
-from symroof.proof.distances import Farthest
+from symroof.proof.array_ops import FUNCTION, Array, Op, Turn
+from symroof.proof.completeness import Owed, require_complete
+from symroof.proof.hop_times import Farthest
+from symroof.proof.kernel_traffic import Script
 from symroof.proof.ledger import Ledger
+from symroof.proof.loop_counts import Arrays, Function, Kinds, Loops, Uses
 from symroof.proof.masks import Masked
-from symroof.proof.recounts import Arrays, Function, Kinds, Loops, Uses
-from symroof.proof.running import Run, Transfers
+from symroof.proof.program_recounts import Run, Transfers
 from symroof.proof.scheduling import Schedule
-from symroof.proof.script import Script
 from symroof.proof.whole_numbers import Multiples
 from symroof.symbols import expression, symbol
 
@@ -246,11 +246,11 @@ def script_of(program: Program) -> Script:
     both = () if backward is None else (backward.gradients, backward.arriving)
     gradients, arriving = (tuple((n, str(t.name)) for n, t in named.items()) for named in both or ({}, {}))
     kept = (*program.returned, *(name for _, name in gradients))
-    return Script(arrays, tuple(map(_Acts(program).act, program.lines)), kept, gradients, arriving)
+    return Script(arrays, tuple(map(_Ops(program).op, program.lines)), kept, gradients, arriving)
 
 
-class _Acts:
-    """The lines of a program as acts: repeats and fuses have numbers, those of the backward pass mirrored ones."""
+class _Ops:
+    """The lines of a program as ops: repeats and fuses have numbers, those of the backward pass mirrored ones."""
 
     def __init__(self, program: Program) -> None:
         self.repeats = list(dict.fromkeys(repeat for line in program.forward for repeat in line.repeats))
@@ -273,26 +273,26 @@ class _Acts:
         fuses = [*self.fuses, *self.remade]
         return next(i for i, other in enumerate(fuses) if other is fuse)
 
-    def act(self, line: Line) -> Act:
+    def op(self, line: Line) -> Op:
         statement, function, undone = line.statement, line.statement.function, line.statement.undone or Adjoint()
         operands = tuple(str(tensor.name) for tensor in statement.operands)
         turns, fuse = tuple(map(self.turn, line.repeats)), self.fuse(line.fuse)
         kind = FUNCTION if function is not None else statement.kind
         alone = function is None and len(operands) == 1 and statement.kind in (SUM, DIFFERENCE, MAXIMUM)
         each = function.each if function is not None else Fraction(1 if alone else len(operands) - 1)
-        act = Act(statement.name, operands, kind, each, turns=turns, fuse=fuse, back=line.backward)
-        act = replace(act, again=statement.again, recomputed=line.recomputed, sends=statement.sends)
+        op = Op(statement.name, operands, kind, each, turns=turns, fuse=fuse, back=line.backward)
+        op = replace(op, again=statement.again, recomputed=line.recomputed, sends=statement.sends)
         if line.mask is not None:
-            act = replace(act, masked=Masked(line.mask.rows, line.mask.columns, line.mask.from_first, line.mask.window))
-        act = replace(act, of=undone.of, undoes=undone.statement, place=undone.place, over=statement.over)
+            op = replace(op, masked=Masked(line.mask.rows, line.mask.columns, line.mask.from_first, line.mask.window))
+        op = replace(op, of=undone.of, undoes=undone.statement, place=undone.place, over=statement.over)
         if function is None:
-            return act
-        act = replace(act, row=function.row, function=function.name, kept=function.needs)
-        act = replace(act, gathers=function.gathers, reshapes=function.reshapes, laid=function.lies)
+            return op
+        op = replace(op, row=function.row, function=function.name, kept=function.needs)
+        op = replace(op, gathers=function.gathers, reshapes=function.reshapes, laid=function.lies)
         if line.backward and not statement.again:
-            return act
+            return op
         gains = max(len(operands) - function.operands, 0)
-        return replace(act, back_each=function.back_each, back_row=function.back_row, gains=gains)
+        return replace(op, back_each=function.back_each, back_row=function.back_row, gains=gains)
 
 
 def require_spoken(draft: Draft, program: Program) -> None:

@@ -24,13 +24,13 @@ from symroof.model.quantities import MOVED, PER_CHIP, STOCKS, TABLE, hops_over, 
 from symroof.model.stages import BUBBLE, pipeline_of
 from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors
 from symroof.model.trees import TREE
-from symroof.proof import moves
-from symroof.proof.chips import OnMesh, PerChip
+from symroof.proof import exchange_plans
+from symroof.proof.chip_recounts import OnMesh, PerChip
 from symroof.proof.collectives import MeshAxis
-from symroof.proof.distances import Hopped, OfExchange
+from symroof.proof.hop_times import Hopped, OfExchange
+from symroof.proof.kernel_traffic import Script
 from symroof.proof.ledger import Ledger
 from symroof.proof.mesh_facts import Axes, Bubble, Collective, Division, Exchanges, Stages, Wiring
-from symroof.proof.script import Script
 from symroof.proof.step import Reason, Step, amount_of
 from symroof.symbols import expression
 
@@ -53,9 +53,9 @@ def meshed_of(program: Program, script: Script) -> OnMesh:
     return OnMesh(script, axes, plan, *conventions, seen, program.latency)
 
 
-def _planned(place: Placement) -> moves.Plan:
-    each = (moves.Move(move.collective, move.axes, str(move.tensor.name), move.of) for move in place.moves)
-    return moves.Plan(place.line.statement.name, place.division, tuple(each))
+def _planned(place: Placement) -> exchange_plans.Plan:
+    each = (exchange_plans.Move(move.collective, move.axes, str(move.tensor.name), move.of) for move in place.moves)
+    return exchange_plans.Plan(place.line.statement.name, place.division, tuple(each))
 
 
 def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from symroof.derivation.values import numbers
 from symroof.formula import Frozen, Name, names
 from symroof.model.problem import Problem
 from symroof.model.quantities import OWED
-from symroof.proof.complete import require_answered, require_numbers, require_sealed
+from symroof.proof.completeness import require_answered, require_numbers, require_sealed
 from symroof.proof.step import Reason, Step
 
 

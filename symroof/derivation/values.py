@@ -31,7 +31,7 @@ from symroof.model.resources import HOPS, LATENCY, steps_of, times_of, times_of_
 from symroof.model.statement_costs import amounts, moved_of
 from symroof.proof.ledger import Solved, UndecidedError
 from symroof.proof.limits import Highest
-from symroof.proof.running import Tokens
+from symroof.proof.program_recounts import Tokens
 from symroof.proof.step import Reason, Step, amount_of, number_of
 from symroof.symbols import exactly, expression, rational, symbol
 

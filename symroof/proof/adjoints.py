@@ -1,7 +1,7 @@
 """The backward pass held against the program: <dy, J x'> = <J^T dy, x'> on small numbers modulo a prime.
 
 The program is run forward with every dimension of two places and every repeat of two turns, each number with how fast it
-changes when all that is declared changes at random: that is J x'. The acts that go back are run as they are given, on
+changes when all that is declared changes at random: that is J x'. The ops that go back are run as they are given, on
 what arrives at random for the results. Both products are equal where every gradient is right, and all but never otherwise: one
 that is wrong, missing or given twice, one that reads what was not kept, one that another turn has. Functions are any functions
 that have their derivatives: they are told by what the derivative reads.
@@ -16,9 +16,10 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from symroof.errors import CheckError
-from symroof.proof.acts import APPEND, COLLECT, CONCAT, FUNCTION, PLACE, PRODUCT, SLICE, Act, Turn
 from symroof.proof.adjoint_structure import DECLARED, require_read_off
-from symroof.proof.miniatures import (
+from symroof.proof.array_ops import APPEND, COLLECT, CONCAT, FUNCTION, PLACE, PRODUCT, SLICE, Op, Turn
+from symroof.proof.kernel_traffic import Script
+from symroof.proof.modular_arrays import (
     Index,
     Labels,
     Numbers,
@@ -36,25 +37,24 @@ from symroof.proof.miniatures import (
     wide_parts,
 )
 from symroof.proof.rows import PRIME, drawn
-from symroof.proof.script import Script
 
 # Every repeat has so many turns, but for those inside of so many others.
 TURNS, DEEP = 2, 3
 
 
 def require_adjoint(script: Script) -> None:
-    """Raises :class:`~symroof.errors.CheckError` where the acts that go back are not the backward pass of the others.
+    """Raises :class:`~symroof.errors.CheckError` where the ops that go back are not the backward pass of the others.
 
     >>> from fractions import Fraction
-    >>> from symroof.proof.acts import Array
+    >>> from symroof.proof.array_ops import Array
     >>> half, x, y = Fraction(1, 2), Array("x", ("N",), 16, "input"), Array("y", ("N",), 16, "")
     >>> dy, dx = Array("dy", ("N",), 16, "gradient"), Array("dx", ("N",), 16, "")
-    >>> square = Act("y", ("x",), "function", Fraction(1), function="square", back_each=Fraction(2))
-    >>> undone = Act("dx", ("x", "dy"), "function", Fraction(2), function="square'", back=True, of="x", undoes="y")
+    >>> square = Op("y", ("x",), "function", Fraction(1), function="square", back_each=Fraction(2))
+    >>> undone = Op("dx", ("x", "dy"), "function", Fraction(2), function="square'", back=True, of="x", undoes="y")
     >>> whole = Script((x, y, dy, dx), (square, undone), gradients=(("x", "dx"),), arriving=(("y", "dy"),))
     >>> require_adjoint(whole)
     """
-    if "adjoint" in vars(script) or not any(act.back for act in script.acts):
+    if "adjoint" in vars(script) or not any(op.back for op in script.ops):
         return
     try:
         require_read_off(script)
@@ -73,20 +73,20 @@ class _Machine:
     def __init__(self, script: Script) -> None:
         self.script = script
         self.made: dict[tuple[str, Index], tuple[Numbers, Numbers]] = {}
-        self.turns = {turn.place: turn for act in script.acts for turn in act.turns}
+        self.turns = {turn.place: turn for op in script.ops for turn in op.turns}
         self.result = {gradient: name for name, gradient in script.arriving}
-        self.added = {act.operands[0]: act.result for act in script.acts if act.back}
+        self.added = {op.operands[0]: op.result for op in script.ops if op.back}
 
     def products(self) -> tuple[int, int]:
         """What arrives times how fast the results change, and the gradients times how fast what is declared changes."""
         script, one, other = self.script, 0, 0
-        for act, at in _unrolled(script.acts):
-            operands = [self._read(name, act.turns, at) for name in act.operands]
-            if act.laid == COLLECT:  # to what the turns before have put there
-                before = self.made[act.result, _earlier(at, len(at) - 1)] if at[-1] else None
+        for op, at in _unrolled(script.ops):
+            operands = [self._read(name, op.turns, at) for name in op.operands]
+            if op.laid == COLLECT:  # to what the turns before have put there
+                before = self.made[op.result, _earlier(at, len(at) - 1)] if at[-1] else None
                 operands += [before] if before else []
-            made = self._undoing(act, operands, at) if act.back and not act.again else self._ahead(act, operands, at)
-            self.made[act.result, at] = (made[0], [0] * len(made[0])) if act.again else made
+            made = self._undoing(op, operands, at) if op.back and not op.again else self._ahead(op, operands, at)
+            self.made[op.result, at] = (made[0], [0] * len(made[0])) if op.again else made
         arriving, gradients = dict(script.arriving), dict(script.gradients)
         for name in {*arriving, *self._results()}:
             turns = self._around(name)
@@ -101,20 +101,20 @@ class _Machine:
     def _results(self) -> Iterator[str]:
         """What the program returns that depends on something real: what nothing uses after the turns that it leaves,
         and what it says."""
-        ahead = [act for act in self.script.acts if not act.back]
-        uses = ((act, name) for act in ahead for name in act.operands)
-        used = {n for act, n in uses if all(n not in turn.leaves for turn in act.turns)} - {*self.script.kept}
+        ahead = [op for op in self.script.ops if not op.back]
+        uses = ((op, name) for op in ahead for name in op.operands)
+        used = {n for op, n in uses if all(n not in turn.leaves for turn in op.turns)} - {*self.script.kept}
         real = {a.name for a in self.script.arrays if a.role in DECLARED and not a.still}
         for _ in range(2 + DEEP):  # what enters a turn after the first is what left the one before
-            for act in ahead:
-                if (real | {e for turn in act.turns for e, left in turn.carried if left in real}) & {*act.operands}:
-                    real.add(act.result)
-        yield from (act.result for act in ahead if act.result in real and act.result not in used)
+            for op in ahead:
+                if (real | {e for turn in op.turns for e, left in turn.carried if left in real}) & {*op.operands}:
+                    real.add(op.result)
+        yield from (op.result for op in ahead if op.result in real and op.result not in used)
 
     def _around(self, name: str) -> tuple[Turn, ...]:
         """The turns in each of which a result is another: what leaves a repeat, or is of all its turns, is one."""
-        act = self.script.act[name]
-        turns = act.turns[: -1 if act.laid == COLLECT else None]
+        op = self.script.op[name]
+        turns = op.turns[: -1 if op.laid == COLLECT else None]
         while turns and name in turns[-1].leaves:
             turns = turns[:-1]
         return turns
@@ -130,17 +130,17 @@ class _Machine:
         return tuple(0 if turn.batch and alike else number for turn, number in zip(owned, here, strict=True))
 
     def _read(self, name: str, turns: tuple[Turn, ...], at: Index) -> tuple[Numbers, Numbers]:
-        """An array as an act in these turns finds it."""
+        """An array as an op in these turns finds it."""
         for deep in reversed(range(len(turns))):
             if name in turns[deep].enters and at[deep]:
                 return self._read(dict(turns[deep].carried)[name], turns[: deep + 1], (*at[:deep], at[deep] - 1))
-        role, maker = self.script.array[name].role, self.script.act.get(name)
+        role, maker = self.script.array[name].role, self.script.op.get(name)
         goes_back = bool(turns) and turns[0].place < 0
         if role == "before":
-            zero, act = [0] * size(self.script.array[name].labels), self.script.act[self.added[name]]
+            zero, op = [0] * size(self.script.array[name].labels), self.script.op[self.added[name]]
             batch = next((i for i, turn in enumerate(turns) if turn.batch), -1)
-            deep = batch if self.script.adds_batches(act) else len(turns) - 1
-            return self._read(act.result, turns, _earlier(at, deep)) if at[deep] else (zero, zero)
+            deep = batch if self.script.adds_batches(op) else len(turns) - 1
+            return self._read(op.result, turns, _earlier(at, deep)) if at[deep] else (zero, zero)
         if goes_back and (role in DECLARED or (maker is not None and not maker.back)):
             return self._read(name, tuple(self.turns[~turn.place] for turn in turns), _mirrored(at))
         if role == "gradient":
@@ -166,51 +166,51 @@ class _Machine:
     def _labels(self, names: Sequence[str]) -> tuple[Labels, ...]:
         return tuple(self.script.array[name].labels for name in names)
 
-    def _ahead(self, act: Act, operands: list[tuple[Numbers, Numbers]], at: Index) -> tuple[Numbers, Numbers]:
-        """What an act of the program makes, and how fast that changes."""
-        labels, target = self._labels(act.operands), self.script.array[act.result].labels
+    def _ahead(self, op: Op, operands: list[tuple[Numbers, Numbers]], at: Index) -> tuple[Numbers, Numbers]:
+        """What an op of the program makes, and how fast that changes."""
+        labels, target = self._labels(op.operands), self.script.array[op.result].labels
         values, changes = [value for value, _ in operands], [change for _, change in operands]
-        if act.kind != FUNCTION:
-            if act.multiplies:
+        if op.kind != FUNCTION:
+            if op.multiplies:
                 one_moves = ([*values[:i], change, *values[i + 1 :]] for i, change in enumerate(changes))
                 moved = added(*(linear(PRODUCT, each, labels, target) for each in one_moves))
             else:
-                moved = linear(act.kind, changes, labels, target)
-            return linear(act.kind, values, labels, target), moved
-        if act.gathers and not act.reshapes:
+                moved = linear(op.kind, changes, labels, target)
+            return linear(op.kind, values, labels, target), moved
+        if op.gathers and not op.reshapes:
             rows = looked_up(labels[0], labels[1], target, values[1])
             return [values[0][i] for i in rows], [changes[0][i] for i in rows]
-        if act.laid == APPEND:
+        if op.laid == APPEND:
             return values[0], changes[0]
-        if act.reshapes:
-            laid = [self._laid(act, place, target, own, at) for place, own in enumerate(labels)]
+        if op.reshapes:
+            laid = [self._laid(op, place, target, own, at) for place, own in enumerate(labels)]
             beside = operands[len(laid) :]
             made, moved = (added(*map(times, laid, each[: len(laid)])) for each in (values, changes))
             return added(made, *(value for value, _ in beside)), added(moved, *(change for _, change in beside))
-        base = len(values) - act.gains
-        if act.over is not None:
-            return self._normed(act, values, changes, labels, target)
+        base = len(values) - op.gains
+        if op.over is not None:
+            return self._normed(op, values, changes, labels, target)
         xs = [aligned(x, own, target) for x, own in zip(values[:base], labels, strict=False)]
-        made = _applied(act, xs)
-        slopes = [_slopes(act, i, xs, made) for i in range(base)]
+        made = _applied(op, xs)
+        slopes = [_slopes(op, i, xs, made) for i in range(base)]
         each = [times_each(s, aligned(c, own, target)) for s, c, own in zip(slopes, changes, labels, strict=False)]
         return made, added(*each)
 
     @staticmethod
-    def _laid(act: Act, place: int, target: Labels, own: Labels, at: Index) -> list[Numbers]:
+    def _laid(op: Op, place: int, target: Labels, own: Labels, at: Index) -> list[Numbers]:
         """What puts the elements of an operand where a result has them: another for each slice, each place of what is
         joined, and each turn."""
-        if act.laid in (PLACE, COLLECT):
-            return matrix(f"{act.function} {act.result} {at[-1]}", size(target), size(own))
-        each = f" {act.again or act.result} {place}" if act.laid in (SLICE, CONCAT) else ""
-        return matrix(f"{act.function}{each}", size(target), size(own))
+        if op.laid in (PLACE, COLLECT):
+            return matrix(f"{op.function} {op.result} {at[-1]}", size(target), size(own))
+        each = f" {op.again or op.result} {place}" if op.laid in (SLICE, CONCAT) else ""
+        return matrix(f"{op.function}{each}", size(target), size(own))
 
     def _normed(
-        self, act: Act, values: list[Numbers], changes: list[Numbers], labels: tuple[Labels, ...], target: Labels
+        self, op: Op, values: list[Numbers], changes: list[Numbers], labels: tuple[Labels, ...], target: Labels
     ) -> tuple[Numbers, Numbers]:
         """A function of rows, with its gain and its shift."""
-        values[0], changes[0] = in_rows(act.function, str(act.over), labels[0], (values[0], changes[0]))
-        if act.gains:
+        values[0], changes[0] = in_rows(op.function, str(op.over), labels[0], (values[0], changes[0]))
+        if op.gains:
             normed, change, gain, gained = values[0], changes[0], values[1], changes[1]
             each = [normed, gain], [change, gain], [normed, gained]
             made, *parts = (linear(PRODUCT, both, labels[:2], target) for both in each)
@@ -221,24 +221,24 @@ class _Machine:
             made, moved = added(made, aligned(shift, own, target)), added(moved, aligned(change, own, target))
         return made, moved
 
-    def _undoing(self, act: Act, operands: list[tuple[Numbers, Numbers]], at: Index) -> tuple[Numbers, Numbers]:
-        """What an act of the backward pass makes."""
-        labels, target = self._labels(act.operands), self.script.array[act.result].labels
-        values, undone = [value for value, _ in operands], self.script.act.get(act.undoes)
-        if act.kind != FUNCTION:
-            made = linear(act.kind, values, labels, target)
+    def _undoing(self, op: Op, operands: list[tuple[Numbers, Numbers]], at: Index) -> tuple[Numbers, Numbers]:
+        """What an op of the backward pass makes."""
+        labels, target = self._labels(op.operands), self.script.array[op.result].labels
+        values, undone = [value for value, _ in operands], self.script.op.get(op.undoes)
+        if op.kind != FUNCTION:
+            made = linear(op.kind, values, labels, target)
         elif undone is None or undone.kind != FUNCTION:
             made = aligned(values[0], labels[0], target)  # a change of type
         else:
-            made = self._derived(act, undone, values, labels, target, at)
+            made = self._derived(op, undone, values, labels, target, at)
         return made, [0] * len(made)
 
     def _derived(
-        self, act: Act, undone: Act, values: list[Numbers], labels: tuple[Labels, ...], target: Labels, at: Index
+        self, op: Op, undone: Op, values: list[Numbers], labels: tuple[Labels, ...], target: Labels, at: Index
     ) -> Numbers:
         """The gradient of one operand of a function."""
         beside, values = values[len(labels) :], values[: len(labels)]
-        gradient, place = values[-1], act.place
+        gradient, place = values[-1], op.place
         if undone.gathers and not undone.reshapes:
             rows = looked_up(target, labels[0], labels[-1], values[0])
             result = [0] * size(target)
@@ -264,19 +264,19 @@ class _Machine:
         return times_each(_slopes_of(undone, place, kept, len(gradient)), aligned(gradient, labels[-1], target))
 
 
-def _unrolled(acts: Sequence[Act], at: Index = ()) -> Iterator[tuple[Act, Index]]:
-    """The acts one after the other, turn by turn."""
+def _unrolled(ops: Sequence[Op], at: Index = ()) -> Iterator[tuple[Op, Index]]:
+    """The ops one after the other, turn by turn."""
     deep, i = len(at), 0
-    while i < len(acts):
-        if len(acts[i].turns) == deep:
-            yield acts[i], at
+    while i < len(ops):
+        if len(ops[i].turns) == deep:
+            yield ops[i], at
             i += 1
             continue
-        turn, end = acts[i].turns[deep], i
-        while end < len(acts) and acts[end].turns[deep : deep + 1] == (turn,):
+        turn, end = ops[i].turns[deep], i
+        while end < len(ops) and ops[end].turns[deep : deep + 1] == (turn,):
             end += 1
         for number in range(_turns(deep)):
-            yield from _unrolled(acts[i:end], (*at, number))
+            yield from _unrolled(ops[i:end], (*at, number))
         i = end
 
 
@@ -293,37 +293,37 @@ def _turns(deep: int) -> int:
     return TURNS if deep < DEEP else 1
 
 
-def _is_free(act: Act) -> bool:
+def _is_free(op: Op) -> bool:
     """Whether a function leaves a gradient as it is."""
-    return act.back_each == act.back_row == 0 or act.function == "convert"
+    return op.back_each == op.back_row == 0 or op.function == "convert"
 
 
-def _applied(act: Act, xs: list[Numbers]) -> Numbers:
+def _applied(op: Op, xs: list[Numbers]) -> Numbers:
     """An elementwise function of its operands: any that has the derivatives that are told by what they read."""
-    if act.kept == "divisor":
+    if op.kept == "divisor":
         return [a * pow(b, -1, PRIME) % PRIME for a, b in zip(*xs, strict=True)]
-    if act.kept == "nothing" or _is_free(act):
-        slopes = [_slopes(act, i, xs, []) for i in range(len(xs))]
-        moved = [drawn(act.function, act.again or act.result)] * len(xs[0])  # none of them leaves a number as it is
+    if op.kept == "nothing" or _is_free(op):
+        slopes = [_slopes(op, i, xs, []) for i in range(len(xs))]
+        moved = [drawn(op.function, op.again or op.result)] * len(xs[0])  # none of them leaves a number as it is
         return added(moved, *(times_each(slope, x) for slope, x in zip(slopes, xs, strict=True)))
-    return [drawn(act.function, *values) for values in zip(*xs, strict=True)]
+    return [drawn(op.function, *values) for values in zip(*xs, strict=True)]
 
 
-def _slopes(act: Act, place: int, xs: list[Numbers], made: Numbers) -> Numbers:
+def _slopes(op: Op, place: int, xs: list[Numbers], made: Numbers) -> Numbers:
     """The derivative for one operand, at each element, from all that there is."""
     kept = {"nothing": [], "result": [made, *xs[1:]], "divisor": [xs[-1], *([made] if place else [])], "operands": xs}[
-        act.kept
+        op.kept
     ]
-    return _slopes_of(act, place, kept, len(xs[0]))
+    return _slopes_of(op, place, kept, len(xs[0]))
 
 
-def _slopes_of(act: Act, place: int, kept: list[Numbers], count: int) -> Numbers:
+def _slopes_of(op: Op, place: int, kept: list[Numbers], count: int) -> Numbers:
     """The derivative for one operand from what is kept."""
-    if _is_free(act):
+    if _is_free(op):
         return [1] * count
-    if act.kept == "divisor":
+    if op.kept == "divisor":
         over = [pow(b, -1, PRIME) for b in kept[0]]
         return [-q * b for q, b in zip(kept[1], over, strict=True)] if place else over
-    if act.kept == "nothing":
-        return [drawn("slope", act.function, place)] * count
-    return [drawn("slope", act.function, place, *values) for values in zip(*kept, strict=True)]
+    if op.kept == "nothing":
+        return [drawn("slope", op.function, place)] * count
+    return [drawn("slope", op.function, place, *values) for values in zip(*kept, strict=True)]

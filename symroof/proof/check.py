@@ -13,11 +13,11 @@ from dataclasses import replace
 from symroof.errors import CheckError
 from symroof.formula import Compare, Either, Formula, Name, Number, names, nodes, number
 from symroof.proof.evidence import last_place, rounded
-from symroof.proof.exact import ORDER, Exact, free_names
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted, undecided
 from symroof.proof.pointwise import between, sampled, truth_of
 from symroof.proof.polynomials import Poly
 from symroof.proof.propositions import Settled, asked, read
+from symroof.proof.quotients import ORDER, Exact, free_names
 from symroof.proof.step import Check, Reason, Step
 
 # The values of figures are put in last; what is proved for every ridge is proved soonest.

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 from symroof.errors import CheckError
 from symroof.formula import Cases, Compare, Formula, Frozen, Name, Number, Verdict, names, nodes
-from symroof.proof.exact import ORDER, Exact, free_names
 from symroof.proof.polynomials import Rat
+from symroof.proof.quotients import ORDER, Exact, free_names
 from symroof.proof.step import Check, Step
 from symroof.proof.whole_numbers import Multiples
 

@@ -10,8 +10,8 @@ from operator import mul
 
 from symroof.errors import CheckError
 from symroof.formula import Frozen, Name, number
-from symroof.proof.exact import Exact
 from symroof.proof.polynomials import ONE, Poly, Rat
+from symroof.proof.quotients import Exact
 
 ZERO = Rat(Poly())
 # Masks are counted with every size up to this one, of as many sizes as there are.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from symroof.formula import Formula, Frozen
-from symroof.proof.acts import Act
-from symroof.proof.chips import OnMesh, PerChip, bubble_of, in_flight, presumes
-from symroof.proof.exact import Exact
+from symroof.proof.array_ops import Op
+from symroof.proof.chip_recounts import OnMesh, PerChip, bubble_of, in_flight, presumes
+from symroof.proof.exchange_plans import Transfer
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
-from symroof.proof.moves import Transfer
-from symroof.proof.running import Run
+from symroof.proof.program_recounts import Run
+from symroof.proof.quotients import Exact
 from symroof.proof.step import Check, Step
 
 
@@ -114,10 +114,10 @@ class Axes(Facts):
         )
 
 
-def _paid(evidence: PerChip) -> list[Act]:
-    """The acts of the statement that an amount of one chip is about."""
+def _paid(evidence: PerChip) -> list[Op]:
+    """The ops of the statement that an amount of one chip is about."""
     script = evidence.meshed.script
-    return [act for act in script.acts if script.run.payer[act.result] == evidence.name]
+    return [op for op in script.ops if script.run.payer[op.result] == evidence.name]
 
 
 class Division(Facts):
@@ -132,9 +132,9 @@ class Division(Facts):
             return False
         meshed, exact = evidence.meshed, ledger.exact(figures=False)
         mine = _paid(evidence)
-        acts = [act for act in mine if meshed.script.contracts(act)] if evidence.what != "ops" else mine
+        ops = [op for op in mine if meshed.script.contracts(op)] if evidence.what != "ops" else mine
         shared, every = exact.rational(self.chips), meshed.chips((axis.name for axis in meshed.mesh), exact)
-        parts = [meshed.chips(meshed.parts[a.result].work, exact) * meshed.stages(a.turns, exact) for a in acts]
+        parts = [meshed.chips(meshed.parts[a.result].work, exact) * meshed.stages(a.turns, exact) for a in ops]
         repeats = shared * exact.rational(self.repeated) - every
         return bool(parts) and all((part - shared).is_zero() for part in parts) and repeats.is_zero()
 
@@ -150,7 +150,7 @@ class Exchanges(Facts):
             return False
         meshed, exact = evidence.meshed, ledger.exact(figures=False)
         mine = _paid(evidence)
-        moved = [(act.result, one) for act in mine for one in meshed.parts[act.result].moved]
+        moved = [(op.result, one) for op in mine for one in meshed.parts[op.result].moved]
         over = [(result, one) for result, one in moved if evidence.resource in dict(meshed.shares(one, exact))]
         return len(self.exchanges) == len(over) and all(
             said.result == result and self._same(said, one, evidence, exact)
@@ -162,7 +162,7 @@ class Exchanges(Facts):
         message = exact.rational(said.message) - evidence.meshed.message(one, exact)
         share = exact.rational(said.share) - dict(evidence.meshed.shares(one, exact))[evidence.resource]
         played = one.collective, one.axes, one.array, one.of, one.before, one.after, one.rows, one.once
-        run, around = Run(evidence.meshed.script, "chips"), one.around(evidence.meshed.script.act[said.result])
+        run, around = Run(evidence.meshed.script, "chips"), one.around(evidence.meshed.script.op[said.result])
         often = (said.turns is None) == (not around)
         if said.turns is not None:
             each = run.turned(around, exact) / evidence.meshed.stages(around, exact)

@@ -14,11 +14,11 @@ from fractions import Fraction
 
 from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Quotient, Sum, mapped, names, number, total
-from symroof.proof.exact import Exact
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted, replaced, undecided
 from symroof.proof.limits import rises, slope, tends
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.propositions import settle
+from symroof.proof.quotients import Exact
 from symroof.proof.radicals import Radicals, raised
 from symroof.proof.step import Check, Step
 

@@ -34,8 +34,8 @@ from symroof.formula import (
     fold,
     several_of,
 )
-from symroof.proof.exact import Exact, free_names, rational_root
 from symroof.proof.ledger import Ledger, refuted, undecided
+from symroof.proof.quotients import Exact, free_names, rational_root
 from symroof.proof.step import Check, Step
 
 SAMPLES = 200

@@ -15,9 +15,9 @@ from fractions import Fraction
 
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Frozen, Name, Verdict, number
-from symroof.proof.exact import ORDER, Exact
 from symroof.proof.polynomials import Poly, Rat, join
 from symroof.proof.prover import OF_CLAIMS, Prover
+from symroof.proof.quotients import ORDER, Exact
 from symroof.proof.whole_numbers import Admitted
 
 TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}

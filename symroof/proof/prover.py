@@ -13,9 +13,9 @@ from typing import Any
 
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Verdict, fold, several_of
-from symroof.proof.exact import Exact
 from symroof.proof.pointwise import HOLDS, is_fact
 from symroof.proof.polynomials import Monomial, Poly, Rat
+from symroof.proof.quotients import Exact
 
 # The work that one question to z3 may take, in its own units: the same on every machine and under every load.
 BUDGET = 3_000_000

@@ -28,13 +28,13 @@ from symroof.formula import (
 )
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.certificates import Dominated
-from symroof.proof.chips import OnMesh
-from symroof.proof.distances import over, taken_in
-from symroof.proof.exact import Exact
+from symroof.proof.chip_recounts import OnMesh
+from symroof.proof.hop_times import over, taken_in
+from symroof.proof.kernel_traffic import Script
 from symroof.proof.ledger import Evidence, Ledger, Solved, refuted
 from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.propositions import without_cases
-from symroof.proof.script import Script
+from symroof.proof.quotients import Exact
 from symroof.proof.step import Check, Step
 from symroof.proof.whole_numbers import Bounds
 
@@ -59,12 +59,12 @@ class Schedule(Evidence):
         groups: dict[object, list[str]] = {}
         inside: set[str] = set()
         block = dict(self.blocks)
-        for act in self.script.acts:
-            if self.script.run.payer[act.result] == act.result:
-                inside |= {act.result} if any(turn.over for turn in act.turns) else set()
-                own = ("fuse", act.fuse) if act.fuse is not None else ("statement", act.result)
-                key = ("block", block[act.result]) if act.result in block else own
-                groups.setdefault(key, []).append(act.result)
+        for op in self.script.ops:
+            if self.script.run.payer[op.result] == op.result:
+                inside |= {op.result} if any(turn.over for turn in op.turns) else set()
+                own = ("fuse", op.fuse) if op.fuse is not None else ("statement", op.result)
+                key = ("block", block[op.result]) if op.result in block else own
+                groups.setdefault(key, []).append(op.result)
         waits = over(self.meshed, ledger.exact(figures=False)) if self.meshed is not None else {}
         longest = [(group[0] in inside, self._longest(group, ledger, waits)) for group in groups.values()]
         beside, stages = ([part for here, part in longest if part and here is there] for there in (False, True))
@@ -104,9 +104,9 @@ def require_wait(script: Script, resources: Iterable[str], ledger: Ledger, meshe
     upper, exact = ledger.definitions.get("T_upper"), ledger.exact(figures=False)
     terms = upper.terms if isinstance(upper, Sum) else () if upper is None else (upper,)
     beside = [term for term in terms if not isinstance(term, Name)]
-    staged = {act.result for act in script.acts if any(turn.over for turn in act.turns)}
+    staged = {op.result for op in script.ops if any(turn.over for turn in op.turns)}
     known = over(meshed, exact) if meshed is not None and meshed.latency else {}
-    each = [(r, n) for n in script.act if n in staged and script.run.payer[n] == n for r in resources]
+    each = [(r, n) for n in script.op if n in staged and script.run.payer[n] == n for r in resources]
     times = [time for resource, name in each for time in _busy(resource, name, known, ledger)]
     waits = exact.difference(with_wait(total(*times)), total(*times)) if times else Rat(Poly())
     waits = sum((exact.rational(time) for taken in known.values() for time in taken), waits)

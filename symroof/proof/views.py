@@ -13,10 +13,10 @@ from operator import sub
 
 from symroof.errors import CheckError
 from symroof.formula import Name, number
-from symroof.proof.acts import COLLECT, CONCAT, PLACE, SLICE, Act
-from symroof.proof.exact import Exact
+from symroof.proof.array_ops import COLLECT, CONCAT, PLACE, SLICE, Op
+from symroof.proof.kernel_traffic import Script
 from symroof.proof.polynomials import Rat
-from symroof.proof.script import Script
+from symroof.proof.quotients import Exact
 
 # The dimension of an operand and the one of its view that the same axes cut, by the name of the view.
 Seen = Mapping[str, tuple[tuple[str, str], ...]]
@@ -32,12 +32,12 @@ def require_same_blocks(script: Script, seen: Seen, exact: Exact) -> None:
     """Raises :class:`~symroof.errors.CheckError` where a view lies in other blocks than what it is of."""
     if "same_blocks" in vars(script):
         return
-    for act in script.acts:
-        cut = {label for label, _ in script.array[act.result].split}
-        for pair in seen.get(act.result, ()) if act.views else ():
+    for op in script.ops:
+        cut = {label for label, _ in script.array[op.result].split}
+        for pair in seen.get(op.result, ()) if op.views else ():
             if pair[1] not in cut:
                 continue
-            shapes = [script.array[name].labels for name in (act.operands[0], act.result)]
+            shapes = [script.array[name].labels for name in (op.operands[0], op.result)]
             fixed = [int(label) for label in pair if label.isdigit()]
             fitting = [chips for chips in CHIPS if not any(n % chips for n in fixed)]
             if not fitting:
@@ -46,7 +46,7 @@ def require_same_blocks(script: Script, seen: Seen, exact: Exact) -> None:
                 sizes = _sizes(shapes, pair, chips, exact)
                 owners = (_owners(labels, label, sizes, chips) for labels, label in zip(shapes, pair, strict=True))
                 if [*next(owners)] != [*next(owners)]:
-                    raise CheckError(f"{act.result} lies in other blocks than {act.operands[0]}")
+                    raise CheckError(f"{op.result} lies in other blocks than {op.operands[0]}")
     vars(script)["same_blocks"] = True
 
 
@@ -56,26 +56,26 @@ def require_room(script: Script, exact: Exact) -> None:
     if "room" in vars(script):
         return
     cut: dict[tuple[str, str], list[str]] = {}
-    for act in script.acts:
-        if act.function == "windows" and not act.back:
-            own, made = script.array[act.operands[0]].labels, script.array[act.result].labels
+    for op in script.ops:
+        if op.function == "windows" and not op.back:
+            own, made = script.array[op.operands[0]].labels, script.array[op.result].labels
             _require_places(own, made, exact)
-            if act.gathers is not ({*made} - {*own} != set() and len({*made} - {*own}) == len({*own} - {*made})):
-                raise CheckError(f"{act.result} reads other places than its windows have")
-        labels = script.array[act.result].labels
-        if act.laid in (PLACE, COLLECT):
-            _require_turns(act, script, exact)
-        if act.back or act.laid not in (SLICE, CONCAT):
+            if op.gathers is not ({*made} - {*own} != set() and len({*made} - {*own}) == len({*own} - {*made})):
+                raise CheckError(f"{op.result} reads other places than its windows have")
+        labels = script.array[op.result].labels
+        if op.laid in (PLACE, COLLECT):
+            _require_turns(op, script, exact)
+        if op.back or op.laid not in (SLICE, CONCAT):
             continue
-        if act.laid == SLICE:
-            own = script.array[act.operands[0]].labels
+        if op.laid == SLICE:
+            own = script.array[op.operands[0]].labels
             (whole,) = (x for x in own if x not in labels)
-            cut.setdefault((act.operands[0], whole), []).append(_beyond(labels, own))
+            cut.setdefault((op.operands[0], whole), []).append(_beyond(labels, own))
             continue
-        parts = [_beyond(script.array[name].labels, labels) for name in act.operands]
-        (long,) = (label for label in labels if all(label not in script.array[name].labels for name in act.operands))
+        parts = [_beyond(script.array[name].labels, labels) for name in op.operands]
+        (long,) = (label for label in labels if all(label not in script.array[name].labels for name in op.operands))
         if not _left(long, parts, exact).is_zero():
-            raise CheckError(f"{act.result} is not as long as what it is joined of")
+            raise CheckError(f"{op.result} is not as long as what it is joined of")
     for (name, whole), parts in cut.items():
         left = _left(whole, parts, exact)
         if not left.is_zero() and not exact.is_positive(left, strict=False):
@@ -83,17 +83,17 @@ def require_room(script: Script, exact: Exact) -> None:
     vars(script)["room"] = True
 
 
-def _require_turns(act: Act, script: Script, exact: Exact) -> None:
+def _require_turns(op: Op, script: Script, exact: Exact) -> None:
     """Each turn has a place of its own along one dimension that the other array lacks, and no place is left."""
-    shapes = [script.array[name].labels for name in (act.operands[0], act.result)]
-    whole, part = shapes if act.laid == PLACE else reversed(shapes)
+    shapes = [script.array[name].labels for name in (op.operands[0], op.result)]
+    whole, part = shapes if op.laid == PLACE else reversed(shapes)
     beside = [label for label in whole if label not in part]
-    if not act.turns or act.turns[-1].batch or len(beside) != 1 or {*part} - {*whole}:
-        raise CheckError(f"{act.result} is of no turns along a dimension")
-    if act.laid == PLACE and not act.back and act.turns[-1] in script.own_turns(act.operands[0]):
-        raise CheckError(f"{act.operands[0]} is another array in each of the turns that have places of it")
-    if not (exact.rational(act.turns[-1].times) - _left(beside[0], (), exact)).is_zero():
-        raise CheckError(f"there are not as many turns as places in {act.result}")
+    if not op.turns or op.turns[-1].batch or len(beside) != 1 or {*part} - {*whole}:
+        raise CheckError(f"{op.result} is of no turns along a dimension")
+    if op.laid == PLACE and not op.back and op.turns[-1] in script.own_turns(op.operands[0]):
+        raise CheckError(f"{op.operands[0]} is another array in each of the turns that have places of it")
+    if not (exact.rational(op.turns[-1].times) - _left(beside[0], (), exact)).is_zero():
+        raise CheckError(f"there are not as many turns as places in {op.result}")
 
 
 def _require_places(own: tuple[str, ...], made: tuple[str, ...], exact: Exact) -> None:

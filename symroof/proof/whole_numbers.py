@@ -11,8 +11,8 @@ from math import gcd, lcm, prod
 
 from symroof.errors import CheckError
 from symroof.formula import Both, Compare, Either, Formula, Frozen, Name, Verdict, number
-from symroof.proof.exact import Exact
 from symroof.proof.polynomials import Poly, Rat
+from symroof.proof.quotients import Exact
 
 # No list of divisors is longer than that of such a number.
 LARGEST = 10**9

@@ -15,7 +15,7 @@ from symroof.model.quantities import SPOKEN, TOKENS
 from symroof.model.resources import time_names
 from symroof.model.statement_costs import names_of_amounts, other_names
 from symroof.model.tokens import served_of
-from symroof.proof.exact import ORDER
+from symroof.proof.quotients import ORDER
 from symroof.reading.claims import ClaimReader
 from symroof.reading.expressions import read_expression
 from symroof.reading.grids import read_bindings

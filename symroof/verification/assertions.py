@@ -14,7 +14,7 @@ from itertools import groupby
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Gap, Name, Number, names
 from symroof.model.quantities import QUANTITIES
-from symroof.proof.exact import ORDER
+from symroof.proof.quotients import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
 from symroof.reading.sentence_cues import quantity_of, says_bound_alone
 from symroof.verification.context import Context

@@ -27,7 +27,7 @@ from symroof.algebra.roots import Root
 from symroof.derivation.solving import PLAIN, derivative, is_positive
 from symroof.errors import AlgebraError
 from symroof.formula import Both, Cases, Compare, Formula, Name, Number, Verdict, mapped, number
-from symroof.proof.exact import ORDER
+from symroof.proof.quotients import ORDER
 from symroof.proof.step import Check
 from symroof.proof.whole_numbers import Admitted
 from symroof.symbols import expression, fraction, rational, symbol

@@ -42,10 +42,10 @@ from symroof.formula import (
     nodes,
     number,
 )
-from symroof.proof.exact import ORDER, Exact
 from symroof.proof.ledger import RefutedError
 from symroof.proof.polynomials import Poly
 from symroof.proof.propositions import OPEN, Settled, negated, settle_whole
+from symroof.proof.quotients import ORDER, Exact
 from symroof.proof.step import Check
 from symroof.reading.scope import is_opaque
 from symroof.verification.asymptotics import joined

@@ -15,8 +15,8 @@ import symroof.verification.miscounts as miscounts
 import symroof.verification.misprints as misprints
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Verdict
-from symroof.proof.exact import ORDER
 from symroof.proof.pointwise import truth
+from symroof.proof.quotients import ORDER
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
 from symroof.verification.judgement import ACCEPTED, Finding, Remark

@@ -14,8 +14,8 @@ from random import Random
 
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Infinity, Product, Verdict, names, number
-from symroof.proof.exact import ORDER
 from symroof.proof.pointwise import Point, truth
+from symroof.proof.quotients import ORDER
 from symroof.verification.budget import spend
 from symroof.verification.context import Question
 from symroof.verification.enclosures import enclosed

@@ -30,8 +30,8 @@ from symroof.formula import (
     nodes,
 )
 from symroof.model.quantities import QUANTITIES, TABLE
-from symroof.proof.exact import ORDER
 from symroof.proof.propositions import negated
+from symroof.proof.quotients import ORDER
 from symroof.reading.scope import is_opaque
 from symroof.symbols import expression
 from symroof.verification.context import Question

@@ -12,7 +12,7 @@ from symroof.algebra.rational import Polynomial, ratio, symbols_of
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Gap, Name, Number, Product, names, nodes
 from symroof.model.quantities import QUANTITIES
-from symroof.proof.exact import ORDER
+from symroof.proof.quotients import ORDER
 from symroof.reading.claims import Chain, Claim, Logic
 from symroof.reading.exercises import Exercise
 from symroof.symbols import expression

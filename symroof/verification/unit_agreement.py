@@ -33,7 +33,7 @@ from symroof.formula import (
 )
 from symroof.model.quantities import Exponents, exponents, spelled
 from symroof.model.units import Mismatch, unit_of_formula
-from symroof.proof.exact import ORDER
+from symroof.proof.quotients import ORDER
 from symroof.reading.numbers import COUNT_SCALES, exact
 from symroof.verification.context import Context
 from symroof.verification.judgement import Remark

@@ -34,7 +34,7 @@ from symroof.formula import (
     names,
     nodes,
 )
-from symroof.proof.exact import ORDER
+from symroof.proof.quotients import ORDER
 from symroof.symbols import expression, fraction, rational, symbol
 from symroof.verification.asymptotics import eventually_positive, near
 from symroof.verification.budget import attempted

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Formula, Name, number
 from symroof.model.quantities import PER_CHIP, STOCKS
-from symroof.proof.running import Dots, Members, Moves
+from symroof.proof.program_recounts import Dots, Members, Moves
 from symroof.proof.step import Step
 from symroof.rendering.pages.blocks import Paragraph
 from symroof.rendering.pages.listings import Statements

@@ -15,7 +15,7 @@ from symroof.derivation.draft import numeric
 from symroof.derivation.layout import with_digits
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
-from symroof.proof.recounts import Arrays
+from symroof.proof.loop_counts import Arrays
 from symroof.proof.step import Step, against
 from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes
 from symroof.rendering.pages.exchanges import Mesh

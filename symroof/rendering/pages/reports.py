@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 from symroof.algebra.rounding import short
 from symroof.errors import RenderingError, SymroofError, printable
 from symroof.formula import Both, Compare, Formula, Gap, Infinity, Number
-from symroof.proof.exact import ORDER
 from symroof.proof.propositions import without_cases
+from symroof.proof.quotients import ORDER
 from symroof.reading.claims import Claim, Logic
 from symroof.reading.exercises import VERDICTS
 from symroof.reading.languages import USUAL_LANGUAGE

@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterator
 
 from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum
-from symroof.proof.chips import OnMesh
+from symroof.proof.chip_recounts import OnMesh
+from symroof.proof.kernel_traffic import PARTS, Script
 from symroof.proof.ledger import Ledger
-from symroof.proof.running import Run
+from symroof.proof.program_recounts import Run
 from symroof.proof.scheduling import require_wait
-from symroof.proof.script import PARTS, Script
 from symroof.proof.step import Reason, Step, against, number_of
 
 T_MATH, T_LATENCY = Name("T_math"), Name("T_latency")
@@ -38,7 +38,7 @@ class Owed(Frozen):
     def counted(self) -> Iterator[str]:
         """What is said of the weights of a program that contracts something: all of them, and those that are trained where some
         are not."""
-        if not any(self.script.contracts(act) for act in self.script.acts):
+        if not any(self.script.contracts(op) for op in self.script.ops):
             return
         if any(array.role == "weight" for array in self.script.arrays):
             yield "params"
@@ -52,18 +52,18 @@ class Owed(Frozen):
 
     @property
     def masked(self) -> Iterator[set[Name]]:
-        """The pairs that each mask leaves, as one of the acts has them that it is a mask of."""
-        for mask in {act.masked for act in self.script.acts} - {None}:
-            yield {Name(f"pairs({act.result})") for act in self.script.acts if act.masked == mask}
+        """The pairs that each mask leaves, as one of the ops has them that it is a mask of."""
+        for mask in {op.masked for op in self.script.ops} - {None}:
+            yield {Name(f"pairs({op.result})") for op in self.script.ops if op.masked == mask}
 
     def amounts(self, ledger: Ledger) -> dict[str, str]:
         """The amount that keeps each resource but the arithmetic busy, and the figure that it is done at."""
         each = "" if self.meshed is None else "_per_chip"
         still = self.script.idle and not any(True for _ in self.script.run.moves("bytes"))
         result = ({} if still else {f"bytes{each}": self.memory}) | self.sent(ledger)
-        contracting = [act for act in self.script.acts if self.script.contracts(act)]
-        others = (act for act in self.script.acts if act not in contracting and not act.exchanges)
-        if self.vector is not None and contracting and any(act.each or act.row for act in others):
+        contracting = [op for op in self.script.ops if self.script.contracts(op)]
+        others = (op for op in self.script.ops if op not in contracting and not op.exchanges)
+        if self.vector is not None and contracting and any(op.each or op.row for op in others):
             result[f"ops{each}"] = self.vector
         return result
 

@@ -11,18 +11,17 @@ from operator import mul
 
 from symroof.errors import CheckError
 from symroof.formula import Frozen, Name, number
-from symroof.proof.acts import CONCAT, Act, Turn
 from symroof.proof.adjoints import require_adjoint
+from symroof.proof.array_ops import CONCAT, Op, Turn
 from symroof.proof.collectives import MeshAxis, across, merged, shares_of_levels, taken
-from symroof.proof.conventions import require_conventions
-from symroof.proof.exact import Exact
+from symroof.proof.exchange_plans import Part, Plan, Transfer, require_conventions
+from symroof.proof.kernel_traffic import Script
 from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.masks import Masked
-from symroof.proof.moves import Part, Plan, Transfer
-from symroof.proof.plan import SIZES, Chips
+from symroof.proof.plan_execution import SIZES, Chips
 from symroof.proof.polynomials import ONE, Poly, Rat
-from symroof.proof.running import STOCKS, ZERO, Run
-from symroof.proof.script import Script
+from symroof.proof.program_recounts import STOCKS, ZERO, Run
+from symroof.proof.quotients import Exact
 from symroof.proof.step import Check, Step
 from symroof.proof.views import require_same_blocks
 
@@ -59,18 +58,18 @@ class OnMesh(Frozen):
 
     @property
     def parts(self) -> Mapping[str, Part]:
-        """What the chips do of each act, by its result, on meshes of several sizes alike."""
+        """What the chips do of each op, by its result, on meshes of several sizes alike."""
         return self._played[0]
 
     @cached_property
     def away(self) -> frozenset[str | tuple[str, str]]:
         """What leaves the chip that made it: a function behind an exchange does not find there what is in front of it."""
         result: set[str | tuple[str, str]] = set()
-        for act in self.script.acts:
-            for moved in self.parts[act.result].moved:
+        for op in self.script.ops:
+            for moved in self.parts[op.result].moved:
                 if all(self.axis(axis).chips == 1 for axis in moved.axes) or moved.of in ("rows", "stage"):
                     continue
-                result.add((act.result, moved.array) if moved.of == "operand" and not act.exchanges else act.result)
+                result.add((op.result, moved.array) if moved.of == "operand" and not op.exchanges else op.result)
         return frozenset(result)
 
     def held(self, name: str) -> frozenset[str]:
@@ -97,10 +96,10 @@ class OnMesh(Frozen):
     @cached_property
     def pipeline(self) -> tuple[Turn, ...] | None:
         """The turns that chips share out, then the microbatches around them."""
-        for act in self.script.acts:
-            for i, turn in enumerate(act.turns):
-                if turn.over and not act.back and self.axis(turn.over).is_split:
-                    return turn, *act.turns[:i]
+        for op in self.script.ops:
+            for i, turn in enumerate(op.turns):
+                if turn.over and not op.back and self.axis(turn.over).is_split:
+                    return turn, *op.turns[:i]
         return None
 
     def chips(self, axes: Iterable[str], exact: Exact) -> Rat:
@@ -208,19 +207,19 @@ class PerChip(Evidence):
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
         require_same_blocks(script, dict(self.meshed.seen), exact)
         run = Run(script, "flops" if self.what == "flops" else self.what)
-        for act in script.acts:
-            if self.name not in (None, script.run.payer[act.result]):
+        for op in script.ops:
+            if self.name not in (None, script.run.payer[op.result]):
                 continue
-            turns, part = self._turned(act.turns, run, exact), parts[act.result]
-            if self.what in ("flops", "flops_exact") and script.contracts(act):
-                total += run.work(act, exact, step) * turns / self.meshed.chips(part.work, exact)
-            elif self.what == "ops" and not script.contracts(act):
-                total += self._elementwise(act, run, exact, step) * turns
+            turns, part = self._turned(op.turns, run, exact), parts[op.result]
+            if self.what in ("flops", "flops_exact") and script.contracts(op):
+                total += run.work(op, exact, step) * turns / self.meshed.chips(part.work, exact)
+            elif self.what == "ops" and not script.contracts(op):
+                total += self._elementwise(op, run, exact, step) * turns
             elif self.what == "sent":
                 for moved in part.moved:
                     shares = dict(self.meshed.shares(moved, exact))
                     if self.resource in shares:
-                        often = self._turned(moved.around(act), run, exact)
+                        often = self._turned(moved.around(op), run, exact)
                         total += shares[self.resource] * self.meshed.message(moved, exact) * often
         if self.what in STOCKS:
             return self._held(run, exact)
@@ -252,12 +251,10 @@ class PerChip(Evidence):
         if self.what != "saved" or pipeline is None:
             return Rat(ONE)
         if pipeline[0] not in turns and self.meshed.schedule != "gpipe":
-            ahead = [act for act in script.acts if not act.back]
-            staged = [i for i, act in enumerate(ahead) if pipeline[0] in act.turns]
+            ahead = [op for op in script.ops if not op.back]
+            staged = [i for i, op in enumerate(ahead) if pipeline[0] in op.turns]
             seen = [
-                i
-                for i, act in enumerate(ahead)
-                if name == act.result or (name not in script.act and name in act.operands)
+                i for i, op in enumerate(ahead) if name == op.result or (name not in script.op and name in op.operands)
             ]
             if min(seen) > max(staged) or name in pipeline[0].leaves:
                 return Rat(ONE)
@@ -272,10 +269,10 @@ class PerChip(Evidence):
                 return part.result
         return self.meshed.saved(name) if self.what == "saved" else self.meshed.held(name)
 
-    def _elementwise(self, act: Act, run: Run, exact: Exact, step: Step) -> Rat:
+    def _elementwise(self, op: Op, run: Run, exact: Exact, step: Step) -> Rat:
         """Each chip works on its elements; of rows that chips share out each works on its part of every one."""
-        part, whole = self.meshed.parts[act.result], run.work(act, exact, step)
-        rows = run.work(act.without_elements, exact, step) if act.over is not None else ZERO
+        part, whole = self.meshed.parts[op.result], run.work(op, exact, step)
+        rows = run.work(op.without_elements, exact, step) if op.over is not None else ZERO
         return (whole - rows) / self.meshed.chips(part.work, exact) + rows / self.meshed.chips(part.rows, exact)
 
     def _counts(self, payer: str, name: str) -> bool:
@@ -292,26 +289,26 @@ class PerChip(Evidence):
                 yield frozenset(axis for _, axis in one)
 
     def _under(self, name: str, user: str, place: int) -> frozenset[tuple[str, str]]:
-        """How an operand of an act is cut, under the labels of the array that is read of it: what it is a view of, or a piece."""
+        """How an operand of an op is cut, under the labels of the array that is read of it: what it is a view of, or a piece."""
         script, cut = self.meshed.script, self.meshed.parts[user].operands[place]
-        act, seen = script.act[user], dict(self.meshed.seen)
-        turns, here = act.turns, act.operands[place]
+        op, seen = script.op[user], dict(self.meshed.seen)
+        turns, here = op.turns, op.operands[place]
         piece = script.taken(name, turns)[0]
-        same = {piece, script.act[piece].again if piece in script.act else ""}
+        same = {piece, script.op[piece].again if piece in script.op else ""}
         while True:
             for view in script.seen(here, turns)[:-1]:
-                if script.act[view].views:
+                if script.op[view].views:
                     own = {label: there for there, label in seen.get(view, ())}
                     cut = frozenset((own.get(label, ""), axis) for label, axis in cut)
             here = script.root(here, turns)
-            joined = script.act[here].operands if here in script.act and script.act[here].laid == CONCAT else ()
+            joined = script.op[here].operands if here in script.op and script.op[here].laid == CONCAT else ()
             if here in same or not joined:
                 return cut
             here = next(one for one in joined if not same.isdisjoint(script.taken(one, turns)))
             cut = frozenset((label if label in script.array[here].labels else "", axis) for label, axis in cut)
 
     def _traffic(self, run: Run, exact: Exact) -> Rat:
-        """Of what is loaded the part that an act works on; of what is stored the part that it makes."""
+        """Of what is loaded the part that an op works on; of what is stored the part that it makes."""
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
         trace = script.run_apart(self.meshed.away)
         for (payer, name), users, rows, often in zip(

@@ -10,12 +10,11 @@ from dataclasses import replace
 from functools import cached_property
 
 from symroof.formula import Frozen, Name
-from symroof.proof.acts import PLACE, SLICE, SUM, Act, Turn
-from symroof.proof.buffers import Stored
+from symroof.proof.array_ops import PLACE, SLICE, SUM, ArrayProgram, Op, Turn
+from symroof.proof.loop_counts import Loops
 from symroof.proof.masks import Masked
-from symroof.proof.recounts import Loops
 
-# What chips exchange: results by name, and operands with the act that they are brought to.
+# What chips exchange: results by name, and operands with the op that they are brought to.
 Away = frozenset["str | tuple[str, str]"]
 # Who pays, what is moved, how much of it: None where that is all, an array that has as many rows, or what a mask reaches;
 # and the turns in each of which it is.
@@ -26,15 +25,15 @@ Moved = tuple[str, str, "str | Masked | None", tuple[Turn, ...]]
 PARTS = ("weights", "caches", "gradients", "activations")
 
 
-class Script(Stored):
+class Script(ArrayProgram):
     """A program in plain values, with the backward pass that a producer gives it, if it is in training: what it was written with,
-    and acts that :mod:`symroof.proof.adjoints` holds against that."""
+    and ops that :mod:`symroof.proof.adjoints` holds against that."""
 
     @property
     def idle(self) -> bool:
-        """Whether no act computes anything: arrays are moved, and split otherwise."""
-        return bool(self.acts) and not any(
-            self.contracts(act) or (not act.exchanges and (act.each or act.row)) for act in self.acts
+        """Whether no op computes anything: arrays are moved, and split otherwise."""
+        return bool(self.ops) and not any(
+            self.contracts(op) or (not op.exchanges and (op.each or op.row)) for op in self.ops
         )
 
     def part(self, name: str) -> str:
@@ -49,32 +48,32 @@ class Script(Stored):
     def labels(self, names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
         return tuple(self.array[name].labels for name in names)
 
-    def loops(self, act: Act, fused: bool = False) -> Loops:
-        return Loops(self.labels(act.operands), self.array[act.result].labels, fused)
+    def loops(self, op: Op, fused: bool = False) -> Loops:
+        return Loops(self.labels(op.operands), self.array[op.result].labels, fused)
 
-    def contracts(self, act: Act) -> bool:
+    def contracts(self, op: Op) -> bool:
         """Whether some loop of a product has no place in its result."""
-        return act.multiplies and bool(self.loops(act).missing_in(self.array[act.result].labels))
+        return op.multiplies and bool(self.loops(op).missing_in(self.array[op.result].labels))
 
     def own_turns(self, name: str) -> tuple[Turn, ...]:
         """The turns in each of which an array is another one: those in which it is made; of what is declared an input is another
         in each microbatch, what is shared the same in all turns, all else another in the turns that use it."""
-        if name in self.act:
-            return self.act[name].turns
-        every = next((act.turns for act in self.acts if name in act.operands), ())
+        if name in self.op:
+            return self.op[name].turns
+        every = next((op.turns for op in self.ops if name in op.operands), ())
         turns = tuple(turn for turn in every if not turn.alike)
         if self.array[name].role == "input":
             return tuple(turn for turn in turns if turn.batch)
         return () if self.array[name].shared else turns
 
-    def adds_batches(self, act: Act) -> bool:
-        """Whether an act adds up what all microbatches give: the turns around it are those that have an array of their own of
+    def adds_batches(self, op: Op) -> bool:
+        """Whether an op adds up what all microbatches give: the turns around it are those that have an array of their own of
         which it makes the gradient, and microbatches."""
-        if not act.back or not act.of or act.undoes or act.kind != SUM or not any(turn.batch for turn in act.turns):
+        if not op.back or not op.of or op.undoes or op.kind != SUM or not any(turn.batch for turn in op.turns):
             return False
-        own = {turn.place for turn in self.own_turns(act.of) if not turn.batch}
-        before = self.array[act.operands[0]].role == "before"
-        return before and {~turn.place for turn in act.turns if not turn.batch} == own
+        own = {turn.place for turn in self.own_turns(op.of) if not turn.batch}
+        before = self.array[op.operands[0]].role == "before"
+        return before and {~turn.place for turn in op.turns if not turn.batch} == own
 
     @cached_property
     def split(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
@@ -85,7 +84,7 @@ class Script(Stored):
             for label in dict.fromkeys(label for label, _ in array.split):
                 group = tuple(axis for name, axis in array.split if name == label)
                 result.setdefault(label, {})[group] = None
-        for turn in (turn for act in self.acts for turn in act.turns if turn.over):
+        for turn in (turn for op in self.ops for turn in op.turns if turn.over):
             if isinstance(turn.times, Name):
                 result.setdefault(turn.times.name, {})[(turn.over,)] = None
         return {label: tuple(groups) for label, groups in result.items()}
@@ -98,92 +97,92 @@ class Script(Stored):
     def _loaded_in(self, payer: str, name: str) -> tuple[Turn, ...]:
         """The turns in each of which a load takes place: on the chip an array is loaded once for all turns, but for
         their places."""
-        parts = (self.act[n] for n in (self.root(name), *self.around(name)) if n in self.act)
-        inside = next((act.turns for act in parts if act.laid == PLACE), ())
-        launched = tuple(turn for turn in self.act[payer].turns if not turn.inside)
+        parts = (self.op[n] for n in (self.root(name), *self.around(name)) if n in self.op)
+        inside = next((op.turns for op in parts if op.laid == PLACE), ())
+        launched = tuple(turn for turn in self.op[payer].turns if not turn.inside)
         return (*launched, *(turn for turn in inside if turn.inside))
 
     def _stored_in(self, payer: str, name: str, asked: set[str]) -> tuple[Turn, ...]:
         """The turns in each of which a store takes place: of what turns on the chip make the last, where not all of it
         is asked for."""
-        inside = self.act[name].turns if self.gathered.get(name) in asked else ()
-        launched = tuple(turn for turn in self.act[payer].turns if not turn.inside)
+        inside = self.op[name].turns if self.gathered.get(name) in asked else ()
+        launched = tuple(turn for turn in self.op[payer].turns if not turn.inside)
         return (*launched, *(turn for turn in inside if turn.inside))
 
     def run_apart(self, away: Away) -> Trace:
-        """The same on a chip that others exchange something with: what goes ``away``, a result or an operand that an act is
+        """The same on a chip that others exchange something with: what goes ``away``, a result or an operand that an op is
         brought, comes back from memory."""
         return self._noted(*self._kernels, away) if away else self.run
 
     @cached_property
     def _kernels(self) -> tuple[list[int], Mapping[str, int]]:
-        """In which kernel each act runs, and the place of what makes each array."""
-        maker = {act.result: i for i, act in enumerate(self.acts)}
-        kernel: list[tuple[int, int | None]] = []  # where each act runs, and so what has a contraction behind it
-        for i, act in enumerate(self.acts):
-            feeding = [maker[name] for n in act.operands for name in self.origins(n) if name in maker]
+        """In which kernel each op runs, and the place of what makes each array."""
+        maker = {op.result: i for i, op in enumerate(self.ops)}
+        kernel: list[tuple[int, int | None]] = []  # where each op runs, and so what has a contraction behind it
+        for i, op in enumerate(self.ops):
+            feeding = [maker[name] for n in op.operands for name in self.origins(n) if name in maker]
             last = max((k for j in feeding if (k := kernel[j][1]) is not None), default=None)
-            here = last is not None and self._joins(act, self.acts[last])
-            inside = (j for j, other in enumerate(self.acts) if other.fuse == act.fuse and not other.lies)
+            here = last is not None and self._joins(op, self.ops[last])
+            inside = (j for j, other in enumerate(self.ops) if other.fuse == op.fuse and not other.lies)
             together = next(inside, i)
-            if act.lies:
+            if op.lies:
                 where, here = ~i, False
-            elif act.fuse in self._busy:
+            elif op.fuse in self._busy:
                 where = together
-            elif last is not None and here and not self.contracts(act):
+            elif last is not None and here and not self.contracts(op):
                 where = last
-            elif act.fuse is not None:
-                where = self._first_alone(act.fuse, kernel, i)
+            elif op.fuse is not None:
+                where = self._first_alone(op.fuse, kernel, i)
             else:
                 where = i
-            behind = here or act.fuse in self._busy or self.contracts(act) or last is not None
-            kernel.append((where, where if behind and not act.lies else last))
+            behind = here or op.fuse in self._busy or self.contracts(op) or last is not None
+            kernel.append((where, where if behind and not op.lies else last))
         return [where for where, _ in kernel], maker
 
-    def _joins(self, act: Act, first: Act) -> bool:
-        """Whether the kernel that begins with an act has a contraction, in the same turn and pass."""
+    def _joins(self, op: Op, first: Op) -> bool:
+        """Whether the kernel that begins with an op has a contraction, in the same turn and pass."""
         contracts = self.contracts(first) or first.fuse in self._busy
-        return contracts and first.turns == act.turns and first.back == act.back
+        return contracts and first.turns == op.turns and first.back == op.back
 
     @cached_property
     def _busy(self) -> frozenset[int]:
         """The fuses that something is contracted in, or that hand something on, and those of the backward pass that
         make it again."""
-        ways = ((act, any(turn.inside for turn in act.turns)) for act in self.acts if act.fuse is not None)
-        busy = {act.fuse for act, turned in ways if act.fuse is not None and (turned or self.contracts(act))}
+        ways = ((op, any(turn.inside for turn in op.turns)) for op in self.ops if op.fuse is not None)
+        busy = {op.fuse for op, turned in ways if op.fuse is not None and (turned or self.contracts(op))}
         return frozenset(busy | {~fuse for fuse in busy if fuse >= 0})
 
-    def made_again(self, act: Act) -> list[Act]:
-        """What the acts that go back through the fuse of one read of what was made in it, and what that was made of: it is
+    def made_again(self, op: Op) -> list[Op]:
+        """What the ops that go back through the fuse of one read of what was made in it, and what that was made of: it is
         made on the chip once more."""
-        fuse = ~act.fuse if act.back and act.fuse is not None else None
+        fuse = ~op.fuse if op.back and op.fuse is not None else None
         if fuse is None or fuse not in self._busy:
             return []
-        wanted = {name for act in self.acts if act.fuse == ~fuse for name in act.operands}
-        made: list[Act] = []
-        for act in self.acts[::-1]:
-            if act.fuse == fuse and act.result in wanted:
-                made.insert(0, act)
-                wanted.update(act.operands)
-        remade = {act.again: act.result for act in self.acts if act.again}
-        inside = {act.result for act in made if not act.lies}
+        wanted = {name for op in self.ops if op.fuse == ~fuse for name in op.operands}
+        made: list[Op] = []
+        for op in self.ops[::-1]:
+            if op.fuse == fuse and op.result in wanted:
+                made.insert(0, op)
+                wanted.update(op.operands)
+        remade = {op.again: op.result for op in self.ops if op.again}
+        inside = {op.result for op in made if not op.lies}
         named = (
-            replace(act, operands=tuple(n if n in inside else remade.get(n, n) for n in act.operands)) for act in made
+            replace(op, operands=tuple(n if n in inside else remade.get(n, n) for n in op.operands)) for op in made
         )
-        return [act for act in named if not act.lies]
+        return [op for op in named if not op.lies]
 
     def _first_alone(self, fuse: int, kernel: list[tuple[int, int | None]], here: int) -> int:
         """The first of the elementwise statements of a fuse that join no contraction outside of it."""
-        own = (j for j in range(here) if self.acts[j].fuse == fuse and not self.acts[j].lies)
-        alone = (j for j in own if self.acts[kernel[j][0]].fuse == fuse)
+        own = (j for j in range(here) if self.ops[j].fuse == fuse and not self.ops[j].lies)
+        alone = (j for j in own if self.ops[kernel[j][0]].fuse == fuse)
         return next(alone, here)
 
     def _there(self, name: str, made: set[str], away: Away) -> bool:
         """Whether an array is on a chip that made these: itself, or all where it lies."""
-        act = self.act.get(name)
-        if name in away or name in made or act is None or not act.lies:
+        op = self.op.get(name)
+        if name in away or name in made or op is None or not op.lies:
             return name in made and name not in away
-        return all(self._there(one, made, away) for one in act.operands)
+        return all(self._there(one, made, away) for one in op.operands)
 
     def _noted(self, where: list[int], maker: Mapping[str, int], away: Away = frozenset()) -> Trace:
         payer: dict[str, str] = {}
@@ -193,50 +192,49 @@ class Script(Stored):
         for kernel in dict.fromkeys(where):
             made: set[str] = set()
             read: dict[str, int] = {}
-            entire = self._entire([act for act, place in zip(self.acts, where, strict=True) if place == kernel])
-            for i, act in enumerate(self.acts):
+            entire = self._entire([op for op, place in zip(self.ops, where, strict=True) if place == kernel])
+            for i, op in enumerate(self.ops):
                 if where[i] != kernel:
                     continue
                 heads = [
                     payer[n]
-                    for operand in act.operands
+                    for operand in op.operands
                     for n in self.origins(operand)
                     if n in made and n in payer and where[maker[n]] == kernel
                 ]
-                heads = [n for n in heads if self.contracts(self.acts[maker[n]])]
-                own = self.contracts(act) or not heads
-                payer[act.result] = act.result if own else max(heads, key=lambda n: maker[n])
-                again = [] if act.lies else [one for one in self.made_again(act) if one.result not in made]
+                heads = [n for n in heads if self.contracts(self.ops[maker[n]])]
+                own = self.contracts(op) or not heads
+                payer[op.result] = op.result if own else max(heads, key=lambda n: maker[n])
+                again = [] if op.lies else [one for one in self.made_again(op) if one.result not in made]
                 made |= {a.result for a in again}
-                for name in self.copied(act):
-                    loads.append((payer[act.result], name))
+                for name in self.copied(op):
+                    loads.append((payer[op.result], name))
                     gathered.append(None)
-                    users.append([(act.result, act.operands.index(name))])
-                for one in (act, *again):
+                    users.append([(op.result, op.operands.index(name))])
+                for one in (op, *again):
                     for place, (name, rows) in () if one.lies else enumerate(one.needs):
-                        root = self.root(name, act.turns)
-                        for piece in self.taken(name, act.turns) if rows is None else (root,):
+                        root = self.root(name, op.turns)
+                        for piece in self.taken(name, op.turns) if rows is None else (root,):
                             if piece in read and rows is None:
                                 users[read[piece]].append((one.result, place))
                             elif (
                                 not any(self._there(n, made, away) for n in {piece, name if piece == root else piece})
                                 or (one.result, name) in away
                             ) and (
-                                (rows is None or root not in entire)
-                                and entire.isdisjoint(self.around(piece, act.turns))
+                                (rows is None or root not in entire) and entire.isdisjoint(self.around(piece, op.turns))
                             ):
                                 read |= {piece: len(loads)} if rows is None else {}
-                                loads.append((payer[act.result], name if piece == root else piece))
+                                loads.append((payer[op.result], name if piece == root else piece))
                                 gathered.append(rows)
                                 users.append([(one.result, place)])
-                made.add(act.result)
-        fetched, touched = {name for _, name in loads}, {n for act in self.acts if not act.back for n in act.operands}
-        touched |= {n for act in self.acts if act.back for n in act.operands if self.acts[maker.get(n, 0)].back}
-        carried = {name for act in self.acts for turn in act.turns for name in turn.leaves}
+                made.add(op.result)
+        fetched, touched = {name for _, name in loads}, {n for op in self.ops if not op.back for n in op.operands}
+        touched |= {n for op in self.ops if op.back for n in op.operands if self.ops[maker.get(n, 0)].back}
+        carried = {name for op in self.ops for turn in op.turns for name in turn.leaves}
         asked = fetched | carried | {*self.kept} | (maker.keys() - touched)
         asked |= {name for name in away if isinstance(name, str)}
         whole = self._stored_arrays(asked)
-        stores = [(payer[act.result], name) for act in self.acts for name in self._stored(act, *whole)]
+        stores = [(payer[op.result], name) for op in self.ops for name in self._stored(op, *whole)]
         parts = (self._part(name, rows, each) for (_, name), rows, each in zip(loads, gathered, users, strict=True))
         together = {n for name in asked for n in (self.root(name), *self.around(name))}
         often = tuple(self._loaded_in(*load) for load in loads)
@@ -250,7 +248,7 @@ class Script(Stored):
         entire: set[str] = set()
         for name in asked:
             around, origins = self.around(name), self.origins(name)
-            turned = any(n in self.act and self.act[n].laid == PLACE for n in (self.root(name), *around))
+            turned = any(n in self.op and self.op[n].laid == PLACE for n in (self.root(name), *around))
             if around and not turned and origins == (around[-1],):
                 cut[self.root(name)] = around[-1]
             else:
@@ -265,35 +263,35 @@ class Script(Stored):
         """The labels along which an array is cut out of another, one slice out of the other."""
         result: set[str] = set()
         for one in (name, *self.around(name)):
-            act = self.act.get(one)
-            if one == whole or act is None or act.laid != SLICE:
+            op = self.op.get(one)
+            if one == whole or op is None or op.laid != SLICE:
                 break
-            result |= {*self.array[act.operands[0]].labels} - {*self.array[one].labels}
+            result |= {*self.array[op.operands[0]].labels} - {*self.array[one].labels}
         return frozenset(result)
 
-    def _stored(self, act: Act, entire: Container[str], cut: Mapping[str, str]) -> Iterable[str]:
-        if act.result in entire:
-            return (act.result,)
-        return (*self.copied(act), *sorted(name for name, of in cut.items() if of == act.result))
+    def _stored(self, op: Op, entire: Container[str], cut: Mapping[str, str]) -> Iterable[str]:
+        if op.result in entire:
+            return (op.result,)
+        return (*self.copied(op), *sorted(name for name, of in cut.items() if of == op.result))
 
     def _part(self, name: str, rows: str | None, users: Iterable[tuple[str, int]]) -> str | Masked | None:
         """How much of an array is read: of one that has the columns of a mask, which all that use it have, those that it reaches."""
-        masks, labels = {self.act[user].masked for user, _ in users}, self.array[name].labels
+        masks, labels = {self.op[user].masked for user, _ in users}, self.array[name].labels
         masked = masks.pop() if len(masks) == 1 else None
         if masked is None or masked.columns not in labels or masked.rows in labels:
             return rows
         return masked
 
-    def _entire(self, acts: Iterable[Act]) -> set[str]:
-        """What some of the acts of a kernel read as a whole: the rows that others look up are in it."""
-        every = ((act, one) for act in acts for one in (act, *self.made_again(act)) if not act.lies and not one.lies)
-        each = ((n, act.turns) for act, one in every for n, rows in one.needs if rows is None)
+    def _entire(self, ops: Iterable[Op]) -> set[str]:
+        """What some of the ops of a kernel read as a whole: the rows that others look up are in it."""
+        every = ((op, one) for op in ops for one in (op, *self.made_again(op)) if not op.lies and not one.lies)
+        each = ((n, op.turns) for op, one in every for n, rows in one.needs if rows is None)
         return {piece for n, turns in each for piece in (self.root(n, turns), *self.taken(n, turns))}
 
 
 class Trace(Frozen):
     """Who pays for each statement; what was loaded and stored, each by whom. Of what was ``gathered`` in a load as many
-    rows were read as an array has, or what a mask reaches, None where it was read whole. ``users`` are the acts that use a load, each with the place
+    rows were read as an array has, or what a mask reaches, None where it was read whole. ``users`` are the ops that use a load, each with the place
     of the operand. ``often`` and ``kept`` are the turns in each of which something is loaded, and stored."""
 
     payer: Mapping[str, str]

@@ -9,9 +9,9 @@ from itertools import product
 from math import prod
 
 from symroof.errors import CheckError
-from symroof.proof.acts import DIFFERENCE, PRODUCT
+from symroof.proof.array_ops import DIFFERENCE, PRODUCT
+from symroof.proof.kernel_traffic import Script
 from symroof.proof.rows import DEFINITIONS, PRIME, Dual, Row, drawn
-from symroof.proof.script import Script
 
 Labels = tuple[str, ...]
 Index = tuple[int, ...]
@@ -23,7 +23,7 @@ BROAD = 8
 def wide_parts(script: Script) -> Iterator[frozenset[str]]:
     """The dimensions that have two places, of all or of some at a time: each of them once."""
     every = list(dict.fromkeys(label for array in script.arrays for label in array.labels))
-    nests = ({x for n in (*act.operands, act.result) for x in script.array[n].labels} for act in script.acts)
+    nests = ({x for n in (*op.operands, op.result) for x in script.array[n].labels} for op in script.ops)
     step = len(every) if max(map(len, nests)) <= BROAD else BROAD
     yield from (frozenset(every[i : i + step]) for i in range(0, len(every), max(step, 1)))
 
@@ -33,8 +33,8 @@ def narrowed(script: Script, wide: frozenset[str]) -> Script:
     if all(label in wide for array in script.arrays for label in array.labels):
         return script
     arrays = (replace(a, labels=tuple(x if x in wide else "1" for x in a.labels)) for a in script.arrays)
-    acts = (act if act.over is None or act.over in wide else replace(act, over="1") for act in script.acts)
-    return replace(script, arrays=tuple(arrays), acts=tuple(acts))
+    ops = (op if op.over is None or op.over in wide else replace(op, over="1") for op in script.ops)
+    return replace(script, arrays=tuple(arrays), ops=tuple(ops))
 
 
 def in_rows(function: str, over: str, labels: Labels, *arrays: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:

@@ -1,15 +1,17 @@
-"""A program of the second engine: arrays, turns of loops, and acts, the instructions that make arrays of others."""
+"""Programs of the second engine: arrays, repeats of loops, and ops that make arrays of others; and which arrays share memory."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 
 from symroof.formula import Formula, Frozen
 from symroof.proof.masks import Masked
 
 PRODUCT, SUM, DIFFERENCE, MAXIMUM, EXCHANGE, FUNCTION = "*", "+", "-", "max", "->", "function"
-# How what an act makes may lie where its operands lie.
+# How what an op makes may lie where its operands lie.
 VIEW, SLICE, CONCAT, APPEND, PLACE, COLLECT = "view", "slice", "concat", "append", "place", "collect"
 
 
@@ -64,7 +66,7 @@ class Turn(Frozen):
         return not self.carried
 
 
-class Act(Frozen):
+class Op(Frozen):
     """A statement: a product, a sum, a difference, an exchange of layouts, or a function, by its ``kind``.
 
     With nothing contracted, a row of N elements ``over`` a label takes ``each`` N + ``row`` operations; a function is
@@ -76,8 +78,8 @@ class Act(Frozen):
     the fuse n.
 
     One that goes ``back`` is of the backward pass: it makes a part of the gradient ``of`` an array, or all of it, and
-    ``undoes`` an act for its operand at a ``place``, or adds up what several of them gave. What is ``masked`` is what its fuse
-    leaves out of it. It may make what another act made ``again``, for those that go back.
+    ``undoes`` an op for its operand at a ``place``, or adds up what several of them gave. What is ``masked`` is what its fuse
+    leaves out of it. It may make what another op made ``again``, for those that go back.
     """
 
     result: str
@@ -128,7 +130,7 @@ class Act(Frozen):
         return self.kind in (SUM, MAXIMUM) and len(self.operands) == 1
 
     @property
-    def without_elements(self) -> Act:
+    def without_elements(self) -> Op:
         """What rows take beside their elements."""
         return replace(self, each=Fraction(0))
 
@@ -147,3 +149,95 @@ class Act(Frozen):
     def needs(self) -> tuple[tuple[str, str | None], ...]:
         """The operands; with one whose rows are gathered, the array that has as many."""
         return tuple((n, self.result if self.gathers and i == 0 else None) for i, n in enumerate(self.operands))
+
+
+class ArrayProgram(Frozen):
+    """Arrays and the ops that make them, and where each of them is in memory. ``kept`` is what is asked for although it is used;
+    ``gradients`` are those of arrays that are declared, ``arriving`` those of results, which come from outside."""
+
+    arrays: tuple[Array, ...]
+    ops: tuple[Op, ...]
+    kept: tuple[str, ...] = ()
+    gradients: tuple[tuple[str, str], ...] = ()
+    arriving: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def array(self) -> Mapping[str, Array]:
+        return {array.name: array for array in self.arrays}
+
+    @cached_property
+    def op(self) -> Mapping[str, Op]:
+        return {op.result: op for op in self.ops}
+
+    def origins(self, name: str) -> tuple[str, ...]:
+        """The arrays of which another is an exchanged copy, a part, or all: in memory it is there with them."""
+        op = self.op.get(name)
+        if op is None or not op.lies:
+            return (name,)
+        return tuple(dict.fromkeys(one for operand in op.operands for one in self.origins(operand)))
+
+    def taken(self, name: str, turns: tuple[Turn, ...] = ()) -> tuple[str, ...]:
+        """The arrays that are read where one is read: what lies behind one another is read piece by piece."""
+        root = self.root(name, turns)
+        op = self.op.get(root)
+        if op is None or op.laid != CONCAT:
+            return (root,)
+        return tuple(dict.fromkeys(one for operand in op.operands for one in self.taken(operand, turns)))
+
+    def around(self, name: str, turns: tuple[Turn, ...] = ()) -> list[str]:
+        """What an array is cut out of, and what that is cut out of."""
+        op, result = self.op.get(self.root(name, turns)), list[str]()
+        while op is not None and op.laid in (SLICE, PLACE):
+            result.append(self.root(op.operands[0], turns))
+            op = self.op.get(result[-1])
+        return result
+
+    @cached_property
+    def gathered(self) -> Mapping[str, str]:
+        """What turns make, each with the array that all of them have made of it."""
+        every = [(op.operands[0], op.result) for op in self.ops if op.laid == COLLECT]
+        return {one: whole for name, whole in every for one in (*self.seen(name), *self.origins(name))}
+
+    def copied(self, op: Op) -> list[str]:
+        """What is put where an op wants it and does not come from one that could have put it there."""
+        pieces = op.operands if op.laid == CONCAT else op.operands[1:] if op.laid == APPEND else ()
+        inside = op.laid == CONCAT and op.fuse is not None and not self._is_read_elsewhere(op.result, op.fuse)
+        if (op.back and not op.again) or inside:
+            return []
+        joined = [other for other in self.ops if other.laid == CONCAT]
+        names = {other.result for other in joined}
+        earlier = joined[: joined.index(op)] if op in joined else []
+        before = [name for other in earlier if other.result != op.again for name in other.operands]
+        return [
+            name
+            for name in dict.fromkeys(pieces)
+            if name in before
+            or (
+                all(one not in self.op for one in self.origins(name))
+                and names.isdisjoint((self.root(name), *self.around(name)))
+            )
+        ]
+
+    def _is_read_elsewhere(self, name: str, fuse: int) -> bool:
+        """Whether what a fuse makes is wanted elsewhere, in whatever form: the ops that undo the fuse make it again."""
+        users = [op for op in self.ops if name in op.operands]
+        carried = any(name in turn.leaves for op in self.ops for turn in op.turns)
+        if not users or carried or name in self.kept or any(op.fuse not in (fuse, ~fuse) for op in users):
+            return True
+        return any(self._is_read_elsewhere(op.result, fuse) for op in users if op.lies)
+
+    def root(self, name: str, turns: tuple[Turn, ...] = ()) -> str:
+        """The array that a name stands for, in whatever dimensions it is seen."""
+        return self.seen(name, turns)[-1]
+
+    def seen(self, name: str, turns: tuple[Turn, ...] = ()) -> list[str]:
+        """A name and what it is a view of, as far as that is one array in these turns: what enters them is another in each."""
+        ahead = {turn.place for turn in turns} | {~turn.place for turn in turns}
+        entering = (
+            {n for op in self.ops for turn in op.turns if turn.place in ahead for n in turn.enters} if turns else set()
+        )
+        op, result = self.op.get(name), [name]
+        while op is not None and op.laid in (VIEW, APPEND) and result[-1] not in entering:
+            result.append(op.operands[0])
+            op = self.op.get(result[-1])
+        return result

@@ -7,14 +7,14 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from fractions import Fraction
 
 from symroof.formula import Call, Compare, Formula, Frozen, Name
-from symroof.proof.acts import Act
-from symroof.proof.chips import OnMesh
+from symroof.proof.array_ops import Op
+from symroof.proof.chip_recounts import OnMesh
 from symroof.proof.collectives import along, merged, up_and_down
-from symroof.proof.exact import Exact
+from symroof.proof.exchange_plans import Transfer
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
-from symroof.proof.moves import Transfer
 from symroof.proof.polynomials import ONE, Poly, Rat
-from symroof.proof.running import ZERO, Run
+from symroof.proof.program_recounts import ZERO, Run
+from symroof.proof.quotients import Exact
 from symroof.proof.step import Check, Step
 
 HANDED = ("send", "send back")
@@ -25,28 +25,28 @@ class Exchange(Frozen):
 
     payer: str
     label: str
-    act: Act
+    op: Op
     moved: Transfer
 
 
 def exchanges(meshed: OnMesh, exact: Exact) -> tuple[Exchange, ...]:
     """All that chips send one another, in order. Of several of one statement the tensor is named, and which one of them."""
-    result: dict[str, list[tuple[Act, Transfer]]] = defaultdict(list)
-    for act in meshed.script.acts:
-        for moved in meshed.parts[act.result].moved:
+    result: dict[str, list[tuple[Op, Transfer]]] = defaultdict(list)
+    for op in meshed.script.ops:
+        for moved in meshed.parts[op.result].moved:
             if any(True for _ in meshed.shares(moved, exact)):
-                result[meshed.script.run.payer[act.result]].append((act, moved))
+                result[meshed.script.run.payer[op.result]].append((op, moved))
     every = list[Exchange]()
     for payer, mine in result.items():
         taken: set[str] = set()
-        for act, moved in mine:
+        for op, moved in mine:
             before, own = f"{payer}," if payer else "", (moved.array or "result").replace(" ", "_")
             label, n = before + own, 1
             while label in taken:
                 n += 1
                 label = f"{before}{own}_{n}"
             taken.add(label)
-            every.append(Exchange(payer, label if mine[1:] else payer, act, moved))
+            every.append(Exchange(payer, label if mine[1:] else payer, op, moved))
     return tuple(every)
 
 
@@ -120,7 +120,7 @@ class Hopped(Facts):
         if not isinstance(evidence, OfExchange):
             return False
         one = evidence.exchange(exact)
-        turns = one.moved.around(one.act) if one is not None else ()
+        turns = one.moved.around(one.op) if one is not None else ()
         if one is None or (self.turns is None) != (not turns):
             return False
         each = exact.rational(self.each) - walked(evidence.meshed, one.moved).get(evidence.resource, ZERO)
@@ -192,7 +192,7 @@ class OfExchange(Evidence):
 
     def often(self, one: Exchange, exact: Exact) -> Rat:
         """In how many turns it is carried out."""
-        turns = one.moved.around(one.act)
+        turns = one.moved.around(one.op)
         return Run(self.meshed.script, "chips").turned(turns, exact) / self.meshed.stages(turns, exact)
 
 

@@ -1,7 +1,7 @@
 """The plan of a producer, carried out: after every statement each chip holds what its type declares, with complete sums.
 
 Every dimension is cut into equal blocks, one for each place on the axes that split it somewhere. What a chip holds of a
-tensor is a box of blocks, and of every block the part of its sum that the chip has added up. A plan says by what each act's
+tensor is a box of blocks, and of every block the part of its sum that the chip has added up. A plan says by what each op's
 work is cut and what is moved; nothing of it is made here. A move is carried out group by group on the boxes that are there:
 
     all-gather       every chip gets the boxes of all; no two of them may have a block in common
@@ -12,7 +12,7 @@ work is cut and what is moved; nothing of it is made here. A move is carried out
 What is there already must not be moved, an operand has to come to the box that is multiplied, and a result has to end as it
 is declared: no chip has more or less of it. What the backward pass adds up may wait, as long as only sums and exchanges use it.
 How large a message is, is read off the boxes. Of plans that end alike the one that is
-meant is told by :mod:`symroof.proof.conventions`.
+meant is told by :mod:`symroof.proof.exchange_plans`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from itertools import product
 from math import prod
 
 from symroof.errors import CheckError
-from symroof.proof.acts import COLLECT, Act
+from symroof.proof.array_ops import COLLECT, Op
 from symroof.proof.collectives import RETURNED, MeshAxis
-from symroof.proof.moves import Box, Move, Part, Plan, Share, Split, Transfer, any_of, apart, common, within
+from symroof.proof.exchange_plans import Box, Move, Part, Plan, Share, Split, Transfer, any_of, apart, common, within
+from symroof.proof.kernel_traffic import Script
 from symroof.proof.rows import DEFINITIONS, exchanged
-from symroof.proof.script import Script
 
 # The chips on an axis that is played: as many as these where it has as many.
 SIZES = (2, 3)
@@ -49,28 +49,28 @@ class Chips:
     forms: dict[str, list[Form]] = field(default_factory=dict)
     batches: dict[str, list[int | None]] = field(default_factory=dict)  # the microbatches that each form is there in
     gathered_for_recompute: set[tuple[str, int]] = field(default_factory=set)  # forms of an array, by their places
-    turned: dict[str, int] = field(default_factory=dict)  # how many forms there were when the acts began to go back
-    saved: dict[str, frozenset[str]] = field(default_factory=dict)  # the axes that cut what the acts that go back take
+    turned: dict[str, int] = field(default_factory=dict)  # how many forms there were when the ops began to go back
+    saved: dict[str, frozenset[str]] = field(default_factory=dict)  # the axes that cut what the ops that go back take
 
     def __post_init__(self) -> None:
         self.size = {axis.name: axis.chips or 0 for axis in self.mesh}
         self.chips = [dict(zip(self.size, places, strict=True)) for places in product(*map(range, self.size.values()))]
         self.placed: dict[str, Split] = {}
         for array in self.script.arrays:
-            if array.name not in self.script.act:
+            if array.name not in self.script.op:
                 self._there(array.name, self._declared(array.name))
 
     def played(self, plan: Sequence[Plan]) -> Mapping[str, Part]:
-        """What is done of every act. Raises :class:`~symroof.errors.CheckError` where a plan does not come out."""
-        if [act.result for act in self.script.acts] != [one.result for one in plan]:
+        """What is done of every op. Raises :class:`~symroof.errors.CheckError` where a plan does not come out."""
+        if [op.result for op in self.script.ops] != [one.result for one in plan]:
             raise CheckError("the plan is one of another program")
         result: dict[str, Part] = {}
-        for act, planned in zip(self.script.acts, plan, strict=True):
-            if act.back and not self.turned:
+        for op, planned in zip(self.script.ops, plan, strict=True):
+            if op.back and not self.turned:
                 self._turn()
-            result[act.result] = self._part(act, self._on_split_axes(planned))
+            result[op.result] = self._part(op, self._on_split_axes(planned))
         for name, (form, *_) in self.forms.items():
-            if not self._whole(form) and not any(name in act.operands for act in self.script.acts):
+            if not self._whole(form) and not any(name in op.operands for op in self.script.ops):
                 raise CheckError(f"{name} ends as partial sums")
         return result
 
@@ -109,151 +109,151 @@ class Chips:
     def _whole(self, form: Form) -> bool:
         return not any(part for held in form for part in held.sums)
 
-    def _part(self, act: Act, planned: Plan) -> Part:
-        """What is done of one act, from what its operands are brought to until its result is where it is declared."""
-        work, labels = planned.work, self.script.array[act.result].labels
+    def _part(self, op: Op, planned: Plan) -> Part:
+        """What is done of one op, from what its operands are brought to until its result is where it is declared."""
+        work, labels = planned.work, self.script.array[op.result].labels
         if len({axis for _, axis in work}) < len(work):
-            raise CheckError(f"some of {act.result} is worked out nowhere")
-        self.placed[act.result] = work
-        form, moved = self._worked(act, planned)
-        moved += self._rows(act, planned.moves, work)
-        goal = self._split(act.result)
+            raise CheckError(f"some of {op.result} is worked out nowhere")
+        self.placed[op.result] = work
+        form, moved = self._worked(op, planned)
+        moved += self._rows(op, planned.moves, work)
+        goal = self._split(op.result)
         after = [move for move in planned.moves if move.of in ("sums", "result")]
-        waited = not self._whole(form) and self.script.adds_batches(act)
-        form, done = self._moved(act.result, form, after, self._boxes(goal), goal)
+        waited = not self._whole(form) and self.script.adds_batches(op)
+        form, done = self._moved(op.result, form, after, self._boxes(goal), goal)
         moved += [replace(one, once=waited) for one in done]
-        moved += self._handed_on(act, planned.moves)
-        moved += self._sent_on(act, planned.moves)
+        moved += self._handed_on(op, planned.moves)
+        moved += self._sent_on(op, planned.moves)
         if len(moved) != len(planned.moves):
-            raise CheckError(f"{act.result} moves what it does not use")
-        self._there(act.result, self._ended(act, form))
-        operands = tuple(self._of(act, name, work) for name in act.operands)
-        rows = work - self._over(act, work)
+            raise CheckError(f"{op.result} moves what it does not use")
+        self._there(op.result, self._ended(op, form))
+        operands = tuple(self._of(op, name, work) for name in op.operands)
+        rows = work - self._over(op, work)
         return Part(_axes(work), _axes(rows), operands, _axes(p for p in work if p[0] in labels), tuple(moved))
 
-    def _handed_on(self, act: Act, moves: Iterable[Move]) -> list[Transfer]:
+    def _handed_on(self, op: Op, moves: Iterable[Move]) -> list[Transfer]:
         """What leaves the turns of a chip goes to the next one as every chip has it; in the backward pass to the one
         before. Nothing else goes from stage to stage: what turns of several chips give to one sum is refused."""
-        stages = [turn for turn in act.turns if turn.over in self.size]
+        stages = [turn for turn in op.turns if turn.over in self.size]
         if not stages:
             return []
-        if act.laid == COLLECT and act.turns[-1] in stages:
-            raise CheckError(f"{act.result} is on several chips of {act.turns[-1].over}, of each what its turns made")
+        if op.laid == COLLECT and op.turns[-1] in stages:
+            raise CheckError(f"{op.result} is on several chips of {op.turns[-1].over}, of each what its turns made")
         own = {pair[1] for array in self.script.arrays for pair in array.split}
         if any(turn.over in own for turn in stages):
             raise CheckError(f"chips of {stages[0].over} have turns of their own and parts of tensors")
-        batches = self.script.adds_batches(act)
-        if act.operands and self.script.array[act.operands[0]].role == "before" and not batches:
-            raise CheckError(f"{act.result} adds up what turns of several chips give")
-        way = "send back" if act.back else "send"
-        due = [Move(way, (turn.over,), act.result, "stage") for turn in stages if act.result in turn.leaves]
+        batches = self.script.adds_batches(op)
+        if op.operands and self.script.array[op.operands[0]].role == "before" and not batches:
+            raise CheckError(f"{op.result} adds up what turns of several chips give")
+        way = "send back" if op.back else "send"
+        due = [Move(way, (turn.over,), op.result, "stage") for turn in stages if op.result in turn.leaves]
         if due != [move for move in moves if move.of == "stage"]:
-            raise CheckError(f"{act.result} is not what a stage hands on")
-        apart = tuple(sorted(_axes(self._split(act.result))))
-        return [Transfer(way, move.axes, act.result, apart, "stage") for move in due]
+            raise CheckError(f"{op.result} is not what a stage hands on")
+        apart = tuple(sorted(_axes(self._split(op.result))))
+        return [Transfer(way, move.axes, op.result, apart, "stage") for move in due]
 
-    def _sent_on(self, act: Act, moves: Iterable[Move]) -> list[Transfer]:
+    def _sent_on(self, op: Op, moves: Iterable[Move]) -> list[Transfer]:
         """What every chip has goes to another one: to a neighbour along an axis, or as far as all axes go."""
         mine = [move for move in moves if move.of == "sent"]
-        way, along = act.sends or ("", "")
-        axes = tuple(axis for axis in self.size if along in ("", axis)) if act.sends is not None else ()
-        if mine != ([Move(way, axes, act.result, "sent")] if axes else []) or way not in ("", *RETURNED):
-            raise CheckError(f"{act.result} is not what is sent")
-        if act.sends is not None and self._split(act.result) != self._split(act.operands[0]):
-            raise CheckError(f"{act.result} comes in other parts than it was sent in")
-        apart = tuple(sorted(_axes(self._split(act.result))))
-        return [Transfer(way, move.axes, act.result, apart, "sent") for move in mine]
+        way, along = op.sends or ("", "")
+        axes = tuple(axis for axis in self.size if along in ("", axis)) if op.sends is not None else ()
+        if mine != ([Move(way, axes, op.result, "sent")] if axes else []) or way not in ("", *RETURNED):
+            raise CheckError(f"{op.result} is not what is sent")
+        if op.sends is not None and self._split(op.result) != self._split(op.operands[0]):
+            raise CheckError(f"{op.result} comes in other parts than it was sent in")
+        apart = tuple(sorted(_axes(self._split(op.result))))
+        return [Transfer(way, move.axes, op.result, apart, "sent") for move in mine]
 
-    def _worked(self, act: Act, planned: Plan) -> tuple[Form, list[Transfer]]:
+    def _worked(self, op: Op, planned: Plan) -> tuple[Form, list[Transfer]]:
         """What every chip has once it has worked, and what was moved for that: its own part of the result, added up over what
         it has of the rest; or sums that wait, as they are."""
-        work, labels = planned.work, self.script.array[act.result].labels
-        if not all(self._whole(self.forms[name][0]) for name in act.operands):
-            form = self._added(act)
+        work, labels = planned.work, self.script.array[op.result].labels
+        if not all(self._whole(self.forms[name][0]) for name in op.operands):
+            form = self._added(op)
             if {pair for held in form for pair in held.blocks} != {*work}:
-                raise CheckError(f"{act.result} lies as what it adds up")
+                raise CheckError(f"{op.result} lies as what it adds up")
             return form, []
-        brought = (self._brought(act, name, planned.moves, work) for name in dict.fromkeys(act.operands))
+        brought = (self._brought(op, name, planned.moves, work) for name in dict.fromkeys(op.operands))
         moved = [one for each in brought for one in each]
-        self._recompute(act)
+        self._recompute(op)
         made, summed = (self._boxes(p for p in work if (p[0] in labels) is there) for there in (True, False))
         return tuple(Share(blocks, (sums,)) for blocks, sums in zip(made, summed, strict=True)), moved
 
-    def _ended(self, act: Act, form: Form) -> Form:
+    def _ended(self, op: Op, form: Form) -> Form:
         """The form in which a result stays: as it is declared; in the backward pass it may wait as partial sums."""
         if not self._whole(form):
-            if not act.back:
-                raise CheckError(f"{act.result} ends as partial sums")
+            if not op.back:
+                raise CheckError(f"{op.result} ends as partial sums")
             return form
-        declared = self._declared(act.result)
+        declared = self._declared(op.result)
         if any(held.blocks != there.blocks for held, there in zip(form, declared, strict=True)):
-            raise CheckError(f"{act.result} does not end where it is declared")
+            raise CheckError(f"{op.result} does not end where it is declared")
         return declared
 
-    def _over(self, act: Act, work: Split) -> Split:
+    def _over(self, op: Op, work: Split) -> Split:
         """What cuts the rows of a function of rows."""
-        return frozenset(pair for pair in work if pair[0] == act.over and act.function in DEFINITIONS)
+        return frozenset(pair for pair in work if pair[0] == op.over and op.function in DEFINITIONS)
 
-    def _of(self, act: Act, name: str, work: Split) -> Split:
+    def _of(self, op: Op, name: str, work: Split) -> Split:
         """What of the work's split concerns an operand; where it is seen in other dimensions, what lies in the same blocks."""
-        if act.views:
-            own = {label: there for there, label in self.seen.get(act.result, ())}
+        if op.views:
+            own = {label: there for there, label in self.seen.get(op.result, ())}
             return frozenset((own[label], axis) for label, axis in work if label in own)
         return frozenset(pair for pair in work if pair[0] in self.script.array[name].labels)
 
-    def _added(self, act: Act) -> Form:
+    def _added(self, op: Op) -> Form:
         """Sums that are not whole yet, added to one another or handed on."""
-        before = self.script.array[act.operands[0]].role == "before"  # turns before left what this one leaves
-        forms = [self.forms[name][0] for name in act.operands[1 if before else 0 :]]
-        if not act.adds:
-            raise CheckError(f"{act.result} takes what is not added up")
+        before = self.script.array[op.operands[0]].role == "before"  # turns before left what this one leaves
+        forms = [self.forms[name][0] for name in op.operands[1 if before else 0 :]]
+        if not op.adds:
+            raise CheckError(f"{op.result} takes what is not added up")
         if any(one.blocks != other.blocks for form in forms[1:] for one, other in zip(forms[0], form, strict=True)):
-            raise CheckError(f"what {act.result} adds up lies in several ways")
-        there = dict(self.seen.get(act.result, ()))  # of a view the same blocks under its own labels
-        if act.views and not all(label in there for held in forms[0] for label, _ in held.blocks):
-            raise CheckError(f"{act.result} lies in other blocks than what it is a view of")
+            raise CheckError(f"what {op.result} adds up lies in several ways")
+        there = dict(self.seen.get(op.result, ()))  # of a view the same blocks under its own labels
+        if op.views and not all(label in there for held in forms[0] for label, _ in held.blocks):
+            raise CheckError(f"{op.result} lies in other blocks than what it is a view of")
         boxes = [{(there.get(label, label), axis): n for (label, axis), n in held.blocks.items()} for held in forms[0]]
         sums = (tuple(s for held in each for s in held.sums) for each in zip(*forms, strict=True))
         return tuple(map(Share, boxes, sums))
 
-    def _brought(self, act: Act, name: str, moves: Iterable[Move], work: Split) -> list[Transfer]:
+    def _brought(self, op: Op, name: str, moves: Iterable[Move], work: Split) -> list[Transfer]:
         """An operand comes to the chips that need it, unless it is there."""
-        needs, forms = self._of(act, name, work), self.forms[name]
+        needs, forms = self._of(op, name, work), self.forms[name]
         boxes, mine = self._boxes(needs), [move for move in moves if move.of == "operand" and move.array == name]
-        place = self._covering(act, name, needs)
+        place = self._covering(op, name, needs)
         if not self._whole(forms[0]) or (place is None and not mine):
-            raise CheckError(f"{name} is not where {act.result} needs it")
+            raise CheckError(f"{name} is not where {op.result} needs it")
         if place is not None and mine:
             raise CheckError(f"{name} is moved to where it is")
-        if act.back and name in self.turned and not (act.gathers and name == act.operands[0]):
+        if op.back and name in self.turned and not (op.gathers and name == op.operands[0]):
             self._take(name, place)
         if not mine:
             return []
         form, moved = self._moved(name, self._sliced(forms[0], boxes, mine), mine, boxes, work)
-        if not act.back and (root := self.script.root(name)) in self.keep:
-            once, alike = _batch(act) is not None, self.script.array[root].shared
+        if not op.back and (root := self.script.root(name)) in self.keep:
+            once, alike = _batch(op) is not None, self.script.array[root].shared
             moved = [replace(one, once=once, alike=alike) for one in moved]
         if [held.blocks for held in form] != boxes:
-            raise CheckError(f"{name} does not come to where {act.result} needs it")
-        self.gathered_for_recompute |= {(name, len(forms))} if act.recomputed else set()
+            raise CheckError(f"{name} does not come to where {op.result} needs it")
+        self.gathered_for_recompute |= {(name, len(forms))} if op.recomputed else set()
         forms.append(form)
-        self.batches[name].append(_batch(act))
+        self.batches[name].append(_batch(op))
         return moved
 
-    def _covering(self, act: Act, name: str, needs: Split) -> int | None:
+    def _covering(self, op: Op, name: str, needs: Split) -> int | None:
         """The first form of an array in which every chip has all that it needs: what was moved in microbatches is there in these
         alone, unless it is kept."""
         boxes, kept = self._boxes(needs), self.script.root(name) in self.keep
         every = enumerate(zip(self.forms[name], self.batches[name], strict=True))
-        here = ((i, form) for i, (form, batch) in every if not i or kept or batch == _batch(act))
+        here = ((i, form) for i, (form, batch) in every if not i or kept or batch == _batch(op))
         return next((i for i, form in here if all(map(within, boxes, (held.blocks for held in form)))), None)
 
-    def _recompute(self, act: Act) -> None:
+    def _recompute(self, op: Op) -> None:
         """What the backward pass of a fuse makes once more on the chip takes what is there."""
-        for one in self.script.made_again(act):
+        for one in self.script.made_again(op):
             for place, name in enumerate(one.operands):
                 if name in self.turned and not (one.gathers and place == 0):
-                    self._take(name, self._covering(act, name, self._of(one, name, self.placed[one.result])))
+                    self._take(name, self._covering(op, name, self._of(one, name, self.placed[one.result])))
 
     def _take(self, name: str, place: int | None) -> None:
         """Something of the forward pass is taken back: in a form that was there, else as it is declared."""
@@ -268,19 +268,19 @@ class Chips:
         rest = ({pair: places for pair, places in box.items() if pair[1] not in over} for box in boxes)
         return tuple(replace(held, blocks=common(held.blocks, box)) for held, box in zip(form, rest, strict=True))
 
-    def _rows(self, act: Act, moves: Iterable[Move], work: Split) -> list[Transfer]:
+    def _rows(self, op: Op, moves: Iterable[Move], work: Split) -> list[Transfer]:
         """The numbers of rows that chips share out are added up, each as often as the function asks for it."""
         mine = [move for move in moves if move.of == "rows"]
-        over = self._over(act, work)
+        over = self._over(op, work)
         if not over and not mine:
             return []
         pieces = zip(self._boxes(work - over), self._boxes(over), strict=True)
         form, moved = self._moved(
-            act.result, tuple(Share(rest, (own,)) for rest, own in pieces), mine, [{} for _ in self.chips], frozenset()
+            op.result, tuple(Share(rest, (own,)) for rest, own in pieces), mine, [{} for _ in self.chips], frozenset()
         )
         if not self._whole(form):
-            raise CheckError(f"the rows of {act.result} are not added up")
-        return [replace(one, rows=exchanged(act.function), over=act.over, after=()) for one in moved]
+            raise CheckError(f"the rows of {op.result} are not added up")
+        return [replace(one, rows=exchanged(op.function), over=op.over, after=()) for one in moved]
 
     def _moved(
         self, name: str, form: Form, moves: Sequence[Move], boxes: Sequence[Box], goal: Split
@@ -354,9 +354,9 @@ class Chips:
         return prod(box.get(pair, every).bit_count() for pair, every in full.items())
 
 
-def _batch(act: Act) -> int | None:
-    """The microbatches that an act is of, forward or back."""
-    return next((max(turn.place, ~turn.place) for turn in act.turns if turn.batch), None)
+def _batch(op: Op) -> int | None:
+    """The microbatches that an op is of, forward or back."""
+    return next((max(turn.place, ~turn.place) for turn in op.turns if turn.batch), None)
 
 
 def _axes(split: Iterable[tuple[str, str]]) -> frozenset[str]:

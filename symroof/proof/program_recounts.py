@@ -8,13 +8,13 @@ from functools import reduce
 from operator import mul
 
 from symroof.formula import Formula, Name, Number, Quotient, number, product
-from symroof.proof.acts import APPEND, FUNCTION, PLACE, Act, Array, Turn
 from symroof.proof.adjoints import require_adjoint
-from symroof.proof.exact import Exact
+from symroof.proof.array_ops import APPEND, FUNCTION, PLACE, Array, Op, Turn
+from symroof.proof.kernel_traffic import Script
 from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
 from symroof.proof.masks import Masked, pairs_of, worked
 from symroof.proof.polynomials import ONE, Poly, Rat
-from symroof.proof.script import Script
+from symroof.proof.quotients import Exact
 from symroof.proof.step import Check, Step
 from symroof.proof.views import require_room
 
@@ -46,9 +46,9 @@ class Run(Evidence):
         require_adjoint(script)
         require_room(script, exact)
         total, by = ZERO, "the program run again"
-        for act in self.acts():
-            if self.back in (None, act.back) and self.what in ("flops", "flops_exact", "ops"):
-                total += self.work(act, exact, step) * self.turned(act.turns, exact)
+        for op in self.ops():
+            if self.back in (None, op.back) and self.what in ("flops", "flops_exact", "ops"):
+                total += self.work(op, exact, step) * self.turned(op.turns, exact)
             if self.what in ("flops", "flops_exact"):
                 by = "counted in loops"
         if self.what in ("reads", "writes", "bytes"):
@@ -61,7 +61,7 @@ class Run(Evidence):
                 size = self._elements(script.array[name], exact) if " " in self.what else self.size(name, exact)
                 total += size * self.turned(turns, exact)
         if self.what == "pairs":
-            masked = script.act[str(self.name)].masked
+            masked = script.op[str(self.name)].masked
             total, by = ZERO if masked is None else pairs_of(masked, exact), "every row gone through"
         if self.what in ("elements", "size") and self.name is not None:
             array, by = script.array[self.name], "elements multiplied out"
@@ -70,29 +70,29 @@ class Run(Evidence):
             raise refuted(step, "running the program gives something else")
         return Check("proved", by)
 
-    def acts(self) -> Iterable[Act]:
-        """The acts of the statement, or all."""
+    def ops(self) -> Iterable[Op]:
+        """The ops of the statement, or all."""
         if self.name is None:
-            return self.script.acts
-        return (self.script.act[name] for name in self.script.run.paid.get(self.name, ()))
+            return self.script.ops
+        return (self.script.op[name] for name in self.script.run.paid.get(self.name, ()))
 
-    def work(self, act: Act, exact: Exact, step: Step) -> Rat:
+    def work(self, op: Op, exact: Exact, step: Step) -> Rat:
         script = self.script
-        if script.contracts(act):
-            return ZERO if self.what == "ops" else self._contraction(act, exact, step)
+        if script.contracts(op):
+            return ZERO if self.what == "ops" else self._contraction(op, exact, step)
         if self.what != "ops":
             return ZERO
-        array = script.array[act.operands[0] if len(act.operands) == 1 or act.kind == FUNCTION else act.result]
-        rows = tuple(label for label in array.labels if label != act.over)
-        each = Rat(Poly.number(act.each)) * worked(act.masked, array.labels, exact)
-        saved = worked(act.masked, script.array[act.result].labels, exact) if act.sums else ZERO
-        return each + Rat(Poly.number(act.row)) * worked(act.masked, rows, exact) - saved
+        array = script.array[op.operands[0] if len(op.operands) == 1 or op.kind == FUNCTION else op.result]
+        rows = tuple(label for label in array.labels if label != op.over)
+        each = Rat(Poly.number(op.each)) * worked(op.masked, array.labels, exact)
+        saved = worked(op.masked, script.array[op.result].labels, exact) if op.sums else ZERO
+        return each + Rat(Poly.number(op.row)) * worked(op.masked, rows, exact) - saved
 
-    def _contraction(self, act: Act, exact: Exact, step: Step) -> Rat:
+    def _contraction(self, op: Op, exact: Exact, step: Step) -> Rat:
         """Two operations for each product, one less for each output where additions are counted exactly: as the loops
         count them at enough sizes."""
-        fused, output = self.what == "flops", self.script.array[act.result].labels
-        loops = self.script.loops(act, fused)
+        fused, output = self.what == "flops", self.script.array[op.result].labels
+        loops = self.script.loops(op, fused)
         free = Exact()
         turns = self._product((*output, *loops.missing_in(output)), free)
         counted = Rat(Poly.number(Fraction(2))) * turns - (ZERO if fused else self._product(output, free))
@@ -101,8 +101,8 @@ class Run(Evidence):
             value = counted.above.at({name: Fraction(size) for name, size in point.items()})
             if nest["outputs"] * (nest["multiplications"] + nest["additions"]) != value:
                 raise refuted(step, f"the loops count something else at {point}")
-        both = worked(act.masked, (*output, *loops.missing_in(output)), exact)
-        return Rat(Poly.number(Fraction(2))) * both - (ZERO if fused else worked(act.masked, output, exact))
+        both = worked(op.masked, (*output, *loops.missing_in(output)), exact)
+        return Rat(Poly.number(Fraction(2))) * both - (ZERO if fused else worked(op.masked, output, exact))
 
     def stays(self) -> Iterable[tuple[str, tuple[Turn, ...]]]:
         """The arrays of a stock, each with the turns in which it is another one."""
@@ -114,25 +114,25 @@ class Run(Evidence):
         return [(a.name, self._copies(a.name)) for a in named if not trained or not a.still]
 
     def _saved(self) -> Mapping[str, tuple[Turn, ...]]:
-        """What the acts of the backward pass load of the forward one, beside weights and caches: once for each of the
+        """What the ops of the backward pass load of the forward one, beside weights and caches: once for each of the
         turns in which it is another array. What enters a turn and left the one before is one array of two names."""
         script = self.script
-        acts, arrays = {act.result: act for act in script.acts}, script.array
+        ops, arrays = {op.result: op for op in script.ops}, script.array
         kept: dict[str, tuple[Turn, ...]] = {}
         for payer, seen in script.run.loads:
             name = script.root(seen)
-            late = [n for n in script.origins(name) if n in acts and acts[n].back]
-            if name in acts and acts[name].again and acts[name].lies and not late:
+            late = [n for n in script.origins(name) if n in ops and ops[n].back]
+            if name in ops and ops[name].again and ops[name].lies and not late:
                 # a slice that is made again is one of what is kept, what is exchanged again is kept as it was before
-                name = script.root(acts[name].operands[0]) if acts[name].exchanges else acts[name].again
-            made, whole = acts.get(name), (name, *script.around(name))[-1]
+                name = script.root(ops[name].operands[0]) if ops[name].exchanges else ops[name].again
+            made, whole = ops.get(name), (name, *script.around(name))[-1]
             ours = (made is not None and not made.back) or arrays[name].role == "input"
             ours = ours and arrays[whole].role not in ("weight", "cache")
-            if acts[payer].back and ours:
-                forward = {~turn.place for turn in acts[payer].turns}
+            if ops[payer].back and ours:
+                forward = {~turn.place for turn in ops[payer].turns}
                 around = () if made is None else made.turns
-                every = {turn.place: turn for act in script.acts for turn in act.turns if turn.place in forward}
-                entering = {*script.seen(seen, acts[payer].turns)}
+                every = {turn.place: turn for op in script.ops for turn in op.turns if turn.place in forward}
+                entering = {*script.seen(seen, ops[payer].turns)}
                 turns = tuple(
                     turn
                     for turn in every.values()
@@ -142,12 +142,12 @@ class Run(Evidence):
         gathered, result = script.gathered, dict[str, tuple[Turn, ...]]()
         lain: set[tuple[str, ...]] = set()
         for name, turns in kept.items():
-            act = acts.get(name)
+            op = ops.get(name)
             if not kept.keys().isdisjoint((*script.around(name), gathered.get(name, ""))):
                 continue
-            if act is not None and act.laid == PLACE:  # places of one array are there once, whichever turns take them
-                (along,) = {*arrays[act.operands[0]].labels} - {*arrays[name].labels}
-                place = (script.root(act.operands[0]), along)
+            if op is not None and op.laid == PLACE:  # places of one array are there once, whichever turns take them
+                (along,) = {*arrays[op.operands[0]].labels} - {*arrays[name].labels}
+                place = (script.root(op.operands[0]), along)
                 if place in lain:
                     continue
                 lain.add(place)
@@ -179,11 +179,11 @@ class Run(Evidence):
     def turned(self, turns: Iterable[Turn], exact: Exact) -> Rat:
         return reduce(mul, (exact.rational(turn.times) for turn in turns), Rat(ONE))
 
-    def runs(self, act: Act, turns: Formula | None, exact: Exact) -> bool:
-        """Whether an act is run in so many turns of repeats; None where there is none around it."""
-        if turns is None or not act.turns:
-            return turns is None and not act.turns
-        return (exact.rational(turns) - self.turned(act.turns, exact)).is_zero()
+    def runs(self, op: Op, turns: Formula | None, exact: Exact) -> bool:
+        """Whether an op is run in so many turns of repeats; None where there is none around it."""
+        if turns is None or not op.turns:
+            return turns is None and not op.turns
+        return (exact.rational(turns) - self.turned(op.turns, exact)).is_zero()
 
     def _copies(self, name: str) -> tuple[Turn, ...]:
         """In which turns a declared tensor is another: those of what uses it."""
@@ -228,19 +228,19 @@ class Tokens(Facts):
             return {size.name if isinstance(size, Name) else label for label, size in defined}
 
         held = own(label for array in script.arrays if array.role == "weight" for label in array.labels)
-        acts = (act for act in script.acts if script.contracts(act) and not act.back)
-        weighed = [act for act in acts if any(script.array[name].role == "weight" for name in act.operands)]
-        along = [[_label(turn.times) for turn in act.turns if turn.alike] for act in weighed]
-        met = ((script.labels(act.operands), more) for act, more in zip(weighed, along, strict=True))
+        ops = (op for op in script.ops if script.contracts(op) and not op.back)
+        weighed = [op for op in ops if any(script.array[name].role == "weight" for name in op.operands)]
+        along = [[_label(turn.times) for turn in op.turns if turn.alike] for op in weighed]
+        met = ((script.labels(op.operands), more) for op, more in zip(weighed, along, strict=True))
         shared = [own((*(label for labels in every for label in labels), *more)) for every, more in met]
         if len({frozenset(labels - held) for labels in shared}) > 1:
             return False
         tokens = tuple(sorted(set.intersection(*shared) - held)) if shared else ()
         exact = ledger.exact(figures=False)
-        pixels = any(act.function == "windows" for act in script.acts)
-        if pixels or any(set.intersection(*map(set, script.labels((*act.operands, act.result)))) for act in weighed):
+        pixels = any(op.function == "windows" for op in script.ops)
+        if pixels or any(set.intersection(*map(set, script.labels((*op.operands, op.result)))) for op in weighed):
             return False
-        batches = {tuple(turn for turn in act.turns if turn.batch) for act in weighed}
+        batches = {tuple(turn for turn in op.turns if turn.batch) for op in weighed}
         if len(batches) != 1:
             return False
         told = exact.rational(_elements(tokens)) * Run(script, "flops").turned(batches.pop(), exact)
@@ -257,16 +257,16 @@ class Dots(Facts):
     turns: Formula | None = None
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
-        run, act = _run_of(step)
-        if run is None or act is None or not run.script.contracts(act):
+        run, op = _run_of(step)
+        if run is None or op is None or not run.script.contracts(op):
             return False
         script, exact = run.script, ledger.exact(figures=False)
-        output = script.array[act.result].labels
-        outputs = worked(act.masked, output, exact)
-        turns = worked(act.masked, (*output, *script.loops(act).missing_in(output)), exact)
+        output = script.array[op.result].labels
+        outputs = worked(op.masked, output, exact)
+        turns = worked(op.masked, (*output, *script.loops(op).missing_in(output)), exact)
         counted = (exact.rational(self.outputs) - outputs).is_zero()
         counted &= (exact.rational(self.length) * outputs - turns).is_zero()
-        return counted and run.runs(act, self.turns, exact)
+        return counted and run.runs(op, self.turns, exact)
 
 
 class Applied(Facts):
@@ -280,17 +280,17 @@ class Applied(Facts):
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         run, _ = _run_of(step)
-        act = None if run is None else run.script.act.get(self.result)
-        if run is None or act is None or run.script.contracts(act) or self.over != (act.over if act.row else None):
+        op = None if run is None else run.script.op.get(self.result)
+        if run is None or op is None or run.script.contracts(op) or self.over != (op.over if op.row else None):
             return False
-        if self.sums != act.sums:
+        if self.sums != op.sums:
             return False
         exact = ledger.exact(figures=False)
         length = Rat(ONE) if self.over is None else exact.rational(_elements((self.over,)))
-        if act.masked is not None and self.over in act.masked.labels:  # the mean of the rows
-            (other,) = act.masked.labels - {self.over}
-            length = pairs_of(act.masked, exact) / exact.rational(_elements((other,)))
-        told = Rat(Poly.number(act.each)) * length + Rat(Poly.number(act.row))
+        if op.masked is not None and self.over in op.masked.labels:  # the mean of the rows
+            (other,) = op.masked.labels - {self.over}
+            length = pairs_of(op.masked, exact) / exact.rational(_elements((other,)))
+        told = Rat(Poly.number(op.each)) * length + Rat(Poly.number(op.row))
         return (exact.rational(self.each) - told).is_zero()
 
 
@@ -300,18 +300,18 @@ class Members(Facts):
     applied: tuple[Applied, ...]
 
     @staticmethod
-    def _only_moves(script: Script, act: Act) -> bool:
+    def _only_moves(script: Script, op: Op) -> bool:
         """Whether a sum of one array has nothing to add up: its elements in another order."""
-        labels = (script.array[name].labels for name in (*act.operands, act.result))
-        return act.sums and len({frozenset(own) for own in labels}) == 1
+        labels = (script.array[name].labels for name in (*op.operands, op.result))
+        return op.sums and len({frozenset(own) for own in labels}) == 1
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         run, _ = _run_of(step)
         if run is None:
             return False
         script = run.script
-        works = (act for act in run.acts() if not script.contracts(act) and (act.each or act.row))
-        paid = tuple(act.result for act in works if not self._only_moves(script, act))
+        works = (op for op in run.ops() if not script.contracts(op) and (op.each or op.row))
+        paid = tuple(op.result for op in works if not self._only_moves(script, op))
         return paid == tuple(one.result for one in self.applied) and all(x.agree(step, ledger) for x in self.applied)
 
 
@@ -324,29 +324,29 @@ class Moves(Facts):
     kept: tuple[str, ...]
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
-        run, act = _run_of(step)
-        if run is None or act is None:
+        run, op = _run_of(step)
+        if run is None or op is None:
             return False
         trace = run.script.run
-        acts = list(run.acts())
-        made = tuple(act.result for act in acts)
+        ops = list(run.ops())
+        made = tuple(op.result for op in ops)
         loaded, stored = (tuple(name for _, name, *_ in trace.moves(what, run.name)) for what in ("reads", "writes"))
-        used = dict.fromkeys(name for act in acts for name in act.operands[1 if act.laid == APPEND else 0 :])
-        pieces = {name for name in used if not {*loaded}.isdisjoint(run.script.taken(name, act.turns))}
+        used = dict.fromkeys(name for op in ops for name in op.operands[1 if op.laid == APPEND else 0 :])
+        pieces = {name for name in used if not {*loaded}.isdisjoint(run.script.taken(name, op.turns))}
         return (
             self.loaded == loaded
             and set(self.stored) == set(stored)
             and self.found == tuple(name for name in used if name not in (*loaded, *made, *pieces))
-            and self.kept == tuple(name for name in made if name not in stored and not run.script.act[name].lies)
+            and self.kept == tuple(name for name in made if name not in stored and not run.script.op[name].lies)
         )
 
 
-def _run_of(step: Step) -> tuple[Run | None, Act | None]:
+def _run_of(step: Step) -> tuple[Run | None, Op | None]:
     """The run that a step rests on, and the statement that it is about."""
     run = step.evidence
     if not isinstance(run, Run):
         return None, None
-    return run, run.script.act.get(str(run.name))
+    return run, run.script.op.get(str(run.name))
 
 
 def _label(times: Formula) -> str:

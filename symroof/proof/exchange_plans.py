@@ -1,0 +1,212 @@
+"""Plans of exchanges: what a plan says of each op, what its chips hold of an array (a box: the places on axes of the blocks of
+each dimension, as the bits of a number), and the conventions that choose among plans that end alike.
+
+The links of one exchange follow one another, the fast one inside: a slow one carries a message that the others cut. What the
+axes of one link need of one tensor they do together. What goes back is shared out as what it undoes. Contributions to one
+gradient that lack the same are added before they are reduced. That a tensor is gathered once in a pass is no convention of these: nothing is moved to where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby, pairwise
+
+from symroof.errors import CheckError
+from symroof.formula import Frozen
+from symroof.proof.array_ops import SUM, Op, Turn
+from symroof.proof.collectives import RETURNED, MeshAxis, fast_first
+from symroof.proof.kernel_traffic import Script
+
+Box = Mapping[tuple[str, str], int]
+
+
+def any_of(masks: Iterable[int]) -> int:
+    result = 0
+    for mask in masks:
+        result |= mask
+    return result
+
+
+def common(one: Box, other: Box) -> Box:
+    return {**one, **{pair: places & one.get(pair, places) for pair, places in other.items()}}
+
+
+def within(one: Box, other: Box) -> bool:
+    """Whether a box lies in another."""
+    return all(pair in one and not one[pair] & ~places for pair, places in other.items())
+
+
+def apart(boxes: Sequence[Box], pairs: Sequence[tuple[str, str]]) -> bool:
+    """Whether no two boxes that differ in these pairs alone have something in common: by the places of one pair after another.
+
+    >>> places = [{("D", "X"): 1 << x, ("D", "Y"): 1 << y} for x in range(2) for y in range(2)]
+    >>> apart(places, [("D", "X"), ("D", "Y")]), apart([*places, {("D", "X"): 1}], [("D", "X"), ("D", "Y")])
+    (True, False)
+    """
+    if len(boxes) < 2 or not pairs:
+        return len(boxes) < 2
+    masks = [box.get(pairs[0], -1) for box in boxes]
+    told = any_of(mask for mask in masks if mask >= 0)
+    bits = [1 << i for i in range(told.bit_length()) if told >> i & 1] or [1]
+    groups = {tuple(i for i, mask in enumerate(masks) if mask & bit) for bit in bits}
+    return all(apart([boxes[i] for i in group], pairs[1:]) for group in groups)
+
+
+Split = frozenset[tuple[str, str]]
+
+
+class Move(Frozen):
+    """A collective of an array over axes of one link: of an ``operand``, of partial ``sums``, of a ``result``, or of
+    the numbers of ``rows``; or what a ``stage`` hands on."""
+
+    collective: str
+    axes: tuple[str, ...]
+    array: str
+    of: str
+
+
+class Plan(Frozen):
+    """What a plan says of one op: the labels that cut its work, each with the axis, and what is moved, in order."""
+
+    result: str
+    work: Split
+    moves: tuple[Move, ...]
+
+
+class Transfer(Frozen):
+    """A move as it was carried out; ``apart`` are the axes that cut its message, ``rows`` how many numbers of each row
+    ``over`` a label it moves, 0 for the whole array. ``before`` and ``after`` are the labels that the axes cut there
+    and then: those of the work for partial sums, and for what an operand is brought to. What is moved ``once`` is not
+    moved in every microbatch, what is ``alike`` not in every turn."""
+
+    collective: str
+    axes: tuple[str, ...]
+    array: str
+    apart: tuple[str, ...]
+    of: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    rows: int = 0
+    over: str | None = None
+    once: bool = False
+    alike: bool = False
+
+    def around(self, op: Op) -> tuple[Turn, ...]:
+        """The turns of an op in each of which it is carried out: what a stage hands on leaves the last of its own."""
+        turns = op.turns
+        if self.of == "stage":
+            turns = turns[: next(i for i, turn in enumerate(turns) if turn.over)]
+        return tuple(turn for turn in turns if not (self.alike or (self.once and turn.batch)))
+
+
+class Part(Frozen):
+    """What the chips do of one op: the axes that cut its work, its rows, its operands and its result; and what is
+    moved."""
+
+    work: frozenset[str]
+    rows: frozenset[str]
+    operands: tuple[Split, ...]
+    result: frozenset[str]
+    moved: tuple[Transfer, ...]
+
+
+class Share(Frozen):
+    """What one chip holds of an array: a box of blocks, and of the sum of each the parts that were added up; a part
+    without a limit is whole."""
+
+    blocks: Box
+    sums: tuple[Box, ...] = ({},)
+
+
+# The exchanges of one tensor in their order, and whether each goes over its slow link first.
+SLOW_FIRST: Mapping[str, bool] = {
+    **{"reduce-scatter": False, "all-reduce": False, "all-to-all": True, "all-gather": True},
+    **dict.fromkeys(("send", "send back", "send far"), False),  # what is handed on is done
+}
+
+
+def require_conventions(
+    script: Script, mesh: Sequence[MeshAxis], plan: Sequence[Plan], parts: Mapping[str, Part], *, each: bool = False
+) -> None:
+    """Raises :class:`~symroof.errors.CheckError` where a plan that comes out is another than the one that is meant."""
+    for planned in plan:
+        for _, moves in groupby(planned.moves, lambda move: (move.array, move.of == "operand")):
+            _require_order(tuple(moves), tuple(mesh))
+    _require_transposed(script, plan)
+    _require_returned(script)
+    _require_reduced_once(script, parts, each)
+
+
+def _require_order(moves: Sequence[Move], mesh: tuple[MeshAxis, ...]) -> None:
+    """The exchanges of one tensor for one op follow one another as they should."""
+    links, order = {axis.name: axis.link for axis in mesh}, [*SLOW_FIRST]
+    fast = fast_first(mesh)
+    for one, other in pairwise(moves):
+        if one.collective == other.collective:
+            first, second = (fast.index(links[move.axes[0]]) for move in (one, other))
+            if first == second or (first > second) is not SLOW_FIRST[one.collective]:
+                raise CheckError(f"the {one.collective} of {one.array} goes over its links in another order")
+        elif order.index(one.collective) > order.index(other.collective):
+            raise CheckError(f"{one.array} goes {other.collective} before it goes {one.collective}")
+    for move in moves:
+        if len({links[axis] for axis in move.axes}) != 1:
+            raise CheckError(f"one {move.collective} of {move.array} goes over several links")
+
+
+def _require_transposed(script: Script, plan: Sequence[Plan]) -> None:
+    """The work of what undoes an op is cut as that is, as far as it has those labels; and along axes that cut nothing of it as its
+    own result is."""
+    work = {planned.result: planned.work for planned in plan}
+    for op in script.ops:
+        if not op.undoes or not op.shares_out or script.op[op.undoes].reshapes:
+            continue
+        labels = {label for each in script.labels((*op.operands, op.result)) for label in each}
+        ahead = work[op.undoes]
+        axes = {axis for _, axis in ahead}
+        own = frozenset(pair for pair in script.array[op.result].split if pair[1] not in axes)
+        if work[op.result] != frozenset(pair for pair in ahead if pair[0] in labels) | own:
+            raise CheckError(f"{op.result} is not shared out as {op.undoes} is, which it undoes")
+
+
+def _require_returned(script: Script) -> None:
+    """The gradient of what was sent goes back the way that it came."""
+    for op in script.ops:
+        if op.sends is None or op.back:
+            continue
+        back = [one for one in script.ops if one.undoes == op.result]
+        way, axis = op.sends
+        if any(one.sends != (RETURNED[way], axis) for one in back):
+            raise CheckError(f"the gradient of {op.result} does not go back the way that it came")
+        if not back and any(one.back and one.of in (op.result, op.operands[0]) for one in script.ops):
+            raise CheckError(f"nothing sends the gradient of {op.result} back")
+
+
+def _require_reduced_once(script: Script, parts: Mapping[str, Part], each: bool) -> None:
+    """Contributions to one gradient that lack the same are added before they are reduced; so those of microbatches, and of the
+    turns of each that share a weight, but where they are reduced ``each`` time."""
+    uses = [name for op in script.ops for name in op.operands]
+    batches = [op for op in script.ops if script.adds_batches(op) and not each]
+    late = {op.result for op in batches} | {op.operands[1] for op in batches if len(op.operands) == 2}
+    for op in script.ops:
+        if not op.back or not op.adds or len(op.operands) < 2:
+            continue
+        if each and any(moved.once and moved.of == "sums" for moved in parts[op.result].moved):
+            raise CheckError(f"what {op.result} adds up is reduced after the last microbatch alone")
+        before = script.array[op.operands[0]].role == "before"  # what turns before gave waits as what this one gives
+        added = op.operands[1 if before and op.result in late else 0 :]
+        made = [script.op.get(name) for name in added]
+        if any(
+            one is None
+            or uses.count(one.result) > 1
+            or one.turns[: len(op.turns)] != op.turns
+            or (one.turns != op.turns and one.kind != SUM)
+            or not one.shares_out
+            for one in made
+        ):
+            continue
+        lacks = {
+            tuple((move.collective, move.axes, move.before) for move in parts[name].moved if move.of == "sums")
+            for name in added
+        }
+        if len(lacks) == 1 and lacks != {()}:
+            raise CheckError(f"what {op.result} adds up is reduced one by one")
