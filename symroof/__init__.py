@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; nothing of it is import
     from symroof.api.writing import build as build
     from symroof.derivation.pipeline import Derivation as Derivation
     from symroof.errors import SymroofError as SymroofError
-    from symroof.model.operation import Operation as Operation
+    from symroof.model.costs import Operation as Operation
     from symroof.model.problem import Problem as Problem
     from symroof.proof.step import Reason as Reason, Step as Step
     from symroof.tracing.tracer import trace as trace
@@ -36,7 +36,7 @@ _ROOMS = {
     "symroof.api.exploring": ("regimes", "compare", "sweep", "plot", "page"),
     "symroof.api.judging": ("verify",),
     "symroof.api.writing": ("build",),
-    "symroof.model.operation": ("Operation",),
+    "symroof.model.costs": ("Operation",),
     "symroof.model.problem": ("Problem",),
     "symroof.derivation.pipeline": ("Derivation",),
     "symroof.verification.judgement": ("Judgement",),

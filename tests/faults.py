@@ -28,7 +28,7 @@ from sympy import Expr, Integer
 
 import symroof
 from symroof.cli import main
-from symroof.derivation.meanings import ledger_of
+from symroof.derivation.quantity_definitions import ledger_of
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Number
 from symroof.proof.check import check

@@ -14,8 +14,8 @@ from itertools import product as tuples
 import numpy as np
 
 from symroof.model.dtype import Tensor
-from symroof.model.nodes import SUM, Block, Fuse, Node, Recompute, Repeat, Statement
 from symroof.model.program import Program
+from symroof.model.program_tree import SUM, Block, Fuse, Node, Recompute, Repeat, Statement
 from symroof.symbols import expression, symbol
 
 Values = MutableMapping[str, np.ndarray]

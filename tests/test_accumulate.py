@@ -8,7 +8,7 @@ import pytest
 from test_training import at, random_program, require_lawful, trained
 
 import symroof as sr
-from symroof.derivation.meanings import script_of
+from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import CheckError, ModelError, ReadingError
 from symroof.model import backward, placing
 from symroof.model.statement_costs import amounts, traffic_of_tensors

@@ -8,9 +8,9 @@ import random_programs
 from random_splits import random_splits
 from test_played_programs import programmed
 
-from symroof.derivation.meanings import script_of
+from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import CheckError, SymroofError
-from symroof.model.rewriting import in_training
+from symroof.model.transforms import in_training
 from symroof.proof.adjoints import require_adjoint
 from symroof.reading.operations import programs, read_operation
 

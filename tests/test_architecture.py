@@ -37,7 +37,7 @@ ONLY_IN = {
     "numpy": {"symroof.derivation.evaluation", "symroof.exploration.sweeping"},
     "pyarrow": {"symroof.exploration.sweeping"},
     "matplotlib": {"symroof.rendering.figures.sheet"},
-    "ast": {"symroof.model.operation", "symroof.rendering.formulas.tex"},
+    "ast": {"symroof.model.costs", "symroof.rendering.formulas.tex"},
 }
 FORBIDDEN = {"sympify", "simplify", "nsimplify", "parse_expr", "eval", "exec", "solve", "compile"}
 

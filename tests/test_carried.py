@@ -8,7 +8,7 @@ from test_training import at, require_lawful, trained
 
 import symroof as sr
 from symroof.errors import CheckError, ReadingError
-from symroof.model import backward, nodes
+from symroof.model import backward, program_tree
 from symroof.model.kernels import cost_of
 from symroof.model.statement_costs import amounts
 from symroof.reading.programs import read_program
@@ -149,8 +149,8 @@ def test_a_fault_of_the_backward_pass_is_refused(name, monkeypatch):
         before = len(found)
         honest(self, repeat, scope, found)
         for i, node in enumerate(found):
-            if i >= before and isinstance(node, nodes.Repeat):
-                found[i] = nodes.Repeat(node.times, FAULTS[name](node), node.body, node.reverses, node.over)
+            if i >= before and isinstance(node, program_tree.Repeat):
+                found[i] = program_tree.Repeat(node.times, FAULTS[name](node), node.body, node.reverses, node.over)
 
     monkeypatch.setattr(backward._Reverse, "_repeat", faulty)
     with pytest.raises(CheckError):

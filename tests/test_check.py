@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 import symroof as sr
-from symroof.derivation.meanings import ledger_of
+from symroof.derivation.quantity_definitions import ledger_of
 from symroof.errors import CheckError
 from symroof.formula import Both, Call, Cases, Compare, Either, Infinity, Name, Number, Quotient, Verdict, number
 from symroof.proof.check import check, checked

@@ -86,9 +86,9 @@ PARTS, FAULTS = 4, 24
 # What is given: another problem is answered, and stands on the page. Or what is said is true, and proved, of other places.
 OTHER = KNOWN | {
     "symroof.model.einsum.Einsum.tensors": "the operation itself",
-    "symroof.model.rewriting.split_over": "the operation itself",
-    "symroof.model.rewriting.rewritten": "the operation itself",
-    "symroof.model.rewriting.in_training": "the operation itself",
+    "symroof.model.transforms.split_over": "the operation itself",
+    "symroof.model.transforms.rewritten": "the operation itself",
+    "symroof.model.transforms.in_training": "the operation itself",
     "symroof.model.library.Entry.build": "the operation itself",
     "symroof.derivation.setting.Setting.over_network": "which condition is asked for",
     "symroof.derivation.answer.Steps.threshold": "what is said where a guard fails, of a part of those sizes",

@@ -197,7 +197,7 @@ FAULTS = {
     "algebra.dominance.similar": (lambda f: lambda a, b, regime: Similarity(True, a, b), batch),
     "algebra.dominance.vanishes": (lambda f: lambda *a: not f(*a), mapped),
     "algebra.fan.corners": (lambda f: lambda *a: replace(f(*a), masks=f(*a).masks[1:]), longest),
-    "derivation.meanings.times_in_figures": (doubled, longest),
+    "derivation.quantity_definitions.times_in_figures": (doubled, longest),
     "exploration.planes.times_in_figures": (doubled, territories),
     "exploration.planes._Times.order": (lambda f: lambda *a: tuple(("T_HBM", y) for _, y in f(*a)), territories),
     "exploration.planes._longest": (lambda f: lambda *a: (replace(s, relation=">") for s in f(*a)), territories),
@@ -300,7 +300,7 @@ FAULTS = {
     "exploration.leading_parts.shares": (lambda f: lambda *a: (replace(f(*a)[0], amount=2 * f(*a)[0].amount), *f(*a)[1:]), at_a_point),
     "exploration.leading_parts.shares_at": (doubled, at_a_point),
     "exploration.planes.laurent": (lambda f: lambda *a: tuple((2 * c, m) for c, m in f(*a)), plane),
-    "model.cost.Cost.bytes": (lambda f: property(lambda self: 2 * f.fget(self)), roofline),
+    "model.costs.Cost.bytes": (lambda f: property(lambda self: 2 * f.fget(self)), roofline),
 }  # fmt: skip
 
 # What cannot make anything false: it chooses among what is proved, or in which order it is said.

@@ -18,9 +18,9 @@ import pytest
 from symroof.derivation.setting import setting_of
 from symroof.errors import ModelError
 from symroof.model.chip_costs import chip_costs, message
-from symroof.model.nodes import PRODUCT
 from symroof.model.placing import placed
-from symroof.model.rewriting import in_training
+from symroof.model.program_tree import PRODUCT
+from symroof.model.transforms import in_training
 from symroof.reading.meshes import laid_out
 from symroof.reading.operations import read_operation
 from symroof.reading.problems import read_problem

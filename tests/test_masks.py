@@ -10,7 +10,7 @@ from texts import refused
 import symroof as sr
 from symroof.errors import CheckError, ModelError, ReadingError
 from symroof.model import kernels
-from symroof.model.nodes import Mask
+from symroof.model.program_tree import Mask
 from symroof.model.statement_costs import amounts
 from symroof.reading.programs import read_program
 

@@ -8,13 +8,13 @@ import pytest
 from texts import FSDP
 
 import symroof as sr
-from symroof.derivation.meanings import script_of
 from symroof.derivation.per_chip import meshed_of
 from symroof.derivation.pipeline import derive
+from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import SymroofError
+from symroof.model.networks import wired
 from symroof.model.placing import placed
 from symroof.model.statement_costs import amounts
-from symroof.model.wiring import wired
 from symroof.reading.problems import read_problem
 from symroof.symbols import symbol
 

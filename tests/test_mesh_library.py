@@ -10,7 +10,7 @@ import pytest
 
 import symroof as sr
 from symroof.errors import ModelError, ReadingError
-from symroof.model.rewriting import rewritten
+from symroof.model.transforms import rewritten
 from symroof.reading import operations
 from symroof.reading.operations import read_operation
 

@@ -14,9 +14,9 @@ import symroof as sr
 from symroof.algebra.rational import cancelled
 from symroof.errors import CheckError, ModelError, quote
 from symroof.formula import Call, Quotient, number
+from symroof.model.costs import written
 from symroof.model.dtype import DTYPES, dtype
 from symroof.model.library import LIBRARY
-from symroof.model.operation import written
 from symroof.reading.catalogue import catalogue, chip, figure
 from symroof.symbols import VALUES, expression, symbol
 

@@ -9,16 +9,16 @@ import pytest
 
 import symroof.algebra.approximation
 import symroof.algebra.dominance
+import symroof.model.costs
 import symroof.model.dtype
 import symroof.model.mesh
-import symroof.model.operation
 import symroof.model.quantities
 import symroof.model.resources
 import symroof.reading.numbers
 from symroof.algebra.dominance import Certificate, Similarity
 from symroof.algebra.roots import Interval
 from symroof.errors import SymroofError
-from symroof.model.cost import Cost
+from symroof.model.costs import Cost
 from symroof.model.dtype import Dtype
 from symroof.model.einsum import Einsum
 from symroof.model.mesh_axes import COLLECTIVES

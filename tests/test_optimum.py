@@ -13,7 +13,7 @@ from texts import FSDP as PROGRAM, refused
 import symroof as sr
 from symroof.algebra.optima import least_maximum, least_sum
 from symroof.algebra.roots import root_near
-from symroof.derivation.meanings import ledger_of
+from symroof.derivation.quantity_definitions import ledger_of
 from symroof.errors import AlgebraError, CheckError, ReadingError, SymroofError
 from symroof.formula import Compare, Name, Quotient, Verdict, number
 from symroof.proof.check import check

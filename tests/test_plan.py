@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from test_played_programs import PROGRAMS, on
 
-from symroof.derivation.meanings import script_of
 from symroof.derivation.per_chip import meshed_of
+from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import CheckError
 from symroof.model.mesh import split_of
 from symroof.model.placing import _Chips, placed

@@ -13,14 +13,14 @@ from random_splits import random_splits
 from sympy import Add, Integer
 
 import symroof as sr
-from symroof.derivation.meanings import script_of
 from symroof.derivation.per_chip import meshed_of
+from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import CheckError, SymroofError
 from symroof.model.chip_costs import carried, chip_costs, message
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.placing import Move, placed
 from symroof.model.program import Program
-from symroof.model.rewriting import in_training
+from symroof.model.transforms import in_training
 from symroof.reading.meshes import laid_out, meshed, read_mesh
 from symroof.reading.operations import read_operation
 

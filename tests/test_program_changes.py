@@ -12,7 +12,7 @@ from test_second_engine import copied
 
 import symroof as sr
 from symroof.derivation import draft
-from symroof.derivation.meanings import ledger_of
+from symroof.derivation.quantity_definitions import ledger_of
 from symroof.errors import SymroofError
 from symroof.formula import Formula, Name, Number, Product, Sum
 from symroof.proof.check import check, checked

@@ -22,8 +22,8 @@ import symroof as sr
 from symroof.errors import ModelError
 from symroof.model import kernels as kernel_costs
 from symroof.model.functions import FUNCTIONS
-from symroof.model.nodes import turns_of
-from symroof.model.rewriting import in_training
+from symroof.model.program_tree import turns_of
+from symroof.model.transforms import in_training
 from symroof.reading.programs import ProgramReader
 from symroof.symbols import expression, symbol
 

@@ -18,7 +18,7 @@ from statements import Meaning, is_false, nodes, of_programs, value
 
 import symroof as sr
 from symroof.derivation import draft
-from symroof.derivation.meanings import ledger_of
+from symroof.derivation.quantity_definitions import ledger_of
 from symroof.errors import SymroofError
 from symroof.formula import Cases, Compare, Figure, Formula, Name, Negative, Number, Product, Quotient, Sum, Verdict
 from symroof.proof.check import check, checked

@@ -7,11 +7,11 @@ from random import Random
 import pytest
 
 import symroof as sr
-from symroof.derivation import figures_used
-from symroof.derivation.figures_used import require_over
+from symroof.derivation import size_constraints
+from symroof.derivation.size_constraints import require_over
 from symroof.errors import ModelError, SymroofError
-from symroof.model.derived_sizes import require_dimensions
 from symroof.model.problem import Problem
+from symroof.model.program_sizes import require_dimensions
 from symroof.reading.programs import read_program
 
 PROGRAM = "input x: bf16[B, D]; weight W: bf16[D, {c}]; {where}; y = x * W -> bf16[B, {c}]"
@@ -122,7 +122,7 @@ def test_a_size_that_is_solved_for_is_none_beyond_what_is_known():
 
 
 def test_too_many_sets_to_try_are_refused(monkeypatch):
-    monkeypatch.setattr(figures_used, "MOST", 30)
+    monkeypatch.setattr(size_constraints, "MOST", 30)
     program = read_program(PROGRAM.format(c="E", where="where B*(E - B) <= 50"))
     with pytest.raises(ModelError, match="at most 30 of them"):
         require_over(Problem(program), {"B": range(1, 32), "E": [1], "D": [2]})
@@ -135,14 +135,14 @@ def test_a_shortcut_that_does_not_decide_is_noticed(fault, monkeypatch):
     """The laws above fail with it."""
 
     def deciding(self, runs):
-        found = [figures_used._ends(runs[name]) for name in self.sizes]
+        found = [size_constraints._ends(runs[name]) for name in self.sizes]
         if fault == "residues":
             return found if self.whole else [runs[name] for name in self.sizes]
         if fault == "sign":
             return [ends[:1] for ends in found]
         return [runs[name] for name in self.sizes] if self.whole else found
 
-    monkeypatch.setattr(figures_used.Condition, "deciding", deciding)
+    monkeypatch.setattr(size_constraints.Condition, "deciding", deciding)
     law = test_of_places_is_said_what_is_said_of_every_set_of_sizes
     law = law if fault == "residues" else test_of_ranges_is_said_what_is_said_of_every_set_of_sizes
     assert any(_fails(law, seed) for seed in range(6))

@@ -12,13 +12,13 @@ import pytest
 from texts import MLP
 
 import symroof as sr
-from symroof.derivation import meanings, values, whole_sizes
+from symroof.derivation import quantity_definitions, values, whole_sizes
 from symroof.derivation.evaluation import functions_of
 from symroof.errors import CheckError, ReadingError, SymroofError
 from symroof.formula import Both, Compare, Either, Name, Number, Verdict, nodes, number
 from symroof.model import statement_costs
+from symroof.model.program_sizes import tokens_of
 from symroof.model.resources import time_names
-from symroof.model.tokens import tokens_of
 from symroof.proof.check import check
 from symroof.proof.ledger import Ledger
 from symroof.proof.step import Reason, Step
@@ -95,7 +95,7 @@ def test_two_commands_say_one_number(seed):
         function = d.function(name)
         assert function(**{n: sizes[n] for n in function.parameters}) == pytest.approx(told["float"], rel=1e-12)
     names = [
-        name for name in meanings.quantities(d.setting) if name != "T_steps" and d.only([name]).asked(name) is not None
+        n for n in quantity_definitions.quantities(d.setting) if n != "T_steps" and d.only([n]).asked(n) is not None
     ]
     asked = {"operation": operation, "hardware": "tpu-v5p", "at": sizes, "let": {"own": "T_lower + T_math"}, **options}
     assert counted_parts(asked, tuple(names), None).to_dict() == d.only(names).to_dict()
@@ -341,7 +341,7 @@ def test_tokens_of_a_second_are_those_that_the_flops_are_for(rows, training):
 @pytest.mark.parametrize("tokens", ["D", "B*D", "B^2"])
 def test_a_rate_of_something_else_is_refused(monkeypatch, tokens):
     value = expression(read_expression(tokens, Scope(("B", "D", "F"))))
-    monkeypatch.setattr(meanings, "served_of", lambda program: value)
+    monkeypatch.setattr(quantity_definitions, "served_of", lambda program: value)
     with pytest.raises(CheckError):
         sr.derive("mlp", on="h100", at="B=64,D=F=8192")
 
@@ -476,7 +476,7 @@ def test_rows_that_are_no_tokens_have_no_rate(monkeypatch, operation):
     sizes = dict.fromkeys(sr.derive(operation, on="h100").setting.problem.names, 64)
     sizes |= {"E": 8, "k": 2} if operation == "moe" else {}
     assert "tokens/s" not in sr.derive(operation, on="h100", at=at(**sizes)).to_text()
-    monkeypatch.setattr(meanings, "served_of", tokens_of)
+    monkeypatch.setattr(quantity_definitions, "served_of", tokens_of)
     with pytest.raises(CheckError):
         sr.derive(operation, on="h100", at=at(**sizes))
 
@@ -758,7 +758,7 @@ def test_what_can_be_asked_about_has_a_value(name):
     for chip in ("h100", "tpu-v5e", "tpu-v5p"):
         d = sr.derive(name, on=chip)
         problem = d.setting.problem
-        known = meanings.quantities(d.setting)
+        known = quantity_definitions.quantities(d.setting)
         assert set(time_names(problem.operation, "HBM", problem.hardware)) <= set(known)
         assert [function.name for function in functions_of(d.setting, known)] == list(known)
         if "T_vector" not in known:

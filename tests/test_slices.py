@@ -254,7 +254,7 @@ def test_a_gradient_of_slices_that_lies_elsewhere_is_refused(fault, monkeypatch)
         body = tuple(replace(s, operands=changed[s.name]) if s.name in changed else s for s in found.body)
         return replace(found, body=body)
 
-    monkeypatch.setattr("symroof.model.rewriting.backward_of", faulty)
+    monkeypatch.setattr("symroof.model.transforms.backward_of", faulty)
     with pytest.raises(CheckError):
         counted(GATED)
 

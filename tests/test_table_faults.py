@@ -18,12 +18,12 @@ from interpreter import DERIVATIVES, FUNCTIONS as VALUES
 from test_gate import _nothing_is_remembered, forget  # noqa: F401
 
 import symroof as sr
-from symroof.derivation import meanings
+from symroof.derivation import quantity_definitions
 from symroof.errors import CheckError
-from symroof.model import derivatives, dtype, functions, library, mesh_axes, placing, quantities, statement_costs
+from symroof.model import dtype, functions, gradients, library, mesh_axes, placing, quantities, statement_costs
 from symroof.model.quantities import Owner
-from symroof.model.rewriting import in_training
 from symroof.model.statement_costs import amounts
+from symroof.model.transforms import in_training
 from symroof.reading import operations
 from symroof.reading.catalogue import catalogue
 from symroof.reading.operations import read_operation
@@ -251,7 +251,7 @@ def in_its_unit(name, operation, unit):
 
 def without_a_stock(name):
     def fault(m):
-        for module in (statement_costs, meanings):
+        for module in (statement_costs, quantity_definitions):
             m.setattr(module, "STOCKS", tuple(n for n in quantities.STOCKS if n != name))
 
     return fault
@@ -305,17 +305,17 @@ FAULTS = {
 }
 # Why no number of a table can be wrong unseen: it has none, or it is a part of one that is above.
 SAFE = {
-    "cost.COUNTINGS": "words of the command line",
-    "derivatives.GAIN": "its work is counted in test_a_gain_is_a_product_and_a_sum",
+    "costs.COUNTINGS": "words of the command line",
+    "gradients.GAIN": "its work is counted in test_a_gain_is_a_product_and_a_sum",
     "dtype.BY_NAME": "made of DTYPES", "functions.VIEW": "that it does and moves nothing is counted in tests/test_views.py", "functions.SLICE": "that they do and move nothing is counted in tests/test_slices.py", "functions.CONCAT": "as SLICE", "functions.PLACE": "counted in tests/test_scans.py", "functions.COLLECT": "as PLACE", "functions.APPEND": "as SLICE",
-    "derivatives.UNDONE": "gradients are held against finite differences in tests/test_slices.py", "functions.BROADCAST": "what it does is counted in loops in tests/test_reductions.py",
+    "gradients.UNDONE": "gradients are held against finite differences in tests/test_slices.py", "functions.BROADCAST": "what it does is counted in loops in tests/test_reductions.py",
     "hardware.WORDS_OF_TEXTS": "a part of the names of figures",
     "hardware.SPELLINGS": "other names of networks",
     "library.AXPY": "a part of LIBRARY", "library.SOFTMAX_KINDS": "a part of LIBRARY", "library.RMS_NORM_KINDS": "a part of LIBRARY", "library.TILED": "a part of LIBRARY",
     "mesh_axes.HANDED": "names of collectives, which the second engine plays", "stages.BUBBLE": "the name of a quantity", "stages.SCHEDULES": "words of a problem",
     "hardware.OUTSIDE": "links of which a check of the table speaks", "hardware.NEAR": "how near sources of a figure are", "hardware.SPOKEN_PARTS": "names of parts",
-    "mesh_axes.WIRINGS": "words of a mesh", "nodes.ROLES": "words of a program",
-    "operation.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.SPOKEN": "names of TABLE", "quantities.DERIVED": "names of TABLE", "quantities.MOVED": "names of TABLE", "quantities.OWED": "names of TABLE, of each of which a number is asked for in tests/test_sized.py",
+    "mesh_axes.WIRINGS": "words of a mesh", "program_tree.ROLES": "words of a program",
+    "costs.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.SPOKEN": "names of TABLE", "quantities.DERIVED": "names of TABLE", "quantities.MOVED": "names of TABLE", "quantities.OWED": "names of TABLE, of each of which a number is asked for in tests/test_sized.py",
     "quantities.TIMES": "a part of UNITS", "quantities.DURATIONS": "a part of UNITS", "quantities.STORAGE": "a part of UNITS", "quantities.BIT_RATES": "a part of UNITS", "quantities.WORK": "a part of UNITS", "quantities.COUNTS": "a part of UNITS", "quantities.ENERGY": "a part of UNITS", "quantities.RATES": "a part of UNITS",
 }  # fmt: skip
 EVERY = [(table, i, rows[i : i + 6]) for table, rows in FAULTS.items() for i in range(0, len(rows), 6)]
@@ -338,7 +338,7 @@ def test_every_table_of_the_model_has_a_fault():
 
 def test_a_gain_is_a_product_and_a_sum(monkeypatch):
     a_gain_is_a_product_and_a_sum()
-    monkeypatch.setattr(derivatives, "GAIN", derivatives.GAIN[:1])
+    monkeypatch.setattr(gradients, "GAIN", gradients.GAIN[:1])
     with pytest.raises((AssertionError, CheckError)):
         a_gain_is_a_product_and_a_sum()
 

@@ -22,10 +22,10 @@ import symroof as sr
 from symroof.errors import SymroofError
 from symroof.formula import number
 from symroof.model.kernels import costs_of
-from symroof.model.nodes import SUM, Statement
 from symroof.model.placing import placed
-from symroof.model.rewriting import in_training
+from symroof.model.program_tree import SUM, Statement
 from symroof.model.statement_costs import amounts
+from symroof.model.transforms import in_training
 from symroof.reading.meshes import meshed
 from symroof.reading.programs import read_program
 from symroof.symbols import expression

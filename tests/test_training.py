@@ -14,11 +14,11 @@ from symroof.derivation import counting
 from symroof.derivation.counting import traffic, work
 from symroof.derivation.pipeline import begun
 from symroof.errors import CheckError, SymroofError
-from symroof.model import backward, rewriting, statement_costs
+from symroof.model import backward, statement_costs, transforms
 from symroof.model.dtype import dtype
 from symroof.model.program import Program
+from symroof.model.program_sizes import tokens_of
 from symroof.model.statement_costs import amounts
-from symroof.model.tokens import tokens_of
 from symroof.proof.step import Reason
 from symroof.reading.problems import read_problem
 from symroof.reading.programs import read_program
@@ -126,14 +126,14 @@ PROGRAMS |= {"multiplied in all turns of a repeat": PROJECTED, "shared": SHARED}
 def trained(text: str) -> Program:
     program = read_program(text)
     assert isinstance(program, Program)
-    return rewriting.in_training(program)
+    return transforms.in_training(program)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_that_changes_has_the_backward_pass_of_what_it_became(name):
     program = trained(PROGRAMS[name])
-    wide = rewriting.stored_as(program, dict.fromkeys(range(len(program.written)), dtype("fp32")))
-    for changed in (wide, rewriting.split_over(wide, lambda axes: ("Z",) if axes else ())):
+    wide = transforms.stored_as(program, dict.fromkeys(range(len(program.written)), dtype("fp32")))
+    for changed in (wide, transforms.split_over(wide, lambda axes: ("Z",) if axes else ())):
         assert changed.backward == backward.backward_of(changed)
 
 
@@ -326,7 +326,7 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_in_the_backward_pass_is_refused(name, monkeypatch):
     honest = backward.backward_of
-    monkeypatch.setattr(rewriting, "backward_of", lambda p: replace(honest(p), body=FAULTS[name](honest(p).body)))
+    monkeypatch.setattr(transforms, "backward_of", lambda p: replace(honest(p), body=FAULTS[name](honest(p).body)))
     with pytest.raises((CheckError, SymroofError)):
         counted(MLP)
 
@@ -339,7 +339,7 @@ def test_a_fuse_that_is_not_read_again_is_refused(monkeypatch):
         found = honest(program)
         return replace(found, body=tuple(replace(node, again=()) for node in found.body))
 
-    monkeypatch.setattr(rewriting, "backward_of", fault)
+    monkeypatch.setattr(transforms, "backward_of", fault)
     with pytest.raises(CheckError):
         counted(ATTENTION)
 

@@ -11,8 +11,8 @@ from symroof.errors import CheckError, SymroofError
 from symroof.model import functions, mesh
 from symroof.model.chip_costs import chip_costs
 from symroof.model.memory import Memory
+from symroof.model.program_sizes import tokens_of
 from symroof.model.statement_costs import amounts
-from symroof.model.tokens import tokens_of
 from symroof.reading.programs import read_program
 
 ATTENTION = """

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from symroof.derivation.pipeline import derive as run
-from symroof.model.cost import Cost, Counting
+from symroof.model.costs import Cost, Counting
 from symroof.model.dtype import dtype as read_dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.kernels import cost_of

@@ -13,16 +13,14 @@ from symroof.derivation.draft import FLOPS, Draft
 from symroof.derivation.layout import Layout
 from symroof.derivation.per_chip import exchanges_of_chips, memory, traffic_of_chips, work_of_chips
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
-from symroof.model.cost import Cost, Counting
-from symroof.model.derived_sizes import known_of_sizes
+from symroof.model.costs import Cost, Counting, Operation, written
 from symroof.model.einsum import Einsum
 from symroof.model.kernels import StatementCost, costs_of, elementwise
-from symroof.model.nodes import Line, Mask, sized, turns_of
-from symroof.model.operation import Operation, written
 from symroof.model.program import Program
+from symroof.model.program_sizes import known_of_sizes, tokens_of
+from symroof.model.program_tree import Line, Mask, sized, turns_of
 from symroof.model.quantities import of_statement
 from symroof.model.statement_costs import amounts
-from symroof.model.tokens import tokens_of
 from symroof.proof.evidence import Excess
 from symroof.proof.ledger import Facts
 from symroof.proof.loop_counts import Counted

@@ -18,11 +18,11 @@ from typing import Any
 from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, exp, floor, log
 
 from symroof.derivation.draft import Draft
-from symroof.derivation.figures_used import require_there
-from symroof.derivation.meanings import put, quantities
 from symroof.derivation.pipeline import compared, drafted
+from symroof.derivation.quantity_definitions import put, quantities
 from symroof.derivation.schedules import steps_defined, times_defined
 from symroof.derivation.setting import Setting
+from symroof.derivation.size_constraints import require_there
 from symroof.errors import AlgebraError, ModelError, require_one_of
 from symroof.formula import Formula, Frozen, Group, Name, names
 from symroof.model.mesh import padded

@@ -15,7 +15,7 @@ from symroof.algebra.rounding import decimal, magnitude, short as in_short, to_d
 from symroof.derivation.answer import Steps
 from symroof.derivation.draft import Draft, rounded
 from symroof.derivation.layout import Layout, with_digits
-from symroof.derivation.meanings import counted_quantities, meanings, put
+from symroof.derivation.quantity_definitions import counted_quantities, meanings, put
 from symroof.derivation.setting import Setting
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Sizes, mapped, names, nodes

@@ -13,13 +13,13 @@ from symroof.derivation.draft import Draft
 from symroof.formula import Formula, Name, Sum, total
 from symroof.model import mesh_axes
 from symroof.model.chip_costs import busy_links, carried, chip_costs, message, resources_of
-from symroof.model.cost import Counting
+from symroof.model.costs import Counting
 from symroof.model.kernels import costs_of, is_idle
 from symroof.model.mesh import same_blocks
 from symroof.model.mesh_axes import HANDED
-from symroof.model.nodes import Line
 from symroof.model.placing import Move, Placement, placed
 from symroof.model.program import Program
+from symroof.model.program_tree import Line
 from symroof.model.quantities import MOVED, PER_CHIP, STOCKS, TABLE, hops_over, of_statement, parts_of, sent_over
 from symroof.model.stages import BUBBLE, pipeline_of
 from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors

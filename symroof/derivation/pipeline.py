@@ -11,7 +11,7 @@ from symroof.derivation.bottlenecks import resources
 from symroof.derivation.counting import traffic, work
 from symroof.derivation.draft import Draft
 from symroof.derivation.intensity import intensity, regime
-from symroof.derivation.meanings import ledger_of, require_spoken
+from symroof.derivation.quantity_definitions import ledger_of, require_spoken
 from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.sizes import at, summary
 from symroof.derivation.threshold import rule, threshold

@@ -11,7 +11,7 @@ from symroof.algebra.regime import Regime
 from symroof.derivation.answer import Answer
 from symroof.derivation.formulas import Basis
 from symroof.derivation.layout import Layout
-from symroof.derivation.meanings import put
+from symroof.derivation.quantity_definitions import put
 from symroof.derivation.times import answered
 from symroof.errors import AlgebraError
 from symroof.formula import Formula, Frozen, Number, names

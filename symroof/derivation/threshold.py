@@ -16,7 +16,7 @@ from symroof.algebra.roots import Root
 from symroof.algebra.rounding import raised, to_digits, to_places
 from symroof.derivation.answer import Steps
 from symroof.derivation.draft import INTENSITY, RIDGE, T_COMMS, T_MATH, Draft, dominated, numeric, rounded, written
-from symroof.derivation.meanings import ledger_of
+from symroof.derivation.quantity_definitions import ledger_of
 from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import highest, solution_of, stays_below, supremum

@@ -28,10 +28,10 @@ from symroof.derivation.draft import (
     rounded,
 )
 from symroof.derivation.equations import solution
-from symroof.derivation.figures_used import is_there
 from symroof.derivation.formulas import Basis, ground_of, named
 from symroof.derivation.optimum import at_sizes, compute_bound, optimum
 from symroof.derivation.schedules import T_STEPS, Times, each_time, time_of_program, times_defined
+from symroof.derivation.size_constraints import is_there
 from symroof.derivation.sizes import put_in
 from symroof.derivation.solving import solution_of
 from symroof.derivation.values import Values

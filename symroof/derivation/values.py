@@ -16,7 +16,7 @@ from sympy import Expr, Integer
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
 from symroof.derivation.draft import INTENSITY, T_LOWER, T_MATH, Draft, numeric
-from symroof.derivation.meanings import costs, script_of
+from symroof.derivation.quantity_definitions import costs, script_of
 from symroof.derivation.schedules import T_STEPS
 from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solving import relation_solved, stays_below, supremum
@@ -24,8 +24,8 @@ from symroof.derivation.whole_sizes import whole_step, wholes
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, names, number, product, total
 from symroof.model.chip_costs import busy_links, chip_costs
-from symroof.model.derived_sizes import known_of_sizes
 from symroof.model.kernels import costs_of
+from symroof.model.program_sizes import known_of_sizes
 from symroof.model.quantities import MOVED, TABLE, TOKENS, Owner, hops_over, of_statement, sent_over, time_name
 from symroof.model.resources import HOPS, LATENCY, steps_of, times_of, times_of_groups
 from symroof.model.statement_costs import amounts, moved_of

@@ -13,8 +13,8 @@ from sympy import Expr
 
 from symroof.algebra.roots import Root, whole_number
 from symroof.derivation.draft import numeric
-from symroof.derivation.figures_used import ring_steps
 from symroof.derivation.setting import Setting
+from symroof.derivation.size_constraints import ring_steps
 from symroof.formula import Both, Compare, Either, Formula, Name, Number, Product, Verdict, names, nodes, number
 from symroof.model.mesh import shared_out, stride
 from symroof.proof.limits import Whole

@@ -16,7 +16,7 @@ from symroof.formula import Frozen
 from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
-from symroof.model.rewriting import numbers, retyped
+from symroof.model.transforms import numbers, retyped
 
 
 class OneChip(Frozen):

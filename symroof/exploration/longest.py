@@ -19,8 +19,8 @@ from symroof.algebra.fan import Fan, corners, relations
 from symroof.algebra.rational import Exponents, cancelled, plus, sign_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.draft import T_LOWER, T_UPPER, Draft, dominated, written
-from symroof.derivation.meanings import PEAK, times_in_figures
 from symroof.derivation.pipeline import begun, compared, drafted
+from symroof.derivation.quantity_definitions import PEAK, times_in_figures
 from symroof.derivation.setting import Setting
 from symroof.errors import ContradictionError, ModelError
 from symroof.exploration.leading_parts import Leading, Regimes, Traffic, carried, partition

@@ -8,7 +8,7 @@ from fractions import Fraction
 from sympy import Expr, Integer
 
 from symroof.derivation.evaluation import require_proved
-from symroof.derivation.meanings import quantities
+from symroof.derivation.quantity_definitions import quantities
 from symroof.derivation.setting import Setting, require_sizes_agree
 from symroof.errors import ModelError, about
 from symroof.exploration.curves import require_sizes

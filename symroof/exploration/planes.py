@@ -22,9 +22,9 @@ from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.roots import Root
 from symroof.derivation.draft import INTENSITY, RIDGE, Draft
 from symroof.derivation.evaluation import evaluated, evaluated_along, require_proved
-from symroof.derivation.figures_used import least_rings, require_joined
-from symroof.derivation.meanings import times_in_figures
+from symroof.derivation.quantity_definitions import times_in_figures
 from symroof.derivation.setting import Setting, setting_of
+from symroof.derivation.size_constraints import least_rings, require_joined
 from symroof.derivation.solving import solution_of
 from symroof.errors import CheckError, ModelError
 from symroof.exploration.curves import require_sizes

@@ -13,8 +13,8 @@ from symroof.algebra.fan import fan, relations
 from symroof.algebra.rational import symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, Draft, written
-from symroof.derivation.meanings import put, quantities
 from symroof.derivation.pipeline import counted
+from symroof.derivation.quantity_definitions import put, quantities
 from symroof.derivation.schedules import times_defined
 from symroof.derivation.setting import Setting, require_arithmetic
 from symroof.errors import AlgebraError

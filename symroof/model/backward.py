@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from symroof.errors import ModelError
-from symroof.model.derivatives import passes_on, through_function
 from symroof.model.dtype import Tensor
 from symroof.model.functions import BROADCAST, FUNCTIONS
-from symroof.model.gradients import require_one_place, with_gradients
+from symroof.model.gradients import passes_on, require_one_place, through_function, with_gradients
 from symroof.model.mesh_axes import HANDED
-from symroof.model.nodes import (
+from symroof.model.program import Backward, Program
+from symroof.model.program_tree import (
     DIFFERENCE,
     EXCHANGE,
     MAXIMUM,
@@ -31,8 +31,7 @@ from symroof.model.nodes import (
     Statement,
     statements_in,
 )
-from symroof.model.program import Backward, Program
-from symroof.model.recomputing import collected_in, made_on_chip, remade
+from symroof.model.recomputation import collected_in, made_on_chip, remade
 
 
 def _returned(sends: tuple[str, str] | None) -> tuple[str, str] | None:

@@ -17,7 +17,7 @@ from sympy import Expr, Mul
 
 from symroof.errors import ModelError
 from symroof.formula import Frozen
-from symroof.model.cost import Cost, Counting
+from symroof.model.costs import Cost, Counting
 from symroof.model.dtype import Dim, Dtype, Tensor, widest
 from symroof.model.quantities import QUANTITIES
 

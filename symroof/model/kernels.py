@@ -21,11 +21,10 @@ from dataclasses import dataclass, field, replace
 from sympy import Expr, Integer
 
 from symroof.formula import Frozen, once
-from symroof.model.cost import Cost, Counting
+from symroof.model.costs import Cost, Counting, Operation
 from symroof.model.dtype import Tensor
-from symroof.model.nodes import Line, Repeat, Statement, sized, turns_of
-from symroof.model.operation import Operation
 from symroof.model.program import Program
+from symroof.model.program_tree import Line, Repeat, Statement, sized, turns_of
 from symroof.model.quantities import NAMELESS
 from symroof.symbols import rational
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from symroof.errors import ModelError, suggestion
 from symroof.formula import Frozen
+from symroof.model.costs import Operation
 from symroof.model.dtype import Dim, Dtype, Tensor, dtype
 from symroof.model.einsum import Einsum
-from symroof.model.operation import Operation
 from symroof.model.program import Program
-from symroof.model.rewriting import stored_as
+from symroof.model.transforms import stored_as
 
 Cost = Callable[..., Any]
 

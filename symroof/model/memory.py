@@ -13,7 +13,7 @@ from functools import cached_property
 
 from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
-from symroof.model.nodes import Fuse, Line, Repeat, Statement
+from symroof.model.program_tree import Fuse, Line, Repeat, Statement
 
 
 class Memory(Frozen):

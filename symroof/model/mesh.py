@@ -30,8 +30,8 @@ from symroof.errors import ModelError
 from symroof.formula import Name
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.mesh_axes import Mesh
-from symroof.model.nodes import Line, Statement, sized
 from symroof.model.program import Program
+from symroof.model.program_tree import Line, Statement, sized
 from symroof.symbols import fraction, rational, symbol
 
 Split = frozenset[tuple[str, str]]

@@ -23,8 +23,8 @@ from symroof.model.dtype import Tensor
 from symroof.model.functions import BROADCAST, FUNCTIONS
 from symroof.model.mesh import Split, axes_in, divided_by, needed_split, same_blocks, shared_split, split_of
 from symroof.model.mesh_axes import HANDED, MeshAxis, fast_first
-from symroof.model.nodes import EXCHANGE, PRODUCT, SUM, Line, Repeat, Statement
 from symroof.model.program import Program
+from symroof.model.program_tree import EXCHANGE, PRODUCT, SUM, Line, Repeat, Statement
 from symroof.model.stages import handed_on, turns_on_a_chip
 
 # How many numbers of each row the chips of an axis add up: a maximum and a sum, a sum of squares, …

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import field
 from fractions import Fraction
 
+from symroof.errors import ModelError
 from symroof.formula import Compare, Formula, Frozen
-from symroof.model.cost import Counting
+from symroof.model.costs import Counting
 from symroof.model.dtype import Dtype
-from symroof.model.hardware import Accelerator
+from symroof.model.hardware import Accelerator, Spec, meant
 from symroof.model.mesh import open_axes
 from symroof.model.mesh_axes import Mesh
 from symroof.model.program import Program
@@ -98,3 +99,24 @@ class Sketch(Frozen):
     over: str | None = None
     subject: Compare | None = None
     lang: str | None = None
+
+
+def peak_of(problem: Problem, chip: Accelerator | None) -> tuple[str, Spec | None]:
+    """The peak that a problem is held against on a chip, by name; without its value where nothing says it."""
+    compute = problem.compute or problem.operation.compute
+    if chip is None or (chip.name == "given" and not any(name.startswith("peak") for name in chip.figures)):
+        return "peak", None
+    return chip.peak(compute, vector=problem.operation.vector)
+
+
+def bandwidth_of(chip: Accelerator | None, link: str) -> Spec | None:
+    """The bandwidth of a link of a chip, None where nothing says it. Raises :class:`ModelError` for a link that the chip lacks."""
+    if chip is None or (chip.name == "given" and link not in chip.figures):
+        return None
+    if link not in chip.figures or chip.figures[link].unit not in ("bytes/s", ""):
+        raise ModelError(
+            f"{chip.title} has no bandwidth for {link}",
+            expected=f"one of {', '.join(chip.links)}" if chip.links else None,
+            hint=meant(link, chip.links) or f"or say --given {link}=…",
+        )
+    return chip.figures[link]

@@ -13,11 +13,12 @@ from functools import cached_property
 from sympy import Add, Expr
 
 from symroof.formula import Compare, Formula, Frozen, names
+from symroof.model.costs import Operation
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.memory import Memory
 from symroof.model.mesh_axes import MeshAxis
-from symroof.model.nodes import (
+from symroof.model.program_tree import (
     ONE_CHIP,
     PRODUCT,
     Block,
@@ -32,7 +33,6 @@ from symroof.model.nodes import (
     turns_of,
     weights_of,
 )
-from symroof.model.operation import Operation
 from symroof.model.quantities import NAMELESS
 from symroof.model.size_text import spelled_fact, spelled_size
 from symroof.model.trees import TREE

@@ -16,8 +16,8 @@ from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.dtype import Tensor
 from symroof.model.functions import Function
-from symroof.model.nodes import Line, Statement, sized
 from symroof.model.program import Program
+from symroof.model.program_tree import Line, Statement, sized
 
 NAME = "windows"
 # The widest stride that is looked for.

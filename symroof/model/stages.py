@@ -23,8 +23,8 @@ from symroof.errors import ModelError
 from symroof.formula import Formula, Frozen, Name, Negative, Product, Quotient, Sum, number
 from symroof.model.gradients import with_gradients
 from symroof.model.mesh_axes import MeshAxis
-from symroof.model.nodes import Line, Repeat, turns_of
 from symroof.model.program import Program
+from symroof.model.program_tree import Line, Repeat, turns_of
 from symroof.symbols import expression, rational, symbol
 
 BUBBLE = Name("bubble")

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from sympy import Add, Expr, Integer, Mul
 
 from symroof.model.chip_costs import busy_links, chip_costs
-from symroof.model.cost import Counting
+from symroof.model.costs import Counting
 from symroof.model.dtype import Tensor
 from symroof.model.kernels import costs_of, fetched, kernels_of
 from symroof.model.mesh import Split, split_of
-from symroof.model.nodes import EXCHANGE, Repeat, kept_apart, turns_of
 from symroof.model.placing import kept_forms, summed_forms
 from symroof.model.program import Program
+from symroof.model.program_tree import EXCHANGE, Repeat, kept_apart, turns_of
 from symroof.model.quantities import MOVED, NAMELESS, STOCKS, hops_over, of_statement, sent_over
 from symroof.model.stages import BUBBLE, kept_of, pipeline_of, turns_on_a_chip
 
@@ -141,7 +141,7 @@ def other_names(program: Program) -> dict[str, str]:
     """What an axis sends and how long, by the names that its link has, or it has where the link has them: where no other
     axis is on that link.
 
-    >>> from symroof.model.wiring import wired
+    >>> from symroof.model.networks import wired
     >>> from symroof.reading.programs import read_program
     >>> other_names(wired(read_program("mesh X on DCN; input A: int8[V_X]; o = A -> int8[V]"), None))
     {'sent(X)': 'sent(DCN)', 'T_X': 'T_DCN'}

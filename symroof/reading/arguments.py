@@ -12,10 +12,10 @@ from typing import Any, TypedDict
 from symroof.errors import ReadingError
 from symroof.formula import Formula
 from symroof.model.hardware import Accelerator
+from symroof.model.networks import wired
 from symroof.model.problem import Problem, Sketch
 from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES
-from symroof.model.wiring import wired
 from symroof.reading.claims import read_question
 from symroof.reading.keys import having
 from symroof.reading.languages import language_of

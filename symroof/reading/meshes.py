@@ -25,11 +25,11 @@ from symroof.formula import FUNCTIONS, KEYWORDS
 from symroof.model.hardware import Accelerator
 from symroof.model.mesh import require_axes
 from symroof.model.mesh_axes import NETWORKS, WIRINGS, Mesh, MeshAxis
+from symroof.model.networks import wired
 from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES, Owner, quantities_of, time_name
-from symroof.model.rewriting import split_over
+from symroof.model.transforms import split_over
 from symroof.model.trees import TREE, Level, require_levels, spelled
-from symroof.model.wiring import wired
 from symroof.reading.catalogue import shipped
 from symroof.reading.scope import split_word
 

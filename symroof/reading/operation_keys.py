@@ -10,13 +10,13 @@ from typing import Any
 
 from symroof.errors import ReadingError, SymroofError, about, require_one_of
 from symroof.formula import FUNCTIONS, KEYWORDS, Compare, Formula, Number, mapped, number
+from symroof.model.costs import CostFormula, Operation
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.functions import Function, given
 from symroof.model.kernels import costs_of
-from symroof.model.operation import CostFormula, Operation
 from symroof.model.program import Program
-from symroof.model.rewriting import in_training, numbers, retyped
 from symroof.model.stages import SCHEDULES
+from symroof.model.transforms import in_training, numbers, retyped
 from symroof.reading.cases import Facts
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression

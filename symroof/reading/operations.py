@@ -32,7 +32,7 @@ from symroof.model.einsum import Einsum
 from symroof.model.functions import Function
 from symroof.model.library import LIBRARY, Entry
 from symroof.model.program import Program
-from symroof.model.rewriting import in_training
+from symroof.model.transforms import in_training
 from symroof.reading.cases import Facts
 from symroof.reading.einsums import TEXT, EinsumReader, einsum
 from symroof.reading.programs import read_program

@@ -40,7 +40,8 @@ from symroof.formula import Formula, names
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.functions import FUNCTIONS as TABLE, Function
 from symroof.model.mesh_axes import MeshAxis
-from symroof.model.nodes import (
+from symroof.model.program import Program
+from symroof.model.program_tree import (
     ROLES,
     SUM,
     Block,
@@ -54,8 +55,7 @@ from symroof.model.nodes import (
     turns_of,
     weights_of,
 )
-from symroof.model.program import Program
-from symroof.model.recomputing import collected_in
+from symroof.model.recomputation import collected_in
 from symroof.model.size_text import spelled_size
 from symroof.model.stages import require_stages
 from symroof.reading.cases import Facts

@@ -15,8 +15,8 @@ from symroof.errors import suggestion
 from symroof.formula import Call, Compare, Formula, names
 from symroof.model import sliding_windows
 from symroof.model.dtype import Tensor
-from symroof.model.nodes import Mask, Node, Statement, sized
 from symroof.model.program import Program
+from symroof.model.program_tree import Mask, Node, Statement, sized
 from symroof.model.quantities import QUANTITIES
 from symroof.model.size_text import spelled_fact, spelled_size
 from symroof.model.sliding_windows import slides_of, stride_of

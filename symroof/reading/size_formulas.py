@@ -22,7 +22,7 @@ from symroof.errors import AlgebraError, SymroofError
 from symroof.formula import FUNCTIONS, KEYWORDS, Compare, Formula, Group, Name, Number, Quotient, mapped, names, number
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.functions import COLLECT, COLLECTED, FUNCTIONS as TABLE, PLACE, PLACED
-from symroof.model.nodes import Node, Repeat, Statement, statements_in
+from symroof.model.program_tree import Node, Repeat, Statement, statements_in
 from symroof.model.size_text import spelled_size
 from symroof.reading.cases import is_choice
 from symroof.reading.expressions import read_expression

@@ -8,7 +8,7 @@ from symroof.errors import suggestion
 from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum, OperandError
 from symroof.model.functions import FUNCTIONS as TABLE, Function
-from symroof.model.nodes import DIFFERENCE, EXCHANGE, MAXIMUM, PRODUCT, SUM, Mask, Statement
+from symroof.model.program_tree import DIFFERENCE, EXCHANGE, MAXIMUM, PRODUCT, SUM, Mask, Statement
 from symroof.model.sliding_windows import takes_places
 from symroof.reading.einsums import TIMES
 from symroof.reading.scanner import Token

@@ -27,7 +27,7 @@ from symroof.model.mesh import open_axes, splits, stride
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.quantities import time_name
 from symroof.model.resources import LATENCY, MATH, VECTOR
-from symroof.model.rewriting import numbers, retyped
+from symroof.model.transforms import numbers, retyped
 from symroof.reading.markup import html_of
 from symroof.rendering.formulas.mathml import mathml
 from symroof.rendering.pages.amounts import sizes, to_digits

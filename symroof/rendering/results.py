@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from symroof.derivation.evaluation import QuantityFunction, function_of
-from symroof.derivation.meanings import quantities
 from symroof.derivation.pipeline import Derivation
+from symroof.derivation.quantity_definitions import quantities
 from symroof.derivation.setting import setting_of
 from symroof.errors import ReadingError, suggestion
 from symroof.formula import Frozen

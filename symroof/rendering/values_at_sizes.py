@@ -13,8 +13,8 @@ from symroof.algebra.rounding import short
 from symroof.derivation.answer import Steps
 from symroof.derivation.draft import numeric
 from symroof.derivation.formulas import ASKED, unit_in, worked_out
-from symroof.derivation.meanings import quantities
 from symroof.derivation.pipeline import Derivation, resumed, values_alone
+from symroof.derivation.quantity_definitions import quantities
 from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import CheckError, ReadingError, SymroofError
 from symroof.formula import Formula, Frozen, Number, names

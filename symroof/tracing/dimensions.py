@@ -19,8 +19,8 @@ from symroof.formula import Frozen
 from symroof.model.dtype import Dim, Dtype, Tensor, dtype
 from symroof.model.functions import FUNCTIONS, VIEW
 from symroof.model.mesh import same_blocks
-from symroof.model.nodes import EXCHANGE, PRODUCT, Node, Statement
 from symroof.model.program import Program
+from symroof.model.program_tree import EXCHANGE, PRODUCT, Node, Statement
 from symroof.tracing.primitives import ONE, Array, Constant, Equation, Frame, Operand, TracingError, place_of, refusal
 from symroof.tracing.size_names import Sizes
 

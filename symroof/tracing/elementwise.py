@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from symroof.formula import Formula, Quotient, number
 from symroof.model.dtype import dtype
-from symroof.model.nodes import MAXIMUM, PRODUCT, SUM
+from symroof.model.program_tree import MAXIMUM, PRODUCT, SUM
 from symroof.tracing.dimensions import Axis, Value
 from symroof.tracing.primitives import Constant, Equation, TracingError, refusal
 from symroof.tracing.products import Products

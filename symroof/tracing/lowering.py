@@ -12,8 +12,8 @@ from symroof.formula import names as names_in
 from symroof.model.dtype import Dim
 from symroof.model.functions import COLLECT, FUNCTIONS, PLACE
 from symroof.model.mesh_axes import MeshAxis
-from symroof.model.nodes import Declared, Fuse, Node, Recompute, Repeat, Statement, statements_in
 from symroof.model.program import Program
+from symroof.model.program_tree import Declared, Fuse, Node, Recompute, Repeat, Statement, statements_in
 from symroof.tracing.dimensions import Axis, Value
 from symroof.tracing.elementwise import REDUCED, Functions
 from symroof.tracing.primitives import (

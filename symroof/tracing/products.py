@@ -10,7 +10,7 @@ from sympy import Expr, Integer
 
 from symroof.algebra.rational import sign_of
 from symroof.model.functions import APPEND, CONCAT, FUNCTIONS, SLICE
-from symroof.model.nodes import PRODUCT, Fuse, Mask
+from symroof.model.program_tree import PRODUCT, Fuse, Mask
 from symroof.tracing.dimensions import Axis, Tensors, Value, solid
 from symroof.tracing.primitives import Constant, Equation, refusal
 from symroof.tracing.size_names import Sizes

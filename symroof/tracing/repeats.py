@@ -10,7 +10,7 @@ from dataclasses import replace
 from symroof.formula import Frozen, number
 from symroof.model.dtype import Tensor
 from symroof.model.functions import CUT
-from symroof.model.nodes import Node, Repeat, Statement, statements_in
+from symroof.model.program_tree import Node, Repeat, Statement, statements_in
 
 
 class Roll(Frozen):

@@ -17,10 +17,10 @@ from typing import Any
 from sympy import Expr
 
 from symroof.algebra.regime import Regime
-from symroof.derivation.figures_used import require_there
 from symroof.derivation.layout import Layout
-from symroof.derivation.meanings import multiples
+from symroof.derivation.quantity_definitions import multiples
 from symroof.derivation.setting import Setting
+from symroof.derivation.size_constraints import require_there
 from symroof.errors import AlgebraError, CheckError, ContradictionError, ModelError
 from symroof.formula import (
     Call,

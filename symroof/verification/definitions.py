@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from symroof.derivation.meanings import ledger_of
 from symroof.derivation.per_chip import chips_of
+from symroof.derivation.quantity_definitions import ledger_of
 from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import CheckError, ModelError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import WORDS_OF_TEXTS, Spec
+from symroof.model.networks import is_network
 from symroof.model.quantities import DERIVED, SPOKEN, TABLE, TOKENS, Owner, meaning, quantities_of, unit_of_amount
 from symroof.model.resources import LATENCY, MATH, VECTOR, every_time
 from symroof.model.statement_costs import amounts as amounts_of_program, names_of_amounts, other_names
-from symroof.model.wiring import is_network
 from symroof.proof.check import checked
 from symroof.proof.step import Reason, Step
 from symroof.reading.exercises import Exercise, giving_way

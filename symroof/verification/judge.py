@@ -10,7 +10,7 @@ from typing import Any
 
 from symroof.errors import SymroofError
 from symroof.formula import Both, Compare, Either, Formula, Verdict, names
-from symroof.model.cost import COUNTINGS
+from symroof.model.costs import COUNTINGS
 from symroof.model.quantities import parts_of
 from symroof.proof.ledger import RefutedError
 from symroof.proof.propositions import negated

@@ -19,11 +19,11 @@ from symroof.errors import SymroofError
 from symroof.formula import Compare, Name, names, number
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.kernels import cost_of, costs_of
-from symroof.model.nodes import Node, Repeat, Statement, turns_of
 from symroof.model.program import Program
+from symroof.model.program_tree import Node, Repeat, Statement, turns_of
 from symroof.model.quantities import of_statement, parts_of
-from symroof.model.rewriting import in_training, retyped
 from symroof.model.statement_costs import amounts, kept_for_backward
+from symroof.model.transforms import in_training, retyped
 from symroof.symbols import rational, symbol
 from symroof.verification.budget import spend
 from symroof.verification.context import Context

@@ -5,8 +5,8 @@ import sympy
 from test_training import at
 
 import symroof as sr
-from symroof.model.rewriting import in_training
 from symroof.model.statement_costs import amounts
+from symroof.model.transforms import in_training
 from symroof.reading.programs import read_program
 from symroof.symbols import expression
 

@@ -12,8 +12,8 @@ from symroof.exploration.curves import in_common
 from symroof.exploration.measured_points import Measurement
 from symroof.exploration.roofs import Roof, Roofline, Track
 from symroof.formula import Frozen
+from symroof.model.networks import is_network
 from symroof.model.resources import LATENCY, MATH, VECTOR
-from symroof.model.wiring import is_network
 from symroof.rendering.figures.canvas import Canvas, sheet_of
 from symroof.rendering.figures.captions import Say, called, captions, own_sizes, peak_of, share_in
 from symroof.rendering.figures.labels import Point, Spot, around

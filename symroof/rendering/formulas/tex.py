@@ -228,7 +228,7 @@ PLACEHOLDER = "symroofplaceholder{}q"
 @lru_cache(maxsize=256)
 def typeset(function: Callable[..., Any], letters: Letters) -> str | None:
     r"""The right-hand side of the function, or None where latexify is absent or would not print it faithfully."""
-    from symroof.model.operation import returned
+    from symroof.model.costs import returned
 
     body = returned(function)
     if body is None or _needs_own_brackets(body):

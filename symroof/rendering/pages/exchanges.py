@@ -9,8 +9,8 @@ from symroof.formula import Compare, Formula, Frozen, Name, Verdict, number
 from symroof.model.chip_costs import busy_links
 from symroof.model.kernels import costs_of
 from symroof.model.mesh_axes import fast_first, presumed_order
-from symroof.model.nodes import EXCHANGE, MAXIMUM
 from symroof.model.program import Program
+from symroof.model.program_tree import EXCHANGE, MAXIMUM
 from symroof.model.quantities import NAMELESS, PER_CHIP, of_statement, parts_of, sent_over
 from symroof.model.trees import tapered
 from symroof.proof.mesh_facts import Collective

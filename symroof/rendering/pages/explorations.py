@@ -12,7 +12,7 @@ from sympy import Expr, oo
 
 from symroof.algebra.rounding import decimal
 from symroof.derivation.layout import with_digits
-from symroof.derivation.meanings import in_ridge
+from symroof.derivation.quantity_definitions import in_ridge
 from symroof.exploration.comparing import Comparison, OneChip, steps_at
 from symroof.exploration.explore import Exploration, Weakest
 from symroof.exploration.leading_parts import shares

@@ -9,8 +9,8 @@ from itertools import groupby
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Formula, Name, Quotient
 from symroof.model.kernels import costs_of
-from symroof.model.nodes import Statement
 from symroof.model.program import Program, spelled_backward
+from symroof.model.program_tree import Statement
 from symroof.model.quantities import of_statement
 from symroof.proof.step import Step
 from symroof.rendering.formulas.letters import OF_TENSOR

@@ -1,6 +1,6 @@
-"""Operations given by their cost functions, and the formula that such a function writes, in the order of its author.
+"""What an operation costs, as sums of amounts; and operations that are given by functions of their costs.
 
-Of the text of a function only plain arithmetic is read: a docstring and one return of +, -, *, /, ** over parameters and
+Of the text of such a function only plain arithmetic is read: a docstring and one return of +, -, *, /, ** over parameters and
 whole numbers. Anything else has no written form (None), and its value is typeset instead.
 """
 
@@ -11,11 +11,11 @@ import inspect
 import numbers
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from sympy import Add, Expr, log, nan, oo, zoo
+from sympy import Add, Expr, cancel, log, nan, oo, zoo
 
 from symroof.errors import ModelError
 from symroof.formula import (
@@ -34,7 +34,6 @@ from symroof.formula import (
     children,
     names,
 )
-from symroof.model.cost import Cost, Counting
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.quantities import QUANTITIES
 from symroof.symbols import expression, rational, symbol
@@ -220,3 +219,55 @@ def _read(node: ast.expr) -> Formula:
 
 def _parts(formula: Formula, kind: type[Formula]) -> tuple[Formula, ...]:
     return children(formula) if isinstance(formula, kind) else (formula,)
+
+
+Counting = Literal["fma", "exact"]
+COUNTINGS: tuple[Counting, ...] = ("fma", "exact")
+
+
+class Cost(Frozen):
+    """FLOPs and bytes as sums of amounts. ``work`` is exact; ``rounded`` counts an addition with every
+    multiplication and is what ``flops`` means under ``count="fma"``.
+
+    >>> from symroof.symbols import symbol
+    >>> B = symbol("B")
+    >>> (Cost(loads=(2*B,)) + Cost(stores=(B,))).bytes
+    3*B
+    """
+
+    work: tuple[Expr, ...] = ()
+    rounded: tuple[Expr, ...] = ()
+    loads: tuple[Expr, ...] = ()
+    stores: tuple[Expr, ...] = ()
+    count: Counting = "fma"
+
+    def __add__(self, other: Cost) -> Cost:
+        parts = ("work", "rounded", "loads", "stores")
+        return replace(self, **{part: getattr(self, part) + getattr(other, part) for part in parts})
+
+    @property
+    def flops(self) -> Expr:
+        return Add(*(self.rounded if self.count == "fma" else self.work))
+
+    @property
+    def flops_exact(self) -> Expr:
+        return Add(*self.work)
+
+    @property
+    def reads(self) -> Expr:
+        """Bytes read."""
+        return Add(*self.loads)
+
+    @property
+    def writes(self) -> Expr:
+        """Bytes written."""
+        return Add(*self.stores)
+
+    @property
+    def bytes(self) -> Expr:
+        return Add(*self.loads, *self.stores)
+
+    @property
+    def intensity(self) -> Expr:
+        """FLOPs per byte, in lowest terms."""
+        return cancel(self.flops / self.bytes)

@@ -1,9 +1,8 @@
-"""Which figures of a chip a problem uses: its peak, the bandwidth of its link, and numbers put in for axes; and what sizes
-have to be, over all that they run through together.
+"""What sizes have to be for a problem to make sense at them: at least 1, as assumed, shared out evenly over the mesh.
 
-That is decided of conditions that are fractions of sizes, all of which are above zero. What is never below zero, p/q with q
-of one sign, is held against the ends alone where p is of degree one in every size that runs, or has two terms: it is
-monotone in each then. What is a whole number, p/q with a number q and whole coefficients, is held against what values
+Over sizes that run together this is decided of conditions that are fractions of sizes, all of which are above zero. What is never
+below zero, p/q with q of one sign, is held against the ends alone where p is of degree one in every size that runs, or has two
+terms: it is monotone in each then. What is a whole number, p/q with a number q and whole coefficients, is held against what values
 leave when divided by q. Everything else is held against every set of values, of which there are not too many, or is
 refused.
 """
@@ -23,15 +22,14 @@ from symroof.algebra.rational import Polynomial, is_rational, ratio
 from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Name, Number
 from symroof.model.chip_costs import busy_links, chip_costs, sent_by
-from symroof.model.derived_sizes import always_whole, never_below_zero, require_dimensions
-from symroof.model.hardware import Accelerator, Spec, meant
 from symroof.model.mesh import open_axes, size_at, splits
 from symroof.model.mesh_axes import MeshAxis
-from symroof.model.nodes import sized
+from symroof.model.networks import wired
 from symroof.model.problem import Problem
 from symroof.model.program import Program
+from symroof.model.program_sizes import always_whole, never_below_zero, require_dimensions
+from symroof.model.program_tree import sized
 from symroof.model.stages import require_filled
-from symroof.model.wiring import wired
 from symroof.symbols import expression, rational, symbol
 
 # The relations that sizes are held against.
@@ -188,25 +186,6 @@ def _wired_with(problem: Problem, chips: Mapping[str, int]) -> Program:
     program = problem.operation
     mesh = tuple(axis.numbered(chips[axis.name]) if axis.name in chips else axis for axis in program.mesh)
     return wired(replace(program, mesh=mesh), problem.hardware, problem.link)
-
-
-def peak_of(problem: Problem, chip: Accelerator | None) -> tuple[str, Spec | None]:
-    compute = problem.compute or problem.operation.compute
-    if chip is None or (chip.name == "given" and not any(name.startswith("peak") for name in chip.figures)):
-        return "peak", None
-    return chip.peak(compute, vector=problem.operation.vector)
-
-
-def bandwidth_of(chip: Accelerator | None, link: str) -> Spec | None:
-    if chip is None or (chip.name == "given" and link not in chip.figures):
-        return None
-    if link not in chip.figures or chip.figures[link].unit not in ("bytes/s", ""):
-        raise ModelError(
-            f"{chip.title} has no bandwidth for {link}",
-            expected=f"one of {', '.join(chip.links)}" if chip.links else None,
-            hint=meant(link, chip.links) or f"or say --given {link}=…",
-        )
-    return chip.figures[link]
 
 
 def least_rings(problem: Problem) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""What programs are written with: declared tensors, statements, and what stands around them.
+"""The tree of a program: declared tensors, statements, and the fuses, repeats and blocks around them.
 
 A statement is a product (what the result lacks is contracted), a sum, a function of the table, or an exchange: the same
 tensor, split otherwise over the chips of a mesh. A fuse keeps what is

@@ -1,4 +1,4 @@
-"""Programs changed: in training, with tensors of other element types, or split over other axes."""
+"""Transformations of programs: into training, into other element types, over other axes of a mesh."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from symroof.errors import ModelError
 from symroof.model.backward import backward_of
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum
-from symroof.model.nodes import ONE_CHIP, PRODUCT, Declared, Node, Repeat, Statement
 from symroof.model.program import Program
+from symroof.model.program_tree import ONE_CHIP, PRODUCT, Declared, Node, Repeat, Statement
 
 LETTERS = "abcdefgh"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from symroof.model.dtype import Tensor
-from symroof.model.nodes import Fuse, Node, Recompute, Repeat, Statement, statements_in
+from symroof.model.program_tree import Fuse, Node, Recompute, Repeat, Statement, statements_in
 
 
 def remade(node: Recompute, inner: list[Node], called: Callable[[str], str]) -> list[Node]:

@@ -1,5 +1,4 @@
-"""Definitions: for each quantity the formula or the count that its first step is held against, and its SymPy value in sizes and
-figures.
+"""The formula or the count that the first step of each quantity is held against, and its SymPy value in sizes and figures.
 
 What a program means to the second engine are its plain values, and the evidence that each cost has to rest on.
 """
@@ -18,17 +17,18 @@ from sympy import Expr, Max, Min
 from symroof.algebra.rational import cancelled
 from symroof.derivation.counting import KINDS, PASSES
 from symroof.derivation.draft import Draft
-from symroof.derivation.figures_used import ring_steps
 from symroof.derivation.per_chip import costs_of_chips, meshed_of
 from symroof.derivation.setting import Setting
+from symroof.derivation.size_constraints import ring_steps
 from symroof.formula import Formula, Name, Number, Quotient, names, total
-from symroof.model.cost import Counting
+from symroof.model.costs import Counting
 from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.kernels import costs_of
 from symroof.model.mesh import split_of
-from symroof.model.nodes import DIFFERENCE, MAXIMUM, SUM, Adjoint, Fuse, Line, Repeat
 from symroof.model.program import Program
+from symroof.model.program_sizes import served_of
+from symroof.model.program_tree import DIFFERENCE, MAXIMUM, SUM, Adjoint, Fuse, Line, Repeat
 from symroof.model.quantities import (
     DERIVED,
     MOVED,
@@ -44,7 +44,6 @@ from symroof.model.quantities import (
 )
 from symroof.model.resources import LATENCY, OF_VECTOR, Rates, every_time, times_of
 from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors
-from symroof.model.tokens import served_of
 from symroof.proof.array_ops import FUNCTION, Array, Op, Turn
 from symroof.proof.completeness import Owed, require_complete
 from symroof.proof.hop_times import Farthest
