@@ -16,7 +16,7 @@ from effort import draws
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import symroof as sr
-from symroof.building.contents import digest
+from symroof.building.block_contents import digest
 from symroof.errors import ReadingError
 from symroof.reading.notebooks import cells
 from symroof.rendering.figures.drawings import draw
@@ -530,10 +530,10 @@ def test_the_cells_of_a_notebook_are_judged_as_they_are_read(run, tmp_path):
 @pytest.mark.thorough
 def test_a_value_that_is_not_the_formulas_is_refused(monkeypatch):
     from symroof.algebra.roots import Root
-    from symroof.building import lookup
+    from symroof.building import document_values as values
 
-    right = lookup.enclosed
-    monkeypatch.setattr(lookup, "enclosed", lambda formula: Root(right(formula).low * 2, right(formula).high * 2))
+    right = values.enclosed
+    monkeypatch.setattr(values, "enclosed", lambda formula: Root(right(formula).low * 2, right(formula).high * 2))
     two = "v <!-- symroof = mm.ridge + 1 --><!-- / --> or <!-- symroof = ceil(mm.ridge) --><!-- / -->"
     document = sr.build(f"{two}\n\n{BLOCK}")
     assert sum(block.status == "failed" for block in document.blocks) == 2

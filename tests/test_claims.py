@@ -14,7 +14,7 @@ from symroof.formula import Compare, Group, Number, Product, Quotient
 from symroof.reading.claims import Chain, Logic, read_claim
 from symroof.reading.exercises import read_exercise
 from symroof.reading.expressions import Scope, read_expression
-from symroof.rendering.pages.reports import Explainer
+from symroof.rendering.pages.report_page import Explainer
 from symroof.verification.definitions import context_of
 from symroof.verification.judge import judge
 from symroof.verification.judgement import GOOD

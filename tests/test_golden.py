@@ -14,7 +14,7 @@ from texts import DECODER, FSDP as ON_MESH
 
 import symroof as sr
 from symroof.reading.problems import read_problem, read_problem_file
-from symroof.rendering.pages.reports import render_report
+from symroof.rendering.pages.report_page import render_report
 from symroof.rendering.pages.typesetting import Style
 from symroof.verification.files import judge_files
 

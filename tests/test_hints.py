@@ -5,7 +5,7 @@ import re
 import pytest
 
 import symroof as sr
-from symroof.rendering.pages.reports import HINTS, Explainer, render_report
+from symroof.rendering.pages.report_page import HINTS, Explainer, render_report
 from symroof.rendering.pages.typesetting import Style
 from symroof.verification.diagnosis import MISTAKES
 from symroof.verification.files import judge_file

@@ -21,8 +21,7 @@ from symroof.proof.step import Reason, Step
 from symroof.reading.expressions import read_expression
 from symroof.reading.problems import read_problem
 from symroof.reading.scope import Scope
-from symroof.rendering.formulas.folding import FoldingPrinter, in_line, measured, rows_of
-from symroof.rendering.formulas.tex import LatexPrinter
+from symroof.rendering.formulas.tex import FoldingPrinter, LatexPrinter, in_line, measured, rows_of
 from symroof.rendering.pages.page import PHONE
 from symroof.symbols import exactly, expression
 

@@ -29,14 +29,14 @@ from symroof.reading.latex import read_latex_expression
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.numbers import UNITS, measured
 from symroof.reading.scope import Scope
-from symroof.rendering.answers import ShownComparison, ShownInferred, ShownRegimes, ShownSketch
+from symroof.rendering.exploration_results import ShownComparison, ShownInferred, ShownRegimes, ShownSketch
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import Notation, PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
-from symroof.rendering.pages import amounts, explorations, listings
+from symroof.rendering.pages import maps_and_comparisons, number_formats, program_tables
 from symroof.rendering.pages.typesetting import Pen, Style, pen_of
 from symroof.rendering.records import maps
-from symroof.rendering.records.scalars import nearest_float
+from symroof.rendering.records.json_parts import nearest_float
 
 PRIME = 2**61 - 1
 EQUAL, TURNED = ("=", "~"), {">": "<", ">=": "<="}
@@ -491,11 +491,11 @@ FAULTS = {
     "a template sets a formula of its own": (Pen, "_part", first(lambda one: Compare(one.left, one.relation, one.left) if isinstance(one, Compare) else one), "regime", "rst"),
     "a condition of a page is turned": (Notation, "compare", turned_around, "regime", "markdown"),
     "an amount is another one": (Pen, "amount", first(one_more), "regime", "text"),
-    "a share is another one": (explorations, "to_digits", then(one_more), "map", "text"),
-    "decimals stand for nothing": (amounts, "decimal", then(one_more), "regime", "latex"),
-    "a program loses a statement": (listings, "str", of_program(lambda text: text.rsplit("\n", 1)[0]), "program", "markdown"),
-    "a program has another function": (listings, "str", of_program(lambda text: text.replace("relu", "gelu")), "program", "rst"),
-    "a listing loses a line": (listings, "_together", then(lambda lines: [*lines][:-1]), "program", "text"),
+    "a share is another one": (maps_and_comparisons, "to_digits", then(one_more), "map", "text"),
+    "decimals stand for nothing": (number_formats, "decimal", then(one_more), "regime", "latex"),
+    "a program loses a statement": (program_tables, "str", of_program(lambda text: text.rsplit("\n", 1)[0]), "program", "markdown"),
+    "a program has another function": (program_tables, "str", of_program(lambda text: text.replace("relu", "gelu")), "program", "rst"),
+    "a listing loses a line": (program_tables, "_together", then(lambda lines: [*lines][:-1]), "program", "text"),
     "a ratio at a point of a map": (maps, "_place", then(another_row), "map", "json"),
     "a row of a comparison": (maps, "_row", then(another_row), "compared", "json"),
     "a condition of a record is turned": (Notation, "compare", turned_around, "regime", "json"),

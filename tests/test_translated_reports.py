@@ -14,7 +14,7 @@ from symroof.formula import Compare, Name, number
 from symroof.reading.exercises import VERDICTS
 from symroof.reading.languages import languages
 from symroof.rendering.pages.environment import load, shipped_template
-from symroof.rendering.pages.reports import Explainer, render_report
+from symroof.rendering.pages.report_page import Explainer, render_report
 from symroof.rendering.pages.typesetting import Style
 from symroof.verification.judgement import CAUSES, Coverage, FileReport, Judgement, Omission, Remark, Standard
 

@@ -19,7 +19,7 @@ from symroof.rendering.results import ShownDerivation
 from symroof.symbols import symbol
 
 if TYPE_CHECKING:
-    from symroof.rendering.answers import ShownSketch
+    from symroof.rendering.exploration_results import ShownSketch
 
 
 class CostedProgram(Program):
@@ -80,7 +80,7 @@ def derive(
     (78800/9, 8756)
     """
     if (sketch := sketch_of(operation, on, options)) is not None:
-        from symroof.rendering.answers import sketched
+        from symroof.rendering.exploration_results import sketched
 
         return sketched(sketch)
     return ShownDerivation(**vars(run(problem_of(operation or {}, on, options))))

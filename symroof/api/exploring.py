@@ -30,7 +30,7 @@ from symroof.reading.catalogue import catalogue, first_of_forms
 from symroof.reading.grids import fixed_axes, read_grid
 from symroof.reading.languages import language_of
 from symroof.reading.measurements import read_measured
-from symroof.rendering.answers import ShownComparison, ShownFigure, ShownInferred, ShownRegimes
+from symroof.rendering.exploration_results import ShownComparison, ShownFigure, ShownInferred, ShownRegimes
 from symroof.rendering.live_page import ShownPage
 from symroof.rendering.values_at_sizes import with_expressions
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from symroof.algebra.rounding import decimal
-from symroof.building.contents import Content, Makers, Request, content_of, digest, request_of
-from symroof.building.lookup import DOTTED, Entry, Lookup, said_by
+from symroof.building.block_contents import Content, Makers, Request, content_of, digest, request_of
+from symroof.building.document_values import DOTTED, Entry, Lookup, said_by
 from symroof.building.outcome import Block, BuiltDocument, Change, changes
 from symroof.building.settings import Settings, settings_of
 from symroof.derivation.layout import Layout

@@ -88,9 +88,9 @@ def verify(
     if hints and form == "json":
         raise ReadingError("--hints says what a person is to look at", expected="--format text, markdown or github")
     from symroof.api.judging import judged_file
-    from symroof.rendering.pages.reports import render_report
+    from symroof.rendering.pages.report_page import render_report
     from symroof.rendering.pages.typesetting import Style
-    from symroof.rendering.records.judgements import report_record
+    from symroof.rendering.report import report_record
     from symroof.verification.files import judge_files, moved
     from symroof.verification.judgement import Standard
 

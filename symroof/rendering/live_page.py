@@ -30,9 +30,9 @@ from symroof.model.resources import LATENCY, MATH, VECTOR
 from symroof.model.transforms import numbers, retyped
 from symroof.reading.markup import html_of
 from symroof.rendering.formulas.mathml import mathml
-from symroof.rendering.pages.amounts import sizes, to_digits
 from symroof.rendering.pages.document import render_derivation
 from symroof.rendering.pages.environment import render, shipped_template, words
+from symroof.rendering.pages.number_formats import sizes, to_digits
 from symroof.rendering.pages.typesetting import Style, claims_pen, pen_of
 from symroof.rendering.static_figure import still
 from symroof.symbols import fraction, symbol

@@ -1,18 +1,23 @@
-"""The report of judgements on claims, which prints itself."""
+"""The report of judgements on claims: as text, and as JSON of ``"schema": 1``."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from symroof.formula import Frozen
-from symroof.rendering.pages.reports import Explainer, render_report
+from symroof.reading.exercises import VERDICTS
+from symroof.rendering.pages.environment import guarded
+from symroof.rendering.pages.report_page import Explainer, render_report
 from symroof.rendering.pages.typesetting import Style
-from symroof.rendering.records.judgements import report_record
+from symroof.rendering.records.json_parts import SCHEMA, fields, spelled, text
 from symroof.rendering.results import Result
-from symroof.verification.files import judge_file
-from symroof.verification.judgement import FileReport, Judgement
+from symroof.verification.baseline import Accepted
+from symroof.verification.files import Moved, judge_file
+from symroof.verification.judgement import Counterexample, Coverage, FileReport, Judgement, Skipped
 
 
 class ShownReport(Result, Frozen):
@@ -51,3 +56,87 @@ class ShownReport(Result, Frozen):
 def claims_of(path: Path) -> ShownReport:
     """The report on what the author of a file claims; its blocks are not built, for they may show this report."""
     return ShownReport((judge_file(path).require_read(),))
+
+
+def report_record(
+    files: Iterable[FileReport], moves: Iterable[Moved] | None = None, gone: Iterable[Accepted] | None = None
+) -> dict[str, Any]:
+    """The JSON object of a report on some files."""
+    files = tuple(files)
+    with guarded(None):
+        explainer = Explainer()
+        record: dict[str, Any] = {
+            "schema": SCHEMA,
+            "files": [
+                {
+                    "file": file.file or explainer.words.unnamed,
+                    "judgements": [judgement_record(judgement, explainer) for judgement in file.judgements],
+                    "skipped": [skipped_record(skip, explainer) for skip in file.skipped],
+                    "counts": file.counts,
+                    "coverage": coverage_record(file.coverage) if file.kind == "document" else None,
+                    "error": file.error,
+                }
+                for file in files
+            ],
+            "counts": {verdict: sum(file.counts[verdict] for file in files) for verdict in VERDICTS},
+        }
+        if moves is not None:
+            record["moved"] = [
+                {
+                    "file": move.file,
+                    "before": judgement_record(move.before, explainer),
+                    "after": judgement_record(move.after, explainer),
+                }
+                for move in moves
+            ]
+        if gone is not None:
+            record["gone"] = [fields(one, "file", "claim", "verdict", "reason", "count") for one in gone]
+    return spelled(record)
+
+
+def coverage_record(coverage: Coverage) -> dict[str, Any]:
+    """Formulas with a relation; those that claim something, those that are judged; and the others by cause."""
+    return {**fields(coverage, "formulas", "judgeable", "judged"), "skipped": dict(coverage.skipped)}
+
+
+def skipped_record(skip: Skipped, explainer: Explainer) -> dict[str, Any]:
+    reason = skip.reason
+    link = skip.link and explainer.left_out(skip)
+    return {
+        **fields(skip, "line", "column", "text"),
+        "link": link,
+        "reason": explainer.remark(reason),
+        "cause": reason.cause,
+    }
+
+
+def judgement_record(judgement: Judgement, explainer: Explainer) -> dict[str, Any]:
+    worst = judgement.worst
+    details = [[explainer.remark(remark) for remark in finding.remarks] for finding in judgement.findings]
+    return {
+        "claim": explainer.claim(judgement),
+        **fields(judgement, "problem", "line", "column", "sentence", "verdict"),
+        "value": worst and worst.value,
+        "detail": "; ".join(dict.fromkeys(chain.from_iterable(details)))
+        or judgement.error
+        or (judgement.reason and explainer.remark(judgement.reason)),
+        "needs": [", ".join(str(text(r)) for r in relations) for relations in worst.needs] or None if worst else None,
+        "counterexample": worst and worst.counterexample and _counterexample(worst.counterexample),
+        "diagnosis": worst and worst.diagnosis and explainer.remark(worst.diagnosis),
+        **fields(judgement, "expect", "source", "good", "accepted"),
+        "links": [
+            {
+                **fields(finding, "link", "verdict"),
+                "by": finding.by or None,
+                "value": finding.value,
+                "detail": "; ".join(detail) or None,
+                "leaves": finding.leaves,
+            }
+            for finding, detail in zip(judgement.findings, details, strict=True)
+        ],
+    }
+
+
+def _counterexample(found: Counterexample) -> dict[str, Any]:
+    left, right = (side if isinstance(side, bool) else text(side) for side in (found.left, found.right))
+    return {"values": {name: text(value) for name, value in found.values.items()}, "left": left, "right": right}

@@ -17,7 +17,7 @@ from symroof.errors import ReadingError, suggestion
 from symroof.formula import Frozen
 from symroof.model.quantities import parts_of
 from symroof.reading.arguments import Words, listed
-from symroof.rendering.pages.insertions import Shape, inserted
+from symroof.rendering.pages.inline_values import Shape, inserted
 from symroof.rendering.pages.typesetting import Style, pen_of
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class ShownParts(Result, Frozen):
         return "".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        from symroof.rendering.records.scalars import spelled
+        from symroof.rendering.records.json_parts import spelled
 
         setting, result = self.derivation.setting, dict[str, Any]()
         for name, formula in self.names:

@@ -9,7 +9,7 @@ from math import ceil, floor, log10
 from symroof.derivation.setting import Setting
 from symroof.formula import Frozen
 from symroof.model.resources import LATENCY, MATH, VECTOR
-from symroof.rendering.pages.amounts import quantity, to_digits
+from symroof.rendering.pages.number_formats import quantity, to_digits
 from symroof.symbols import fraction, symbol
 
 # The sheet, and the room around its frame: to the left, above, to the right, beneath.

@@ -27,9 +27,9 @@ from symroof.reading.arguments import problem_of
 from symroof.reading.expressions import read_expression
 from symroof.reading.numbers import measured, unit_named
 from symroof.reading.scope import Scope
-from symroof.rendering.pages.amounts import measured_in
 from symroof.rendering.pages.characters import plain
-from symroof.rendering.pages.insertions import Shape, inserted
+from symroof.rendering.pages.inline_values import Shape, inserted
+from symroof.rendering.pages.number_formats import measured_in
 from symroof.rendering.pages.typesetting import Pen
 from symroof.rendering.records.derivations import parts
 from symroof.rendering.results import ShownDerivation, ShownParts

@@ -16,8 +16,8 @@ from symroof.model.hardware import Accelerator, Spec
 from symroof.rendering.figures.strokes import moment, rate, share, shares
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.amounts import sizes
 from symroof.rendering.pages.environment import load, words
+from symroof.rendering.pages.number_formats import sizes
 from symroof.rendering.pages.typesetting import Sentences
 
 # The words of a macro, with what it speaks of.

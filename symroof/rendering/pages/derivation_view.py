@@ -1,4 +1,4 @@
-"""A derivation, asked for by name: what templates say of it."""
+"""What templates ask of a derivation or a sketch, by name."""
 
 from __future__ import annotations
 
@@ -14,13 +14,58 @@ from symroof.derivation.answer import Point, Steps
 from symroof.derivation.draft import numeric
 from symroof.derivation.layout import with_digits
 from symroof.derivation.pipeline import Derivation
+from symroof.derivation.sketching import Sketched
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
 from symroof.proof.loop_counts import Arrays
-from symroof.proof.step import Step, against
-from symroof.rendering.pages.amounts import decimal_number, grouped, grouped_sizes
-from symroof.rendering.pages.exchanges import Mesh
-from symroof.rendering.pages.listings import Statements
-from symroof.rendering.pages.sketches import StepsByReason
+from symroof.proof.step import Reason, Step, against
+from symroof.rendering.pages.mesh_view import Mesh
+from symroof.rendering.pages.number_formats import decimal_number, grouped, grouped_sizes
+from symroof.rendering.pages.program_tables import Statements
+
+
+class StepsByReason:
+    """The steps of a derivation or a sketch by their reasons, and what is to be least."""
+
+    derivation: Derivation | Sketched
+    problem: Any
+    answer: Any
+
+    def all(self, reason: str, section: str | None = None) -> tuple[Step, ...]:
+        """The steps of a reason, in a section or anywhere."""
+        name = Reason(reason)
+        return tuple(s for s in self.derivation.steps if s.reason is name and section in (None, s.section))
+
+    def find(self, reason: str, section: str | None = None) -> Step | None:
+        return next(iter(self.all(reason, section)), None)
+
+    def first(self, reason: str, point: int) -> Step | None:
+        """The first step of a reason at a set of sizes."""
+        return next((step for step in self.all(reason) if step.point == point), None)
+
+    @property
+    def least(self) -> Formula:
+        """What is to be least."""
+        result: Formula = self.problem.minimize
+        return result
+
+    @property
+    def over(self) -> Name:
+        """What it is to be least over."""
+        return Name(str(self.problem.over))
+
+    @property
+    def bound_in_figures(self) -> Formula | None:
+        """The condition of being compute-bound there, with the figures put in."""
+        bound, value = self.answer.formula("optimum_bound"), self.answer.formula("optimum_bound_value")
+        return bound if value is None else replace(bound, right=value)
+
+    def growing(self, step: Step) -> tuple[Compare, ...]:
+        """The regime of a step."""
+        return step.assumed("<<", "->", "~", "~~")
+
+    def guards(self, step: Step) -> tuple[tuple[Formula, Formula], ...]:
+        """What is at least what by assumption."""
+        return tuple((guard.left, guard.right) for guard in step.assumed(">="))
 
 
 class View(StepsByReason):
@@ -161,3 +206,12 @@ class View(StepsByReason):
 def of_kind(relations: Iterable[Formula], *kinds: str) -> tuple[Compare, ...]:
     """The relations of these kinds."""
     return tuple(r for r in relations if isinstance(r, Compare) and r.relation in kinds)
+
+
+class SketchView(StepsByReason):
+    """What templates ask of a sketch, by name."""
+
+    def __init__(self, sketched: Sketched) -> None:
+        self.derivation, self.problem, self.answer = sketched, sketched.sketch, sketched.answer
+        self.chip, self.unknown = sketched.sketch.hardware, Name(str(sketched.sketch.solve_for))
+        self.points = [{"where": grouped_sizes(values, sketched.layout)} for values in sketched.sketch.at]

@@ -8,20 +8,20 @@ from typing import Any
 
 from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_LOWER, T_MATH
 from symroof.derivation.pipeline import Derivation
+from symroof.derivation.sketching import Sketched
 from symroof.errors import ReadingError
 from symroof.formula import Compare, Name, Number, number
 from symroof.model.problem import SECTIONS
 from symroof.model.quantities import time_name
 from symroof.proof.propositions import without_cases
 from symroof.proof.step import Reason, Role, Step, named_formula
-from symroof.rendering.pages.amounts import bound_shown, in_decimals, quantity, shown_times, unit_of_times
 from symroof.rendering.pages.blocks import UNSEEN, Code, blocks
-from symroof.rendering.pages.counts import TABLED, Counts
-from symroof.rendering.pages.derivation_view import View
-from symroof.rendering.pages.exchanges import OF_CHIPS, labelled, of_a_chip
-from symroof.rendering.pages.listings import listing
+from symroof.rendering.pages.derivation_view import SketchView, View
+from symroof.rendering.pages.mesh_view import OF_CHIPS, labelled, of_a_chip
+from symroof.rendering.pages.number_formats import bound_shown, in_decimals, quantity, shown_times, unit_of_times
+from symroof.rendering.pages.number_tables import NumberTables
 from symroof.rendering.pages.page import Block, Grid, Lines, Page, Section, render_page
-from symroof.rendering.pages.sized import Sized
+from symroof.rendering.pages.program_tables import TABLED, CostTables, listing
 from symroof.rendering.pages.typesetting import Pen, Sentences, Style, pen_of
 
 
@@ -30,6 +30,33 @@ def render_derivation(derivation: Derivation, form: str, style: Style) -> str:
     view, setting = View(derivation), derivation.setting
     pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
     return render_page(lambda pen: Writer(view, pen).page(), pen, d=view)
+
+
+# The sections of a sketch, in their order.
+SKETCH_SECTIONS = ("formulas", "solution", "optimum")
+
+
+def render_sketch(sketched: Sketched, form: str, style: Style) -> str:
+    """The page of one sketch."""
+    view = SketchView(sketched)
+    pen = pen_of(form, sketched.layout, "HBM", style)
+
+    def page(pen: Pen) -> Page:
+        known = {"ridge_": RIDGE, "peak": PEAK, "bandwidth": BANDWIDTH, "t_math": T_MATH, "t_comms": T_COMMS}
+        sentences = pen.sentences("prose.j2", d=view, condition=pen.condition, shown=in_decimals, **known)
+
+        def say(part: str, step: Any) -> str:
+            return sentences(step.reason.value, part, step)
+
+        joint = "\n" if pen.form == "text" else " "
+        written = [
+            (name, blocks(sketched.section(name), say, joint)) for name in SKETCH_SECTIONS if sketched.section(name)
+        ]
+        sections = tuple(Section(sentences("head", name), tuple(result)) for name, result in written if result)
+        closing = "" if pen.style.brief else sentences.lines("closing_of_sketch")
+        return Page(pen.words(view.problem.title or ""), "", sections, closing)
+
+    return render_page(page, pen, d=view)
 
 
 # What a problem may ask besides, and the part of the answer that says it.
@@ -50,7 +77,7 @@ class Writer:
 
     def __init__(self, view: View, pen: Pen) -> None:
         self.derivation, self.pen, self.view = view.derivation, pen, view
-        self.sized: Sized
+        self.sized: NumberTables
         self.above = Compare(INTENSITY, ">", RIDGE)
         said = (step for step in view.derivation.section("letters") if step.reason in (Reason.EXPANDED, Reason.SOLVE))
         self.in_letters = {step.left: step.right for step in said}
@@ -76,8 +103,8 @@ class Writer:
         }
         self.say = pen.sentences("prose.j2", **names)
         self.of_chips = pen.sentences("links.j2", **names)
-        self.sized = Sized(view, pen, self.say, self.of_chips, self.short)
-        self.counts = None if view.program is None else Counts(view.derivation, view.program, pen)
+        self.sized = NumberTables(view, pen, self.say, self.of_chips, self.short)
+        self.counts = None if view.program is None else CostTables(view.derivation, view.program, pen)
 
     def _condition(self, relations: Iterable[Compare]) -> str:
         """A regime, as on a command line on a terminal, in words elsewhere."""

@@ -15,14 +15,13 @@ from symroof.errors import RenderingError
 from symroof.formula import Compare, Formula, Frozen, Name, Number, Quotient, Sum, nodes, number
 from symroof.model.problem import Problem
 from symroof.reading.languages import USUAL_LANGUAGE
-from symroof.rendering.formulas.folding import FoldingPrinter, in_line
 from symroof.rendering.formulas.letters import GREEK, Letters
 from symroof.rendering.formulas.plain import PlainPrinter, Words
-from symroof.rendering.formulas.tex import LatexPrinter, breadth
-from symroof.rendering.pages.amounts import readable, to_digits
+from symroof.rendering.formulas.tex import FoldingPrinter, LatexPrinter, breadth, in_line
 from symroof.rendering.pages.characters import NBSP, closed_up
 from symroof.rendering.pages.dialects import FORMATS, Dialect, dialect_of
 from symroof.rendering.pages.environment import load, words
+from symroof.rendering.pages.number_formats import readable, to_digits
 from symroof.rendering.pages.terminal import glued
 
 # The room of a fraction or a bracket in a line of prose.

@@ -23,9 +23,18 @@ from symroof.proof.step import Part, Role, against, amount_of, named_formula, nu
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
-from symroof.rendering.pages.exchanges import about, moved_by
-from symroof.rendering.records.questions import let_record, optimum_record, solution_record, step_record
-from symroof.rendering.records.scalars import SCHEMA, beside, fields, spelled, text
+from symroof.rendering.pages.mesh_view import about, moved_by
+from symroof.rendering.records.json_parts import (
+    SCHEMA,
+    beside,
+    fields,
+    let_record,
+    optimum_record,
+    solution_record,
+    spelled,
+    step_record,
+    text,
+)
 from symroof.symbols import expression
 
 TIMES: tuple[Role, ...] = ("T_math", "T_comms", "T_lower", "T_upper")

@@ -16,7 +16,7 @@ from symroof.exploration.measured_points import Measurement
 from symroof.exploration.regime_map import RegimeMap, RegimeRow
 from symroof.rendering.pages.typesetting import claims_pen
 from symroof.rendering.records.derivations import bracket
-from symroof.rendering.records.scalars import SCHEMA, fields, spelled, text
+from symroof.rendering.records.json_parts import SCHEMA, fields, spelled, text
 from symroof.symbols import expression, fraction
 
 

@@ -16,7 +16,7 @@ from symroof.derivation.solving import PLAIN
 from symroof.errors import CheckError, ReadingError, require_one_of
 from symroof.formula import Call, Cases, Compare, Formula, Frozen, Name, Number, mapped, names
 from symroof.reading.claims import read_value
-from symroof.rendering.pages.insertions import Shape, inserted, read_shape
+from symroof.rendering.pages.inline_values import Shape, inserted, read_shape
 from symroof.rendering.pages.typesetting import Pen
 from symroof.rendering.records.derivations import parts
 from symroof.symbols import expression

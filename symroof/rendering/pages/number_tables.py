@@ -1,4 +1,4 @@
-"""The numbers of an answer: one row for each quantity, one for each group of statements, at sizes that leave nothing open."""
+"""The tables of numbers at sizes: a row for each quantity, and one for each group of statements."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from symroof.model.stages import BUBBLE
 from symroof.proof.propositions import without_cases
 from symroof.proof.step import Step, amount_of, named_formula, number_of
 from symroof.rendering.formulas.tex import breadth
-from symroof.rendering.pages.amounts import bound_shown, decimal_number, grouped_sizes, measured_in, readable
 from symroof.rendering.pages.characters import cells
 from symroof.rendering.pages.derivation_view import View
+from symroof.rendering.pages.number_formats import bound_shown, decimal_number, grouped_sizes, measured_in, readable
 from symroof.rendering.pages.page import Grid, Lines, grouped
 from symroof.rendering.pages.terminal import GAP, LABEL, VALUE
 from symroof.rendering.pages.typesetting import Pen, Sentences
@@ -34,7 +34,7 @@ SMALL = Fraction(1, 100)
 WHOLE = ("params", "memory", "flops", TOKENS)
 
 
-class Sized:
+class NumberTables:
     """The tables of numbers of a derivation. ``points`` are the sets of sizes at which every quantity is one; a page that is
     ``short`` leaves out what is small."""
 

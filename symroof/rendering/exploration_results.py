@@ -1,4 +1,4 @@
-"""The results beside derivations: reports, regime maps, comparisons and figures, which print themselves."""
+"""Results that print themselves, beside derivations: sketches, regime maps, comparisons and figures."""
 
 from __future__ import annotations
 
@@ -29,13 +29,16 @@ from symroof.rendering.figures.drawings import draw
 from symroof.rendering.figures.signature import signed
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.catalogues import columns
-from symroof.rendering.pages.contrast import render_contrast
-from symroof.rendering.pages.explorations import render_comparison, render_exploration, render_inferred
-from symroof.rendering.pages.sketches import render_sketch
+from symroof.rendering.pages.document import render_sketch
+from symroof.rendering.pages.maps_and_comparisons import (
+    render_comparison,
+    render_contrast,
+    render_exploration,
+    render_inferred,
+)
 from symroof.rendering.pages.typesetting import Style
+from symroof.rendering.records.json_parts import SCHEMA, sketch_record
 from symroof.rendering.records.maps import comparison_record, inferred_record, map_record, measured_record
-from symroof.rendering.records.questions import sketch_record
-from symroof.rendering.records.scalars import SCHEMA
 from symroof.rendering.results import Result, dataframe
 
 

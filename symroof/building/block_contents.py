@@ -1,4 +1,4 @@
-"""What stands in a block: the page, the map, the comparison, the picture or the report that its TOML asks for."""
+"""The content of a block: the page, map, comparison, picture or report that its TOML asks for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as people write them: decimals, sizes put in, quantities with their units, shares."""
+"""How numbers are written on pages: decimals, sizes, quantities with their units, shares."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ from symroof.reading.claims import Claim, Logic
 from symroof.reading.exercises import VERDICTS
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.amounts import percent, quantity, sizes, told_apart
 from symroof.rendering.pages.characters import padded
 from symroof.rendering.pages.environment import guarded, load, render, words
+from symroof.rendering.pages.number_formats import percent, quantity, sizes, told_apart
 from symroof.rendering.pages.terminal import fold
 from symroof.rendering.pages.typesetting import Sentences, Style
 from symroof.verification.baseline import Accepted

@@ -15,9 +15,9 @@ from symroof.derivation.draft import numeric
 from symroof.errors import ReadingError
 from symroof.formula import Formula, Frozen, Number
 from symroof.model.quantities import UNITS, unit_of_time
-from symroof.rendering.pages.amounts import to_digits
 from symroof.rendering.pages.characters import plain
 from symroof.rendering.pages.environment import words
+from symroof.rendering.pages.number_formats import to_digits
 from symroof.rendering.pages.typesetting import Pen
 
 MOST_DIGITS = 30
