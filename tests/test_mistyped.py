@@ -116,7 +116,7 @@ UNDERSTOOD = [
 )
 def test_what_is_meant_is_answered(run, words, meant, said):
     """As what it stands for; and where that is in doubt, a question stands beside the answer."""
-    done = run(*words, "--value", "intensity", "--value", "flops")
+    done = run(*words, "--value", "intensity,flops")
     assert done.code == 0
     assert said in done.err
     assert not meant or done.out == run(*meant, "--value", "intensity", "--value", "flops").out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,9 @@ from symroof.cli.options import (
 )
 from symroof.cli.output import workers, write
 from symroof.errors import ReadingError
+
+# Names of values, several at once.
+LIST = re.compile(r"\w+(,\w+)+")
 
 
 @click.command(cls=Grouped)
@@ -59,8 +63,9 @@ def derive(
             return symroof.derive(table)
         from symroof.rendering.values_at_sizes import counted_parts
 
-        parts = None if formulas else counted_parts(table, values, unit)
-        parts = parts or symroof.derive(table).only(values, formulas, unit)
+        every = tuple(name for text in values for name in (text.split(",") if LIST.fullmatch(text) else [text]))
+        parts = None if formulas else counted_parts(table, every, unit)
+        parts = parts or symroof.derive(table).only(every, formulas, unit)
         for name, sizes in parts.open.items() if unit is None else ():
             figures = [size for size in sizes if size in ("peak", "bandwidth")]
             left = [size for size in sizes if size not in figures]
