@@ -219,7 +219,7 @@ def test_what_is_split_in_code_is_the_program_that_is_split_by_hand(name):
     x, W1, W2, h, y = (f"bf16[{dims}]" for dims in arrays)
     types = {"x": x, "W1": f"weight {W1}", "W2": f"weight {W2}"}
     axes = {"data": "X", "tensor": "Y", "fsdp": "X", "both": "X=4, Y=2"}[name]
-    hand = f"mesh {axes} on ICI; input x: {x}; weight W1: {W1}; weight W2: {W2}; h = x * W1 -> {h}; a = gelu(h); t1 = a * W2 -> {y}"
+    hand = f"mesh {axes}; input x: {x}; weight W1: {W1}; weight W2: {W2}; h = x * W1 -> {h}; a = gelu(h); t1 = a * W2 -> {y}"
     whole = {argument: re.sub("_[XY]", "", kind) for argument, kind in types.items()}
     traced = written(fs.constrained, whole) if name == "both" else written(fs.mlp, types)
     one, other = (in_training(read_program(text)) for text in (traced, hand))
@@ -227,9 +227,8 @@ def test_what_is_split_in_code_is_the_program_that_is_split_by_hand(name):
     moves = [[place.moves for place in placed(meshed(program, {})[0])] for program in (one, other)]
     assert moves[0] == moves[1]
     assert {move.collective for each in moves[0] for move in each} == sent
-    d = sr.derive(
-        traced, on="tpu-v5p", training=True, at="B=64,D=32,F=16" + "".join(f",{a}=4" for a in axes if "=" not in axes)
-    )
+    at = "B=64,D=32,F=16" + "".join(f",{axis}=4" for axis in axes if "=" not in axes)
+    d = sr.derive(traced, on="tpu-v5p", training=True, at=at, mesh=f"{axes[0]} on DCN")
     assert d.value("flops_per_chip") == 12 * 64 * 32 * 16 / (8 if name == "both" else 4)
 
 
@@ -332,6 +331,7 @@ def test_a_size_whose_number_is_asked_for_is_told():
     assert text.startswith("# traced at B = 348: traced_functions.py:")
     assert "relu(t1)" in text
     assert of("heads").startswith("# traced at H = ")
+    assert "h = x * W -> bf16[B_XY, F]" in written(fs.rooted, {"x": "bf16[B, D]", "W": "bf16[D, F]"})  # over 8 chips
     assert "/ sqrt(H)" in of("heads")
     assert "traced at" not in of("plain_attention")
 

@@ -147,8 +147,13 @@ def test_a_module_with_numbers_gets_names():
     assert all(parameter.device.type == "cpu" for parameter in module.parameters())
     d = sr.derive(text, on="h100", at="B=4,T=64,K=2,G=4,H=16,F=352")
     assert d.value("params") == sum(p.numel() for p in module.parameters())
-    plain = written(ms.MLP(64, 256), {"x": "fp32[B, T, 64]"})
-    assert "fp32[256, 64]" in plain
+    assert "fp32[256, 64]" in written(ms.MLP(64, 256), {"x": "fp32[B, T, 64]"})
+    module = ms.Attention(64, 4)
+    text = written(module, {"x": "fp32[B, T, D]"}, names={"N": 4, "H": 16, "D": "N*H"})
+    assert "where S = 3*D" in text
+    assert sr.derive(text, on="h100", at="B=2,T=8,N=4,H=16").value("params") == 4 * (64 * 64 + 64)
+    with pytest.raises(TracingError, match="is no number"):
+        written(module, {"x": "fp32[B, T, D]"}, names={"N": 4, "D": "N*Q"})
 
 
 @pytest.mark.thorough
@@ -177,16 +182,6 @@ def test_a_branch_on_a_size_is_told():
     text = written(ms.by_size, {"x": "bf16[B, D]", "w": "bf16[D, F]"})
     assert text.startswith("# traced where 101 <= B\n")
     assert "relu" not in text
-
-
-@pytest.mark.thorough
-def test_numbers_of_a_module_are_multiples_of_named_ones():
-    module = ms.Attention(64, 4)
-    text = written(module, {"x": "fp32[B, T, D]"}, names={"N": 4, "H": 16, "D": "N*H"})
-    assert "where S = 3*D" in text
-    assert sr.derive(text, on="h100", at="B=2,T=8,N=4,H=16").value("params") == 4 * (64 * 64 + 64)
-    with pytest.raises(TracingError, match="is no number"):
-        written(module, {"x": "fp32[B, T, D]"}, names={"N": 4, "D": "N*Q"})
 
 
 def test_one_place_is_no_dimension():

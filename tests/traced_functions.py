@@ -269,6 +269,11 @@ def gathered(x, W1, W2):
     return over(a, None, None) @ W2
 
 
+def rooted(x, W):
+    h = over(x, ("x", "y")) @ W
+    return h / h.shape[0] ** 0.5
+
+
 def half_open(x, W):
     return over(x @ W, "x", jax.sharding.PartitionSpec.UNCONSTRAINED)
 
