@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass, field
-from itertools import product as tuples
+from itertools import permutations, product as tuples
 
 import numpy as np
 
@@ -612,7 +612,7 @@ def interpreter(program: Program, sizes: dict[str, int], seed: int = 0) -> Inter
         own = tuple(repeat for repeat in line.repeats if repeat.leaves and not repeat.scans)
         around = batches if entry.role == "input" else () if entry.shared else own
         for turn in tuples(*(range(times(repeat, sizes)) for repeat in around)):
-            drawn = random.integers(0, 1, size=shape) if entry.tensor.dtype.integer else random.normal(size=shape)
+            drawn = random.integers(0, 2, size=shape) if entry.tensor.dtype.integer else random.normal(size=shape)
             declared[str(entry.tensor.name), turn] = drawn
     return Interpreter(program, sizes, declared)
 
@@ -667,3 +667,22 @@ def slopes(program: Program, sizes: dict[str, int], declared: dict, given: dict[
             sides = (loss(program, sizes, {**declared, key: array + sign * step * along}, given) for sign in (1, -1))
             found[key] = along, (next(sides) - next(sides)) / (2 * step)
     return found
+
+
+def small(program: Program) -> dict[str, int]:
+    """Small sizes that tell dimensions apart, with those that they define."""
+    sizes = {name: 2 + i % 3 for i, name in enumerate(program.sizes)}
+    given = {symbol(name): size for name, size in sizes.items()}
+    return sizes | {name: int(program.resolved(symbol(name)).subs(given)) for name in program.where}
+
+
+def stacked(declared: dict) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
+    """What is declared by name, stacked over the turns in which it is another."""
+    turns = {name: [declared[key] for key in sorted(declared) if key[0] == name] for name, _ in declared}
+    return {name: np.stack(each) if len(each) > 1 else each[0] for name, each in turns.items()}
+
+
+def is_alike(made: np.ndarray, expected: np.ndarray) -> bool:
+    """Whether these are the same numbers, with the dimensions in any order."""
+    orders = (order for order in permutations(range(made.ndim)) if made.transpose(order).shape == expected.shape)
+    return any(np.allclose(made.transpose(order), expected, atol=1e-3) for order in orders)

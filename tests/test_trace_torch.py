@@ -3,21 +3,17 @@ what no statement says is told with its line. Skipped where PyTorch is not insta
 
 import os
 import re
-from dataclasses import replace
-from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
-from interpreter import Interpreter
-from test_training import at
+from interpreter import interpreter, is_alike, small, stacked
 from texts import refused
 
 import symroof as sr
 from symroof.reading.programs import read_program
-from symroof.tracing import aten_equations, lowering
+from symroof.tracing import aten_equations
 from symroof.tracing.primitives import TracingError
-from symroof.tracing.signatures import NUMPY
 from symroof.tracing.tracer import written
 
 if os.environ.get("SYMROOF_REQUIRE_TORCH") == "1":
@@ -26,59 +22,12 @@ else:
     torch = pytest.importorskip("torch")
 import traced_modules as ms
 
-MODULES = {
-    "MLP": ({"x": "fp64[B, T, D]"}, "D, F"),
-    "Gated": ({"x": "fp64[B, D]"}, "D, F"),
-    "Normed": ({"x": "fp64[B, D]"}, "D, F"),
-    "Attention": ({"x": "fp64[B, T, N*H]"}, "N*H, N"),
-    "Repeated": ({"x": "fp64[B, T, K*G*H]"}, "K*G*H, K*G, K"),
-    "Experts": ({"x": "fp64[T, D]"}, "D, E, F"),
-}
-BLOCK = {"x": "bf16[B, T, K*G*H]"}, "K*G*H, K*G, K, F"
-
-
-def of(name):
-    shapes, init = MODULES[name]
-    return written(getattr(ms, name), shapes, init=init)
-
-
-# What is run on numbers: a norm that is written out adds a number that the interpreter does not know.
-@pytest.mark.thorough
-@pytest.mark.part(1)
-@pytest.mark.parametrize("name", [name for name in MODULES if name != "Normed"])
-def test_a_program_makes_what_the_module_makes(name):
-    shapes, init = MODULES[name]
-    program = read_program(of(name))
-    sizes = {n: 2 + i % 3 for i, n in enumerate(program.sizes)}
-    for size in program.where:
-        sizes[size] = int(at(program.resolved(sr.symbols.symbol(size)), sizes))
-    built = [eval(part, {}, sizes) for part in init.split(",")]
-    module, random = getattr(ms, name)(*built).double().eval(), np.random.default_rng(2)
-    declared = {}
-    for one in program.declared:
-        shape = [int(label) if label.isdigit() else sizes[label] for label in one.tensor.labels]
-        drawn = random.integers(0, 2, size=shape) if one.tensor.dtype.integer else random.normal(size=shape)
-        declared[str(one.tensor.name), ()] = drawn
-    with torch.no_grad():
-        for path, parameter in module.named_parameters():
-            parameter.copy_(torch.from_numpy(declared[_called(path), ()]))
-        arguments = [torch.from_numpy(np.asarray(declared[n, ()])) for n in shapes]
-        expected = module(*arguments).numpy()
-    found = Interpreter(program, sizes, declared)
-    found.forward()
-    made = np.asarray(found.returned[str(program.results[0].name)][-1])
-    orders = (np.transpose(made, o) for o in permutations(range(made.ndim)))
-    assert any(one.shape == expected.shape and np.allclose(one, expected, atol=1e-3) for one in orders)
-
-
-def _called(path):
-    return path.removesuffix(".weight").replace(".", "_")
-
-
 # Modules as PyTorch counts them: the types of their arguments, and what they are made with.
 COUNTED = {
     "MLP": ("x: B, T, D", "D, F"),
     "Gated": ("x: B, D", "D, F"),
+    "Plain": ("x: B, D", "D, F, 12"),
+    "Repeated": ("x: B, T, K*G*H", "K*G*H, K*G, K"),
     "ViT": ("x: B, C, 4*P, 4*Q", "C, N*H, F, N"),
     "GPT2": ("input: B, T", "V, N*H, N, F"),
     "Block": ("x: B, T, K*G*H", "K*G*H, K*G, K, F"),
@@ -93,8 +42,47 @@ COUNTED = {
     "Convolutions": ("input: N, C, 2*P, 2*Q", "C, K"),
 }
 SIZES = dict(zip("BTDFCPQNHVKGSER", (2, 8, 16, 24, 8, 3, 5, 4, 8, 40, 12, 2, 6, 20, 4), strict=True))
-# What PyTorch writes down otherwise: norms as products, or without their numbers, and copies of what it multiplies.
-KEPT_OTHERWISE = ("Block", "Experts", "Bottleneck", "UNet", "SSM")
+# The bytes that PyTorch keeps for the backward pass beside those that a program keeps.
+ROWS = "16*B*T", "4*B*N*T"  # two numbers of each row of two norms, and one of each row of attention
+KEPT = {
+    "ViT": "16*B*P*Q",
+    "GPT2": "+".join(ROWS),
+    "Block": "8*B*T + 8*B*T*K*G*H + 4*B*T*K*G",  # a number of each row, and what a norm multiplies by its weight
+    "Repeated": "8*B*T*K*H*(G - 1)",  # keys and values as they were repeated, of which a program reads the first again
+    "Cross": ROWS[1],
+    "Latent": ROWS[1],
+    "Experts": "4*D*E*F",  # a weight, as einsum moves it
+    "Bottleneck": "-4*(2*K + C)",  # the roots of variances, which it takes again
+    "UNet": "32*N - 16*N*K*P*Q",  # the numbers of groups, and no product with weights: what was normal it makes again
+    "SSM": "4*B*T*E",  # the other half of what a slice is of
+}
+
+
+def case(name):
+    """What makes a module, the types of its arguments, its numbers, and the text that is traced of it."""
+    arguments, init = COUNTED[name]
+    types = dict(part.split(": ") for part in arguments.split("; "))
+    make = {"Cross": ms.Heads, "Latent": ms.Heads}.get(name) or getattr(ms, name)
+    kind = "int64" if name == "GPT2" else "fp32"
+    return make, types, init, written(make, {n: f"{kind}[{dims}]" for n, dims in types.items()}, init=init)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["MLP", "Gated", "Repeated", "Cross", "Experts", "LoRA", "RNN", "SSM"])
+def test_a_program_makes_what_the_module_makes(name):
+    make, types, init, text = case(name)
+    program = read_program(text)
+    sizes = small(program)
+    module = make(*(eval(part, {}, sizes) for part in init.split(","))).double().eval()
+    found = interpreter(program, sizes)
+    arrays = stacked(found.declared)
+    with torch.no_grad():
+        for path, parameter in module.named_parameters():
+            called = path.removesuffix(".weight").replace(".", "_")
+            parameter.copy_(torch.from_numpy(arrays.get(f"p_{called}", arrays.get(called))).view(parameter.shape))
+        expected = module(*(torch.from_numpy(arrays[name]) for name in types)).numpy()
+    found.forward()
+    assert is_alike(np.asarray(found.returned[str(program.results[0].name)][-1]), expected)
 
 
 @pytest.mark.part(3)
@@ -103,11 +91,7 @@ def test_a_module_costs_what_pytorch_counts(name):
     """Its FLOPs, its parameters, what has a gradient, and what is kept for the backward pass."""
     from torch.utils.flop_counter import FlopCounterMode
 
-    arguments, init = COUNTED[name]
-    types = dict(part.split(": ") for part in arguments.split("; "))
-    kind = "int64" if name == "GPT2" else "fp32"
-    make = {"Cross": ms.Heads, "Latent": ms.Heads}.get(name) or getattr(ms, name)
-    text = written(make, {n: f"{kind}[{dims}]" for n, dims in types.items()}, init=init)
+    make, types, init, text = case(name)
     program = read_program(text)
     assert read_program(str(program)) == program
     sizes = {size: SIZES[size] for size in program.dimensions}
@@ -115,10 +99,12 @@ def test_a_module_costs_what_pytorch_counts(name):
     trained = sr.derive(text, on="h100", at=sizes, training=True)
     built = [eval(size, {}, SIZES) for size in init.split(",")]
     shapes = [[eval(size, {}, SIZES) for size in dims.split(",")] for dims in types.values()]
+    kind = torch.int64 if name == "GPT2" else torch.float32
     with torch.device("meta"), (counter := FlopCounterMode(display=False)):
-        drawn = [torch.empty(shape, dtype=getattr(torch, NUMPY.get(kind, kind))) for shape in shapes]
+        drawn = [torch.empty(shape, dtype=kind) for shape in shapes]
         make(*built).eval()(*drawn)
     assert {step.check.status for step in full.steps} == {"proved"}
+    assert name != "Plain" or "repeat 12 as x = " in text
     assert full.value("flops") == counter.get_total_flops()
     module, saved = make(*built).eval(), {}
     parameters = [*module.parameters(), *module.buffers()]
@@ -131,43 +117,17 @@ def test_a_module_costs_what_pytorch_counts(name):
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        drawn = [torch.randint(0, 4, s) if kind == "int64" else torch.randn(s, requires_grad=True) for s in shapes]
+        drawn = [torch.randint(0, 4, s) if name == "GPT2" else torch.randn(s, requires_grad=True) for s in shapes]
         module(*drawn)
-    rows = [t for key, t in saved.items() if key not in own and not _of_rows(t, sizes)]
-    if name not in KEPT_OTHERWISE:
-        assert trained.value("saved") == sum(t.untyped_storage().nbytes() for t in rows)
-
-
-def _of_rows(tensor, sizes):
-    """What norms and attention keep of a row: a number, where programs work it out again."""
-    return tensor.shape[-1] == 1 or tuple(tensor.shape) == tuple(sizes.get(n) for n in "BNT")
-
-
-@pytest.mark.thorough
-def test_keys_that_are_repeated_are_read_once():
-    """A product of a group of queries takes the keys as they are."""
-    text = of("Repeated")
-    program = read_program(text)
-    assert not any("K*G" in line and "repeat" in line for line in text.split("\n"))
-    sizes = "B=2,T=16,K=2,G=4,H=8"
-    d = sr.derive(text, on="h100", at=sizes)
-    made = [line.statement for line in program.forward if line.statement.contracts]
-    scores = next(one for one in made if "T" in one.result.labels and len(one.result.labels) == 5)
-    assert d.value(f"reads({scores.name})") == 8 * (2 * 16 * 64 + 2 * 16 * 16)
-
-
-@pytest.mark.thorough
-def test_layers_of_a_loop_are_turns():
-    text = written(ms.Plain, {"x": "bf16[B, D]"}, init="D, F, 12")
-    assert "repeat 12 as x = " in text
-    assert sr.derive(text, on="h100", at="B=4,D=8,F=16").value("params") == 12 * 2 * 8 * 16
+    kept = sum(tensor.untyped_storage().nbytes() for key, tensor in saved.items() if key not in own)
+    assert kept == trained.value("saved") + eval(KEPT.get(name, "0"), {}, SIZES)
 
 
 @pytest.mark.thorough
 def test_a_class_may_be_a_function_of_the_table():
-    text = written(ms.Normed, *[MODULES["Normed"][0]], init="D, F", functions={"RMSNorm": "rms_norm"})
-    assert "rms_norm(x, norm)" in text
-    assert "rsqrt" in written(ms.Normed, MODULES["Normed"][0], init="D, F")
+    shapes = {"x": "bf16[B, D]"}
+    assert "rms_norm(x, norm)" in written(ms.Normed, shapes, init="D, F", functions={"RMSNorm": "rms_norm"})
+    assert "rsqrt" in written(ms.Normed, shapes, init="D, F")
 
 
 @pytest.mark.thorough
@@ -187,8 +147,13 @@ def test_a_module_with_numbers_gets_names():
     assert all(parameter.device.type == "cpu" for parameter in module.parameters())
     d = sr.derive(text, on="h100", at="B=4,T=64,K=2,G=4,H=16,F=352")
     assert d.value("params") == sum(p.numel() for p in module.parameters())
-    plain = written(ms.MLP(64, 256), {"x": "fp32[B, T, 64]"})
-    assert "fp32[256, 64]" in plain
+    assert "fp32[256, 64]" in written(ms.MLP(64, 256), {"x": "fp32[B, T, 64]"})
+    module = ms.Attention(64, 4)
+    text = written(module, {"x": "fp32[B, T, D]"}, names={"N": 4, "H": 16, "D": "N*H"})
+    assert "where S = 3*D" in text
+    assert sr.derive(text, on="h100", at="B=2,T=8,N=4,H=16").value("params") == 4 * (64 * 64 + 64)
+    with pytest.raises(TracingError, match="is no number"):
+        written(module, {"x": "fp32[B, T, D]"}, names={"N": 4, "D": "N*Q"})
 
 
 @pytest.mark.thorough
@@ -198,18 +163,6 @@ def test_a_function_of_tensors_is_a_program():
     assert "# traced_modules.py:" in text
     program = sr.trace(ms.projected, x="bf16[B, D]", w="weight bf16[D, F]", v="weight bf16[F, D]")
     assert str(read_program(text)) == str(program)
-
-
-@pytest.mark.thorough
-def test_parameters_are_counted_against_those_of_the_module(monkeypatch):
-    honest = lowering.rolled
-
-    def shared(body, stocks, returned):
-        return replace(honest(body, stocks, returned), alike=frozenset(stocks))
-
-    monkeypatch.setattr(lowering, "rolled", shared)
-    with pytest.raises(TracingError, match="parameters"):
-        written(ms.Plain, {"x": "bf16[B, D]"}, init="D, F, 3")
 
 
 @pytest.mark.parametrize(("given", "sign"), [("bias", "+"), ("gain", "*"), ("more", "-")])
@@ -229,16 +182,6 @@ def test_a_branch_on_a_size_is_told():
     text = written(ms.by_size, {"x": "bf16[B, D]", "w": "bf16[D, F]"})
     assert text.startswith("# traced where 101 <= B\n")
     assert "relu" not in text
-
-
-@pytest.mark.thorough
-def test_numbers_of_a_module_are_multiples_of_named_ones():
-    module = ms.Attention(64, 4)
-    text = written(module, {"x": "fp32[B, T, D]"}, names={"N": 4, "H": 16, "D": "N*H"})
-    assert "where S = 3*D" in text
-    assert sr.derive(text, on="h100", at="B=2,T=8,N=4,H=16").value("params") == 4 * (64 * 64 + 64)
-    with pytest.raises(TracingError, match="is no number"):
-        written(module, {"x": "fp32[B, T, D]"}, names={"N": 4, "D": "N*Q"})
 
 
 def test_one_place_is_no_dimension():
@@ -272,4 +215,4 @@ test_what_no_statement_says_is_told = refused(
 def test_a_program_that_multiplies_something_else_is_refused(monkeypatch):
     monkeypatch.setattr(aten_equations.AtenReader, "aten_linear", lambda self, call: call.arguments[0])
     with pytest.raises(TracingError):
-        written(ms.MLP, MODULES["MLP"][0], init="D, D")
+        case("MLP")

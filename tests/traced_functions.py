@@ -112,10 +112,6 @@ def normed(x, g, b):
     return (x - m) / jnp.sqrt(v) * g + b
 
 
-def loss(x, W1, W2):
-    return jnp.sum(mlp(x, W1, W2) ** 2)
-
-
 def halves(x, W, V):
     h = x @ W
     half = h.shape[-1] // 2
@@ -244,10 +240,6 @@ def clipped(x, W):
     return jnp.clip(x @ W, -1, 1)
 
 
-def square_scan(x, W):
-    return jax.lax.scan(lambda h, w: (jnp.tanh(h @ w), None), x, W)[0]
-
-
 def step(W, g, lr):
     return W - lr * g
 
@@ -258,13 +250,6 @@ def powers(x):
 
 def repeated(x):
     return jnp.sum(jnp.repeat(x, 4, axis=1), 1)
-
-
-def residual(x, k1, k2):
-    def c(x, k):
-        return jax.lax.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
-
-    return x + c(jax.nn.relu(c(x, k1)), k2)
 
 
 def over(array, *axes):
@@ -282,6 +267,11 @@ def constrained(x, W1, W2):
 def gathered(x, W1, W2):
     a = jax.nn.gelu(over(x, "x") @ W1)
     return over(a, None, None) @ W2
+
+
+def rooted(x, W):
+    h = over(x, ("x", "y")) @ W
+    return h / h.shape[0] ** 0.5
 
 
 def half_open(x, W):

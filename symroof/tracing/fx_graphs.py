@@ -240,9 +240,10 @@ class GraphReader:
     def _dimensions(self, name: str, shape: Any) -> None:
         """What the symbols of an argument stand for; a size that has become a number has been asked for."""
         for size, there in zip(self.asked.types[name].dims, shape, strict=True):
-            if not isinstance(there, int) and there.node.expr.is_Symbol:
-                self.dynamic[there.node.expr] = self.asked.value(size)
-            elif isinstance(there, int):
+            dynamic = getattr(getattr(there, "node", None), "expr", None)
+            if dynamic is not None and dynamic.is_Symbol:
+                self.dynamic[dynamic] = self.asked.value(size)
+            else:
                 self.sizes.numbers = self.sizes.numbers | {n: self.asked.drawn[n] for n in self.asked.open_names(size)}
 
     @property

@@ -35,9 +35,6 @@ from symroof.tracing.primitives import (
 from symroof.tracing.repeats import renewed, rolled
 from symroof.tracing.size_names import Sizes, formula_of
 
-# What joins the chips of a mesh, until the text says something else.
-NETWORK = "ICI"
-
 
 class Lowering(Functions):
     """``roles`` are those of arguments by name, ``shapes`` their dimensions."""
@@ -82,7 +79,7 @@ class Lowering(Functions):
         sized = [label for tensor in shapes for label in tensor.labels]
         sized += [name for one in statements_in(body) if one.factor is not None for name in names_in(one.factor)]
         sized += [name for node in body if isinstance(node, Repeat) for name in names_in(node.times)]
-        mesh = tuple(MeshAxis(axis, chips, link=NETWORK) for axis, chips in self.trace.mesh.items())
+        mesh = tuple(MeshAxis(axis, chips) for axis, chips in self.trace.mesh.items())
         program = Program(tuple(declared), body, self.sizes.spelled(sized), again, mesh=mesh)
         said = {f"{names[tensor]} = ": source.place for tensor, source in self.sources.items() if tensor in names}
         said |= {f" {self.outside[tensor]}: ": "begins as numbers" for tensor in self.begun}
