@@ -12,13 +12,13 @@ from symroof.proof.kernel_traffic import Script
 DECLARED = ("input", "weight", "cache")
 
 
-def require_read_off(script: Script) -> None:
-    """What the ops that go back are, whatever numbers they come to."""
+def require_structure(script: Script) -> None:
+    """Raises CheckError where a backward op has another type, layout, operand or number of operations than it should."""
     undone: dict[str, list[Op]] = {}
     for op in script.ops:
         if not op.back:
             continue
-        made = script.array[op.result]
+        array = script.array[op.result]
         if op.again:
             _require_recompute(script, op)
         elif op.undoes:
@@ -26,23 +26,23 @@ def require_read_off(script: Script) -> None:
             _require_undoes(script, op, script.op[op.undoes])
         else:
             maker = script.op.get(op.of)
-            here = _mirror(maker.fuse) if maker is not None and _mirrors(op, maker) else None
+            fuse = _mirror(maker.fuse) if maker is not None and _mirrors(op, maker) else None
             renames = op.exchanges and op.fuse is None  # a gradient under another name, for what it is carried as
-            if renames and (not _alike(script.array[op.operands[0]], made) or len(op.operands) > 1):
+            if renames and (not _alike(script.array[op.operands[0]], array) or len(op.operands) > 1):
                 raise CheckError(f"{op.result} is no other name of {op.operands[0]}")
-            if not renames and (op.kind != SUM or op.fuse != here):
+            if not renames and (op.kind != SUM or op.fuse != fuse):
                 raise CheckError(f"{op.result} is not added up where {op.of} was made")
             if op.each != (0 if renames else max(len(op.operands) - 1, 1)) or op.row:
                 raise CheckError(f"{op.result} takes other operations than a sum")
-        if op.of and not _alike(made, script.array[op.of]):
+        if op.of and not _alike(array, script.array[op.of]):
             raise CheckError(f"{op.result} is not laid out as {op.of}, of which it is a gradient")
         added = op.kind == SUM and len(op.operands) > 1 and not op.again
-        if added and any(not _alike(script.array[n], made) for n in op.operands):
+        if added and any(not _alike(script.array[n], array) for n in op.operands):
             raise CheckError(f"{op.result} adds up gradients of several types")
     for name, parts in undone.items():
         _require_counted_once(script.op[name], parts)
     for name, gradient in script.gradients:
-        if script.array[name].still:
+        if script.array[name].untrained:
             raise CheckError(f"{name} is not trained, and has the gradient {gradient}")
         if not _alike(script.array[gradient], script.array[name]):
             raise CheckError(f"{gradient} is not laid out as {name}, of which it is the gradient")
@@ -50,9 +50,9 @@ def require_read_off(script: Script) -> None:
         gradient for _, gradient in script.gradients
     }
     used |= {n for op in script.ops if op.back for turn in op.turns for n in turn.leaves}
-    used |= {name for op in script.ops for one in script.made_again(op) for name in one.operands}
-    if idle := [op.result for op in script.ops if op.back and op.result not in used]:
-        raise CheckError(f"{idle[0]} is no gradient that is asked for, and leads to none")
+    used |= {name for op in script.ops for op_again in script.made_again(op) for name in op_again.operands}
+    if unused := [op.result for op in script.ops if op.back and op.result not in used]:
+        raise CheckError(f"{unused[0]} is no gradient that is asked for, and leads to none")
 
 
 def _require_undoes(script: Script, op: Op, undone: Op) -> None:
@@ -63,16 +63,16 @@ def _require_undoes(script: Script, op: Op, undone: Op) -> None:
         raise CheckError(f"{op.result} is not made in the turns of {undone.result}")
     if op.fuse != _mirror(undone.fuse):
         raise CheckError(f"{op.result} is not made in the fuse of {undone.result}")
-    made, own = script.array[undone.result], script.array[op.result]
+    result, gradient = script.array[undone.result], script.array[op.result]
     if not op.of:
-        if own.dtype != made.dtype or own.split - made.split:
+        if gradient.dtype != result.dtype or gradient.split - result.split:
             raise CheckError(f"{op.result} is not laid out as {undone.result}, of which it is a part")
         return
-    beside = op.operands[:-1] if undone.laid == SLICE else ()  # the gradient of other slices, which it is written to
-    if any(not _alike(script.array[name], own) for name in beside):
+    slices = op.operands[:-1] if undone.laid == SLICE else ()  # the gradient of other slices, which it is written to
+    if any(not _alike(script.array[name], gradient) for name in slices):
         raise CheckError(f"{op.result} is written beside what is no gradient of {op.of}")
-    taken = [script.array[name] for name in op.operands[len(beside) :] if _is_gradient(script, name)]
-    if [(array.dtype, {*array.labels}) for array in taken] != [(made.dtype, {*made.labels})]:
+    gradients = [script.array[name] for name in op.operands[len(slices) :] if _is_gradient(script, name)]
+    if [(array.dtype, {*array.labels}) for array in gradients] != [(result.dtype, {*result.labels})]:
         raise CheckError(f"{op.result} takes no gradient of {undone.result}")
 
 
@@ -80,13 +80,13 @@ def _require_recompute(script: Script, op: Op) -> None:
     """An op makes again what another made, of the same things or of what is made again of them, in its turns."""
     first = script.op[op.again]
     remade = {other.again: other.result for other in script.ops if other.again}
-    taken = tuple(zip(op.operands, first.operands, strict=True))
-    same = ("kind", "each", "row", "over", "function", "gathers", "reshapes", "laid", "gains", "masked")
+    pairs = tuple(zip(op.operands, first.operands, strict=True))
+    fields = ("kind", "each", "row", "over", "function", "gathers", "reshapes", "laid", "gains", "masked")
     if (
         first.back
         or not _alike(script.array[op.result], script.array[first.result])
-        or any(name not in (old, remade.get(old)) for name, old in taken)
-        or any(getattr(op, part) != getattr(first, part) for part in same)
+        or any(name not in (old, remade.get(old)) for name, old in pairs)
+        or any(getattr(op, part) != getattr(first, part) for part in fields)
         or not _mirrors(op, first)
         or (not op.lies and (op.fuse is None) != (first.fuse is None))
     ):
@@ -103,15 +103,15 @@ def _require_counted_once(undone: Op, parts: Sequence[Op]) -> None:
     a gain is a product added up. Everything else is counted as what it is."""
     first, base = True, len(undone.operands) - undone.gains
     for op in parts:
-        owed = Fraction(max(len(op.operands) - 1, 1)) if op.kind in (SUM, DIFFERENCE, PRODUCT) else Fraction(0)
+        each = Fraction(max(len(op.operands) - 1, 1)) if op.kind in (SUM, DIFFERENCE, PRODUCT) else Fraction(0)
         row = Fraction(0)
         if op.function == "convert" and undone.kind != FUNCTION:
-            owed = Fraction(1)
+            each = Fraction(1)
         elif op.kind == FUNCTION and op.place >= base:
-            owed = Fraction(2)
+            each = Fraction(2)
         elif op.kind == FUNCTION and first:
-            owed, row, first = undone.back_each, undone.back_row, False
-        if (op.each, op.row) != (owed, row):
+            each, row, first = undone.back_each, undone.back_row, False
+        if (op.each, op.row) != (each, row):
             raise CheckError(
                 f"{op.result} takes other operations than the derivative of {undone.function or undone.kind}"
             )
@@ -126,5 +126,5 @@ def _mirrors(op: Op, undone: Op) -> bool:
     return [(turn.place, turn.times) for turn in op.turns] == [(~turn.place, turn.times) for turn in undone.turns]
 
 
-def _alike(one: Array, other: Array) -> bool:
-    return (one.dtype, one.bits, {*one.labels}, one.split) == (other.dtype, other.bits, {*other.labels}, other.split)
+def _alike(a: Array, b: Array) -> bool:
+    return (a.dtype, a.bits, {*a.labels}, a.split) == (b.dtype, b.bits, {*b.labels}, b.split)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from symroof.errors import CheckError
-from symroof.proof.adjoint_structure import DECLARED, require_read_off
+from symroof.proof.adjoint_structure import DECLARED, require_structure
 from symroof.proof.array_ops import APPEND, COLLECT, CONCAT, FUNCTION, PLACE, PRODUCT, SLICE, Op, Turn
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.modular_arrays import (
@@ -57,11 +57,11 @@ def require_adjoint(script: Script) -> None:
     if "adjoint" in vars(script) or not any(op.back for op in script.ops):
         return
     try:
-        require_read_off(script)
-        both = [_Machine(narrowed(script, wide)).products() for wide in wide_parts(script)]
+        require_structure(script)
+        products = [_Machine(narrowed(script, wide)).products() for wide in wide_parts(script)]
     except (KeyError, IndexError, StopIteration, ValueError) as error:
         raise CheckError("the backward pass takes what is not there") from error
-    if any(one != other for one, other in both):
+    if any(one != other for one, other in products):
         raise CheckError("the backward pass is not that of the program: its gradients are others")
     vars(script)["adjoint"] = True
 
@@ -79,24 +79,24 @@ class _Machine:
 
     def products(self) -> tuple[int, int]:
         """What arrives times how fast the results change, and the gradients times how fast what is declared changes."""
-        script, one, other = self.script, 0, 0
+        script, forward, backward = self.script, 0, 0
         for op, at in _unrolled(script.ops):
             operands = [self._read(name, op.turns, at) for name in op.operands]
             if op.laid == COLLECT:  # to what the turns before have put there
                 before = self.made[op.result, _earlier(at, len(at) - 1)] if at[-1] else None
                 operands += [before] if before else []
-            made = self._undoing(op, operands, at) if op.back and not op.again else self._ahead(op, operands, at)
-            self.made[op.result, at] = (made[0], [0] * len(made[0])) if op.again else made
+            value = self._undoing(op, operands, at) if op.back and not op.again else self._ahead(op, operands, at)
+            self.made[op.result, at] = (value[0], [0] * len(value[0])) if op.again else value
         arriving, gradients = dict(script.arriving), dict(script.gradients)
         for name in {*arriving, *self._results()}:
             turns = self._around(name)
             for at in product(*(range(_turns(deep)) for deep in range(len(turns)))):
-                one += dot(self._inputs(arriving[name], at)[0], self._read(name, turns, at)[1])
+                forward += dot(self._inputs(arriving[name], at)[0], self._read(name, turns, at)[1])
         for (name, at), (_, changes) in list(self.made.items()):
             if script.array[name].role and any(changes):
                 back = tuple(self.turns[~turn.place] for turn in self._owned(name))
-                other += dot(self._read(gradients[name], back, _mirrored(at))[0], changes)
-        return one % PRIME, other % PRIME
+                backward += dot(self._read(gradients[name], back, _mirrored(at))[0], changes)
+        return forward % PRIME, backward % PRIME
 
     def _results(self) -> Iterator[str]:
         """What the program returns that depends on something real: what nothing uses after the turns that it leaves,
@@ -104,7 +104,7 @@ class _Machine:
         ahead = [op for op in self.script.ops if not op.back]
         uses = ((op, name) for op in ahead for name in op.operands)
         used = {n for op, n in uses if all(n not in turn.leaves for turn in op.turns)} - {*self.script.kept}
-        real = {a.name for a in self.script.arrays if a.role in DECLARED and not a.still}
+        real = {a.name for a in self.script.arrays if a.role in DECLARED and not a.untrained}
         for _ in range(2 + DEEP):  # what enters a turn after the first is what left the one before
             for op in ahead:
                 if (real | {e for turn in op.turns for e, left in turn.carried if left in real}) & {*op.operands}:
@@ -125,9 +125,9 @@ class _Machine:
 
     def _own(self, name: str, turns: tuple[Turn, ...], at: Index) -> Index:
         """Where an array that comes from outside is noted: all microbatches have the first one of it, but for inputs."""
-        alike, owned = self.script.array[name].role != "input", self._owned(name)
-        here = [number for turn, number in zip(turns, at, strict=True) if turn in owned]
-        return tuple(0 if turn.batch and alike else number for turn, number in zip(owned, here, strict=True))
+        constant, owned = self.script.array[name].role != "input", self._owned(name)
+        numbers = [number for turn, number in zip(turns, at, strict=True) if turn in owned]
+        return tuple(0 if turn.batch and constant else number for turn, number in zip(owned, numbers, strict=True))
 
     def _read(self, name: str, turns: tuple[Turn, ...], at: Index) -> tuple[Numbers, Numbers]:
         """An array as an op in these turns finds it."""
@@ -158,9 +158,9 @@ class _Machine:
         """Numbers that come from outside."""
         if (name, at) not in self.made:
             array = self.script.array[name]
-            places, still = range(size(array.labels)), array.still or array.role not in DECLARED
+            places, constant = range(size(array.labels)), array.untrained or array.role not in DECLARED
             values, changes = ([drawn(kind, name, at, i) for i in places] for kind in ("value", "change"))
-            self.made[name, at] = values, [0] * len(values) if still else changes
+            self.made[name, at] = values, [0] * len(values) if constant else changes
         return self.made[name, at]
 
     def _labels(self, names: Sequence[str]) -> tuple[Labels, ...]:
@@ -169,41 +169,41 @@ class _Machine:
     def _ahead(self, op: Op, operands: list[tuple[Numbers, Numbers]], at: Index) -> tuple[Numbers, Numbers]:
         """What an op of the program makes, and how fast that changes."""
         labels, target = self._labels(op.operands), self.script.array[op.result].labels
-        values, changes = [value for value, _ in operands], [change for _, change in operands]
+        values, changes = [value for value, _ in operands], [c for _, c in operands]
         if op.kind != FUNCTION:
             if op.multiplies:
-                one_moves = ([*values[:i], change, *values[i + 1 :]] for i, change in enumerate(changes))
-                moved = added(*(linear(PRODUCT, each, labels, target) for each in one_moves))
+                terms = ([*values[:i], c, *values[i + 1 :]] for i, c in enumerate(changes))
+                change = added(*(linear(PRODUCT, parts, labels, target) for parts in terms))
             else:
-                moved = linear(op.kind, changes, labels, target)
-            return linear(op.kind, values, labels, target), moved
+                change = linear(op.kind, changes, labels, target)
+            return linear(op.kind, values, labels, target), change
         if op.gathers and not op.reshapes:
             rows = looked_up(labels[0], labels[1], target, values[1])
             return [values[0][i] for i in rows], [changes[0][i] for i in rows]
         if op.laid == APPEND:
             return values[0], changes[0]
         if op.reshapes:
-            laid = [self._laid(op, place, target, own, at) for place, own in enumerate(labels)]
-            beside = operands[len(laid) :]
-            made, moved = (added(*map(times, laid, each[: len(laid)])) for each in (values, changes))
-            return added(made, *(value for value, _ in beside)), added(moved, *(change for _, change in beside))
+            matrices = [self._laid(op, place, target, shape, at) for place, shape in enumerate(labels)]
+            biases = operands[len(matrices) :]
+            result, change = (added(*map(times, matrices, parts[: len(matrices)])) for parts in (values, changes))
+            return added(result, *(value for value, _ in biases)), added(change, *(c for _, c in biases))
         base = len(values) - op.gains
         if op.over is not None:
             return self._normed(op, values, changes, labels, target)
-        xs = [aligned(x, own, target) for x, own in zip(values[:base], labels, strict=False)]
-        made = _applied(op, xs)
-        slopes = [_slopes(op, i, xs, made) for i in range(base)]
-        each = [times_each(s, aligned(c, own, target)) for s, c, own in zip(slopes, changes, labels, strict=False)]
-        return made, added(*each)
+        xs = [aligned(x, shape, target) for x, shape in zip(values[:base], labels, strict=False)]
+        result = _applied(op, xs)
+        slopes = [_slopes(op, i, xs, result) for i in range(base)]
+        parts = [times_each(s, aligned(c, shape, target)) for s, c, shape in zip(slopes, changes, labels, strict=False)]
+        return result, added(*parts)
 
     @staticmethod
-    def _laid(op: Op, place: int, target: Labels, own: Labels, at: Index) -> list[Numbers]:
+    def _laid(op: Op, place: int, target: Labels, shape: Labels, at: Index) -> list[Numbers]:
         """What puts the elements of an operand where a result has them: another for each slice, each place of what is
         joined, and each turn."""
         if op.laid in (PLACE, COLLECT):
-            return matrix(f"{op.function} {op.result} {at[-1]}", size(target), size(own))
-        each = f" {op.again or op.result} {place}" if op.laid in (SLICE, CONCAT) else ""
-        return matrix(f"{op.function}{each}", size(target), size(own))
+            return matrix(f"{op.function} {op.result} {at[-1]}", size(target), size(shape))
+        suffix = f" {op.again or op.result} {place}" if op.laid in (SLICE, CONCAT) else ""
+        return matrix(f"{op.function}{suffix}", size(target), size(shape))
 
     def _normed(
         self, op: Op, values: list[Numbers], changes: list[Numbers], labels: tuple[Labels, ...], target: Labels
@@ -211,33 +211,33 @@ class _Machine:
         """A function of rows, with its gain and its shift."""
         values[0], changes[0] = in_rows(op.function, str(op.over), labels[0], (values[0], changes[0]))
         if op.gains:
-            normed, change, gain, gained = values[0], changes[0], values[1], changes[1]
-            each = [normed, gain], [change, gain], [normed, gained]
-            made, *parts = (linear(PRODUCT, both, labels[:2], target) for both in each)
-            moved = added(*parts)
+            normed, rise, gain, gain_rise = values[0], changes[0], values[1], changes[1]
+            products = [normed, gain], [rise, gain], [normed, gain_rise]
+            result, *parts = (linear(PRODUCT, factors, labels[:2], target) for factors in products)
+            slope = added(*parts)
         else:
-            made, moved = aligned(values[0], labels[0], target), aligned(changes[0], labels[0], target)
-        for shift, change, own in zip(values[2:], changes[2:], labels[2:], strict=True):
-            made, moved = added(made, aligned(shift, own, target)), added(moved, aligned(change, own, target))
-        return made, moved
+            result, slope = aligned(values[0], labels[0], target), aligned(changes[0], labels[0], target)
+        for shift, rise, dims in zip(values[2:], changes[2:], labels[2:], strict=True):
+            result, slope = added(result, aligned(shift, dims, target)), added(slope, aligned(rise, dims, target))
+        return result, slope
 
     def _undoing(self, op: Op, operands: list[tuple[Numbers, Numbers]], at: Index) -> tuple[Numbers, Numbers]:
         """What an op of the backward pass makes."""
         labels, target = self._labels(op.operands), self.script.array[op.result].labels
         values, undone = [value for value, _ in operands], self.script.op.get(op.undoes)
         if op.kind != FUNCTION:
-            made = linear(op.kind, values, labels, target)
+            result = linear(op.kind, values, labels, target)
         elif undone is None or undone.kind != FUNCTION:
-            made = aligned(values[0], labels[0], target)  # a change of type
+            result = aligned(values[0], labels[0], target)  # a change of type
         else:
-            made = self._derived(op, undone, values, labels, target, at)
-        return made, [0] * len(made)
+            result = self._derived(op, undone, values, labels, target, at)
+        return result, [0] * len(result)
 
     def _derived(
         self, op: Op, undone: Op, values: list[Numbers], labels: tuple[Labels, ...], target: Labels, at: Index
     ) -> Numbers:
         """The gradient of one operand of a function."""
-        beside, values = values[len(labels) :], values[: len(labels)]
+        slices, values = values[len(labels) :], values[: len(labels)]
         gradient, place = values[-1], op.place
         if undone.gathers and not undone.reshapes:
             rows = looked_up(target, labels[0], labels[-1], values[0])
@@ -246,22 +246,23 @@ class _Machine:
                 result[i] += value
             return result
         if undone.reshapes:
-            moved = self._laid(undone, place, labels[-1], target, _mirrored(at))
-            back = times([list(column) for column in zip(*moved, strict=True)], gradient)
-            return added(back, *beside, *(aligned(x, own, target) for x, own in zip(values[:-1], labels, strict=False)))
+            forward = self._laid(undone, place, labels[-1], target, _mirrored(at))
+            back = times([list(column) for column in zip(*forward, strict=True)], gradient)
+            biases = (aligned(x, dims, target) for x, dims in zip(values[:-1], labels, strict=False))
+            return added(back, *slices, *biases)
         if place >= len(undone.operands) - undone.gains:
             normed, _ = in_rows(undone.function, str(undone.over), labels[0], (values[0], [0] * len(values[0])))
             return linear(PRODUCT, [normed, gradient], (labels[0], labels[-1]), target)
         if undone.over is not None:
-            own = labels[0]
+            dims = labels[0]
             if len(values) > 2:
-                gradient = linear(PRODUCT, [gradient, values[1]], (labels[-1], labels[1]), own)
+                gradient = linear(PRODUCT, [gradient, values[1]], (labels[-1], labels[1]), dims)
             else:
-                gradient = aligned(gradient, labels[-1], own)
-            both = (values[0], [0] * len(values[0])), (gradient, [0] * len(gradient))
-            return aligned(in_rows(f"{undone.function}'", undone.over, own, *both)[0], own, target)
-        kept = [aligned(x, own, target) for x, own in zip(values[:-1], labels[:-1], strict=True)]
-        return times_each(_slopes_of(undone, place, kept, len(gradient)), aligned(gradient, labels[-1], target))
+                gradient = aligned(gradient, labels[-1], dims)
+            pair = (values[0], [0] * len(values[0])), (gradient, [0] * len(gradient))
+            return aligned(in_rows(f"{undone.function}'", undone.over, dims, *pair)[0], dims, target)
+        saved = [aligned(x, dims, target) for x, dims in zip(values[:-1], labels[:-1], strict=True)]
+        return times_each(_slopes_of(undone, place, saved, len(gradient)), aligned(gradient, labels[-1], target))
 
 
 def _unrolled(ops: Sequence[Op], at: Index = ()) -> Iterator[tuple[Op, Index]]:
@@ -304,26 +305,25 @@ def _applied(op: Op, xs: list[Numbers]) -> Numbers:
         return [a * pow(b, -1, PRIME) % PRIME for a, b in zip(*xs, strict=True)]
     if op.kept == "nothing" or _is_free(op):
         slopes = [_slopes(op, i, xs, []) for i in range(len(xs))]
-        moved = [drawn(op.function, op.again or op.result)] * len(xs[0])  # none of them leaves a number as it is
-        return added(moved, *(times_each(slope, x) for slope, x in zip(slopes, xs, strict=True)))
+        offset = [drawn(op.function, op.again or op.result)] * len(xs[0])  # none of them leaves a number as it is
+        return added(offset, *(times_each(slope, x) for slope, x in zip(slopes, xs, strict=True)))
     return [drawn(op.function, *values) for values in zip(*xs, strict=True)]
 
 
-def _slopes(op: Op, place: int, xs: list[Numbers], made: Numbers) -> Numbers:
+def _slopes(op: Op, place: int, xs: list[Numbers], result: Numbers) -> Numbers:
     """The derivative for one operand, at each element, from all that there is."""
-    kept = {"nothing": [], "result": [made, *xs[1:]], "divisor": [xs[-1], *([made] if place else [])], "operands": xs}[
-        op.kept
-    ]
-    return _slopes_of(op, place, kept, len(xs[0]))
+    divisor = [xs[-1], *([result] if place else [])]
+    saved = {"nothing": [], "result": [result, *xs[1:]], "divisor": divisor, "operands": xs}
+    return _slopes_of(op, place, saved[op.kept], len(xs[0]))
 
 
-def _slopes_of(op: Op, place: int, kept: list[Numbers], count: int) -> Numbers:
+def _slopes_of(op: Op, place: int, saved: list[Numbers], count: int) -> Numbers:
     """The derivative for one operand from what is kept."""
     if _is_free(op):
         return [1] * count
     if op.kept == "divisor":
-        over = [pow(b, -1, PRIME) for b in kept[0]]
-        return [-q * b for q, b in zip(kept[1], over, strict=True)] if place else over
+        reciprocals = [pow(b, -1, PRIME) for b in saved[0]]
+        return [-q * b for q, b in zip(saved[1], reciprocals, strict=True)] if place else reciprocals
     if op.kept == "nothing":
         return [drawn("slope", op.function, place)] * count
-    return [drawn("slope", op.function, place, *values) for values in zip(*kept, strict=True)]
+    return [drawn("slope", op.function, place, *values) for values in zip(*saved, strict=True)]

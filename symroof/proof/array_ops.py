@@ -1,4 +1,4 @@
-"""Programs of the second engine: arrays, repeats of loops, and ops that make arrays of others; and which arrays share memory."""
+"""Programs of the second engine: arrays, loops, ops on arrays, and which arrays share memory."""
 
 from __future__ import annotations
 
@@ -34,17 +34,15 @@ class Array(Frozen):
         return self.dtype.startswith("int")
 
     @property
-    def still(self) -> bool:
-        """Whether it has no gradient, whatever is made of it."""
+    def untrained(self) -> bool:
+        """Whether it has no gradient."""
         return self.integer or self.frozen
 
 
 class Turn(Frozen):
-    """A repeat: ``place`` tells it from others; of each pair that is ``carried`` the next turn takes the second, which
-    leaves, as the first, which enters. Where nothing leaves the turns are microbatches: each goes forward and back
-    before the next; of turns that are ``alike`` all use the same weights, and those ``inside`` of a fuse are gone
-    through on the chip. Where chips take turns ``over`` an axis, each has as many that follow one another, and sends on
-    what leaves the last of them."""
+    """A loop over its ``times`` turns, numbered by its ``place``. Of each pair in ``carried`` the second array of a turn is the
+    first of the next one; a loop that carries nothing is one of microbatches. All turns use the same weights if they are
+    ``alike``; a loop ``inside`` of a fuse runs on the chip. The chips of the axis ``over`` share its turns out as stages."""
 
     place: int
     times: Formula
@@ -152,8 +150,8 @@ class Op(Frozen):
 
 
 class ArrayProgram(Frozen):
-    """Arrays and the ops that make them, and where each of them is in memory. ``kept`` is what is asked for although it is used;
-    ``gradients`` are those of arrays that are declared, ``arriving`` those of results, which come from outside."""
+    """Arrays, the ops that make them, and which of them share memory. ``kept`` are results that are used as well,
+    ``gradients`` those of declared arrays, ``arriving`` those of results, which come from outside."""
 
     arrays: tuple[Array, ...]
     ops: tuple[Op, ...]
@@ -170,22 +168,22 @@ class ArrayProgram(Frozen):
         return {op.result: op for op in self.ops}
 
     def origins(self, name: str) -> tuple[str, ...]:
-        """The arrays of which another is an exchanged copy, a part, or all: in memory it is there with them."""
+        """The arrays in whose memory an array lies, as an exchanged copy, a view or a part of them."""
         op = self.op.get(name)
         if op is None or not op.lies:
             return (name,)
-        return tuple(dict.fromkeys(one for operand in op.operands for one in self.origins(operand)))
+        return tuple(dict.fromkeys(origin for operand in op.operands for origin in self.origins(operand)))
 
     def taken(self, name: str, turns: tuple[Turn, ...] = ()) -> tuple[str, ...]:
-        """The arrays that are read where one is read: what lies behind one another is read piece by piece."""
+        """The arrays that a read of this one reads: of a concatenation its pieces."""
         root = self.root(name, turns)
         op = self.op.get(root)
         if op is None or op.laid != CONCAT:
             return (root,)
-        return tuple(dict.fromkeys(one for operand in op.operands for one in self.taken(operand, turns)))
+        return tuple(dict.fromkeys(piece for operand in op.operands for piece in self.taken(operand, turns)))
 
     def around(self, name: str, turns: tuple[Turn, ...] = ()) -> list[str]:
-        """What an array is cut out of, and what that is cut out of."""
+        """The array that this one is a slice of, the array that that one is a slice of, and so on."""
         op, result = self.op.get(self.root(name, turns)), list[str]()
         while op is not None and op.laid in (SLICE, PLACE):
             result.append(self.root(op.operands[0], turns))
@@ -194,26 +192,26 @@ class ArrayProgram(Frozen):
 
     @cached_property
     def gathered(self) -> Mapping[str, str]:
-        """What turns make, each with the array that all of them have made of it."""
-        every = [(op.operands[0], op.result) for op in self.ops if op.laid == COLLECT]
-        return {one: whole for name, whole in every for one in (*self.seen(name), *self.origins(name))}
+        """The arrays that turns make, each with the stack of all turns."""
+        collected = [(op.operands[0], op.result) for op in self.ops if op.laid == COLLECT]
+        return {alias: stack for name, stack in collected for alias in (*self.seen(name), *self.origins(name))}
 
     def copied(self, op: Op) -> list[str]:
-        """What is put where an op wants it and does not come from one that could have put it there."""
+        """The operands of a concatenation or an append that have to be copied: nothing makes them in place."""
         pieces = op.operands if op.laid == CONCAT else op.operands[1:] if op.laid == APPEND else ()
-        inside = op.laid == CONCAT and op.fuse is not None and not self._is_read_elsewhere(op.result, op.fuse)
-        if (op.back and not op.again) or inside:
+        fused = op.laid == CONCAT and op.fuse is not None and not self._is_read_elsewhere(op.result, op.fuse)
+        if (op.back and not op.again) or fused:
             return []
-        joined = [other for other in self.ops if other.laid == CONCAT]
-        names = {other.result for other in joined}
-        earlier = joined[: joined.index(op)] if op in joined else []
-        before = [name for other in earlier if other.result != op.again for name in other.operands]
+        concats = [other for other in self.ops if other.laid == CONCAT]
+        names = {other.result for other in concats}
+        earlier = concats[: concats.index(op)] if op in concats else []
+        copied_names = [name for other in earlier if other.result != op.again for name in other.operands]
         return [
             name
             for name in dict.fromkeys(pieces)
-            if name in before
+            if name in copied_names
             or (
-                all(one not in self.op for one in self.origins(name))
+                all(origin not in self.op for origin in self.origins(name))
                 and names.isdisjoint((self.root(name), *self.around(name)))
             )
         ]

@@ -1,5 +1,4 @@
-"""What one chip of a mesh does for a program, as the plan of its exchanges tells when it is carried out: amounts are formulas
-in the numbers of chips. A box of a tensor that is split over n chips counts 1/n of it, and so for every n."""
+"""The work, memory and messages of one chip of a mesh, counted from the plan of its exchanges: formulas in the numbers of chips."""
 
 from __future__ import annotations
 
@@ -46,9 +45,9 @@ class OnMesh(Frozen):
     def _played(self) -> tuple[Mapping[str, Part], Mapping[str, frozenset[str]]]:
         result = []
         for size in SIZES:
-            every = (replace(a, chips=size if a.chips is None else min(a.chips, size)) for a in self.mesh)
+            axes = (replace(a, chips=size if a.chips is None else min(a.chips, size)) for a in self.mesh)
             chips = Chips(
-                self.script, tuple(axis for axis in every if axis.is_split), self.keep, self.regather, dict(self.seen)
+                self.script, tuple(axis for axis in axes if axis.is_split), self.keep, self.regather, dict(self.seen)
             )
             result.append((chips.played(self.plan), chips.saved))
             require_conventions(self.script, self.mesh, self.plan, result[-1][0], each=self.each)
@@ -63,13 +62,13 @@ class OnMesh(Frozen):
 
     @cached_property
     def away(self) -> frozenset[str | tuple[str, str]]:
-        """What leaves the chip that made it: a function behind an exchange does not find there what is in front of it."""
+        """The arrays that exchanges take off the chip: a kernel behind an exchange reads them from memory again."""
         result: set[str | tuple[str, str]] = set()
         for op in self.script.ops:
-            for moved in self.parts[op.result].moved:
-                if all(self.axis(axis).chips == 1 for axis in moved.axes) or moved.of in ("rows", "stage"):
+            for transfer in self.parts[op.result].moved:
+                if all(self.axis(axis).chips == 1 for axis in transfer.axes) or transfer.of in ("rows", "stage"):
                     continue
-                result.add((op.result, moved.array) if moved.of == "operand" and not op.exchanges else op.result)
+                result.add((op.result, transfer.array) if transfer.of == "operand" and not op.exchanges else op.result)
         return frozenset(result)
 
     def held(self, name: str) -> frozenset[str]:
@@ -107,14 +106,14 @@ class OnMesh(Frozen):
         sizes = (number(n) if (n := self.axis(name).chips) is not None else Name(name) for name in axes)
         return reduce(mul, map(exact.rational, sizes), Rat(ONE))
 
-    def shares(self, moved: Transfer, exact: Exact) -> Iterator[tuple[str, Rat]]:
+    def shares(self, transfer: Transfer, exact: Exact) -> Iterator[tuple[str, Rat]]:
         """What each resource carries of the message of a collective.
 
         A chip takes the N - 1 other parts of N through its k incoming directions, or sends them back; an all-reduce does
         both. On a switch it has one port, through which an all-to-all sends one part of N for each chip but its own.
         """
-        axes = [axis for axis in map(self.axis, moved.axes) if axis.chips != 1]
-        chips, collective = self.chips((axis.name for axis in axes), exact), moved.collective
+        axes = [axis for axis in map(self.axis, transfer.axes) if axis.chips != 1]
+        chips, collective = self.chips((axis.name for axis in axes), exact), transfer.collective
         if axes and axes[0].levels:
             yield from shares_of_levels(collective, merged([a.levels for a in self.mesh if a in axes]))
         elif collective in ("send", "send back") and axes:
@@ -124,8 +123,8 @@ class OnMesh(Frozen):
             yield from ((port, Rat(ONE, Poly.number(Fraction(len(ports))))) for port in ports)
         elif collective == "all-to-all" and axes and not axes[0].is_switch:
             for axis in axes:
-                own = self.chips((axis.name,), exact)
-                yield axis.name, across(axis) * own / chips
+                length = self.chips((axis.name,), exact)
+                yield axis.name, across(axis) * length / chips
         elif axes:
             ways = 1 if axes[0].is_switch else sum(2 if axis.is_ring else 1 for axis in axes)
             for resource in dict.fromkeys(map(self.resource, axes)):
@@ -134,26 +133,27 @@ class OnMesh(Frozen):
     def counted(self, exact: Exact) -> tuple[Rat, Rat]:
         """How many stages there are, and how many microbatches go through them."""
         assert self.pipeline is not None
-        turn, *around = self.pipeline
-        return self.chips((turn.over,), exact), Run(self.script, "chips").turned(around, exact)
+        turn, *batches = self.pipeline
+        return self.chips((turn.over,), exact), Run(self.script, "chips").turned(batches, exact)
 
-    def busiest(self, moved: Transfer, exact: Exact) -> Rat:
+    def busiest(self, transfer: Transfer, exact: Exact) -> Rat:
         """What the resource carries that carries most of the message."""
-        shares = [share for _, share in self.shares(moved, exact)]
+        shares = [share for _, share in self.shares(transfer, exact)]
         if all((share - shares[0]).is_zero() for share in shares):
             return shares[0]
         numbers = [value for share in shares if (value := share.constant) is not None]
         if len(numbers) < len(shares):
-            raise CheckError(f"which axis of {', '.join(moved.axes)} carries most is open")
+            raise CheckError(f"which axis of {', '.join(transfer.axes)} carries most is open")
         return Rat(Poly.number(max(numbers)))
 
-    def message(self, moved: Transfer, exact: Exact) -> Rat:
+    def message(self, transfer: Transfer, exact: Exact) -> Rat:
         """The bytes of a collective."""
-        array = self.script.array[moved.array]
-        labels = [label for label in array.labels if not moved.rows or label != moved.over]
+        array = self.script.array[transfer.array]
+        labels = [label for label in array.labels if not transfer.rows or label != transfer.over]
         sizes = (number(int(label)) if label.isdigit() else Name(label) for label in labels)
-        whole = reduce(mul, map(exact.rational, sizes), Rat(ONE))
-        return whole * Rat(Poly.number(Fraction(array.bits * (moved.rows or 1), 8))) / self.chips(moved.apart, exact)
+        size = reduce(mul, map(exact.rational, sizes), Rat(ONE))
+        each = Rat(Poly.number(Fraction(array.bits * (transfer.rows or 1), 8)))
+        return size * each / self.chips(transfer.apart, exact)
 
 
 def bubble_of(stages: Rat, microbatches: Rat) -> Rat:
@@ -164,8 +164,8 @@ def bubble_of(stages: Rat, microbatches: Rat) -> Rat:
 
 def presumes(stages: Rat, microbatches: Rat, schedule: str) -> bool:
     """Whether nothing says that there are at least as many microbatches as stages, and it makes a difference."""
-    counted = stages.constant is not None and microbatches.constant is not None
-    return schedule != "gpipe" and microbatches.constant != 1 and not counted
+    constants = stages.constant is not None and microbatches.constant is not None
+    return schedule != "gpipe" and microbatches.constant != 1 and not constants
 
 
 def in_flight(stages: Rat, microbatches: Rat, schedule: str) -> Rat:
@@ -216,17 +216,17 @@ class PerChip(Evidence):
             elif self.what == "ops" and not script.contracts(op):
                 total += self._elementwise(op, run, exact, step) * turns
             elif self.what == "sent":
-                for moved in part.moved:
-                    shares = dict(self.meshed.shares(moved, exact))
+                for transfer in part.moved:
+                    shares = dict(self.meshed.shares(transfer, exact))
                     if self.resource in shares:
-                        often = self._turned(moved.around(op), run, exact)
-                        total += shares[self.resource] * self.meshed.message(moved, exact) * often
+                        often = self._turned(transfer.around(op), run, exact)
+                        total += shares[self.resource] * self.meshed.message(transfer, exact) * often
         if self.what in STOCKS:
             return self._held(run, exact)
         return total if self.what not in ("bytes", "moved") else self._traffic(run, exact)
 
     def _held(self, run: Run, exact: Exact) -> Rat:
-        """Of every array that stays the blocks that a chip has of its own; of what is kept those that it will take."""
+        """The bytes of a stock on one chip: of each array the blocks that the chip holds."""
         return sum(
             (
                 run.size(name, exact)
@@ -244,19 +244,17 @@ class PerChip(Evidence):
         return run.turned(turns, exact) / self.meshed.stages(turns, exact)
 
     def _in_flight(self, name: str, turns: Iterable[Turn], exact: Exact) -> Rat:
-        """Of how many microbatches an array is kept for the backward pass, as the schedule is played: what the first
-        stage has waits for all that it has sent on, and so does what came before it; what the last one has left goes
-        back next where that is the schedule."""
+        """The number of microbatches of which an array is kept at once for the backward pass, under the schedule: in the
+        stages and before them as many as are in flight, behind them one unless the schedule is GPipe."""
         pipeline, script = self.meshed.pipeline, self.meshed.script
         if self.what != "saved" or pipeline is None:
             return Rat(ONE)
         if pipeline[0] not in turns and self.meshed.schedule != "gpipe":
-            ahead = [op for op in script.ops if not op.back]
-            staged = [i for i, op in enumerate(ahead) if pipeline[0] in op.turns]
-            seen = [
-                i for i, op in enumerate(ahead) if name == op.result or (name not in script.op and name in op.operands)
-            ]
-            if min(seen) > max(staged) or name in pipeline[0].leaves:
+            forward = [op for op in script.ops if not op.back]
+            staged = [i for i, op in enumerate(forward) if pipeline[0] in op.turns]
+            declared = name not in script.op
+            uses = (i for i, op in enumerate(forward) if name == op.result or (declared and name in op.operands))
+            if min(uses) > max(staged) or name in pipeline[0].leaves:
                 return Rat(ONE)
         return in_flight(*self.meshed.counted(exact), self.meshed.schedule)
 
@@ -265,7 +263,7 @@ class PerChip(Evidence):
         if self.what == "gradients":
             gradient = dict(self.meshed.script.gradients)[name]
             part = self.meshed.parts.get(gradient)
-            if part is not None and any(moved.once and moved.of == "sums" for moved in part.moved):
+            if part is not None and any(transfer.once and transfer.of == "sums" for transfer in part.moved):
                 return part.result
         return self.meshed.saved(name) if self.what == "saved" else self.meshed.held(name)
 
@@ -283,45 +281,45 @@ class PerChip(Evidence):
 
     def _read(self, name: str, users: Iterable[tuple[str, int]]) -> Iterator[frozenset[str]]:
         """The axes that cut what a chip reads of an array once, for all of its users: each form that is not within another."""
-        taken = list({self._under(name, user, place) for user, place in users})
-        for one in sorted(taken, key=len):
-            if not any(other < one for other in taken):
-                yield frozenset(axis for _, axis in one)
+        splits = list({self._under(name, user, place) for user, place in users})
+        for split in sorted(splits, key=len):
+            if not any(other < split for other in splits):
+                yield frozenset(axis for _, axis in split)
 
     def _under(self, name: str, user: str, place: int) -> frozenset[tuple[str, str]]:
         """How an operand of an op is cut, under the labels of the array that is read of it: what it is a view of, or a piece."""
-        script, cut = self.meshed.script, self.meshed.parts[user].operands[place]
-        op, seen = script.op[user], dict(self.meshed.seen)
-        turns, here = op.turns, op.operands[place]
+        script, split = self.meshed.script, self.meshed.parts[user].operands[place]
+        op, views = script.op[user], dict(self.meshed.seen)
+        turns, source = op.turns, op.operands[place]
         piece = script.taken(name, turns)[0]
-        same = {piece, script.op[piece].again if piece in script.op else ""}
+        aliases = {piece, script.op[piece].again if piece in script.op else ""}
         while True:
-            for view in script.seen(here, turns)[:-1]:
+            for view in script.seen(source, turns)[:-1]:
                 if script.op[view].views:
-                    own = {label: there for there, label in seen.get(view, ())}
-                    cut = frozenset((own.get(label, ""), axis) for label, axis in cut)
-            here = script.root(here, turns)
-            joined = script.op[here].operands if here in script.op and script.op[here].laid == CONCAT else ()
-            if here in same or not joined:
-                return cut
-            here = next(one for one in joined if not same.isdisjoint(script.taken(one, turns)))
-            cut = frozenset((label if label in script.array[here].labels else "", axis) for label, axis in cut)
+                    names = {label: old for old, label in views.get(view, ())}
+                    split = frozenset((names.get(label, ""), axis) for label, axis in split)
+            source = script.root(source, turns)
+            pieces = script.op[source].operands if source in script.op and script.op[source].laid == CONCAT else ()
+            if source in aliases or not pieces:
+                return split
+            source = next(n for n in pieces if not aliases.isdisjoint(script.taken(n, turns)))
+            split = frozenset((label if label in script.array[source].labels else "", axis) for label, axis in split)
 
     def _traffic(self, run: Run, exact: Exact) -> Rat:
-        """Of what is loaded the part that an op works on; of what is stored the part that it makes."""
+        """The bytes that one chip loads and stores: of each array the part that its ops read or make."""
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
         trace = script.run_apart(self.meshed.away)
-        for (payer, name), users, rows, often in zip(
+        for (payer, name), users, rows, repeats in zip(
             trace.loads, trace.users, trace.gathered, trace.often, strict=True
         ):
             if self._counts(payer, name):  # of a table the rows are read that the result has
                 whole = rows is None or isinstance(rows, Masked)
-                for cut in self._read(name, users) if whole else (parts[users[0][0]].result,):
-                    turns = self._turned(often, run, exact)
-                    total += run.size(name, exact, rows) * turns / self.meshed.chips(cut, exact)
-        for (payer, name), often in zip(trace.stores, trace.kept, strict=True):
+                for axes in self._read(name, users) if whole else (parts[users[0][0]].result,):
+                    turns = self._turned(repeats, run, exact)
+                    total += run.size(name, exact, rows) * turns / self.meshed.chips(axes, exact)
+        for (payer, name), repeats in zip(trace.stores, trace.kept, strict=True):
             if self._counts(payer, name):
-                cut = parts[name].result if name in parts else self.meshed.held(name)
-                turns = self._turned(often, run, exact)
-                total += run.size(name, exact) * turns / self.meshed.chips(cut, exact)
+                axes = parts[name].result if name in parts else self.meshed.held(name)
+                turns = self._turned(repeats, run, exact)
+                total += run.size(name, exact) * turns / self.meshed.chips(axes, exact)
         return total

@@ -27,13 +27,13 @@ def any_of(masks: Iterable[int]) -> int:
     return result
 
 
-def common(one: Box, other: Box) -> Box:
-    return {**one, **{pair: places & one.get(pair, places) for pair, places in other.items()}}
+def common(box: Box, other: Box) -> Box:
+    return {**box, **{pair: places & box.get(pair, places) for pair, places in other.items()}}
 
 
-def within(one: Box, other: Box) -> bool:
+def within(box: Box, other: Box) -> bool:
     """Whether a box lies in another."""
-    return all(pair in one and not one[pair] & ~places for pair, places in other.items())
+    return all(pair in box and not box[pair] & ~places for pair, places in other.items())
 
 
 def apart(boxes: Sequence[Box], pairs: Sequence[tuple[str, str]]) -> bool:
@@ -46,8 +46,8 @@ def apart(boxes: Sequence[Box], pairs: Sequence[tuple[str, str]]) -> bool:
     if len(boxes) < 2 or not pairs:
         return len(boxes) < 2
     masks = [box.get(pairs[0], -1) for box in boxes]
-    told = any_of(mask for mask in masks if mask >= 0)
-    bits = [1 << i for i in range(told.bit_length()) if told >> i & 1] or [1]
+    known_bits = any_of(mask for mask in masks if mask >= 0)
+    bits = [1 << i for i in range(known_bits.bit_length()) if known_bits >> i & 1] or [1]
     groups = {tuple(i for i, mask in enumerate(masks) if mask & bit) for bit in bits}
     return all(apart([boxes[i] for i in group], pairs[1:]) for group in groups)
 
@@ -141,13 +141,13 @@ def _require_order(moves: Sequence[Move], mesh: tuple[MeshAxis, ...]) -> None:
     """The exchanges of one tensor for one op follow one another as they should."""
     links, order = {axis.name: axis.link for axis in mesh}, [*SLOW_FIRST]
     fast = fast_first(mesh)
-    for one, other in pairwise(moves):
-        if one.collective == other.collective:
-            first, second = (fast.index(links[move.axes[0]]) for move in (one, other))
-            if first == second or (first > second) is not SLOW_FIRST[one.collective]:
-                raise CheckError(f"the {one.collective} of {one.array} goes over its links in another order")
-        elif order.index(one.collective) > order.index(other.collective):
-            raise CheckError(f"{one.array} goes {other.collective} before it goes {one.collective}")
+    for move, later in pairwise(moves):
+        if move.collective == later.collective:
+            first, second = (fast.index(links[move.axes[0]]) for move in (move, later))
+            if first == second or (first > second) is not SLOW_FIRST[move.collective]:
+                raise CheckError(f"the {move.collective} of {move.array} goes over its links in another order")
+        elif order.index(move.collective) > order.index(later.collective):
+            raise CheckError(f"{move.array} goes {later.collective} before it goes {move.collective}")
     for move in moves:
         if len({links[axis] for axis in move.axes}) != 1:
             raise CheckError(f"one {move.collective} of {move.array} goes over several links")
@@ -160,11 +160,11 @@ def _require_transposed(script: Script, plan: Sequence[Plan]) -> None:
     for op in script.ops:
         if not op.undoes or not op.shares_out or script.op[op.undoes].reshapes:
             continue
-        labels = {label for each in script.labels((*op.operands, op.result)) for label in each}
-        ahead = work[op.undoes]
-        axes = {axis for _, axis in ahead}
-        own = frozenset(pair for pair in script.array[op.result].split if pair[1] not in axes)
-        if work[op.result] != frozenset(pair for pair in ahead if pair[0] in labels) | own:
+        labels = {label for group in script.labels((*op.operands, op.result)) for label in group}
+        forward_work = work[op.undoes]
+        axes = {axis for _, axis in forward_work}
+        result_split = frozenset(pair for pair in script.array[op.result].split if pair[1] not in axes)
+        if work[op.result] != frozenset(pair for pair in forward_work if pair[0] in labels) | result_split:
             raise CheckError(f"{op.result} is not shared out as {op.undoes} is, which it undoes")
 
 
@@ -173,11 +173,11 @@ def _require_returned(script: Script) -> None:
     for op in script.ops:
         if op.sends is None or op.back:
             continue
-        back = [one for one in script.ops if one.undoes == op.result]
+        backward = [other for other in script.ops if other.undoes == op.result]
         way, axis = op.sends
-        if any(one.sends != (RETURNED[way], axis) for one in back):
+        if any(other.sends != (RETURNED[way], axis) for other in backward):
             raise CheckError(f"the gradient of {op.result} does not go back the way that it came")
-        if not back and any(one.back and one.of in (op.result, op.operands[0]) for one in script.ops):
+        if not backward and any(other.back and other.of in (op.result, op.operands[0]) for other in script.ops):
             raise CheckError(f"nothing sends the gradient of {op.result} back")
 
 
@@ -186,27 +186,27 @@ def _require_reduced_once(script: Script, parts: Mapping[str, Part], each: bool)
     turns of each that share a weight, but where they are reduced ``each`` time."""
     uses = [name for op in script.ops for name in op.operands]
     batches = [op for op in script.ops if script.adds_batches(op) and not each]
-    late = {op.result for op in batches} | {op.operands[1] for op in batches if len(op.operands) == 2}
+    batch_sums = {op.result for op in batches} | {op.operands[1] for op in batches if len(op.operands) == 2}
     for op in script.ops:
         if not op.back or not op.adds or len(op.operands) < 2:
             continue
-        if each and any(moved.once and moved.of == "sums" for moved in parts[op.result].moved):
+        if each and any(transfer.once and transfer.of == "sums" for transfer in parts[op.result].moved):
             raise CheckError(f"what {op.result} adds up is reduced after the last microbatch alone")
         before = script.array[op.operands[0]].role == "before"  # what turns before gave waits as what this one gives
-        added = op.operands[1 if before and op.result in late else 0 :]
-        made = [script.op.get(name) for name in added]
+        added = op.operands[1 if before and op.result in batch_sums else 0 :]
+        makers = [script.op.get(name) for name in added]
         if any(
-            one is None
-            or uses.count(one.result) > 1
-            or one.turns[: len(op.turns)] != op.turns
-            or (one.turns != op.turns and one.kind != SUM)
-            or not one.shares_out
-            for one in made
+            maker is None
+            or uses.count(maker.result) > 1
+            or maker.turns[: len(op.turns)] != op.turns
+            or (maker.turns != op.turns and maker.kind != SUM)
+            or not maker.shares_out
+            for maker in makers
         ):
             continue
-        lacks = {
+        reductions = {
             tuple((move.collective, move.axes, move.before) for move in parts[name].moved if move.of == "sums")
             for name in added
         }
-        if len(lacks) == 1 and lacks != {()}:
+        if len(reductions) == 1 and reductions != {()}:
             raise CheckError(f"what {op.result} adds up is reduced one by one")

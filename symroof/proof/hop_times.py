@@ -1,9 +1,9 @@
-"""Exchanges whose hops take time: how far messages go, and what takes longer, that or their bytes."""
+"""The latency of exchanges: how many hops a message takes, and whether its hops or its bytes take longer."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from fractions import Fraction
 
 from symroof.formula import Call, Compare, Formula, Frozen, Name
@@ -28,34 +28,38 @@ class Exchange(Frozen):
     op: Op
     moved: Transfer
 
+    @property
+    def signature(self) -> tuple[str, tuple[str, ...], str]:
+        return self.moved.collective, self.moved.axes, self.moved.array
+
 
 def exchanges(meshed: OnMesh, exact: Exact) -> tuple[Exchange, ...]:
     """All that chips send one another, in order. Of several of one statement the tensor is named, and which one of them."""
-    result: dict[str, list[tuple[Op, Transfer]]] = defaultdict(list)
+    by_payer: dict[str, list[tuple[Op, Transfer]]] = defaultdict(list)
     for op in meshed.script.ops:
-        for moved in meshed.parts[op.result].moved:
-            if any(True for _ in meshed.shares(moved, exact)):
-                result[meshed.script.run.payer[op.result]].append((op, moved))
-    every = list[Exchange]()
-    for payer, mine in result.items():
-        taken: set[str] = set()
-        for op, moved in mine:
-            before, own = f"{payer}," if payer else "", (moved.array or "result").replace(" ", "_")
-            label, n = before + own, 1
-            while label in taken:
+        for transfer in meshed.parts[op.result].moved:
+            if any(True for _ in meshed.shares(transfer, exact)):
+                by_payer[meshed.script.run.payer[op.result]].append((op, transfer))
+    result = list[Exchange]()
+    for payer, transfers in by_payer.items():
+        labels: set[str] = set()
+        for op, transfer in transfers:
+            prefix, array = f"{payer}," if payer else "", (transfer.array or "result").replace(" ", "_")
+            label, n = prefix + array, 1
+            while label in labels:
                 n += 1
-                label = f"{before}{own}_{n}"
-            taken.add(label)
-            every.append(Exchange(payer, label if mine[1:] else payer, op, moved))
-    return tuple(every)
+                label = f"{prefix}{array}_{n}"
+            labels.add(label)
+            result.append(Exchange(payer, label if transfers[1:] else payer, op, transfer))
+    return tuple(result)
 
 
 def over(meshed: OnMesh, exact: Exact) -> Mapping[tuple[str, str], tuple[Formula, ...]]:
     """By resource and payer what exchanges take there: each the longer of its bytes and its hops."""
     busy: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for one in exchanges(meshed, exact):
-        for resource, _ in meshed.shares(one.moved, exact):
-            busy[resource, one.payer].append(one.label)
+    for exchange in exchanges(meshed, exact):
+        for resource, _ in meshed.shares(exchange.moved, exact):
+            busy[resource, exchange.payer].append(exchange.label)
 
     def called(what: str, label: str) -> Name:
         return Name(f"T_{what}({label})" if label else f"T_{what}")
@@ -68,40 +72,39 @@ def over(meshed: OnMesh, exact: Exact) -> Mapping[tuple[str, str], tuple[Formula
     }
 
 
-def walked(meshed: OnMesh, moved: Transfer) -> dict[str, Rat]:
+def walked(meshed: OnMesh, transfer: Transfer) -> dict[str, Rat]:
     """The hops of a collective, by the figure of their latency."""
-    axes = [axis for axis in meshed.mesh if axis.name in moved.axes and axis.is_split]
-    twice = Rat(Poly.number(Fraction(2 if moved.collective == "all-reduce" else 1)))
+    axes = [axis for axis in meshed.mesh if axis.name in transfer.axes and axis.is_split]
+    twice = Rat(Poly.number(Fraction(2 if transfer.collective == "all-reduce" else 1)))
     result: dict[str, Rat] = {}
     if axes and axes[0].levels:
         ways = list(up_and_down(merged([axis.levels for axis in axes])))
-        passed = ways[-1:] if moved.collective == "all-to-all" else ways
-        each = [(link, Rat(Poly.number(Fraction(n)))) for way in passed for link, n in way]
+        routes = ways[-1:] if transfer.collective == "all-to-all" else ways
+        steps = [(link, Rat(Poly.number(Fraction(n)))) for way in routes for link, n in way]
     elif axes and axes[0].is_switch:
-        each = [(axes[0].link, Rat(ONE))]
+        steps = [(axes[0].link, Rat(ONE))]
     else:
-        each = [(axis.link, Rat(ONE) if moved.collective in HANDED else along(axis)) for axis in axes]
-    for link, hops in each:
+        steps = [(axis.link, Rat(ONE) if transfer.collective in HANDED else along(axis)) for axis in axes]
+    for link, hops in steps:
         figure = f"{link.split('.')[0]}.latency"
         result[figure] = result.get(figure, ZERO) + twice * hops
     return result
 
 
 def taken_in(ledger: Ledger, sides: Container[Formula], exact: Exact) -> bool:
-    """Whether each of what hops take one time is at most what those of an exchange take in all turns, which is among some
-    times: as many times as a chip carries it out, which is once at least."""
+    """Whether each part of T_latency is the time of one run of an exchange whose hops in all turns are among the ``sides``."""
     evidence, longest = ledger.meanings.get("T_latency"), ledger.definitions["T_latency"]
     if not isinstance(evidence, Farthest):
         return False
-    result = list[Rat]()
-    for one in exchanges(evidence.meshed, exact):
-        hops = Name(f"T_hops({one.label})" if one.label else "T_hops")
-        each = sum((n * exact.rational(Name(f)) for f, n in walked(evidence.meshed, one.moved).items()), ZERO)
-        often = OfExchange(evidence.meshed, "hops", one.label, "").often(one, exact)
-        if hops in sides and (exact.rational(hops) - often * each).is_zero():
-            result.append(each)
+    times = list[Rat]()
+    for exchange in exchanges(evidence.meshed, exact):
+        hops = Name(f"T_hops({exchange.label})" if exchange.label else "T_hops")
+        time = sum((n * exact.rational(Name(f)) for f, n in walked(evidence.meshed, exchange.moved).items()), ZERO)
+        repeats = OfExchange(evidence.meshed, "hops", exchange.label, "").often(exchange, exact)
+        if hops in sides and (exact.rational(hops) - repeats * time).is_zero():
+            times.append(time)
     parts = longest.arguments if isinstance(longest, Call) and longest.function == "max" else (longest,)
-    return all(any((exact.rational(part) - each).is_zero() for each in result) for part in parts)
+    return all(any((exact.rational(part) - time).is_zero() for time in times) for part in parts)
 
 
 class Hopped(Facts):
@@ -119,16 +122,14 @@ class Hopped(Facts):
         evidence, exact = step.evidence, ledger.exact(figures=False)
         if not isinstance(evidence, OfExchange):
             return False
-        one = evidence.exchange(exact)
-        turns = one.moved.around(one.op) if one is not None else ()
-        if one is None or (self.turns is None) != (not turns):
+        exchange = evidence.exchange(exact)
+        turns = exchange.moved.around(exchange.op) if exchange is not None else ()
+        if exchange is None or (self.turns is None) != (not turns):
             return False
-        each = exact.rational(self.each) - walked(evidence.meshed, one.moved).get(evidence.resource, ZERO)
-        often = exact.rational(self.turns) - evidence.often(one, exact) if self.turns is not None else ZERO
-        told = self.collective, self.axes, self.array, self.statement
-        return told == (one.moved.collective, one.moved.axes, one.moved.array, one.payer) and (
-            each.is_zero() and often.is_zero()
-        )
+        hops_left = exact.rational(self.each) - walked(evidence.meshed, exchange.moved).get(evidence.resource, ZERO)
+        turns_left = exact.rational(self.turns) - evidence.often(exchange, exact) if self.turns is not None else ZERO
+        same = exchange.signature == (self.collective, self.axes, self.array) and exchange.payer == self.statement
+        return same and hops_left.is_zero() and turns_left.is_zero()
 
 
 class TakesOver(Facts):
@@ -146,19 +147,15 @@ class TakesOver(Facts):
         evidence, exact = ledger.meanings.get("T_latency"), ledger.exact(figures=False, assumptions=step.assumptions)
         if not isinstance(evidence, Farthest) or not isinstance(step.right, Compare):
             return False
-        every = exchanges(evidence.meshed, exact)
-        one = next((one for one in every if one.label == self.label), None)
-        if one is None or (one.moved.collective, one.moved.axes, one.moved.array) != (
-            self.collective,
-            self.axes,
-            self.array,
-        ):
+        candidates = exchanges(evidence.meshed, exact)
+        exchange = next((exchange for exchange in candidates if exchange.label == self.label), None)
+        if exchange is None or exchange.signature != (self.collective, self.axes, self.array):
             return False
-        taken = over(evidence.meshed, exact).get((self.resource, one.payer), ())
-        sides = [Compare(call.arguments[0], ">", call.arguments[1]) for call in taken if isinstance(call, Call)]
-        sent = exact.rational(step.right.left) - evidence.meshed.message(one.moved, exact)
-        known = ledger.exact(figures=True, assumptions=step.assumptions)
-        return step.left in sides and sent.is_zero() and known.difference(step.right.right, self.least).is_zero()
+        times = over(evidence.meshed, exact).get((self.resource, exchange.payer), ())
+        sides = [Compare(call.arguments[0], ">", call.arguments[1]) for call in times if isinstance(call, Call)]
+        sent = exact.rational(step.right.left) - evidence.meshed.message(exchange.moved, exact)
+        with_figures = ledger.exact(figures=True, assumptions=step.assumptions)
+        return step.left in sides and sent.is_zero() and with_figures.difference(step.right.right, self.least).is_zero()
 
 
 class OfExchange(Evidence):
@@ -174,25 +171,26 @@ class OfExchange(Evidence):
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         exact, meshed = ledger.exact(figures=False), self.meshed
-        one = self.exchange(exact)
-        if one is None:
+        exchange = self.exchange(exact)
+        if exchange is None:
             raise refuted(step, "there is no such exchange")
-        often = self.often(one, exact)
+        repeats = self.often(exchange, exact)
         if self.what == "hops":
-            done = walked(meshed, one.moved).get(self.resource, ZERO)
+            amount = walked(meshed, exchange.moved).get(self.resource, ZERO)
         else:
-            done = dict(meshed.shares(one.moved, exact)).get(self.resource, ZERO) * meshed.message(one.moved, exact)
-        if not (exact.rational(step.right) - often * done).is_zero():
+            share = dict(meshed.shares(exchange.moved, exact)).get(self.resource, ZERO)
+            amount = share * meshed.message(exchange.moved, exact)
+        if not (exact.rational(step.right) - repeats * amount).is_zero():
             raise refuted(step, "the exchange does something else when it is carried out")
         return Check("proved", "hops to the farthest chip counted" if self.what == "hops" else "carried out")
 
     def exchange(self, exact: Exact) -> Exchange | None:
         """The one that it speaks of."""
-        return next((one for one in exchanges(self.meshed, exact) if one.label == self.label), None)
+        return next((exchange for exchange in exchanges(self.meshed, exact) if exchange.label == self.label), None)
 
-    def often(self, one: Exchange, exact: Exact) -> Rat:
+    def often(self, exchange: Exchange, exact: Exact) -> Rat:
         """In how many turns it is carried out."""
-        turns = one.moved.around(one.op)
+        turns = exchange.moved.around(exchange.op)
         return Run(self.meshed.script, "chips").turned(turns, exact) / self.meshed.stages(turns, exact)
 
 
@@ -204,27 +202,19 @@ class Farthest(Evidence):
     meshed: OnMesh
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
-        exact, known = ledger.exact(figures=False), ledger.exact(figures=True)
-        hops = [walked(self.meshed, one.moved).items() for one in exchanges(self.meshed, exact)]
-        said = step.right.arguments if isinstance(step.right, Call) and step.right.function == "max" else (step.right,)
+        both = exact, _ = ledger.exact(figures=False), ledger.exact(figures=True)
+        hops = [walked(self.meshed, exchange.moved).items() for exchange in exchanges(self.meshed, exact)]
+        parts = step.right.arguments if isinstance(step.right, Call) and step.right.function == "max" else (step.right,)
 
-        def both(terms: Callable[[Exact], Rat]) -> tuple[Rat, Rat]:
-            return terms(exact), terms(known)
+        needed = [[sum((n * a.rational(Name(f)) for f, n in links), ZERO) for a in both] for links in hops]
+        given = [[a.rational(part) for a in both] for part in parts]
 
-        def summed(each: Iterable[tuple[str, Rat]]) -> tuple[Rat, Rat]:
-            return both(lambda a: sum((n * a.rational(Name(figure)) for figure, n in each), ZERO))
-
-        wanted = [summed(each) for each in hops]
-        told = [both(lambda a, part=part: a.rational(part)) for part in said]  # type: ignore[misc]
-
-        def covered(one: tuple[Rat, Rat]) -> bool:
-            """Whether something is told that is at least as long, whatever the figures are, or as they are."""
-            gaps = [
-                (other - mine, a) for pair in told for other, mine, a in zip(pair, one, (exact, known), strict=True)
-            ]
+        def covered(time: list[Rat]) -> bool:
+            """Whether a given time is at least as long, with the figures as letters or as numbers."""
+            gaps = [(b - a, arithmetic) for pair in given for b, a, arithmetic in zip(pair, time, both, strict=True)]
             return any(gap.is_zero() or a.is_positive(gap, strict=False) for gap, a in gaps)
 
-        taken = all(any((one - other).is_zero() for other, _ in wanted) for one, _ in told)
-        if not taken or not all(map(covered, wanted)):
+        necessary = all(any((time - other).is_zero() for other, *_ in needed) for time, *_ in given)
+        if not necessary or not all(map(covered, needed)):
             raise refuted(step, "these are not the hops of all exchanges")
         return Check("proved", "hops to the farthest chip counted")

@@ -56,7 +56,7 @@ def reached_of(masked: Masked, exact: Exact) -> Rat:
     return _fitted(masked, masked.reached, exact)
 
 
-def _fitted(masked: Masked, counted: Callable[[int, int, int], int], exact: Exact) -> Rat:
+def _fitted(masked: Masked, count: Callable[[int, int, int], int], exact: Exact) -> Rat:
     """A count of rows and columns, and of a window, of degree two in them, as it is counted with small numbers for the sizes
     that define them. Raises :class:`CheckError` where it is of no such degree: where a window is sometimes wider than what a row
     meets."""
@@ -69,12 +69,12 @@ def _fitted(masked: Masked, counted: Callable[[int, int, int], int], exact: Exac
     system: list[list[Fraction]] = []
     for values in product(range(1, COUNTED.get(len(free), 2)), repeat=len(free)):
         point = {name: Fraction(value) for name, value in zip(free, values, strict=True)}
-        there = [size.above.at(point) / size.below.at(point) for size in sizes]
-        if any(n.denominator != 1 or n < 1 for n in there) or there[0] > there[1]:
+        numbers = [size.above.at(point) / size.below.at(point) for size in sizes]
+        if any(n.denominator != 1 or n < 1 for n in numbers) or numbers[0] > numbers[1]:
             continue
-        row = [reduce(mul, (n**a for n, a in zip(there, power, strict=True)), Fraction(1)) for power in powers]
-        whole = [n.numerator for n in there] + ([] if masked.window else [0])
-        system.append([*row, Fraction(counted(*whole))])
+        row = [reduce(mul, (n**a for n, a in zip(numbers, power, strict=True)), Fraction(1)) for power in powers]
+        whole = [n.numerator for n in numbers] + ([] if masked.window else [0])
+        system.append([*row, Fraction(count(*whole))])
     solved = _eliminated(system, len(powers)) if system else None
     if solved is None:
         raise CheckError(f"what is counted of {' and '.join(labels)} is no polynomial of degree two")

@@ -1,4 +1,4 @@
-"""What is said of a mesh, of its pipeline and of what its chips send, held against the plan that was carried out."""
+"""Facts that prose states of a mesh, of its pipeline and of its exchanges, compared with the plan that was carried out."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class Stages(Facts):
         ):
             return False
         enough = back and presumes(stages, microbatches, schedule)
-        said = (self.turns, turns), (self.each, turns / stages), (self.microbatches, microbatches)
-        same = all((exact.rational(told) - counted).is_zero() for told, counted in said)
-        return same and self.axis == pipeline[0].over and self.enough == enough
+        pairs = (self.turns, turns), (self.each, turns / stages), (self.microbatches, microbatches)
+        equal = all((exact.rational(formula) - value).is_zero() for formula, value in pairs)
+        return equal and self.axis == pipeline[0].over and self.enough == enough
 
 
 class Collective(Frozen):
@@ -77,6 +77,10 @@ class Collective(Frozen):
     turns: Formula | None
     message: Formula
     share: Formula
+
+
+# What the facts of a collective have in common with its transfer.
+SHARED = ("collective", "axes", "array", "of", "before", "after", "rows", "once")
 
 
 class Wiring(Frozen):
@@ -107,7 +111,7 @@ class Axes(Facts):
         ):
             return False
         busy = {
-            name for part in meshed.parts.values() for one in part.moved for name in dict(meshed.shares(one, exact))
+            name for part in meshed.parts.values() for move in part.moved for name in dict(meshed.shares(move, exact))
         }
         return self.busy == busy and self.axes == tuple(
             Wiring(axis.name, axis.chips, axis.kind, axis.link, axis.origin, axis.wraparound) for axis in meshed.mesh
@@ -131,11 +135,11 @@ class Division(Facts):
         if not isinstance(evidence, PerChip) or evidence.name is None:
             return False
         meshed, exact = evidence.meshed, ledger.exact(figures=False)
-        mine = _paid(evidence)
-        ops = [op for op in mine if meshed.script.contracts(op)] if evidence.what != "ops" else mine
-        shared, every = exact.rational(self.chips), meshed.chips((axis.name for axis in meshed.mesh), exact)
+        paid = _paid(evidence)
+        ops = [op for op in paid if meshed.script.contracts(op)] if evidence.what != "ops" else paid
+        shared, all_chips = exact.rational(self.chips), meshed.chips((axis.name for axis in meshed.mesh), exact)
         parts = [meshed.chips(meshed.parts[a.result].work, exact) * meshed.stages(a.turns, exact) for a in ops]
-        repeats = shared * exact.rational(self.repeated) - every
+        repeats = shared * exact.rational(self.repeated) - all_chips
         return bool(parts) and all((part - shared).is_zero() for part in parts) and repeats.is_zero()
 
 
@@ -149,22 +153,21 @@ class Exchanges(Facts):
         if not isinstance(evidence, PerChip) or evidence.name is None:
             return False
         meshed, exact = evidence.meshed, ledger.exact(figures=False)
-        mine = _paid(evidence)
-        moved = [(op.result, one) for op in mine for one in meshed.parts[op.result].moved]
-        over = [(result, one) for result, one in moved if evidence.resource in dict(meshed.shares(one, exact))]
+        paid = _paid(evidence)
+        transfers = [(op.result, move) for op in paid for move in meshed.parts[op.result].moved]
+        over = [(result, move) for result, move in transfers if evidence.resource in dict(meshed.shares(move, exact))]
         return len(self.exchanges) == len(over) and all(
-            said.result == result and self._same(said, one, evidence, exact)
-            for said, (result, one) in zip(self.exchanges, over, strict=True)
+            fact.result == result and self._same(fact, move, evidence, exact)
+            for fact, (result, move) in zip(self.exchanges, over, strict=True)
         )
 
-    def _same(self, said: Collective, one: Transfer, evidence: PerChip, exact: Exact) -> bool:
-        told = said.collective, said.axes, said.array, said.of, said.before, said.after, said.rows, said.once
-        message = exact.rational(said.message) - evidence.meshed.message(one, exact)
-        share = exact.rational(said.share) - dict(evidence.meshed.shares(one, exact))[evidence.resource]
-        played = one.collective, one.axes, one.array, one.of, one.before, one.after, one.rows, one.once
-        run, around = Run(evidence.meshed.script, "chips"), one.around(evidence.meshed.script.op[said.result])
-        often = (said.turns is None) == (not around)
-        if said.turns is not None:
-            each = run.turned(around, exact) / evidence.meshed.stages(around, exact)
-            often = often and (exact.rational(said.turns) - each).is_zero()
-        return told == played and message.is_zero() and share.is_zero() and often
+    def _same(self, fact: Collective, transfer: Transfer, evidence: PerChip, exact: Exact) -> bool:
+        message = exact.rational(fact.message) - evidence.meshed.message(transfer, exact)
+        share = exact.rational(fact.share) - dict(evidence.meshed.shares(transfer, exact))[evidence.resource]
+        same = all(getattr(fact, name) == getattr(transfer, name) for name in SHARED)
+        run, turns = Run(evidence.meshed.script, "chips"), transfer.around(evidence.meshed.script.op[fact.result])
+        repeated = (fact.turns is None) == (not turns)
+        if fact.turns is not None:
+            repeats = run.turned(turns, exact) / evidence.meshed.stages(turns, exact)
+            repeated = repeated and (exact.rational(fact.turns) - repeats).is_zero()
+        return same and message.is_zero() and share.is_zero() and repeated

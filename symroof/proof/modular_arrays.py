@@ -22,10 +22,10 @@ BROAD = 8
 
 def wide_parts(script: Script) -> Iterator[frozenset[str]]:
     """The dimensions that have two places, of all or of some at a time: each of them once."""
-    every = list(dict.fromkeys(label for array in script.arrays for label in array.labels))
+    labels = list(dict.fromkeys(label for array in script.arrays for label in array.labels))
     nests = ({x for n in (*op.operands, op.result) for x in script.array[n].labels} for op in script.ops)
-    step = len(every) if max(map(len, nests)) <= BROAD else BROAD
-    yield from (frozenset(every[i : i + step]) for i in range(0, len(every), max(step, 1)))
+    step = len(labels) if max(map(len, nests)) <= BROAD else BROAD
+    yield from (frozenset(labels[i : i + step]) for i in range(0, len(labels), max(step, 1)))
 
 
 def narrowed(script: Script, wide: frozenset[str]) -> Script:
@@ -54,8 +54,8 @@ def looked_up(table: Labels, indices: Labels, target: Labels, rows: Numbers) -> 
     """For each element of a target the element of a table that it is, the labels that the target lacks told by an index."""
     result = []
     for (at,), place in zip(_aligned_places(indices, target), _places(target), strict=True):
-        here = dict(zip(target, place, strict=True))
-        result.append(_flat(table, {label: here.get(label, rows[at] % _length(label)) for label in table}))
+        places = dict(zip(target, place, strict=True))
+        result.append(_flat(table, {label: places.get(label, rows[at] % _length(label)) for label in table}))
     return result
 
 
@@ -69,12 +69,12 @@ def times(matrix: list[Numbers], vector: Numbers) -> Numbers:
     return [dot(row, vector) % PRIME for row in matrix]
 
 
-def dot(one: Numbers, other: Numbers) -> int:
-    return sum(a * b for a, b in zip(one, other, strict=True))
+def dot(a: Numbers, b: Numbers) -> int:
+    return sum(x * y for x, y in zip(a, b, strict=True))
 
 
-def times_each(one: Numbers, other: Numbers) -> Numbers:
-    return [a * b % PRIME for a, b in zip(one, other, strict=True)]
+def times_each(a: Numbers, b: Numbers) -> Numbers:
+    return [x * y % PRIME for x, y in zip(a, b, strict=True)]
 
 
 def added(*arrays: Numbers) -> Numbers:
@@ -86,15 +86,15 @@ def linear(kind: str, arrays: Sequence[Numbers], labels: tuple[Labels, ...], tar
     if kind == PRODUCT:
         pattern = _pattern(labels, target)
         if len(arrays) == 2:
-            one, other = arrays
-            return [sum(one[i] * other[j] for i, j in places) % PRIME for places in pattern]
-        return [sum(prod(a[i] for a, i in zip(arrays, at, strict=True)) for at in places) % PRIME for places in pattern]
-    first, *others = (aligned(array, own, target) for array, own in zip(arrays, labels, strict=True))
+            a, b = arrays
+            return [sum(a[i] * b[j] for i, j in places) % PRIME for places in pattern]
+        return [sum(prod(x[i] for x, i in zip(arrays, at, strict=True)) for at in places) % PRIME for places in pattern]
+    first, *others = (aligned(array, shape, target) for array, shape in zip(arrays, labels, strict=True))
     if kind == DIFFERENCE:
         return (
-            [-x % PRIME for x in first]
+            [-value % PRIME for value in first]
             if not others
-            else [(a - b) % PRIME for a, b in zip(first, *others, strict=True)]
+            else [(x - y) % PRIME for x, y in zip(first, *others, strict=True)]
         )
     return added(first, *others)
 
@@ -137,7 +137,7 @@ def _pattern(operands: tuple[Labels, ...], target: Labels) -> list[list[Index]]:
     summed = tuple(dict.fromkeys(label for labels in operands for label in labels if label not in target))
     result = []
     for outer in _places(target):
-        here = dict(zip(target, outer, strict=True))
-        each = ({**here, **dict(zip(summed, inner, strict=True))} for inner in _places(summed))
-        result.append([tuple(_flat(labels, place) for labels in operands) for place in each])
+        fixed = dict(zip(target, outer, strict=True))
+        points = ({**fixed, **dict(zip(summed, inner, strict=True))} for inner in _places(summed))
+        result.append([tuple(_flat(labels, place) for labels in operands) for place in points])
     return result

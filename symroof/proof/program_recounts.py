@@ -1,4 +1,4 @@
-"""A program run again: its costs, the bytes of its tensors, and what prose says of each statement."""
+"""Counts of a program, made again by running it: costs, bytes of tensors, and the facts that prose states of each statement."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ class Run(Evidence):
             return ZERO
         array = script.array[op.operands[0] if len(op.operands) == 1 or op.kind == FUNCTION else op.result]
         rows = tuple(label for label in array.labels if label != op.over)
-        each = Rat(Poly.number(op.each)) * worked(op.masked, array.labels, exact)
-        saved = worked(op.masked, script.array[op.result].labels, exact) if op.sums else ZERO
-        return each + Rat(Poly.number(op.row)) * worked(op.masked, rows, exact) - saved
+        per_element = Rat(Poly.number(op.each)) * worked(op.masked, array.labels, exact)
+        first_terms = worked(op.masked, script.array[op.result].labels, exact) if op.sums else ZERO
+        return per_element + Rat(Poly.number(op.row)) * worked(op.masked, rows, exact) - first_terms
 
     def _contraction(self, op: Op, exact: Exact, step: Step) -> Rat:
         """Two operations for each product, one less for each output where additions are counted exactly: as the loops
@@ -95,14 +95,14 @@ class Run(Evidence):
         loops = self.script.loops(op, fused)
         free = Exact()
         turns = self._product((*output, *loops.missing_in(output)), free)
-        counted = Rat(Poly.number(Fraction(2))) * turns - (ZERO if fused else self._product(output, free))
-        for point in loops.points(counted).points:
+        formula = Rat(Poly.number(Fraction(2))) * turns - (ZERO if fused else self._product(output, free))
+        for point in loops.points(formula).points:
             nest = loops.at(point)
-            value = counted.above.at({name: Fraction(size) for name, size in point.items()})
+            value = formula.above.at({name: Fraction(size) for name, size in point.items()})
             if nest["outputs"] * (nest["multiplications"] + nest["additions"]) != value:
                 raise refuted(step, f"the loops count something else at {point}")
-        both = worked(op.masked, (*output, *loops.missing_in(output)), exact)
-        return Rat(Poly.number(Fraction(2))) * both - (ZERO if fused else worked(op.masked, output, exact))
+        multiplications = worked(op.masked, (*output, *loops.missing_in(output)), exact)
+        return Rat(Poly.number(Fraction(2))) * multiplications - (ZERO if fused else worked(op.masked, output, exact))
 
     def stays(self) -> Iterable[tuple[str, tuple[Turn, ...]]]:
         """The arrays of a stock, each with the turns in which it is another one."""
@@ -110,55 +110,57 @@ class Run(Evidence):
             return self._saved().items()
         role, trained = self.what.partition(" ")[0], self.what in TRAINED
         chosen = (a for a in self.script.arrays if a.role == ("weight" if trained else role))
-        named = (a for a in chosen if self.name in (None, a.name))
-        return [(a.name, self._copies(a.name)) for a in named if not trained or not a.still]
+        arrays = (a for a in chosen if self.name in (None, a.name))
+        return [(a.name, self._copies(a.name)) for a in arrays if not trained or not a.untrained]
 
     def _saved(self) -> Mapping[str, tuple[Turn, ...]]:
-        """What the ops of the backward pass load of the forward one, beside weights and caches: once for each of the
-        turns in which it is another array. What enters a turn and left the one before is one array of two names."""
+        """The activations that the backward pass loads, each with the turns that have one of their own. What leaves a turn and
+        enters the next one is one array of two names."""
         script = self.script
         ops, arrays = {op.result: op for op in script.ops}, script.array
-        kept: dict[str, tuple[Turn, ...]] = {}
-        for payer, seen in script.run.loads:
-            name = script.root(seen)
-            late = [n for n in script.origins(name) if n in ops and ops[n].back]
-            if name in ops and ops[name].again and ops[name].lies and not late:
+        saved: dict[str, tuple[Turn, ...]] = {}
+        for payer, view in script.run.loads:
+            name = script.root(view)
+            remade = [n for n in script.origins(name) if n in ops and ops[n].back]
+            if name in ops and ops[name].again and ops[name].lies and not remade:
                 # a slice that is made again is one of what is kept, what is exchanged again is kept as it was before
                 name = script.root(ops[name].operands[0]) if ops[name].exchanges else ops[name].again
-            made, whole = ops.get(name), (name, *script.around(name))[-1]
-            ours = (made is not None and not made.back) or arrays[name].role == "input"
-            ours = ours and arrays[whole].role not in ("weight", "cache")
-            if ops[payer].back and ours:
+            maker, whole = ops.get(name), (name, *script.around(name))[-1]
+            is_forward = (maker is not None and not maker.back) or arrays[name].role == "input"
+            is_forward = is_forward and arrays[whole].role not in ("weight", "cache")
+            if ops[payer].back and is_forward:
                 forward = {~turn.place for turn in ops[payer].turns}
-                around = () if made is None else made.turns
-                every = {turn.place: turn for op in script.ops for turn in op.turns if turn.place in forward}
-                entering = {*script.seen(seen, ops[payer].turns)}
+                inner = () if maker is None else maker.turns
+                forward_turns = {turn.place: turn for op in script.ops for turn in op.turns if turn.place in forward}
+                aliases = {*script.seen(view, ops[payer].turns)}
                 turns = tuple(
                     turn
-                    for turn in every.values()
-                    if not turn.batch and (turn in around or not entering.isdisjoint(turn.enters))
+                    for turn in forward_turns.values()
+                    if not turn.batch and (turn in inner or not aliases.isdisjoint(turn.enters))
                 )
-                kept[name] = max(kept.get(name, ()), turns, key=len)
+                saved[name] = max(saved.get(name, ()), turns, key=len)
         gathered, result = script.gathered, dict[str, tuple[Turn, ...]]()
-        lain: set[tuple[str, ...]] = set()
-        for name, turns in kept.items():
+        stacks: set[tuple[str, ...]] = set()
+        for name, turns in saved.items():
             op = ops.get(name)
-            if not kept.keys().isdisjoint((*script.around(name), gathered.get(name, ""))):
+            if not saved.keys().isdisjoint((*script.around(name), gathered.get(name, ""))):
                 continue
             if op is not None and op.laid == PLACE:  # places of one array are there once, whichever turns take them
                 (along,) = {*arrays[op.operands[0]].labels} - {*arrays[name].labels}
                 place = (script.root(op.operands[0]), along)
-                if place in lain:
+                if place in stacks:
                     continue
-                lain.add(place)
-            there = {
-                e: x
+                stacks.add(place)
+            carried = {
+                first: last
                 for turn in turns
-                for e, x in turn.carried
-                if turn in kept.get(script.root(x), ()) or gathered.get(script.root(x)) in kept
+                for first, last in turn.carried
+                if turn in saved.get(script.root(last), ()) or gathered.get(script.root(last)) in saved
             }
             result[name] = tuple(
-                turn for turn in turns if all(script.root(e) != name or e not in there for e in turn.enters)
+                turn
+                for turn in turns
+                if all(script.root(first) != name or first not in carried for first in turn.enters)
             )
         return result
 
@@ -171,10 +173,10 @@ class Run(Evidence):
 
     def size(self, name: str, exact: Exact, part: str | Masked | None = None) -> Rat:
         """The bytes of an array, or of a part of it that is read."""
-        each = Rat(Poly.number(Fraction(self.script.array[name].bits, 8)))
+        width = Rat(Poly.number(Fraction(self.script.array[name].bits, 8)))
         if isinstance(part, Masked):
-            return each * worked(part, self.script.array[name].labels, exact)
-        return each * self._elements(self.script.array[part or name], exact)
+            return width * worked(part, self.script.array[name].labels, exact)
+        return width * self._elements(self.script.array[part or name], exact)
 
     def turned(self, turns: Iterable[Turn], exact: Exact) -> Rat:
         return reduce(mul, (exact.rational(turn.times) for turn in turns), Rat(ONE))
@@ -223,29 +225,29 @@ class Tokens(Facts):
         if ledger.meanings["params"] != Run(script, "weight elements") or not isinstance(rate, Quotient):
             return False
 
-        def own(labels: Iterable[str]) -> set[str]:  # another name of a size is that size: S = T
+        def sizes_of(labels: Iterable[str]) -> set[str]:  # another name of a size is that size: S = T
             defined = ((label, ledger.definitions.get(label)) for label in labels)
             return {size.name if isinstance(size, Name) else label for label, size in defined}
 
-        held = own(label for array in script.arrays if array.role == "weight" for label in array.labels)
+        weight_sizes = sizes_of(label for array in script.arrays if array.role == "weight" for label in array.labels)
         ops = (op for op in script.ops if script.contracts(op) and not op.back)
-        weighed = [op for op in ops if any(script.array[name].role == "weight" for name in op.operands)]
-        along = [[_label(turn.times) for turn in op.turns if turn.alike] for op in weighed]
-        met = ((script.labels(op.operands), more) for op, more in zip(weighed, along, strict=True))
-        shared = [own((*(label for labels in every for label in labels), *more)) for every, more in met]
-        if len({frozenset(labels - held) for labels in shared}) > 1:
+        products = [op for op in ops if any(script.array[name].role == "weight" for name in op.operands)]
+        along = [[_label(turn.times) for turn in op.turns if turn.alike] for op in products]
+        uses = ((script.labels(op.operands), more) for op, more in zip(products, along, strict=True))
+        shared = [sizes_of((*(label for labels in operands for label in labels), *more)) for operands, more in uses]
+        if len({frozenset(labels - weight_sizes) for labels in shared}) > 1:
             return False
-        tokens = tuple(sorted(set.intersection(*shared) - held)) if shared else ()
+        tokens = tuple(sorted(set.intersection(*shared) - weight_sizes)) if shared else ()
         exact = ledger.exact(figures=False)
         pixels = any(op.function == "windows" for op in script.ops)
-        if pixels or any(set.intersection(*map(set, script.labels((*op.operands, op.result)))) for op in weighed):
+        if pixels or any(set.intersection(*map(set, script.labels((*op.operands, op.result)))) for op in products):
             return False
-        batches = {tuple(turn for turn in op.turns if turn.batch) for op in weighed}
+        batches = {tuple(turn for turn in op.turns if turn.batch) for op in products}
         if len(batches) != 1:
             return False
-        told = exact.rational(_elements(tokens)) * Run(script, "flops").turned(batches.pop(), exact)
-        same = (exact.rational(rate.above) - told).is_zero()
-        return bool(tokens) and same and rate.below == Name("T_lower")
+        per_step = exact.rational(_elements(tokens)) * Run(script, "flops").turned(batches.pop(), exact)
+        equal = (exact.rational(rate.above) - per_step).is_zero()
+        return bool(tokens) and equal and rate.below == Name("T_lower")
 
 
 class Dots(Facts):
@@ -264,9 +266,9 @@ class Dots(Facts):
         output = script.array[op.result].labels
         outputs = worked(op.masked, output, exact)
         turns = worked(op.masked, (*output, *script.loops(op).missing_in(output)), exact)
-        counted = (exact.rational(self.outputs) - outputs).is_zero()
-        counted &= (exact.rational(self.length) * outputs - turns).is_zero()
-        return counted and run.runs(op, self.turns, exact)
+        correct = (exact.rational(self.outputs) - outputs).is_zero()
+        correct &= (exact.rational(self.length) * outputs - turns).is_zero()
+        return correct and run.runs(op, self.turns, exact)
 
 
 class Applied(Facts):
@@ -290,8 +292,8 @@ class Applied(Facts):
         if op.masked is not None and self.over in op.masked.labels:  # the mean of the rows
             (other,) = op.masked.labels - {self.over}
             length = pairs_of(op.masked, exact) / exact.rational(_elements((other,)))
-        told = Rat(Poly.number(op.each)) * length + Rat(Poly.number(op.row))
-        return (exact.rational(self.each) - told).is_zero()
+        value = Rat(Poly.number(op.each)) * length + Rat(Poly.number(op.row))
+        return (exact.rational(self.each) - value).is_zero()
 
 
 class Members(Facts):
@@ -303,7 +305,7 @@ class Members(Facts):
     def _only_moves(script: Script, op: Op) -> bool:
         """Whether a sum of one array has nothing to add up: its elements in another order."""
         labels = (script.array[name].labels for name in (*op.operands, op.result))
-        return op.sums and len({frozenset(own) for own in labels}) == 1
+        return op.sums and len({frozenset(shape) for shape in labels}) == 1
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         run, _ = _run_of(step)
@@ -312,7 +314,7 @@ class Members(Facts):
         script = run.script
         works = (op for op in run.ops() if not script.contracts(op) and (op.each or op.row))
         paid = tuple(op.result for op in works if not self._only_moves(script, op))
-        return paid == tuple(one.result for one in self.applied) and all(x.agree(step, ledger) for x in self.applied)
+        return paid == tuple(fact.result for fact in self.applied) and all(x.agree(step, ledger) for x in self.applied)
 
 
 class Moves(Facts):
@@ -329,15 +331,15 @@ class Moves(Facts):
             return False
         trace = run.script.run
         ops = list(run.ops())
-        made = tuple(op.result for op in ops)
-        loaded, stored = (tuple(name for _, name, *_ in trace.moves(what, run.name)) for what in ("reads", "writes"))
+        results = tuple(op.result for op in ops)
+        loaded, stored = (tuple(name for _, name, *_ in trace.moves(way, run.name)) for way in ("reads", "writes"))
         used = dict.fromkeys(name for op in ops for name in op.operands[1 if op.laid == APPEND else 0 :])
         pieces = {name for name in used if not {*loaded}.isdisjoint(run.script.taken(name, op.turns))}
         return (
             self.loaded == loaded
             and set(self.stored) == set(stored)
-            and self.found == tuple(name for name in used if name not in (*loaded, *made, *pieces))
-            and self.kept == tuple(name for name in made if name not in stored and not run.script.op[name].lies)
+            and self.found == tuple(name for name in used if name not in (*loaded, *results, *pieces))
+            and self.kept == tuple(name for name in results if name not in stored and not run.script.op[name].lies)
         )
 
 

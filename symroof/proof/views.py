@@ -1,6 +1,5 @@
-"""Blocks of a tensor that is seen in other dimensions: with sizes put in, element by element, each chip finds in the blocks of one
-dimension what it has in those of the other. Slices of one array find room beside one another, and what is joined of others has
-theirs and no more."""
+"""Views, slices and concatenations, checked element by element at small sizes: a view lies in the same blocks of each chip as its
+operand, slices fit into their array, and a concatenation is as long as its parts."""
 
 from __future__ import annotations
 
@@ -33,9 +32,9 @@ def require_same_blocks(script: Script, seen: Seen, exact: Exact) -> None:
     if "same_blocks" in vars(script):
         return
     for op in script.ops:
-        cut = {label for label, _ in script.array[op.result].split}
+        split_labels = {label for label, _ in script.array[op.result].split}
         for pair in seen.get(op.result, ()) if op.views else ():
-            if pair[1] not in cut:
+            if pair[1] not in split_labels:
                 continue
             shapes = [script.array[name].labels for name in (op.operands[0], op.result)]
             fixed = [int(label) for label in pair if label.isdigit()]
@@ -55,12 +54,14 @@ def require_room(script: Script, exact: Exact) -> None:
     where what is joined is not as long as its parts."""
     if "room" in vars(script):
         return
-    cut: dict[tuple[str, str], list[str]] = {}
+    slices: dict[tuple[str, str], list[str]] = {}
     for op in script.ops:
         if op.function == "windows" and not op.back:
-            own, made = script.array[op.operands[0]].labels, script.array[op.result].labels
-            _require_places(own, made, exact)
-            if op.gathers is not ({*made} - {*own} != set() and len({*made} - {*own}) == len({*own} - {*made})):
+            before, after = script.array[op.operands[0]].labels, script.array[op.result].labels
+            _require_places(before, after, exact)
+            if op.gathers is not (
+                {*after} - {*before} != set() and len({*after} - {*before}) == len({*before} - {*after})
+            ):
                 raise CheckError(f"{op.result} reads other places than its windows have")
         labels = script.array[op.result].labels
         if op.laid in (PLACE, COLLECT):
@@ -68,17 +69,17 @@ def require_room(script: Script, exact: Exact) -> None:
         if op.back or op.laid not in (SLICE, CONCAT):
             continue
         if op.laid == SLICE:
-            own = script.array[op.operands[0]].labels
-            (whole,) = (x for x in own if x not in labels)
-            cut.setdefault((op.operands[0], whole), []).append(_beyond(labels, own))
+            before = script.array[op.operands[0]].labels
+            (whole,) = (x for x in before if x not in labels)
+            slices.setdefault((op.operands[0], whole), []).append(_beyond(labels, before))
             continue
         parts = [_beyond(script.array[name].labels, labels) for name in op.operands]
         (long,) = (label for label in labels if all(label not in script.array[name].labels for name in op.operands))
         if not _left(long, parts, exact).is_zero():
             raise CheckError(f"{op.result} is not as long as what it is joined of")
-    for (name, whole), parts in cut.items():
-        left = _left(whole, parts, exact)
-        if not left.is_zero() and not exact.is_positive(left, strict=False):
+    for (name, whole), parts in slices.items():
+        rest = _left(whole, parts, exact)
+        if not rest.is_zero() and not exact.is_positive(rest, strict=False):
             raise CheckError(f"nothing says that {name} has room for its slices along {whole}")
     vars(script)["room"] = True
 
@@ -87,30 +88,30 @@ def _require_turns(op: Op, script: Script, exact: Exact) -> None:
     """Each turn has a place of its own along one dimension that the other array lacks, and no place is left."""
     shapes = [script.array[name].labels for name in (op.operands[0], op.result)]
     whole, part = shapes if op.laid == PLACE else reversed(shapes)
-    beside = [label for label in whole if label not in part]
-    if not op.turns or op.turns[-1].batch or len(beside) != 1 or {*part} - {*whole}:
+    stacked = [label for label in whole if label not in part]
+    if not op.turns or op.turns[-1].batch or len(stacked) != 1 or {*part} - {*whole}:
         raise CheckError(f"{op.result} is of no turns along a dimension")
     if op.laid == PLACE and not op.back and op.turns[-1] in script.own_turns(op.operands[0]):
         raise CheckError(f"{op.operands[0]} is another array in each of the turns that have places of it")
-    if not (exact.rational(op.turns[-1].times) - _left(beside[0], (), exact)).is_zero():
+    if not (exact.rational(op.turns[-1].times) - _left(stacked[0], (), exact)).is_zero():
         raise CheckError(f"there are not as many turns as places in {op.result}")
 
 
-def _require_places(own: tuple[str, ...], made: tuple[str, ...], exact: Exact) -> None:
+def _require_places(before: tuple[str, ...], after: tuple[str, ...], exact: Exact) -> None:
     """Windows are at every so many places: with sizes put in there are as many as there are starts, or as fit
     within."""
-    new, lost = [x for x in made if x not in own], [x for x in own if x not in made]
+    new, lost = [x for x in after if x not in before], [x for x in before if x not in after]
     taps = new[len(lost) :]
     for place, whole in zip(new, lost, strict=False):
-        before = made[: made.index(taps[0])][-len(taps) :] if taps else ()
-        width = taps[before.index(place)] if place in before else "1"
+        earlier = after[: after.index(taps[0])][-len(taps) :] if taps else ()
+        width = taps[earlier.index(place)] if place in earlier else "1"
         labels = (whole, place, width)
-        there = [exact.rational(number(int(x)) if x.isdigit() else Name(x)) for x in labels]
-        names = sorted({name for value in there for name in value.names})
+        values = [exact.rational(number(int(x)) if x.isdigit() else Name(x)) for x in labels]
+        names = sorted({name for value in values for name in value.names})
         result: set[int] | None = None
         for step in (5, 7, 11):
             point = {name: Fraction(step + 2 * i) for i, name in enumerate(names)}
-            n, starts, wide = (value.above.at(point) / value.below.at(point) for value in there)
+            n, starts, wide = (value.above.at(point) / value.below.at(point) for value in values)
             fits = {s for s in range(1, STRIDES + 1) if s * starts == n or (wide >= 1 and (n - wide) / s + 1 == starts)}
             result = fits if result is None else result & fits
         if not result:
@@ -127,27 +128,27 @@ def _beyond(labels: tuple[str, ...], others: tuple[str, ...]) -> str:
 
 def _left(whole: str, parts: Sequence[str], exact: Exact) -> Rat:
     """What parts leave of a dimension."""
-    each = (exact.rational(number(int(x)) if x.isdigit() else Name(x)) for x in (whole, *parts))
-    return reduce(sub, each)
+    lengths = (exact.rational(number(int(x)) if x.isdigit() else Name(x)) for x in (whole, *parts))
+    return reduce(sub, lengths)
 
 
-def _sizes(shapes: Sequence[tuple[str, ...]], cut: tuple[str, str], chips: int, exact: Exact) -> Mapping[str, int]:
+def _sizes(shapes: Sequence[tuple[str, ...]], pair: tuple[str, str], chips: int, exact: Exact) -> Mapping[str, int]:
     """Small sizes that fit one another, in which the dimensions that are cut have equal blocks."""
     labels = dict.fromkeys(label for shape in shapes for label in shape)
     formulas = {x: exact.rational(number(int(x)) if x.isdigit() else Name(x)) for x in labels}
-    halved = {name for x in cut for name in formulas[x].names}
+    halved = {name for x in pair for name in formulas[x].names}
     free = sorted({name for value in formulas.values() for name in value.names})
     for values in product(*((chips * n if name in halved else n for n in MULTIPLES) for name in free)):
         point = {name: Fraction(n) for name, n in zip(free, values, strict=True)}
-        there = {x: value.above.at(point) / value.below.at(point) for x, value in formulas.items()}
-        whole = all(n.denominator == 1 and n >= 1 for n in there.values())
-        if whole and not any(there[x] % chips for x in cut) and prod(there[x] for x in shapes[0]) <= MOST:
-            return {x: int(n) for x, n in there.items()}
+        sizes = {x: value.above.at(point) / value.below.at(point) for x, value in formulas.items()}
+        whole = all(n.denominator == 1 and n >= 1 for n in sizes.values())
+        if whole and not any(sizes[x] % chips for x in pair) and prod(sizes[x] for x in shapes[0]) <= MOST:
+            return {x: int(n) for x, n in sizes.items()}
     raise CheckError(f"no small sizes fit {', '.join(labels)}")
 
 
-def _owners(labels: tuple[str, ...], cut: str, sizes: Mapping[str, int], chips: int) -> Iterator[int]:
+def _owners(labels: tuple[str, ...], label: str, sizes: Mapping[str, int], chips: int) -> Iterator[int]:
     """For each element, in the order in which they lie in memory, the chip that has it."""
-    place = labels.index(cut)
-    for index in product(*(range(sizes[label]) for label in labels)):
-        yield index[place] * chips // sizes[cut]
+    place = labels.index(label)
+    for index in product(*(range(sizes[name]) for name in labels)):
+        yield index[place] * chips // sizes[label]
