@@ -53,7 +53,7 @@ def backward_of(program: Program) -> Backward:
     dW = x * dh -> bf16[D, F]
     """
     reverse = _Reverse(program, with_gradients(program))
-    return reverse.whole()
+    return reverse.backward()
 
 
 @dataclass
@@ -76,20 +76,20 @@ class _Scope:
 @dataclass
 class _Reverse:
     program: Program
-    asked: frozenset[str]
+    with_gradient: frozenset[str]
     incoming: list[Tensor] = field(default_factory=list)
     gradients: dict[str, Tensor] = field(default_factory=dict)
     arriving: dict[str, Tensor] = field(default_factory=dict)
-    made: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
     slices: dict[str, tuple[str, int]] = field(default_factory=dict)  # gradients of slices: along what, and of how many
 
     def __post_init__(self) -> None:
-        self.known = self.program.written
+        self.tensors = self.program.written
         self.stocks = {str(d.tensor.name) for d in self.program.declared if not d.alike}
         self.inputs = {str(t.name) for t in self.program.declared_as("input")}
 
-    def whole(self) -> Backward:
-        require_one_place(self.program, self.asked, self.stocks)
+    def backward(self) -> Backward:
+        require_one_place(self.program, self.with_gradient, self.stocks)
         scope = _Scope(self.program.body)
         body = self._nodes(scope.body, scope)
         for name in tuple(scope.arrived):
@@ -97,40 +97,40 @@ class _Reverse:
         return Backward(tuple(body), tuple(self.incoming), self.gradients, self.arriving)
 
     def _nodes(self, nodes: tuple[Node, ...], scope: _Scope) -> list[Node]:
-        result: list[Node] = []
+        body: list[Node] = []
         for node in reversed(nodes):
             match node:
                 case Statement():
-                    if node.name in self.asked:
-                        self._statement(node, scope, result)
+                    if node.name in self.with_gradient:
+                        self._statement(node, scope, body)
                 case Repeat(accumulates=True):
-                    self._accumulate(node, scope, result)
+                    self._accumulate(node, scope, body)
                 case Repeat():
-                    self._repeat(node, scope, result)
+                    self._repeat(node, scope, body)
                 case Fuse():
                     inner = self._nodes(node.body, scope)
                     self._require_no_turns(node, inner)
                     again = made_on_chip(node, inner) if node.contracts else ()
-                    result += [Fuse(tuple(inner), again, node)] if inner else []
+                    body += [Fuse(tuple(inner), again, node)] if inner else []
                 case Recompute():
                     inner = self._nodes(node.body, scope)
-                    result += remade(node, inner, self._again) if inner else []
+                    body += remade(node, inner, self._again) if inner else []
                 case Block():
                     inner = self._nodes(node.body, scope)
-                    result += [Block(f"d{node.name}", tuple(inner))] if inner else []
-        return result
+                    body += [Block(f"d{node.name}", tuple(inner))] if inner else []
+        return body
 
-    def _statement(self, statement: Statement, scope: _Scope, found: list[Node]) -> None:
+    def _statement(self, statement: Statement, scope: _Scope, body: list[Node]) -> None:
         if statement.collects:  # its gradient is of all turns
             gradient = scope.arrived.pop(statement.name)[0]
         else:
-            gradient = self._total(statement.name, scope, found)
+            gradient = self._total(statement.name, scope, body)
         reshapes = statement.function is not None and statement.function.reshapes
         if reshapes and gradient.labels != statement.result.labels:
-            gradient = self._laid_as(statement.result, gradient, found)
+            gradient = self._laid_as(statement.result, gradient, body)
         for place, operand in enumerate(statement.operands):
             if self._has_gradient(str(operand.name), scope):
-                contribution = self._through(statement, place, gradient, scope, found)
+                contribution = self._through(statement, place, gradient, scope, body)
                 self._around(statement, scope).arrived.setdefault(str(operand.name), []).append(contribution)
 
     @staticmethod
@@ -145,21 +145,21 @@ class _Reverse:
         """Where the gradients of what a statement is of arrive: of what each turn has a place of, behind the turns."""
         return scope.around if statement.placed and scope.around is not None else scope
 
-    def _laid_as(self, result: Tensor, gradient: Tensor, found: list[Node]) -> Tensor:
+    def _laid_as(self, result: Tensor, gradient: Tensor, body: list[Node]) -> Tensor:
         """The gradient of what is seen in other dimensions, in the order of these: elements go back to where they came from."""
         laid = replace(result, name=self._new(f"d{result.name}_laid"))
-        found.append(Statement(SUM, (gradient,), laid, undone=Adjoint(str(result.name))))
+        body.append(Statement(SUM, (gradient,), laid, undone=Adjoint(str(result.name))))
         return laid
 
-    def _called(self, name: str, gradient: Tensor, of: str, found: list[Node]) -> Tensor:
+    def _called(self, name: str, gradient: Tensor, source: str, body: list[Node]) -> Tensor:
         """A gradient under another name: it stays where it is."""
         named = replace(gradient, name=self._new(name))
-        found.append(Statement(EXCHANGE, (gradient,), named, undone=Adjoint(of)))
+        body.append(Statement(EXCHANGE, (gradient,), named, undone=Adjoint(source)))
         return named
 
     def _has_gradient(self, name: str, scope: _Scope | None) -> bool:
         """Whether a tensor has a gradient here: in the turns of a repeat also what enters them, of whatever that is made at first."""
-        if name in self.asked:
+        if name in self.with_gradient:
             return True
         while scope is not None:
             if name in scope.carried:
@@ -167,7 +167,7 @@ class _Reverse:
             scope = scope.around
         return False
 
-    def _through(self, statement: Statement, place: int, gradient: Tensor, scope: _Scope, found: list[Node]) -> Tensor:
+    def _through(self, statement: Statement, place: int, gradient: Tensor, scope: _Scope, body: list[Node]) -> Tensor:
         """What the gradient of a result gives to that of one operand; the statements that it takes are added."""
         operand = statement.operands[place]
         same = operand.dtype == gradient.dtype and set(operand.labels) == set(gradient.labels)
@@ -178,28 +178,28 @@ class _Reverse:
         if same and (first or passes_on(statement)):
             return gradient
         beside = self._beside(statement, scope) if statement.cuts else None
-        given = 1 if beside is None else 1 + self.slices[str(beside.name)][1]
+        count = 1 if beside is None else 1 + self.slices[str(beside.name)][1]
         around = self._around(statement, scope)
-        name = self._new(self._contribution(str(operand.name), statement.name, around, given))
+        name = self._new(self._contribution(str(operand.name), statement.name, around, count))
         result = replace(operand, name=name)
         if statement.function is not None:
-            before = (self._has_gradient(str(t.name), scope) for t in statement.operands[:place])
-            made = through_function(statement, place, gradient, result, not any(before))
+            earlier = (self._has_gradient(str(t.name), scope) for t in statement.operands[:place])
+            backward = through_function(statement, place, gradient, result, not any(earlier))
             if statement.cuts:
-                made = replace(made, operands=(*((beside,) if beside else ()), gradient))
-                self.slices[name] = (statement.cut, given)
+                backward = replace(backward, operands=(*((beside,) if beside else ()), gradient))
+                self.slices[name] = (statement.cut, count)
         elif statement.kind == EXCHANGE:
-            made = Statement(EXCHANGE, (gradient,), result, sends=_returned(statement.sends))
+            backward = Statement(EXCHANGE, (gradient,), result, sends=_returned(statement.sends))
         elif statement.kind == PRODUCT:
-            *rest, made = self._factors(statement, place, gradient, result)
-            found += (replace(one, undone=Adjoint("", statement.name, place)) for one in rest)
+            *rest, backward = self._factors(statement, place, gradient, result)
+            body += (replace(factor, undone=Adjoint("", statement.name, place)) for factor in rest)
         elif statement.reduces:
-            made = Statement("function", (gradient,), result, BROADCAST)
+            backward = Statement("function", (gradient,), result, BROADCAST)
         elif first and set(operand.labels) == set(gradient.labels):
-            made = Statement("function", (gradient,), result, FUNCTIONS["convert"])
+            backward = Statement("function", (gradient,), result, FUNCTIONS["convert"])
         else:
-            made = Statement(SUM if first else DIFFERENCE, (gradient,), result)
-        found.append(replace(made, undone=Adjoint(str(operand.name), statement.name, place)))
+            backward = Statement(SUM if first else DIFFERENCE, (gradient,), result)
+        body.append(replace(backward, undone=Adjoint(str(operand.name), statement.name, place)))
         return result
 
     def _beside(self, statement: Statement, scope: _Scope) -> Tensor | None:
@@ -214,40 +214,40 @@ class _Reverse:
     def _factors(self, statement: Statement, place: int, gradient: Tensor, result: Tensor) -> Iterator[Statement]:
         """da = dy * b for y = a * b, at the place of the operand; of more factors the others are multiplied first where
         something is summed."""
-        others = statement.operands[:place] + statement.operands[place + 1 :]
-        if len(others) > 1 and set(result.labels) != set(gradient.labels):
-            labels = {label for tensor in others for label in tensor.labels}
+        factors = statement.operands[:place] + statement.operands[place + 1 :]
+        if len(factors) > 1 and set(result.labels) != set(gradient.labels):
+            labels = {label for tensor in factors for label in tensor.labels}
             dims = tuple(dim for dim in statement.result.dims if dim.label in labels)
             name = self._new(f"{statement.name}_{statement.operands[place].name}")
             rest = replace(statement.result, dims=dims, name=name)
-            yield Statement(PRODUCT, others, rest)
-            others, place = (rest,), min(place, 1)
-        yield Statement(PRODUCT, (*others[:place], gradient, *others[place:]), result)
+            yield Statement(PRODUCT, factors, rest)
+            factors, place = (rest,), min(place, 1)
+        yield Statement(PRODUCT, (*factors[:place], gradient, *factors[place:]), result)
 
     def _repeat(self, repeat: Repeat, scope: _Scope, found: list[Node]) -> None:
         """Each turn backwards: what enters is the gradient of what left, and the other way round."""
-        pairs = tuple((enters, left) for enters, left in repeat.carried if left in self.asked)
+        pairs = tuple((enters, leaves) for enters, leaves in repeat.carried if leaves in self.with_gradient)
         inner = _Scope(repeat.body, {}, scope, dict(pairs), repeat.scans)
         if not pairs:
             shown = f"{', '.join(repeat.leaves)} leaves each turn and has no gradient"
             raise ModelError(shown, expected="a floating-point type")
         entering: list[Tensor] = []
-        for _, left in pairs:
-            arriving = self._total(left, scope, found)
-            apart = arriving.name in (one.name for one in entering)
-            entering.append(self._called(f"d{left}_turns", arriving, left, found) if apart else arriving)
-            inner.arrived[left] = [entering[-1]]
-        for whole in self.asked.intersection(collected_in(repeat.body)):
-            inner.arrived[whole] = [self._total(whole, scope, found)]
+        for _, leaves in pairs:
+            arriving = self._total(leaves, scope, found)
+            apart = arriving.name in (tensor.name for tensor in entering)
+            entering.append(self._called(f"d{leaves}_turns", arriving, leaves, found) if apart else arriving)
+            inner.arrived[leaves] = [entering[-1]]
+        for collected in self.with_gradient.intersection(collected_in(repeat.body)):
+            inner.arrived[collected] = [self._total(collected, scope, found)]
         body = self._nodes(repeat.body, inner)
         leaving = [
-            self._total(enters, inner, body) if enters in inner.arrived else there
-            for (enters, _), there in zip(pairs, entering, strict=True)
+            self._total(enters, inner, body) if enters in inner.arrived else state
+            for (enters, _), state in zip(pairs, entering, strict=True)
         ]
-        made = {one.name for one in statements_in(tuple(body))}
+        names = {tensor.name for tensor in statements_in(tuple(body))}
         for i, (enters, _) in enumerate(pairs):  # what is no gradient of this turn alone leaves under a name of its own
-            name, before = leaving[i].name, [one.name for one in leaving[:i]]
-            if name in before or (name not in made and name != entering[i].name):
+            name, before = leaving[i].name, [tensor.name for tensor in leaving[:i]]
+            if name in before or (name not in names and name != entering[i].name):
                 leaving[i] = self._called(f"d{enters}_turn", leaving[i], enters, body)
         for name in tuple(inner.arrived):
             if not repeat.scans and self._accumulated(name, inner):
@@ -260,7 +260,7 @@ class _Reverse:
             if self._has_gradient(enters, scope):
                 scope.arrived.setdefault(enters, []).append(gradient)
         if body:
-            carried = ((str(one.name), str(other.name)) for one, other in zip(entering, leaving, strict=True))
+            carried = ((str(tensor.name), str(other.name)) for tensor, other in zip(entering, leaving, strict=True))
             found.append(replace(repeat, carried=tuple(carried), body=tuple(body), reverses=repeat))
 
     def _accumulate(self, repeat: Repeat, scope: _Scope, found: list[Node]) -> None:
@@ -291,19 +291,19 @@ class _Reverse:
 
     def _added_up(self, name: str, inner: _Scope, body: list[Node], *, accumulates: bool = False) -> Tensor:
         """The gradient of what each turn uses alike: what each gives is added to what those before it gave."""
-        result = replace(self.known[name], name=self._new(self._final(name, inner)))
+        result = replace(self.tensors[name], name=self._new(self._final(name, inner)))
         before = replace(result, name=self._new(f"{result.name}_before"))
         self.incoming.append(before)
         parts = inner.arrived.pop(name)
         if accumulates and self.program.each and len(parts) > 1:  # they are added up over the chips as one
-            whole = replace(result, name=self._new(f"{result.name}_turn"))
-            body.append(Statement(SUM, tuple(parts), whole, undone=Adjoint(name)))
-            parts = [whole]
+            turn_total = replace(result, name=self._new(f"{result.name}_turn"))
+            body.append(Statement(SUM, tuple(parts), turn_total, undone=Adjoint(name)))
+            parts = [turn_total]
         undone = Adjoint(name, accumulates=accumulates)
         body.append(Statement(SUM, (before, *parts), result, undone=undone))
         return result
 
-    def _total(self, name: str, scope: _Scope, found: list[Node]) -> Tensor:
+    def _total(self, name: str, scope: _Scope, body: list[Node]) -> Tensor:
         """The gradient of a tensor: its contributions, added; from outside where nothing uses it."""
         arrived = scope.arrived.pop(name, [])
         if arrived and self._returned(name, scope):
@@ -312,18 +312,18 @@ class _Reverse:
             return arrived[0]
         if not arrived:
             return self._from_outside(name, self._final(name, scope))
-        result = replace(self.known[name], name=self._new(self._final(name, scope)))
-        found.append(Statement(SUM, tuple(arrived), result, undone=Adjoint(name)))
+        result = replace(self.tensors[name], name=self._new(self._final(name, scope)))
+        body.append(Statement(SUM, tuple(arrived), result, undone=Adjoint(name)))
         return result
 
     def _from_outside(self, name: str, called: str) -> Tensor:
-        self.arriving[name] = replace(self.known[name], name=self._new(called))
+        self.arriving[name] = replace(self.tensors[name], name=self._new(called))
         self.incoming.append(self.arriving[name])
         return self.arriving[name]
 
-    def _contribution(self, name: str, user: str, scope: _Scope, given: int = 1) -> str:
+    def _contribution(self, name: str, user: str, scope: _Scope, count: int = 1) -> str:
         """``dx`` where one statement alone uses x, else ``dx_h`` for what comes through h."""
-        alone = self._uses(scope.body, name) == given and not self._leaves(name, scope) and not self._alike(name, scope)
+        alone = self._uses(scope.body, name) == count and not self._leaves(name, scope) and not self._alike(name, scope)
         alone = alone and not self._returned(name, scope)
         return self._final(name, scope) if alone else f"d{name}_{user}"
 
@@ -358,9 +358,9 @@ class _Reverse:
         result = 0
         for node in nodes:
             if isinstance(node, Statement):
-                result += sum(t.name == name for t in node.operands) if node.name in self.asked else 0
+                result += sum(t.name == name for t in node.operands) if node.name in self.with_gradient else 0
             elif isinstance(node, Repeat) and (node.accumulates or node.scans or name not in self.stocks):
-                carried = any(enters == name and left in self.asked for enters, left in node.carried)
+                carried = any(enters == name and leaves in self.with_gradient for enters, leaves in node.carried)
                 result += carried or self._uses(node.body, name) > 0
             elif not isinstance(node, Repeat):
                 result += self._uses(node.body, name)
@@ -368,13 +368,13 @@ class _Reverse:
 
     def _new(self, name: str) -> str:
         """A name for a gradient that is not taken: one that the author gave is an error, another of ours has a number."""
-        if name in self.known:
+        if name in self.tensors:
             raise ModelError(f"{name} is the name of a gradient here", hint=f"give the tensor {name} another name")
         numbered, number = name, 1
-        while numbered in self.made:
+        while numbered in self.names:
             number += 1
             numbered = f"{name}{number}"
-        self.made.add(numbered)
+        self.names.add(numbered)
         return numbered
 
     def _again(self, name: str) -> str:

@@ -64,13 +64,13 @@ class ChipCost(Frozen):
     def sent(self) -> Mapping[str, Expr]:
         """What each resource carries."""
         result: dict[str, Expr] = {}
-        for resource, amount in (pair for one in self.exchanges for pair in one.sent.items()):
+        for resource, amount in (pair for exchange in self.exchanges for pair in exchange.sent.items()):
             result[resource] = result.get(resource, Integer(0)) + amount
         return result
 
     def over(self, resource: str) -> tuple[Exchange, ...]:
         """The exchanges that go over a resource."""
-        return tuple(one for one in self.exchanges if resource in one.sent)
+        return tuple(exchange for exchange in self.exchanges if resource in exchange.sent)
 
     @property
     def moved(self) -> Expr:
@@ -91,7 +91,7 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
         require_whole_places(line)
     places = {place.line.statement.name: place for place in placed(program)}
     exchanged = _exchanged(places.values(), program)
-    kept = stored(program, exchanged)
+    names = stored(program, exchanged)
     result: dict[str, ChipCost] = {}
 
     def part(axes: Iterable[str]) -> Expr:
@@ -103,34 +103,34 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
     for kernel in kernels_of(program):
         owners = owners_of(kernel, program)
         for owner in dict.fromkeys(owners.values()):
-            mine = [places[line.statement.name] for line in kernel if owners[line.statement.name] == owner]
+            group = [places[line.statement.name] for line in kernel if owners[line.statement.name] == owner]
             loads = tuple(
-                (str(one.tensor.name), often(one.repeats) * one.bytes / part(axes_in(form)))
-                for one in fetched(kernel, program, exchanged)
-                if owners[one.line.statement.name] == owner
-                for form in sorted(_forms_read(program, one, places), key=sorted)
+                (str(fetch.tensor.name), often(fetch.repeats) * fetch.bytes / part(axes_in(form)))
+                for fetch in fetched(kernel, program, exchanged)
+                if owners[fetch.line.statement.name] == owner
+                for form in sorted(_forms_read(program, fetch, places), key=sorted)
             )
-            memory, own = program.memory, [(p, p.line.statement) for p in mine]
-            own = [(p, s) for p, s in own if not s.collects]
-            made = ((p, s.result, p.made) for p, s in own if s.name in kept and not s.cuts)
-            copied = ((p, t, split_of(t)) for p, _ in own for t in memory.copied(p.line))
-            cut = ((p, program.arrays[x], places[x].made) for p, s in own for x in memory.slices_of(s.name, kept))
-            each = ((often(written_in(p.line, program, kept)), t, form) for p, t, form in (*made, *copied, *cut))
-            stores = tuple((str(t.name), turns * t.bytes / part(axes_in(form))) for turns, t, form in each)
-            exact, flops = _contraction(mine, part, often)
-            ops = Add(*(often(place.line.repeats) * _elementwise(place, part) for place in mine))
-            moves = tuple(move for place in mine for move in place.moves)
-            sent = tuple(_exchanges(owner, mine, program))
-            result[owner] = ChipCost(exact, flops, ops, loads, stores, sent, moves)
+            memory, pairs = program.memory, [(p, p.line.statement) for p in group]
+            pairs = [(p, s) for p, s in pairs if not s.collects]
+            results = ((p, s.result, p.made) for p, s in pairs if s.name in names and not s.cuts)
+            copies = ((p, t, split_of(t)) for p, _ in pairs for t in memory.copied(p.line))
+            slices = ((p, program.arrays[x], places[x].made) for p, s in pairs for x in memory.slices_of(s.name, names))
+            rows = ((often(written_in(p.line, program, names)), t, form) for p, t, form in (*results, *copies, *slices))
+            stores = tuple((str(t.name), turns * t.bytes / part(axes_in(form))) for turns, t, form in rows)
+            exact, flops = _contraction(group, part, often)
+            ops = Add(*(often(place.line.repeats) * _elementwise(place, part) for place in group))
+            moves = tuple(move for place in group for move in place.moves)
+            exchanges = tuple(_exchanges(owner, group, program))
+            result[owner] = ChipCost(exact, flops, ops, loads, stores, exchanges, moves)
     order = [line.statement.name for line in program.lines]
     return dict(sorted(result.items(), key=lambda item: order.index(item[0])))
 
 
 def busy_links(program: Program) -> tuple[str, ...]:
     """The axes that something is sent over, in the order of the mesh; those on a switch under its name."""
-    sent = dict.fromkeys(resource for cost in chip_costs(program).values() for resource in cost.sent)
+    links = dict.fromkeys(resource for cost in chip_costs(program).values() for resource in cost.sent)
     order = [axis.name + way for axis in program.mesh for way in ("", BACK)]
-    return tuple(sorted(sent, key=lambda name: order.index(name) if name in order else len(order)))
+    return tuple(sorted(links, key=lambda name: order.index(name) if name in order else len(order)))
 
 
 def sent_by(program: Program, resource: str) -> Expr:
@@ -141,10 +141,10 @@ def sent_by(program: Program, resource: str) -> Expr:
 def _exchanged(places: Iterable[Placement], program: Program) -> Exchanged:
     """What leaves a chip: results that are exchanged, and operands that are brought to a statement. A function that is behind an
     exchange cannot find on the chip what is in front of it."""
-    one = {axis.name for axis in program.mesh if axis.chips == 1}
-    every = ((place.line.statement, move) for place in places for move in place.moves if not {*move.axes} <= one)
+    alone = {axis.name for axis in program.mesh if axis.chips == 1}
+    exchanges = ((place.line.statement, move) for place in places for move in place.moves if not {*move.axes} <= alone)
     result: set[str | tuple[str, str]] = set()
-    for statement, move in every:
+    for statement, move in exchanges:
         if move.of in ("sums", "result") or (statement.kind == EXCHANGE and move.of != "stage"):
             result.add(statement.name)
         elif move.of == "operand":
@@ -164,13 +164,13 @@ def _require_whole_masks(line: Line) -> None:
             )
 
 
-def _forms_read(program: Program, one: Fetch, places: Mapping[str, Placement]) -> frozenset[Split]:
+def _forms_read(program: Program, fetch: Fetch, places: Mapping[str, Placement]) -> frozenset[Split]:
     """The forms in which a chip reads a tensor that its kernel reads once: of those that the statements need the ones that no
     other has all of."""
-    part = program.memory.parts(str(one.tensor.name), one.line.repeats)[0]
+    part = program.memory.parts(str(fetch.tensor.name), fetch.line.repeats)[0]
     forms = {
-        under_part(program, str(t.name), part, needed_split(program, user, t, places[user.name].division), one.line)
-        for user, t in one.users
+        under_part(program, str(t.name), part, needed_split(program, user, t, places[user.name].division), fetch.line)
+        for user, t in fetch.users
     }
     return frozenset(form for form in forms if not any(other < form for other in forms))
 
@@ -187,11 +187,11 @@ def message(move: Move, program: Program) -> Expr:
     """The bytes of a collective: what a chip holds after it, before it for a reduction, of all for an all-to-all."""
     size = {axis.name: axis.size for axis in program.mesh}
     tensor = move.tensor
-    whole = tensor.bytes
+    amount = tensor.bytes
     if move.rows is not None:
         length = Mul(*(dim.size for dim in tensor.dims if dim.label == move.over))
-        whole = move.rows * whole / length
-    return whole / Mul(*(size[axis] for axis in move.apart))
+        amount = move.rows * amount / length
+    return amount / Mul(*(size[axis] for axis in move.apart))
 
 
 def carried(move: Move, program: Program) -> Iterator[tuple[str, Expr]]:
@@ -223,30 +223,30 @@ def shares(collective: str, axes: Iterable[MeshAxis]) -> Iterator[tuple[str, Exp
             yield axis.name, COLLECTIVES[collective](chips, ways)
 
 
-def _exchanges(owner: str, mine: Iterable[Placement], program: Program) -> Iterator[Exchange]:
+def _exchanges(owner: str, placements: Iterable[Placement], program: Program) -> Iterator[Exchange]:
     """What the collectives of statements send in all turns of repeats, each with its hops."""
     size = {axis.name: axis.size for axis in program.mesh}
-    every = [(place.line, move) for place in mine for move in place.moves]
-    every = [(line, move) for line, move in every if any(True for _ in carried(move, program))]
+    exchanges = [(place.line, move) for place in placements for move in place.moves]
+    exchanges = [(line, move) for line, move in exchanges if any(True for _ in carried(move, program))]
     labels = list[str]()
-    for line, move in every:
-        turns, whole = move.turns(line.repeats, size), message(move, program)
-        sent = {resource: turns * share * whole for resource, share in carried(move, program)}
+    for line, move in exchanges:
+        turns, payload = move.turns(line.repeats, size), message(move, program)
+        amounts = {resource: turns * share * payload for resource, share in carried(move, program)}
         tensor = (str(move.tensor.name) or "result").replace(" ", "_")
         ways = (f"{owner},{name}" if owner else name for name in chain([tensor], (f"{tensor}_{n}" for n in count(2))))
         labels.append(next(label for label in ways if label not in labels))
-        label = owner if len(every) == 1 else labels[-1]
+        label = owner if len(exchanges) == 1 else labels[-1]
         axes = (axis for axis in program.mesh if axis.name in move.axes)
-        yield Exchange(label, move, turns, sent, hops(move.collective, axes))
+        yield Exchange(label, move, turns, amounts, hops(move.collective, axes))
 
 
 def _contraction(
-    mine: Iterable[Placement], part: Callable[[Iterable[str]], Expr], often: Callable[[Iterable[Repeat]], Expr]
+    placements: Iterable[Placement], part: Callable[[Iterable[str]], Expr], often: Callable[[Iterable[Repeat]], Expr]
 ) -> tuple[Expr, Expr]:
-    for place in mine:
+    for place in placements:
         if place.line.statement.contracts:
-            each = often(place.line.repeats) / part(axes_in(place.division))
-            exact, flops = (each * flops for flops in contraction(place.line))
+            turns = often(place.line.repeats) / part(axes_in(place.division))
+            exact, flops = (turns * flops for flops in contraction(place.line))
             return exact, flops
     return Integer(0), Integer(0)
 
@@ -254,10 +254,10 @@ def _contraction(
 def _elementwise(place: Placement, part: Callable[[Iterable[str]], Expr]) -> Expr:
     """The elementwise work of a chip: its elements, and its part of the rows."""
     statement = place.line.statement
-    whole = elementwise(place.line)
+    operations = elementwise(place.line)
     if statement.function is None or not statement.function.row:
-        return whole / part(axes_in(place.division))
+        return operations / part(axes_in(place.division))
     first = statement.operands[0]
-    each = rational(statement.function.each) * first.elements * place.line.worked(first.labels)
+    elements = rational(statement.function.each) * first.elements * place.line.worked(first.labels)
     rows = axes_in(pair for pair in place.division if pair[0] != statement.over)
-    return each / part(axes_in(place.division)) + (whole - each) / part(rows)
+    return elements / part(axes_in(place.division)) + (operations - elements) / part(rows)

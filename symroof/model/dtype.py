@@ -65,9 +65,9 @@ def dtype(name: str) -> Dtype:
     'fp32'
     """
     if name not in BY_NAME:
-        known = ", ".join(entry.name for entry in DTYPES)
+        names = ", ".join(entry.name for entry in DTYPES)
         hint = "tf32 is how fp32 is multiplied: write fp32, and its rate, --given peak=…" if name == "tf32" else None
-        raise ModelError(f"unknown dtype {name!r}", expected=f"one of {known}", hint=hint or suggestion(name, BY_NAME))
+        raise ModelError(f"unknown dtype {name!r}", expected=f"one of {names}", hint=hint or suggestion(name, BY_NAME))
     return BY_NAME[name]
 
 

@@ -65,9 +65,9 @@ class Einsum(Frozen):
                 way = f"multiply with a vector: ... * {self.inputs[place].dtype}[{label}]"
                 if len(self.inputs) > 1:
                     way = f"where each output takes one {label} (a gathered row, an expert), leave {label} out of the operand"
-                    others = [x for x in self.contracted if len(holders[x]) == 1 and x != label]
-                    if others:
-                        way += f"; or is {' or '.join(others)} the same size as {label}? Then both have one name"
+                    summed = [x for x in self.contracted if len(holders[x]) == 1 and x != label]
+                    if summed:
+                        way += f"; or is {' or '.join(summed)} the same size as {label}? Then both have one name"
                 hint = f"keep {label} in the output, or {way}"
                 raise OperandError(f"{label} is summed out of a single operand", place, hint=hint)
         if self.contracted and len(self.inputs) > 2:
@@ -118,13 +118,13 @@ class Einsum(Frozen):
         """The products of two that make up a product of more, from the left; what they make has the output's dtype."""
         first, *rest = (Tensor(tensor.dtype, tensor.dims) for tensor in self.inputs)
         for i, second in enumerate(rest, 1):
-            wanted = {label for tensor in (*rest[i:], self.output) for label in tensor.labels}
-            dims = {dim.label: dim for dim in (*second.dims, *first.dims) if dim.label in wanted}
-            kept = dict.fromkeys(label for tensor in (first, second) for label in tensor.labels if label in wanted)
+            needed = {label for tensor in (*rest[i:], self.output) for label in tensor.labels}
+            dims = {dim.label: dim for dim in (*second.dims, *first.dims) if dim.label in needed}
+            labels = dict.fromkeys(label for tensor in (first, second) for label in tensor.labels if label in needed)
             last = i == len(rest)
-            made = Tensor(self.output.dtype, self.output.dims if last else tuple(dims[label] for label in kept))
-            yield str(Einsum((first, second), made))
-            first = made
+            product = Tensor(self.output.dtype, self.output.dims if last else tuple(dims[label] for label in labels))
+            yield str(Einsum((first, second), product))
+            first = product
 
     def uses(self, place: int) -> Expr:
         """How many products each element of a tensor takes part in."""

@@ -117,8 +117,8 @@ def _kinds(written: str) -> tuple[Kind, ...]:
     for part in filter(None, written.split(", ")):
         *words, count = part.replace(" - ", "-").replace(" + ", "+").split(" ")
         number, _, row = count.partition("N")
-        each = Fraction(number or 1) if "N" in count else Fraction(0)
-        kinds.append(Kind(" ".join(words), each, Fraction(row or 0) if "N" in count else Fraction(number)))
+        per_element = Fraction(number or 1) if "N" in count else Fraction(0)
+        kinds.append(Kind(" ".join(words), per_element, Fraction(row or 0) if "N" in count else Fraction(number)))
     return tuple(kinds)
 
 

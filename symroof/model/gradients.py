@@ -16,24 +16,24 @@ from symroof.model.program_tree import SUM, Repeat, Statement
 
 def with_gradients(program: Program) -> frozenset[str]:
     """The tensors that have a gradient: all but integers, what is frozen, and what is made of these alone."""
-    asked = {str(d.tensor.name) for d in program.declared if not d.tensor.dtype.integer and not d.frozen}
+    names = {str(d.tensor.name) for d in program.declared if not d.tensor.dtype.integer and not d.frozen}
     before = -1
-    while before < len(asked):  # what enters a turn after the first is what left the one before
-        before = len(asked)
+    while before < len(names):  # what enters a turn after the first is what left the one before
+        before = len(names)
         for line in program.forward:
-            statement, carried = line.statement, {e for r in line.repeats for e, left in r.carried if left in asked}
-            if not (asked | carried).isdisjoint(str(t.name) for t in statement.operands):
+            statement, carried = line.statement, {e for r in line.repeats for e, leaves in r.carried if leaves in names}
+            if not (names | carried).isdisjoint(str(t.name) for t in statement.operands):
                 if statement.result.dtype.integer:
                     problem = f"{statement.name} is {statement.result}, and integers have no gradient"
                     raise ModelError(problem, expected="a floating-point type of what is trained")
-                asked.add(statement.name)
-    if asked.isdisjoint(line.statement.name for line in program.forward):
-        every = "frozen, or of integers" if program.frozen else "of integers"
-        raise ModelError(f"every tensor is {every}: there is nothing to train", expected="a floating-point type")
-    return frozenset(asked)
+                names.add(statement.name)
+    if names.isdisjoint(line.statement.name for line in program.forward):
+        reason = "frozen, or of integers" if program.frozen else "of integers"
+        raise ModelError(f"every tensor is {reason}: there is nothing to train", expected="a floating-point type")
+    return frozenset(names)
 
 
-def require_one_place(program: Program, asked: Set[str], stocks: Set[str]) -> None:
+def require_one_place(program: Program, names: Set[str], stocks: Set[str]) -> None:
     """A turn has weights of its own, and what it makes is gone after it, but for what leaves it or is of all turns.
     Raises :class:`~symroof.errors.ModelError` where something that is ``asked`` for a gradient is elsewhere."""
     makers = {line.statement.name: line.repeats for line in program.forward}
@@ -44,16 +44,16 @@ def require_one_place(program: Program, asked: Set[str], stocks: Set[str]) -> No
             places.setdefault(name, set()).add(tuple(r for r in line.repeats if not r.scans))
             around = makers.get(name, ())[: -1 if name in collected else None]
             gone = [r for r in around if r not in line.repeats and name not in r.leaves]
-            if gone and name in asked:
+            if gone and name in names:
                 leaving = " and ".join(gone[0].leaves)
                 problem = f"{name} of each turn is used after the repeat, and only {leaving} leaves it"
-                there = f"the use of it in the repeat, or what all turns make: collect({name}, …)"
-                raise ModelError(problem, expected=there)
-    for name in sorted(asked & set(program.shared)):
+                remedy = f"the use of it in the repeat, or what all turns make: collect({name}, …)"
+                raise ModelError(problem, expected=remedy)
+    for name in sorted(names & set(program.shared)):
         if len({tuple(r for r in around if r.accumulates) for around in places.get(name, ())}) > 1:
             problem = f"{name} is used in microbatches and outside of them, so its gradient is one and several"
             raise ModelError(problem, expected="a tensor of its own for each place")
-    for name in sorted(asked & stocks):
+    for name in sorted(names & stocks):
         if len(places.get(name, ())) > 1:
             problem = f"{name} is used in a repeat and outside of it, so its gradient is one and several"
             raise ModelError(problem, expected="a tensor of its own for each place")
@@ -74,7 +74,7 @@ def derivative(function: Function) -> Function:
     if function.back is None:
         raise ModelError(
             f"{function.name} has no derivative, so there is no gradient of its operand",
-            expected=f"one of {', '.join(name for name, known in FUNCTIONS.items() if known.back is not None)}",
+            expected=f"one of {', '.join(name for name, entry in FUNCTIONS.items() if entry.back is not None)}",
             hint=f"or give both: functions = {{ {function.name} = [3, 5] }}",
         )
     plain = {"operands": 1, "gains": 0, "reshapes": False, "gathers": False, "lies": UNDONE.get(function.lies, "")}

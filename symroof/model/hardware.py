@@ -69,10 +69,10 @@ class Accelerator(Frozen):
 
     def figure(self, name: str, hint: str | None = None) -> Spec:
         if name not in self.spoken:
-            known = ", ".join(self.figures) or "nothing"
+            names = ", ".join(self.figures) or "nothing"
             raise ModelError(
                 f"{self.title} has no figure {name}",
-                expected=f"one of {known}",
+                expected=f"one of {names}",
                 hint=hint or meant(name, self.figures) or f"say --given {name}=…",
             )
         return self.spoken[name]
@@ -92,14 +92,14 @@ class Accelerator(Frozen):
         if compute is None:
             raise ModelError("the operation does not say what it computes in", hint="say --compute bf16")
         name = f"peak.{compute}"
-        others = ", ".join(f[5:] for f in self.figures if f.startswith("peak.") and f[5:] in BY_NAME)
-        hint = f"say --given peak=… or --compute ({others})" if others else "say --given peak=…"
+        dtypes = ", ".join(f[5:] for f in self.figures if f.startswith("peak.") and f[5:] in BY_NAME)
+        hint = f"say --given peak=… or --compute ({dtypes})" if dtypes else "say --given peak=…"
         return name, self.figure(name, hint)
 
     @property
     def links(self) -> tuple[str, ...]:
         """The memories and links that have a bandwidth here."""
-        return tuple(name for name, known in self.figures.items() if known.unit == "bytes/s")
+        return tuple(name for name, spec in self.figures.items() if spec.unit == "bytes/s")
 
     @property
     def closing(self) -> int | None:
@@ -140,41 +140,41 @@ def findings(chips: Iterable[Accelerator]) -> list[Finding]:
     [('ridge', 'peak.bf16 1e9, HBM 1e12')]
     """
     by_name = {chip.name: chip for chip in chips}
-    return [Finding(name, *one) for name, chip in by_name.items() for one in _of(chip, by_name.get(chip.after))]
+    return [Finding(name, *pair) for name, chip in by_name.items() for pair in _flaws(chip, by_name.get(chip.after))]
 
 
-def _of(chip: Accelerator, before: Accelerator | None) -> Iterator[tuple[str, str]]:
+def _flaws(chip: Accelerator, before: Accelerator | None) -> Iterator[tuple[str, str]]:
     figures, memory = chip.figures, chip.figures.get("HBM")
-    for name, known in figures.items():
-        if memory is not None and name.startswith("peak.") and known.value < memory.value:
-            yield "ridge", f"{name} {known.digits}, HBM {memory.digits}"
+    for name, spec in figures.items():
+        if memory is not None and name.startswith("peak.") and spec.value < memory.value:
+            yield "ridge", f"{name} {spec.digits}, HBM {memory.digits}"
         if before is not None and name.startswith("peak") and name in before.figures:
             other = before.figures[name]
-            if known.value < other.value / 2:
-                yield "predecessor", f"{name} {known.digits}, {before.title} {other.digits}"
+            if spec.value < other.value / 2:
+                yield "predecessor", f"{name} {spec.digits}, {before.title} {other.digits}"
         family, _, which = name.partition(".")
-        if memory is not None and family in OUTSIDE and known.value > memory.value:
-            yield "link", f"{name} {known.digits}, HBM {memory.digits}"
-        if which == "bidirectional" and family in figures and known.value <= figures[family].value:
-            yield "directions", f"{name} {known.digits}, {family} {figures[family].digits}"
-    for name, known in (*figures.items(), *chip.parts.items()):
-        every = (known, *known.alternatives)
-        yield from (("address", f"{name} {one.digits}: {one.source}") for one in every if not _is_sourced(one))
-        for other in known.alternatives:
-            if abs(other.value - known.value) > NEAR * known.value and not (_remarks(other) or _remarks(known)):
-                kind = "parts" if _follows(known) or _follows(other) else "rivals"
-                yield kind, f"{name} {known.digits}, {other.digits}"
+        if memory is not None and family in OUTSIDE and spec.value > memory.value:
+            yield "link", f"{name} {spec.digits}, HBM {memory.digits}"
+        if which == "bidirectional" and family in figures and spec.value <= figures[family].value:
+            yield "directions", f"{name} {spec.digits}, {family} {figures[family].digits}"
+    for name, spec in (*figures.items(), *chip.parts.items()):
+        unsourced = (entry for entry in (spec, *spec.alternatives) if not _is_sourced(entry))
+        yield from (("address", f"{name} {entry.digits}: {entry.source}") for entry in unsourced)
+        for other in spec.alternatives:
+            if abs(other.value - spec.value) > NEAR * spec.value and not (_remarks(other) or _remarks(spec)):
+                kind = "parts" if _follows(spec) or _follows(other) else "rivals"
+                yield kind, f"{name} {spec.digits}, {other.digits}"
 
 
-def _follows(known: Spec) -> bool:
+def _follows(spec: Spec) -> bool:
     """Whether a figure follows of the parts of a chip."""
-    return " = " in known.source
+    return " = " in spec.source
 
 
-def _remarks(known: Spec) -> bool:
+def _remarks(spec: Spec) -> bool:
     """Whether something stands behind the source of a figure that says what it is."""
-    return not _follows(known) and "): " in known.source
+    return not _follows(spec) and "): " in spec.source
 
 
-def _is_sourced(known: Spec) -> bool:
-    return _follows(known) or known.source == "given" or ("https://" in known.source and "no date" not in known.source)
+def _is_sourced(spec: Spec) -> bool:
+    return _follows(spec) or spec.source == "given" or ("https://" in spec.source and "no date" not in spec.source)

@@ -108,9 +108,9 @@ def fetched(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = fr
     on_chip = {line.statement.name for line in lines}
     on_chip |= {s.name for line in lines if line.fuse is not None for s in line.fuse.again if not s.lies}
     on_chip -= exchanged
-    for made in memory.lying:
-        if made.name not in exchanged and on_chip.issuperset(str(t.name) for t in made.operands):
-            on_chip.add(made.name)
+    for statement in memory.lying:
+        if statement.name not in exchanged and on_chip.issuperset(str(t.name) for t in statement.operands):
+            on_chip.add(statement.name)
     users = dict[str, tuple[Line, Statement]]()
     for line in lines:  # what the fuse makes again is on the chip once, for the first of them
         again = () if line.fuse is None else (s for s in line.fuse.again if not s.lies)
@@ -120,25 +120,25 @@ def fetched(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = fr
         for tensor, operand in zip(user.read, user.operands, strict=True):
             name, entire = str(tensor.name), tensor is operand
             parts = memory.parts(name, line.repeats) if entire else (memory.root(name, line.repeats),)
-            here = on_chip if (user.name, name) not in exchanged else frozenset[str]()
-            seen = () if name in here else parts
-            needs += ((part, line, user, tensor, entire) for part in seen if part not in here)
-    whole: dict[str, list[tuple[Statement, Tensor]]] = {}
+            local = on_chip if (user.name, name) not in exchanged else frozenset[str]()
+            from_memory = () if name in local else parts
+            needs += ((part, line, user, tensor, entire) for part in from_memory if part not in local)
+    whole_reads: dict[str, list[tuple[Statement, Tensor]]] = {}
     for part, _, user, tensor, entire in needs:
         if entire:
-            whole.setdefault(part, []).append((user, tensor))
-    entirely = {*whole}  # and what is joined of these, where it is read under its name
+            whole_reads.setdefault(part, []).append((user, tensor))
+    entirely = {*whole_reads}  # and what is joined of these, where it is read under its name
     entirely |= {memory.root(str(t.name), line.repeats) for _, line, _, t, entire in needs if entire}
     result: list[Fetch] = []
     for part, line, user, tensor, entire in needs:
         if entirely & {*memory.wholes(part, line.repeats)}:
             continue  # what is a slice of it is there
-        there = tensor if part == memory.root(str(tensor.name), line.repeats) else program.arrays[part]
-        if part not in whole:
-            result.append(Fetch(line, there, ((user, tensor),), memory.turned(part)))
-        elif entire and whole[part]:
-            result.append(Fetch(line, there, tuple(whole[part]), memory.turned(part)))
-            whole[part] = []
+        stored_tensor = tensor if part == memory.root(str(tensor.name), line.repeats) else program.arrays[part]
+        if part not in whole_reads:
+            result.append(Fetch(line, stored_tensor, ((user, tensor),), memory.turned(part)))
+        elif entire and whole_reads[part]:
+            result.append(Fetch(line, stored_tensor, tuple(whole_reads[part]), memory.turned(part)))
+            whole_reads[part] = []
     return tuple(result)
 
 
@@ -153,8 +153,8 @@ def owners_of(lines: tuple[Line, ...], program: Program) -> Mapping[str, str]:
         feeding = (name for t in statement.operands for name in program.memory.origins(str(t.name)))
         behind = [owners[name] for name in feeding if name in owners]
         heads = [name for name in behind if name in contracting]
-        own = statement.contracts or not heads
-        owners[statement.name] = statement.name if own else max(heads, key=order.index)
+        is_own = statement.contracts or not heads
+        owners[statement.name] = statement.name if is_own else max(heads, key=order.index)
     return owners
 
 
@@ -168,10 +168,10 @@ def stored(program: Program, exchanged: Exchanged = frozenset()) -> frozenset[st
     """What is written to memory: what another kernel reads, what leaves a turn, what nothing uses, and the gradients that
     are asked for; on a mesh what leaves the chip. Of a tensor of which slices alone are wanted these are."""
     kernels = kernels_of(program)
-    kept = {str(one.tensor.name) for kernel in kernels for one in fetched(kernel, program, exchanged)}
-    kept |= {name for line in program.lines for repeat in line.repeats for name in repeat.leaves} | {*program.returned}
+    names = {str(fetch.tensor.name) for kernel in kernels for fetch in fetched(kernel, program, exchanged)}
+    names |= {name for line in program.lines for repeat in line.repeats for name in repeat.leaves} | {*program.returned}
     if program.backward is not None:
-        kept |= {str(gradient.name) for gradient in program.backward.gradients.values()}
+        names |= {str(gradient.name) for gradient in program.backward.gradients.values()}
     late = {line.statement.name for line in program.lines if line.backward}
     used = {
         name
@@ -179,9 +179,9 @@ def stored(program: Program, exchanged: Exchanged = frozenset()) -> frozenset[st
         for name in (str(t.name) for t in line.statement.operands)
         if not line.backward or name in late  # what the backward pass makes again on the chip is a result all the same
     }
-    kept |= {line.statement.name for line in program.lines} - used
-    kept |= {name for name in exchanged if isinstance(name, str)}
-    return program.memory.written(kept)
+    names |= {line.statement.name for line in program.lines} - used
+    names |= {name for name in exchanged if isinstance(name, str)}
+    return program.memory.written(names)
 
 
 class StatementCost(Frozen):
@@ -209,21 +209,21 @@ def costs_of(program: Program) -> Mapping[str, StatementCost]:
     if program.given is not None:
         return {NAMELESS: _of_functions(program.given)}
     costs: dict[str, StatementCost] = {}
-    kept = stored(program)
+    names = stored(program)
     for kernel in kernels_of(program):
         owners = owners_of(kernel, program)
         loads: dict[str, list[tuple[str, Expr]]] = {}
         stores: dict[str, list[tuple[str, Expr]]] = {}
-        for one in fetched(kernel, program):
-            moved = (str(one.tensor.name), turns_of(one.repeats) * one.bytes)
-            loads.setdefault(owners[one.line.statement.name], []).append(moved)
+        for fetch in fetched(kernel, program):
+            moved = (str(fetch.tensor.name), turns_of(fetch.repeats) * fetch.bytes)
+            loads.setdefault(owners[fetch.line.statement.name], []).append(moved)
         for line in kernel:
             statement, name = line.statement, line.statement.name
-            parts = (program.arrays[s] for s in program.memory.slices_of(name, kept))
-            whole = name in kept and not statement.cuts
-            made = (statement.result,) if whole else (*program.memory.copied(line), *parts)
-            turns = turns_of(written_in(line, program, kept))
-            for tensor in made if not statement.collects else ():
+            parts = (program.arrays[s] for s in program.memory.slices_of(name, names))
+            is_stored = name in names and not statement.cuts
+            results = (statement.result,) if is_stored else (*program.memory.copied(line), *parts)
+            turns = turns_of(written_in(line, program, names))
+            for tensor in results if not statement.collects else ():
                 stores.setdefault(owners[name], []).append((str(tensor.name), turns * tensor.bytes))
         for owner in dict.fromkeys(owners.values()):
             members = tuple(line for line in kernel if owners[line.statement.name] == owner)
@@ -251,18 +251,18 @@ def is_idle(program: Program) -> bool:
     return program.line is None and all(cost.flops == 0 == cost.ops for cost in costs_of(program).values())
 
 
-def _of_functions(given: Operation) -> StatementCost:
+def _of_functions(operation: Operation) -> StatementCost:
     """What functions say that an operation costs."""
-    cost, zero = given.cost(), Integer(0)
-    kinds = (zero, zero, cost.flops) if given.vector else (cost.flops, cost.flops, zero)
+    cost, zero = operation.cost(), Integer(0)
+    kinds = (zero, zero, cost.flops) if operation.vector else (cost.flops, cost.flops, zero)
     return StatementCost(NAMELESS, (), *kinds, ((NAMELESS, cost.reads),), ((NAMELESS, cost.writes),))
 
 
 def _contraction(members: tuple[Line, ...]) -> tuple[Expr, Expr]:
     """The FLOPs of the contraction among statements, in all turns: exactly, and with an addition for every
     multiplication."""
-    every = ((turns_of(line.repeats), *contraction(line)) for line in members if line.statement.contracts)
-    turns, exact, flops = next(every, (Integer(0), Integer(0), Integer(0)))
+    contractions = ((turns_of(line.repeats), *contraction(line)) for line in members if line.statement.contracts)
+    turns, exact, flops = next(contractions, (Integer(0), Integer(0), Integer(0)))
     return turns * exact, turns * flops
 
 
@@ -271,8 +271,8 @@ def contraction(line: Line) -> tuple[Expr, Expr]:
     product = line.statement.product
     assert product is not None
     outputs = product.output.elements * line.worked(product.output.labels)
-    every = {label for tensor in product.tensors for label in tensor.labels}
-    flops = product.cost("fma").flops * line.worked(every)
+    labels = {label for tensor in product.tensors for label in tensor.labels}
+    flops = product.cost("fma").flops * line.worked(labels)
     if line.mask is None:
         return product.cost("exact").flops, flops
     return (flops - outputs).expand(), flops.expand()

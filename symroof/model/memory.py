@@ -28,8 +28,8 @@ class Memory(Frozen):
         """What is there already when a statement is done, by name, with the tensors that were made, or declared, for it."""
         result: dict[str, tuple[str, ...]] = {}
         for statement in self.lying:
-            every = (result.get(str(t.name), (str(t.name),)) for t in statement.operands)
-            result.setdefault(statement.name, tuple(dict.fromkeys(name for names in every for name in names)))
+            origins = (result.get(str(t.name), (str(t.name),)) for t in statement.operands)
+            result.setdefault(statement.name, tuple(dict.fromkeys(name for names in origins for name in names)))
         return result
 
     @cached_property
@@ -61,8 +61,8 @@ class Memory(Frozen):
     @cached_property
     def collected(self) -> Mapping[str, str]:
         """What each turn makes, whatever it is seen as, with what all turns have made of it."""
-        every = ((x.statement, str(x.statement.operands[0].name)) for x in self.lines if x.statement.collects)
-        return {part: made.name for made, name in every for part in (name, self.root(name), *self.origins(name))}
+        pairs = ((x.statement, str(x.statement.operands[0].name)) for x in self.lines if x.statement.collects)
+        return {part: collect.name for collect, name in pairs for part in (name, self.root(name), *self.origins(name))}
 
     def seen_as(self, name: str, repeats: Iterable[Repeat] = ()) -> tuple[str, ...]:
         """A name, and those of which it is a view: in the turns of repeats what enters them is itself."""
@@ -79,16 +79,16 @@ class Memory(Frozen):
     def parts(self, name: str, repeats: tuple[Repeat, ...] = ()) -> tuple[str, ...]:
         """What is read where a tensor is read: itself, or what it was joined of."""
         root = self.root(name, repeats)
-        each = (self.parts(part, repeats) for part in self._joined.get(root, ()))
-        return tuple(dict.fromkeys(part for parts in each for part in parts)) or (root,)
+        nested = (self.parts(part, repeats) for part in self._joined.get(root, ()))
+        return tuple(dict.fromkeys(part for parts in nested for part in parts)) or (root,)
 
     def path(self, name: str, part: str, repeats: tuple[Repeat, ...] = ()) -> tuple[str, ...]:
         """A name, and those by which it comes to one of its parts."""
-        seen = self.seen_as(name, repeats)
-        if seen[-1] == part:
-            return seen
-        ways = (operand for operand in self._joined[seen[-1]] if part in self.parts(operand, repeats))
-        return (*seen, *self.path(next(ways), part, repeats))
+        names = self.seen_as(name, repeats)
+        if names[-1] == part:
+            return names
+        ways = (operand for operand in self._joined[names[-1]] if part in self.parts(operand, repeats))
+        return (*names, *self.path(next(ways), part, repeats))
 
     def wholes(self, name: str, repeats: tuple[Repeat, ...] = ()) -> Iterator[str]:
         """What a slice is a part of, and what that is a part of."""
@@ -115,7 +115,7 @@ class Memory(Frozen):
         """What has to be made in memory where these are wanted: what they lie in; of that of which slices alone are
         wanted, these. With what each turn makes there is what is wanted of all of them."""
         wanted = {*wanted}
-        asked = {part for name in wanted for part in (self.root(name), *self.wholes(name))}
+        places = {part for name in wanted for part in (self.root(name), *self.wholes(name))}
         parts: dict[str, set[str]] = {}  # the slices that are wanted, by what they are parts of
         entire: set[str] = set()
         for name in wanted:
@@ -127,7 +127,7 @@ class Memory(Frozen):
         entire |= {whole for whole, slices in parts.items() if len({self._along(s, whole) for s in slices}) > 1}
         alone = {s for whole, slices in parts.items() if whole not in entire for s in slices}
         together = {self.collected[name] for name in entire if name in self.collected}
-        return frozenset(entire | {s for s in alone if alone.isdisjoint(self.wholes(s))} | (together & asked))
+        return frozenset(entire | {s for s in alone if alone.isdisjoint(self.wholes(s))} | (together & places))
 
     def _along(self, name: str, whole: str) -> frozenset[str]:
         """The dimension along which a slice is a part of a tensor; those along which it is, where it is a part of a part."""

@@ -74,9 +74,9 @@ def stride(operation: Program, mesh: Mesh, label: str, sizes: Mapping[str, Fract
     2
     """
     chips = {axis: mesh[axis].chips or int((sizes or {}).get(axis, 1)) for axis in mesh}
-    own, put = symbol(label), {symbol(n): rational(v) for n, v in (sizes or {}).items() if n != label}
-    every = ((operation.resolved(sized(size)).subs(put) / own, axes) for size, axes in splits(operation))
-    return lcm(*((prod(chips[axis] for axis in axes) / fraction(n)).numerator for n, axes in every if n.is_Rational))
+    variable, point = symbol(label), {symbol(n): rational(v) for n, v in (sizes or {}).items() if n != label}
+    parts = ((operation.resolved(sized(size)).subs(point) / variable, axes) for size, axes in splits(operation))
+    return lcm(*((prod(chips[axis] for axis in axes) / fraction(n)).numerator for n, axes in parts if n.is_Rational))
 
 
 def padded(operation: Program, mesh: Mesh, sizes: Mapping[str, Fraction]) -> dict[str, Fraction]:
@@ -90,10 +90,10 @@ def padded(operation: Program, mesh: Mesh, sizes: Mapping[str, Fraction]) -> dic
     """
     result, single = dict(sizes), {name: size for name, size in sizes.items() if not hasattr(size, "shape")}
     for name in result if all(name in single for name in sizes if name in mesh) else ():
-        each = 1 if name in mesh else stride(operation, mesh, name, single)
-        result[name] = size = sizes[name] + -sizes[name] % each if each > 1 else sizes[name]
+        multiple = 1 if name in mesh else stride(operation, mesh, name, single)
+        result[name] = size = sizes[name] + -sizes[name] % multiple if multiple > 1 else sizes[name]
         if name in single and size != single[name]:
-            warn(f"{name} = {single[name]} is padded to {size}, a multiple of {each}", stacklevel=2)
+            warn(f"{name} = {single[name]} is padded to {size}, a multiple of {multiple}", stacklevel=2)
             single[name] = size
     return result
 
@@ -117,7 +117,7 @@ def divided_by(operands: Sequence[Tensor], output: Tensor, axis: str) -> tuple[s
     """The dimension that the axis splits the work by, with the axis; None where all chips of the axis do the same. An operand
     that carries the axis on a dimension which the output holds whole is refused."""
     carried = sorted({label for tensor in operands for label, name in split_of(tensor) if name == axis})
-    own = next((label for label, name in split_of(output) if name == axis), None)
+    output_label = next((label for label, name in split_of(output) if name == axis), None)
     together = [
         label
         for label in carried
@@ -126,11 +126,11 @@ def divided_by(operands: Sequence[Tensor], output: Tensor, axis: str) -> tuple[s
     partial = [label for label in together if label not in output.labels]
     if partial:
         return partial[0], axis
-    if own is not None:
-        return (together[0] if carried == together and len(together) == 1 else own), axis
-    kept = [label for label in carried if label in output.labels]
-    if kept:
-        raise _ambiguous(operands, output, kept[0], axis)
+    if output_label is not None:
+        return (together[0] if carried == together and len(together) == 1 else output_label), axis
+    remaining = [label for label in carried if label in output.labels]
+    if remaining:
+        raise _ambiguous(operands, output, remaining[0], axis)
     return None
 
 
@@ -146,10 +146,10 @@ def _ambiguous(operands: Sequence[Tensor], output: Tensor, label: str, axis: str
     else:
         written = f"{output.name} = {' * '.join(named)} -> {output}"
         span = len(f"{output.name} = ") + sum(len(name) + 3 for name in named[:place])
-        own, result = f"{named[place]}_{axis.lower()}", f"{output.name}_{axis.lower()}"
-        first = " * ".join((*named[:place], own, *named[place + 1 :]))
+        operand, result = f"{named[place]}_{axis.lower()}", f"{output.name}_{axis.lower()}"
+        first = " * ".join((*named[:place], operand, *named[place + 1 :]))
         ways = (
-            f"{own} = {named[place]} -> {whole}; {output.name} = {first} -> {output}, the operand gathered first, or "
+            f"{operand} = {named[place]} -> {whole}; {output.name} = {first} -> {output}, the operand gathered first, or "
             f"{result} = {' * '.join(named)} -> {apart}; {output.name} = {result} -> {output}, the result afterwards"
         )
     return ModelError(
@@ -178,8 +178,8 @@ def needed_split(program: Program, statement: Statement, tensor: Tensor, divided
     """What of a statement's work an operand has to be split by: of a view under the dimensions that the operand has there."""
     if not statement.views:
         return shared_split(tensor, divided)
-    there = {label: own for own, label in same_blocks(program, statement)}
-    return frozenset((there[label], axis) for label, axis in divided if label in there)
+    labels = {label: before for before, label in same_blocks(program, statement)}
+    return frozenset((labels[label], axis) for label, axis in divided if label in labels)
 
 
 def under_part(program: Program, name: str, part: str, split: Split, line: Line) -> Split:
@@ -188,8 +188,8 @@ def under_part(program: Program, name: str, part: str, split: Split, line: Line)
     statements = {line.statement.name: line.statement for line in program.lines}
     for above, below in pairwise(program.memory.path(name, part, line.repeats)):
         if statements[above].views:
-            there = {label: own for own, label in same_blocks(program, statements[above])}
-            split = frozenset((there.get(label, ""), axis) for label, axis in split)
+            names = {label: before for before, label in same_blocks(program, statements[above])}
+            split = frozenset((names.get(label, ""), axis) for label, axis in split)
         else:
             labels = program.arrays[below].labels
             split = frozenset((label if label in labels else "", axis) for label, axis in split)
@@ -206,8 +206,8 @@ def same_blocks(program: Program, view: Statement) -> tuple[tuple[str, str], ...
     (('B', 'B'), ('D', 'K'))
     """
     (tensor,), result = view.operands, view.result
-    found = {before: label for label, before in _rows_before(program, tensor)}
-    return tuple((found[before], label) for label, before in _rows_before(program, result) if before in found)
+    labels = {before: label for label, before in _rows_before(program, tensor)}
+    return tuple((labels[before], label) for label, before in _rows_before(program, result) if before in labels)
 
 
 def _rows_before(program: Program, tensor: Tensor) -> Iterator[tuple[str, Expr]]:

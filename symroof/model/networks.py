@@ -34,13 +34,13 @@ def wired(program: Program, chip: Accelerator | None, link: str = "") -> Program
     about where that is a network, else the first one of the chip."""
     network = link if is_network(link) else network_of(chip)
     mesh = wired_axes(program.mesh, network, chip)
-    known = {axis.name for axis in mesh}
+    names = {axis.name for axis in mesh}
     for axis in program.axes:
-        if axis not in known:
+        if axis not in names:
             cure = f"say --mesh {axis}=2" if program.line else f"declare it: mesh {axis} on {network}"
-            what = "operation" if program.line else "program"
+            kind = "operation" if program.line else "program"
             raise ModelError(
-                f"the {what} is split over {axis}, and the mesh has no such axis", hint=suggestion(axis, known) or cure
+                f"the {kind} is split over {axis}, and the mesh has no such axis", hint=suggestion(axis, names) or cure
             )
     return replace(program, mesh=mesh)
 
@@ -48,45 +48,45 @@ def wired(program: Program, chip: Accelerator | None, link: str = "") -> Program
 def wired_axes(axes: Iterable[MeshAxis], link: str, chip: Accelerator | None) -> tuple[MeshAxis, ...]:
     """The axes with their links and wirings, where nobody says them. Raises where a node has fewer chips than its axes, and
     where one link is a switch and something else."""
-    known = tuple(axis.wired(link, chip.closing if chip else None) for axis in axes)
+    mesh = tuple(axis.wired(link, chip.closing if chip else None) for axis in axes)
     figures = {} if chip is None else chip.figures
-    known = _on_trees(known)
-    known = tuple(replace(a, speed=_speed(a, figures)) for a in known)
-    _require_one_wiring(known)
-    _require_node(known, chip)
-    joined = [axis for axis in known if (axis.link, axis.origin) == (NODE, "network") and axis.chips]
+    mesh = _on_trees(mesh)
+    mesh = tuple(replace(a, speed=_speed(a, figures)) for a in mesh)
+    _require_one_wiring(mesh)
+    _require_node(mesh, chip)
+    joined = [axis for axis in mesh if (axis.link, axis.origin) == (NODE, "network") and axis.chips]
     if chip is not None and chip.domain is not None and prod(axis.chips or 1 for axis in joined) > chip.domain.value:
-        raise _beyond_a_node(chip, int(chip.domain.value), joined, {axis.name for axis in known})
-    return known
+        raise _beyond_a_node(chip, int(chip.domain.value), joined, {axis.name for axis in mesh})
+    return mesh
 
 
 def _on_trees(axes: tuple[MeshAxis, ...]) -> tuple[MeshAxis, ...]:
     """The axes with the levels that they have: of one tree the axis that is named last fills it from below."""
     result = {axis.name: axis for axis in axes}
     for link in dict.fromkeys(axis.link for axis in axes if axis.tree):
-        mine = [axis for axis in axes if axis.link == link][::-1]
-        open_ = next((axis for axis in mine if axis.chips is None), None)
+        stack = [axis for axis in axes if axis.link == link][::-1]
+        open_ = next((axis for axis in stack if axis.chips is None), None)
         if open_ is not None:
             shown = f"{open_.name} on {link} has any number of chips"
             raise ModelError(shown, expected=f"a number of them, as in {open_.name}=1024, or all degrees")
-        taken = filled(mine[0].tree, [axis.chips or 1 for axis in mine])
-        result |= {axis.name: replace(axis, levels=levels) for axis, levels in zip(mine, taken, strict=True)}
+        fillings = filled(stack[0].tree, [axis.chips or 1 for axis in stack])
+        result |= {axis.name: replace(axis, levels=levels) for axis, levels in zip(stack, fillings, strict=True)}
     return tuple(result.values())
 
 
 def _speed(axis: MeshAxis, figures: Mapping[str, Spec]) -> Fraction | None:
     """The bandwidth of the link of an axis; of a tree that of its slowest level."""
-    known = [figures[link].value for link in axis.links if link in figures]
-    return min(known) if len(known) == len(axis.links) else None
+    speeds = [figures[link].value for link in axis.links if link in figures]
+    return min(speeds) if len(speeds) == len(axis.links) else None
 
 
 def _require_one_wiring(axes: tuple[MeshAxis, ...]) -> None:
     """A link joins its chips by a switch, or by cables between neighbours; the levels of a tree are those of no
     other."""
     for tree in (axis for axis in axes if axis.tree):
-        every = [level.link for level in tree.tree]
+        links = [level.link for level in tree.tree]
         for axis in axes:
-            shared = next((link for link in axis.links if link in every), None)
+            shared = next((link for link in axis.links if link in links), None)
             if axis.link != tree.link and axis.chips != 1 and shared is not None:
                 raise ModelError(
                     f"{axis.name} is on {shared}, which is a level of the tree of {tree.name}",
@@ -94,12 +94,12 @@ def _require_one_wiring(axes: tuple[MeshAxis, ...]) -> None:
                 )
     for link in dict.fromkeys(axis.link for axis in axes):
         switched = [axis for axis in axes if axis.link == link and axis.wiring == "switch"]
-        others = [axis for axis in axes if axis.link == link and axis.wiring != "switch" and axis.chips != 1]
-        if switched and others:
-            one, other = switched[0], others[0]
+        cabled = [axis for axis in axes if axis.link == link and axis.wiring != "switch" and axis.chips != 1]
+        if switched and cabled:
+            switch, other = switched[0], cabled[0]
             raise ModelError(
-                f"the mesh has {one.name} as a switch and {other.name} as a {other.wiring} on {link}",
-                expected=f"one wiring for {link}, or a network of its own for each: {one.name} on DCN switch",
+                f"the mesh has {switch.name} as a switch and {other.name} as a {other.wiring} on {link}",
+                expected=f"one wiring for {link}, or a network of its own for each: {switch.name} on DCN switch",
             )
 
 
@@ -113,18 +113,18 @@ def _require_node(axes: Iterable[MeshAxis], chip: Accelerator | None) -> None:
             raise ModelError(shown, expected=f"at most {NODE}({most})")
 
 
-def _beyond_a_node(chip: Accelerator, most: int, joined: list[MeshAxis], taken: Container[str]) -> ModelError:
+def _beyond_a_node(chip: Accelerator, most: int, joined: list[MeshAxis], names: Container[str]) -> ModelError:
     """More chips than a switch joins: the last axis may go on over the network between nodes."""
-    *others, last = joined
-    within = most // prod(axis.chips or 1 for axis in others)
+    *inner, last = joined
+    within = most // prod(axis.chips or 1 for axis in inner)
     slower = next((name for name in chip.links if name in NETWORKS and name != NODE), None)
     hint = f"say {last.name}={last.chips} on {NODE} switch where one joins them all"
     if slower and within > 1 and (last.chips or 1) % within == 0:
-        free = next(name for name in "MNPQRSUV" if name not in taken)
+        free = next(name for name in "MNPQRSUV" if name not in names)
         axes = f"{last.name}={within} on {NODE}; {free}={(last.chips or 1) // within} on {slower}"
         hint = f'split it: --mesh "{axes}", with D_{last.name}{free} for D_{last.name}; or {hint}'
-    said = " x ".join(f"{axis.name}={axis.chips}" for axis in joined)
-    shown = f"{NODE} joins {most} {chip.title}, and on the mesh it joins {said}"
+    sizes = " x ".join(f"{axis.name}={axis.chips}" for axis in joined)
+    shown = f"{NODE} joins {most} {chip.title}, and on the mesh it joins {sizes}"
     return ModelError(shown, expected=f"at most {most} chips on {NODE}", hint=hint)
 
 

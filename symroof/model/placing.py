@@ -86,18 +86,18 @@ def kept_forms(program: Program) -> Mapping[str, Split]:
     read, else as it is declared. What is gathered again is kept as it is declared."""
     chips = _Chips(program)
     divisions = {place.line.statement.name: place.division for place in chips.placed()}
-    kept: dict[str, Split] = {}
+    forms: dict[str, Split] = {}
     for line in (line for line in program.lines if line.backward):
         for statement in (line.statement, *(line.fuse.again if line.fuse is not None else ())):
             for tensor in statement.read:
-                name, own = str(tensor.name), split_of(tensor)
+                name, plain = str(tensor.name), split_of(tensor)
                 needs = needed_split(program, statement, tensor, divisions[statement.name])
-                form = own if own <= needs else next((f for f in chips.turned.get(name, ()) if f <= needs), own)
+                form = plain if plain <= needs else next((f for f in chips.turned.get(name, ()) if f <= needs), plain)
                 for part in program.memory.parts(name):
-                    there = form if part == program.memory.root(name) else shared_split(program.arrays[part], form)
-                    whole = own if part == program.memory.root(name) else split_of(program.arrays[part])
-                    kept[part] = min(kept.get(part, whole), there, key=len)
-    return kept
+                    candidate = form if part == program.memory.root(name) else shared_split(program.arrays[part], form)
+                    current = plain if part == program.memory.root(name) else split_of(program.arrays[part])
+                    forms[part] = min(forms.get(part, current), candidate, key=len)
+    return forms
 
 
 def _microbatch(line: Line) -> Repeat | None:
@@ -116,8 +116,8 @@ def multiplies(line: Line) -> bool:
     statement = line.statement
     if statement.function is None:
         return statement.kind == PRODUCT or (len(statement.operands) == 1 and statement.kind != EXCHANGE)
-    of = FUNCTIONS.get(statement.function.name.rstrip("'"), statement.function)
-    return line.backward and not statement.again and not (of.reshapes or of.lies or statement.function.reshapes)
+    rule = FUNCTIONS.get(statement.function.name.rstrip("'"), statement.function)
+    return line.backward and not statement.again and not (rule.reshapes or rule.lies or statement.function.reshapes)
 
 
 @dataclass
@@ -184,21 +184,21 @@ class _Chips:
     ) -> set[str]:
         """What an exchange of the backward pass adds up on its way: partial sums, or a sum of them, that nothing else uses."""
         name = str(line.statement.operands[0].name)
-        made = next((other for other in self.program.lines if other.statement.name == name), None)
-        if made is None or uses.count(name) > 1 or made.repeats != line.repeats:
+        maker = next((other for other in self.program.lines if other.statement.name == name), None)
+        if maker is None or uses.count(name) > 1 or maker.repeats != line.repeats:
             return set()
         if name in products:
-            return {name} if self._lacking(made)[1] else set()
-        if made.statement.views and (ahead := self._moved_late(made, products, uses, late)):
+            return {name} if self._lacking(maker)[1] else set()
+        if maker.statement.views and (ahead := self._moved_late(maker, products, uses, late)):
             return {name, *ahead}
-        parts = [str(t.name) for t in made.statement.operands]
-        return {name} if made.statement.kind == SUM and all(part in late for part in parts) else set()
+        parts = [str(t.name) for t in maker.statement.operands]
+        return {name} if maker.statement.kind == SUM and all(part in late for part in parts) else set()
 
     def _lacking(self, line: Line) -> tuple[Split, Split]:
         """How the result of a product is held before any exchange, and what keeps its sums partial."""
         division = self._division(line)
-        made = shared_split(line.statement.result, division)
-        return made, division - made
+        form = shared_split(line.statement.result, division)
+        return form, division - form
 
     def _division(self, line: Line) -> Split:
         """What the work is split by: that of the backward pass as what it undoes, so that each exchange is the transpose of one
@@ -209,8 +209,8 @@ class _Chips:
         if statement.undone is not None and statement.undone.statement:
             labels = {label for tensor in (*statement.operands, statement.result) for label in tensor.labels}
             ahead = self.ahead[statement.undone.statement]
-            own = frozenset(pair for pair in split_of(statement.result) if pair[1] not in axes_in(ahead))
-            return frozenset(pair for pair in ahead if pair[0] in labels) | own
+            pairs_of_result = frozenset(pair for pair in split_of(statement.result) if pair[1] not in axes_in(ahead))
+            return frozenset(pair for pair in ahead if pair[0] in labels) | pairs_of_result
         pairs = (divided_by(statement.operands, statement.result, axis.name) for axis in self.mesh)
         return frozenset(filter(None, pairs))
 
@@ -231,17 +231,17 @@ class _Chips:
         if waited:
             division, summed = waited
             if statement.views:
-                seen = dict(same_blocks(self.program, statement))
-                division = frozenset((seen[label], axis) for label, axis in division)
+                labels = dict(same_blocks(self.program, statement))
+                division = frozenset((labels[label], axis) for label, axis in division)
         else:
             for tensor in statement.operands:
                 moves += self._brought(tensor, division, line)
             summed = self._lacking(line)[1]
-        made = shared_split(statement.result, division)
+        form = shared_split(statement.result, division)
         if statement.name in late:
-            self.waiting[statement.name] = (made, summed)
+            self.waiting[statement.name] = (form, summed)
         else:
-            joined = self._joined(statement.result, made, summed)
+            joined = self._joined(statement.result, form, summed)
             moves += (replace(move, once=bool(waited) and once) for move in joined)
         if statement.function is not None and statement.over is not None:
             axes = {axis for label, axis in division if label == statement.over}
@@ -249,12 +249,12 @@ class _Chips:
             for link, apart in self._by_link(axes, axes_in(division) - axes, slow_first=False):
                 moves.append(Move("all-reduce", link, result, apart, statement.name, "rows", (over,), (), count, over))
         if (stage := handed_on(line)) is not None:
-            way, there = HANDED[stage.reverses is not None], split_of(statement.result)
-            beside = tuple(sorted(axes_in(there)))
+            way, split = HANDED[stage.reverses is not None], split_of(statement.result)
+            beside = tuple(sorted(axes_in(split)))
             moves.append(Move(way, (stage.over,), statement.result, beside, statement.name, "stage"))
         if statement.sends is not None:
             moves += self._sent_on(statement, *statement.sends)
-        return Placement(line, division, made, tuple(moves))
+        return Placement(line, division, form, tuple(moves))
 
     def _sent_on(self, statement: Statement, collective: str, along: str) -> Iterator[Move]:
         """What a chip has goes to the next one along an axis, or by all axes of the mesh to the farthest."""
@@ -271,13 +271,13 @@ class _Chips:
     def _brought(self, tensor: Tensor, division: Split, line: Line) -> Iterator[Move]:
         """The exchanges that bring an operand to the chips that need it: all-to-all first, then gathered. What a chip holds
         and does not need is left out, free; what was gathered before is there."""
-        name, own = str(tensor.name), split_of(tensor)
+        name, declared = str(tensor.name), split_of(tensor)
         needs = needed_split(self.program, line.statement, tensor, division)
         broadcast = line.statement.function is not None and line.statement.function.name == BROADCAST.name
         exchanges = multiplies(line) or line.statement.kind == EXCHANGE or broadcast
-        batch, kept = _microbatch(line), self.program.memory.root(name) in self.program.keep
-        there = (form for where, form in self.held.get(name, ()) if kept or where == batch)
-        forms = (own, *there) if exchanges or line.backward or own == needs else ()
+        batch, stays = _microbatch(line), self.program.memory.root(name) in self.program.keep
+        forms_held = (form for where, form in self.held.get(name, ()) if stays or where == batch)
+        forms = (declared, *forms_held) if exchanges or line.backward or declared == needs else ()
         if any(form <= needs for form in forms):
             return
         if not exchanges:
@@ -294,17 +294,17 @@ class _Chips:
         self._require_one_name(name)
         self.held.setdefault(name, []).append((batch, needs))
         self.gathered_for_recompute |= {(name, (batch, needs))} if line.recomputed else set()
-        once = not line.backward and batch is not None and kept
-        alike = not line.backward and kept and self.program.memory.root(name) in self.program.shared
-        held = own | {pair for pair in needs if pair[1] not in axes_in(own)}
-        across, made = axes_in(held - needs) & axes_in(needs - held), line.statement.name
-        for axes, apart in self._by_link(across, axes_in(held), slow_first=True):
-            ends = _along(held, axes), _along(division, axes)
-            yield Move("all-to-all", axes, tensor, apart, made, "operand", *ends, once=once, alike=alike)
-        gathered = axes_in(held) - axes_in(needs)
+        once = not line.backward and batch is not None and stays
+        alike = not line.backward and stays and self.program.memory.root(name) in self.program.shared
+        before = declared | {pair for pair in needs if pair[1] not in axes_in(declared)}
+        across, user = axes_in(before - needs) & axes_in(needs - before), line.statement.name
+        for axes, apart in self._by_link(across, axes_in(before), slow_first=True):
+            ends = _along(before, axes), _along(division, axes)
+            yield Move("all-to-all", axes, tensor, apart, user, "operand", *ends, once=once, alike=alike)
+        gathered = axes_in(before) - axes_in(needs)
         for axes, apart in self._by_link(gathered, axes_in(needs), slow_first=True):
-            ends = _along(held, axes), _along(division, axes)
-            yield Move("all-gather", axes, tensor, apart, made, "operand", *ends, once=once, alike=alike)
+            ends = _along(before, axes), _along(division, axes)
+            yield Move("all-gather", axes, tensor, apart, user, "operand", *ends, once=once, alike=alike)
 
     def _require_one_name(self, name: str) -> None:
         """What is moved is moved under one of its names: each of them would be moved once."""
@@ -317,25 +317,25 @@ class _Chips:
                 hint=f"{root}_moved = {root} -> …, then {name} and {other} of {root}_moved",
             )
 
-    def _joined(self, tensor: Tensor, made: Split, partial: Split) -> Iterator[Move]:
+    def _joined(self, tensor: Tensor, form: Split, partial: Split) -> Iterator[Move]:
         """The exchanges that bring a result to where it is declared: partial sums scattered, the others reduced, then
         all-to-all, and gathered where an axis is on no dimension any more."""
         declared, summed = split_of(tensor), axes_in(partial)
-        scattered = summed & axes_in(declared - made)
-        everywhere, across = axes_in(made) | scattered, axes_in(made - declared) & axes_in(declared - made)
-        gathered = axes_in(made) - axes_in(declared)
+        scattered = summed & axes_in(declared - form)
+        everywhere, across = axes_in(form) | scattered, axes_in(form - declared) & axes_in(declared - form)
+        gathered = axes_in(form) - axes_in(declared)
 
         def moved(
-            collective: str, over: set[str], apart: set[str], of: str, before: Split, after: Split = frozenset()
+            collective: str, over: set[str], apart: set[str], purpose: str, before: Split, after: Split = frozenset()
         ) -> Iterator[Move]:
-            for axes, beside in self._by_link(over, apart, slow_first=of == "result"):
+            for axes, beside in self._by_link(over, apart, slow_first=purpose == "result"):
                 ends = _along(before, axes), _along(after, axes)
-                yield Move(collective, axes, tensor, beside, str(tensor.name), of, *ends)
+                yield Move(collective, axes, tensor, beside, str(tensor.name), purpose, *ends)
 
-        yield from moved("reduce-scatter", scattered, axes_in(made), "sums", partial, declared)
+        yield from moved("reduce-scatter", scattered, axes_in(form), "sums", partial, declared)
         yield from moved("all-reduce", summed - scattered, everywhere, "sums", partial)
-        yield from moved("all-to-all", across, everywhere, "result", made, declared)
-        yield from moved("all-gather", gathered, everywhere - gathered, "result", made)
+        yield from moved("all-to-all", across, everywhere, "result", form, declared)
+        yield from moved("all-gather", gathered, everywhere - gathered, "result", form)
 
     def _by_link(
         self, axes: Iterable[str], apart: Iterable[str], *, slow_first: bool

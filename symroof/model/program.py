@@ -153,15 +153,15 @@ class Program(Frozen):
     @cached_property
     def written(self) -> Mapping[str, Tensor]:
         """The tensors that the author wrote, by their names."""
-        made = (line.statement.result for line in self.forward)
-        return {str(t.name): t for t in (*(d.tensor for d in self.declared), *made)}
+        results = (line.statement.result for line in self.forward)
+        return {str(t.name): t for t in (*(d.tensor for d in self.declared), *results)}
 
     @cached_property
     def arrays(self) -> Mapping[str, Tensor]:
         """Every tensor by its name: what comes from outside, then what the statements make."""
         incoming = () if self.backward is None else self.backward.incoming
-        made = (line.statement.result for line in self.lines)
-        return {**self.written, **{str(t.name): t for t in (*incoming, *made)}}
+        results = (line.statement.result for line in self.lines)
+        return {**self.written, **{str(t.name): t for t in (*incoming, *results)}}
 
     def declared_as(self, role: str) -> tuple[Tensor, ...]:
         return tuple(d.tensor for d in self.declared if d.role == role)
@@ -185,21 +185,21 @@ class Program(Frozen):
     def results(self) -> tuple[Tensor, ...]:
         """What the program returns: what no statement uses, after its last turn what leaves a repeat and is not
         collected, and what it says."""
-        every = ((line, str(t.name)) for line in self.forward for t in line.statement.operands)
-        used = {name for line, name in every if not any(name in repeat.leaves for repeat in line.repeats)}
+        uses = ((line, str(t.name)) for line in self.forward for t in line.statement.operands)
+        used = {name for line, name in uses if not any(name in repeat.leaves for repeat in line.repeats)}
         used |= {str(line.statement.operands[0].name) for line in self.forward if line.statement.collects}
-        kept = (line.statement.result for line in self.forward)
-        return tuple(tensor for tensor in kept if tensor.name not in used or tensor.name in self.returned)
+        tensors = (line.statement.result for line in self.forward)
+        return tuple(tensor for tensor in tensors if tensor.name not in used or tensor.name in self.returned)
 
     @property
     def scores(self) -> tuple[str, ...]:
         """The products of two activations that a softmax is taken of: scores of attention, of which some may be masked."""
         weights = {tensor.name for tensor in self.declared_as("weight")}
-        made = {line.statement.result.name: line.statement for line in self.forward if line.mask is None}
-        softmaxes = (one for one in made.values() if one.function and one.function.name == "softmax")
-        taken = dict.fromkeys(operand.name for one in softmaxes for operand in one.operands)
-        products = (made[name] for name in taken if name in made and made[name].kind == PRODUCT)
-        return tuple(one.name for one in products if not weights & {operand.name for operand in one.operands})
+        statements = {line.statement.result.name: line.statement for line in self.forward if line.mask is None}
+        softmaxes = (s for s in statements.values() if s.function and s.function.name == "softmax")
+        operands = dict.fromkeys(operand.name for s in softmaxes for operand in s.operands)
+        products = (statements[name] for name in operands if name in statements and statements[name].kind == PRODUCT)
+        return tuple(s.name for s in products if not weights & {operand.name for operand in s.operands})
 
     @cached_property
     def sizes(self) -> tuple[str, ...]:
@@ -231,8 +231,8 @@ class Program(Frozen):
     @property
     def vector(self) -> bool:
         """Whether the vector unit does all of the work: there is nothing to contract."""
-        given = self.given
-        return not any(line.statement.contracts for line in self.lines) if given is None else given.vector
+        costs = self.given
+        return not any(line.statement.contracts for line in self.lines) if costs is None else costs.vector
 
     @property
     def computes(self) -> tuple[Dtype, ...]:
@@ -254,8 +254,8 @@ class Program(Frozen):
         """The mesh axes that some dimension is split over, or the turns of a repeat, or that something is sent along."""
         of_dimensions = (axis for t in self.written.values() for dim in t.dims for axis in dim.axes)
         sends = (line.statement.sends[1] for line in self.forward if line.statement.sends is not None)
-        every = [axis.name for axis in self.mesh]  # what goes to the farthest chip goes along all of them
-        along = (axis for one in sends if one != ONE_CHIP for axis in ([one] if one else every))
+        names = [axis.name for axis in self.mesh]  # what goes to the farthest chip goes along all of them
+        along = (axis for axis_sent in sends if axis_sent != ONE_CHIP for axis in ([axis_sent] if axis_sent else names))
         return tuple(dict.fromkeys((*of_dimensions, *self.stages, *along)))
 
     @property
@@ -277,8 +277,8 @@ class Program(Frozen):
 
     def stock(self, role: str, *, bytes_of: bool = False) -> Expr:
         """The elements or bytes of the declared tensors of a role, those of all turns of repeats."""
-        each = ((t, t.bytes if bytes_of else t.elements) for t in self.declared_as(role))
-        return Add(*(self.turns(tensor) * size for tensor, size in each))
+        sizes = ((t, t.bytes if bytes_of else t.elements) for t in self.declared_as(role))
+        return Add(*(self.turns(tensor) * size for tensor, size in sizes))
 
     def turns(self, tensor: Tensor) -> Expr:
         """How many copies of a declared tensor there are: each turn of a repeat has weights and caches of its own."""
@@ -327,10 +327,10 @@ def spelled_backward(program: Program) -> tuple[str, ...]:
     if program.backward is None:
         return ()
     tensors = (f"# {key}: {', '.join(names)}" for key in ("keep", "regather") if (names := getattr(program, key)))
-    said = (*tensors, *(("# reduce: each",) if program.each else ()))
-    said += ("# schedule: gpipe",) if program.stages and program.schedule == "gpipe" else ()
-    given = (f"input {tensor.name}: {tensor}" for tensor in program.backward.incoming)
-    return (*said, *given, *_body(program.backward.body, ""))
+    comments = (*tensors, *(("# reduce: each",) if program.each else ()))
+    comments += ("# schedule: gpipe",) if program.stages and program.schedule == "gpipe" else ()
+    inputs = (f"input {tensor.name}: {tensor}" for tensor in program.backward.incoming)
+    return (*comments, *inputs, *_body(program.backward.body, ""))
 
 
 def _declared(program: Program) -> Iterator[str]:

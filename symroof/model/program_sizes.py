@@ -22,36 +22,36 @@ def require_dimensions(program: Program, values: Mapping[str, Fraction]) -> None
     whole number: refused where these make it less, or none."""
     _require_facts(program, values)
     dimensions, places = _dimensions(program), _places(program)
-    put = {symbol(name): rational(value) for name, value in values.items()}
+    point = {symbol(name): rational(value) for name, value in values.items()}
     for slide in (slide for line in program.forward for slide in slid(line.statement) if slide.taps):
-        stride, taps = stride_of(program, slide), program.resolved(sized(slide.taps)).subs(put)
+        stride, taps = stride_of(program, slide), program.resolved(sized(slide.taps)).subs(point)
         if stride is not None and taps.is_Rational and taps < stride:
             shown = f"{slide.taps} = {taps} taps at every {stride}th place of {slide.whole} leave places out"
             raise ModelError(shown, expected="a filter that reaches to the next window, or windows without taps")
     for name in program.where.keys() & dimensions:
         value = program.definitions[symbol(name)]
-        there = value.subs(put)
-        if there.is_Rational and there.q > 1 and name in places:
-            said = ", ".join(f"{n} = {v}" for n, v in values.items() if value.has(symbol(n)))
-            shown = f"at {said} there would be {there} places of {name} = {str(value).replace('**', '^')}"
+        number = value.subs(point)
+        if number.is_Rational and number.q > 1 and name in places:
+            sizes = ", ".join(f"{n} = {v}" for n, v in values.items() if value.has(symbol(n)))
+            shown = f"at {sizes} there would be {number} places of {name} = {str(value).replace('**', '^')}"
             raise ModelError(shown, expected="a whole number of them")
-        if not there.is_Rational or there >= 1:
+        if not number.is_Rational or number >= 1:
             continue
-        larger = [(x, ceiling(given / there)) for x, given in put.items() if value.has(x)]
+        larger = [(x, ceiling(size / number)) for x, size in point.items() if value.has(x)]
         larger.sort(key=lambda pair: pair[0].name != "B")  # a batch is what people turn
-        cure = next((f", as with {x} = {n}" for x, n in larger if value.subs({**put, x: n}) >= 1), "")
-        said = ", ".join(f"{n} = {v}" for n, v in values.items() if value.has(symbol(n)))
-        shown = f"at {said} a tensor would have {there} of {name} = {str(value).replace('**', '^')}"
-        raise ModelError(shown, expected=f"{name} of at least 1{cure}", hint=_hint_of_excess(value, put))
+        cure = next((f", as with {x} = {n}" for x, n in larger if value.subs({**point, x: n}) >= 1), "")
+        sizes = ", ".join(f"{n} = {v}" for n, v in values.items() if value.has(symbol(n)))
+        shown = f"at {sizes} a tensor would have {number} of {name} = {str(value).replace('**', '^')}"
+        raise ModelError(shown, expected=f"{name} of at least 1{cure}", hint=_hint_of_excess(value, point))
 
 
-def _hint_of_excess(value: Expr, put: Mapping[Expr, Expr]) -> str | None:
+def _hint_of_excess(value: Expr, point: Mapping[Expr, Expr]) -> str | None:
     """How many are reached of what a size is shared out over, where these are more than there is to share out."""
     above, below = value.as_numer_denom()
-    reached = above.subs(put)
-    if not below.is_Symbol or not reached.is_Integer or reached < 1:
+    number = above.subs(point)
+    if not below.is_Symbol or not number.is_Integer or number < 1:
         return None
-    return f"no more than min({below}, {str(above).replace('**', '^')}) of {below} are reached: {below} = {reached}"
+    return f"no more than min({below}, {str(above).replace('**', '^')}) of {below} are reached: {below} = {number}"
 
 
 def never_below_zero(program: Program) -> Iterator[Expr]:
@@ -82,13 +82,13 @@ def _places(program: Program) -> set[str]:
 
 def _require_facts(program: Program, values: Mapping[str, Fraction]) -> None:
     """What is known of sizes holds at these, as far as they say it: else another case would be theirs."""
-    put = {symbol(name): rational(value) for name, value in values.items()}
+    point = {symbol(name): rational(value) for name, value in values.items()}
     for fact in known_of_sizes(program):
-        left, right = (expression(side).subs(put) for side in (fact.left, fact.right))
+        left, right = (expression(side).subs(point) for side in (fact.left, fact.right))
         holds = left <= right if fact.relation == "<=" else left >= right
         if left.is_Rational and right.is_Rational and not holds:
-            said = ", ".join(f"{n} = {v}" for n, v in values.items() if n in names(fact))
-            shown = f"the sizes that are put in contradict {spelled_fact(fact)}: {said}"
+            sizes = ", ".join(f"{n} = {v}" for n, v in values.items() if n in names(fact))
+            shown = f"the sizes that are put in contradict {spelled_fact(fact)}: {sizes}"
             raise ModelError(shown, expected="sizes of this case, or a program of the other")
 
 
@@ -108,7 +108,7 @@ def known_of_sizes(program: Program) -> tuple[Compare, ...]:
 
     for name, formula in program.where.items():
         where[name] = mapped(formula, put)
-    return tuple(Compare(mapped(one.left, put), one.relation, mapped(one.right, put)) for one in program.facts)
+    return tuple(Compare(mapped(fact.left, put), fact.relation, mapped(fact.right, put)) for fact in program.facts)
 
 
 def tokens_of(program: Program) -> Expr | None:
@@ -120,8 +120,8 @@ def tokens_of(program: Program) -> Expr | None:
     B*T
     """
     weighed = [dict.fromkeys(_met(program, line)) for line in _weighing(program)]
-    held = _held(program)
-    shared = [n for n in (weighed or [{}])[0] if n not in held and all(n in labels for labels in weighed)]
+    weight_dimensions = _held(program)
+    shared = [n for n in (weighed or [{}])[0] if n not in weight_dimensions and all(n in labels for labels in weighed)]
     batches = {tuple(r for r in line.repeats if r.accumulates) for line in _weighing(program)}
     if not shared or len(batches) != 1:
         return None
@@ -137,8 +137,8 @@ def served_of(program: Program) -> Expr | None:
     >>> served_of(read_program("input x: bf16[E, C, D]; weight W: bf16[E, D, F]; y = x * W -> bf16[E, C, F]")) is None
     True
     """
-    weighed, held = _weighing(program), _held(program)
-    rows = {frozenset(_met(program, line)) - held for line in weighed}
+    weighed, weight_dimensions = _weighing(program), _held(program)
+    rows = {frozenset(_met(program, line)) - weight_dimensions for line in weighed}
     every = ((*line.statement.operands, line.statement.result) for line in weighed)
     shared_out = any(set.intersection(*(set(t.labels) for t in tensors)) for tensors in every)
     functions = (line.statement.function for line in program.forward)

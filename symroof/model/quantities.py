@@ -80,9 +80,9 @@ TOKENS = "tokens_per_second"
 def _held(*names: str) -> Iterator[Quantity]:
     """What stays in memory, in all and on one chip."""
     for name in names:
-        for each in ("", PER_CHIP):
+        for suffix in ("", PER_CHIP):
             counted = {"weights": "weight", "caches": "cache", "memory": None}.get(name, name)
-            yield Quantity(name + each, "bytes", owner=Owner.PROGRAM, counted=counted, owed=True, row=Row.OWN)
+            yield Quantity(name + suffix, "bytes", owner=Owner.PROGRAM, counted=counted, owed=True, row=Row.OWN)
 
 
 # In the order in which they are read.
@@ -148,13 +148,13 @@ DERIVED = tuple(name for name, row in TABLE.items() if row.formula is not None a
 OWED = frozenset(name for name, row in TABLE.items() if row.owed)
 
 
-def of_statement(what: str, name: str) -> str:
+def of_statement(quantity: str, name: str) -> str:
     """The name of a cost of one statement, or of an amount of one tensor; that of a nameless one is that of the whole.
 
     >>> of_statement("flops", "h"), of_statement("flops", NAMELESS)
     ('flops(h)', 'flops')
     """
-    return what if name == NAMELESS else f"{what}({name})"
+    return quantity if name == NAMELESS else f"{quantity}({name})"
 
 
 def sent_over(resource: str, name: str = NAMELESS) -> str:
@@ -196,7 +196,7 @@ def rows_of(resources: Iterable[str], links: Iterable[str], *, split: bool) -> t
     rows = [(name, row.row) for name, row in TABLE.items() if row.row is not None]
     one_chip = {name for name, _ in rows if name.endswith(PER_CHIP)}
     left_out = {name.removesuffix(PER_CHIP) for name in one_chip} if split else one_chip
-    return tuple(each for name, row in rows if name not in left_out for each in several.get(row, (name,)))
+    return tuple(label for name, row in rows if name not in left_out for label in several.get(row, (name,)))
 
 
 def parts_of(name: str) -> tuple[str, str]:
@@ -205,8 +205,8 @@ def parts_of(name: str) -> tuple[str, str]:
     >>> parts_of("flops_per_chip(h)"), parts_of("sent(X)"), parts_of("T_HBM")
     (('flops_per_chip', 'h'), ('sent', 'X'), ('T_HBM', ''))
     """
-    what, _, of = name.removesuffix(")").partition("(")
-    return what, of
+    quantity, _, owner = name.removesuffix(")").partition("(")
+    return quantity, owner
 
 
 def meaning(name: str, flops: str = "flops", moved: str = "bytes") -> Formula | None:
@@ -227,10 +227,10 @@ def unit_of_amount(name: str) -> str | None:
     >>> unit_of_amount("flops(h)"), unit_of_amount("T_HBM"), unit_of_amount("memory"), unit_of_amount("n")
     ('FLOPs', 's', 'bytes', None)
     """
-    what, _ = parts_of(name)
-    if what.startswith("T_"):
+    quantity, _ = parts_of(name)
+    if quantity.startswith("T_"):
         return "s"
-    return TABLE[what].unit if what in TABLE else None
+    return TABLE[quantity].unit if quantity in TABLE else None
 
 
 class Unit(Frozen):

@@ -9,47 +9,47 @@ from symroof.model.dtype import Tensor
 from symroof.model.program_tree import Fuse, Node, Recompute, Repeat, Statement, statements_in
 
 
-def remade(node: Recompute, inner: list[Node], called: Callable[[str], str]) -> list[Node]:
+def remade(recompute: Recompute, inner: list[Node], called: Callable[[str], str]) -> list[Node]:
     """The backward pass ``inner`` of a recompute, behind the statements that it needs, which are made again under other names. Of
     a fuse results that others need are; where none is, its own backward pass makes what it needs on the chip, and counts it."""
-    made = {statement.name for statement in statements_in(node.body)}
-    needed = {name for one in inner for name in _needs(one)} & made
+    names_made = {statement.name for statement in statements_in(recompute.body)}
+    needed = {name for node in inner for name in _needs(node)} & names_made
     again: list[Node] = []
-    for one in reversed(node.body):
-        again[:0] = _again(one, needed, made)
-    there = {statement.name for statement in statements_in(tuple(again)) if not statement.lies}
-    counted = [() if not isinstance(one, Fuse) or there & _inside(one) else one.again for one in inner]
-    every = (*again, *(statement for body in counted for statement in body if not statement.lies))
-    names = {s.name: called(s.name) for s in statements_in(tuple(every))}
+    for node in reversed(recompute.body):
+        again[:0] = _again(node, needed, names_made)
+    results = {statement.name for statement in statements_in(tuple(again)) if not statement.lies}
+    counted = [() if not isinstance(node, Fuse) or results & _inside(node) else node.again for node in inner]
+    statements = (*again, *(statement for body in counted for statement in body if not statement.lies))
+    names = {s.name: called(s.name) for s in statements_in(tuple(statements))}
 
     def renamed(tensor: Tensor) -> Tensor:
         return replace(tensor, name=names.get(str(tensor.name), tensor.name))
 
-    def copied(one: Node) -> Node:
-        if isinstance(one, Statement):
-            result = renamed(one.result)
-            return replace(one, operands=tuple(map(renamed, one.operands)), result=result, again=one.name)
-        return replace(one, body=tuple(map(copied, one.body)))
+    def copied(node: Node) -> Node:
+        if isinstance(node, Statement):
+            result = renamed(node.result)
+            return replace(node, operands=tuple(map(renamed, node.operands)), result=result, again=node.name)
+        return replace(node, body=tuple(map(copied, node.body)))
 
-    def back(one: Node, body: tuple[Statement, ...]) -> Node:
-        if not body or not isinstance(one, Fuse):
-            return _reading(one, names)
-        made_here = (copied(statement) for statement in body if not statement.lies)
-        return Fuse((*made_here, *(_reading(part, names) for part in one.body)), (), one.undoes)
+    def back(node: Node, body: tuple[Statement, ...]) -> Node:
+        if not body or not isinstance(node, Fuse):
+            return _reading(node, names)
+        copies = (copied(statement) for statement in body if not statement.lies)
+        return Fuse((*copies, *(_reading(part, names) for part in node.body)), (), node.undoes)
 
     return [*map(copied, again), *map(back, inner, counted)]
 
 
-def _again(node: Node, needed: set[str], made: set[str]) -> list[Node]:
+def _again(node: Node, needed: set[str], names: set[str]) -> list[Node]:
     """What of a node is made again; what that needs is added to what is needed."""
     if isinstance(node, Statement):
         if node.name not in needed:
             return []
-        needed |= {str(t.name) for t in node.operands} & made
+        needed |= {str(t.name) for t in node.operands} & names
         return [node]
     body: list[Node] = []
-    for one in reversed(node.body):
-        body[:0] = _again(one, needed, made)
+    for part in reversed(node.body):
+        body[:0] = _again(part, needed, names)
     if all(statement.lies for statement in statements_in(tuple(body))):
         return body
     return [replace(node, body=tuple(body))]
@@ -61,9 +61,9 @@ def _needs(node: Node) -> Iterator[str]:
         yield from (str(t.name) for t in node.operands)
         return
     inside = _inside(node)
-    again = (one for one in node.again if not one.lies) if isinstance(node, Fuse) else ()
-    for one in (*node.body, *again):
-        yield from (name for name in _needs(one) if name not in inside)
+    again = (part for part in node.again if not part.lies) if isinstance(node, Fuse) else ()
+    for part in (*node.body, *again):
+        yield from (name for name in _needs(part) if name not in inside)
 
 
 def _inside(node: Node) -> set[str]:
@@ -77,10 +77,10 @@ def _reading(node: Node, names: dict[str, str]) -> Node:
         renamed = (replace(t, name=names.get(str(t.name), t.name)) for t in node.operands)
         return replace(node, operands=tuple(renamed))
     inside = _inside(node)
-    others = {old: new for old, new in names.items() if old not in inside}
-    body = tuple(_reading(one, others) for one in node.body)
+    outer = {old: new for old, new in names.items() if old not in inside}
+    body = tuple(_reading(part, outer) for part in node.body)
     if isinstance(node, Fuse):
-        again = tuple(_reading(one, others) for one in node.again)
+        again = tuple(_reading(part, outer) for part in node.again)
         return replace(node, body=body, again=again)  # type: ignore[arg-type]
     return replace(node, body=body)
 

@@ -78,15 +78,15 @@ class Rates(Frozen):
     @property
     def resources(self) -> tuple[str, ...]:
         """What can be busy, in the order of reading."""
-        others = (name for name in (self.memory, *(name for name, _ in self.links)) if name != self.comms)
-        result = (MATH, *self.roofless, *others, self.comms)
+        links = (name for name in (self.memory, *(name for name, _ in self.links)) if name != self.comms)
+        result = (MATH, *self.roofless, *links, self.comms)
         return tuple(name for name in result if name not in self.idle)
 
     @property
     def moving(self) -> tuple[str, ...]:
         """The memory and the links, as far as they can be busy, and the hops."""
-        every = (self.memory, *(link for link, _ in self.links), *(one for one in self.roofless if one != VECTOR))
-        return tuple(name for name in every if name not in self.idle)
+        resources = (self.memory, *(link for link, _ in self.links), *(r for r in self.roofless if r != VECTOR))
+        return tuple(name for name in resources if name not in self.idle)
 
     @property
     def roofless(self) -> tuple[str, ...]:
@@ -106,8 +106,8 @@ class Rates(Frozen):
     def rate(self, resource: str) -> str:
         """The figure of a memory or a link: that of the link of the problem is ``bandwidth``, whichever axis is on it."""
         figures = dict(self.links)
-        own, compared = (figures.get(name, name) for name in (resource, self.comms))
-        return "bandwidth" if own == compared else own
+        figure, compared = (figures.get(name, name) for name in (resource, self.comms))
+        return "bandwidth" if figure == compared else figure
 
 
 def rates_of(
@@ -117,9 +117,9 @@ def rates_of(
     if program.alone:
         return Rates(((NAMELESS, "peak"),), memory=COMMS, comms=COMMS, called=memory)
     products = {line.statement.name: line.statement.product for line in program.lines if line.statement.contracts}
-    said = compute is not None
+    forced = compute is not None
     peaks = {
-        name: _peak(chip, product.compute) for name, product in products.items() if product is not None and not said
+        name: _peak(chip, product.compute) for name, product in products.items() if product is not None and not forced
     }
     if len(set(peaks.values())) < 2:
         peaks = dict.fromkeys(costs_of(program) if program.vector else products, "peak")
@@ -130,9 +130,9 @@ def rates_of(
     result = _waiting(program, result) if program.latency else result
     joint = joint and bool(result.moving[1:])
     if is_idle(program):
-        still = all(cost.loads == () == cost.stores for cost in costs_of(program).values())
-        idle = (MATH, memory) if still else (MATH,)
-        return replace(result, peaks=(), vector=None, joint=joint and not still, idle=idle)
+        nothing_moves = all(cost.loads == () == cost.stores for cost in costs_of(program).values())
+        idle = (MATH, memory) if nothing_moves else (MATH,)
+        return replace(result, peaks=(), vector=None, joint=joint and not nothing_moves, idle=idle)
     return replace(result, joint=joint and len(set(peaks.values())) == 1)
 
 
@@ -140,29 +140,29 @@ def _waiting(program: Program, rates: Rates) -> Rates:
     """The rates with the exchanges, each of which takes its bytes or its hops."""
     waits, longest = list[tuple[str, str, str, str]](), dict[frozenset[tuple[str, Expr]], Formula]()
     for name, cost in chip_costs(program).items():
-        for one in cost.exchanges:
-            hops = tuple(product(_hops_formula(n), Name(figure)) for figure, n in one.hops.items())
-            longest.setdefault(frozenset(one.hops.items()), total(*hops))
-            for resource in one.sent:
-                moved = time_name(resource, one.label if len(cost.over(resource)) > 1 else name)
-                waits.append((resource, name, moved, time_name(HOPS, one.label)))
+        for exchange in cost.exchanges:
+            hops = tuple(product(_hops_formula(n), Name(figure)) for figure, n in exchange.hops.items())
+            longest.setdefault(frozenset(exchange.hops.items()), total(*hops))
+            for resource in exchange.sent:
+                moved = time_name(resource, exchange.label if len(cost.over(resource)) > 1 else name)
+                waits.append((resource, name, moved, time_name(HOPS, exchange.label)))
     most = [kind for kind in longest if not any(_more(dict(other), dict(kind)) for other in longest)]
     figures = tuple(dict.fromkeys(figure for kind in longest for figure, _ in sorted(kind, key=str)))
     return replace(rates, waits=tuple(waits), latencies=tuple(longest[kind] for kind in most), hops=figures)
 
 
-def _more(one: Mapping[str, Expr], other: Mapping[str, Expr]) -> bool:
+def _more(hops: Mapping[str, Expr], other: Mapping[str, Expr]) -> bool:
     """Whether hops are more than others of the same links, whatever their latency."""
-    gaps = [one.get(figure, Integer(0)) - other.get(figure, Integer(0)) for figure in {*one, *other}]
-    return one != other and all(gap.is_Rational and gap >= 0 for gap in gaps)
+    gaps = [hops.get(figure, Integer(0)) - other.get(figure, Integer(0)) for figure in {*hops, *other}]
+    return hops != other and all(gap.is_Rational and gap >= 0 for gap in gaps)
 
 
 def slowest(rates: Rates, figures: Mapping[Expr, Expr]) -> Rates:
     """The rates with what hops take that take longest as the figures are, where these are known of all."""
-    values = {one: expression(one).subs(figures) for one in rates.latencies}
+    values = {latency: expression(latency).subs(figures) for latency in rates.latencies}
     if len(values) < 2 or not all(value.is_Rational for value in values.values()):
         return rates
-    return replace(rates, latencies=(max(values, key=lambda one: values[one]),))
+    return replace(rates, latencies=(max(values, key=lambda latency: values[latency]),))
 
 
 def _hops_formula(hops: Expr) -> Formula:
@@ -172,8 +172,8 @@ def _hops_formula(hops: Expr) -> Formula:
     for term in Add.make_args(rest) if rest != 0 else ():
         by, axis = term.as_coeff_Mul()
         times = by.p if by.p != 1 else None
-        one: Formula = Name(str(axis)) if times is None else product(number(times), Name(str(axis)))
-        terms.append(one if by.q == 1 else Quotient(one, number(by.q)))
+        multiple: Formula = Name(str(axis)) if times is None else product(number(times), Name(str(axis)))
+        terms.append(multiple if by.q == 1 else Quotient(multiple, number(by.q)))
     return total(*terms)
 
 
@@ -191,8 +191,8 @@ def _peak(chip: Accelerator | None, compute: object) -> str:
 
 def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Spec]:
     """The known figures that only the times of programs need, by name."""
-    others = (name for name in rates.busy_figures if name != "bandwidth")
-    wanted = (*(rates.names if rates.mixed else ()), *((rates.vector,) if rates.vector else ()), *others, *rates.hops)
+    carriers = (name for name in rates.busy_figures if name != "bandwidth")
+    used = (*(rates.names if rates.mixed else ()), *((rates.vector,) if rates.vector else ()), *carriers, *rates.hops)
     open_ = chip is None or (chip.name == "given" and not any(name.startswith("peak") for name in chip.figures))
     if chip is None or open_:
         return {}
@@ -206,7 +206,7 @@ def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Spec]:
         return (meant(name, chip.figures) or f"{other}say --given {name}=…") if name in links else None
 
     unsaid = {rates.memory} - {*chip.figures} if chip.name == "given" else set[str]()  # it stays open, as on no chip
-    return {name: chip.figure(name, hint(name)) for name in wanted if name not in unsaid}
+    return {name: chip.figure(name, hint(name)) for name in used if name not in unsaid}
 
 
 def time_names(program: Program, memory: str, chip: Accelerator | None) -> tuple[str, ...]:
@@ -215,13 +215,13 @@ def time_names(program: Program, memory: str, chip: Accelerator | None) -> tuple
         return (time_name(memory),)
     vector = (VECTOR,) if vector_peak(program, chip) else ()
     resources = (*(() if is_idle(program) else (MATH,)), *vector, memory, *busy_links(program))
-    each = [time_name(r, name) for name in costs_of(program) for r in resources]
+    times = [time_name(r, name) for name in costs_of(program) for r in resources]
     if program.latency and any(cost.exchanges for cost in chip_costs(program).values()):
         resources = (*resources, LATENCY)
         for cost in chip_costs(program).values():
-            each += [time_name(r, one.label) for one in cost.exchanges for r in one.sent if len(cost.over(r)) > 1]
-            each += [time_name(HOPS, one.label) for one in cost.exchanges]
-    return (*dict.fromkeys(each), *(time_name(r) for r in resources if r != MATH), "T_steps")
+            times += [time_name(r, send.label) for send in cost.exchanges for r in send.sent if len(cost.over(r)) > 1]
+            times += [time_name(HOPS, send.label) for send in cost.exchanges]
+    return (*dict.fromkeys(times), *(time_name(r) for r in resources if r != MATH), "T_steps")
 
 
 def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
@@ -231,33 +231,33 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
     """
     at, owners, ops = dict(rates.peaks), costs_of(program), program.vector
     result: dict[str, Formula] = {}
-    each = "_per_chip" if program.axes else ""
+    suffix = "_per_chip" if program.axes else ""
     for name, cost in owners.items():
         chip = chip_costs(program).get(name, cost)  # what is exchanged moves on chips alone
         flops, moved = cost.ops if ops else cost.flops, (*chip.loads, *chip.stores)
-        work = of_statement(f"{'ops' if ops else 'flops'}{each}", name)
+        work = of_statement(f"{'ops' if ops else 'flops'}{suffix}", name)
         if MATH not in rates.idle:
             result[time_name(MATH, name)] = _over(work, at.get(name, "peak"), flops != 0)
         if rates.vector is not None:
-            result[time_name(VECTOR, name)] = _over(of_statement(f"ops{each}", name), rates.vector, cost.ops != 0)
+            result[time_name(VECTOR, name)] = _over(of_statement(f"ops{suffix}", name), rates.vector, cost.ops != 0)
         if rates.memory not in rates.idle:
-            bytes_moved = of_statement(f"bytes{each}", name)
+            bytes_moved = of_statement(f"bytes{suffix}", name)
             result[time_name(rates.memory, name)] = _over(bytes_moved, rates.rate(rates.memory), bool(moved))
         for link, _ in rates.links:
             sends = chip_costs(program)[name].sent.get(link, 0) != 0
             result[time_name(link, name)] = _over(sent_over(link, name), rates.rate(link), sends)
-        for one in chip_costs(program)[name].exchanges if rates.latencies else ():
-            several = [link for link in one.sent if len(chip_costs(program)[name].over(link)) > 1]
+        for send in chip_costs(program)[name].exchanges if rates.latencies else ():
+            several = [link for link in send.sent if len(chip_costs(program)[name].over(link)) > 1]
             result |= {
-                time_name(r, one.label): Quotient(Name(sent_over(r, one.label)), Name(rates.rate(r))) for r in several
+                time_name(r, send.label): Quotient(Name(sent_over(r, send.label)), Name(rates.rate(r))) for r in several
             }
-            hops = (product(Name(hops_over(figure, one.label)), Name(figure)) for figure in one.hops)
-            result[time_name(HOPS, one.label)] = total(*hops)
+            hops = (product(Name(hops_over(figure, send.label)), Name(figure)) for figure in send.hops)
+            result[time_name(HOPS, send.label)] = total(*hops)
     parts = tuple(Name(time_name(MATH, name)) for name, _ in rates.peaks)
     if MATH not in rates.idle:
-        result["T_math"] = total(*parts) if rates.mixed else Quotient(Name(f"flops{each}"), PEAK)
+        result["T_math"] = total(*parts) if rates.mixed else Quotient(Name(f"flops{suffix}"), PEAK)
     if rates.memory not in rates.idle:
-        result[time_name(rates.memory)] = Quotient(Name(f"bytes{each}"), Name(rates.rate(rates.memory)))
+        result[time_name(rates.memory)] = Quotient(Name(f"bytes{suffix}"), Name(rates.rate(rates.memory)))
     for link, _ in rates.links:
         result[time_name(link)] = Quotient(Name(sent_over(link)), Name(rates.rate(link)))
     if rates.latencies:
@@ -266,12 +266,12 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
     moving = tuple(Name(time_name(name)) for name in rates.moving)
     result["T_comms"] = Call("max", moving) if rates.joint else result[time_name(rates.comms)]
     if rates.vector is not None:
-        result["T_vector"] = Quotient(Name(f"ops{each}"), Name(rates.vector))
+        result["T_vector"] = Quotient(Name(f"ops{suffix}"), Name(rates.vector))
     if rates.called:
         result[time_name(rates.called)] = result["T_comms"]
     sums = tuple(Name(time_name(resource)) for resource in rates.resources)
-    taken = (rates.waiting(r) or ((Name(time_name(r)),) if r != LATENCY else ()) for r in rates.resources)
-    upper = total(*chain(*taken), *_wait(program, rates, result))
+    waits = (rates.waiting(r) or ((Name(time_name(r)),) if r != LATENCY else ()) for r in rates.resources)
+    upper = total(*chain(*waits), *_wait(program, rates, result))
     return result | {"T_lower": Call("max", sums) if len(sums) > 1 else sums[0], "T_upper": upper}
 
 
@@ -285,8 +285,8 @@ def staged(program: Program) -> tuple[str, ...]:
 
 def _wait(program: Program, rates: Rates, times: Mapping[str, Formula]) -> tuple[Formula, ...]:
     """How long a chip waits for the first microbatch and after the last where nothing overlaps."""
-    every = [time for each in busy(times, rates, staged(program)).values() for time in each]
-    return (waited(total(*every)),) if every else ()
+    busy_times = [time for parts in busy(times, rates, staged(program)).values() for time in parts]
+    return (waited(total(*busy_times)),) if busy_times else ()
 
 
 def every_time(program: Program, rates: Rates) -> dict[str, Formula]:
@@ -314,8 +314,8 @@ def overlapping(program: Program) -> tuple[tuple[str, ...], ...]:
         cost, statement = costs_of(program)[name], around[name].statement
         return statement.lies and statement.kind != EXCHANGE and not (cost.loads or cost.stores)
 
-    each = ((group, [name for name in group if not idle(name)]) for group in groups.values())
-    return tuple(tuple(busy or group) for group, busy in each)
+    pairs = ((group, [name for name in group if not idle(name)]) for group in groups.values())
+    return tuple(tuple(busy or group) for group, busy in pairs)
 
 
 def busy(times: Mapping[str, Formula], rates: Rates, names: Iterable[str]) -> Mapping[str, tuple[Formula, ...]]:
@@ -323,10 +323,10 @@ def busy(times: Mapping[str, Formula], rates: Rates, names: Iterable[str]) -> Ma
     longer of their bytes and their hops."""
     names, result = tuple(names), dict[str, tuple[Formula, ...]]()
     for resource in rates.resources:
-        own = [Name(time_name(resource, name)) for name in names if resource != LATENCY]
+        totals = [Name(time_name(resource, name)) for name in names if resource != LATENCY]
         waits = tuple(time for name in names for time in rates.waiting(resource, name))
-        result[resource] = waits or tuple(time for time in own if not isinstance(times[time.name], Number))
-    return {resource: each for resource, each in result.items() if each}
+        result[resource] = waits or tuple(time for time in totals if not isinstance(times[time.name], Number))
+    return {resource: parts for resource, parts in result.items() if parts}
 
 
 def times_of_groups(program: Program, rates: Rates) -> dict[tuple[str, ...], Formula]:
@@ -340,7 +340,7 @@ def _longest_of_groups(program: Program, rates: Rates) -> dict[tuple[str, ...], 
     """For each group the longest of what it keeps busy."""
     times, result = times_of(program, rates), {}
     for names in overlapping(program):
-        parts = tuple(total(*each) for each in busy(times, rates, names).values())
+        parts = tuple(total(*part) for part in busy(times, rates, names).values())
         if parts:
             result[names] = Call("max", parts) if len(parts) > 1 else parts[0]
     return result

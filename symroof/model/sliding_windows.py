@@ -48,13 +48,13 @@ def slides_of(operand: tuple[str, ...], result: tuple[str, ...]) -> tuple[Slide,
     if len(new) < len(lost):
         return None
     places, taps = new[: len(lost)], new[len(lost) :]
-    whole = dict(zip(places, lost, strict=True))
+    origins = dict(zip(places, lost, strict=True))
     if not taps:
-        return tuple(Slide(whole[place], place) for place in places)
+        return tuple(Slide(origins[place], place) for place in places)
     before = result[: result.index(taps[0])][-len(taps) :]
     if len(before) < len(taps) or not {*places} <= {*before}:
         return None
-    return tuple(Slide(whole.get(place, place), place, tap) for place, tap in zip(before, taps, strict=True))
+    return tuple(Slide(origins.get(place, place), place, tap) for place, tap in zip(before, taps, strict=True))
 
 
 def takes_places(function: Function, operand: Tensor, result: Tensor) -> bool:
@@ -67,8 +67,8 @@ def stride_of(program: Program, slide: Slide) -> int | None:
     """Every how many places there is a window, as the sizes say; None where they do not."""
     whole, places = (program.resolved(sized(label)) for label in (slide.whole, slide.places))
     taps = program.resolved(sized(slide.taps or "1"))
-    each = ((s, left) for s in range(1, WIDEST + 1) for left in (whole - s * places, whole - s * (places - 1) - taps))
-    return next((s for s, left in each if left.expand() == 0), None)
+    rests = ((s, rest) for s in range(1, WIDEST + 1) for rest in (whole - s * places, whole - s * (places - 1) - taps))
+    return next((s for s, rest in rests if rest.expand() == 0), None)
 
 
 def slid(statement: Statement) -> tuple[Slide, ...]:

@@ -80,9 +80,9 @@ def _is_behind(program: Program, pipeline: Pipeline, name: str) -> bool:
         return True
     lines = program.forward
     ends = max(i for i, line in enumerate(lines) if pipeline.repeat in line.repeats)
-    made = next((i for i, line in enumerate(lines) if line.statement.name == name), None)
+    maker = next((i for i, line in enumerate(lines) if line.statement.name == name), None)
     used = (i for i, line in enumerate(lines) if name in (str(t.name) for t in line.statement.operands))
-    return (next(used, len(lines)) if made is None else made) > ends
+    return (next(used, len(lines)) if maker is None else maker) > ends
 
 
 def pipeline_of(program: Program) -> Pipeline | None:
@@ -96,8 +96,8 @@ def pipeline_of(program: Program) -> Pipeline | None:
 
 def _pipelines(program: Program) -> Iterator[tuple[Repeat, tuple[Repeat, ...]]]:
     """Every repeat whose turns are shared out, with those around it."""
-    every = ((line.repeats[: i + 1]) for line in program.forward for i, r in enumerate(line.repeats) if r.over)
-    yield from dict.fromkeys((around[-1], around[:-1]) for around in every)
+    prefixes = ((line.repeats[: i + 1]) for line in program.forward for i, r in enumerate(line.repeats) if r.over)
+    yield from dict.fromkeys((around[-1], around[:-1]) for around in prefixes)
 
 
 def stages_in(repeats: Iterable[Repeat]) -> tuple[str, ...]:
@@ -130,11 +130,11 @@ def require_stages(program: Program) -> None:
     """Raises :class:`~symroof.errors.ModelError` where the chips of a pipeline would have to exchange something else
     than what they hand on: its axis splits no dimension, its stages share no weight, and nothing from outside has a
     gradient in them."""
-    every = tuple(_pipelines(program))
-    if not every:
+    pipelines = tuple(_pipelines(program))
+    if not pipelines:
         return
-    (repeat, around), axis = every[0], every[0][0].over
-    if len(every) > 1:
+    (repeat, around), axis = pipelines[0], pipelines[0][0].over
+    if len(pipelines) > 1:
         raise ModelError("two repeats are shared out over an axis", expected="one pipeline in a program")
     if not all(outer.accumulates for outer in around):
         shown = f"every turn of the repeat around it would go through all stages of {axis}"
@@ -148,10 +148,10 @@ def require_stages(program: Program) -> None:
         if chips and int(turns) % chips:
             raise _uneven(turns, axis, chips)
     inside = {str(t.name) for line in program.forward if repeat in line.repeats for t in line.statement.operands}
-    for one in program.declared:
-        if one.tensor.name in inside and one.shared:
-            shown = f"{one.tensor.name} is the same in all turns, and the turns are on several chips of {axis}"
-            raise ModelError(shown, expected=f"a {one.role} of its own for each turn")
+    for entry in program.declared:
+        if entry.tensor.name in inside and entry.shared:
+            shown = f"{entry.tensor.name} is the same in all turns, and the turns are on several chips of {axis}"
+            raise ModelError(shown, expected=f"a {entry.role} of its own for each turn")
     collects = (line for line in program.forward if line.statement.collects and line.repeats[-1] == repeat)
     if spread := next((line.statement.name for line in collects), None):
         shown = f"{spread} is of all turns, and these are on several chips of {axis}"
@@ -166,9 +166,9 @@ def require_filled(program: Program, values: Mapping[str, Fraction]) -> None:
     pipeline = pipeline_of(program)
     if pipeline is None:
         return
-    put = {symbol(name): rational(value) for name, value in values.items()}
+    point = {symbol(name): rational(value) for name, value in values.items()}
     parts = expression(pipeline.repeat.times), pipeline.microbatches, pipeline.axis.size
-    turns, many, stages = (program.resolved(x).subs(put) for x in parts)
+    turns, many, stages = (program.resolved(x).subs(point) for x in parts)
     if turns.is_Rational and stages.is_Rational and turns % stages:
         raise _uneven(turns, pipeline.axis.name, stages)
     if not program.training or not pipeline.presumes:
@@ -191,13 +191,13 @@ def _require_no_gradients(program: Program, repeat: Repeat) -> None:
     """What the stages take from outside, beside what they are handed on, would have a gradient to be added over
     them."""
     within = [line for line in program.forward if repeat in line.repeats]
-    made = {line.statement.name for line in within}
-    own = {str(d.tensor.name) for d in program.declared if d.role != "input"}
-    asked = with_gradients(program)
+    results = {line.statement.name for line in within}
+    stocks = {str(d.tensor.name) for d in program.declared if d.role != "input"}
+    trained = with_gradients(program)
     for line in within:
         for tensor in line.statement.operands:
             name = str(tensor.name)
-            if name in asked - made - own and name not in repeat.enters:
+            if name in trained - results - stocks and name not in repeat.enters:
                 raise ModelError(
                     f"{name} is used in all stages of {repeat.over}, and its gradient would be added over them",
                     expected=f"what the turns hand on, {', '.join(repeat.enters)}, or something without a gradient: frozen input {name}",

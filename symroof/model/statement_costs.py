@@ -39,7 +39,7 @@ def amounts(program: Program, count: Counting) -> dict[str, Expr]:
             flops = cost.ops
         loads, stores = (Add(*(amount for _, amount in moves)) for moves in (cost.loads, cost.stores))
         costs = {"flops": flops, "ops": cost.ops, "reads": loads, "writes": stores, "bytes": loads + stores}
-        result |= {of_statement(what, name): value for what, value in costs.items()}
+        result |= {of_statement(kind, name): value for kind, value in costs.items()}
     for name, tensor in program.arrays.items() if program.line is None else ():
         result |= {of_statement("elements", name): tensor.elements, of_statement("size", name): tensor.bytes}
     for line in program.forward:
@@ -56,9 +56,9 @@ def amounts(program: Program, count: Counting) -> dict[str, Expr]:
         result["trainable"] = Add(*(program.turns(tensor) * tensor.elements for tensor in program.trainable))
     result |= _on_a_chip(program, count)
     result |= _moved(program)
-    for each in ("", "_per_chip"):
-        stocks = [stock for what in STOCKS if (stock := result.get(what + each, 0)) != 0]
-        result |= {f"memory{each}": Add(*stocks)} if stocks else {}
+    for suffix in ("", "_per_chip"):
+        stocks = [stock for kind in STOCKS if (stock := result.get(kind + suffix, 0)) != 0]
+        result |= {f"memory{suffix}": Add(*stocks)} if stocks else {}
     return {name: program.resolved(value) for name, value in result.items()}
 
 
@@ -78,8 +78,8 @@ def _moved(program: Program) -> dict[str, Expr]:
     result = {moved_of(part, program): Integer(0) for part in MOVED}
     for moved, amount in traffic_of_tensors(program).items():
         name = program.memory.whole(moved)
-        each = zip(MOVED, (name in weights, name in caches, name in gradients, True), strict=True)
-        result[moved_of(next(part for part, here in each if here), program)] += amount
+        owners = zip(MOVED, (name in weights, name in caches, name in gradients, True), strict=True)
+        result[moved_of(next(part for part, belongs in owners if belongs), program)] += amount
     return {name: amount for name, amount in result.items() if amount != 0}
 
 
@@ -88,15 +88,15 @@ def _on_a_chip(program: Program, count: Counting) -> dict[str, Expr]:
     result: dict[str, Expr] = {}
     kinds = {"flops_per_chip": "flops_exact" if count == "exact" else "flops", "ops_per_chip": "ops"}
     for name, cost in chip_costs(program).items():
-        result |= {of_statement(what, name): getattr(cost, kind) for what, kind in kinds.items()}
+        result |= {of_statement(total, name): getattr(cost, kind) for total, kind in kinds.items()}
         result[of_statement("bytes_per_chip", name)] = cost.moved
         result |= {sent_over(r, name): cost.sent.get(r, Integer(0)) for r in busy_links(program)}
-        for one in cost.exchanges if program.latency else ():
-            result |= {hops_over(figure, one.label): one.turns * number for figure, number in one.hops.items()}
-            result |= {sent_over(r, one.label): sent for r, sent in one.sent.items() if len(cost.over(r)) > 1}
+        for part in cost.exchanges if program.latency else ():
+            result |= {hops_over(figure, part.label): part.turns * number for figure, number in part.hops.items()}
+            result |= {sent_over(r, part.label): amount for r, amount in part.sent.items() if len(cost.over(r)) > 1}
     costs = chip_costs(program).values()
     if costs:
-        result |= {what: Add(*(getattr(cost, kind) for cost in costs)) for what, kind in kinds.items()}
+        result |= {total: Add(*(getattr(cost, kind) for cost in costs)) for total, kind in kinds.items()}
         result["flops_per_chip"] = result["ops_per_chip"] if program.vector else result["flops_per_chip"]
         result["bytes_per_chip"] = Add(*(cost.moved for cost in costs))
         result["chips"] = Mul(*(axis.size for axis in program.mesh))
@@ -123,16 +123,16 @@ def _held(program: Program) -> dict[str, Expr]:
         stays["saved_per_chip"] = kept_for_backward(program)
     forms: dict[str, Mapping[str, Split]] = {}
     if program.backward is not None:
-        summed, of = summed_forms(program), program.backward.gradients.items()
-        forms["gradients_per_chip"] = {n: summed[str(g.name)] for n, g in of if str(g.name) in summed}
+        sums, gradients = summed_forms(program), program.backward.gradients.items()
+        forms["gradients_per_chip"] = {n: sums[str(g.name)] for n, g in gradients if str(g.name) in sums}
         forms["saved_per_chip"] = kept_forms(program)
 
     def held(stock: str, tensor: Tensor, repeats: tuple[Repeat, ...]) -> Expr:
         split = forms.get(stock, {}).get(str(tensor.name))
-        each = tensor.bytes / Mul(*(size[axis] for _, axis in (split_of(tensor) if split is None else split)))
+        amount = tensor.bytes / Mul(*(size[axis] for _, axis in (split_of(tensor) if split is None else split)))
         if pipeline is not None and stock == "saved_per_chip":
-            each *= kept_of(program, pipeline, str(tensor.name), repeats)
-        return each * turns_on_a_chip(repeats, size)
+            amount *= kept_of(program, pipeline, str(tensor.name), repeats)
+        return amount * turns_on_a_chip(repeats, size)
 
     return {name: Add(*(held(name, t, repeats) for t, repeats in tensors)) for name, tensors in stays.items()}
 
@@ -150,9 +150,9 @@ def other_names(program: Program) -> dict[str, str]:
     for axis in program.mesh:
         pair, link = {axis.name, str(axis.link)}, axis.link
         beside = [other for other in program.mesh if other.link == link and other.name in program.axes]
-        own = pair & {*busy}
-        if beside == [axis] and len(own) == 1:
-            (name,), (other,) = own, pair - own
+        busy_names = pair & {*busy}
+        if beside == [axis] and len(busy_names) == 1:
+            (name,), (other,) = busy_names, pair - busy_names
             result |= {sent_over(other): sent_over(name), f"T_{other}": f"T_{name}"}
     return result
 
@@ -163,9 +163,9 @@ def _of_training(program: Program, count: Counting) -> dict[str, Expr]:
     for cost in costs_of(program).values():
         rounded = cost.flops_exact if count == "exact" else cost.flops
         flops[cost.backward] += cost.ops if program.vector else rounded
-    kept = Add(*(turns_of(repeats) * tensor.bytes for tensor, repeats in kept_for_backward(program)))
+    saved = Add(*(turns_of(repeats) * tensor.bytes for tensor, repeats in kept_for_backward(program)))
     stored = Add(*(program.turns(tensor) * tensor.bytes for tensor in program.trainable))
-    return {"flops_forward": flops[False], "flops_backward": flops[True], "saved": kept, "gradients": stored}
+    return {"flops_forward": flops[False], "flops_backward": flops[True], "saved": saved, "gradients": stored}
 
 
 def kept_for_backward(program: Program) -> tuple[tuple[Tensor, tuple[Repeat, ...]], ...]:
@@ -176,35 +176,35 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, tuple[Repeat, ...
     inputs = {t.name for t in program.declared_as("input")}
     memory, late = program.memory, {line.statement.name for line in program.lines if line.backward}
     lying = (line.statement for line in program.lines if line.statement.lies and line.statement.again)
-    there = (one for one in lying if late.isdisjoint(memory.origins(one.name)))
+    present = (s for s in lying if late.isdisjoint(memory.origins(s.name)))
     # A slice that is made again is one of what is kept; what is exchanged again is kept as it was before.
-    remade = {one.name: memory.root(str(one.operands[0].name)) if one.kind == EXCHANGE else one.again for one in there}
-    kept = dict[str, tuple[Tensor, tuple[Repeat, ...]]]()
-    for one in (result for kernel in kernels_of(program) for result in fetched(kernel, program)):
-        line, seen = one.line, one.tensor
-        name = memory.root(str(seen.name))
+    remade = {s.name: memory.root(str(s.operands[0].name)) if s.kind == EXCHANGE else s.again for s in present}
+    stays = dict[str, tuple[Tensor, tuple[Repeat, ...]]]()
+    for fetch in (result for kernel in kernels_of(program) for result in fetched(kernel, program)):
+        line, operand = fetch.line, fetch.tensor
+        name = memory.root(str(operand.name))
         name = remade.get(name, name)
         if not line.backward or memory.whole(name) in stocks or name not in (*makers, *inputs):
             continue
         around = makers[name].repeats if name in makers else ()
         reversed_ = tuple(repeat.reverses for repeat in line.repeats if repeat.reverses is not None)
-        tensor, entering = program.arrays[name], {*memory.seen_as(str(seen.name), line.repeats)}
+        tensor, entering = program.arrays[name], {*memory.seen_as(str(operand.name), line.repeats)}
         another = tuple(r for r in kept_apart(reversed_) if r in around or not entering.isdisjoint(r.enters))
-        kept[name] = (tensor, max(kept.get(name, (tensor, ()))[1], another, key=len))
+        stays[name] = (tensor, max(stays.get(name, (tensor, ()))[1], another, key=len))
     none: tuple[None, tuple[Repeat, ...]] = (None, ())
 
     def leaves(repeat: Repeat, name: str) -> bool:
-        return repeat in kept.get(name, none)[1] or memory.collected.get(name) in kept
+        return repeat in stays.get(name, none)[1] or memory.collected.get(name) in stays
 
     handed_on = {  # after its first turn what enters is what left before, which is kept as well
         name: tuple(
             r for r in repeats if all(memory.root(e) != name or not leaves(r, memory.root(x)) for e, x in r.carried)
         )
-        for name, (_, repeats) in kept.items()
-        if not kept.keys() & {*memory.wholes(name), memory.collected.get(name)}  # with what it is a part of
+        for name, (_, repeats) in stays.items()
+        if not stays.keys() & {*memory.wholes(name), memory.collected.get(name)}  # with what it is a part of
     }
     once = {memory.places_of(name): name for name in reversed(handed_on)}  # the places of one tensor are kept once
-    return tuple((kept[name][0], turns) for name, turns in handed_on.items() if once[memory.places_of(name)] == name)
+    return tuple((stays[name][0], turns) for name, turns in handed_on.items() if once[memory.places_of(name)] == name)
 
 
 def traffic_of_tensors(program: Program) -> dict[str, Expr]:

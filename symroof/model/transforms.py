@@ -94,21 +94,21 @@ def rewritten(
 
     def node(old: Node) -> Node:
         if isinstance(old, Statement):
-            there = old.sends is None or not old.sends[1] or axes(old.sends[1:])
-            sends = old.sends if old.sends is None or there else (old.sends[0], ONE_CHIP)
+            exists = old.sends is None or not old.sends[1] or axes(old.sends[1:])
+            sends = old.sends if old.sends is None or exists else (old.sends[0], ONE_CHIP)
             return replace(old, operands=tuple(map(tensor, old.operands)), result=tensor(old.result), sends=sends)
         inner = replace(old, body=tuple(map(node, old.body)))
         if isinstance(inner, Repeat) and inner.over:
             return replace(inner, over=next(iter(axes((inner.over,))), ""))
         return inner
 
-    declared = (replace(one, tensor=tensor(one.tensor)) for one in program.declared)
+    declared = (replace(entry, tensor=tensor(entry.tensor)) for entry in program.declared)
     changed = replace(program, declared=tuple(declared), body=tuple(map(node, program.body)))
     changed = in_training(changed, program.training)
     if program.product is None:
         return changed
-    made = (*(one.tensor for one in changed.declared), changed.lines[0].statement.result)
-    *operands, output = (replace(new, name=old.name) for new, old in zip(made, program.product.tensors, strict=True))
+    tensors = (*(entry.tensor for entry in changed.declared), changed.lines[0].statement.result)
+    *operands, output = (replace(new, name=old.name) for new, old in zip(tensors, program.product.tensors, strict=True))
     return replace(changed, line=Einsum(tuple(operands), output))
 
 

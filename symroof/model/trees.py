@@ -70,23 +70,23 @@ def filled(levels: Sequence[Level], chips: Sequence[int]) -> tuple[tuple[Level, 
     """
     result, rest, shown = list[tuple[Level, ...]](), list(levels), spelled(levels)
     for number in chips:
-        own, left = [replace(level, degree=1) for level in levels[: len(levels) - len(rest)]], number
-        while left > 1 and rest:
-            degree = min(rest[0].degree or left, left)
-            if left % degree or (rest[0].degree or degree) % degree:
-                cure = f"a multiple of {prod(one.degree or 1 for one in own) * degree} chips"
+        levels_of_axis, remaining = [replace(level, degree=1) for level in levels[: len(levels) - len(rest)]], number
+        while remaining > 1 and rest:
+            degree = min(rest[0].degree or remaining, remaining)
+            if remaining % degree or (rest[0].degree or degree) % degree:
+                cure = f"a multiple of {prod(part.degree or 1 for part in levels_of_axis) * degree} chips"
                 joins = f"{rest[0].link} of {shown} joins {rest[0].degree}"
-                raise ModelError(f"{joins}, and {left} are to be joined there", expected=cure)
-            own.append(replace(rest[0], degree=degree))
-            left, over = left // degree, None if rest[0].degree is None else rest[0].degree // degree
+                raise ModelError(f"{joins}, and {remaining} are to be joined there", expected=cure)
+            levels_of_axis.append(replace(rest[0], degree=degree))
+            remaining, over = remaining // degree, None if rest[0].degree is None else rest[0].degree // degree
             rest[0] = replace(rest[0], degree=over)
             rest = rest[1:] if over == 1 else rest
-        if left > 1:
+        if remaining > 1:
             raise ModelError(
-                f"{shown} joins {prod(chips) // left} chips, and there are {prod(chips)}",
+                f"{shown} joins {prod(chips) // remaining} chips, and there are {prod(chips)}",
                 expected="fewer chips, or a last level without a number",
             )
-        result.append(tuple(own))
+        result.append(tuple(levels_of_axis))
     return tuple(result)
 
 
@@ -104,9 +104,9 @@ def networks(levels: Sequence[Level]) -> Iterator[tuple[int, tuple[Level, ...]]]
     """The levels of each network, and the number of chips below it."""
     below = 1
     for _, network in groupby(levels, lambda level: level.link.partition(".")[0] == NODE):
-        mine = tuple(network)
-        yield below, mine
-        below *= prod(level.degree or 1 for level in mine)
+        levels_of_network = tuple(network)
+        yield below, levels_of_network
+        below *= prod(level.degree or 1 for level in levels_of_network)
 
 
 def shares_on_tree(collective: str, levels: Sequence[Level]) -> Iterator[tuple[str, Fraction]]:
@@ -120,7 +120,7 @@ def shares_on_tree(collective: str, levels: Sequence[Level]) -> Iterator[tuple[s
             f"what goes from chip to chip of {spelled(levels)} goes through other ports for each",
             expected="an axis of its own for the stages of a pipeline, as in mesh P on InfiniBand",
         )
-    whole = prod(level.degree or 1 for level in levels)
+    chips = prod(level.degree or 1 for level in levels)
     for below, network in networks(levels):
         top = below * prod(level.degree or 1 for level in network)
         for level in network:
@@ -129,7 +129,7 @@ def shares_on_tree(collective: str, levels: Sequence[Level]) -> Iterator[tuple[s
             if collective == "all-reduce":
                 share = Fraction(1, below) if level.sharp else 2 * share
             elif collective == "all-to-all":
-                share = Fraction(top - below, whole**2)
+                share = Fraction(top - below, chips**2)
             if outside:  # else all of a network are below one child
                 yield level.link, share * level.taper
             below *= level.degree or 1

@@ -37,10 +37,10 @@ def unit_of_formula(
         """The unit of a product of powers."""
         total: Exponents = {}
         for part, power in parts:
-            own = unit(part)
-            if own is None:
+            known = unit(part)
+            if known is None:
                 return None
-            total = {name: total.get(name, Fraction(0)) + power * own.get(name, 0) for name in {**total, **own}}
+            total = {name: total.get(name, Fraction(0)) + power * known.get(name, 0) for name in {**total, **known}}
         return {name: e for name, e in total.items() if e}
 
     match formula:
@@ -52,8 +52,8 @@ def unit_of_formula(
             return of_name(name)
         case Sum(terms=terms) | Call(function="max" | "min" | "abs" | "ceil" | "floor", arguments=terms):
             every = [unit(term) for term in terms]
-            units = [own for own in every if own]
-            for unlike in (own for own in units if own != units[0]):
+            units = [known for known in every if known]
+            for unlike in (known for known in units if known != units[0]):
                 raise Mismatch(units[0], unlike)
             return units[0] if units else None if None in every else {}
         case Call(function="sqrt", arguments=(body,)):
