@@ -29,8 +29,7 @@ def weight(formula: Formula) -> int:
 
 
 def terms(formula: Formula, known: Mapping[str, Terms] | None = None) -> Terms:
-    """At most how many terms a formula has above and below once it is one quotient of polynomials, where some names stand
-    for formulas of so many."""
+    """At most how many terms a formula has above and below as a quotient of polynomials, with the terms of ``known`` names."""
     if isinstance(formula, Name):
         return (known or {}).get(formula.name, (1, 1))
     parts = [terms(child, known) for child in children(formula)]

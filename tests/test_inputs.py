@@ -121,7 +121,7 @@ def test_a_chip_of_other_types_is_an_error_with_its_place(run, tmp_path, line):
 
 UNSAFE = {
     "<< ''.__class__.__mro__ >>": "unsafe",
-    "<< pen.inline.__func__.__globals__ >>": "unsafe",
+    "<< typesetter.inline.__func__.__globals__ >>": "unsafe",
     "<< page.nothing >>": "nothing",
     "<< 1 + 'a' >>": "TypeError",
     "<< 1 / 0 >>": "ZeroDivisionError",

@@ -57,7 +57,7 @@ def test_no_line_is_wider_than_the_terminal(name, width, answer):
 @pytest.mark.parametrize("width", [60, 80, 96, 120])
 @pytest.mark.parametrize("name", ANSWERS)
 def test_no_formula_is_broken_inside_a_link(name, width, answer, monkeypatch):
-    """Every link that was set with a pen stands whole on a line, unless it is longer than the room for it."""
+    """Every link that was set with a typesetter stands whole on a line, unless it is longer than the room for it."""
     from symroof.rendering.pages import terminal, typesetting
 
     set_formulas = []

@@ -34,7 +34,7 @@ from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import Notation, PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
 from symroof.rendering.pages import maps_and_comparisons, number_formats, program_tables
-from symroof.rendering.pages.typesetting import Pen, Style, pen_of
+from symroof.rendering.pages.typesetting import Style, Typesetter, typesetter_of
 from symroof.rendering.records import maps
 from symroof.rendering.records.json_parts import nearest_float
 
@@ -235,10 +235,10 @@ class Reader:
 
     def __init__(self, steps, form, lang):
         self.steps, self.form = steps, form
-        pen = pen_of(form, steps.layout, steps.link, Style(lang=lang)) if form != "json" else None
-        pens = () if pen is None else (pen,) if form == "text" else (pen, pen.lettered)
+        typesetter = typesetter_of(form, steps.layout, steps.link, Style(lang=lang)) if form != "json" else None
+        typesetters = () if typesetter is None else (typesetter, typesetter if form == "text" else typesetter.lettered)
         spelled = {name: {name} for name in sorted(steps.names)} if form in ("text", "json") else {}
-        for one in pens:
+        for one in typesetters:
             for name in sorted(steps.names):
                 spelled.setdefault(one.printer.print(Name(name)), set()).add(name.replace("flops_exact", "flops"))
         assert all(len(said) == 1 for said in spelled.values()), f"two names are printed alike: {spelled}"
@@ -488,9 +488,9 @@ FAULTS = {
     "a fraction is upside down": (LatexPrinter, "quotient", lambda original: lambda self, node, above, below: original(self, node, below, above), "regime", "latex"),
     "the brackets of a product are left out": (PlainPrinter, "brackets", lambda original: lambda self, part: part.text, "regime", "text"),
     "a name is another one": (Letters, "plain", then(lambda name: "D" if name == "F" else name), "regime", "text"),
-    "a template sets a formula of its own": (Pen, "_part", first(lambda one: Compare(one.left, one.relation, one.left) if isinstance(one, Compare) else one), "regime", "rst"),
+    "a template sets a formula of its own": (Typesetter, "_part", first(lambda one: Compare(one.left, one.relation, one.left) if isinstance(one, Compare) else one), "regime", "rst"),
     "a condition of a page is turned": (Notation, "compare", turned_around, "regime", "markdown"),
-    "an amount is another one": (Pen, "amount", first(one_more), "regime", "text"),
+    "an amount is another one": (Typesetter, "amount", first(one_more), "regime", "text"),
     "a share is another one": (maps_and_comparisons, "to_digits", then(one_more), "map", "text"),
     "decimals stand for nothing": (number_formats, "decimal", then(one_more), "regime", "latex"),
     "a program loses a statement": (program_tables, "str", of_program(lambda text: text.rsplit("\n", 1)[0]), "program", "markdown"),

@@ -28,7 +28,7 @@ from symroof.reading.claims import read_regime
 from symroof.reading.expressions import Scope
 from symroof.reading.problems import read_problem
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.typesetting import claims_pen
+from symroof.rendering.pages.typesetting import claims_typesetter
 from symroof.symbols import expression, symbol
 
 pytestmark = pytest.mark.part(2)
@@ -140,8 +140,8 @@ def test_every_scaling_falls_into_exactly_one_regime(name):
     found = maps(name)
     assume = MAPS[name][1].get("assume", "")
     assume = "" if "= " in assume and "~" not in assume else assume
-    pen = claims_pen(found.setting.layout)
-    texts = [pen.condition(row.relations) for row in found.rows]
+    typesetter = claims_typesetter(found.setting.layout)
+    texts = [typesetter.condition(row.relations) for row in found.rows]
     draw, hit = Random(5), set()
     for weights in scalings(found, assume, name):
         holds = [i for i, text in enumerate(texts) if satisfies(text, weights)]
@@ -162,11 +162,11 @@ def test_a_condition_can_be_given_to_assume(name):
     """Deriving under the condition of a row, as it is printed, gives the leading form of the row."""
     operation, options, *_ = MAPS[name]
     found = maps(name)
-    pen = claims_pen(found.setting.layout)
+    typesetter = claims_typesetter(found.setting.layout)
     given = [options["assume"]] if "assume" in options else []
     rest = {key: value for key, value in options.items() if key != "assume"}
     for row in found.rows:
-        text = pen.condition(row.relations)
+        text = typesetter.condition(row.relations)
         assume = [*given, *([text] if text else [])] or None
         answer = sr.derive(operation, on="tpu-v5e", assume=assume, sections="regime", **rest).answer
         form = answer.leading.approximate if answer.leading else answer.intensity

@@ -26,7 +26,7 @@ from symroof.reading.markers import SYNTAXES, Marker, Span, read_markers, requir
 from symroof.reading.notebooks import BETWEEN, text_of, with_texts
 from symroof.reading.problems import merged, read_options
 from symroof.rendering.figures.signature import is_own
-from symroof.rendering.pages.typesetting import Style, pen_of
+from symroof.rendering.pages.typesetting import Style, typesetter_of
 from symroof.rendering.records.derivations import parts
 from symroof.verification.comments import InForce
 from symroof.verification.definitions import context_of
@@ -218,8 +218,8 @@ class _Builder:
         lang = self.lang or force.options.get("lang") or looks.get("lang")
         style = Style(dialect=self.settings.dialect, template=looks.get("template"), lang=lang)
         layout = force.context.layout if force.context.setting is not None else Layout(())
-        pen = pen_of(self.settings.form, layout, "HBM", style)
-        text = pen.dialect.finished(Lookup(force.context, self.answers).text(marker.body, pen))
+        typesetter = typesetter_of(self.settings.form, layout, "HBM", style)
+        text = typesetter.dialect.finished(Lookup(force.context, self.answers).text(marker.body, typesetter))
         old = self.text[slice(*marker.inside)].rstrip("\n")
         if old == text:
             return Block(marker.line, "value", marker.body, "same", text)

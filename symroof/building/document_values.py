@@ -17,7 +17,7 @@ from symroof.errors import CheckError, ReadingError, require_one_of
 from symroof.formula import Call, Cases, Compare, Formula, Frozen, Name, Number, mapped, names
 from symroof.reading.claims import read_value
 from symroof.rendering.pages.inline_values import Shape, inserted, read_shape
-from symroof.rendering.pages.typesetting import Pen
+from symroof.rendering.pages.typesetting import Typesetter
 from symroof.rendering.records.derivations import parts
 from symroof.symbols import expression
 from symroof.verification.context import Context
@@ -50,7 +50,7 @@ class Lookup(Frozen):
     context: Context
     answers: Mapping[str, Entry]
 
-    def text(self, asked: str, pen: Pen) -> str:
+    def text(self, asked: str, typesetter: Typesetter) -> str:
         """The text of a value: an expression, or text in quotes with expressions in braces; behind a semicolon, how.
 
         Raises :class:`ReadingError` for what is not known, and :class:`CheckError` for a value that is not proved.
@@ -58,30 +58,30 @@ class Lookup(Frozen):
         what, how = _parted(asked)
         shape = read_shape(how)
         if what.startswith(("'", '"')):
-            return HOLE.sub(lambda match: self._filled(match, pen, shape), what[1:-1])
-        return self._one(what, pen, shape)
+            return HOLE.sub(lambda match: self._filled(match, typesetter, shape), what[1:-1])
+        return self._one(what, typesetter, shape)
 
-    def _filled(self, match: re.Match[str], pen: Pen, shape: Shape) -> str:
+    def _filled(self, match: re.Match[str], typesetter: Typesetter, shape: Shape) -> str:
         if match["hole"] is not None:
-            return self._one(match["hole"].strip(), pen, shape, bare=True)
+            return self._one(match["hole"].strip(), typesetter, shape, bare=True)
         for name in DOTTED.findall(match["argument"]):
             if name in self.answers:
                 raise ReadingError(f"{name} is an argument of LaTeX here", expected=f"{{{{{name}}}}}")
         return match["argument"]
 
-    def _one(self, asked: str, pen: Pen, shape: Shape, *, bare: bool = False) -> str:
+    def _one(self, asked: str, typesetter: Typesetter, shape: Shape, *, bare: bool = False) -> str:
         said = self.answers.get(asked)
         if said is not None and said.value is None:
             raise ReadingError(f"{asked} does not apply here: the derivation has none")
         if said is not None and isinstance(said.value, str | Compare | Cases):
-            return inserted(said.value, pen, shape, bare=bare)
+            return inserted(said.value, typesetter, shape, bare=bare)
         for name in DOTTED.findall(asked):
             if name.partition(".")[0] in {known.partition(".")[0] for known in self.answers}:
                 require_one_of(name, self.answers, f"{name} is nothing that the block says")
         formula, sizes = read_value(asked, self._scoped.scope)
         value, unit = self._value(formula, sizes, shape)
         self._require_proved(value, formula, sizes)
-        return inserted(value, pen, shape, unit, bare=bare)
+        return inserted(value, typesetter, shape, unit, bare=bare)
 
     @property
     def _scoped(self) -> Context:

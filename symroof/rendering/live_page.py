@@ -33,8 +33,8 @@ from symroof.rendering.formulas.mathml import mathml
 from symroof.rendering.pages.document import render_derivation
 from symroof.rendering.pages.environment import render, shipped_template, words
 from symroof.rendering.pages.number_formats import sizes, to_digits
-from symroof.rendering.pages.typesetting import Style, claims_pen, pen_of
-from symroof.rendering.static_figure import still
+from symroof.rendering.pages.typesetting import Style, claims_typesetter, typesetter_of
+from symroof.rendering.static_figure import static_roofline
 from symroof.symbols import fraction, symbol
 
 # Where a page begins, for sizes of which nobody says a number.
@@ -104,7 +104,7 @@ class ShownPage(Frozen):
     def written(self, lang: str | None = None, title: str | None = None) -> LivePage:
         """What stands on the page, in a language."""
         kinds = tuple(_kinds(self.problem, self.chips))
-        fitting = next(one.chip for one in kinds[0][1].chips if not one.error)
+        fitting = next(live.chip for live in kinds[0][1].chips if not live.error)
         at = replace(self.problem, hardware=fitting, at=())
         if at.operation.line is not None:
             at = replace(at, sections=STEPS)
@@ -137,12 +137,12 @@ def _kinds(problem: Problem, chips: Sequence[Accelerator]) -> Iterator[tuple[str
         return
     seen = {str(operation)}
     for label, kind, weights in OTHERS:
-        held = (
+        weight_names = (
             [t.name for t in operation.declared_as("weight")]
             if operation.product is None
             else [list(operation.arrays)[1]]
         )
-        types = dict.fromkeys(map(str, held if weights else numbers(operation)), dtype(kind))
+        types = dict.fromkeys(map(str, weight_names if weights else numbers(operation)), dtype(kind))
         try:
             changed = retyped(operation, types)
             if str(changed) in seen:
@@ -156,8 +156,7 @@ def _kinds(problem: Problem, chips: Sequence[Accelerator]) -> Iterator[tuple[str
 
 
 class LivePage:
-    """What a page says, in one language: problems of one kind, each with other element types, and the derivation of the
-    first of them."""
+    """What a page says, in one language: a problem in several element types, and the derivation of the first."""
 
     def __init__(
         self,
@@ -168,7 +167,7 @@ class LivePage:
         title: str | None,
     ) -> None:
         self.derivation = derivation
-        self.kinds = tuple((label, replace(known, ways=tuple(map(_used, known.ways)))) for label, known in kinds)
+        self.kinds = tuple((label, replace(kind, ways=tuple(map(_used, kind.ways)))) for label, kind in kinds)
         problem = derivation.setting.problem
         self.title = title or problem.title or problem.operation.entry or problem.operation.title
         self.put = at[0] if at else {}
@@ -197,49 +196,48 @@ class LivePage:
     @cached_property
     def data(self) -> dict[str, Any]:
         """What the script computes with."""
-        kinds = [self._kind(label, known) for label, known in self.kinds]
+        kinds = [self._kind(label, kind) for label, kind in self.kinds]
         for kind in kinds[1:]:
-            kind["chips"] = [
-                0 if own == one else own for own, one in zip(kind["chips"], kinds[0]["chips"], strict=True)
-            ]
+            pairs = zip(kind["chips"], kinds[0]["chips"], strict=True)
+            kind["chips"] = [0 if chip == first else chip for chip, first in pairs]
         return {
             "names": list(self.live.names),
             "axes": [{"n": axis.name, "said": axis.said} for axis in self.live.axes],
             "splits": list(self._splits()),
             "turned": [n for n in self.derivation.setting.turned() if n in self.live.names],
             "start": self._start,
-            "chips": [self._chip(one) for one in self.live.chips],
+            "chips": [self._chip(chip) for chip in self.live.chips],
             "kinds": kinds,
             "words": dict(self.words),
         }
 
-    def _kind(self, label: str, known: Live) -> dict[str, Any]:
-        data = data_of(known)
+    def _kind(self, label: str, kind: Live) -> dict[str, Any]:
+        data = data_of(kind)
         del data["names"]
-        for way, said in zip(known.ways, data["ways"], strict=True):
-            said |= self._way(way, known)
-        chips = [self._fitted(one, data["figures"]) for one in known.chips]
-        asked = self._asked(known.ways[0].setting, known is self.live)
-        return {**data, "t": self._words("heads")[label], "chips": chips, "asked": asked}
+        for way, record in zip(kind.ways, data["ways"], strict=True):
+            record |= self._way(way, kind)
+        chips = [self._chip_figures(chip, data["figures"]) for chip in kind.chips]
+        command = self._command(kind.ways[0].setting, kind is self.live)
+        return {**data, "t": self._words("heads")[label], "chips": chips, "asked": command}
 
-    def _asked(self, setting: Setting, written: bool) -> list[str] | None:
-        """What asks for this on a command line; None where nothing that is one line does."""
+    def _command(self, setting: Setting, written: bool) -> list[str] | None:
+        """The arguments of a command that derives this; None where no single line does."""
         problem, operation = setting.problem, self.problem.operation if written else setting.problem.operation
         if written and operation.entry:
-            said = [operation.entry]
+            arguments = [operation.entry]
         elif problem.training or operation.given is not None or problem.let:
             return None
         else:
-            said = ["; ".join(line.strip() for line in str(operation).split("\n") if line.strip())]
-        said += ["--latency"] if operation.latency else []
+            arguments = ["; ".join(line.strip() for line in str(operation).split("\n") if line.strip())]
+        arguments += ["--latency"] if operation.latency else []
         if problem.assume:
-            said += ["--assume", claims_pen(setting.layout).condition(problem.assume)]
-        said += ["--count", problem.count] if problem.count != "fma" else []
-        return [*said, "--compute", str(problem.compute)] if problem.compute else said
+            arguments += ["--assume", claims_typesetter(setting.layout).condition(problem.assume)]
+        arguments += ["--count", problem.count] if problem.count != "fma" else []
+        return [*arguments, "--compute", str(problem.compute)] if problem.compute else arguments
 
-    def _way(self, way: Way, known: Live) -> dict[str, Any]:
+    def _way(self, way: Way, kind: Live) -> dict[str, Any]:
         setting, times = way.setting, self._times(way)
-        printer = pen_of("markdown", setting.layout, setting.problem.link, self.style).printer
+        printer = typesetter_of("markdown", setting.layout, setting.problem.link, self.style).printer
         solved: dict[str, dict[str, int]] = {}
         for (size, resource), result in way.solved.items():
             if times[resource] >= times[MATH] * SPARE:
@@ -248,7 +246,7 @@ class LivePage:
         groups = [
             [" + ".join(names) if len(names) < 4 else f"{names[0]} … {names[-1]}", list(names)] for names in way.groups
         ]
-        numbers = {axis.name: list(way.numbers(axis.name)) for axis in known.axes}
+        numbers = {axis.name: list(way.numbers(axis.name)) for axis in kind.axes}
         names = {"flops": setting.flops_name, "bytes": "bytes_per_chip" if setting.several_chips else "bytes"}
         where = [name for name in setting.problem.operation.where if name in way.values]
         return {
@@ -261,17 +259,17 @@ class LivePage:
             "k": names,
         }
 
-    def _chip(self, one: LiveChip) -> dict[str, Any]:
-        chip, domain = one.chip, one.chip.domain
-        wired = {"l": list(one.links), "c": chip.closing, "d": domain and int(domain.value)} if self.live.axes else {}
+    def _chip(self, live: LiveChip) -> dict[str, Any]:
+        chip, domain = live.chip, live.chip.domain
+        wired = {"l": list(live.links), "c": chip.closing, "d": domain and int(domain.value)} if self.live.axes else {}
         return {"n": chip.name, "t": chip.title, **wired}
 
-    def _fitted(self, one: LiveChip, figures: Sequence[str]) -> str | list[Any]:
+    def _chip_figures(self, live: LiveChip, figures: Sequence[str]) -> str | list[Any]:
         """A chip with one kind of element types: why it has no times; or its figures, what its peak is, and its ways."""
-        if one.error:
-            return one.error
-        ways = {",".join(wiring): place for wiring, place in one.ways.items()}
-        return [[one.figures.get(name, "") for name in (*figures, "capacity")], one.peak, ways]
+        if live.error:
+            return live.error
+        ways = {",".join(wiring): place for wiring, place in live.ways.items()}
+        return [[live.figures.get(name, "") for name in (*figures, "capacity")], live.peak, ways]
 
     @cached_property
     def _start(self) -> dict[str, int]:
@@ -281,19 +279,19 @@ class LivePage:
         usual = {n: USUAL_CHIPS if n in axes else USUAL.get(n, USUAL_SIZE) for n in self.live.names}
         start = {name: int(self.put.get(name, usual[name])) for name in self.live.names}
         for name in {*start} - {*self.put} - axes:
-            each = stride(program, self.problem.mesh, name, {n: Fraction(size) for n, size in start.items()})
-            start[name] = -(-start[name] // each) * each
+            step = stride(program, self.problem.mesh, name, {n: Fraction(size) for n, size in start.items()})
+            start[name] = -(-start[name] // step) * step
         return start
 
     def _splits(self) -> Iterable[list[Any]]:
         """Each size that chips share out: by how many that are known, and by which axes of any number."""
         program = self.live.ways[0].setting.problem.operation
-        known = {axis.name: axis.chips or 1 for axis in program.mesh}
+        chips = {axis.name: axis.chips or 1 for axis in program.mesh}
         free = set(open_axes(self.live.ways[0].setting.problem.mesh))
         for label, axes in splits(program) if program.axes else ():
             fixed = 1
             for axis in axes:
-                fixed *= 1 if axis in free else known[axis]
+                fixed *= 1 if axis in free else chips[axis]
             yield [label, fixed, [axis for axis in axes if axis in free]]
 
     @cached_property
@@ -321,15 +319,15 @@ class LivePage:
             "policy": f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(sheet)}'; base-uri 'none'; form-action 'none'",
             "program": program,
             "derivation": steps,
-            "count": sum(len(way.values) for _, known in self.kinds for way in known.ways),
+            "count": sum(len(way.values) for _, kind in self.kinds for way in kind.ways),
             "steps": sum(self.derivation.counts().values()),
             "digest": self.digest,
             "w": self.words,
             "h": self._words("heads"),
             "verdict": self._verdict(way, times),
             "begins": sizes({name: Fraction(size) for name, size in self._start.items()}),
-            "still": still(first, times, self._value(way, first.flops_name)),
-            "chip": next(one.chip.title for one in self.live.chips if not one.error),
+            "static": static_roofline(first, times, self._value(way, first.flops_name)),
+            "chip": next(live.chip.title for live in self.live.chips if not live.error),
         }
         return render("page/live.html.j2", None, self.style.language, facts)
 
@@ -345,13 +343,13 @@ class LivePage:
         """What waits for what at the sizes with which the page begins, for readers without a script."""
         w, most = self.words, max(times.values())
         _, name, _, kind = next(row for row in _resources(way.setting) if times[row[0]] == most)
-        said = w[f"by_{kind}"].replace("{name}", name)
+        sentence = w[f"by_{kind}"].replace("{name}", name)
         if times[MATH] < most:
-            said += w["comma"] + w["of_peak"].replace("{share}", f"{to_digits(times[MATH] / most * 100, 3)} %")
+            sentence += w["comma"] + w["of_peak"].replace("{share}", f"{to_digits(times[MATH] / most * 100, 3)} %")
         capacity = way.setting.known.get(f"capacity.{way.setting.rates.memory}")
-        held = [self._value(way, name) for name in ("memory_per_chip", "memory") if name in way.values]
-        full = capacity and held and held[0] > capacity.value
-        return said + w["semicolon"] + w["not_held"] if full else said
+        memory = [self._value(way, name) for name in ("memory_per_chip", "memory") if name in way.values]
+        full = capacity and memory and memory[0] > capacity.value
+        return sentence + w["semicolon"] + w["not_held"] if full else sentence
 
 
 def _resources(setting: Setting) -> Iterator[list[str]]:

@@ -18,7 +18,7 @@ from symroof.formula import Frozen
 from symroof.model.quantities import parts_of
 from symroof.reading.arguments import Words, listed
 from symroof.rendering.pages.inline_values import Shape, inserted
-from symroof.rendering.pages.typesetting import Style, pen_of
+from symroof.rendering.pages.typesetting import Style, typesetter_of
 
 if TYPE_CHECKING:
     from symroof.rendering.values_at_sizes import Values
@@ -191,15 +191,15 @@ class ShownParts(Result, Frozen):
 
     def page(self, form: str, style: Style) -> str:
         setting = self.derivation.setting
-        pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
+        typesetter = typesetter_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
         named = form == "text" and len(self.names) > 1
         width, lines = max(len(name) for name, _ in self.names) + 2 if named else 0, list[str]()
         for name, formula in self.names:
             asked = None if formula else self.asked(name)
             if asked is not None:
-                values = [asked.line(value, pen, self.unit) for value in asked.values]
+                values = [asked.line(value, typesetter, self.unit) for value in asked.values]
             else:
-                values = [inserted(self._part(name), pen, Shape(formula=formula))]
+                values = [inserted(self._part(name), typesetter, Shape(formula=formula))]
             lines += [f"{name if named else '':{width}}{value}\n" for value in values]
         return "".join(lines)
 

@@ -21,17 +21,16 @@ RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 class Mark(Frozen):
-    """A roof and the point under it: what crosses, its FLOPs/byte and the ridge in words, and both as places on the sheet; ``line``
-    goes from the frame to the ridge and on to the right."""
+    """A roof and the point under it: the link, FLOPs/byte and ridge as text, and the places of ``line`` and point on the sheet."""
 
-    said: str
+    label: str
     intensity: str
     ridge: str
     line: tuple[tuple[float, float], ...]
     place: tuple[float, float]
 
 
-class Still(Frozen):
+class StaticRoofline(Frozen):
     """A roofline as places on a sheet of 640 × 300: roofs, ticks of both axes, and how high the peak is."""
 
     marks: tuple[Mark, ...]
@@ -41,44 +40,46 @@ class Still(Frozen):
     frame: tuple[int, int, int, int] = (LEFT, TOP, WIDTH - RIGHT, HEIGHT - BELOW)
 
 
-def still(setting: Setting, times: Mapping[str, Fraction], flops: Fraction) -> Still | None:
+def static_roofline(setting: Setting, times: Mapping[str, Fraction], flops: Fraction) -> StaticRoofline | None:
     """The roofs of the memory and of every link that is crossed, and the points under them; None where nothing is moved, or
     nothing computed. ``times`` are those of the resources, ``flops`` what is computed in them.
 
     >>> from symroof.derivation.setting import setting_of
     >>> from symroof.reading.problems import read_problem
     >>> problem = read_problem({"operation": "matmul", "hardware": "tpu-v5e"})
-    >>> found = still(setting_of(problem), {"math": Fraction(2), "comms": Fraction(4)}, Fraction(197 * 10**12 * 2))
-    >>> [(mark.said, mark.intensity, mark.ridge) for mark in found.marks], found.peak[1]
+    >>> figure = static_roofline(setting_of(problem), {"math": Fraction(2), "comms": Fraction(4)}, Fraction(197 * 10**12 * 2))
+    >>> [(mark.label, mark.intensity, mark.ridge) for mark in figure.marks], figure.peak[1]
     ([('HBM', '120', '240')], '1.97e14 FLOPs/s')
     """
     rates, top = setting.rates, 0.0
     if times[MATH] > 0:
         top = float(flops / times[MATH])
-    moved = {name: time for name, time in times.items() if name not in (MATH, VECTOR, LATENCY) and time > 0}
-    if not top or not moved:
+    crossed = {name: time for name, time in times.items() if name not in (MATH, VECTOR, LATENCY) and time > 0}
+    if not top or not crossed:
         return None
-    got = float(flops / max(times.values()))
-    result = []
-    for name, time in moved.items():
-        rate = fraction(setting.in_numbers(symbol(rates.rate(name))))
-        said = (rates.called or setting.link) if name == rates.comms else name
-        height = min(float(flops / time), top, got if setting.rates.roofless else top)
-        result.append((said, float(flops / (time * rate)), float(rate), height))
-    xs = [x for _, x, wide, _ in result for x in (x, top / wide)]
-    ys = [*(y for *_, y in result), top / 10]
+    attained = float(flops / max(times.values()))
+    roofs = []
+    for name, time in crossed.items():
+        bandwidth = fraction(setting.in_numbers(symbol(rates.rate(name))))
+        label = (rates.called or setting.link) if name == rates.comms else name
+        height = min(float(flops / time), top, attained if setting.rates.roofless else top)
+        roofs.append((label, float(flops / (time * bandwidth)), float(bandwidth), height))
+    xs = [x for _, x, rate, _ in roofs for x in (x, top / rate)]
+    ys = [*(y for *_, y in roofs), top / 10]
     left, right, low, high = min(xs) / MARGIN, max(xs) * MARGIN, min(ys) / MARGIN, top * 4
     x_of = _scale(left, right, LEFT, WIDTH - RIGHT)
     y_of = _scale(low, high, HEIGHT - BELOW, TOP)
     marks = []
-    for said, x, wide, y in result:
-        foot, knee = max(left, low / wide), top / wide
-        line = ((foot, foot * wide), (knee, top), (right, top))
+    for label, x, rate, y in roofs:
+        foot, knee = max(left, low / rate), top / rate
+        line = ((foot, foot * rate), (knee, top), (right, top))
         places = tuple((x_of(a), y_of(b)) for a, b in line)
-        marks.append(Mark(said, _read(x), _read(knee), places, (x_of(x), y_of(y))))
+        marks.append(Mark(label, _digits(x), _digits(knee), places, (x_of(x), y_of(y))))
     peak = quantity(Fraction(top), "FLOPs/s")
-    across = tuple((x_of(x), said) for x, said in _ticks(left, right))
-    return Still(tuple(marks), across, tuple((y_of(y), said) for y, said in _ticks(low, high)), (y_of(top), peak))
+    across = tuple((x_of(x), text) for x, text in _ticks(left, right))
+    return StaticRoofline(
+        tuple(marks), across, tuple((y_of(y), text) for y, text in _ticks(low, high)), (y_of(top), peak)
+    )
 
 
 def _scale(low: float, high: float, start: int, end: int) -> Callable[[float], float]:
@@ -86,7 +87,7 @@ def _scale(low: float, high: float, start: int, end: int) -> Callable[[float], f
     return lambda x: round(start + (end - start) * log10(x / low) / log10(high / low), 1)
 
 
-def _read(x: float) -> str:
+def _digits(x: float) -> str:
     return to_digits(Fraction(x), 3)
 
 

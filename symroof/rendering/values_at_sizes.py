@@ -30,7 +30,7 @@ from symroof.reading.scope import Scope
 from symroof.rendering.pages.characters import plain
 from symroof.rendering.pages.inline_values import Shape, inserted
 from symroof.rendering.pages.number_formats import measured_in
-from symroof.rendering.pages.typesetting import Pen
+from symroof.rendering.pages.typesetting import Typesetter
 from symroof.rendering.records.derivations import parts
 from symroof.rendering.results import ShownDerivation, ShownParts
 from symroof.symbols import VALUES, expression
@@ -58,7 +58,7 @@ class Values(Frozen):
         own = (*self.derivation.setting.problem.names, *self.derivation.setting.problem.symbols, *figures)
         return tuple(name for name in own if name in spoken - known)
 
-    def line(self, value: Fraction | Formula, pen: Pen, wanted: str | None) -> str:
+    def line(self, value: Fraction | Formula, typesetter: Typesetter, wanted: str | None) -> str:
         """A value as text, in the unit that is wanted."""
         if not isinstance(value, Fraction):
             if wanted is not None:
@@ -68,10 +68,10 @@ class Values(Frozen):
                     if "peak" in self.open or "bandwidth" in self.open
                     else f"--at {','.join(f'{name}=…' for name in self.open)}",
                 )
-            return inserted(value, pen, Shape())
+            return inserted(value, typesetter, Shape())
         if wanted is not None:
-            return plain(pen.amount(*self._in(value, wanted)))
-        return plain(pen.amount(*measured_in(value, self.unit)))
+            return plain(typesetter.amount(*self._in(value, wanted)))
+        return plain(typesetter.amount(*measured_in(value, self.unit)))
 
     def _in(self, value: Fraction, wanted: str) -> tuple[str, str]:
         scaled, unit = self.scaled(value, wanted)
@@ -161,8 +161,7 @@ def with_expressions(problem: Problem, wanted: Iterable[str]) -> Problem:
 
 
 def counted_parts(table: Mapping[str, Any], values: tuple[str, ...], unit: str | None) -> ShownParts | None:
-    """Numbers of what is counted, for which no more than that is derived; None where a value stands on more, or on sizes
-    that are not there."""
+    """Numbers that counting alone gives; None where a value needs more of the derivation, or sizes that are not there."""
     with suppress(SymroofError):
         problem = problem_of(table, None, {})
         if values and problem.at and problem.operation.given is None:

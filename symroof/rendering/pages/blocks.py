@@ -17,70 +17,64 @@ Say = Callable[[str, Step], str]
 # Steps that prose alone states, and those that continue the line of the step before.
 IN_PROSE = frozenset(
     (
-        Reason.FACT,
-        *(Reason.TOTAL, Reason.KINDS, Reason.CASE),
-        *(
-            Reason.BELOW_EACH,
-            Reason.BRACKET,
-            Reason.FACTOR,
-            Reason.SIDE,
-            Reason.WITHIN,
-            Reason.AT_MOST,
-            Reason.NEXT_ORDER,
-        ),
-        *(Reason.REACH, Reason.SQUARE, Reason.THROUGHPUT, Reason.WHOLE, Reason.GAP, Reason.PAYS),
-        *(Reason.BEST, Reason.BEST_VALUE, Reason.AT_AN_END),
+        *(Reason.FACT, Reason.KINDS, Reason.CASE, Reason.BELOW_EACH, Reason.BRACKET, Reason.FACTOR, Reason.SIDE),
+        *(Reason.WITHIN, Reason.AT_MOST, Reason.NEXT_ORDER, Reason.REACH, Reason.SQUARE, Reason.THROUGHPUT),
+        *(Reason.WHOLE, Reason.GAP, Reason.PAYS, Reason.BEST, Reason.BEST_VALUE, Reason.AT_AN_END),
     )
 )
-CONTINUING = frozenset((Reason.TOKENS, Reason.SAME, Reason.CANCEL, Reason.ROUNDED))
+CONTINUING = frozenset((Reason.TOKENS, Reason.SAME, Reason.CANCEL))
+# Where figures and decimals stand in the sections on what was asked for.
+FIGURES = {
+    ("solution", Reason.FIGURES): "line",
+    ("solution", Reason.ROUNDED): "joined",
+    ("optimum", Reason.FIGURES): "joined",
+    ("optimum", Reason.ROUNDED): "prose",
+}
 # The sums over statements that stand in the answer alone.
 UNSEEN = tuple(map(Name, ("flops_exact", "reads", "writes")))
 LONGEST_NUMBER = 8
 
 
-def display(step: Step, before: Sequence[Step], told: Callable[[Step], bool] = lambda step: False) -> str:
-    """Where a step stands: ``prose``, on a line of its own, ``joined`` to the line before, or its right side ``alone``.
-    What is ``told`` elsewhere has no line here."""
+def display(step: Step, before: Sequence[Step], elsewhere: Callable[[Step], bool] = lambda step: False) -> str:
+    """Where a step stands: ``prose``, on a ``line`` of its own, ``joined`` to the line before, or its right side ``alone``;
+    one that stands ``elsewhere`` on the page has no line."""
+    if elsewhere(step):
+        return "prose"
+    joined = False
     match step.reason:
-        case _ if told(step):
-            return "prose"
-        case Reason.TOTAL if before and told(before[-1]):
-            return "line"
-        case Reason.STATEMENTS if step.left in UNSEEN:
-            return "prose"
-        case Reason.TOTAL if before and before[-1].reason is Reason.STATEMENTS:
-            return "joined" if display(before[-1], before[:-1]) == "line" else "prose"
-        case Reason.TOTAL if step.left == Name("sent"):
-            return "joined"
-        case Reason.SIDE if step.section == "at":
-            return "joined" if step.left == Name("intensity") else "line"
-        case reason if reason in IN_PROSE:
-            return "prose"
-        case Reason.ORDER:
-            return "joined" if step.left == Name("T_steps") else "line"
-        case Reason.EXPANDED:
-            return "joined" if step.section == "formulas" else "line"
+        case Reason.TOTAL:
+            return _total(step, before, elsewhere)
+        case Reason.FIGURES | Reason.ROUNDED:
+            return _figures(step, before)
         case Reason.VALUE:
             return _value(step)
-        case Reason.PART:
-            return "joined" if step.relation == "~" else "line"
-        case Reason.FIGURES if step.section == "optimum":
-            return "joined"
-        case Reason.ROUNDED if step.section == "optimum":
-            return "prose"
-        case Reason.FIGURES | Reason.ROUNDED if step.section == "solution":
-            return "joined" if step.reason is Reason.ROUNDED else "line"
-        case Reason.ROUNDED if step.section == "formulas" and step.point is not None:
-            return "line"
-        case Reason.RULE if isinstance(step.right, Compare):
-            return "prose"
         case Reason.AT_POINT:
             return "line" if _at_point(step) else "prose"
-        case Reason.FIGURES | Reason.ROUNDED:
-            return _number(step, before)
         case Reason.RULE_FACTOR:
             return "alone"
-    return "joined" if step.reason in CONTINUING else "line"
+        case Reason.SIDE if step.section == "at":
+            joined = step.left == Name("intensity")
+        case Reason.ORDER:
+            joined = step.left == Name("T_steps")
+        case Reason.EXPANDED:
+            joined = step.section == "formulas"
+        case Reason.PART:
+            joined = step.relation == "~"
+        case reason:
+            unseen = reason is Reason.STATEMENTS and step.left in UNSEEN
+            if unseen or reason in IN_PROSE or (reason is Reason.RULE and isinstance(step.right, Compare)):
+                return "prose"
+            joined = reason in CONTINUING
+    return "joined" if joined else "line"
+
+
+def _total(step: Step, before: Sequence[Step], elsewhere: Callable[[Step], bool]) -> str:
+    """A sum goes on from its summands: it is joined to their line, and has one of its own where they stand elsewhere."""
+    if before and elsewhere(before[-1]):
+        return "line"
+    if before and before[-1].reason is Reason.STATEMENTS:
+        return "joined" if display(before[-1], before[:-1]) == "line" else "prose"
+    return "joined" if step.left == Name("sent") else "prose"
 
 
 def _value(step: Step) -> str:
@@ -100,11 +94,19 @@ def _at_point(step: Step) -> bool:
     return not in_numbers and not isinstance(step.right, Verdict)
 
 
-def _number(step: Step, before: Sequence[Step]) -> str:
-    """Figures and decimals: in sections that prose does not tell the number of."""
-    quotient = step.right if isinstance(step.right, Quotient) and not names(step.right) else None
-    sides = (quotient.above, quotient.below) if quotient else ()
-    long = any(isinstance(side, Number) and len(str(side.value)) > LONGEST_NUMBER for side in sides)
+def _is_long(formula: Formula) -> bool:
+    """Whether a number is a fraction whose whole numbers have many digits."""
+    sides = (formula.above, formula.below) if isinstance(formula, Quotient) and not names(formula) else ()
+    return any(isinstance(side, Number) and len(str(side.value)) > LONGEST_NUMBER for side in sides)
+
+
+def _figures(step: Step, before: Sequence[Step]) -> str:
+    """Figures and decimals have a line in the sections in which no sentence says the number."""
+    if (step.section, step.reason) in FIGURES:
+        return FIGURES[step.section, step.reason]
+    if step.section == "formulas" and step.reason is Reason.ROUNDED and step.point is not None:
+        return "line"
+    long = _is_long(step.right)
     if step.section in ("ridge", "formulas", "time"):
         return "prose" if long and step.reason is Reason.FIGURES and step.role else "joined"
     if step.section == "at":
@@ -147,7 +149,7 @@ class Display(Frozen):
 
 
 def blocks(
-    steps: tuple[Step, ...], say: Say, joint: str = " ", told: Callable[[Step], bool] = lambda step: False
+    steps: tuple[Step, ...], say: Say, joint: str = " ", elsewhere: Callable[[Step], bool] = lambda step: False
 ) -> list[Paragraph | Display]:
     """The paragraphs and displays of one section, in order; ``joint`` stands between the sentences of a paragraph."""
     written: list[Paragraph | Display] = []
@@ -161,7 +163,7 @@ def blocks(
 
     for index, step in enumerate(steps):
         prose(say("lead", step))
-        place = display(step, steps[:index], told)
+        place = display(step, steps[:index], elsewhere)
         if place != "prose":
             block = written[-1] if written else None
             if not isinstance(block, Display):

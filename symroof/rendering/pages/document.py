@@ -22,14 +22,14 @@ from symroof.rendering.pages.number_formats import bound_shown, in_decimals, qua
 from symroof.rendering.pages.number_tables import NumberTables
 from symroof.rendering.pages.page import Block, Grid, Lines, Page, Section, render_page
 from symroof.rendering.pages.program_tables import TABLED, CostTables, listing
-from symroof.rendering.pages.typesetting import Pen, Sentences, Style, pen_of
+from symroof.rendering.pages.typesetting import Sentences, Style, Typesetter, typesetter_of
 
 
 def render_derivation(derivation: Derivation, form: str, style: Style) -> str:
     """The page of one derivation."""
     view, setting = View(derivation), derivation.setting
-    pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
-    return render_page(lambda pen: Writer(view, pen).page(), pen, d=view)
+    typesetter = typesetter_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
+    return render_page(lambda typesetter: Writer(view, typesetter).page(), typesetter, d=view)
 
 
 # The sections of a sketch, in their order.
@@ -39,24 +39,24 @@ SKETCH_SECTIONS = ("formulas", "solution", "optimum")
 def render_sketch(sketched: Sketched, form: str, style: Style) -> str:
     """The page of one sketch."""
     view = SketchView(sketched)
-    pen = pen_of(form, sketched.layout, "HBM", style)
+    typesetter = typesetter_of(form, sketched.layout, "HBM", style)
 
-    def page(pen: Pen) -> Page:
+    def page(typesetter: Typesetter) -> Page:
         known = {"ridge_": RIDGE, "peak": PEAK, "bandwidth": BANDWIDTH, "t_math": T_MATH, "t_comms": T_COMMS}
-        sentences = pen.sentences("prose.j2", d=view, condition=pen.condition, shown=in_decimals, **known)
+        sentences = typesetter.sentences("prose.j2", d=view, condition=typesetter.condition, shown=in_decimals, **known)
 
         def say(part: str, step: Any) -> str:
             return sentences(step.reason.value, part, step)
 
-        joint = "\n" if pen.form == "text" else " "
+        joint = "\n" if typesetter.form == "text" else " "
         written = [
             (name, blocks(sketched.section(name), say, joint)) for name in SKETCH_SECTIONS if sketched.section(name)
         ]
         sections = tuple(Section(sentences("head", name), tuple(result)) for name, result in written if result)
-        closing = "" if pen.style.brief else sentences.lines("closing_of_sketch")
-        return Page(pen.words(view.problem.title or ""), "", sections, closing)
+        closing = "" if typesetter.style.brief else sentences.lines("closing_of_sketch")
+        return Page(typesetter.words(view.problem.title or ""), "", sections, closing)
 
-    return render_page(page, pen, d=view)
+    return render_page(page, typesetter, d=view)
 
 
 # What a problem may ask besides, and the part of the answer that says it.
@@ -73,15 +73,16 @@ IN_LETTERS = ("intensity", "regime", "threshold", "rule")
 
 
 class Writer:
-    """What a page says of a derivation, set with a pen."""
+    """The page of a derivation: which sections it has, and what stands in each."""
 
-    def __init__(self, view: View, pen: Pen) -> None:
-        self.derivation, self.pen, self.view = view.derivation, pen, view
+    def __init__(self, view: View, typesetter: Typesetter) -> None:
+        self.derivation, self.typesetter, self.view = view.derivation, typesetter, view
+        self.form, self.style = typesetter.form, typesetter.style
         self.sized: NumberTables
         self.above = Compare(INTENSITY, ">", RIDGE)
         said = (step for step in view.derivation.section("letters") if step.reason in (Reason.EXPANDED, Reason.SOLVE))
         self.in_letters = {step.left: step.right for step in said}
-        whole, style = view.problem.sections == tuple(SECTIONS) and view.problem.statement is None, pen.style
+        whole, style = view.problem.sections == tuple(SECTIONS) and view.problem.statement is None, typesetter.style
         self.short = view.program is not None and whole and not (style.brief or style.full)
         if self.short and self.in_letters:
             view.said = lambda role: self.in_letters.get(Name(role)) or view.answer.formula(role)
@@ -101,16 +102,16 @@ class Writer:
             "moving": Name(time_name(view.rates.comms)) if not view.rates.joint else T_COMMS,
             "labelled": labelled,
         }
-        self.say = pen.sentences("prose.j2", **names)
-        self.of_chips = pen.sentences("links.j2", **names)
-        self.sized = NumberTables(view, pen, self.say, self.of_chips, self.short)
-        self.counts = None if view.program is None else CostTables(view.derivation, view.program, pen)
+        self.say = typesetter.sentences("prose.j2", **names)
+        self.of_chips = typesetter.sentences("links.j2", **names)
+        self.sized = NumberTables(view, typesetter, self.say, self.of_chips, self.short)
+        self.counts = None if view.program is None else CostTables(view.derivation, view.program, typesetter)
 
     def _condition(self, relations: Iterable[Compare]) -> str:
         """A regime, as on a command line on a terminal, in words elsewhere."""
-        words = self.pen.style.words
-        joints = () if self.pen.form == "text" else (words.conjunction, words.comma)
-        return self.pen.condition(relations, *joints)
+        words = self.style.words
+        joints = () if self.form == "text" else (words.conjunction, words.comma)
+        return self.typesetter.condition(relations, *joints)
 
     def page(self) -> Page:
         sections = self._chosen()
@@ -118,18 +119,18 @@ class Writer:
             "answer" not in self.view.problem.sections or self.view.problem.statement is not None
         ):  # sections that were asked for, and nothing around them
             return Page("", "", self._requested(sections))
-        closing = self.say.lines("unmodelled" if self.pen.style.brief else "closing")
+        closing = self.say.lines("unmodelled" if self.style.brief else "closing")
         head: list[Block | Section] = [*self._program(), *self._answered()]
         return Page(
             self.say("title"),
-            self.say("assumed") if self.pen.form == "text" else "",
+            self.say("assumed") if self.form == "text" else "",
             (*head, *self._sections(sections)),
             closing,
         )
 
     def _chosen(self) -> list[str]:
         """The sections of the page: of a program those that are read, unless every step is wanted."""
-        sections = [] if self.pen.style.brief else [n for n in SECTIONS if self.derivation.section(n)]
+        sections = [] if self.style.brief else [n for n in SECTIONS if self.derivation.section(n)]
         if self.short:
             links = {link for link, _ in self.view.rates.links}
             left_out = {*WORKINGS, *(IN_LETTERS if self.in_letters else ())}
@@ -147,7 +148,7 @@ class Writer:
 
     def _requested(self, names: list[str]) -> tuple[Section, ...]:
         """The sections that were asked for. Raises :class:`ReadingError` where the derivation has none of them."""
-        wanted = [name for name in SECTIONS if self.view.derivation.section(name)] if self.pen.style.brief else names
+        wanted = [name for name in SECTIONS if self.view.derivation.section(name)] if self.style.brief else names
         if not wanted:
             written = {step.section for step in self.view.derivation.written}
             asked = " or ".join(name for name in self.view.problem.sections if name != "answer")
@@ -158,10 +159,9 @@ class Writer:
         return tuple(self._sections(wanted))
 
     def _program(self) -> Iterator[Code]:
-        """The text of a program; where its name says it all, or on a terminal the title of its file, and the answer alone is
-        wanted, when it is asked for."""
-        program, style = self.view.operation, self.pen.style
-        known = program.entry or (self.view.problem.title and self.pen.form == "text")
+        """The text of a program; a brief page of one with a name has it only where it is asked for."""
+        program, style = self.view.operation, self.style
+        known = program.entry or (self.view.problem.title and self.form == "text")
         if program.line is None and (not style.brief or style.program or not known):
             yield listing(self.view.operation, self.say)
 
@@ -178,7 +178,7 @@ class Writer:
             yield from (
                 block for point in self.view.points if point not in sized.points for block in sized.known(point)
             )
-        if not sized.alone or (not (self.pen.style.brief or self.short) and self.view.mesh is not None):
+        if not sized.alone or (not (self.style.brief or self.short) and self.view.mesh is not None):
             yield from self._statements()  # with sizes, where no section has what a chip does of each
 
     def _statements(self) -> Iterator[Grid]:
@@ -195,10 +195,10 @@ class Writer:
             yield Grid(tuple(self.say("head_of", column) for column in columns), rows)
 
     def _answer(self, sized: list[dict[str, Any]]) -> Grid:
-        view, text = self.view, self.pen.form == "text"
+        view, text = self.view, self.form == "text"
         stocks = [name for name in ("params", "trainable", "caches", "saved") if view.said(name)]
         work = ["flops", "ops"] if view.said("ops") and not (view.operation.vector or view.mesh) else ["flops"]
-        alone = text and (view.program is not None or self.pen.style.brief) and view.chips == number(1)
+        alone = text and (view.program is not None or self.style.brief) and view.chips == number(1)
         moved = ["reads", "writes", "bytes"] if alone and view.said("reads") else ["bytes"]
         names = [*stocks, *work, *moved, "intensity", "compute"]
         if view.setting.idle:
@@ -217,7 +217,7 @@ class Writer:
         for name in names:
             add(self.say, name)
             if name == "compute" and lettered and self.above in self.in_letters:
-                shown = self.pen.inline(bound_shown(without_cases(self.in_letters[self.above])))
+                shown = self.typesetter.inline(bound_shown(without_cases(self.in_letters[self.above])))
                 rows[-1] = (rows[-1][0], shown, rows[-1][2])
             for about, link in view.mesh.rows(name) if view.mesh is not None else ():
                 add(self.of_chips, about, link)
@@ -236,7 +236,7 @@ class Writer:
     def _section(self, name: str) -> Section:
         if name == "letters":
             return self._letters()
-        joint = "\n" if self.pen.form == "text" else " "
+        joint = "\n" if self.form == "text" else " "
         steps = tuple(step for step in self.derivation.section(name) if not self._is_solved_above(step))
         head: tuple[Block, ...] = ()
         staying: tuple[Block, ...] = ()
@@ -246,7 +246,7 @@ class Writer:
         timed = name == "time" and self.view.problem.statement is None
         points = [point for point in self.view.points if timed and point["said"].times]
         tables = map(self._times, points)
-        moved = self._exchanges() if name == "exchanges" and self.pen.form != "text" else ()
+        moved = self._exchanges() if name == "exchanges" and self.form != "text" else ()
         return Section(self.say("head", name), (*head, *written[:1], *moved, *written[1:], *staying, *tables))
 
     def _letters(self) -> Section:
@@ -255,7 +255,7 @@ class Writer:
         values = {step.left: self.sized.number(step.value, "count") for step in steps if step.point is not None}
         named = [step for step in steps if step.reason is Reason.LETTER]
         shown = ((step.left, step.right, values.get(step.left, "") if self.sized.alone else "") for step in named)
-        rows = [(*map(self.pen.inline, formulas), value) for *formulas, value in shown]
+        rows = [(*map(self.typesetter.inline, formulas), value) for *formulas, value in shown]
         head = Grid(tuple(self.sized.say("head", part) for part in ("name", "formula", "value")), tuple(rows))
         solved = (Reason.REACH,) if self.sized.never() else (Reason.SOLVE, Reason.REACH)
         parts = ([step for step in steps if step.reason in reasons] for reasons in ((Reason.EXPANDED,), solved))
@@ -264,7 +264,7 @@ class Writer:
 
     def _said(self, part: str, step: Any) -> str:
         """What is said of a step, before or behind it."""
-        said = self.say.lines if step.reason in (Reason.CHIPS, *OF_CHIPS) and self.pen.form == "text" else self.say
+        said = self.say.lines if step.reason in (Reason.CHIPS, *OF_CHIPS) and self.form == "text" else self.say
         return said(step.reason.value, part, step).strip("\n")
 
     def _is_in_table(self, step: Step) -> bool:
@@ -298,18 +298,19 @@ class Writer:
         steps = ["steps"] if rows[0].steps is not None else []
         columns = ["size", "T_math", "T_comms", "lower", *steps, "upper", "by"]
         head = [self.say("head_times", column, point) for column in columns]
-        head[2:2] = [self.pen.inline(name) for name, _ in rows[0].others]
+        head[2:2] = [self.typesetter.inline(name) for name, _ in rows[0].others]
         return Grid(tuple(head), tuple(self._times_rows(point)), frozenset(range(len(head) - 1)))
 
     def _times_rows(self, point: dict[str, Any]) -> Iterator[tuple[str, ...]]:
         rows = point["said"].times
         unit = unit_of_times(rows)
         for row in rows:
-            math, comms, lower, upper, *others = (self.pen.amount(time, unit.name) for time in shown_times(row, unit))
+            amounts = (self.typesetter.amount(time, unit.name) for time in shown_times(row, unit))
+            math, comms, lower, upper, *others = amounts
             times = (math, *others[: len(row.others)], comms, lower, *others[len(row.others) :], upper)
             size, side = str(row.size), self.say("bounding", row)
             if row.threshold:
-                yield self.pen.strong(size), *times, self.pen.strong(side) if row.compute_bound else side
+                yield self.typesetter.strong(size), *times, self.typesetter.strong(side) if row.compute_bound else side
             else:
                 yield size, *times, side
 

@@ -36,7 +36,7 @@ from symroof.rendering.pages.number_formats import (
     told_apart,
 )
 from symroof.rendering.pages.page import Grid, Lines, Page, render_page
-from symroof.rendering.pages.typesetting import Pen, Sentences, Style, pen_of
+from symroof.rendering.pages.typesetting import Sentences, Style, Typesetter, typesetter_of
 from symroof.rendering.records.derivations import numbers_of
 from symroof.rendering.records.maps import comparison_csv
 
@@ -49,17 +49,17 @@ def render_exploration(exploration: Exploration, form: str, style: Style) -> str
     """The page of one map."""
     setting = exploration.found.setting
     style = style.of(setting.problem)
-    return render_page(partial(_map, exploration), pen_of(form, setting.layout, setting.problem.link, style))
+    return render_page(partial(_map, exploration), typesetter_of(form, setting.layout, setting.problem.link, style))
 
 
 def render_inferred(inferred: Weakest, form: str, style: Style) -> str:
     """The regimes that an approximation needs: a fragment in every format."""
 
-    def build(pen: Pen) -> Page:
-        return Page("", "", (Lines(tuple(_sentences(pen).lines("inferred", inferred).split("\n"))),))
+    def build(typesetter: Typesetter) -> Page:
+        return Page("", "", (Lines(tuple(_sentences(typesetter).lines("inferred", inferred).split("\n"))),))
 
     style = replace(style, heading=0, lang=style.lang or inferred.lang)
-    text = render_page(build, pen_of(form, inferred.layout, "HBM", style)).lstrip("\n")
+    text = render_page(build, typesetter_of(form, inferred.layout, "HBM", style)).lstrip("\n")
     return dedent(text) if form == "text" else text
 
 
@@ -69,42 +69,44 @@ def render_comparison(comparison: Comparison, form: str, style: Style) -> str:
         return comparison_csv(comparison)
     setting = comparison.derivation.setting
     style = style.of(setting.problem)
-    return render_page(partial(_comparison, comparison), pen_of(form, setting.layout, setting.problem.link, style))
+    return render_page(
+        partial(_comparison, comparison), typesetter_of(form, setting.layout, setting.problem.link, style)
+    )
 
 
-def _map(exploration: Exploration, pen: Pen) -> Page:
+def _map(exploration: Exploration, typesetter: Typesetter) -> Page:
     result, setting = exploration.found, exploration.found.setting
     if isinstance(result, LongestMap):
-        return _longest(result, pen)
+        return _longest(result, typesetter)
     symbols = [s.name for s in result.fan.symbols if s.name in setting.layout.order]
-    say = _sentences(pen, found=result, ridge=setting.ridge, whole=len(shares(setting)), symbols=symbols)
+    say = _sentences(typesetter, found=result, ridge=setting.ridge, whole=len(shares(setting)), symbols=symbols)
     blocks: list[Grid | Lines] = [
         Lines(say.each("facts")),
         _grid(say, MAP, result.rows),
         Lines((say("complete"),)),
         *_leaders(result, say),
     ]
-    if not pen.style.brief:
+    if not typesetter.style.brief:
         blocks += _details(result, say)
     blocks += [Lines(say.each("place", place, place.over_ridge)) for place in exploration.places]
-    title = pen.code(setting.problem.operation.title)
-    return Page(title, pen.words(say("machine", setting)), tuple(blocks), landscape=True)
+    title = typesetter.code(setting.problem.operation.title)
+    return Page(title, typesetter.words(say("machine", setting)), tuple(blocks), landscape=True)
 
 
-def _longest(found: LongestMap, pen: Pen) -> Page:
+def _longest(found: LongestMap, typesetter: Typesetter) -> Page:
     """Which time is longest in each regime."""
     setting = found.setting
     symbols = [s.name for s in found.fan.symbols if s.name in setting.problem.names]
-    say = _sentences(pen, found=found, ridge=setting.ridge, symbols=symbols, times_of=_times_of)
+    say = _sentences(typesetter, found=found, ridge=setting.ridge, symbols=symbols, times_of=_times_of)
     blocks: list[Grid | Lines] = [
         Lines(say.each("times")),
         _grid(say, LONGEST, found.rows),
         Lines((say("bordered"), *say.each("rates"))),
     ]
-    if found.never and not pen.style.brief:
+    if found.never and not typesetter.style.brief:
         blocks.append(Lines(say.each("never")))
-    title = pen.code(setting.problem.operation.title)
-    return Page(title, pen.words(say("machine", setting)), tuple(blocks), landscape=True)
+    title = typesetter.code(setting.problem.operation.title)
+    return Page(title, typesetter.words(say("machine", setting)), tuple(blocks), landscape=True)
 
 
 def _times_of(row: LongestRow) -> tuple[Name, ...]:
@@ -132,10 +134,10 @@ def _details(found: RegimeMap, say: Sentences) -> Iterable[Grid]:
         yield _grid(say, ("alone", "rises", "possible"), found.singles)
 
 
-def _comparison(comparison: Comparison, pen: Pen) -> Page:
+def _comparison(comparison: Comparison, typesetter: Typesetter) -> Page:
     problem, answer = comparison.problem, comparison.derivation.answer
-    say = _sentences(pen, link=problem.link, variable=Name(comparison.variable.name))
-    points = [grouped_sizes(point.values, pen.layout) for point in answer.at]
+    say = _sentences(typesetter, link=problem.link, variable=Name(comparison.variable.name))
+    points = [grouped_sizes(point.values, typesetter.layout) for point in answer.at]
     table = _grid(say, COMPARED, comparison.rows)
     timed = [i for i in range(len(points)) if any(_steps(row, i) for row in comparison.rows)]
     head = (*table.head, *(say("compared_at", point) for point in points), *(say("steps_at", points[i]) for i in timed))
@@ -148,7 +150,7 @@ def _comparison(comparison: Comparison, pen: Pen) -> Page:
         Grid(head, tuple(rows), frozenset({4, 6}), keys=2),
         Lines(say.each("missing", comparison.rows)),
     )
-    return Page(pen.code(problem.operation.title), "", blocks, landscape=True)
+    return Page(typesetter.code(problem.operation.title), "", blocks, landscape=True)
 
 
 def _steps(row: OneChip, place: int) -> str:
@@ -163,26 +165,26 @@ def _grid(say: Sentences, columns: tuple[str, ...], values: Iterable[object]) ->
     return Grid(tuple(say("head", column) for column in columns), rows)
 
 
-def _sentences(pen: Pen, **names: object) -> Sentences:
+def _sentences(typesetter: Typesetter, **names: object) -> Sentences:
     """The sentences of explorations, and what they ask for: formulas with the ridge in decimals, conditions in words."""
 
     def figured(formula: Formula, ridge: Fraction | None) -> Formula:
         return formula if ridge is None else with_digits(formula, {"ridge": decimal(ridge)})
 
     def shown(value: Expr, ridge: Fraction | None) -> Formula:
-        return figured(pen.layout.write(in_ridge(value)), ridge)
+        return figured(typesetter.layout.write(in_ridge(value)), ridge)
 
-    say: Sentences = pen.sentences(
+    say: Sentences = typesetter.sentences(
         "explore.j2",
-        words(pen.style.template, pen.style.language, "exploration"),
+        words(typesetter.style.template, typesetter.style.language, "exploration"),
         oo=oo,
         infinity=Infinity(),
         shown=shown,
-        value=lambda value, ridge: pen.inline(shown(value, ridge)),
-        condition=lambda formula, ridge: in_words(formula and figured(formula, ridge), pen, say),
-        joined=pen.condition,
+        value=lambda value, ridge: typesetter.inline(shown(value, ridge)),
+        condition=lambda formula, ridge: in_words(formula and figured(formula, ridge), typesetter, say),
+        joined=typesetter.condition,
         names=lambda names: tuple(map(Name, names)),
-        share=lambda share, digits=3: pen.share(share, to_digits(share * 100, digits)),
+        share=lambda share, digits=3: typesetter.share(share, to_digits(share * 100, digits)),
         decimal=decimal_number,
         in_decimals=in_decimals,
         grouped=grouped,
@@ -191,7 +193,7 @@ def _sentences(pen: Pen, **names: object) -> Sentences:
     return say
 
 
-def in_words(formula: Formula | None, pen: Pen, say: Sentences) -> str:
+def in_words(formula: Formula | None, typesetter: Typesetter, say: Sentences) -> str:
     """A condition on a machine in words and formulas."""
     match formula:
         case None:
@@ -199,21 +201,21 @@ def in_words(formula: Formula | None, pen: Pen, say: Sentences) -> str:
         case Verdict(holds=holds):
             return say("verdict", holds)
         case Cases(rows=rows):
-            return say("cases", [say("guarded", *(in_words(part, pen, say) for part in row)) for row in rows])
+            return say("cases", [say("guarded", *(in_words(part, typesetter, say) for part in row)) for row in rows])
         case Both(parts=parts):
-            return say("both", [in_words(part, pen, say) for part in parts])
+            return say("both", [in_words(part, typesetter, say) for part in parts])
         case Compare(left=left, relation=relation, right=right):
-            return pen.inline(left, relation, in_decimals(right))
-    return pen.inline(formula)
+            return typesetter.inline(left, relation, in_decimals(right))
+    return typesetter.inline(formula)
 
 
 def render_contrast(derivations: Sequence[Derivation], names: Sequence[str], form: str, style: Style) -> str:
     """The table of several derivations, each under its name."""
     views = [View(derivation) for derivation in derivations]
     setting = derivations[0].setting
-    pen = pen_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
+    typesetter = typesetter_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
     ratios = ratios_of(views)
-    return render_page(lambda pen: _page(views, names, pen, ratios), pen)
+    return render_page(lambda typesetter: _page(views, names, typesetter, ratios), typesetter)
 
 
 def numbers_at(view: View) -> dict[str, Fraction]:
@@ -232,57 +234,57 @@ def ratios_of(views: Sequence[View]) -> Mapping[str, Step]:
     return dict(zip(shared, checked(steps, Ledger(frozenset())), strict=True))
 
 
-def _page(views: Sequence[View], names: Sequence[str], pen: Pen, ratios: Mapping[str, Step]) -> Page:
-    columns = [dict(_cells(view, pen)) for view in views]
+def _page(views: Sequence[View], names: Sequence[str], typesetter: Typesetter, ratios: Mapping[str, Step]) -> Page:
+    columns = [dict(_cells(view, typesetter)) for view in views]
     labels = {name: label for column in columns for name, (label, _) in column.items()}
-    say = Writer(views[0], pen).sized.say
-    head = (say("head", "name"), *map(pen.words, names), *([say("head", "ratio")] if ratios else []))
+    say = Writer(views[0], typesetter).sized.say
+    head = (say("head", "name"), *map(typesetter.words, names), *([say("head", "ratio")] if ratios else []))
     rows = tuple(
         (
             label,
             *(column.get(name, ("", ""))[1] for column in columns),
-            *([_times(ratios.get(name), pen)] if ratios else []),
+            *([_times(ratios.get(name), typesetter)] if ratios else []),
         )
         for name, label in labels.items()
     )
-    about = [_about(view, pen) for view in views]
+    about = [_about(view, typesetter) for view in views]
     if len({(operation, *sizes) for operation, _, *sizes in about}) == 1:  # one problem on several chips
         operation, chip, *sizes = about[0]
         lines: tuple[str, ...] = ("; ".join(filter(None, (operation, chip if chip == about[-1][1] else "", *sizes))),)
     else:
         said = zip(names, ("; ".join(filter(None, parts)) for parts in about), strict=True)
-        lines = tuple(f"{pen.words(name)}: {parts}" for name, parts in said if parts)
+        lines = tuple(f"{typesetter.words(name)}: {parts}" for name, parts in said if parts)
     return Page(
         say("side_by_side"), "", (Lines(lines), Grid(head, rows, frozenset(range(1, len(head))))), landscape=True
     )
 
 
-def _about(view: View, pen: Pen) -> tuple[str, ...]:
+def _about(view: View, typesetter: Typesetter) -> tuple[str, ...]:
     """What a column is about: the operation, the chip, the sizes."""
-    writer = Writer(view, pen)
+    writer = Writer(view, typesetter)
     sizes = [writer.sized.say("sizes", point) for point in view.points]
-    chip = "" if view.chip is None else pen.words(view.chip.title)
-    return pen.code(view.operation.title), chip, *sizes
+    chip = "" if view.chip is None else typesetter.words(view.chip.title)
+    return typesetter.code(view.operation.title), chip, *sizes
 
 
-def _cells(view: View, pen: Pen) -> Iterator[tuple[str, tuple[str, str]]]:
+def _cells(view: View, typesetter: Typesetter) -> Iterator[tuple[str, tuple[str, str]]]:
     """The label and the number of each quantity, its formula where it is none."""
-    sized = Writer(view, pen).sized
+    sized = Writer(view, typesetter).sized
     point = view.points[0] if len(view.points) == 1 else None
     numbers = numbers_at(view)
     names = [part for name in sized.names() for part in ((name, "ridge") if name == "intensity" else (name,))]
     for name in (*names, *view.problem.let):
         if name in view.problem.let:
             if name in numbers:
-                yield name, (pen.code(name), sized.named(name, numbers[name]))
+                yield name, (typesetter.code(name), sized.named(name, numbers[name]))
             continue
         shown = sized.number(numbers[name], name) if name in numbers and point is not None else sized.formula(name)
         if shown and numbers.get(name) != 0:
             yield name, (sized.label(name), shown)
 
 
-def _times(step: Step | None, pen: Pen) -> str:
+def _times(step: Step | None, typesetter: Typesetter) -> str:
     if step is None:
         return ""
     digits = told_apart(step.value, Fraction(1), 3)
-    return pen.inline(Number(Fraction(digits), digits))
+    return typesetter.inline(Number(Fraction(digits), digits))

@@ -80,8 +80,7 @@ class Mesh:
 
     @property
     def presumed(self) -> list[str]:
-        """The links of which nothing says which is the faster one, in the order in which they are taken, where something
-        goes over several of them."""
+        """The links that are taken to be from fast to slow, where an exchange goes over several and nothing says it."""
         if not presumed_order(self.program.mesh):
             return []
         links = {axis.name: str(axis.link) for axis in self.program.mesh}

@@ -146,8 +146,7 @@ def unit_of_times(rows: Iterable[TimeRow]) -> Unit:
 
 
 def shown_times(row: TimeRow, unit: Unit = UNITS["us"]) -> tuple[str, ...]:
-    """The times of a row in a unit, with digits enough that the two compared ones differ; those that only programs have
-    come last.
+    """The times of a row in a unit, with digits enough that the two compared ones differ.
 
     >>> from symroof.derivation.answer import TimeRow
     >>> shown_times(TimeRow(Fraction(1), *(Fraction(n, 10**9) for n in (681, 163700, 163700, 164381)), "<", False))

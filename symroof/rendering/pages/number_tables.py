@@ -23,7 +23,7 @@ from symroof.rendering.pages.derivation_view import View
 from symroof.rendering.pages.number_formats import bound_shown, decimal_number, grouped_sizes, measured_in, readable
 from symroof.rendering.pages.page import Grid, Lines, grouped
 from symroof.rendering.pages.terminal import GAP, LABEL, VALUE
-from symroof.rendering.pages.typesetting import Pen, Sentences
+from symroof.rendering.pages.typesetting import Sentences, Typesetter
 from symroof.symbols import expression
 
 # What a formula beside a number may take of a sheet; broader ones stand in their sections.
@@ -35,14 +35,15 @@ WHOLE = ("params", "memory", "flops", TOKENS)
 
 
 class NumberTables:
-    """The tables of numbers of a derivation. ``points`` are the sets of sizes at which every quantity is one; a page that is
-    ``short`` leaves out what is small."""
+    """Tables at ``points``: the sizes at which every quantity is a number; ``short`` ones leave out what is small."""
 
-    def __init__(self, view: View, pen: Pen, prose: Sentences, links: Sentences, short: bool = False) -> None:
+    def __init__(
+        self, view: View, typesetter: Typesetter, prose: Sentences, links: Sentences, short: bool = False
+    ) -> None:
         self.short = short
         self.prose, self.links = prose, links
-        self.view, self.pen, self.program = view, pen, view.operation
-        self.say = pen.sentences("sized.j2", d=view, t_steps=T_STEPS)
+        self.view, self.typesetter, self.program = view, typesetter, view.operation
+        self.say = typesetter.sentences("sized.j2", d=view, t_steps=T_STEPS)
         lower = number_of("T_lower" if view.setting.timed else "intensity")
         self.points = [point for point in view.points if point["said"].step(lower) is not None]
         self.each = "_per_chip" if view.mesh is not None else ""
@@ -82,7 +83,7 @@ class NumberTables:
             known = point["said"].step(named_formula(name))
             value = None if known is None else numeric(expression(known.right))
             if value is not None:
-                yield self.pen.code(name), self.named(name, value), "", self.pen.inline(formula)
+                yield self.typesetter.code(name), self.named(name, value), "", self.typesetter.inline(formula)
         yield from self._solution(self.view.points.index(point))
         if not self.view.setting.idle:
             yield from self._compute_bound(self.view.points.index(point))
@@ -102,22 +103,21 @@ class NumberTables:
                 words.append(self.say("longest"))
             left_out = self.view.problem.unmodelled
             if left_out and name.removesuffix(self.each) in WHOLE:
-                words.append(self.say("left_out", [self.pen.code(item) for item in left_out]))
+                words.append(self.say("left_out", [self.typesetter.code(item) for item in left_out]))
             yield self.label(name), self.number(value, name), self.say("join", words), self.formula(name)
 
     def _solution(self, place: int) -> Iterator[tuple[str, str, str, str]]:
-        """The relation that was to be solved, at these sizes where they are other ones; with its own size set free where
-        they have that too."""
+        """The relation that is solved, at sizes that the problem names; its own size is left open."""
         solve, answer = self.view.problem.solve, self.view.answer
         there = answer.solved(place)
         if solve is None or there is None:
             return
-        label, shown = self.pen.inline(solve), self.pen.inline(bound_shown(without_cases(there)))
+        label, shown = self.typesetter.inline(solve), self.typesetter.inline(bound_shown(without_cases(there)))
         free, general = answer.step(number_of(f"solution({place})")), answer.solved(None)
         if free is None:
             yield label, shown, "", ""
         else:
-            beside = "" if general is None else self.pen.inline(without_cases(general))
+            beside = "" if general is None else self.typesetter.inline(without_cases(general))
             yield label, shown, self._others(free, place), beside
 
     def _others(self, step: Step, place: int, *top: Formula | None) -> str:
@@ -155,7 +155,7 @@ class NumberTables:
             return self.say("verdict", step.right.holds)
         bound = numeric(expression(step.right.right)) if isinstance(step.right, Compare) else None
         if bound is None or not isinstance(step.right, Compare):
-            return self.pen.inline(step.right)
+            return self.typesetter.inline(step.right)
         whole = self.view.answer.step(number_of(f"whole {turn}"))
         first = whole.right.right if whole is not None and isinstance(whole.right, Compare) else None
         known = {"variable": step.right.left, "relation": step.right.relation, "bound": decimal_number(bound)}
@@ -185,17 +185,17 @@ class NumberTables:
         return self.say("label", name, Name(name))
 
     def _share(self, share: Fraction) -> str:
-        return self.pen.share(share, to_places(share * 100, 1))
+        return self.typesetter.share(share, to_places(share * 100, 1))
 
     def number(self, value: Fraction, name: str) -> str:
         """A number with its unit, as people read it."""
         if name == BUBBLE.name:
             return self._share(value)
-        return self.pen.amount(*readable(value, unit_of_amount(name) or "1"))
+        return self.typesetter.amount(*readable(value, unit_of_amount(name) or "1"))
 
     def named(self, name: str, value: Fraction) -> str:
         """A number of a formula that the problem names, with its unit where that is known."""
-        return self.pen.amount(*measured_in(value, unit_in(self.view.setting, self.view.problem.let[name])))
+        return self.typesetter.amount(*measured_in(value, unit_in(self.view.setting, self.view.problem.let[name])))
 
     def _words(self, name: str, point: dict[str, Any]) -> list[str]:
         said = point["said"]
@@ -237,7 +237,7 @@ class NumberTables:
         if filled is None or fits is None or capacity is None:
             return []
         chips = 1 if self.each else -(-filled.numerator // filled.denominator)
-        room = self.pen.amount(*readable(capacity, "bytes"))
+        room = self.typesetter.amount(*readable(capacity, "bytes"))
         words = [self.say("held", chips, room, self._share(filled), fits.relation == "<=", bool(self.each))]
         most = self.view.answer.step(number_of(f"whole room({place})"))
         return [*words, *([self.say("most", most, 0 if self.each else chips)] if most is not None else [])]
@@ -246,7 +246,7 @@ class NumberTables:
         formula = self.view.said(amount_of(name))
         if isinstance(formula, Name) and formula.name.startswith(STOCKS):
             formula = self.view.said(amount_of(formula.name))
-        return "" if formula is None or name.startswith("T_") else self.pen.inline(formula)
+        return "" if formula is None or name.startswith("T_") else self.typesetter.inline(formula)
 
     def answer(self, point: dict[str, Any]) -> Grid:
         """The answer of one set of sizes: numbers first, formulas beside them where they fit."""
@@ -254,14 +254,14 @@ class NumberTables:
 
     def _ledger(self, told: Iterable[tuple[str, str, str, str]]) -> Grid:
         rows = []
-        text = self.pen.form == "text"
+        text = self.typesetter.form == "text"
         for label, value, words, formula in told:
             if text:
                 if not value:  # a condition in general: where it fits
                     value, formula = formula, ""
-                    if cells(value) > self.pen.style.width - max(LABEL, cells(label)) - 2 * len(GAP):
+                    if cells(value) > self.typesetter.style.width - max(LABEL, cells(label)) - 2 * len(GAP):
                         continue
-                room = self.pen.style.width - max(LABEL, cells(label)) - VALUE - 3 * len(GAP)
+                room = self.typesetter.style.width - max(LABEL, cells(label)) - VALUE - 3 * len(GAP)
                 shown = formula if cells(formula) <= room else ""
                 parts = [words, shown] if label == self.prose("label_compute") else [shown, words]
                 rows.append((label, value, self.say("join", parts)))
@@ -300,7 +300,7 @@ class NumberTables:
             share = said.number(number_of(f"share({named})"))
             if self.short and share is not None and share < SMALL:
                 continue
-            rows.append((" + ".join(map(self.pen.code, group)), *amounts, self._share(share)))
+            rows.append((" + ".join(map(self.typesetter.code, group)), *amounts, self._share(share)))
         if rows:
             heads = tuple(self.say("head", part) for part in ("statement", "flops", "ops", "bytes"))
             table = grouped(rows, lambda names: self.say("each_of", names))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 from math import ceil, inf
@@ -17,7 +17,7 @@ from symroof.rendering.pages.blocks import Code, Display, Paragraph, Row
 from symroof.rendering.pages.dialects import FORMATS, Dialect
 from symroof.rendering.pages.environment import guarded, render
 from symroof.rendering.pages.terminal import GAP, display, fold, ledger, table, titled
-from symroof.rendering.pages.typesetting import Pen
+from symroof.rendering.pages.typesetting import Typesetter
 
 BOLD = "\x1b[1m", "\x1b[0m"
 # From how many sheets on formulas go over lines.
@@ -89,81 +89,82 @@ class Page(Frozen):
     landscape: bool = False
 
 
-def render_page(build: Callable[[Pen], Page], pen: Pen, **names: object) -> str:
-    """The page that ``build`` makes with a pen, as text; ``names`` are what a template of one's own may ask for besides.
+def render_page(build: Callable[[Typesetter], Page], typesetter: Typesetter, **names: object) -> str:
+    """The page that ``build`` makes with a typesetter, as text; ``names`` are what a template of one's own may ask for besides.
 
     Where a formula is broader than a sheet of paper, sizes with long names are given letters, and the page says which;
     where that does not help, formulas in lines of prose and in tables go over lines as well.
     """
-    with guarded(pen.style.template):
-        page = build(pen)
-        if pen.form != "text" and pen.lettered != pen and _excess(page, pen) > 1:
-            pen = pen.lettered
-            page = build(pen)
-        if pen.form != "text" and _excess(page, pen) > FOLDED:
-            pen = pen.folded
-            page = build(pen)
+    with guarded(typesetter.style.template):
+        page = build(typesetter)
+        if typesetter.form != "text" and typesetter.lettered != typesetter and _excess(page, typesetter) > 1:
+            typesetter = typesetter.lettered
+            page = build(typesetter)
+        if typesetter.form != "text" and _excess(page, typesetter) > FOLDED:
+            typesetter = typesetter.folded
+            page = build(typesetter)
+        breaks = typesetter.inner is not None
         known = {
-            "page": _around(page, pen),
-            "pen": pen,
-            "blocks": list(_in_text(page, pen) if pen.form == "text" else _on_a_sheet(page, pen)),
-            "titled": lambda: _strong(titled(page.title, page.aside, pen.style.width), pen),
-            "display": lambda rows: aligned(rows, pen, SHEET),
-            "displayed": _numbered(pen),
-            "sheets": lambda grid: sheets(
-                grid.head, grid.rows, ROWS_OF_FRACTIONS if grid.tall else ROWS, _room(page), pen.inner is not None
-            ),
-            "columns": lambda grid: columns(grid.head, grid.rows, grid.right, _room(page), pen.inner is not None),
+            "page": _around(page, typesetter),
+            "typesetter": typesetter,
+            "blocks": list(_in_text(page, typesetter) if typesetter.form == "text" else _on_a_sheet(page, typesetter)),
+            "titled": lambda: _strong(titled(page.title, page.aside, typesetter.style.width), typesetter),
+            "display": lambda rows: aligned(rows, typesetter, SHEET),
+            "displayed": _numbered(typesetter),
+            "sheets": lambda grid: sheets(grid, _room(page), breaks),
+            "columns": lambda grid: columns(grid, _room(page), breaks),
         }
-        style = pen.style
-        text = render(FORMATS[pen.form].page, style.template, style.language, known | names).strip("\n") + "\n"
-    return pen.dialect.finished(text)
+        style = typesetter.style
+        text = render(FORMATS[typesetter.form].page, style.template, style.language, known | names).strip("\n") + "\n"
+    return typesetter.dialect.finished(text)
 
 
-def _on_a_sheet(page: Page, pen: Pen) -> Iterator[Block]:
+def _on_a_sheet(page: Page, typesetter: Typesetter) -> Iterator[Block]:
     """The blocks one after the other: heads run into the prose, and nothing is empty."""
     for block in page.blocks:
         blocks: tuple[Block, ...] = (block,) if not isinstance(block, Section) else block.blocks
         if isinstance(block, Section):
             lead = blocks[0].text if isinstance(blocks[0], Paragraph) else ""
-            head = rf"\paragraph{{{block.head}}}" if pen.form == "latex" else run_in(block.head, pen.dialect)
+            latex = typesetter.form == "latex"
+            head = rf"\paragraph{{{block.head}}}" if latex else run_in(block.head, typesetter.dialect)
             blocks = (Paragraph(f"{head} {lead}".strip()), *(blocks[1:] if lead else blocks))
-        yield from (_set(inner, pen) for inner in blocks if inner != Lines(()))
+        yield from (_set(inner, typesetter) for inner in blocks if inner != Lines(()))
 
 
-def _set(block: Block, pen: Pen) -> Block:
+def _set(block: Block, typesetter: Typesetter) -> Block:
     """A block as it stands on a sheet: every line of it is set, and no column is empty."""
     match block:
         case Paragraph(text=text):
-            return Paragraph(pen.line(text))
+            return Paragraph(typesetter.line(text))
         case Lines(lines=lines):
-            return Lines(tuple(map(pen.line, lines)))
-        case Code(lines=lines) if pen.form == "latex":
-            return Code(tuple(pen.code(line).replace(" ", "~") for line in lines))
+            return Lines(tuple(map(typesetter.line, lines)))
+        case Code(lines=lines) if typesetter.form == "latex":
+            return Code(tuple(typesetter.code(line).replace(" ", "~") for line in lines))
         case Grid():
-            rows = tuple(tuple(map(pen.line, row)) for row in block.rows)
-            grid = replace(block, head=tuple(map(pen.line, block.head)), rows=rows).filled
-            fits = sum(breadths_of(grid.head, grid.rows)) <= SHEET
+            rows = tuple(tuple(map(typesetter.line, row)) for row in block.rows)
+            grid = replace(block, head=tuple(map(typesetter.line, block.head)), rows=rows).filled
+            fits = sum(breadths_of(grid)) <= SHEET
             return replace(grid, rows=tuple(tuple(map(large, row)) for row in grid.rows)) if fits else grid
     return block
 
 
-def _around(page: Page, pen: Pen) -> Page:
+def _around(page: Page, typesetter: Typesetter) -> Page:
     """The page with what stands around its blocks as a terminal or a sheet has it."""
-    if pen.form == "text":
+    if typesetter.form == "text":
         return replace(
-            page, closing="\n".join(line for text in page.closing.split("\n") for line in fold(text, pen.style.width))
+            page,
+            closing="\n".join(line for text in page.closing.split("\n") for line in fold(text, typesetter.style.width)),
         )
-    title, aside, closing = map(pen.line, (page.title, page.aside, page.closing))
+    title, aside, closing = map(typesetter.line, (page.title, page.aside, page.closing))
     return replace(page, title=title, aside=aside, closing=closing)
 
 
-def _excess(page: Page, pen: Pen) -> float:
+def _excess(page: Page, typesetter: Typesetter) -> float:
     """The broadest line of a display or row of a table, in sheets."""
     widest = 0.0
-    for block in _on_a_sheet(page, pen):
+    for block in _on_a_sheet(page, typesetter):
         if isinstance(block, Display):
-            widest = max(widest, *map(breadth, aligned(block.rows, pen).split("\n")))
+            widest = max(widest, *map(breadth, aligned(block.rows, typesetter).split("\n")))
         elif isinstance(block, Grid):
             widest = max(widest, sum(max(map(breadth, cells)) + 1 for cells in zip(*block.rows, strict=True)))
     return widest / _room(page)
@@ -174,33 +175,35 @@ def _room(page: Page) -> float:
     return SHEET * 3 / 2 if page.landscape else SHEET
 
 
-def _in_text(page: Page, pen: Pen) -> Iterator[list[str]]:
+def _in_text(page: Page, typesetter: Typesetter) -> Iterator[list[str]]:
     """The lines of each block, those of a section below its head, where a table stands apart."""
     for block in page.blocks:
         if not isinstance(block, Section):
-            yield _indented(block, pen)
+            yield _indented(block, typesetter)
             continue
-        lines = [_strong(block.head, pen)]
+        lines = [_strong(block.head, typesetter)]
         for inner in block.blocks:
-            lines += ["", *_indented(inner, pen, 2 * GAP), ""] if isinstance(inner, Grid) else _indented(inner, pen)
+            apart = isinstance(inner, Grid)
+            rows = _indented(inner, typesetter, 2 * GAP if apart else GAP)
+            lines += ["", *rows, ""] if apart else rows
         yield [line for i, line in enumerate(lines) if line or (any(lines[i:]) and lines[i - 1])]
 
 
-def _indented(block: Block, pen: Pen, margin: str = GAP) -> list[str]:
-    return [(margin + line).rstrip() for line in _plain_lines(block, pen, pen.style.width - len(margin))]
+def _indented(block: Block, typesetter: Typesetter, margin: str = GAP) -> list[str]:
+    return [(margin + line).rstrip() for line in _plain_lines(block, typesetter, typesetter.style.width - len(margin))]
 
 
-def _plain_lines(block: Block, pen: Pen, width: int) -> list[str]:
+def _plain_lines(block: Block, typesetter: Typesetter, width: int) -> list[str]:
     """The lines of a block."""
-    assert isinstance(pen.printer, PlainPrinter)
+    assert isinstance(typesetter.printer, PlainPrinter)
     match block:
         case Display(rows=rows):
-            return display(rows, pen.printer, width)
+            return display(rows, typesetter.printer, width)
         case Grid(ledger=True):
-            return list(ledger(block.head, block.rows, width, pen.style.words.colon))
+            return list(ledger(block.head, block.rows, width, typesetter.style.words.colon))
         case Grid():
             grid = block.filled
-            return table(grid.head, grid.rows, grid.right, grid.keys, width, pen.style.words.colon)
+            return table(grid.head, grid.rows, grid.right, grid.keys, width, typesetter.style.words.colon)
         case Paragraph(text=text):
             return [line for sentence in text.split("\n") for line in fold(sentence, width)]
         case Code(lines=lines):
@@ -210,19 +213,19 @@ def _plain_lines(block: Block, pen: Pen, width: int) -> list[str]:
     return [line for text in block.lines for line in fold(text, width, GAP)]
 
 
-def _strong(text: str, pen: Pen) -> str:
+def _strong(text: str, typesetter: Typesetter) -> str:
     """A head, on a terminal with colours."""
-    return text.join(BOLD) if pen.style.colour else text
+    return text.join(BOLD) if typesetter.style.colour else text
 
 
-def _numbered(pen: Pen) -> Callable[[Iterable[Row]], str]:
+def _numbered(typesetter: Typesetter) -> Callable[[Iterable[Row]], str]:
     """Displays in the dialect of the document; the second label has a 2 behind it."""
-    numbers, room = count(1), PAPER if pen.form == "latex" else PHONE
+    numbers, room = count(1), PAPER if typesetter.form == "latex" else PHONE
 
     def displayed(rows: Iterable[Row]) -> str:
-        number, label = next(numbers), pen.style.label
-        return pen.dialect.displayed(
-            aligned(rows, pen, room), label and (label if number == 1 else f"{label}-{number}")
+        number, label = next(numbers), typesetter.style.label
+        return typesetter.dialect.displayed(
+            aligned(rows, typesetter, room), label and (label if number == 1 else f"{label}-{number}")
         )
 
     return displayed
@@ -243,10 +246,9 @@ def _bold(words: str) -> str:
     return words.replace(words.strip(), f"**{words.strip()}**") if words.strip() else words
 
 
-def aligned(rows: Iterable[Row], pen: Pen, room: float = inf) -> str:
-    """The body of a display in LaTeX: one line, or rows aligned at their relations; a link that is broader than the room
-    goes over lines."""
-    printer = pen.printer
+def aligned(rows: Iterable[Row], typesetter: Typesetter, room: float = inf) -> str:
+    """The body of a display in LaTeX: rows aligned at their relations, a formula that is broader than the room over lines."""
+    printer = typesetter.printer
     assert isinstance(printer, LatexPrinter)
     rows = list(rows)
     lines = []
@@ -254,8 +256,8 @@ def aligned(rows: Iterable[Row], pen: Pen, room: float = inf) -> str:
         left = printer.print(row.left) if row.left is not None else ""
         links, whole = [*_in_room(row, printer, room - breadth(left))], row.links(printer)
         unit = rf" \text{{ {row.unit}}}" if row.unit else ""
-        aside = f" && {_words(row.aside, pen.dialect)}" if row.aside else ""
-        if _over_lines(left, whole, pen.form):
+        aside = f" && {_words(row.aside, typesetter.dialect)}" if row.aside else ""
+        if _over_lines(left, whole, typesetter.form):
             lines += [f"{left if i == 0 else ''} &{link}".strip() for i, link in enumerate(links)]
         else:
             lines.append(f"{left} &{' '.join(links)}".strip() if links else left)
@@ -317,48 +319,46 @@ NARROW, CODE = 0.22, 0.28
 ROWS, ROWS_OF_FRACTIONS, FURTHER = 26, 16, 0.8
 
 
-def breadths_of(head: Cells, rows: Sequence[Cells]) -> list[float]:
-    """The breadth of each column with what stands beside it."""
-    return [max(map(_on_paper, cells)) + 4 for cells in zip(head, *rows, strict=True)]
+def breadths_of(grid: Grid) -> list[float]:
+    """The breadth of each column of a table on paper, with the space beside it."""
+    return [max(map(_on_paper, cells)) + 4 for cells in zip(grid.head, *grid.rows, strict=True)]
 
 
-def columns(head: Cells, rows: Sequence[Cells], right: Container[int], room: float, breaks: bool) -> str:
-    """The columns of a table in LaTeX: the broadest go over lines on a small sheet, without ``breaks`` those of
-    words."""
-    kinds = ["r" if place in right else "l" for place in range(len(head))]
-    for place, breadth_of in _broken(head, rows, room, breaks).items():
+def columns(grid: Grid, room: float, breaks: bool) -> str:
+    """The columns of a table in LaTeX: broad ones go over lines on a small sheet, without ``breaks`` only those of words."""
+    kinds = ["r" if place in grid.right else "l" for place in range(len(grid.head))]
+    for place, breadth_of in _broken(grid, room, breaks).items():
         kinds[place] = rf"p{{{breadth_of / room:.2f}\linewidth}}"
     return "".join(kinds)
 
 
-def _broken(head: Cells, rows: Sequence[Cells], room: float, breaks: bool) -> dict[int, float]:
+def _broken(grid: Grid, room: float, breaks: bool) -> dict[int, float]:
     """The columns that go over lines, each with its breadth."""
-    breadths, result = breadths_of(head, rows), list[int]()
-    folding = [place for place, cells in enumerate(zip(*rows, strict=True)) if breaks or any(map(_wordy, cells))]
+    breadths, result = breadths_of(grid), list[int]()
+    folding = [place for place, cells in enumerate(zip(*grid.rows, strict=True)) if breaks or any(map(_wordy, cells))]
     for place in sorted(folding, key=breadths.__getitem__, reverse=True):
         if (excess := sum(breadths) - room) > 0 and breadths[place] > room * NARROW:
             breadths[place] = max(breadths[place] - excess, room * NARROW)
             result.append(place)
     less = max(sum(breadths) - room, 0) / max(len(result), 1)  # where all of them are narrow already
-    return {
-        place: breadths[place] - less - (3 if i else 0) for i, place in enumerate(result)
-    }  # what stands between two
+    gap = 3  # between two columns
+    return {place: breadths[place] - less - (gap if i else 0) for i, place in enumerate(result)}
 
 
-def sheets(head: Cells, rows: tuple[Cells, ...], most: int, room: float, breaks: bool) -> tuple[tuple[Cells, ...], ...]:
-    """The rows as they stand on sheets of paper, ``most`` of one line each, with the head above them: about as many on
-    each.
+def sheets(grid: Grid, room: float, breaks: bool) -> tuple[tuple[Cells, ...], ...]:
+    """The rows of a table in parts of about equal height, one for each sheet of paper.
 
-    >>> [len(part) for part in sheets(("a",), (("b",),) * 30, 26, SHEET, False)]
+    >>> [len(part) for part in sheets(Grid(("a",), (("b",),) * 30), SHEET, False)]
     [15, 15]
     """
-    if not rows:
+    if not grid.rows:
         return ((),)
-    broken = _broken(head, rows, room, breaks)
-    heights = [1 + FURTHER * (_lines(row, broken) - 1) for row in rows]
-    whole, parts, above = sum(heights), ceil(sum(heights) / most), 0.0
+    broken = _broken(grid, room, breaks)
+    heights = [1 + FURTHER * (_lines(row, broken) - 1) for row in grid.rows]
+    whole, above = sum(heights), 0.0
+    parts = ceil(whole / (ROWS_OF_FRACTIONS if grid.tall else ROWS))
     result: list[list[Cells]] = [[] for _ in range(parts)]
-    for row, height in zip(rows, heights, strict=True):
+    for row, height in zip(grid.rows, heights, strict=True):
         result[min(int(above * parts / whole), parts - 1)].append(row)
         above += height
     return tuple(tuple(part) for part in result if part)

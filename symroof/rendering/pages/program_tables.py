@@ -17,7 +17,7 @@ from symroof.proof.step import Step
 from symroof.rendering.formulas.letters import OF_TENSOR
 from symroof.rendering.pages.blocks import Code, Paragraph
 from symroof.rendering.pages.page import Grid, grouped
-from symroof.rendering.pages.typesetting import Pen, Sentences
+from symroof.rendering.pages.typesetting import Sentences, Typesetter
 
 # The sections that begin with tables.
 TABLED = ("work", "traffic")
@@ -26,9 +26,9 @@ TABLED = ("work", "traffic")
 class CostTables:
     """The tables of the sections on work and traffic; statements of equal costs share a row."""
 
-    def __init__(self, derivation: Derivation, program: Statements, pen: Pen) -> None:
-        self.derivation, self.program, self.pen = derivation, program, pen
-        self.say = pen.sentences("sized.j2", d=None, t_steps=None)
+    def __init__(self, derivation: Derivation, program: Statements, typesetter: Typesetter) -> None:
+        self.derivation, self.program, self.typesetter = derivation, program, typesetter
+        self.say = typesetter.sentences("sized.j2", d=None, t_steps=None)
         rounded = derivation.setting.problem.count != "exact"
         self.lead = "dots_rounded" if rounded else "dots"
 
@@ -50,7 +50,7 @@ class CostTables:
             cost = self.program.cost("flops", name)
             assert cost is not None
             parts = map(self._or_nothing, (facts.outputs, facts.length, facts.turns or number(1), cost))
-            rows.append((self.pen.code(name), *parts))
+            rows.append((self.typesetter.code(name), *parts))
         if rows:
             yield Paragraph(self.say(self.lead))
             yield self._table(("statement", "outputs", "length", "turns", "flops"), rows, alike=True)
@@ -62,11 +62,11 @@ class CostTables:
             if isinstance(step.facts, Members):
                 name = self.program.about(step).name
                 for i, item in enumerate(step.facts.applied):
-                    each = self.say("saves_one") if item.sums else self.pen.inline(item.each)
+                    each = self.say("saves_one") if item.sums else self.typesetter.inline(item.each)
                     each = self.say("for_each_row", each) if item.over is not None else each
-                    cost = self.pen.inline(step.right) if i == len(step.facts.applied) - 1 else ""
-                    applied = self.pen.code(self.program.applied(item.result))
-                    rows.append((self.pen.code(name), applied, each, cost))
+                    cost = self.typesetter.inline(step.right) if i == len(step.facts.applied) - 1 else ""
+                    applied = self.typesetter.code(self.program.applied(item.result))
+                    rows.append((self.typesetter.code(name), applied, each, cost))
         if rows:
             yield Paragraph(self.say("functions_applied"))
             yield self._table(("statement", "function", "each", "in_all"), rows)
@@ -79,7 +79,7 @@ class CostTables:
                 name, moves = self.program.about(step).name, step.facts
                 kept = (*moves.found, *(name for name in moves.kept if name not in moves.found))
                 parts = (self._each(part) for part in (moves.loaded, moves.stored, kept))
-                rows.append((self.pen.code(name), *parts, self.pen.inline(step.right)))
+                rows.append((self.typesetter.code(name), *parts, self.typesetter.inline(step.right)))
         if rows:
             yield Paragraph(self.say("moved_once"))
             yield self._table(("statement", "reads", "writes", "kept", "bytes"), rows)
@@ -102,14 +102,14 @@ class CostTables:
         return grouped(rows, lambda names: self.say("each_of", names))
 
     def _of(self, said: Mapping[Formula, Step], name: str) -> str:
-        return self.pen.inline(said[Name(name)].right) if Name(name) in said else ""
+        return self.typesetter.inline(said[Name(name)].right) if Name(name) in said else ""
 
     def _each(self, names: tuple[str, ...]) -> str:
-        return self.say("listed", [self.pen.code(name) for name in names]) if names else ""
+        return self.say("listed", [self.typesetter.code(name) for name in names]) if names else ""
 
     def _or_nothing(self, formula: Formula) -> str:
         """A formula of a column that is left out where it is 1 everywhere."""
-        return "" if formula == number(1) else self.pen.inline(formula)
+        return "" if formula == number(1) else self.typesetter.inline(formula)
 
 
 # The role, the name and the type of a declaration.

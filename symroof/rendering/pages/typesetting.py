@@ -1,4 +1,4 @@
-"""How mathematics, numbers and words are set in a line of prose, in each format: what templates call."""
+"""How formulas, numbers and words are set in a line of prose, in each format; templates call this."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class Style(Frozen):
         return words(self.template, self.language)
 
 
-class Pen(Frozen):
-    """One format, or ``claims``: lines that are read back. ``inner`` breaks what is broad inside of a formula in a line."""
+class Typesetter(Frozen):
+    """Sets formulas, numbers, code and words in one format, or as ``claims`` that are read back; ``inner`` breaks broad formulas in a line."""
 
     form: str
     printer: LatexPrinter | PlainPrinter
@@ -91,13 +91,13 @@ class Pen(Frozen):
         return dialect_of(self.form, self.style.dialect)
 
     @property
-    def lettered(self) -> Pen:
-        """The pen that writes a letter for every size with a long name."""
+    def lettered(self) -> Typesetter:
+        """The typesetter that writes a letter for every size with a long name."""
         return replace(self, printer=replace(self.printer, letters=self.printer.letters.shortened))
 
     @property
-    def folded(self) -> Pen:
-        """The pen that breaks fractions and brackets in lines of prose where they are broader than their room."""
+    def folded(self) -> Typesetter:
+        """The typesetter that breaks fractions and brackets in lines of prose where they are broader than their room."""
         inner = FoldingPrinter(self.printer.letters, self.printer.words, ROOM)
         return replace(self, inner=inner)
 
@@ -118,11 +118,10 @@ class Pen(Frozen):
         return self.inline(*[sign for part in (*names, *value) for sign in ("=", part)][1:])
 
     def condition(self, relations: Iterable[Compare], last: str = ", ", comma: str = ", ") -> str:
-        """Relations of a regime, a ``comma`` between them and ``last`` before the last one; with plain commas they can be
-        given to ``--assume``.
+        """Relations of a regime with a ``comma`` between them; with plain commas they can be given to ``--assume``.
 
         >>> from symroof.formula import Infinity
-        >>> claims_pen(Layout(())).condition([Compare(Name(name), "->", Infinity()) for name in "NM"])
+        >>> claims_typesetter(Layout(())).condition([Compare(Name(name), "->", Infinity()) for name in "NM"])
         'N, M -> oo'
         """
         # a list before -> must not follow << with a comma, where it would be read as a part of that
@@ -185,7 +184,7 @@ class Pen(Frozen):
 
     def percent(self, value: str) -> str:
         r"""
-        >>> pen_of("latex", Layout(()), "HBM", Style()).percent("5")
+        >>> typesetter_of("latex", Layout(()), "HBM", Style()).percent("5")
         '5\\,\\%'
         """
         sign = r"\%" if self.form == "latex" else "%"
@@ -196,8 +195,7 @@ class Pen(Frozen):
 
     def share(self, share: Fraction, text: str = "") -> str:
         """A share in percent, in its usual digits where it is in no others."""
-        text = text or (to_digits(share * 100, 2) if (share * 100).denominator != 1 else str(share * 100))
-        return self.percent(text)
+        return self.percent(text) if text else self.percent_of(share * 100)
 
     def amount(self, value: str, unit: str) -> str:
         """A number with its unit, where it has one; a microsecond has a letter that not every format can show."""
@@ -210,7 +208,7 @@ class Pen(Frozen):
         return f"{value}{self.thin}{unit}"
 
     def sentences(self, template: str, phrases: Any = None, **names: Any) -> Sentences:
-        """The macros of a template, which set their formulas with this pen, and phrases, by default the small words."""
+        """The macros of a template, which set their formulas with this typesetter, and phrases, by default the small words."""
         own = {
             "m": self.inline,
             "bytes_of": lambda number: self.amount(*readable(number.value, "bytes")),
@@ -258,18 +256,18 @@ def chained(relations: Iterable[Compare]) -> list[Item]:
     return items
 
 
-def pen_of(form: str, layout: Layout, link: str, style: Style) -> Pen:
-    """The pen of a format."""
+def typesetter_of(form: str, layout: Layout, link: str, style: Style) -> Typesetter:
+    """The typesetter of a format."""
     dialect_of(form, style.dialect)
     letters = Letters(frozenset(layout.order), link, beside=layout.beside)
     words = Words(**style.words.formula_words)
     printer = PlainPrinter(letters, words, unicode=style.unicode) if form == "text" else LatexPrinter(letters, words)
-    return Pen(form, printer, layout, style)
+    return Typesetter(form, printer, layout, style)
 
 
-def claims_pen(layout: Layout) -> Pen:
-    """The pen of lines that are read back: conditions that can be given to ``--assume``."""
-    return Pen("claims", PlainPrinter(Letters(frozenset(layout.order))), layout)
+def claims_typesetter(layout: Layout) -> Typesetter:
+    """The typesetter of lines that are read back: conditions that can be given to ``--assume``."""
+    return Typesetter("claims", PlainPrinter(Letters(frozenset(layout.order))), layout)
 
 
 def tex(text: str) -> str:

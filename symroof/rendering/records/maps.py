@@ -14,7 +14,7 @@ from symroof.exploration.explore import Exploration, Place, Weakest
 from symroof.exploration.longest import LongestMap
 from symroof.exploration.measured_points import Measurement
 from symroof.exploration.regime_map import RegimeMap, RegimeRow
-from symroof.rendering.pages.typesetting import claims_pen
+from symroof.rendering.pages.typesetting import claims_typesetter
 from symroof.rendering.records.derivations import bracket
 from symroof.rendering.records.json_parts import SCHEMA, fields, spelled, text
 from symroof.symbols import expression, fraction
@@ -25,8 +25,8 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
     result, setting = exploration.found, exploration.found.setting
     if isinstance(result, LongestMap):
         return _longest(result)
-    answer, chip, pen = result.draft.answer, setting.problem.hardware, claims_pen(setting.layout)
-    rows = [pen.condition(row.relations) for row in result.rows]
+    answer, chip, typesetter = result.draft.answer, setting.problem.hardware, claims_typesetter(setting.layout)
+    rows = [typesetter.condition(row.relations) for row in result.rows]
     record = {
         "schema": SCHEMA,
         "operation": str(setting.problem.operation),
@@ -63,7 +63,7 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
 
 def _longest(found: LongestMap) -> dict[str, Any]:
     """The object of the map of which time is longest."""
-    setting, pen = found.setting, claims_pen(found.setting.layout)
+    setting, typesetter = found.setting, claims_typesetter(found.setting.layout)
     chip = setting.problem.hardware
     record = {
         "schema": SCHEMA,
@@ -71,12 +71,12 @@ def _longest(found: LongestMap) -> dict[str, Any]:
         "hardware": chip and {"name": chip.name, "peak": setting.peak_name, "link": setting.problem.link},
         "quantity": T_LOWER,
         "value": found.whole,
-        "assume": pen.condition(found.assume),
+        "assume": typesetter.condition(found.assume),
         "figures": {text(step.left): fraction(expression(step.right)) for step in found.figures},
         "count": found.count,
         "regimes": [
             {
-                "regime": pen.condition(row.relations),
+                "regime": typesetter.condition(row.relations),
                 "longest": list(row.longest),
                 "leading": row.tends,
                 "check": row.check,
@@ -103,20 +103,20 @@ def _place(found: RegimeMap, place: Place) -> dict[str, Any]:
         "compute_bound": None if over is None else over > 1,
         "over_ridge": over,
         "bytes": dict(place.parts),
-        "nearest": claims_pen(setting.layout).condition(place.nearest.relations),
+        "nearest": claims_typesetter(setting.layout).condition(place.nearest.relations),
         "factor": place.factor,
     }
 
 
 def inferred_record(inferred: Weakest) -> dict[str, Any]:
     """The regimes that an approximation needs."""
-    pen, write = claims_pen(inferred.layout), inferred.layout.write
+    typesetter, write = claims_typesetter(inferred.layout), inferred.layout.write
     record = {
         "schema": SCHEMA,
         "approximation": f"{text(inferred.exact)} ~ {text(inferred.approximate)}",
         "regimes": [
             {
-                "regime": pen.condition(one.relations),
+                "regime": typesetter.condition(one.relations),
                 "factor": one.factor,
                 "within": None
                 if one.within is None and one.factor != 1
