@@ -371,5 +371,5 @@ def _shown(point: dict[str, Fraction], meaning: Meaning) -> str:
 
 def of_programs(kind) -> list[str]:
     """The kinds of evidence or of facts that only programs have."""
-    rooms = ("running", "scheduling", "chips", "mesh_facts", "accounts", "minima", "radicals", "distances")
+    rooms = ("program_recounts", "scheduling", "chip_recounts", "mesh_facts", "minima", "radicals", "hop_times")
     return sorted(one.__name__ for one in kind.__subclasses__() if one.__module__.rsplit(".", 1)[-1] in rooms)

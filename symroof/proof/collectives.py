@@ -45,8 +45,8 @@ class MeshAxis(Frozen):
             return False
         if self.chips is None:
             return (self.wiring or "ring") == "ring"
-        said = self.wiring or ("ring" if self.wraparound and self.chips % self.wraparound == 0 else "line")
-        return said == "ring" and self.chips > 2
+        wiring = self.wiring or ("ring" if self.wraparound and self.chips % self.wraparound == 0 else "line")
+        return wiring == "ring" and self.chips > 2
 
     @property
     def is_switch(self) -> bool:
@@ -81,14 +81,14 @@ class MeshAxis(Frozen):
 def fast_first(axes: tuple[MeshAxis, ...]) -> list[str]:
     """The links of axes from fast to slow, as their bandwidths say; as these networks are anywhere; else as they stand."""
     speeds = {axis.link: axis.speed for axis in axes}
-    known, named = (
+    known_speeds, names = (
         [(speed, link) for link, speed in speeds.items() if speed is not None],
         [link.split(".")[0] for link in speeds],
     )
-    if len(known) == len(speeds):
-        return [link for _, link in sorted(known, key=lambda each: (-each[0], each[1]))]
+    if len(known_speeds) == len(speeds):
+        return [link for _, link in sorted(known_speeds, key=lambda pair: (-pair[0], pair[1]))]
     return (
-        sorted(speeds, key=lambda link: (FAST.index(link.split(".")[0]), link)) if {*named} <= {*FAST} else list(speeds)
+        sorted(speeds, key=lambda link: (FAST.index(link.split(".")[0]), link)) if {*names} <= {*FAST} else list(speeds)
     )
 
 
@@ -111,12 +111,12 @@ def across(axis: MeshAxis) -> Rat:
 
 def merged(parts: Sequence[Sequence[Level]]) -> tuple[Level, ...]:
     """What axes have of a tree, the outermost first, from the chips up: one level where both have some of it."""
-    every = [level for levels in reversed(parts) for level in levels]
-    names = list(dict.fromkeys(link for link, *_ in every))
+    levels_of_all = [level for levels in reversed(parts) for level in levels]
+    names = list(dict.fromkeys(link for link, *_ in levels_of_all))
     return tuple(
-        (name, prod(degree for link, degree, *_ in every if link == name), taper, adds)
+        (name, prod(degree for link, degree, *_ in levels_of_all if link == name), taper, adds)
         for name in names
-        for taper, adds in {(taper, adds) for link, _, taper, adds in every if link == name}
+        for taper, adds in {(taper, adds) for link, _, taper, adds in levels_of_all if link == name}
     )
 
 
@@ -124,11 +124,11 @@ def _networks(levels: Sequence[Level]) -> Iterator[tuple[int, tuple[Level, ...]]
     """The levels of each network that joins several chips, with the number of chips below it."""
     below = 1
     for _, network in groupby(levels, lambda level: level[0].partition(".")[0] == APART):
-        mine = tuple(network)
-        joined = prod(degree for _, degree, *_ in mine)
-        if joined > 1:
-            yield below, mine
-        below *= joined
+        levels_inside = tuple(network)
+        degree_product = prod(degree for _, degree, *_ in levels_inside)
+        if degree_product > 1:
+            yield below, levels_inside
+        below *= degree_product
 
 
 def shares_of_levels(collective: str, levels: Sequence[Level]) -> Iterator[tuple[str, Rat]]:
@@ -136,7 +136,7 @@ def shares_of_levels(collective: str, levels: Sequence[Level]) -> Iterator[tuple
     and each of these has a part of what goes out for the m - n others."""
     if collective not in ("all-gather", "reduce-scatter", "all-reduce", "all-to-all"):
         raise CheckError(f"{collective} is not routed on a tree")
-    every = prod(degree for _, degree, *_ in levels)
+    chips = prod(degree for _, degree, *_ in levels)
     for n, network in _networks(levels):
         m = n * prod(degree for _, degree, *_ in network)
         for link, degree, taper, adds in network:
@@ -144,7 +144,7 @@ def shares_of_levels(collective: str, levels: Sequence[Level]) -> Iterator[tuple
             if collective == "all-reduce":
                 others = Fraction(1, n) if adds else 2 * others
             elif collective == "all-to-all":
-                others = Fraction(m - n, every**2)
+                others = Fraction(m - n, chips**2)
             if n < m:
                 yield link, Rat(Poly.number(others * taper))
             n *= degree

@@ -58,13 +58,13 @@ class Owed(Frozen):
 
     def amounts(self, ledger: Ledger) -> dict[str, str]:
         """The amount that keeps each resource but the arithmetic busy, and the figure that it is done at."""
-        each = "" if self.meshed is None else "_per_chip"
-        still = self.script.idle and not any(True for _ in self.script.run.moves("bytes"))
-        result = ({} if still else {f"bytes{each}": self.memory}) | self.sent(ledger)
+        suffix = "" if self.meshed is None else "_per_chip"
+        unmoved = self.script.idle and not any(True for _ in self.script.run.moves("bytes"))
+        result = ({} if unmoved else {f"bytes{suffix}": self.memory}) | self.sent(ledger)
         contracting = [op for op in self.script.ops if self.script.contracts(op)]
         others = (op for op in self.script.ops if op not in contracting and not op.exchanges)
         if self.vector is not None and contracting and any(op.each or op.row for op in others):
-            result[f"ops{each}"] = self.vector
+            result[f"ops{suffix}"] = self.vector
         return result
 
     def resources(self, ledger: Ledger) -> tuple[str, ...]:
@@ -77,8 +77,8 @@ class Owed(Frozen):
         if meshed is None:
             return {}
         exact = ledger.exact(figures=False)
-        moved = [one for part in meshed.parts.values() for one in part.moved]
-        busy = ((name, meshed.axis(one.axes[0]).figure(name)) for one in moved for name, _ in meshed.shares(one, exact))
+        moves = [move for part in meshed.parts.values() for move in part.moved]
+        busy = ((name, meshed.axis(m.axes[0]).figure(name)) for m in moves for name, _ in meshed.shares(m, exact))
         return {f"sent({name})": link for name, link in dict(busy).items()}
 
 
@@ -99,12 +99,12 @@ def require_answered(steps: Collection[Step], ledger: Ledger) -> None:
     """
     if isinstance(run := ledger.meanings.get("params"), Run) and run.script.idle:
         return  # nothing is computed
-    said = {(step.role, step.point) for step in steps}
-    if ("threshold", None) not in said:
+    roles = {(step.role, step.point) for step in steps}
+    if ("threshold", None) not in roles:
         raise CheckError("nothing is said of where the arithmetic takes longer")
     for point in range(len(ledger.points)):
         enough = {("threshold", point), ("side", point)} | ({("intensity", point)} if _is_open(ledger) else set())
-        if not enough & said:
+        if not enough & roles:
             raise CheckError(f"nothing is said of which side takes longer at the sizes of set {point + 1}")
 
 
@@ -114,25 +114,25 @@ def require_numbers(steps: Collection[Step], ledger: Ledger, owed: Collection[st
 
     Raises :class:`~symroof.errors.CheckError` where one is not.
     """
-    wanted = [n for n in ledger.definitions if n in owed or (n.startswith(("T_", "sent(")) and not _is_of_statement(n))]
+    needed = [n for n in ledger.definitions if n in owed or (n.startswith(("T_", "sent(")) and not _is_of_statement(n))]
     for point, sizes in enumerate(ledger.points):
         where = [Compare(Name(name), "=", Number(size)) for name, size in sizes.items()]
-        own = [step for step in steps if step.point == point]
-        equal = [a for step in own[:1] for a in step.assumed("=") if a not in where]
+        at_point = [step for step in steps if step.point == point]
+        equal = [a for step in at_point[:1] for a in step.assumed("=") if a not in where]
         exact = ledger.exact(figures=True, assumptions=(*equal, *where))
-        said = {step.left for step in own if step.role == number_of(getattr(step.left, "name", ""))}
-        for name in wanted:
-            if name not in ledger.own and Name(name) not in said and exact.rational(Name(name)).constant is not None:
+        numbers = {step.left for step in at_point if step.role == number_of(getattr(step.left, "name", ""))}
+        for name in needed:
+            if name not in ledger.own and Name(name) not in numbers and exact.rational(Name(name)).constant is not None:
                 raise CheckError(f"{name} is no number at the sizes of set {point + 1}")
-        shares = [step.value for step in own if step.role.startswith(number_of("share("))]
+        shares = [step.value for step in at_point if step.role.startswith(number_of("share("))]
         if shares and sum(shares) != 1:
             raise CheckError(f"the shares of set {point + 1} are not those of all statements")
-        moved = [step.value for step in own if step.role.startswith(number_of("of "))]
+        byte_parts = [step.value for step in at_point if step.role.startswith(number_of("of "))]
         own_names = (name.partition("_moved") for name in ledger.definitions if name not in ledger.own)
-        each = next((each for part, moved_, each in own_names if moved_ and part in PARTS), None)
-        if sum(moved) != 1 and (moved or (each is not None and Name(f"bytes{each}") in said)):
+        suffix = next((suffix for part, found_suffix, suffix in own_names if found_suffix and part in PARTS), None)
+        if sum(byte_parts) != 1 and (byte_parts or (suffix is not None and Name(f"bytes{suffix}") in numbers)):
             raise CheckError(f"the bytes of set {point + 1} are not all told apart")
-        if not shares and Name("T_steps") in said and isinstance(ledger.definitions.get("T_steps"), Sum):
+        if not shares and Name("T_steps") in numbers and isinstance(ledger.definitions.get("T_steps"), Sum):
             raise CheckError(f"nothing is said of the shares of set {point + 1}")
 
 
@@ -143,7 +143,7 @@ def _is_of_statement(name: str) -> bool:
 
 def require_complete(steps: Collection[Step], ledger: Ledger, owed: Owed) -> None:
     """Raises :class:`~symroof.errors.CheckError` where something that is kept busy is not spoken of."""
-    wanted, known = owed.amounts(ledger), ledger.definitions
+    needed, known = owed.amounts(ledger), ledger.definitions
     require_wait(owed.script, owed.resources(ledger), ledger, owed.meshed)
     waits = {*owed.sent(ledger)} if owed.latency else set[str]()
     for bound, kind in (("T_lower", Call), ("T_upper", Sum)):
@@ -151,32 +151,32 @@ def require_complete(steps: Collection[Step], ledger: Ledger, owed: Owed) -> Non
         moving = parts if idle else parts[1:]
         hops = [name for name in moving if name == T_LATENCY.name]
         moving = [name for name in moving if name not in hops]
-        told = {
+        figure_of = {
             amount.name: rate.name for amount, rate in map(_amount_and_figure, (known.get(name) for name in moving))
         }
-        rates = {amount: owed.bandwidth if rate == "bandwidth" else rate for amount, rate in told.items()}
+        rates = {amount: owed.bandwidth if rate == "bandwidth" else rate for amount, rate in figure_of.items()}
         lower = bound == "T_lower"  # of exchanges that wait for hops T_upper has the longer of both
-        here = wanted if lower else {amount: rate for amount, rate in wanted.items() if amount not in waits}
+        expected = needed if lower else {amount: rate for amount, rate in needed.items() if amount not in waits}
         if (
             (not idle and parts[:1] != [T_MATH.name])
-            or len(told) < len(moving)
-            or rates != here
+            or len(figure_of) < len(moving)
+            or rates != expected
             or len(hops) != (1 if lower and waits else 0)
         ):
             raise CheckError(
-                f"{bound} is not over all that the program keeps busy, and nothing else: {', '.join(here)}"
+                f"{bound} is not over all that the program keeps busy, and nothing else: {', '.join(expected)}"
             )
-    said = {step.left for step in steps if step.relation == "="}
-    if waits and T_LATENCY not in said:
+    left_sides = {step.left for step in steps if step.relation == "="}
+    if waits and T_LATENCY not in left_sides:
         raise CheckError("how long hops take is not said")
     roles = {(step.role, step.point) for step in steps}
-    for amount in (*wanted, *owed.counted):
-        if Name(amount) not in said:
+    for amount in (*needed, *owed.counted):
+        if Name(amount) not in left_sides:
             raise CheckError(f"{amount} is not said")
     cases = {step.left for step in steps if step.reason is Reason.CASE}
     if not cases.issuperset(owed.choices):
         raise CheckError("which of several a size is, is not said")
-    if any(said.isdisjoint(pairs) for pairs in owed.masked):
+    if any(left_sides.isdisjoint(pairs) for pairs in owed.masked):
         raise CheckError("how many pairs a mask leaves is not said")
     if owed.script.idle:
         return  # there is no arithmetic to compare with

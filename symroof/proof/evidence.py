@@ -45,11 +45,11 @@ class Harmonic(Evidence):
         if not isinstance(step.left, Quotient) or step.left.below != number(len(parts)):
             raise refuted(step, "the left side is not the least part over their number")
         least = step.left.above
-        kept = least.arguments if isinstance(least, Call) and least.function == "min" else (least,)
+        least_parts = least.arguments if isinstance(least, Call) and least.function == "min" else (least,)
         for part in parts:  # a part that is left out is nowhere below one that is kept
-            if not any(exact.is_positive(exact.difference(part, one), strict=False) for one in kept):
+            if not any(exact.is_positive(exact.difference(part, candidate), strict=False) for candidate in least_parts):
                 raise refuted(step, "a part may be the least and is left out")
-        if any(not any(exact.difference(part, one).is_zero() for part in parts) for one in kept):
+        if any(not any(exact.difference(part, candidate).is_zero() for part in parts) for candidate in least_parts):
             raise refuted(step, "it is the least of something else")
         if not all(exact.is_positive(exact.rational(part)) for part in parts):
             raise refuted(step, "a part may not be positive")
@@ -71,10 +71,10 @@ class Beside(Evidence):
         written: list[Formula] = [Quotient(*ends)]
         if isinstance(self.high.evidence, Whole) and isinstance(self.low.evidence, Whole):
             written.append(Sum((ends[0], Negative(ends[1]))))
-        same = read(Compare(step.left, "=", step.right), ledger.exact(figures=True), step.assumptions)
-        if step.left not in written or same != "exact identity":
+        identity = read(Compare(step.left, "=", step.right), ledger.exact(figures=True), step.assumptions)
+        if step.left not in written or identity != "exact identity":
             raise refuted(step, "the bounds beside one another are others")
-        return Check("proved", same if isinstance(step.left, Quotient) else "exact numbers")
+        return Check("proved", identity if isinstance(step.left, Quotient) else "exact numbers")
 
 
 class Higher(Evidence):
@@ -86,10 +86,10 @@ class Higher(Evidence):
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         exact = ledger.exact(figures=True, assumptions=step.assumptions)
-        known = [exact.rational(end).constant for end in _bounds(step, (self.high, self.low), ledger)]
+        values = [exact.rational(end).constant for end in _bounds(step, (self.high, self.low), ledger)]
         match step.left:
             case Sum(terms=(Quotient(above=high, below=low), Negative(body=Number(value=1)))):
-                if None not in known and known == [exact.rational(side).constant for side in (high, low)]:
+                if None not in values and values == [exact.rational(side).constant for side in (high, low)]:
                     return rounded(step, ledger)
         raise refuted(step, "the bounds beside one another are others")
 
@@ -97,10 +97,10 @@ class Higher(Evidence):
 def _bounds(step: Step, conditions: tuple[Step, ...], ledger: Ledger) -> list[Formula]:
     """The bounds of conditions that were checked, of all sizes or of those of the step."""
     ends = []
-    for done in conditions:
-        first = done.right.rows[0][0] if isinstance(done.right, Cases) else done.right
-        same_sizes = done.point in (None, step.point)
-        if not same_sizes or done not in ledger.established or not isinstance(first, Compare):
+    for condition in conditions:
+        first = condition.right.rows[0][0] if isinstance(condition.right, Cases) else condition.right
+        same_sizes = condition.point in (None, step.point)
+        if not same_sizes or condition not in ledger.established or not isinstance(first, Compare):
             raise refuted(step, "these are not the bounds of two checked conditions")
         ends.append(first.right)
     return ends
@@ -113,15 +113,15 @@ def rounded(step: Step, ledger: Ledger) -> Check:
         raise refuted(step, "an approximation needs evidence")
     exact = ledger.exact(figures=True, assumptions=step.assumptions)
     value = exact.rational(step.left)
-    known = between(step.left, exact.definitions) if value.constant is None else (value.constant, value.constant)
-    if known is None and exact.atoms:
+    ends = between(step.left, exact.definitions) if value.constant is None else (value.constant, value.constant)
+    if ends is None and exact.atoms:
         raise undecided(step, "no ends of its value are known")
-    if known is None:
+    if ends is None:
         raise refuted(step, "a number was expected")
     digits = step.right.digits
-    if Fraction(digits) != step.right.value or not all(stands_for(digits, end) for end in known):
-        raise refuted(step, f"{float(known[0])} does not round to {digits}")
-    return Check("proved", "exact rounding" if known[0] == known[1] else "rounding of both ends of an interval")
+    if Fraction(digits) != step.right.value or not all(stands_for(digits, end) for end in ends):
+        raise refuted(step, f"{float(ends[0])} does not round to {digits}")
+    return Check("proved", "exact rounding" if ends[0] == ends[1] else "rounding of both ends of an interval")
 
 
 def stands_for(digits: str, value: Fraction) -> bool:

@@ -37,9 +37,9 @@ class Points(Frozen):
         if value.names - set(self.points[0]):
             raise refuted(step, "it speaks of a size that is not counted")
         for point in self.points:
-            counted = count(point)
-            if _at(value, point) != counted:
-                raise refuted(step, f"counting gives {counted} at {point}")
+            value_at = count(point)
+            if _at(value, point) != value_at:
+                raise refuted(step, f"counting gives {value_at} at {point}")
         linear = not value.below.names and all(e == 1 for m in value.above for _, e in m)
         return Check("proved" if self.complete and linear else "sampled", by)
 
@@ -94,7 +94,7 @@ class Loops(Evidence):
 
     def missing_in(self, shape: tuple[str, ...]) -> tuple[str, ...]:
         """The loops that an array of that shape has no label of."""
-        labels = dict.fromkeys(label for each in (*self.operands, self.output) for label in each)
+        labels = dict.fromkeys(label for shape_of in (*self.operands, self.output) for label in shape_of)
         return tuple(label for label in labels if label not in shape)
 
     def points(self, formula: Rat) -> Points:
@@ -145,8 +145,8 @@ class Counted(Facts):
         if self.length not in (None, self.multiplications) and len(loops.operands) == 2:
             return False
         points = loops.points(exact.rational(step.right)).points
-        told = ("outputs", "multiplications", *(() if self.length is None else ("additions",)))
-        values = {name: exact.rational(getattr(self, name)) for name in told}
+        fields = ("outputs", "multiplications", *(() if self.length is None else ("additions",)))
+        values = {name: exact.rational(getattr(self, name)) for name in fields}
         return all(
             value.names <= point.keys() and _at(value, point) == loops.at(point)[name]
             for name, value in values.items()

@@ -62,7 +62,7 @@ class Chips:
 
     def played(self, plan: Sequence[Plan]) -> Mapping[str, Part]:
         """What is done of every op. Raises :class:`~symroof.errors.CheckError` where a plan does not come out."""
-        if [op.result for op in self.script.ops] != [one.result for one in plan]:
+        if [op.result for op in self.script.ops] != [planned_op.result for planned_op in plan]:
             raise CheckError("the plan is one of another program")
         result: dict[str, Part] = {}
         for op, planned in zip(self.script.ops, plan, strict=True):
@@ -77,15 +77,15 @@ class Chips:
     def _on_split_axes(self, planned: Plan) -> Plan:
         """Nothing is cut and nothing moved along an axis of one chip."""
         work = frozenset(pair for pair in planned.work if pair[1] in self.size)
-        each = (replace(m, axes=tuple(a for a in m.axes if a in self.size)) for m in planned.moves)
-        return Plan(planned.result, work, tuple(move for move in each if move.axes))
+        moves = (replace(m, axes=tuple(a for a in m.axes if a in self.size)) for m in planned.moves)
+        return Plan(planned.result, work, tuple(move for move in moves if move.axes))
 
     def _turn(self) -> None:
         """The backward pass begins: what is gathered again is there as it is declared, and no otherwise."""
         weights = {array.name for array in self.script.arrays if array.role == "weight"}
-        again = (weights - {*self.keep}) | {*self.regather}
+        regathered = (weights - {*self.keep}) | {*self.regather}
         for name, forms in self.forms.items():
-            if name in again or self.script.root(name) in again:
+            if name in regathered or self.script.root(name) in regathered:
                 del forms[1:], self.batches[name][1:]
             for i in reversed([i for i in range(1, len(forms)) if (name, i) in self.gathered_for_recompute]):
                 del forms[i], self.batches[name][i]
@@ -107,7 +107,7 @@ class Chips:
         return [{pair: 1 << chip[pair[1]] for pair in pairs} for chip in self.chips]
 
     def _whole(self, form: Form) -> bool:
-        return not any(part for held in form for part in held.sums)
+        return not any(part for share in form for part in share.sums)
 
     def _part(self, op: Op, planned: Plan) -> Part:
         """What is done of one op, from what its operands are brought to until its result is where it is declared."""
@@ -115,21 +115,21 @@ class Chips:
         if len({axis for _, axis in work}) < len(work):
             raise CheckError(f"some of {op.result} is worked out nowhere")
         self.placed[op.result] = work
-        form, moved = self._worked(op, planned)
-        moved += self._rows(op, planned.moves, work)
+        form, transfers = self._worked(op, planned)
+        transfers += self._rows(op, planned.moves, work)
         goal = self._split(op.result)
         after = [move for move in planned.moves if move.of in ("sums", "result")]
         waited = not self._whole(form) and self.script.adds_batches(op)
-        form, done = self._moved(op.result, form, after, self._boxes(goal), goal)
-        moved += [replace(one, once=waited) for one in done]
-        moved += self._handed_on(op, planned.moves)
-        moved += self._sent_on(op, planned.moves)
-        if len(moved) != len(planned.moves):
+        form, sums = self._moved(op.result, form, after, self._boxes(goal), goal)
+        transfers += [replace(transfer, once=waited) for transfer in sums]
+        transfers += self._handed_on(op, planned.moves)
+        transfers += self._sent_on(op, planned.moves)
+        if len(transfers) != len(planned.moves):
             raise CheckError(f"{op.result} moves what it does not use")
         self._there(op.result, self._ended(op, form))
         operands = tuple(self._of(op, name, work) for name in op.operands)
         rows = work - self._over(op, work)
-        return Part(_axes(work), _axes(rows), operands, _axes(p for p in work if p[0] in labels), tuple(moved))
+        return Part(_axes(work), _axes(rows), operands, _axes(p for p in work if p[0] in labels), tuple(transfers))
 
     def _handed_on(self, op: Op, moves: Iterable[Move]) -> list[Transfer]:
         """What leaves the turns of a chip goes to the next one as every chip has it; in the backward pass to the one
@@ -139,30 +139,30 @@ class Chips:
             return []
         if op.laid == COLLECT and op.turns[-1] in stages:
             raise CheckError(f"{op.result} is on several chips of {op.turns[-1].over}, of each what its turns made")
-        own = {pair[1] for array in self.script.arrays for pair in array.split}
-        if any(turn.over in own for turn in stages):
+        split_axes = {pair[1] for array in self.script.arrays for pair in array.split}
+        if any(turn.over in split_axes for turn in stages):
             raise CheckError(f"chips of {stages[0].over} have turns of their own and parts of tensors")
         batches = self.script.adds_batches(op)
         if op.operands and self.script.array[op.operands[0]].role == "before" and not batches:
             raise CheckError(f"{op.result} adds up what turns of several chips give")
         way = "send back" if op.back else "send"
-        due = [Move(way, (turn.over,), op.result, "stage") for turn in stages if op.result in turn.leaves]
-        if due != [move for move in moves if move.of == "stage"]:
+        expected = [Move(way, (turn.over,), op.result, "stage") for turn in stages if op.result in turn.leaves]
+        if expected != [move for move in moves if move.of == "stage"]:
             raise CheckError(f"{op.result} is not what a stage hands on")
-        apart = tuple(sorted(_axes(self._split(op.result))))
-        return [Transfer(way, move.axes, op.result, apart, "stage") for move in due]
+        cut = tuple(sorted(_axes(self._split(op.result))))
+        return [Transfer(way, move.axes, op.result, cut, "stage") for move in expected]
 
     def _sent_on(self, op: Op, moves: Iterable[Move]) -> list[Transfer]:
         """What every chip has goes to another one: to a neighbour along an axis, or as far as all axes go."""
-        mine = [move for move in moves if move.of == "sent"]
+        sends = [move for move in moves if move.of == "sent"]
         way, along = op.sends or ("", "")
         axes = tuple(axis for axis in self.size if along in ("", axis)) if op.sends is not None else ()
-        if mine != ([Move(way, axes, op.result, "sent")] if axes else []) or way not in ("", *RETURNED):
+        if sends != ([Move(way, axes, op.result, "sent")] if axes else []) or way not in ("", *RETURNED):
             raise CheckError(f"{op.result} is not what is sent")
         if op.sends is not None and self._split(op.result) != self._split(op.operands[0]):
             raise CheckError(f"{op.result} comes in other parts than it was sent in")
-        apart = tuple(sorted(_axes(self._split(op.result))))
-        return [Transfer(way, move.axes, op.result, apart, "sent") for move in mine]
+        cut = tuple(sorted(_axes(self._split(op.result))))
+        return [Transfer(way, move.axes, op.result, cut, "sent") for move in sends]
 
     def _worked(self, op: Op, planned: Plan) -> tuple[Form, list[Transfer]]:
         """What every chip has once it has worked, and what was moved for that: its own part of the result, added up over what
@@ -170,14 +170,14 @@ class Chips:
         work, labels = planned.work, self.script.array[op.result].labels
         if not all(self._whole(self.forms[name][0]) for name in op.operands):
             form = self._added(op)
-            if {pair for held in form for pair in held.blocks} != {*work}:
+            if {pair for share in form for pair in share.blocks} != {*work}:
                 raise CheckError(f"{op.result} lies as what it adds up")
             return form, []
-        brought = (self._brought(op, name, planned.moves, work) for name in dict.fromkeys(op.operands))
-        moved = [one for each in brought for one in each]
+        arrivals = (self._brought(op, name, planned.moves, work) for name in dict.fromkeys(op.operands))
+        transfers = [transfer for arrival in arrivals for transfer in arrival]
         self._recompute(op)
-        made, summed = (self._boxes(p for p in work if (p[0] in labels) is there) for there in (True, False))
-        return tuple(Share(blocks, (sums,)) for blocks, sums in zip(made, summed, strict=True)), moved
+        outputs, summed = (self._boxes(p for p in work if (p[0] in labels) is in_result) for in_result in (True, False))
+        return tuple(Share(blocks, (sums,)) for blocks, sums in zip(outputs, summed, strict=True)), transfers
 
     def _ended(self, op: Op, form: Form) -> Form:
         """The form in which a result stays: as it is declared; in the backward pass it may wait as partial sums."""
@@ -186,7 +186,7 @@ class Chips:
                 raise CheckError(f"{op.result} ends as partial sums")
             return form
         declared = self._declared(op.result)
-        if any(held.blocks != there.blocks for held, there in zip(form, declared, strict=True)):
+        if any(share.blocks != goal.blocks for share, goal in zip(form, declared, strict=True)):
             raise CheckError(f"{op.result} does not end where it is declared")
         return declared
 
@@ -197,8 +197,8 @@ class Chips:
     def _of(self, op: Op, name: str, work: Split) -> Split:
         """What of the work's split concerns an operand; where it is seen in other dimensions, what lies in the same blocks."""
         if op.views:
-            own = {label: there for there, label in self.seen.get(op.result, ())}
-            return frozenset((own[label], axis) for label, axis in work if label in own)
+            labels = {label: operand_label for operand_label, label in self.seen.get(op.result, ())}
+            return frozenset((labels[label], axis) for label, axis in work if label in labels)
         return frozenset(pair for pair in work if pair[0] in self.script.array[name].labels)
 
     def _added(self, op: Op) -> Form:
@@ -207,58 +207,58 @@ class Chips:
         forms = [self.forms[name][0] for name in op.operands[1 if before else 0 :]]
         if not op.adds:
             raise CheckError(f"{op.result} takes what is not added up")
-        if any(one.blocks != other.blocks for form in forms[1:] for one, other in zip(forms[0], form, strict=True)):
+        if any(a.blocks != b.blocks for form in forms[1:] for a, b in zip(forms[0], form, strict=True)):
             raise CheckError(f"what {op.result} adds up lies in several ways")
-        there = dict(self.seen.get(op.result, ()))  # of a view the same blocks under its own labels
-        if op.views and not all(label in there for held in forms[0] for label, _ in held.blocks):
+        names = dict(self.seen.get(op.result, ()))  # of a view the same blocks under its own labels
+        if op.views and not all(label in names for a in forms[0] for label, _ in a.blocks):
             raise CheckError(f"{op.result} lies in other blocks than what it is a view of")
-        boxes = [{(there.get(label, label), axis): n for (label, axis), n in held.blocks.items()} for held in forms[0]]
-        sums = (tuple(s for held in each for s in held.sums) for each in zip(*forms, strict=True))
+        boxes = [{(names.get(label, label), axis): n for (label, axis), n in a.blocks.items()} for a in forms[0]]
+        sums = (tuple(s for a in shares for s in a.sums) for shares in zip(*forms, strict=True))
         return tuple(map(Share, boxes, sums))
 
     def _brought(self, op: Op, name: str, moves: Iterable[Move], work: Split) -> list[Transfer]:
         """An operand comes to the chips that need it, unless it is there."""
         needs, forms = self._of(op, name, work), self.forms[name]
-        boxes, mine = self._boxes(needs), [move for move in moves if move.of == "operand" and move.array == name]
+        boxes, own_moves = self._boxes(needs), [move for move in moves if move.of == "operand" and move.array == name]
         place = self._covering(op, name, needs)
-        if not self._whole(forms[0]) or (place is None and not mine):
+        if not self._whole(forms[0]) or (place is None and not own_moves):
             raise CheckError(f"{name} is not where {op.result} needs it")
-        if place is not None and mine:
+        if place is not None and own_moves:
             raise CheckError(f"{name} is moved to where it is")
         if op.back and name in self.turned and not (op.gathers and name == op.operands[0]):
             self._take(name, place)
-        if not mine:
+        if not own_moves:
             return []
-        form, moved = self._moved(name, self._sliced(forms[0], boxes, mine), mine, boxes, work)
+        form, transfers = self._moved(name, self._sliced(forms[0], boxes, own_moves), own_moves, boxes, work)
         if not op.back and (root := self.script.root(name)) in self.keep:
-            once, alike = _batch(op) is not None, self.script.array[root].shared
-            moved = [replace(one, once=once, alike=alike) for one in moved]
-        if [held.blocks for held in form] != boxes:
+            once, shared = _batch(op) is not None, self.script.array[root].shared
+            transfers = [replace(transfer, once=once, alike=shared) for transfer in transfers]
+        if [share.blocks for share in form] != boxes:
             raise CheckError(f"{name} does not come to where {op.result} needs it")
         self.gathered_for_recompute |= {(name, len(forms))} if op.recomputed else set()
         forms.append(form)
         self.batches[name].append(_batch(op))
-        return moved
+        return transfers
 
     def _covering(self, op: Op, name: str, needs: Split) -> int | None:
         """The first form of an array in which every chip has all that it needs: what was moved in microbatches is there in these
         alone, unless it is kept."""
-        boxes, kept = self._boxes(needs), self.script.root(name) in self.keep
-        every = enumerate(zip(self.forms[name], self.batches[name], strict=True))
-        here = ((i, form) for i, (form, batch) in every if not i or kept or batch == _batch(op))
-        return next((i for i, form in here if all(map(within, boxes, (held.blocks for held in form)))), None)
+        boxes, stays = self._boxes(needs), self.script.root(name) in self.keep
+        numbered = enumerate(zip(self.forms[name], self.batches[name], strict=True))
+        candidates = ((i, form) for i, (form, batch) in numbered if not i or stays or batch == _batch(op))
+        return next((i for i, form in candidates if all(map(within, boxes, (share.blocks for share in form)))), None)
 
     def _recompute(self, op: Op) -> None:
         """What the backward pass of a fuse makes once more on the chip takes what is there."""
-        for one in self.script.made_again(op):
-            for place, name in enumerate(one.operands):
-                if name in self.turned and not (one.gathers and place == 0):
-                    self._take(name, self._covering(op, name, self._of(one, name, self.placed[one.result])))
+        for inner in self.script.made_again(op):
+            for place, name in enumerate(inner.operands):
+                if name in self.turned and not (inner.gathers and place == 0):
+                    self._take(name, self._covering(op, name, self._of(inner, name, self.placed[inner.result])))
 
     def _take(self, name: str, place: int | None) -> None:
         """Something of the forward pass is taken back: in a form that was there, else as it is declared."""
-        there = place if place is not None and place < self.turned[name] else 0
-        axes = _axes(pair for held in self.forms[name][there] for pair in held.blocks)
+        index = place if place is not None and place < self.turned[name] else 0
+        axes = _axes(pair for share in self.forms[name][index] for pair in share.blocks)
         root = self.script.root(name)
         self.saved[root] = min(self.saved.get(root, axes), axes, key=len)
 
@@ -266,7 +266,7 @@ class Chips:
         """A chip leaves out, free, what no chip needs that it exchanges something with."""
         over = {axis for move in moves for axis in move.axes}
         rest = ({pair: places for pair, places in box.items() if pair[1] not in over} for box in boxes)
-        return tuple(replace(held, blocks=common(held.blocks, box)) for held, box in zip(form, rest, strict=True))
+        return tuple(replace(share, blocks=common(share.blocks, box)) for share, box in zip(form, rest, strict=True))
 
     def _rows(self, op: Op, moves: Iterable[Move], work: Split) -> list[Transfer]:
         """The numbers of rows that chips share out are added up, each as often as the function asks for it."""
@@ -276,11 +276,11 @@ class Chips:
             return []
         pieces = zip(self._boxes(work - over), self._boxes(over), strict=True)
         form, moved = self._moved(
-            op.result, tuple(Share(rest, (own,)) for rest, own in pieces), mine, [{} for _ in self.chips], frozenset()
+            op.result, tuple(Share(rest, (part,)) for rest, part in pieces), mine, [{} for _ in self.chips], frozenset()
         )
         if not self._whole(form):
             raise CheckError(f"the rows of {op.result} are not added up")
-        return [replace(one, rows=exchanged(op.function), over=op.over, after=()) for one in moved]
+        return [replace(transfer, rows=exchanged(op.function), over=op.over, after=()) for transfer in moved]
 
     def _moved(
         self, name: str, form: Form, moves: Sequence[Move], boxes: Sequence[Box], goal: Split
@@ -293,8 +293,8 @@ class Chips:
             last = not any(later.collective == "all-reduce" for later in moves[i + 1 :])
             after, message = self._carried_out(move, form, boxes, last)
             summed = move.collective in ("reduce-scatter", "all-reduce")
-            cut = {p for held in form for box in (held.sums if summed else (held.blocks,)) for p in box}
-            before, ends = _along(cut, move.axes), _along(goal, move.axes)
+            pairs = {p for share in form for box in (share.sums if summed else (share.blocks,)) for p in box}
+            before, ends = _along(pairs, move.axes), _along(goal, move.axes)
             axes = tuple(sorted(_axes(pair for box in message for pair in box)))
             result.append(Transfer(move.collective, move.axes, name, axes, move.of, before, ends))
             form = after
@@ -305,28 +305,28 @@ class Chips:
         what all of them have of what goes all-to-all."""
         result, messages, kind = list(form), list[Box](), move.collective
         for group in self._groups(move.axes):
-            here = [form[i] for i in group]
+            shares = [form[i] for i in group]
             if kind in ("all-gather", "all-to-all"):
-                if any(held.sums != here[0].sums for held in here):
+                if any(share.sums != shares[0].sums for share in shares):
                     raise CheckError(f"an {kind} of {move.array} over {_several(move.axes)} is of different sums")
-                joined, sums = self._joined([held.blocks for held in here], move), here[0].sums
-                messages.append(joined)
+                union, sums = self._joined([share.blocks for share in shares], move), shares[0].sums
+                messages.append(union)
             else:
-                joined, messages = here[0].blocks, [*messages, here[0].blocks]
-                if any(held.blocks != joined for held in here):
+                union, messages = shares[0].blocks, [*messages, shares[0].blocks]
+                if any(share.blocks != union for share in shares):
                     raise CheckError(f"a {kind} of {move.array} over {_several(move.axes)} is of different blocks")
-                each = zip(*(held.sums for held in here), strict=True)
-                sums = tuple(self._joined(parts, move) for parts in each)
+                columns = zip(*(share.sums for share in shares), strict=True)
+                sums = tuple(self._joined(parts, move) for parts in columns)
             for i in group:
-                blocks = joined
+                blocks = union
                 if kind in ("reduce-scatter", "all-to-all"):
-                    own = {pair: places for pair, places in boxes[i].items() if pair[1] in move.axes}
-                    blocks = common(joined, own)
-                    if blocks == joined:
+                    target = {pair: places for pair, places in boxes[i].items() if pair[1] in move.axes}
+                    blocks = common(union, target)
+                    if blocks == union:
                         raise CheckError(f"a {kind} of {move.array} over {_several(move.axes)} leaves all where it was")
                 elif kind == "all-reduce":  # over several links each chip has a piece of the message for the next one
                     piece = {("", axis): 1 << self.chips[i][axis] for axis in move.axes}
-                    blocks = {p: m for p, m in joined.items() if p[0]} if last else {**joined, **piece}
+                    blocks = {p: m for p, m in union.items() if p[0]} if last else {**union, **piece}
                 result[i] = Share(blocks, sums)
         return tuple(result), messages
 
@@ -345,13 +345,13 @@ class Chips:
             problem = "adds up a part twice" if adds else "moves what is there already"
             raise CheckError(f"the {move.collective} of {move.array} over {_several(move.axes)} {problem}")
         full = {pair: (1 << self.size[pair[1]]) - 1 for pair in pairs}
-        around = {p: any_of(box.get(p, every) for box in boxes) for p, every in full.items()}
-        if sum(self._count(box, full) for box in boxes) != self._count(around, full):
+        union = {p: any_of(box.get(p, bits) for box in boxes) for p, bits in full.items()}
+        if sum(self._count(box, full) for box in boxes) != self._count(union, full):
             raise CheckError(f"the parts of {move.array} over {_several(move.axes)} are not all that there is of it")
-        return {pair: places for pair, places in around.items() if places != full[pair]}
+        return {pair: places for pair, places in union.items() if places != full[pair]}
 
     def _count(self, box: Box, full: Box) -> int:
-        return prod(box.get(pair, every).bit_count() for pair, every in full.items())
+        return prod(box.get(pair, bits).bit_count() for pair, bits in full.items())
 
 
 def _batch(op: Op) -> int | None:

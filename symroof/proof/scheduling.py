@@ -62,15 +62,15 @@ class Schedule(Evidence):
         for op in self.script.ops:
             if self.script.run.payer[op.result] == op.result:
                 inside |= {op.result} if any(turn.over for turn in op.turns) else set()
-                own = ("fuse", op.fuse) if op.fuse is not None else ("statement", op.result)
-                key = ("block", block[op.result]) if op.result in block else own
+                single = ("fuse", op.fuse) if op.fuse is not None else ("statement", op.result)
+                key = ("block", block[op.result]) if op.result in block else single
                 groups.setdefault(key, []).append(op.result)
         waits = over(self.meshed, ledger.exact(figures=False)) if self.meshed is not None else {}
         longest = [(group[0] in inside, self._longest(group, ledger, waits)) for group in groups.values()]
-        beside, stages = ([part for here, part in longest if part and here is there] for there in (False, True))
+        outside, stages = ([part for staged, part in longest if part and staged is side] for side in (False, True))
         exact = ledger.exact(figures=False)
-        every = total(*beside, *((with_wait(total(*stages)),) if stages else ()))
-        if not exact.difference(step.right, every).is_zero():
+        expected = total(*outside, *((with_wait(total(*stages)),) if stages else ()))
+        if not exact.difference(step.right, expected).is_zero():
             raise refuted(step, "these are not the statements that overlap, each with itself")
         return Check("proved", "the program run again")
 
@@ -103,14 +103,14 @@ def require_wait(script: Script, resources: Iterable[str], ledger: Ledger, meshe
     """
     upper, exact = ledger.definitions.get("T_upper"), ledger.exact(figures=False)
     terms = upper.terms if isinstance(upper, Sum) else () if upper is None else (upper,)
-    beside = [term for term in terms if not isinstance(term, Name)]
+    extra = [term for term in terms if not isinstance(term, Name)]
     staged = {op.result for op in script.ops if any(turn.over for turn in op.turns)}
-    known = over(meshed, exact) if meshed is not None and meshed.latency else {}
-    each = [(r, n) for n in script.op if n in staged and script.run.payer[n] == n for r in resources]
-    times = [time for resource, name in each for time in _busy(resource, name, known, ledger)]
+    exchange_times = over(meshed, exact) if meshed is not None and meshed.latency else {}
+    pairs = [(r, n) for n in script.op if n in staged and script.run.payer[n] == n for r in resources]
+    times = [time for resource, name in pairs for time in _busy(resource, name, exchange_times, ledger)]
     waits = exact.difference(with_wait(total(*times)), total(*times)) if times else Rat(Poly())
-    waits = sum((exact.rational(time) for taken in known.values() for time in taken), waits)
-    if not (sum(map(exact.rational, beside), Rat(Poly())) - waits).is_zero():
+    waits = sum((exact.rational(time) for times_of_pair in exchange_times.values() for time in times_of_pair), waits)
+    if not (sum(map(exact.rational, extra), Rat(Poly())) - waits).is_zero():
         raise CheckError("T_upper is not over all that chips wait for, and nothing else")
 
 
@@ -136,26 +136,26 @@ class Overlap(Evidence):
             raise refuted(step, "a wait may be less than none, or all of the time")
         if step.left == STEPS:
             wait = (Negative(total(*waiting)), with_wait(total(*waiting))) if waiting else ()
-            shown = exact.difference(step.right, total(*every, *wait)).is_zero()
+            holds = exact.difference(step.right, total(*every, *wait)).is_zero()
         elif step.right == STEPS and isinstance(step.left, Name):
             bound, options = ledger.definitions[step.left.name], [[*_sides(group)] for group, _ in groups]
             times = bound.arguments if _is_longest(bound) else (bound,)
-            shown = all(self._is_sum_of_parts(time, options, every, ledger, exact) for time in times)
+            holds = all(self._is_sum_of_parts(time, options, every, ledger, exact) for time in times)
         else:
             raise refuted(step, "this is no bound of T_steps")
-        if not shown:
+        if not holds:
             raise refuted(step, "the parts do not add up")
         return Check("proved", "a maximum of sums is at most the sum of the maxima")
 
     def _is_sum_of_parts(
-        self, time: Formula, options: list[list[Formula]], every: list[Formula], ledger: Ledger, exact: Exact
+        self, time: Formula, options: list[list[Formula]], all_parts: list[Formula], ledger: Ledger, exact: Exact
     ) -> bool:
         """Whether a time is the sum of one part of each group, of those that have one; or hops that an exchange waits for."""
         if time == LATENCY:
-            terms = (term for part in every for term in (part.terms if isinstance(part, Sum) else (part,)))
+            terms = (term for part in all_parts for term in (part.terms if isinstance(part, Sum) else (part,)))
             return taken_in(ledger, {side for term in terms if _is_longest(term) for side in term.arguments}, exact)
-        own = (next((part for part in group if _is_of(part, time)), None) for group in options)
-        parts = [part for part in own if part is not None]
+        chosen = (next((part for part in group if _is_of(part, time)), None) for group in options)
+        parts = [part for part in chosen if part is not None]
         return bool(parts) and exact.difference(time, total(*parts)).is_zero()
 
 
@@ -221,7 +221,7 @@ class AboveAll(Evidence):
     relations = ("<=>",)
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
-        longest, wanted = ledger.definitions.get("T_comms"), list[tuple[Formula, ...]]()
+        longest, needed = ledger.definitions.get("T_comms"), list[tuple[Formula, ...]]()
         if step.left != Compare(Name("T_math"), ">", Name("T_comms")) or not isinstance(longest, Call):
             raise refuted(step, "T_comms is not the longest of several times")
         for time in longest.arguments:
@@ -232,20 +232,20 @@ class AboveAll(Evidence):
             solved = [s for s in solved if {*s.assumptions} <= {*step.assumptions} and isinstance(s.facts, Solved)]
             if not solved or longest.function != "max":
                 raise refuted(step, f"nothing says when T_math is above {time}")
-            wanted.append(tuple(dict.fromkeys(s.right for s in solved)))  # each of them is proved
-        if not any(_is_same_bound(joined(each), step.right) for each in product(*wanted)):
+            needed.append(tuple(dict.fromkeys(s.right for s in solved)))  # each of them is proved
+        if not any(_is_same_bound(joined(each), step.right) for each in product(*needed)):
             raise refuted(step, "this is not what is known of each time")
         return Check("proved", "above each of several times")
 
 
-def _is_same_bound(joint: Formula, said: Formula) -> bool:
+def _is_same_bound(joint: Formula, stated: Formula) -> bool:
     """Whether that is what is said, or of bounds on one size by numbers what they come to."""
-    if joint == said:
+    if joint == stated:
         return True
     size = next((part.left for part in nodes(joint) if isinstance(part, Compare)), None)
     bounds = Bounds(size, lambda side: Exact().rational(side).constant) if isinstance(size, Name) else None
     with suppress(CheckError):
-        return bounds is not None and bounds.agree(joint, said, lambda value: (value,) if value >= 1 else ())
+        return bounds is not None and bounds.agree(joint, stated, lambda value: (value,) if value >= 1 else ())
     return False
 
 
