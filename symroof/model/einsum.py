@@ -58,7 +58,10 @@ class Einsum(Frozen):
                     raise OperandError(f"{label} is the name of a quantity, not of a dimension", place)
         for label in self.output.labels:
             if label not in holders:
-                raise OperandError(f"the output's {label} is in no operand", len(self.inputs))
+                expected = (
+                    f"dimensions of the operands: {', '.join(dict.fromkeys(x for t in self.inputs for x in t.labels))}"
+                )
+                raise OperandError(f"the output's {label} is in no operand", len(self.inputs), expected=expected)
         for label in self.contracted:
             if len(holders[label]) == 1:
                 (place,) = holders[label]

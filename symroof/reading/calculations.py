@@ -101,19 +101,18 @@ def _runs(parts: Sequence[Part]) -> Iterator[list[Part]]:
     yield from stack
 
 
+def _sides(parts: Sequence[Part]) -> tuple[list[list[Part]], list[Part]]:
+    """The sides of a chain, and the relations between them."""
+    relations = [part for part in parts if part.kind == "relation"]
+    ends = [at for at, part in enumerate(parts) if part.kind == "relation"]
+    return [list(parts[a + 1 : b]) for a, b in pairwise((-1, *ends, len(parts)))], relations
+
+
 def _chains(run: list[Part]) -> Iterator[list[Part]]:
     """The chains of a run: sides that are complete, and relations between them."""
-    sides: list[list[Part]] = [[]]
-    relations: list[Part] = []
-    for part in run:
-        if part.kind == "relation":
-            relations.append(part)
-            sides.append([])
-        else:
-            sides[-1].append(part)
+    sides, relations = _sides([part for part in run if part.kind != "about"])
     chain: list[Part] = []
     for place, side in enumerate(sides):
-        side = [part for part in side if part.kind != "about"]
         first, last = not place, place == len(sides) - 1
         breaks = [i for i, (a, b) in enumerate(pairwise(side), 1) if _apart(a, b)]
         if len(breaks) == 1 and not first and not last:  # one chain ends, and the next one begins
@@ -124,20 +123,14 @@ def _chains(run: list[Part]) -> Iterator[list[Part]]:
             continue
         kept = _complete(side, first, last)
         if kept is None:
-            if sum(part.kind == "relation" for part in chain):
-                yield chain
-            chain = []
-            continue
-        if chain and kept is not side and first is False and kept[0] is not side[0]:
             yield chain
             chain = []
-        joined = [relations[place - 1]] if chain and place else []
-        chain = [*chain, *joined, *kept]
+            continue
+        chain = [*chain, *([relations[place - 1]] if chain else []), *kept]
         if kept[-1] is not side[-1]:
             yield chain
             chain = []
-    if any(part.kind == "relation" for part in chain):
-        yield chain
+    yield chain
 
 
 def _complete(side: list[Part], first: bool, last: bool) -> list[Part] | None:
@@ -176,33 +169,16 @@ def _apart(a: Part, b: Part) -> bool:
 
 def _calculation(chain: list[Part], parts: Sequence[Part], text: str) -> Calculation | None:
     """A chain as a calculation: it has an operator or a change of unit; orders between two numbers are none."""
-    sides: list[list[Part]] = [[]]
-    relations: list[str] = []
-    for part in chain:
-        if part.kind == "relation":
-            relations.append(part.text)
-            sides.append([])
-        else:
-            sides[-1].append(part)
-    if not relations:
-        return None
+    sides, relations = _sides(chain)
     operated = [any(part.kind == "operator" for part in side) for side in sides]
-    plain = [len(side) == 1 and side[0].kind == "number" for side in sides]
-    units = [side[-1].unit if side[-1].kind == "number" else "" for side in sides]
-    numbers = any(part.kind == "number" for part in chain)
-    links = [
-        operated[i]
-        or operated[i + 1]
-        or (plain[i] and plain[i + 1] and units[i] and units[i + 1] and units[i] != units[i + 1])
-        for i in range(len(relations))
-    ]
-    named = any(part.kind == "name" for part in chain)
-    equal = any(one in ("=", "~") for one in relations)
-    if not numbers or not (any(links) or named or not equal):
+    units = [side[0].unit if len(side) == 1 and side[0].kind == "number" else "" for side in sides]
+    calculates = any(operated) or any(a and b and a != b for a, b in pairwise(units))
+    kinds, equal = {part.kind for part in chain}, any(relation.text in ("=", "~") for relation in relations)
+    if not {"number", "relation"} <= kinds or not (calculates or "name" in kinds or not equal):
         return None
     last = chain[-1]  # without the words behind its number and unit, which go on with the sentence
     start, end = chain[0].start, last.measured_end or last.end
-    whole = any(links) and equal and all(part.known for part in chain) and _alone(chain, parts, text)
+    whole = calculates and equal and all(part.known for part in chain) and _alone(chain, parts, text)
     return Calculation(start, end, whole)
 
 

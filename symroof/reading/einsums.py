@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from symroof.errors import ModelError, ReadingError, nearest
+from symroof.errors import nearest
 from symroof.formula import FUNCTIONS, KEYWORDS
 from symroof.model.dtype import BY_NAME, Dim, Dtype, Tensor, dtype
 from symroof.model.einsum import Einsum, OperandError
@@ -15,15 +15,6 @@ from symroof.reading.scanner import Reader, T, Token
 TEXT = re.compile(r"\\(?:text|textrm|texttt|mathrm|mathtt|mathit|mathbf)\s*\{([^{}]*)\}")
 TIMES = ("*", "@", ".")
 AXIS = re.compile(r"[A-Z][A-Z0-9]*")
-
-
-def einsum(inputs: Sequence[Tensor], output: Tensor, text: str, spans: Sequence[tuple[int, int]]) -> Einsum:
-    """The operation; what is wrong with an operand is said at its place."""
-    try:
-        return Einsum(tuple(inputs), output)
-    except OperandError as error:
-        span, expected = spans[error.operand], error.expected
-        raise ReadingError(error.problem, source=text, span=span, expected=expected, hint=error.hint) from None
 
 
 class EinsumReader(Reader):
@@ -37,16 +28,20 @@ class EinsumReader(Reader):
     def operation(self) -> Einsum:
         inputs, output = self._names_first() if any(t.text == ":" for t in self.tokens) else self._in_place()
         self.expect_end("the end")
-        operation = einsum(inputs, output, self.source, self.spans)
-        for token, labels in self.claimed:
+        return self._product(inputs, output, self.spans)
+
+    def _product(self, inputs: Sequence[Tensor], output: Tensor, spans: Sequence[tuple[int, int]]) -> Einsum:
+        """The product of tensors that stand at these places, which contracts what its signs say."""
+        try:
+            product = Einsum(tuple(inputs), output)
+        except OperandError as error:
+            raise self.error(error.problem, error.expected, error.hint, span=spans[error.operand]) from None
+        for sign, labels in self.claimed:
             for label in labels:
-                if label not in operation.contracted:
-                    raise self.error(
-                        f"{label} is not contracted",
-                        "a dimension that the operands share and the output lacks",
-                        token=token,
-                    )
-        return operation
+                if label not in product.contracted:
+                    expected = "a dimension that the operands share and the result lacks"
+                    raise self.error(f"{label} is not contracted", expected, token=sign)
+        return product
 
     def _in_place(self) -> tuple[list[Tensor], Tensor]:
         inputs = self._factors(self._tensor)
@@ -108,17 +103,11 @@ class EinsumReader(Reader):
         """The dtype of a tensor; a word that is none, but looks like one, is refused as one."""
         looks_typed = name is not None or token.text in BY_NAME or re.fullmatch(r"[a-z]+\d\w*", token.text)
         if looks_typed or (self.element is None and len(token.text) > 2 and nearest(token.text, BY_NAME)):
-            try:
+            with self.faults_at(*token.span):
                 return dtype(token.text)
-            except ModelError as error:
-                raise self.error(error.problem, error.expected, error.hint, token=token) from None
         if self.element is None:
-            raise self.error(
-                f"{token.text} has no dtype",
-                "a type, as in bf16[B, D]",
-                token=token,
-                hint="or one for all of them: --dtype bf16",
-            )
+            hint = "or one for all of them: --dtype bf16"
+            raise self.error(f"{token.text} has no dtype", "a type, as in bf16[B, D]", hint, token=token)
         return self.element
 
     def _braced_axis(self) -> str:
@@ -151,11 +140,8 @@ class EinsumReader(Reader):
                 raise self.error(f"{token.text} is not a size", "a whole number above 0", token=token)
             return Dim(str(int(digits)), self._axes_behind(token))
         if token.kind != "word" or token.text in KEYWORDS or token.text in FUNCTIONS:
-            raise self.error(
-                None if token.kind != "word" else f"{token.text} is a word of the language",
-                token=token,
-                expected="a dimension: a name or a whole number",
-            )
+            shown = f"{token.text} is a word of the language" if token.kind == "word" else None
+            raise self.error(shown, "a dimension: a name or a whole number", token=token)
         if self.at("_") and self.following.text == "{":
             self.next()
             return Dim(token.text, (self._braced_axis(),))

@@ -48,12 +48,13 @@ def read_bindings(text: str, scope: Scope, symbols: tuple[str, ...] = ()) -> dic
     """
     reader = ExpressionReader(text, scope)
 
+    def no_size(token: Token) -> ReadingError:
+        return reader.error(f"{token.text} is no size of a dimension", "a number from 1, without a unit", token=token)
+
     def number() -> tuple[Token, Fraction]:
         token, value = _number(reader, "a number")
         if value.unit is not None or value.value <= 0:
-            raise reader.error(
-                f"{token.text} is no size of a dimension", "a number from 1, without a unit", token=token
-            )
+            raise no_size(token)
         if value.value > LARGEST_SIZE:
             raise reader.error(f"{token.text[:20]} is out of range", "a size up to 1e18", token=token)
         return token, value.value
@@ -65,9 +66,7 @@ def read_bindings(text: str, scope: Scope, symbols: tuple[str, ...] = ()) -> dic
     reader.expect_end("',' or the end")
     for names, (token, value) in bound:
         if value < 1 and not {*names} <= {*symbols}:
-            raise reader.error(
-                f"{token.text} is no size of a dimension", "a number from 1, without a unit", token=token
-            )
+            raise no_size(token)
     return {name: value for names, (_, value) in bound for name in names}
 
 
@@ -139,7 +138,7 @@ def _logarithmic(reader: ExpressionReader, low: int, high: int) -> tuple[int, ..
     digits = token.text.removeprefix("log")
     if not digits:
         return tuple(low << i for i in range((high // low).bit_length()))
-    if not _is_whole(digits) or not 2 <= int(digits[:9]) <= LONGEST_AXIS:
+    if not (digits.isascii() and digits.isdigit()) or not 2 <= int(digits[:9]) <= LONGEST_AXIS:
         raise reader.error(
             f"{token.text} is no spacing", "log, or log and a number of points from 2, as in log20", token=token
         )
@@ -159,7 +158,3 @@ def _number(reader: ExpressionReader, what: str) -> tuple[Token, Number]:
     if token.kind != "number":
         raise reader.error(expected=what)
     return token, read_number(reader, reader.scope.names)
-
-
-def _is_whole(digits: str) -> bool:
-    return digits.isascii() and digits.isdigit()

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from symroof.errors import ReadingError
 from symroof.formula import Frozen
 from symroof.reading.markers import NEXT_CELL
 
-TOKEN = re.compile(
-    r'\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<open>[\[{])|(?P<close>[\]}])|(?P<mark>[,:])|(?P<word>[^\s,:\[\]{}"]+))'
-)
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+TOKEN = re.compile(
+    rf"(?P<key>{STRING.pattern})(?=\s*:)|(?P<string>{STRING.pattern})|(?P<open>[\[{{])|(?P<close>[\]}}])"
+)
 CHARACTER = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|\\u[0-9a-fA-F]{4}|\\.|[^\\]")
 # What stands between two cells when their texts are read as one.
 BETWEEN = f"\n\n{NEXT_CELL}\n\n"
@@ -38,8 +37,7 @@ def cells(notebook: str) -> tuple[Cell, ...]:
         tree = json.loads(notebook)
         kinds = [cell["cell_type"] for cell in tree["cells"]]
         sources = ["".join(cell["source"]) for cell in tree["cells"]]
-        places = [s for path, s in _places(notebook) if len(path) == 3 and path[0] == "cells" and path[2] == "source"]
-        found = zip(kinds, sources, places, strict=True)
+        found = zip(kinds, sources, _sources(notebook), strict=True)
         return tuple(Cell(text, *span) for kind, text, span in found if kind == "markdown")
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ReadingError("the notebook cannot be read", expected="a notebook of format 4") from None
@@ -86,25 +84,16 @@ def _source(text: str, notebook: str, cell: Cell) -> str:
     return "[" + before + ("," + (before or " ")).join(lines) + (end[1] if end and before else "") + "]"
 
 
-def _places(text: str) -> Iterator[tuple[tuple[Any, ...], tuple[int, int]]]:
-    """Where each value of a JSON text stands, under its path of keys and indices."""
-    path: list[Any] = []
-    starts: list[tuple[int, bool]] = []
-    key: Any = None
-    for match in TOKEN.finditer(text):
-        start, end = match.span(match.lastgroup or 0)
-        in_object = bool(starts) and starts[-1][1]
-        if match["mark"] == ",":
-            key = None if in_object else key + 1
+def _sources(notebook: str) -> Iterator[tuple[int, int]]:
+    """Where the source of each cell stands: a string, or a list of strings."""
+    keys, start = [""], 0
+    for match in TOKEN.finditer(notebook):
+        if match["key"]:
+            keys[-1] = match["key"]
         elif match["open"]:
-            path.append(key)
-            starts.append((start, match["open"] == "{"))
-            key = None if match["open"] == "{" else 0
+            start = match.start() if len(keys) == 4 else start
+            keys.append("")
         elif match["close"]:
-            begin, _ = starts.pop()
-            key = path.pop()
-            yield (*path[1:], key), (begin, end)
-        elif match["string"] and in_object and key is None:
-            key = json.loads(match["string"])
-        elif not match["mark"]:
-            yield (*path[1:], key), (start, end)
+            keys.pop()
+        if keys[1::2] == ['"cells"', '"source"'] and len(keys) == 4 and (match["close"] or match["string"]):
+            yield (start if match["close"] else match.start()), match.end()

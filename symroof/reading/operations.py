@@ -34,7 +34,7 @@ from symroof.model.library import LIBRARY, Entry
 from symroof.model.program import Program
 from symroof.model.transforms import in_training
 from symroof.reading.cases import Facts
-from symroof.reading.einsums import TEXT, EinsumReader, einsum
+from symroof.reading.einsums import TEXT, EinsumReader
 from symroof.reading.programs import read_program
 from symroof.reading.tensors import is_program
 from symroof.reading.toml import read_table
@@ -114,7 +114,10 @@ def _letters(text: str, element: Dtype | None) -> Einsum:
     left, right = re.split(ARROW, text)
     shapes = [shape.strip() for shape in (*left.split(","), right)]
     *inputs, output = (Tensor(element, tuple(map(Dim, shape))) for shape in shapes)
-    return einsum(inputs, output, text, [whole] * len(shapes))
+    try:
+        return Einsum(tuple(inputs), output)
+    except ModelError as error:
+        raise ReadingError(error.problem, source=text, span=whole, expected=error.expected, hint=error.hint) from None
 
 
 class ProgramEntry(Frozen):

@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from symroof.errors import ModelError, ReadingError, suggestion
+from symroof.errors import suggestion
 from symroof.formula import Formula, names
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.functions import FUNCTIONS as TABLE, Function
@@ -142,10 +142,8 @@ class ProgramReader(MaskReader):
         """The stages of a pipeline exchange nothing but what they hand on."""
         if self.stages is None:
             return
-        try:
+        with self.faults_at(*self.stages.span):
             require_stages(program)
-        except ModelError as error:
-            raise self.error(error.problem, str(error.expected), token=self.stages) from None
 
     def _body(self) -> tuple[Node, ...]:
         found: list[Node] = []
@@ -255,12 +253,8 @@ class ProgramReader(MaskReader):
         start = self.token
         while self.token.kind != "end" and not self.at(END):
             self.next()
-        try:
+        with self.faults_at(start.start, self.tokens[self.index - 1].end):
             self.mesh += read_mesh(self.written(start) if self.token is not start else "")
-        except ReadingError as error:
-            raise self._placed(
-                error.problem, error.expected, error.hint, start.start, self.tokens[self.index - 1].end
-            ) from None
         names = [axis.name for axis in self.mesh]
         if len({*names}) < len(names):
             raise self.error("an axis is declared twice", token=word)

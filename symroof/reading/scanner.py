@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, NamedTuple, TypeVar
 
-from symroof.errors import ReadingError
+from symroof.errors import ReadingError, SymroofError
 from symroof.reading.vocabulary import SYNONYMS
 
 SUPERSCRIPTS: Final = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻"
@@ -258,6 +259,16 @@ class Reader:
             unexpected = f"unexpected {self.source[token.start : token.end]!r}"
             problem = "the text ends too early" if token.kind == "end" else unexpected
         return ReadingError(problem, source=self.source, span=span or token.span, expected=expected, hint=hint)
+
+    @contextmanager
+    def faults_at(self, start: int, end: int) -> Iterator[None]:
+        """Says at its place what is wrong with a part of the text that is read inside of the block."""
+        try:
+            yield
+        except SymroofError as error:
+            first, last = error.span or (0, end - start)
+            place = (start + first, start + last)
+            raise self.error(error.problem, error.expected, error.hint, span=place) from None
 
 
 class Token(NamedTuple):

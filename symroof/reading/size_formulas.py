@@ -18,7 +18,7 @@ from dataclasses import replace
 from fractions import Fraction
 from graphlib import CycleError, TopologicalSorter
 
-from symroof.errors import AlgebraError, SymroofError
+from symroof.errors import AlgebraError
 from symroof.formula import FUNCTIONS, KEYWORDS, Compare, Formula, Group, Name, Number, Quotient, mapped, names, number
 from symroof.model.dtype import Dim, Tensor
 from symroof.model.functions import COLLECT, COLLECTED, FUNCTIONS as TABLE, PLACE, PLACED
@@ -125,12 +125,8 @@ class ScanReader(ViewReader):
         """What is written from a token on, as a formula of sizes."""
         shapes = (dim.label for tensor in self.known.values() for dim in tensor.dims if not dim.fixed)
         words = (word for word in WORD.findall(written) if not word.isupper() and word not in (*FUNCTIONS, *KEYWORDS))
-        try:
+        with self.faults_at(start.start, start.start + len(written)):
             return read_expression(written, Scope(tuple(dict.fromkeys((*shapes, *self.where, *words))), open=True))
-        except SymroofError as error:
-            span = getattr(error, "span", None) or (0, len(written))
-            place = (start.start + span[0], start.start + span[1])
-            raise self._placed(error.problem, error.expected, error.hint, *place) from None
 
     def _require_factor(self, factor: Formula, start: Token) -> None:
         """A number that something is multiplied with, or divided by, is one, and not 0."""

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from symroof.errors import suggestion
 from symroof.model.dtype import Tensor
-from symroof.model.einsum import Einsum, OperandError
 from symroof.model.functions import FUNCTIONS as TABLE, Function
 from symroof.model.program_tree import DIFFERENCE, EXCHANGE, MAXIMUM, PRODUCT, SUM, Mask, Statement
 from symroof.model.sliding_windows import takes_places
@@ -250,7 +249,9 @@ class StatementReader(CallReader):
             raise self.error(f"{name.text} is {first.text} itself", expected, hint, token=first)
         (kind,) = kinds
         statement = Statement(kind, operands, self._result(name, operands, stated, kind, tokens))
-        return self._product_checked(statement, tokens, name) if kind == PRODUCT else statement
+        if kind == PRODUCT:
+            self._product(operands, statement.result, [token.span for token in (*tokens, name)])
+        return statement
 
     def _exchanged(self, name: Token, first: Token, tensor: Tensor, stated: Tensor) -> Statement:
         """The same tensor, split otherwise."""
@@ -307,22 +308,6 @@ class StatementReader(CallReader):
                 expected = f"the dimensions of the operands: {', '.join(sorted(every))}"
                 raise self.error(f"{', '.join(extra)} of {name.text} is in no operand", expected, token=name)
         return replace(shape, name=name.text)
-
-    def _product_checked(self, statement: Statement, tokens: list[Token], name: Token) -> Statement:
-        try:
-            product = Einsum(statement.operands, statement.result)
-        except OperandError as error:
-            token = (*tokens, name)[error.operand]
-            every = dict.fromkeys(label for tensor in statement.operands for label in tensor.labels)
-            made = error.operand == len(tokens) and error.expected is None
-            expected = f"dimensions of the operands: {', '.join(every)}" if made else error.expected
-            raise self._placed(error.problem, expected, error.hint, *token.span) from None
-        for sign, labels in self.claimed:
-            for label in labels:
-                if label not in product.contracted:
-                    expected = "a dimension that the operands share and the result lacks"
-                    raise self.error(f"{label} is not contracted", expected, token=sign)
-        return statement
 
 
 def _split_otherwise(tensor: Tensor) -> Tensor:
