@@ -82,16 +82,16 @@ def request_of(
     verb: str, table: Mapping[str, Any], before: Mapping[str, Any], settings: Settings, folder: Path
 ) -> Request:
     """The request of a block: its own table, what it takes from the comments ``before`` it, and the usual settings."""
-    known = ("id", "problem", *OWN[verb], *SAID)
+    keys = ("id", "problem", *OWN[verb], *SAID)
     for key in table:
-        require_key(key, known, "the block")
+        require_key(key, keys, "the block")
     shared = _problem_file(text(table, "problem"), settings, folder) if "problem" in table else {}
     ours = {key for key in table if key not in OWN[verb]}  # the sizes of a plot are those of its axes
-    said = {key: value for key, value in {**shared, **table}.items() if key in KEYS and key in {*shared, *ours}}
-    taken = {key: value for key, value in before.items() if not has_operation(said) or key in CONVENTIONS}
-    problem = {**settings.problem, **taken, **said}
+    own_keys = {key: value for key, value in {**shared, **table}.items() if key in KEYS and key in {*shared, *ours}}
+    inherited = {key: value for key, value in before.items() if not has_operation(own_keys) or key in CONVENTIONS}
+    problem = {**settings.problem, **inherited, **own_keys}
     if not has_operation(problem) and "of" in table:  # an approximation alone is not of the usual chip
-        problem = {key: value for key, value in problem.items() if key in said or key == "lang"}
+        problem = {key: value for key, value in problem.items() if key in own_keys or key == "lang"}
     if "show" in table:
         problem["sections"] = table["show"]
     looks = {"heading": 0, "dialect": settings.dialect, **settings.looks}

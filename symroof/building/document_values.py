@@ -50,16 +50,16 @@ class Lookup(Frozen):
     context: Context
     answers: Mapping[str, Entry]
 
-    def text(self, asked: str, typesetter: Typesetter) -> str:
+    def text(self, source: str, typesetter: Typesetter) -> str:
         """The text of a value: an expression, or text in quotes with expressions in braces; behind a semicolon, how.
 
         Raises :class:`ReadingError` for what is not known, and :class:`CheckError` for a value that is not proved.
         """
-        what, how = _parted(asked)
+        expression, how = _parted(source)
         shape = read_shape(how)
-        if what.startswith(("'", '"')):
-            return HOLE.sub(lambda match: self._filled(match, typesetter, shape), what[1:-1])
-        return self._one(what, typesetter, shape)
+        if expression.startswith(("'", '"')):
+            return HOLE.sub(lambda match: self._filled(match, typesetter, shape), expression[1:-1])
+        return self._one(expression, typesetter, shape)
 
     def _filled(self, match: re.Match[str], typesetter: Typesetter, shape: Shape) -> str:
         if match["hole"] is not None:
@@ -69,16 +69,16 @@ class Lookup(Frozen):
                 raise ReadingError(f"{name} is an argument of LaTeX here", expected=f"{{{{{name}}}}}")
         return match["argument"]
 
-    def _one(self, asked: str, typesetter: Typesetter, shape: Shape, *, bare: bool = False) -> str:
-        said = self.answers.get(asked)
-        if said is not None and said.value is None:
-            raise ReadingError(f"{asked} does not apply here: the derivation has none")
-        if said is not None and isinstance(said.value, str | Compare | Cases):
-            return inserted(said.value, typesetter, shape, bare=bare)
-        for name in DOTTED.findall(asked):
-            if name.partition(".")[0] in {known.partition(".")[0] for known in self.answers}:
+    def _one(self, expression: str, typesetter: Typesetter, shape: Shape, *, bare: bool = False) -> str:
+        answer = self.answers.get(expression)
+        if answer is not None and answer.value is None:
+            raise ReadingError(f"{expression} does not apply here: the derivation has none")
+        if answer is not None and isinstance(answer.value, str | Compare | Cases):
+            return inserted(answer.value, typesetter, shape, bare=bare)
+        for name in DOTTED.findall(expression):
+            if name.partition(".")[0] in {other.partition(".")[0] for other in self.answers}:
                 require_one_of(name, self.answers, f"{name} is nothing that the block says")
-        formula, sizes = read_value(asked, self._scoped.scope)
+        formula, sizes = read_value(expression, self._scoped.scope)
         value, unit = self._value(formula, sizes, shape)
         self._require_proved(value, formula, sizes)
         return inserted(value, typesetter, shape, unit, bare=bare)
@@ -142,27 +142,27 @@ def _without_steps(put: Formula, place: Context) -> Formula:
     return mapped(put, whole)
 
 
-def _parted(asked: str) -> tuple[str, str]:
+def _parted(source: str) -> tuple[str, str]:
     """What is asked for, and how it is to stand: what follows a semicolon outside of quotes."""
-    if not asked.startswith(("'", '"')):
-        what, _, how = asked.partition(";")
-        return what.strip(), how
-    end = asked.find(asked[0], 1)
-    rest = asked[end + 1 :].strip()
+    if not source.startswith(("'", '"')):
+        expression, _, how = source.partition(";")
+        return expression.strip(), how
+    end = source.find(source[0], 1)
+    rest = source[end + 1 :].strip()
     if end < 0 or (rest and not rest.startswith(";")):
-        raise ReadingError("the text of a value ends with its quotation mark", source=asked, span=(0, len(asked)))
-    return asked[: end + 1], rest.removeprefix(";")
+        raise ReadingError("the text of a value ends with its quotation mark", source=source, span=(0, len(source)))
+    return source[: end + 1], rest.removeprefix(";")
 
 
-def _formula(said: Any) -> Formula | None:
+def _formula(value: Any) -> Formula | None:
     """What can be calculated with; conditions and words cannot."""
-    match said:
+    match value:
         case Compare() | Cases():
             return None
         case Formula():
-            return said
+            return value
         case int() | Fraction():
-            return Number(Fraction(said))
+            return Number(Fraction(value))
         case Expr() | Root():
-            return PLAIN.write(said)
+            return PLAIN.write(value)
     return None

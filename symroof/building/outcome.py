@@ -103,7 +103,7 @@ def changes(before: str, after: str, called: Mapping[str, str]) -> tuple[Change,
 def _moved(old: list[str], new: list[str]) -> Iterator[tuple[str, str]]:
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "replace" and b - a == d - c:
-            for one, other in zip(old[a:b], new[c:d], strict=True):
-                one, other = one.strip(EDGES), other.strip(EDGES)
-                if one != other and DIGIT.search(one + other):
-                    yield one, other
+            for before, after in zip(old[a:b], new[c:d], strict=True):
+                before, after = before.strip(EDGES), after.strip(EDGES)
+                if before != after and DIGIT.search(before + after):
+                    yield before, after

@@ -63,25 +63,25 @@ def settings_of(path: Path | None, dialect: str | None = None) -> Settings:
     if suffix not in SUFFIXES:
         raise ReadingError(f"{path} is in no format that is built", expected=f"one of {', '.join(SUFFIXES)}")
     form, usual = SUFFIXES[suffix]
-    said, root = _said(Path(realpath(path)))
-    looks = {key: value for key, value in said.items() if key in LOOKS}
+    options, root = _options(Path(realpath(path)))
+    looks = {key: value for key, value in options.items() if key in LOOKS}
     result, why = _dialect(Path(realpath(path)), dialect, looks.pop("dialect", None), usual)
     if DIALECTS[result].form != form:
         raise ReadingError(f"{path} is {form}, and the dialect {result} is of another format")
-    problem = {key: value for key, value in said.items() if key in KEYS and key not in LOOKS}
+    problem = {key: value for key, value in options.items() if key in KEYS and key not in LOOKS}
     chips = tuple(str(root / name) for name in texts(problem, "chips"))
     return Settings(form, result, why, root, looks, {**problem, **({"chips": chips} if chips else {})})
 
 
 def reading_of(path: Path) -> dict[str, Any]:
     """What the settings of a file decide of how its numbers are read: ``digits``, ``gb``, ``roughly``, ``count``."""
-    said, _ = _said(Path(realpath(path)))
-    return {key: value for key, value in said.items() if key in (*READING, "count")}
+    options, _ = _options(Path(realpath(path)))
+    return {key: value for key, value in options.items() if key in (*READING, "count")}
 
 
-def _dialect(path: Path, asked: str | None, said: Any, usual: str) -> tuple[str, str]:
+def _dialect(path: Path, wanted: str | None, options: Any, usual: str) -> tuple[str, str]:
     """The dialect of a document, and why: asked for, said in a file of settings, GitHub's for a README, or the usual one."""
-    for name, why in ((asked, "asked"), (said, "said")):
+    for name, why in ((wanted, "asked"), (options, "said")):
         if name is not None:
             return _known(name, why), why
     if usual == "dollar" and path.name.upper().startswith("README") and (path.parent / ".git").exists():
@@ -102,7 +102,7 @@ def _upwards(path: Path) -> Iterator[Path]:
             return
 
 
-def _said(path: Path) -> tuple[dict[str, Any], Path]:
+def _options(path: Path) -> tuple[dict[str, Any], Path]:
     """What the nearest file of settings says of a document, and its folder. A later pattern goes before an earlier one."""
     for folder in _upwards(path):
         own, project = folder / "symroof.toml", folder / "pyproject.toml"
@@ -113,21 +113,21 @@ def _said(path: Path) -> tuple[dict[str, Any], Path]:
             table, source = read_table_file(project).get("tool", {}).get("symroof"), project
         if isinstance(table, Mapping):
             with about(f"{source}: "):
-                said = _matching(table, path.relative_to(folder).as_posix())
-                if "template" in said:
-                    said["template"] = str(folder / str(said["template"]))
-                language_of(said, said.get("template"))
-                return said, folder
+                options = _matching(table, path.relative_to(folder).as_posix())
+                if "template" in options:
+                    options["template"] = str(folder / str(options["template"]))
+                language_of(options, options.get("template"))
+                return options, folder
     return {}, path.parent
 
 
 def _matching(table: Mapping[str, Any], name: str) -> dict[str, Any]:
-    said: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for pattern, settings in table.items():
         if not isinstance(settings, Mapping):
             raise ReadingError(f"{pattern} is no table", expected='["docs/**/*.md"], and settings below it')
         for key in settings:
             require_one_of(key, SAID, f"{pattern}: unknown key {key!r}")
         if fnmatch(name, pattern) or fnmatch(name, pattern.replace("**/", "")):
-            said |= settings
-    return said
+            options |= settings
+    return options

@@ -33,13 +33,13 @@ def chip_table(chip: Accelerator, lang: str | None) -> str:
     return _say(lang, "chip", chip)
 
 
-def findings_table(found: Sequence[Finding], count: int, lang: str | None) -> str:
+def findings_table(findings: Sequence[Finding], count: int, lang: str | None) -> str:
     """What cannot be in a table of so many chips, a line for each."""
-    return _say(lang, "checked", found, count)
+    return _say(lang, "checked", findings, count)
 
 
-def finding_record(found: Finding) -> dict[str, str]:
-    return {"chip": found.chip, "kind": found.kind, "shown": found.shown}
+def finding_record(finding: Finding) -> dict[str, str]:
+    return {"chip": finding.chip, "kind": finding.kind, "shown": finding.shown}
 
 
 def chip_record(chip: Accelerator) -> dict[str, Any]:
@@ -50,14 +50,14 @@ def chip_record(chip: Accelerator) -> dict[str, Any]:
         "wraparound": chip.closing,
         "domain": int(chip.domain.value) if chip.domain else None,
         "after": chip.after or None,
-        "figures": {name: _figure(known) for name, known in chip.figures.items()},
-        "parts": {name: _figure(known) for name, known in chip.parts.items()},
+        "figures": {name: _figure(spec) for name, spec in chip.figures.items()},
+        "parts": {name: _figure(spec) for name, spec in chip.parts.items()},
     }
 
 
-def _figure(known: Spec) -> dict[str, Any]:
-    figure = {"value": known.digits, "float": float(known.value), "unit": known.unit, "source": known.source}
-    return figure | {"alternatives": [_figure(other) for other in known.alternatives]}
+def _figure(spec: Spec) -> dict[str, Any]:
+    figure = {"value": spec.digits, "float": float(spec.value), "unit": spec.unit, "source": spec.source}
+    return figure | {"alternatives": [_figure(other) for other in spec.alternatives]}
 
 
 def operations_table(entries: list[AnyEntry], lang: str | None) -> str:
@@ -76,8 +76,8 @@ def operation_record(entry: AnyEntry) -> dict[str, Any]:
     """An operation in plain values, as its derivation says them; that of a program is its text, and has its parameters."""
     problem = read_problem({"operation": entry.name})
     draft, printer = counted(problem), PlainPrinter()
-    said = ((key, draft.answer.formula(key)) for key in ("params", "flops", "reads", "writes", "intensity"))
-    amounts = {key: printer.print(formula) for key, formula in said if formula is not None}
+    formulas = ((key, draft.answer.formula(key)) for key in ("params", "flops", "reads", "writes", "intensity"))
+    amounts = {key: printer.print(formula) for key, formula in formulas if formula is not None}
     others = [other for other, name in other_names().items() if name == entry.name]
     return {
         "name": entry.name,

@@ -32,6 +32,8 @@ def render_derivation(derivation: Derivation, form: str, style: Style) -> str:
     return render_page(lambda typesetter: Writer(view, typesetter).page(), typesetter, d=view)
 
 
+# What the sentences of pages call these quantities.
+SYMBOLS = {"ridge_": RIDGE, "peak": PEAK, "bandwidth": BANDWIDTH, "t_math": T_MATH, "t_comms": T_COMMS}
 # The sections of a sketch, in their order.
 SKETCH_SECTIONS = ("formulas", "solution", "optimum")
 
@@ -42,8 +44,9 @@ def render_sketch(sketched: Sketched, form: str, style: Style) -> str:
     typesetter = typesetter_of(form, sketched.layout, "HBM", style)
 
     def page(typesetter: Typesetter) -> Page:
-        known = {"ridge_": RIDGE, "peak": PEAK, "bandwidth": BANDWIDTH, "t_math": T_MATH, "t_comms": T_COMMS}
-        sentences = typesetter.sentences("prose.j2", d=view, condition=typesetter.condition, shown=in_decimals, **known)
+        sentences = typesetter.sentences(
+            "prose.j2", d=view, condition=typesetter.condition, shown=in_decimals, **SYMBOLS
+        )
 
         def say(part: str, step: Any) -> str:
             return sentences(step.reason.value, part, step)
@@ -80,24 +83,20 @@ class Writer:
         self.form, self.style = typesetter.form, typesetter.style
         self.sized: NumberTables
         self.above = Compare(INTENSITY, ">", RIDGE)
-        said = (step for step in view.derivation.section("letters") if step.reason in (Reason.EXPANDED, Reason.SOLVE))
-        self.in_letters = {step.left: step.right for step in said}
+        solved = (step for step in view.derivation.section("letters") if step.reason in (Reason.EXPANDED, Reason.SOLVE))
+        self.in_letters = {step.left: step.right for step in solved}
         whole, style = view.problem.sections == tuple(SECTIONS) and view.problem.statement is None, typesetter.style
         self.short = view.program is not None and whole and not (style.brief or style.full)
         if self.short and self.in_letters:
             view.said = lambda role: self.in_letters.get(Name(role)) or view.answer.formula(role)
         names = {
+            **SYMBOLS,
             "d": view,
             "shortened": self.short,
             "never_there": lambda: self.sized.never(),
             "condition": self._condition,
             "shown": in_decimals,
             "bound_shown": bound_shown,
-            "ridge_": RIDGE,
-            "peak": PEAK,
-            "bandwidth": BANDWIDTH,
-            "t_math": T_MATH,
-            "t_comms": T_COMMS,
             "t_lower": T_LOWER,
             "moving": Name(time_name(view.rates.comms)) if not view.rates.joint else T_COMMS,
             "labelled": labelled,
@@ -138,8 +137,8 @@ class Writer:
             numbers = (
                 self.sized.points[0]["said"] if self.sized.alone else None
             )  # which the answer says of each formula
-            told = numbers is not None and all(map(numbers.step, map(named_formula, self.view.problem.let)))
-            left_out |= {"formulas"} if told else set()
+            in_answer = numbers is not None and all(map(numbers.step, map(named_formula, self.view.problem.let)))
+            left_out |= {"formulas"} if in_answer else set()
             left_out -= {"resources"} if len(self.sized.points) < len(self.view.points) else set()
             sections = [name for name in sections if name not in left_out]
         if not any(point["where"] for point in self.view.points):  # every size is a number of the operation
@@ -148,21 +147,21 @@ class Writer:
 
     def _requested(self, names: list[str]) -> tuple[Section, ...]:
         """The sections that were asked for. Raises :class:`ReadingError` where the derivation has none of them."""
-        wanted = [name for name in SECTIONS if self.view.derivation.section(name)] if self.style.brief else names
-        if not wanted:
+        chosen = [name for name in SECTIONS if self.view.derivation.section(name)] if self.style.brief else names
+        if not chosen:
             written = {step.section for step in self.view.derivation.written}
-            asked = " or ".join(name for name in self.view.problem.sections if name != "answer")
+            missing = " or ".join(name for name in self.view.problem.sections if name != "answer")
             raise ReadingError(
-                f"the derivation has no section on {asked}",
+                f"the derivation has no section on {missing}",
                 expected=f"one of {', '.join(name for name in SECTIONS if name in written)}",
             )
-        return tuple(self._sections(wanted))
+        return tuple(self._sections(chosen))
 
     def _program(self) -> Iterator[Code]:
         """The text of a program; a brief page of one with a name has it only where it is asked for."""
         program, style = self.view.operation, self.style
-        known = program.entry or (self.view.problem.title and self.form == "text")
-        if program.line is None and (not style.brief or style.program or not known):
+        is_named = program.entry or (self.view.problem.title and self.form == "text")
+        if program.line is None and (not style.brief or style.program or not is_named):
             yield listing(self.view.operation, self.say)
 
     def _answered(self) -> Iterator[Block]:
@@ -264,8 +263,8 @@ class Writer:
 
     def _said(self, part: str, step: Any) -> str:
         """What is said of a step, before or behind it."""
-        said = self.say.lines if step.reason in (Reason.CHIPS, *OF_CHIPS) and self.form == "text" else self.say
-        return said(step.reason.value, part, step).strip("\n")
+        say = self.say.lines if step.reason in (Reason.CHIPS, *OF_CHIPS) and self.form == "text" else self.say
+        return say(step.reason.value, part, step).strip("\n")
 
     def _is_in_table(self, step: Step) -> bool:
         """Whether a table of statements says what a step says: what a chip does of one, and what these add up to."""
@@ -279,15 +278,15 @@ class Writer:
         of_memory = Compare(T_MATH, ">", Name(time_name(self.view.rates.memory)))
         if step.section != "resources" or step.reason is not Reason.SOLVE or step.left != of_memory:
             return False
-        return any(one.right == step.right for one in self.derivation.section("threshold"))
+        return any(step_above.right == step.right for step_above in self.derivation.section("threshold"))
 
     def _exchanges(self) -> Iterator[Grid]:
         """Every exchange of a program on a mesh, with its reason."""
         if self.view.mesh is not None:
             columns = ("statement", "why", "moved", "bytes", "share")
             rows = tuple(
-                tuple(self.of_chips("of_exchange", column, said) for column in columns)
-                for said in self.view.mesh.exchanges
+                tuple(self.of_chips("of_exchange", column, exchange) for column in columns)
+                for exchange in self.view.mesh.exchanges
             )
             heads = tuple(self.of_chips("head_exchanges", column) for column in columns)
             yield Grid(heads, rows if self.counts is None else self.counts.grouped(rows))

@@ -43,8 +43,8 @@ def section(phrases: str, lang: str, subject: str) -> str | None:
     subjects = dict(re.findall(r"(?ms)^\[(\w+)\]$(.*?)(?=^\[\w+\]$|\Z)", phrases))
     if subject not in subjects:
         return None
-    known, own = ({entry[1] for entry in ENTRY.finditer(subjects[name])} for name in ("words", subject))
-    small = sorted(known & set(re.findall(r"\w+", subjects[subject])) - own)
+    shared, own = ({entry[1] for entry in ENTRY.finditer(subjects[name])} for name in ("words", subject))
+    small = sorted(shared & set(re.findall(r"\w+", subjects[subject])) - own)
     place = phrases[: phrases.index(f"[{subject}]\n")].count("\n")
     words = f'<% from "{lang}/words.j2" import {", ".join(small)} %>' if small else ""
     return "\n" * place + words + re.sub(r"^#.*", "", ENTRY.sub(_macro, subjects[subject]), flags=re.MULTILINE)
@@ -148,10 +148,10 @@ def looked_up(text: str, table: Mapping[str, str]) -> str:
     >>> looked_up("B is no name", {"* is no name": "%s 不是名称"}), looked_up("B", {})
     ('B 不是名称', '')
     """
-    for pattern, said in table.items():
+    for pattern, words in table.items():
         result = re.fullmatch(re.escape(pattern).replace(r"\*", "(.+)"), text)
         if result is not None:
-            return said % result.groups()
+            return words % result.groups()
     return ""
 
 
@@ -201,21 +201,21 @@ def last_heard(text: str) -> str:
     >>> last_heard("100 %"), last_heard("T_{\\text{math}}"), last_heard("강도"), last_heard("병목")
     ('%', 'math', 'ᅩ', 'ᆨ')
     """
-    said = SILENT.sub("", text.strip()).rstrip(CLOSING)
-    while said.endswith("}") and (above := _upper_part(said)) is not None:
-        said = above.rstrip(CLOSING)
-    if POWER.search(said):
+    spoken = SILENT.sub("", text.strip()).rstrip(CLOSING)
+    while spoken.endswith("}") and (above := _upper_part(spoken)) is not None:
+        spoken = above.rstrip(CLOSING)
+    if POWER.search(spoken):
         return "^"
-    words = HEARD.findall(said)
+    words = HEARD.findall(spoken)
     return unicodedata.normalize("NFD", words[-1])[-1] if words and ord(words[-1][-1]) > 0x1100 else (words or [""])[-1]
 
 
-def _upper_part(said: str) -> str | None:
+def _upper_part(text: str) -> str | None:
     """The upper part of the fraction with which a text ends."""
-    for start in (match.end() for match in FRACTION.finditer(said)):
-        middle = _closing(said, start) + 1
-        if said[middle : middle + 1] == "{" and _closing(said, middle) == len(said) - 1:
-            return said[start + 1 : middle - 1]
+    for start in (match.end() for match in FRACTION.finditer(text)):
+        middle = _closing(text, start) + 1
+        if text[middle : middle + 1] == "{" and _closing(text, middle) == len(text) - 1:
+            return text[start + 1 : middle - 1]
     return None
 
 

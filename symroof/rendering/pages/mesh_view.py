@@ -21,9 +21,8 @@ ONE = number(1)
 OF_CHIPS = (Reason.ON_EACH, Reason.SENT)
 
 
-class Sentence(Frozen):
-    """An exchange, the statement that pays for it, whether that is in the backward pass, and the level of a tree that
-    this part of it goes through, with its taper where it has one."""
+class Exchange(Frozen):
+    """An exchange, the statement that pays for it, its pass, and the level of a tree that it goes through, with its taper."""
 
     exchange: Collective
     statement: str
@@ -85,10 +84,11 @@ class Mesh:
             return []
         links = {axis.name: str(axis.link) for axis in self.program.mesh}
         over: dict[tuple[str, str, str], set[str]] = {}
-        for said in self.exchanges:
-            one = said.exchange
-            over.setdefault((said.statement, one.array, one.of), set()).update(links[axis] for axis in one.axes)
-        several = {link for each in over.values() if len(each) > 1 for link in each}
+        for entry in self.exchanges:
+            exchange = entry.exchange
+            key = entry.statement, exchange.array, exchange.of
+            over.setdefault(key, set()).update(links[axis] for axis in exchange.axes)
+        several = {link for links_of in over.values() if len(links_of) > 1 for link in links_of}
         return [link for link in fast_first(self.program.mesh) if link in several]
 
     @cached_property
@@ -106,14 +106,14 @@ class Mesh:
         return len(self.shared) == 1 and self.shared[0][2] == ONE
 
     @cached_property
-    def exchanges(self) -> tuple[Sentence, ...]:
+    def exchanges(self) -> tuple[Exchange, ...]:
         """Every exchange, in the order of the statements; one over several axes is on a step for each."""
-        result: dict[tuple[Collective, str, str], Sentence] = {}
+        result: dict[tuple[Collective, str, str], Exchange] = {}
         for step in self.steps[Reason.SENT]:
             name, level = about(step), self.level(step)
             for exchange in step.facts.exchanges:
                 back = costs_of(self.program)[name].backward
-                result.setdefault((exchange, name, level), Sentence(exchange, name, back, level, self.taper(level)))
+                result.setdefault((exchange, name, level), Exchange(exchange, name, back, level, self.taper(level)))
         return tuple(result.values())
 
     def level(self, step: Step) -> str:
@@ -123,26 +123,26 @@ class Mesh:
 
     def taper(self, level: str) -> str:
         """By what factor the ports of a level are narrower than the links below; nothing where they are not."""
-        tapers = (one.taper for axis in self.program.mesh for one in axis.tree if one.link == level)
+        tapers = (level_of.taper for axis in self.program.mesh for level_of in axis.tree if level_of.link == level)
         return next((tapered(taper) for taper in tapers if taper != 1), "")
 
-    def over(self, resource: str) -> tuple[Sentence, ...]:
+    def over(self, resource: str) -> tuple[Exchange, ...]:
         """The exchanges that keep a link busy."""
         named = {Name(sent_over(resource, name)) for name in costs_of(self.program)}
-        mine = [each for step in self.steps[Reason.SENT] if step.left in named for each in step.facts.exchanges]
-        return tuple(said for said in self.exchanges if said.exchange in mine and said.level in ("", resource))
+        over = [e for step in self.steps[Reason.SENT] if step.left in named for e in step.facts.exchanges]
+        return tuple(entry for entry in self.exchanges if entry.exchange in over and entry.level in ("", resource))
 
-    def first(self, step: Step) -> tuple[Sentence, ...]:
+    def first(self, step: Step) -> tuple[Exchange, ...]:
         """The exchanges of a step that none before it says."""
-        mine = [self._place(said) for said in self.exchanges]
-        return tuple(said for said, place in zip(self.exchanges, mine, strict=True) if place == step)
+        steps = [self._place(entry) for entry in self.exchanges]
+        return tuple(entry for entry, place in zip(self.exchanges, steps, strict=True) if place == step)
 
-    def _place(self, said: Sentence) -> Step:
+    def _place(self, entry: Exchange) -> Step:
         steps = self.steps[Reason.SENT]
         return next(
             s
             for s in steps
-            if about(s) == said.statement and said.exchange in s.facts.exchanges and self.level(s) == said.level
+            if about(s) == entry.statement and entry.exchange in s.facts.exchanges and self.level(s) == entry.level
         )
 
     def opens_pass(self, step: Step) -> bool:
@@ -167,7 +167,7 @@ class Mesh:
                     for exchange in step.facts.exchanges:
                         moved.setdefault(exchange.collective, []).append(exchange.array)
             result.append(list(moved.items()))
-        return [each for each in result if each]
+        return [collectives for collectives in result if collectives]
 
     def against(self, resource: str) -> Formula | None:
         """Where arithmetic takes longer than a link, with the figures put in; a verdict where that is always or never."""
@@ -188,9 +188,9 @@ class Mesh:
             return [("sent", resource) for resource in others]
         return [("against", resource) for resource in others if name == "compute" and self.against(resource)]
 
-    def of_chip(self, what: str, name: str) -> Formula | None:
+    def of_chip(self, kind: str, name: str) -> Formula | None:
         """What a chip does of a statement, or sends for it."""
-        return self.right.get(Name(of_statement(what, name)))
+        return self.right.get(Name(of_statement(kind, name)))
 
 
 def of_a_chip(formula: Formula) -> bool:
@@ -206,8 +206,8 @@ def labelled(label: str) -> Formula:
 def about(step: Step) -> str:
     """The statement that an amount of one chip is about; a product on one line has no name."""
     assert isinstance(step.left, Name)
-    what, of = parts_of(step.left.name)
-    return NAMELESS if what == "sent" else of
+    kind, statement = parts_of(step.left.name)
+    return NAMELESS if kind == "sent" else statement
 
 
 def moved_by(step: Step) -> tuple[Collective, ...]:

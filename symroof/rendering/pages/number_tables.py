@@ -61,8 +61,8 @@ class NumberTables:
             link for link in links if self._share_of_longest(self.points[0]["said"], link) < Fraction(1, 10)
         )
 
-    def _share_of_longest(self, said: Point, resource: str) -> Fraction:
-        time, lower = (said.number(number_of(name)) for name in (time_name(resource), "T_lower"))
+    def _share_of_longest(self, answer: Point, resource: str) -> Fraction:
+        time, lower = (answer.number(number_of(name)) for name in (time_name(resource), "T_lower"))
         return Fraction(1) if time is None or not lower else Fraction(time / lower)
 
     def never(self) -> bool:
@@ -80,8 +80,8 @@ class NumberTables:
         """Label, number, words and formula of each quantity at a set of sizes, and where the side changes."""
         yield from self._amounts(point)
         for name, formula in self.view.problem.let.items():
-            known = point["said"].step(named_formula(name))
-            value = None if known is None else numeric(expression(known.right))
+            step = point["said"].step(named_formula(name))
+            value = None if step is None else numeric(expression(step.right))
             if value is not None:
                 yield self.typesetter.code(name), self.named(name, value), "", self.typesetter.inline(formula)
         yield from self._solution(self.view.points.index(point))
@@ -90,13 +90,13 @@ class NumberTables:
 
     def _amounts(self, point: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
         """Label, number, words and formula of each quantity that is a number at a set of sizes."""
-        said = point["said"]
-        lower = said.number(number_of("T_lower"))
+        answer = point["said"]
+        lower = answer.number(number_of("T_lower"))
         for name in self.names():
-            value = said.number(number_of(name))
-            if value is None or self._is_redundant(name, said, value):
+            value = answer.number(number_of(name))
+            if value is None or self._is_redundant(name, answer, value):
                 continue
-            if self.short and name == time_name(VECTOR) and self._share_of_longest(said, VECTOR) < SMALL:
+            if self.short and name == time_name(VECTOR) and self._share_of_longest(answer, VECTOR) < SMALL:
                 continue
             words = self._words(name, point)
             if name.startswith("T_") and name not in ("T_lower", "T_steps") and value == lower:
@@ -129,11 +129,11 @@ class NumberTables:
     def _compute_bound(self, place: int) -> Iterator[tuple[str, str, str, str]]:
         """Where the arithmetic takes longer: from which size on, the others as they are, and in general."""
         view, general, label = self.view, self.prose("cell_compute"), self.prose("label_compute")
-        told = view.outcome != "depends" or view.answer.rule is not None
+        stated = view.outcome != "depends" or view.answer.rule is not None
         links = [] if view.mesh is None else view.mesh.rows("compute")
         if links and view.answer.step(number_of(f"turn({place})")) is not None:  # against the memory alone
-            told, label = True, self.links("label_against", view.rates.comms)
-        yield self._turned(None, label, general, "" if told else general, place)
+            stated, label = True, self.links("label_against", view.rates.comms)
+        yield self._turned(None, label, general, "" if stated else general, place)
         for about, link in links:
             if self.short and link in self.hidden:
                 continue
@@ -158,8 +158,8 @@ class NumberTables:
             return self.typesetter.inline(step.right)
         whole = self.view.answer.step(number_of(f"whole {turn}"))
         first = whole.right.right if whole is not None and isinstance(whole.right, Compare) else None
-        known = {"variable": step.right.left, "relation": step.right.relation, "bound": decimal_number(bound)}
-        return self.prose("bounded", {**known, "first": first, "whole": whole})
+        facts = {"variable": step.right.left, "relation": step.right.relation, "bound": decimal_number(bound)}
+        return self.prose("bounded", {**facts, "first": first, "whole": whole})
 
     def _top(self, step: Step, turn: str) -> tuple[Formula, Formula | None] | tuple[()]:
         """Where no value of a size decides: the size, and what the intensity stays below."""
@@ -168,7 +168,7 @@ class NumberTables:
         top = self.view.answer.number(number_of(f"top {turn}"))
         return Name(step.facts.variable), None if top is None else Compare(INTENSITY, "<", decimal_number(top))
 
-    def _is_redundant(self, name: str, said: Any, value: Fraction) -> bool:
+    def _is_redundant(self, name: str, answer: Any, value: Fraction) -> bool:
         """A memory that is one stock alone, what is not done at all, and T_steps where it is T_lower."""
         if name.startswith("memory"):
             return False
@@ -176,12 +176,12 @@ class NumberTables:
             self.view.said(amount_of(f"memory{self.each}")), Sum
         ):
             return True
-        return value == 0 or (name == T_STEPS.name and value == said.number(number_of("T_lower")))
+        return value == 0 or (name == T_STEPS.name and value == answer.number(number_of("T_lower")))
 
     def label(self, name: str) -> str:
-        what, of = parts_of(name)
-        if what == "sent":
-            return self.links("label_sent", of)
+        kind, link = parts_of(name)
+        if kind == "sent":
+            return self.links("label_sent", link)
         return self.say("label", name, Name(name))
 
     def _share(self, share: Fraction) -> str:
@@ -198,42 +198,42 @@ class NumberTables:
         return self.typesetter.amount(*measured_in(value, unit_in(self.view.setting, self.view.problem.let[name])))
 
     def _words(self, name: str, point: dict[str, Any]) -> list[str]:
-        said = point["said"]
+        answer = point["said"]
 
-        def amount(of: str) -> str:
-            value = said.number(number_of(of))
-            return "" if value is None else self.number(value, of)
+        def amount(quantity: str) -> str:
+            value = answer.number(number_of(quantity))
+            return "" if value is None else self.number(value, quantity)
 
         if name.startswith("memory"):
-            return self._held(said, self.view.points.index(point))
+            return self._held(answer, self.view.points.index(point))
         if name == f"flops{self.each}" and not self.program.vector:
-            ops = said.number(number_of(f"ops{self.each}"))
+            ops = answer.number(number_of(f"ops{self.each}"))
             return [self.say("elementwise", amount(f"ops{self.each}"))] if ops else []
-        if name in ("T_lower", TOKENS) and self._is_too_much(said):
+        if name in ("T_lower", TOKENS) and self._is_too_much(answer):
             return [self.say("not_held")]
-        if name == f"bytes{self.each}" and (parts := self._parts(said)):
+        if name == f"bytes{self.each}" and (parts := self._parts(answer)):
             return [self.say("parts_of", parts)]
         if name == "bytes":
             return [self.say("read_and_write", amount("reads"), amount("writes"))]
         if name == "intensity":
-            reached = said.number(number_of("reached"))
+            reached = answer.number(number_of("reached"))
             return [self.say("reached", point, "" if reached in (None, 1) else self._share(reached))]
         return []
 
-    def _parts(self, said: Any) -> list[tuple[str, str]]:
+    def _parts(self, answer: Any) -> list[tuple[str, str]]:
         """The shares of what the bytes belong to that are moved."""
-        shares = ((part, said.number(number_of(f"of {part}_moved{self.each}"))) for part in MOVED)
+        shares = ((part, answer.number(number_of(f"of {part}_moved{self.each}"))) for part in MOVED)
         return [(part, self._share(share)) for part, share in shares if share is not None]
 
-    def _is_too_much(self, said: Any) -> bool:
+    def _is_too_much(self, answer: Any) -> bool:
         """Whether one chip does not hold what it has to."""
-        filled = said.number(number_of("filled"))
+        filled = answer.number(number_of("filled"))
         return filled is not None and filled > 1
 
-    def _held(self, said: Any, place: int) -> list[str]:
+    def _held(self, answer: Any, place: int) -> list[str]:
         """How many chips hold what is needed."""
-        filled, fits = said.number(number_of("filled")), said.step(number_of("fits"))
-        capacity = said.number(number_of("capacity"))
+        filled, fits = answer.number(number_of("filled")), answer.step(number_of("fits"))
+        capacity = answer.number(number_of("capacity"))
         if filled is None or fits is None or capacity is None:
             return []
         chips = 1 if self.each else -(-filled.numerator // filled.denominator)
@@ -252,10 +252,10 @@ class NumberTables:
         """The answer of one set of sizes: numbers first, formulas beside them where they fit."""
         return self._ledger(self.rows(point))
 
-    def _ledger(self, told: Iterable[tuple[str, str, str, str]]) -> Grid:
+    def _ledger(self, quantities: Iterable[tuple[str, str, str, str]]) -> Grid:
         rows = []
         text = self.typesetter.form == "text"
-        for label, value, words, formula in told:
+        for label, value, words, formula in quantities:
             if text:
                 if not value:  # a condition in general: where it fits
                     value, formula = formula, ""
@@ -290,14 +290,14 @@ class NumberTables:
 
     def statements(self, point: dict[str, Any]) -> Iterator[Grid]:
         """What each group of statements costs, and its share of T_steps; those of equal costs together."""
-        said, whats = point["said"], [f"{what}{self.each}" for what in ("flops", "ops", "bytes")]
-        groups = [group for group in overlapping(self.program) if said.step(number_of(f"share({', '.join(group)})"))]
+        answer, kinds = point["said"], [f"{kind}{self.each}" for kind in ("flops", "ops", "bytes")]
+        groups = [group for group in overlapping(self.program) if answer.step(number_of(f"share({', '.join(group)})"))]
         rows = []
         for group in groups:
             named = ", ".join(group)
-            costs = [said.number(number_of(of_statement(what, named))) for what in whats]
-            amounts = (self.number(cost, what) if cost else "" for cost, what in zip(costs, whats, strict=True))
-            share = said.number(number_of(f"share({named})"))
+            costs = [answer.number(number_of(of_statement(kind, named))) for kind in kinds]
+            amounts = (self.number(cost, kind) if cost else "" for cost, kind in zip(costs, kinds, strict=True))
+            share = answer.number(number_of(f"share({named})"))
             if self.short and share is not None and share < SMALL:
                 continue
             rows.append((" + ".join(map(self.typesetter.code, group)), *amounts, self._share(share)))
