@@ -146,9 +146,9 @@ class StatementReader(CallReader):
         word = self.take("word", "masked")
         if not statement.contracts:
             raise self.error(f"{statement.name} is no contraction", "a product such as s = q * k -> …", token=word)
-        before = self._label()
+        before = self.token._replace(text=self._dim().label)
         self.expect("<=")
-        behind = self._label()
+        behind = self.token._replace(text=self._dim().label)
         for label in (before, behind):
             self._require_dimension(label, statement.name, statement.result.labels)
         if before.text == behind.text:
