@@ -73,13 +73,7 @@ class Functions(Products):
                 for axis, place in zip(axes, params["broadcast_dimensions"], strict=True):
                     wide[int(place)] = axis or wide[int(place)]
                 return replace(value, axes=tuple(wide))
-            case "squeeze":
-                return replace(value, axes=tuple(axis for i, axis in enumerate(axes) if i not in params["dimensions"]))
-            case "expand_dims":
-                kept = iter(axes)
-                places = range(len(shape))
-                return replace(value, axes=tuple(() if i in params["dimensions"] else next(kept) for i in places))
-            case "reshape":
+            case "reshape" | "squeeze":
                 before = next(array.shape for array in equation.arrays)
                 return self.reshaped(value, before, shape, equation.frames)
             case name if name in SAME:
@@ -105,7 +99,7 @@ class Functions(Products):
                 return self.called(equation, live)
             case "convert_element_type":
                 return first if kind == self.element(first) else self.applied("convert", live[:1], kind, frames)
-            case "select_n" | "where":
+            case "select_n":
                 return self._selected(equation, operands, live)
             case "integer_pow" | "pow":
                 return self._power(equation, operands)

@@ -12,7 +12,6 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from itertools import count
 from traceback import StackSummary
 from typing import Any
@@ -76,7 +75,7 @@ class Run:
                     raise TracingError(problem, expected="a class, or a function that makes one")
                 self.module = module.eval().to(floating[0]) if floating else module.eval()
             else:
-                self.module = _on_meta(function) if isinstance(function, torch.nn.Module) else _Function(function)
+                self.module = _on_meta(function) if isinstance(function, torch.nn.Module) else _module_of(function)
 
     def exported(self) -> Any:
         """The graph: in core ATen, where it has operations that the reader does not know."""
@@ -88,10 +87,6 @@ class Run:
             for name, one in asked.types.items()
         }
         filled = dict(zip(asked.tree, asked.filled(dynamic), strict=True))
-        if type(self.module).__name__ == "Function":
-            ahead = tuple(value for name, value in filled.items() if name not in asked.keywords)
-            filled = {"arguments": ahead, "keywords": {n: v for n, v in filled.items() if n in asked.keywords}}
-            filled = {name: value for name, value in filled.items() if value}
 
         def export() -> Any:
             with torch.device("meta"), patch.object(torch.fx.proxy.TracerBase, "_filter_traceback_frames", _own_frames):
@@ -112,12 +107,16 @@ class Run:
         return int(counter.get_total_flops())
 
     def tried(self, made: Callable[[], Any]) -> Any:
+        before = logging.root.manager.disable
+        logging.disable(logging.CRITICAL)  # what matters is raised
         try:
-            with _quietly():
+            with warnings.catch_warnings(action="ignore"):
                 return made()
         except Exception as error:
             said = str(error).strip().partition("\n")[0]
             raise TracingError(f"the function fails with {self.shown}: {said}") from error
+        finally:
+            logging.disable(before)
 
 
 def _decompositions() -> Any:
@@ -160,7 +159,7 @@ def _decompositions() -> Any:
 
 def _own_frames(tracer: object, summary: StackSummary) -> StackSummary:
     """The calls in a module, or a function, that are the user's: the tracer of PyTorch leaves out all but those of a forward."""
-    ahead = next((i for i, frame in enumerate(summary) if frame.name == "forward"), len(summary))
+    ahead = next((i for i, frame in enumerate(summary) if frame.name == "_call_impl"), len(summary))
     return StackSummary.from_list([frame for frame in summary[ahead:] if not of_library(frame.filename)])
 
 
@@ -175,27 +174,13 @@ def _on_meta(module: Any) -> Any:
     return copy.deepcopy(module, memo).eval()
 
 
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Without what PyTorch says beside: what matters is raised."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)
-
-
-def _Function(function: Callable[..., Any]) -> Any:  # noqa: N802 (a class, once PyTorch is there)
+def _module_of(function: Callable[..., Any]) -> Any:
+    """A module that does what a function does."""
     import torch
 
-    class Function(torch.nn.Module):
-        def forward(self, *arguments: Any, **keywords: Any) -> Any:
-            return function(*arguments, **keywords)
-
-    return Function()
+    module = torch.nn.Module()
+    module.forward = function
+    return module
 
 
 def name_of(node: Any) -> str:
