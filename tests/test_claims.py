@@ -4,13 +4,14 @@ import re
 import tomllib
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 import symroof as sr
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Group, Number, Product, Quotient
+from symroof.formula import Compare, Group, Name, Number, Product, Quotient, number
 from symroof.reading.claims import Chain, Logic, read_claim
 from symroof.reading.exercises import read_exercise
 from symroof.reading.expressions import Scope, read_expression
@@ -35,7 +36,8 @@ def offered(judgements):
         if judgement.verdict != "wrong" or not isinstance(finding.link, Compare) or finding.link.relation != "<=>":
             continue
         if right := explain.right(finding, judgement):
-            tail = f" as {explain.regime(claim.regime)}" if claim.regime else ""
+            regime = [r for relations in (claim.regime, *finding.needs) for r in relations]
+            tail = f" as {explain.regime(regime)}" if regime else ""
             tail += f" at {', '.join(f'{name} = {explain.print(size)}' for name, size in claim.at)}" if claim.at else ""
             said = right.split("    assuming")[0].split(", so ")[0]
             yield [f"{explain.print(side)} <=> {said}{tail}" for side in (finding.link.left, finding.link.right)]
@@ -69,11 +71,6 @@ def test_much_is_offered_and_no_denominator_without_its_guard():
         "6B >= FB + F <=> B >= F/(6 - F) and 6 > F as F << D",
         "7DB < 4 <=> D < 4/(7B)",
     ]
-
-
-def test_the_corpus_is_large():
-    assert sum(len(p["claims"]) for p in PROBLEMS) >= 200
-    assert sum(isinstance(c, dict) and c["expect"] == "wrong" for p in PROBLEMS for c in p["claims"]) >= 90
 
 
 def times(formula, factor):
@@ -148,6 +145,25 @@ MATMUL = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "hardware": "tpu
 REGIME = {**MATMUL, "assume": "B << D, F"}
 
 
+@pytest.mark.parametrize("regime", ["", " as {x} << {y}, {z}"])
+@pytest.mark.parametrize(
+    "form", ["T_math > T_comms <=> {x} > {n}", "2*{n} < 2*{x} <=> T_math > T_comms", "{x} > {n} => T_math > T_comms"]
+)
+def test_a_counterexample_refutes_what_is_said_and_not_what_is_right(form, regime):
+    """Of each size and of bounds far and near: there the others are large beside it, and 240.24 is where the product turns."""
+    for n, (x, y, z) in product((60, 120, 200, 239, 247, 300, 480), ("BDF", "DFB", "FBD")):
+        found = verdict((form + regime).format(x=x, y=y, z=z, n=n), **MATMUL)
+        if n > 240 and "=>" in form.split():
+            assert found.verdict == ("holds" if regime else "conditional")
+            continue
+        at = found.worst.counterexample.values
+        turns = sum(1 / at[size] for size in "BDF") < Fraction(41, 9850)
+        assert turns == (at[x] > Fraction(9850, 41)) != (at[x] > n), (n, at)
+        assert min(at[y], at[z]) >= 8 * at[x]
+        assert found.worst.whole == Compare(Name(x), ">=", number(241))
+        assert {part[0] for part in found.worst.counterexample.parts} == {Name("T_math"), Name("T_comms")}
+
+
 @pytest.mark.parametrize(
     ("claim", "options", "kind"),
     [
@@ -169,10 +185,8 @@ REGIME = {**MATMUL, "assume": "B << D, F"}
         ("16*7e9 bytes = 112 GiB", {}, "other_unit"),
         ("1e12/1e9 = 100", {}, "power_of_ten"),
         ("2^30 = 1e9 * 1.00", {}, "binary_prefix"),
-        ("2^30 = 1.00000e9", {}, "binary_prefix"),
         ("4/8 = 2", {}, "upside_down"),
         ("A + A = A", {}, "factor_two"),
-        ("A + A = 4A", {}, "factor_two"),
         ("9850/41 = 2402.4", {}, "power_of_ten"),
     ],
 )

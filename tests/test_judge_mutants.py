@@ -31,7 +31,7 @@ import symroof.verification.links as links
 import symroof.verification.literals as literals
 import symroof.verification.unit_agreement as unit_agreement
 import symroof.verification.unknowns as unknowns
-from symroof.formula import Formula, Group, Name, Number, Product, Quotient, Sum, mapped, names, number
+from symroof.formula import Compare, Formula, Group, Name, Number, Product, Quotient, Sum, mapped, names, number
 from symroof.proof.polynomials import Poly
 from symroof.proof.propositions import Settled
 from symroof.proof.prover import Prover
@@ -60,7 +60,7 @@ def closed(original):
 
 
 def undirected(original):
-    return lambda self, *a: (f := original(self, *a)) and unknowns.Edge(f.value, self.relation in (">", ">="))
+    return lambda self, *a: (f := original(self, *a)) and (f[0], self.relation in (">", ">="))
 
 
 def hopeful(original):
@@ -137,7 +137,7 @@ FAULTS = {
     "prefixes are never open": ([(links, "in_unknown_units")], says(()), "Units that are not written are not guessed"),
     "units are never carried": ([(links, "carried")], says(()), RESULT),
     "zero is a number like others": ([(links, "NOTHING")], lambda _: None, PRINT),
-    "the first of two conditions is rounded": ([(conditions, "_in_print")], says(False), "Conditions in print"),
+    "the first of two conditions is rounded": ([(conditions, "stands_in_print")], says(False), "Conditions in print"),
     "any digits will do": ([(literals, "rounding")], some_digits, "A gated feed-forward block"),
     "truncation is not rounding": ([(literals, "rounding")], no_truncation, "All-reduce of partial sums on two chips"),
     "guards are forgotten": ([(unknowns, "eventually_positive"), (bounds, "eventually_positive")], says(True), "Thresholds with a guard that fails, and edges that are taken or not"),
@@ -157,7 +157,7 @@ FAULTS = {
     "any number rounds a ridge": ([(bounds, "rounding")], some_digits, "Conditions on other quantities than a size"),
     "any number puts the edge there": ([(bounds, "_needed")], lambda original: lambda p, q: (found := original(p, q)) and 2 * found, "Conditions on other quantities than a size"),
     "conditions are read one way": ([(conditions, "_readings")], one_reading, "Conditions both ways round, in a regime"),
-    "points outside of the regime refute": ([(counterexamples, "is_typical")], says(True), "Conditions where two sizes are alike"),
+    "points outside of the regime refute": ([(counterexamples, "looking_like")], says(Compare(number(1), "=", number(1))), "Conditions where two sizes are alike"),
     "any argument leads": ([(approximations, "_at_most")], says(True), EXTREMES),
     "no argument leads": ([(approximations, "_at_most")], says(False), EXTREMES),
     "sides need no sign": ([(approximations, "_are_positive")], says(True), EXTREMES),
@@ -351,13 +351,7 @@ def test_a_whole_bound_that_is_offered_is_decided(more, monkeypatch):
     """What is right in whole numbers is said where the second engine finds it, and another number is not."""
     claims = ["compute-bound when B > 100 at D = F = 8192", "memory-bound when B < 300 at D = F = 4096"]
     before = [one.findings[0].whole for one in judge_exercise(read_exercise({**PRODUCT, "claims": claims}))]
-    original = conditions._in_whole_numbers
-
-    def other(value, place):
-        found = original(value, place)
-        return found and replace(found, right=number(found.right.value + more))
-
-    monkeypatch.setattr(conditions, "_in_whole_numbers", other)
+    monkeypatch.setattr(conditions, "number", lambda value: number(value + more))
     after = judge_exercise(read_exercise({**PRODUCT, "claims": claims}))
     assert None not in before
     assert [(one.verdict, one.findings[0].whole) for one in after] == [("wrong", None)] * 2

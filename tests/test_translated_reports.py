@@ -30,7 +30,7 @@ FACTS = {
     "other_count": {"count": "exact"}, "another_count": {"count": "exact"}, "this_count": {"count": "fma", "exactly": B}, "factor": {"factor": B},
     "quotient_tends": {"value": B}, "numbers_do_not_grow": {},
     "working": {"by": "one change"}, "no_proof": {}, "not_decided": {"why": "argmin over B: the function is not known to fall and then rise in it"},
-    "regime_not_proved": {}, "too_long": {}, "too_deep": {}, "vacuous": {"condition": Compare(B, "<", number(1))},
+    "not_enough": {"condition": Compare(B, ">", number(1))}, "too_long": {}, "too_deep": {}, "vacuous": {"condition": Compare(B, "<", number(1))},
     "beside_what": {}, "taken_as": {"unit": "ms"}, "unknown_units": {}, "units": {"left": "bytes", "right": "FLOPs"},
     "turned": {}, "at_the_edge": {"written": "<", "meant": "<="}, "other_extreme": {"which": "sum"},
     "other_unit": {"written": "us", "meant": "ms"},

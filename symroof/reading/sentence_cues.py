@@ -34,14 +34,14 @@ THRESHOLD = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 BOUND_THEN = re.compile(
-    rf"\s*(?P<if>이면|일\s*때|时)?(?P<enough>\s*(?:suffices|is (?:\w+ than |{'|'.join(CUES['certainly'])} )?(?:enough|sufficient)))?"
+    rf"\s*(?P<if>이면|일\s*때|时)?(?:(?:on|onwards?|upwards?)\b)?(?P<enough>\s*(?:suffices|is (?:\w+ than |{'|'.join(CUES['certainly'])} )?(?:enough|sufficient)))?"
     rf"[\s,，]*(?:then\s+)?(?P<between>(?:(?:\w+|'s)\s+){{0,4}}?)(?P<said>{SAID})",
     re.IGNORECASE,
 )
 NEEDING = re.compile(rf"\bto be (?P<said>{SAID})\b[^.;:]*\b(?:needs?|must have|requires?)\s*\Z", re.IGNORECASE)
 BOUND_WHEN = re.compile(
-    rf"(?P<before>[^.;:]*)\b(?P<said>{SAID})"
-    r"\s+(?:(?P<only>only )|exactly |precisely )?(?:when|iff|once|whenever|as soon as|if and only if|(?P<if>if|for|as long as))\s*\Z",
+    rf"(?:(?!(?s:.*)\bat\s*\Z)|(?=(?s:.*)\b(?:become|turn|get)s?\s+(?:{SAID})\s+at\s*\Z))(?P<before>[^.;:]*)\b(?P<said>{SAID})"
+    rf"\s+(?:(?P<only>only )|exactly |precisely )?(?:{'|'.join(CUES['thresholds']['<=>'])}|(?P<if>if|for|at|as long as))\s*\Z",
     re.IGNORECASE,
 )
 # Before such words: it is not so, or of something else than what is there.
@@ -143,6 +143,18 @@ def bound_by(before: str, behind: str = "") -> tuple[str, str] | None:
         return None
     sign = "=>" if sign == "<=>" and CERTAINLY.search(denied) else sign
     return next(kind for kind, phrases in CUES["bounds"].items() if found["said"].casefold() in phrases), sign
+
+
+def edge_before(words: str) -> str | None:
+    """Of which condition the size behind some words is the edge.
+
+    >>> edge_before("We are compute-bound from $"), edge_before("We are compute-bound at ")
+    ('>=', None)
+    """
+    return next(
+        (sign for sign, said in CUES["edges"].items() if re.search(rf"\b(?:{'|'.join(said)})[\s$]*\Z", words, re.I)),
+        None,
+    )
 
 
 def quantity_of(words: str) -> str | None:

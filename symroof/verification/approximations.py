@@ -161,7 +161,7 @@ def _conditional(question: Question, a: Expr, b: Expr, regimes: tuple[tuple[Rela
     checks = {relations: near(a, b, joined(context.regime, relations)) for relations in regimes}
     proved = {relations: shown for relations, shown in checks.items() if shown is not None}
     if not proved:
-        return undecided(question.link, "regime_not_proved")
+        return undecided(question.link, "no_proof")
     needs = tuple(written(relations, write) for relations in proved)
     factor = _off(a, b, joined(context.regime, regimes[0]), context)
     value, check = Quotient(write(b), factor), next(iter(proved.values()))

@@ -16,7 +16,7 @@ from symroof.formula import Compare, Formula, Gap, Name, Number, names
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.quotients import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
-from symroof.reading.sentence_cues import quantity_of, says_bound_alone
+from symroof.reading.sentence_cues import edge_before, quantity_of, says_bound_alone
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
@@ -121,6 +121,9 @@ def _taken_up(passage: Passage) -> Passage:
         if value is not None and not names(passage.context.put(value)) and all(map(is_numeric, chain.sides)):
             said = Chain((Name(name), *chain.sides), ("=", *chain.relations))  # the ridge is 197e12/820e9 = 240
             claim = replace(claim, propositions=((said,),))
+    sign = edge_before(around.sentence[0]) if around.bound_by and len(claim.links) == 1 else None
+    if sign is not None and claim.links[0].relation == "=":  # above B = 240
+        claim = replace(claim, propositions=((Chain(claim.chains[0].sides, (sign,)),),))
     return replace(passage, claim=claim, around=around)
 
 

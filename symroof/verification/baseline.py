@@ -12,6 +12,7 @@ than once. An entry that no finding of its file has any more is gone.
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +31,6 @@ KEYS = ("file", "claim", "verdict", "reason", "count")
 # The verdict on a file of which nothing is judged.
 UNJUDGED = "unjudged"
 HEAD = "# Findings that are accepted: symroof verify --baseline passes over them. A reason may be added to each.\n"
-ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 class Accepted(Frozen):
@@ -143,8 +143,7 @@ def written(accepted: Iterable[Accepted]) -> str:
 
 
 def _quoted(text: str) -> str:
-    plain = "".join(ESCAPES.get(c, c if c.isprintable() else f"\\U{ord(c):08x}") for c in text)
-    return f'"{plain}"'
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _plain(text: str) -> str:

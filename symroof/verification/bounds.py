@@ -37,14 +37,13 @@ from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
 from symroof.verification.judgement import IN_NUMBERS, Finding, Remark
 from symroof.verification.literals import bare, bounds_alike, in_print, may_stand, precise, printed_digits, rounding
-from symroof.verification.unknowns import Unknown
+from symroof.verification.unknowns import UP, Unknown
 
 # How much of a change of the unknown a left side has to show, in proportion.
 TELLING = Fraction(1, 2)
 OPEN = symbol("printed number")
 # How many times as much, in proportion, a printed number may move the edge when it is rounded.
 HIDDEN = 2
-UP = (">", ">=")
 
 
 def by_bound(unknown: Unknown, regime: Regime) -> Finding | None:
@@ -53,17 +52,18 @@ def by_bound(unknown: Unknown, regime: Regime) -> Finding | None:
     return None if finding is None else replace(finding, value=unknown.right_value())
 
 
-def by_implication(unknown: Unknown, *, explicit_first: bool) -> Finding | None:
-    """P => Q in the regime, in one direction: the bound of the condition that is solved lies beyond the explicit one.
+def by_implication(unknown: Unknown, regime: Regime, *, turned: bool) -> Finding | None:
+    """P => Q in a regime, in one direction: the bound of the condition that is solved lies beyond the explicit one.
 
-    With ``explicit_first`` the explicit condition is P, and its bound has to lie beyond.
+    ``turned`` the explicit condition is P, and its bound has to lie beyond.
     """
-    value = _of_edge(unknown, unknown.regime)
-    number = None if value is None else _number(value, unknown.regime)
+    regime = regime.holding(unknown.x)
+    value = _of_edge(unknown, regime)
+    number = None if value is None else _number(value, regime)
     if number is None or not is_numeric(unknown.claimed):
         return None
     solved, explicit = number[0], enclosed(unknown.claimed)
-    first, second = (explicit, solved) if explicit_first else (solved, explicit)
+    first, second = (explicit, solved) if turned else (solved, explicit)
     beyond = first.low > second.high if unknown.rises == unknown.climbs else first.high < second.low
     return Finding(unknown.question.link, "holds", number[1]) if beyond else None
 
@@ -71,7 +71,7 @@ def by_implication(unknown: Unknown, *, explicit_first: bool) -> Finding | None:
 def _of_edge(unknown: Unknown, regime: Regime) -> Expr | Root | None:
     """The left side of Q at the edge of P, where P and Q lie on the same side of their edges."""
     edge = unknown.edge(regime)
-    return None if edge is None or edge.rises != unknown.rises else unknown.of_side(edge.value)
+    return None if edge is None or edge[1] != unknown.rises else unknown.of_side(edge[0])
 
 
 def _agreeing(unknown: Unknown, regime: Regime) -> Finding | None:

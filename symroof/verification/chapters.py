@@ -148,8 +148,9 @@ class _Chapter:
             return
         following, self.following = self.following, {}
         self.formulas += 1
-        before = len(self.left_out)
+        before, said = len(self.left_out), self.before
         outcomes = [Omission("ignored")] if "ignore" in following else self._outcomes(written, following)
+        self.before = said if outcomes == [Omission("assumption")] else self.before  # that is, for B << D, B > 240
         judged = [one for one in outcomes if isinstance(one, Judgement)]
         reasons = [one for one in outcomes if isinstance(one, Omission)]
         line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
@@ -207,7 +208,7 @@ class _Chapter:
             dialect = self.force.dialect(context.scope)
             usual = usual_sizes(claims, self.force)
             around = Surroundings(self.document, written, dialect, given_names(self.force), before, usual=usual)
-            meant = [] if following else [*self._otherwise(written, len(claims))]
+            with_unit, in_bytes = ((), ()) if following else self._otherwise(written, len(claims))
         if written.kind == "code" and REFUTED.match(self.document.prose.text, written.end):
             claims = tuple(replace(claim, whole=False) for claim in claims)
         for i, claim in enumerate(claims):
@@ -218,8 +219,9 @@ class _Chapter:
                 passage = Passage(claim, context, self.equated, around)
                 with limited():
                     found = asserted(passage)
-                    others = [asserted(replace(passage, claim=more[i])) for more in meant]
-                readings = (reading for other in (*others, found) for reading in other.readings)
+                    others = [asserted(replace(passage, claim=more[i])) for more in (with_unit, in_bytes) if more]
+                plain = (replace(one, firm=one.firm and not with_unit) for one in found.readings)
+                readings = (*(reading for other in others for reading in other.readings), *plain)
                 outcome = settled(readings, found.otherwise)
                 condition = found.condition
                 further, outcome, left_out = _further(found, others, outcome)
@@ -236,16 +238,16 @@ class _Chapter:
 
     def _otherwise(self, written: Written, count: int) -> Iterator[tuple[Claim, ...]]:
         r"""The claims of a formula with the unit that words behind it say, $17.7$ microseconds, and with bytes for the B
-        behind its numbers, which stands for billions as well."""
+        behind its numbers, which stands for billions as well; none where there is none."""
         math, behind = written.kind == "math", self.document.prose.text[written.end : written.end + 40]
         pattern, instead = (BYTES, r"\\text{bytes}") if math else (TYPED_BYTES, " bytes")
         in_bytes = pattern.sub(instead, written.text) if "B" not in self.force.context.scope.names else written.text
-        texts = (measured(written.text, behind) if math else None, in_bytes)
-        for text in (text for text in texts if text not in (None, written.text)):
+        for text in (measured(written.text, behind) if math else None, in_bytes):
+            claims: tuple[Claim, ...] = ()
             with suppress(SymroofError):
-                claims, _ = claims_in(replace(written, text=str(text)), self.force)
-                if len(claims) == count:
-                    yield claims
+                if text is not None and text != written.text:
+                    claims, _ = claims_in(replace(written, text=text), self.force)
+            yield claims if len(claims) == count else ()
 
     def _claims(
         self, written: Written, following: Mapping[str, Any], before: Before

@@ -9,8 +9,8 @@ P <=> Q is accepted where, in this order, and with P and Q exchanged as well,
     (iv)   the printed bound is the true one, rounded; or both are the same set with the ridge, or with what
            another resource has in its place, for each number that rounds it
 
-and it is conditional where (ii) to (iv) hold in a regime that nobody stated. P => Q is accepted where P <=> Q is, and
-where the bound of P lies beyond that of Q. It is vacuous where P cannot be true.
+and it is conditional where (ii) to (iv) hold in a regime that nobody stated, or where what Q divides by is above 0.
+P => Q is accepted where P <=> Q is, and where the bound of P lies beyond that of Q. It is vacuous where P cannot be true.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 
 from symroof.algebra.regime import Regime
 from symroof.derivation.draft import written
+from symroof.derivation.solving import is_positive
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import (
+    MIRRORED,
     Both,
     Call,
     Cases,
     Compare,
     Either,
     Formula,
-    Group,
     Name,
     Number,
     Quotient,
@@ -44,25 +46,25 @@ from symroof.formula import (
 )
 from symroof.proof.ledger import RefutedError
 from symroof.proof.polynomials import Poly
-from symroof.proof.propositions import OPEN, Settled, negated, settle_whole
+from symroof.proof.propositions import OPEN, Settled, negated, settle_whole, without_cases
 from symroof.proof.quotients import ORDER, Exact
 from symroof.proof.step import Check
 from symroof.reading.scope import is_opaque
-from symroof.verification.asymptotics import joined
+from symroof.symbols import expression, symbol
+from symroof.verification.asymptotics import eventually_positive, joined
 from symroof.verification.bounds import by_bound, by_implication, by_ratio, possible_regimes
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
-from symroof.verification.counterexamples import Move, Point, witness
-from symroof.verification.enclosures import Enclosure, enclosed
-from symroof.verification.judgement import IN_NUMBERS, Finding, Remark, undecided
-from symroof.verification.literals import bounds_alike, precise, rounding
+from symroof.verification.counterexamples import ALWAYS, Move, Point, witness
+from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
+from symroof.verification.judgement import GOOD, IN_NUMBERS, Finding, Remark, undecided
+from symroof.verification.literals import bare, bounds_alike, precise, rounding, stands_in_print
 from symroof.verification.unit_agreement import unit_of
-from symroof.verification.unknowns import Unknown, unknown_of
+from symroof.verification.unknowns import UP, Unknown, alike, unknown_of
 
-Failure = AlgebraError | CheckError
-# P <=> Q one way round, and P solved for the unknown of Q.
 # Parts of an edge: on it, and beside it.
-BESIDE = (Fraction(1), Fraction(499, 500), Fraction(501, 500))
+BESIDE = tuple(Fraction(share, 1000) for share in (1000, 998, 1002, 750, 1500))
+# P <=> Q one way round, and P solved for the unknown of Q.
 Reading = tuple[Question, Unknown | None]
 
 
@@ -77,12 +79,26 @@ def condition(links: Iterable[Compare]) -> Formula:
 
 def equivalent(question: Question) -> Finding | None:
     """P <=> Q or P => Q: over the domain, by its bound, in a regime that is missing, in one direction, or not at all."""
+    finding, link = _judged(question), question.link
+    known = (
+        link.relation == "=>" and not stands_in_print(link.left, question.context) and isinstance(link.right, Compare)
+    )
+    if finding is None or finding.verdict not in GOOD or not known or question.context.proofs_only:
+        return finding
+    enough = _judged(replace(question, link=replace(link, relation="<=>")))
+    if enough is None or enough.verdict != "wrong" or enough.value is None:
+        return finding
+    told = Remark("not_enough", {"condition": enough.whole or without_cases(enough.value)})
+    return replace(finding, remarks=(*finding.remarks, told))
+
+
+def _judged(question: Question) -> Finding | None:
     link, context, claimed = question.link, question.context, _proposition(question)
     settled = OPEN if context.proofs_only and context.growing else context.settled(claimed)  # there the bound decides
     if settled.truth:
         return Finding(link, "holds", Check("proved", settled.by), remarks=_vacuous(question))
     readings, reason = _readings(question)
-    for attempt in _attempts(readings, context, refuted=settled.truth is False and not context.regime.scaling):
+    for attempt in _attempts(readings, question):
         try:
             finding = attempt()
         except RefutedError:
@@ -180,14 +196,11 @@ def _conjuncts(condition: Formula) -> list[Formula]:
     match condition:
         case Both(parts=parts):
             return [one for part in parts for one in _conjuncts(part)]
-        case Compare(left=Group(body=body), relation=relation, right=other):
-            return _conjuncts(Compare(body, relation, other))
-        case Compare(left=other, relation=relation, right=Group(body=body)):
-            return _conjuncts(Compare(other, relation, body))
-        case Compare(left=more, relation=">" | ">=" as relation, right=Call(function="max", arguments=arguments)):
-            return [one for less in arguments for one in _conjuncts(Compare(more, relation, less))]
-        case Compare(left=Call(function="max", arguments=arguments), relation="<" | "<=" as relation, right=more):
-            return [one for less in arguments for one in _conjuncts(Compare(less, relation, more))]
+        case Compare(left=less, relation="<" | "<=" as sign, right=more):
+            return _conjuncts(Compare(more, MIRRORED[sign], less))
+        case Compare(left=more, relation=">" | ">=" as sign, right=less) if isinstance(most := bare(less), Call):
+            each = most.arguments if most.function == "max" else ()
+            return [one for part in each for one in _conjuncts(Compare(more, sign, part))] or [condition]
     return [condition]
 
 
@@ -205,13 +218,13 @@ def _vacuous(question: Question) -> tuple[Remark, ...]:
     return (Remark("vacuous", {"condition": question.link.left}),) if never else ()
 
 
-def _readings(question: Question) -> tuple[tuple[Reading, ...], Failure | None]:
+def _readings(question: Question) -> tuple[tuple[Reading, ...], AlgebraError | CheckError | None]:
     """P <=> Q as it stands and turned round; the longer one solved for the unknown of the other; and why it was not."""
     link, reason, readings = question.link, None, []
     back = Compare(link.right, link.relation, link.left)
     for one in (question, replace(question, link=back, left=question.right, right=question.left)):
         try:
-            longer = _length(one.left) >= _length(one.right)
+            longer = len([*nodes(one.left)]) >= len([*nodes(one.right)])
             readings.append((one, unknown_of(one) if longer else None))
         except RefutedError:
             raise
@@ -221,40 +234,33 @@ def _readings(question: Question) -> tuple[tuple[Reading, ...], Failure | None]:
     return tuple(readings), reason
 
 
-def _length(formula: Formula) -> int:
-    return sum(1 for _ in nodes(formula))
-
-
-def _attempts(
-    readings: Iterable[Reading], context: Context, *, refuted: bool
-) -> Iterator[Callable[[], Finding | None]]:
-    """The ways in which P <=> Q, and so P => Q, may be right, one after the other. What is ``refuted`` at real sizes may
-    be right of whole ones, or rounded; one bound beyond the other is neither."""
-    (question, solved), (_, other) = readings
+def _attempts(readings: Iterable[Reading], question: Question) -> Iterator[Callable[[], Finding | None]]:
+    """The ways in which P <=> Q, and so P => Q, may be right, one after the other."""
     for one, unknown in readings:
-        yield partial(_in_regime, one, unknown, context.regime, turned=one is not question)
-    if context.proofs_only:
+        yield partial(_in_regime, one, unknown, question.context.regime, turned=one is not question)
+    if question.context.proofs_only:
         return
-    if question.link.relation == "<=>":
-        yield from (partial(_inferred, one, unknown, turned=one is not question) for one, unknown in readings)
-    elif not refuted:
-        yield from (partial(by_implication, one, explicit_first=one is other) for one in (solved, other) if one)
+    yield from (partial(_inferred, one, unknown, turned=one is not question) for one, unknown in readings)
+    yield from (partial(_guarded, one) for one, _ in readings if question.link.relation == "<=>")
 
 
 def _in_regime(question: Question, unknown: Unknown | None, regime: Regime, *, turned: bool) -> Finding | None:
-    """The bounds of one symbol compared in the regime, or both conditions as ratios.
+    """The bounds of one symbol compared in the regime, or both conditions as ratios, or one bound beyond the other.
 
     Of two conditions in print the first is the true one, so that ``B >= 240 <=> B > 240.24`` is not read backwards.
     """
     finding = None if unknown is None else by_bound(unknown, regime)
     finding = finding or by_ratio(question, regime)
-    rounded = finding is not None and finding.verdict == "rounded"
-    return None if rounded and turned and _in_print(question.link, question.context) else finding
-
-
-def _in_print(formula: Formula, context: Context) -> bool:
-    """Whether no name of a condition stands for anything: what it says is all there is to know."""
-    return not any(name in context.definitions for name in names(formula))
+    if (
+        finding is not None
+        and finding.verdict == "rounded"
+        and turned
+        and stands_in_print(question.link, question.context)
+    ):
+        finding = None
+    if finding is None and unknown is not None and question.link.relation == "=>":
+        return by_implication(unknown, regime, turned=turned)
+    return finding
 
 
 def _inferred(question: Question, unknown: Unknown | None, *, turned: bool) -> Finding | None:
@@ -269,21 +275,43 @@ def _inferred(question: Question, unknown: Unknown | None, *, turned: bool) -> F
     return None
 
 
-def _refuted(question: Question, readings: Iterable[Reading], settled: Settled, reason: Failure | None) -> Finding:
+def _guarded(question: Question) -> Finding | None:
+    """The same where a sum by which Q is divided is above 0: B > RD/(D - R) is meant of the sizes where there is a bound."""
+    context, regime, p, q = question.context, question.context.regime, question.link.left, question.link.right
+    if not isinstance(q, Compare) or q.relation not in ORDER:
+        return None
+    for node in dict.fromkeys(node for node in nodes(q) if isinstance(node, Quotient)):
+        value = expression(context.put(node.below))
+        if not value.is_rational_function() or is_positive(value, regime.least_one):
+            continue
+        guard = Compare(bare(node.below), ">", number(0))
+        below = node in nodes(q.left if q.relation in UP else q.right)  # B below its bound: the opposite has to be said
+        above, bound = map(negated, (p, q)) if below else (p, q)
+        said = context.question(Compare(above, "<=>", Both((bound, guard))))
+        met, never = (regime.scaling and eventually_positive(sign * value, regime) for sign in (1, -1))
+        finding = None if never else by_ratio(said, Regime())
+        if finding is not None:
+            return finding if met else replace(finding, verdict="conditional", needs=((guard,),))
+    return None
+
+
+def _refuted(
+    question: Question, readings: Iterable[Reading], settled: Settled, reason: AlgebraError | CheckError | None
+) -> Finding:
     """Wrong at a point that is typical of the regime; undecided where none was found."""
     link, context = question.link, question.context
     words = [set(filter(is_opaque, names(side))) for side in (question.left, question.right)]
     if words[0] != words[1]:  # nothing is said of what one side alone speaks of
         return undecided(link, "no_proof")
-    unknowns = [unknown for _, unknown in readings if unknown is not None]
-    held = {unknown.x.name for unknown in unknowns}
+    right = _right_value(question, readings)
+    value = None if right is None else right.right
+    other = None if value is None else _in_its_regime(question, value) or _alike_in_whole_numbers(question, value)
+    if other is not None:
+        return other
+    held = {unknown.x.name for _, unknown in readings if unknown is not None}
     growing = [r for r in context.growing if set(names(r)) - held]
     offered = [settled.point] if settled.point else []
-    moves = [*(unknown.parting for unknown in unknowns), _to_the_edges(question)]
-    value = _right_value(question, readings)
-    if value is not None and (alike := _alike_in_whole_numbers(question, value)) is not None:
-        return alike
-    shown = witness(_proposition(question), context, offered, growing, moves)
+    shown = witness(_proposition(question), context, offered, growing, _to_the_edges(question), right or ALWAYS)
     if shown is None:
         return undecided(link, "not_decided", why=reason.problem) if reason else undecided(link, "no_proof")
     if link.relation == "=>":
@@ -291,9 +319,20 @@ def _refuted(question: Question, readings: Iterable[Reading], settled: Settled, 
     if isinstance(question.right, Verdict):
         shown = replace(shown, left=not question.right.holds, right=question.right.holds)
     shown = replace(shown, parts=_parts(question, shown.values))
-    whole = _in_whole_numbers(value, context)
-    whole = whole if whole is not None and _is_in_whole_numbers(value, whole, context) else None
-    return Finding(link, "wrong", IN_NUMBERS, value, counterexample=shown, whole=whole)
+    return Finding(link, "wrong", IN_NUMBERS, value, counterexample=shown, whole=_in_whole_numbers(value, context))
+
+
+def _in_its_regime(question: Question, value: Formula) -> Finding | None:
+    """The same in the regime in which the right condition has a number for its bound, as the claimed one has."""
+    open_ = len({*names(value)}) > 1 and not question.context.growing
+    for relations in filter(None, possible_regimes(question) if open_ else ()):
+        needs = tuple(sorted(written(relations, question.context.layout.write), key=str))
+        inside = replace(question, context=question.context.assuming(needs))
+        with suppress(AlgebraError, CheckError):
+            found = _refuted(inside, *_readings(inside)[:1], OPEN, None)
+            if isinstance(found.value, Compare) and is_numeric(found.value.right):
+                return replace(found, needs=(needs,))
+    return None
 
 
 def _alike_in_whole_numbers(question: Question, value: Formula) -> Finding | None:
@@ -307,27 +346,22 @@ def _alike_in_whole_numbers(question: Question, value: Formula) -> Finding | Non
 
 
 def _in_whole_numbers(value: Formula | None, context: Context) -> Compare | None:
-    """A bound on a size, by the last one on its side of the whole numbers that are left to it."""
+    """A bound on a size, by the last one on its side of the whole numbers that are left to it, where the second engine
+    finds both met by the same of them."""
     if not (isinstance(value, Compare) and isinstance(x := value.left, Name) and x.name in context.least_one):
         return None
     edge = None if value.relation not in ORDER or names(value.right) else enclosed(value.right)
-    if edge is None or not edge.exact:
-        return None
-    last = context.admitted(x.name).last(value.relation, edge.low)
-    return Compare(x, value.relation[0] + "=", number(last)) if last else None
+    last = context.admitted(x.name).last(value.relation, edge.low) if edge is not None and edge.exact else None
+    whole = Compare(x, value.relation[0] + "=", number(last)) if last else None
+    same = whole and settle_whole(Compare(value, "<=>", whole), context.least_one, x.name, context.admitted(x.name))
+    return whole if same else None
 
 
-def _is_in_whole_numbers(value: Formula | None, whole: Compare, context: Context) -> bool:
-    """Whether the second engine finds both met by the same whole numbers that are left to the size."""
-    x = str(getattr(whole.left, "name", ""))
-    return value is not None and settle_whole(Compare(value, "<=>", whole), context.least_one, x, context.admitted(x))
-
-
-def _right_value(question: Question, readings: Iterable[Reading]) -> Formula | None:
-    """What one of the conditions should say, proved to be what the other one says: that in which names stand for something,
-    if one alone does; in print the first is the true one."""
+def _right_value(question: Question, readings: Iterable[Reading]) -> Compare | None:
+    """A condition, and behind <=> what the other one should say, proved to be the same: of the one in which names stand for
+    something, if one alone does; in print the first is the true one."""
     link, context = question.link, question.context
-    first, second = (_in_print(side, context) for side in (link.left, link.right))
+    first, second = (stands_in_print(side, context) for side in (link.left, link.right))
     for one, solved in readings:
         if (first or second) and (one is question) is (first and not second):
             continue
@@ -335,7 +369,7 @@ def _right_value(question: Question, readings: Iterable[Reading]) -> Formula | N
             unknown = solved or unknown_of(one)
             value = None if unknown is None else unknown.right_value()
             if value is not None and _says_the_same(one, value):
-                return value
+                return Compare(one.left, "<=>", value)
     return None
 
 
@@ -350,23 +384,36 @@ def _says_the_same(question: Question, value: Formula) -> bool:
 
 
 def _to_the_edges(question: Question) -> Move:
-    """The move of a point to where one of the things that the conditions say turns, along each size, and on both sides."""
+    """The move of a point to where one of the things that the conditions say turns, along each size and what is like it:
+    between two such edges, on each, and on both sides of it."""
     parts = (part for side in (question.left, question.right) for part in _conjuncts(side))
-    sides = [(part.left, part.right) for part in parts if isinstance(part, Compare) and part.relation in ORDER]
+    orders = [part for part in parts if isinstance(part, Compare) and part.relation in ORDER]
+    gaps = [Exact().difference(r.left, r.right).above for r in orders]
 
     def moved(point: Point) -> Iterator[Point]:
-        for gap in (Exact().difference(left, right).above for left, right in sides):
-            for name in sorted(gap.names) if gap.names <= point.keys() else ():
-                slope, start = (gap.in_powers_of(name).get(power, Poly()).at(point) for power in (1, 0))
-                edge = -start / slope if slope and gap.degree(name) == 1 else Fraction(0)
-                yield from ({**point, name: edge * share} for share in BESIDE if edge)
+        for x in sorted(point):
+            known = (_edge(gap, x, point) for gap in gaps if x in gap.names <= point.keys())
+            edges = sorted({edge for edge in known if edge > 0})
+            between = [(one + other) / 2 for one, other in pairwise(edges)]
+            tied = [y.name for y in alike(symbol(x), question.context, "~", "~~") if y.name in point]
+            for value in (*map(Fraction, map(round, between)), *(edge * share for share in BESIDE for edge in edges)):
+                yield {**point, **dict.fromkeys((x, *tied), value)}
 
     return moved
 
 
+def _edge(gap: Poly, x: str, point: Point) -> Fraction:
+    """Where something that is linear in a size is 0; 0 where it is not."""
+    slope, start = (gap.in_powers_of(x).get(power, Poly()).at(point) for power in (1, 0))
+    return -start / slope if slope and gap.degree(x) == 1 else Fraction(0)
+
+
 def _parts(question: Question, values: Mapping[str, Fraction]) -> tuple[tuple[Formula, Fraction, str], ...]:
-    """What the left condition compares, in numbers."""
-    written, put = question.link.left, question.left
+    """What a condition compares, in numbers: that in which names stand for something, else the left one, or what it implies."""
+    link = question.link
+    ends = [(link.left, question.left), (link.right, question.right)]
+    ends = ends[::-1] if link.relation == "=>" else ends
+    written, put = min(ends, key=lambda end: stands_in_print(end[0], question.context))
     if isinstance(written, Compare) and isinstance(put, Compare):
         with suppress(AlgebraError):
             pairs = ((written.left, put.left), (written.right, put.right))

@@ -7,13 +7,14 @@ from fractions import Fraction
 from itertools import chain, islice, product
 from random import Random
 
-from symroof.formula import Compare, Formula, Number, Product, names, number, several_of
+from symroof.formula import Compare, Formula, Number, Product, Verdict, names, number, several_of
 from symroof.proof.pointwise import truth
 from symroof.verification.budget import spend
 from symroof.verification.context import Context
 from symroof.verification.enclosures import enclosed
 from symroof.verification.judgement import Counterexample
 
+ALWAYS = Verdict(True)
 MOST_POINTS = 400
 POINT = 20  # units of work
 LARGE = 65536
@@ -32,27 +33,30 @@ def witness(
     context: Context,
     first: Iterable[Point] = (),
     growing: Sequence[Compare] = (),
-    moves: Sequence[Move] = (),
+    moved: Move = lambda point: (),
+    right: Formula = ALWAYS,
 ) -> Counterexample | None:
     """A point of the domain at which the facts hold and the proposition does not; None where none was found.
 
-    It is typical of the regime ``growing``: a point outside of a regime refutes nothing that is said inside. ``moves``
-    bring a point to where the proposition may fail. Its sizes are whole numbers, where one of the next does it. Sizes that chips share out are those that there are, where
-    one of them will do.
+    It is typical of the regime ``growing``: a point outside of a regime refutes nothing that is said inside. ``moved``
+    brings a point to where the proposition may fail. Its sizes are whole numbers, and what is ``right`` in the regime is so
+    there, where one of the next does it. Sizes that chips share out are those that there are, where one of them will do.
     """
     letters = tuple(dict.fromkeys(n for f in (proposition, *growing, *context.facts) for n in names(f)))
     first, found = [*first], None
     for place in (context.there, lambda point: (point,)) if context.shares_out else (context.there,):
-        candidates = _candidates(letters, context.least_one, first, moves)
+        candidates = _candidates(letters, context.least_one, first, moved)
         if growing:
-            candidates = chain(_grown(letters, moves), candidates)
+            candidates = chain(_grown(letters, moved), candidates)
         tried = chain.from_iterable(map(place, islice(candidates, MOST_TRIED)))
-        typical = (one for one in tried if _is_inside(one, context) and is_typical(one, growing))
+        regime = tuple(map(looking_like, growing))
+        typical = (one for one in tried if _is_inside(one, context) and all(truth(r, one) for r in regime))
         for point in islice(typical, MOST_POINTS):
             spend(POINT)
             if all(truth(fact, point) for fact in context.facts) and truth(proposition, point) is False:
                 found = found or Counterexample(point, *_sides(proposition, point))
-                if all(value.denominator == 1 for name, value in point.items() if name in context.least_one):
+                whole = all(value.denominator == 1 for name, value in point.items() if name in context.least_one)
+                if whole and truth(right, point) is not False:
                     return Counterexample(point, *_sides(proposition, point))
         if found is not None:
             return found
@@ -65,27 +69,21 @@ def _is_inside(point: Point, context: Context) -> bool:
     return all(v > 1 if n in several else v >= 1 if n in least else v > 0 for n, v in point.items())
 
 
-def _grown(letters: Sequence[str], moves: Sequence[Move]) -> Iterator[Point]:
+def _grown(letters: Sequence[str], moved: Move) -> Iterator[Point]:
     """Points far out in every direction: powers of a large number, in every order; the readable ones first."""
     for far, powers in product((NEAR, FAR), product((1, 2, 3, 0), repeat=min(len(letters), MOST_ORDERED))):
         point = dict.fromkeys(letters, Fraction(1)) | {n: far**p for n, p in zip(letters, powers, strict=False)}
-        yield from (moved for move in moves for moved in move(point))
-        yield point
+        yield from (*moved(point), point)
 
 
-def is_typical(point: Point, growing: Iterable[Compare]) -> bool:
-    """Whether a point looks like the regime: what is much smaller is, by some factor; what is alike is equal."""
-    return all(truth(_looking_like(r), point) for r in growing)
-
-
-def _looking_like(r: Compare) -> Formula:
-    """What a relation of growth asks of one point."""
-    match r.relation:
+def looking_like(relation: Compare, apart: int = TYPICAL) -> Compare:
+    """What a relation of growth asks of one point: that what is much smaller is, so many times; that what is alike is equal."""
+    match relation.relation:
         case "<<":
-            return Compare(Product((number(TYPICAL), r.left)), "<=", r.right)
+            return Compare(Product((number(apart), relation.left)), "<=", relation.right)
         case "->":
-            return Compare(r.left, ">=", Number(FAR))
-    return Compare(r.left, "=", r.right)
+            return Compare(relation.left, ">=", Number(FAR))
+    return Compare(relation.left, "=", relation.right)
 
 
 def _sides(proposition: Formula, point: Point) -> tuple[Fraction | bool | None, Fraction | bool | None]:
@@ -98,7 +96,7 @@ def _sides(proposition: Formula, point: Point) -> tuple[Fraction | bool | None, 
 
 
 def _candidates(
-    letters: tuple[str, ...], least_one: frozenset[str], first: Iterable[Point], moves: Sequence[Move]
+    letters: tuple[str, ...], least_one: frozenset[str], first: Iterable[Point], moved: Move
 ) -> Iterator[Point]:
     """Points worth a look, the readable ones first; then the ones that were offered; then random ones."""
 
@@ -112,10 +110,11 @@ def _candidates(
         for i in range(min(count, 4)):
             yield point(small if i == j else large for j in range(count))
     yield point(range(2, 2 + count))
-    yield point(range(2 + count, 2, -1))
     yield point([10**4] * count)
-    offered = (moved for move in moves for moved in move(point([LARGE] * count)))
-    for one in (*offered, *({n: Fraction(offer.get(n, LARGE)) for n in letters} for offer in first)):
+    for one in (
+        *moved(point([LARGE] * count)),
+        *({n: Fraction(offer.get(n, LARGE)) for n in letters} for offer in first),
+    ):
         yield {n: Fraction(round(v)) if round(v) >= 1 else v for n, v in one.items()}
         yield one
     several = several_of(least_one)
@@ -124,7 +123,7 @@ def _candidates(
         for sizes in product((1, LARGE), repeat=min(count - len(axes), 4)):
             known = dict(zip((*axes, *(n for n in letters if n not in several)), (*chips, *sizes), strict=False))
             chosen = {name: Fraction(known.get(name, LARGE)) for name in letters}
-            yield from (chosen, *(moved for move in moves for moved in move(chosen)))
+            yield from (chosen, *moved(chosen))
     random = Random(11)
     while letters:
         yield {

@@ -39,8 +39,8 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
         misprints.at_the_edge,
         misprints.other_figure,
         misprints.figures_exchanged,
-        miscounts.other_amount,
         misprints.other_extreme,
+        miscounts.other_amount,
         misprints.other_unit,
         miscounts.turns,
         miscounts.traffic,
@@ -69,7 +69,8 @@ def diagnosed(finding: Finding, context: Context) -> Finding:
     if finding.verdict != "wrong" or not isinstance(link, Compare) or finding.by == "units":
         return finding
     at = finding.counterexample.values if finding.counterexample is not None and link.relation in ORDER else None
-    for kind, facts, changed in _undone(context.strict.question(link)):
+    inside = context.assuming(r for relations in finding.needs for r in relations)
+    for kind, facts, changed in _undone(inside.strict.question(link)):
         spend(TRIAL)
         if (at is None or truth(changed.claim, at) is not False) and _is_right(changed):
             return replace(finding, diagnosis=Remark(kind, facts))

@@ -19,6 +19,7 @@ from fractions import Fraction
 from symroof.algebra.rational import cancelled
 from symroof.errors import AlgebraError
 from symroof.formula import (
+    Both,
     Call,
     Compare,
     Formula,
@@ -30,6 +31,7 @@ from symroof.formula import (
     Product,
     Quotient,
     Sum,
+    Verdict,
     children,
     fold,
     mapped,
@@ -245,7 +247,7 @@ def bounds_alike(rounded: Remark) -> bool:
 def stands_in_print(formula: Formula, context: Context) -> bool:
     """Whether a side is a number in print, or one before a product of free names, or a name for one; or whether it is a
     condition in which no name stands for anything."""
-    if isinstance(formula, Compare):
+    if isinstance(formula, Compare | Both | Verdict):
         return not any(name in context.definitions for name in names(formula))
     body = bare(formula)
     if isinstance(body, Product) and len(tuple(literals(body))) == 1:

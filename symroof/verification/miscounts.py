@@ -1,7 +1,5 @@
 """Mistakes about what is counted, as edits of a program: each gives what there is to say of it, and the amounts as they would
 be counted then.
-
-A look in numbers leaves out the edits that a claim does not come near, before a proof is asked for.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from fractions import Fraction
 from functools import wraps
 from typing import Any, NamedTuple
 
-from sympy import Expr, Rational
+from sympy import Expr
 
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Name, names, number
@@ -24,10 +22,8 @@ from symroof.model.program_tree import Node, Repeat, Statement, turns_of
 from symroof.model.quantities import of_statement, parts_of
 from symroof.model.statement_costs import amounts, kept_for_backward
 from symroof.model.transforms import in_training, retyped
-from symroof.symbols import rational, symbol
-from symroof.verification.budget import spend
+from symroof.symbols import rational
 from symroof.verification.context import Context
-from symroof.verification.enclosures import enclosed, is_numeric
 
 Amounts = Mapping[str, Expr]
 Facts = Mapping[str, Any]
@@ -38,11 +34,6 @@ GIVEN = {"reads": "operands", "writes": "output"}
 # What is done by the matrix unit.
 WORK = ("flops", "flops_forward", "flops_backward")
 WIDTHS = {"int4": 4, "int8": 8, "bf16": 16, "fp32": 32}
-# A claim whose sides are further apart than this is not what an edit would say; numbers in print are within it.
-NEAR = (Fraction(17, 20), Fraction(20, 17))
-LOOK = 3  # units of work
-# Sizes at which a claim is looked at; those behind the end begin again with others.
-SIZES = ((97, 131, 151, 173, 197, 227, 251, 277, 307, 337), (61, 43, 83, 29, 103, 19, 71, 53, 37, 89))
 
 
 class Move(NamedTuple):
@@ -115,7 +106,7 @@ class Counted:
 
 
 def of_programs(edits: Callable[[Counted], Edits]) -> Callable[[Compare, Context], Iterator[tuple[Facts, Context]]]:
-    """The contexts that the edits of a kind lead to, of those that a link comes near; none of a program on a mesh."""
+    """The contexts that the edits of a kind lead to, of those that a link speaks of; none of a program on a mesh."""
 
     @wraps(edits)
     def worlds(link: Compare, context: Context) -> Iterator[tuple[Facts, Context]]:
@@ -133,7 +124,7 @@ def of_programs(edits: Callable[[Counted], Edits]) -> Callable[[Compare, Context
         claim = cache["open"].question(link).claim
         spoken = set(names(claim)) & counted.amounts.keys()
         for facts, changes in cache[f"edits {kind}"]:
-            if spoken & changes.keys() and _is_near(claim, {**counted.amounts, **changes}, spoken, context):
+            if spoken & changes.keys():
                 yield facts, context.defining({name: write(value) for name, value in changes.items()})
 
     return worlds
@@ -221,31 +212,6 @@ def of_width(counted: Counted) -> Edits:
             if any(program.arrays[tensor].dtype.bits != bits for tensor in chosen):
                 facts = {"names": counted.names(chosen), "bits": bits}
                 yield facts, counted.typed(dict.fromkeys(chosen, dtype(name)))
-
-
-def _is_near(claim: Compare, known: Amounts, spoken: set[str], context: Context) -> bool:
-    """Whether the sides of an equation are near each other at some sizes, with these amounts."""
-    if claim.relation != "=":
-        return True
-    letters = dict.fromkeys((*names(claim), *(s.name for name in spoken for s in known[name].free_symbols)))
-    for sizes in SIZES:
-        spend(LOOK)
-        point: dict[str, Fraction] = {}
-        for i, name in enumerate(n for n in letters if n not in spoken):
-            value = context.definitions.get(name)
-            if value is not None and not is_numeric(value):
-                return True  # a size that others define: that is for the proof to say
-            point[name] = Fraction(sizes[i % len(sizes)] + i) if value is None else enclosed(value).middle
-        put = {symbol(name): Rational(v.numerator, v.denominator) for name, v in point.items()}
-        there = {name: known[name].xreplace(put) for name in spoken}
-        if not all(value.is_Rational for value in there.values()):
-            return True
-        point |= {name: Fraction(int(value.p), int(value.q)) for name, value in there.items()}
-        with suppress(SymroofError, ZeroDivisionError):
-            left, right = (enclosed(side, point=point).middle for side in (claim.left, claim.right))
-            if not (right and NEAR[0] < left / right < NEAR[1]):
-                return False
-    return True
 
 
 def _nodes_of(body: tuple[Node, ...]) -> Iterator[Node]:

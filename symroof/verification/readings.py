@@ -86,7 +86,7 @@ def settled(readings: Iterable[Reading], otherwise: Omission) -> Judgement | Omi
     for reading in readings:
         found = judge(reading.claim, reading.context, explain=False)
         if not reading.accepts:
-            left_open = left_open or found.verdict != "wrong"
+            left_open = left_open or found.verdict not in ("wrong", "conditional")
         elif found.verdict in ACCEPTED or (found.verdict in GOOD and reading.offered):
             return _told(found, reading)
         elif found.verdict in GOOD:
@@ -110,7 +110,7 @@ def _told(judgement: Judgement, reading: Reading) -> Judgement:
 
 
 def _on(finding: Finding, reading: Reading) -> Finding:
-    if reading.offered and finding.needs:  # the text says a part of what it needs
+    if reading.offered and finding.needs and finding.verdict in GOOD:  # the text says a part of what it needs
         return replace(finding, verdict="conditional")
     finding = replace(finding, remarks=(*finding.remarks, *reading.remarks))
     if not reading.offered or reading.supposed or finding.verdict not in GOOD:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice
 from random import Random
 
@@ -18,13 +19,13 @@ from symroof.proof.pointwise import Point, truth
 from symroof.proof.quotients import ORDER
 from symroof.verification.budget import spend
 from symroof.verification.context import Question
+from symroof.verification.counterexamples import looking_like
 from symroof.verification.enclosures import enclosed
 
 DIGITS = 12
 LOOK = 3  # units of work
 POINTS, TRIED = 6, 400  # points at random until those of a regime are found
-FAR = number(10**4)  # a size is this many times another that is much smaller
-LARGE = number(10**12)
+FAR = 10**4  # a size is this many times another that is much smaller
 NEAR = (Fraction(4, 5), Fraction(5, 4))  # numbers in print are within these of what they round
 SMALL = Fraction(1, 20)  # what is negligible is at most this
 
@@ -45,27 +46,21 @@ def may_hold(question: Question) -> bool:
         return True  # no value at one of the points: that is for the proof to say
 
 
-def _points(question: Question) -> Iterator[Point]:
+def _points(question: Question) -> tuple[Point, ...]:
     """Points at random at which the facts hold, and which look like the regime, where it compares sizes."""
-    context, random = question.context, Random(7)
-    letters = dict.fromkeys((*names(question.left), *names(question.right)))
-    relations = (*context.facts, *map(_apart, context.growing))
-    letters |= dict.fromkeys(name for relation in relations for name in names(relation))
-    largest = 24 if relations else 5
+    relations = (*question.context.facts, *(looking_like(r, FAR) for r in question.context.growing))
+    sides = (question.left, question.right, *relations)
+    return _drawn(tuple(dict.fromkeys(name for side in sides for name in names(side))), relations)
+
+
+@lru_cache(maxsize=256)
+def _drawn(letters: tuple[str, ...], relations: tuple[Compare, ...]) -> tuple[Point, ...]:
+    random, largest = Random(7), 24 if relations else 5
     points = (
         {n: Fraction(random.randint(137, 999), 100) * 10 ** random.randint(0, largest) for n in letters}
         for _ in range(TRIED)
     )
-    return islice((point for point in points if all(truth(fact, point) for fact in relations)), POINTS)
-
-
-def _apart(relation: Compare) -> Compare:
-    """What a relation of growth asks of one point."""
-    if relation.relation == "<<":
-        return Compare(Product((FAR, relation.left)), "<=", relation.right)
-    if isinstance(relation.right, Infinity):
-        return Compare(relation.left, ">=", LARGE)
-    return Compare(relation.left, "=", relation.right)
+    return tuple(islice((point for point in points if all(truth(fact, point) for fact in relations)), POINTS))
 
 
 def _agrees(question: Question, point: Point) -> bool:
@@ -97,7 +92,7 @@ def _beside(question: Question, point: Point) -> Iterator[Point]:
     yield from () if isinstance(q, Compare) and q.relation == "=" else (point,)
     if not isinstance(q, Compare) or q.relation not in ORDER:
         return
-    kept = (*context.facts, *map(_apart, context.growing))
+    kept = (*context.facts, *(looking_like(r, FAR) for r in context.growing))
     for x in names(q.left):
         with suppress(SymroofError):
             level, bound = (enclosed(side, DIGITS, point).middle for side in (q.left, q.right))

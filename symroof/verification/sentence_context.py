@@ -138,6 +138,7 @@ class Surroundings:
         if self.before is None:
             return None
         words = self.document.prose.text[self.before[0].end : self.written.start]
+        words = FORMULA.sub(lambda formula: "" if GROWTH.search(formula.group()) else formula.group(), words)
         said = step_between(f"{words} {self.arrow or ''}")
         return said and replace(said, sign=self.arrow or said.sign)
 

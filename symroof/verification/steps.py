@@ -34,7 +34,8 @@ def steps(passage: Passage) -> Iterator[Reading]:
     if before is None or cue is None or len(links) != 1 or links[0].relation not in ORDER:
         return
     letters, both = depends(before, context), (before, *links)
-    others, small = depends(links[0], context), {name for r in context.relations for name in names(r)}
+    regimes = (*context.relations, *(r for relations, _ in around.regimes for r in relations))
+    others, small = depends(links[0], context), {name for r in regimes for name in names(r)}
     if not others or others - letters or letters - others - small or (cue.sign == "or" and _is_bound(before)):
         return  # of other letters, or two cases with a bound each
     if len(letters) == 1 and not letters & set(QUANTITIES):
@@ -43,6 +44,7 @@ def steps(passage: Passage) -> Iterator[Reading]:
     firm = cue.alone and not any(has_poles(one, context) for one in both)
     same = Reading(replace(claim, text="", propositions=said, connectives=("<=>",)), context, firm)
     yield same
+    yield from in_regimes(same, around)
     if cue.sign == "=>":  # what is weaker follows, and is not what is said again
         yield replace(same, claim=replace(same.claim, connectives=("=>",)), accepts=False)
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
-from math import ceil, floor
 
 from sympy import Expr, oo
 
@@ -16,8 +12,7 @@ from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
-from symroof.derivation.solving import PLAIN, monotony, solve_condition
-from symroof.errors import AlgebraError
+from symroof.derivation.solving import monotony, solve_condition
 from symroof.formula import (
     MIRRORED,
     Both,
@@ -39,19 +34,13 @@ from symroof.symbols import expression, fraction, rational, symbol
 from symroof.verification.asymptotics import eventually_positive, near
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
-from symroof.verification.enclosures import enclosed, is_numeric
+from symroof.verification.enclosures import is_numeric
 
 UP = (">", ">=")
 POWERS = (Name, Number, Product, Quotient, Power, Group)
 solved_condition = lru_cache(maxsize=256)(solve_condition)
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """Where a condition begins or ends, and whether it is everything above."""
-
-    value: Expr | Root
-    rises: bool
+# Where a condition begins or ends, and whether it is everything above.
+Edge = tuple[Expr | Root, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +79,6 @@ class Unknown:
         factors = () if 0 in (left, right) else (self.side * right / left, self.side * left / right)
         return any(value.is_rational_function() and not cancelled(value).free_symbols for value in factors)
 
-    @property
-    def regime(self) -> Regime:
-        """The stated regime with x constant."""
-        return self.question.context.regime.holding(self.x)
-
     def edge(self, regime: Regime) -> Edge | None:
         """The edge of P on the whole domain, or in the regime from some point on.
 
@@ -108,7 +92,7 @@ class Unknown:
             if not isinstance(consequence, Compare) or not solved or self.x.name in names(consequence.right):
                 return None
             value = self.solved.bound if consequence == self.solved.end else expression(consequence.right)
-            return None if value is None else Edge(value, (consequence.relation in UP) != self.closed)
+            return None if value is None else (value, (consequence.relation in UP) != self.closed)
         return None
 
     def of_side(self, edge: Expr | Root) -> Expr | Root:
@@ -118,33 +102,19 @@ class Unknown:
         value = self.side.subs(self.x, edge)
         return cancelled(value) if value.is_rational_function() else value
 
-    def parting(self, point: Mapping[str, Fraction]) -> Iterator[dict[str, Fraction]]:
-        """A point moved to where the two bounds may part: around the true one, and between it and the claimed one."""
-        edge, x = self.solved.bound, self.x.name
-        tied = {y.name for y in _alike(self.x, self.question.context, "~", "~~")} & point.keys()
-        if edge is None:
-            return
-        with suppress(AlgebraError):
-            middle = edge.middle if isinstance(edge, Root) else enclosed(PLAIN.write(edge), point=point).middle
-            claimed = enclosed(self.claimed, point=point).middle if self.side == self.x else middle
-            around = (middle, Fraction(floor(middle)), Fraction(ceil(middle)), middle * 3 / 4, middle * 3 / 2)
-            for value in (*around, (middle + claimed) / 2, claimed):
-                yield {**point, **dict.fromkeys(tied, value), x: value}
-
     def right_value(self) -> Formula | None:
         """P solved for x, as it should read."""
         if self.solved.bound is None or self.solved.outcome != "depends":
             return None
-        edge = Edge(self.solved.bound, self.solved.rises != self.closed)
-        value = edge.value
+        value, rises = self.solved.bound, self.solved.rises != self.closed
+        regime = self.question.context.regime.holding(self.x)
         with attempted():
-            edge = self.edge(self.regime) or edge
-            value = edge.value
+            value, rises = self.edge(regime) or (value, rises)
             if not isinstance(value, Root) and not value.is_Rational and value.is_rational_function():
-                tends = limit(value, self.regime) if self.regime.scaling else None
-                if tends not in (None, oo, 0) and near(value, tends, self.regime):
+                tends = limit(value, regime) if regime.scaling else None
+                if tends not in (None, oo, 0) and near(value, tends, regime):
                     value = tends
-        relation = (">" if edge.rises else "<") + ("=" if self.closed else "")
+        relation = (">" if rises else "<") + ("=" if self.closed else "")
         right = Compare(Name(self.x.name), relation, self.question.context.layout.write(value))
         return self._guarded(right) if value == self.solved.bound else right
 
@@ -195,10 +165,10 @@ def unknown_of(question: Question) -> Unknown | None:
 
 def _tied(value: Expr, x: Expr, context: Context) -> Expr:
     """The value with x for every symbol that the regime says is ~ x: sound for positive terms alone."""
-    return Regime(tuple((y, "~", x) for y in _alike(x, context, "~"))).merged(value)
+    return Regime(tuple((y, "~", x) for y in alike(x, context, "~"))).merged(value)
 
 
-def _alike(x: Expr, context: Context, *signs: str) -> set[Expr]:
+def alike(x: Expr, context: Context, *signs: str) -> set[Expr]:
     """The symbols that the regime says are like x."""
     ties = [{left, right} for left, relation, right in context.regime.relations if relation in signs]
     return {y for ends in ties if x in ends for y in ends - {x} if y.is_Symbol}

@@ -169,7 +169,8 @@ class Explainer:
             return None
         if isinstance(value, Compare):
             least = self.print(finding.whole) if finding.whole is not None and finding.whole != value else ""
-            assumed = self.regime(r for r in judgement.assumed if r.relation in ("<<", "->", "~", "~~"))
+            regime = (*judgement.assumed, *(r for relations in finding.needs for r in relations))
+            assumed = self.regime(r for r in regime if r.relation in ("<<", "->", "~", "~~"))
             claim = f"{self.print(value.left)} {value.relation} {self.shown(value.right)}"
             return self.say.lines("right", claim, least, assumed)
         if isinstance(link, Compare) and link.relation in ("=", "~", "->"):
