@@ -165,7 +165,7 @@ FAULTS = {
     "reduced each time": ("placing.Move.around", lambda self, repeats: tuple(repeats), SPLIT["data"]),
     "reduced in each turn": ("placing._Chips._over_turns", lambda *_: (), SHARING["data"]),
     "held in parts": ("statement_costs.summed_forms", lambda _: {}, SPLIT["fsdp"]),
-    "tokens of one": ("tokens.turns_of", lambda repeats: sr.symbols.symbol("B") ** 0, MLP),
+    "tokens of one": ("program_sizes.turns_of", lambda repeats: sr.symbols.symbol("B") ** 0, MLP),
 }
 
 

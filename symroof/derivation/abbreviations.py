@@ -47,8 +47,8 @@ def letters(draft: Draft) -> Draft:
     solution = solution_of(intensity, symbol("ridge"), x, setting.least_one, layout=setting.layout)
     solved: tuple[Step, ...] = ()
     if solution.solved and solution.outcome == "depends":
-        known, facts = (*where, *solution.bands), Solved(x.name)
-        solved = (Step("letters", Reason.SOLVE, draft.above, "<=>", solution.formula, known, facts=facts),)
+        where_, facts = (*where, *solution.bands), Solved(x.name)
+        solved = (Step("letters", Reason.SOLVE, draft.above, "<=>", solution.formula, where_, facts=facts),)
     return draft.attempt(
         *_definitions(draft, named),
         *(Step("letters", Reason.EXPANDED, name, "=", shown, where) for name, shown in lines.items()),
@@ -64,12 +64,12 @@ def _with_letters(draft: Draft, totals: dict[str, dict[Expr, Expr]]) -> tuple[di
     short = dict.fromkeys(totals, Integer(0))
     for (total, terms), pool in zip(totals.items(), (OF_WORK, OF_TRAFFIC), strict=True):
         free = [letter for letter in pool if letter not in used]
-        for of, coefficient in terms.items():
-            letter = CONSTANT if of == 1 and pool == OF_TRAFFIC else free[0] if free else ""
+        for monomial, coefficient in terms.items():
+            letter = CONSTANT if monomial == 1 and pool == OF_TRAFFIC else free[0] if free else ""
             if len(Add.make_args(coefficient)) > 1 and letter not in ("", *used):
                 free = [other for other in free if other != letter]
                 named[letter], coefficient = coefficient, symbol(letter)
-            short[total] += coefficient * of
+            short[total] += coefficient * monomial
     return short, named
 
 

@@ -152,8 +152,8 @@ class TimeRow(Frozen):
     def longest(self) -> tuple[str, ...]:
         """What is busy for as long as the lower bound says: math, vector, a memory, a link, an axis; comms is what T_comms is
         the time of, where no other says so."""
-        each = (("math", self.t_math), *((name.name.removeprefix("T_"), time) for name, time in self.others))
-        result = tuple(name for name, time in each if time == self.lower)
+        times = (("math", self.t_math), *((name.name.removeprefix("T_"), time) for name, time in self.others))
+        result = tuple(name for name, time in times if time == self.lower)
         moving = any(name not in ("math", "vector") for name in result)
         return (*result, "comms") if self.t_comms == self.lower and not moving else result
 
@@ -211,9 +211,9 @@ class Point(Steps):
 def _row(size: Fraction, steps: list[Step], first: int | None) -> TimeRow:
     *times, side = steps
     math, comms, lower, upper = (fraction(expression(step.right)) for step in times[:4])
-    others = {step.left: fraction(expression(step.right)) for step in times[4:] if isinstance(step.left, Name)}
-    longest = others.pop(Name("T_steps"), None)
-    return TimeRow(size, math, comms, lower, upper, side.relation, size == first, tuple(others.items()), longest)
+    times_ = {step.left: fraction(expression(step.right)) for step in times[4:] if isinstance(step.left, Name)}
+    longest = times_.pop(Name("T_steps"), None)
+    return TimeRow(size, math, comms, lower, upper, side.relation, size == first, tuple(times_.items()), longest)
 
 
 class Answer(Steps):
@@ -229,8 +229,8 @@ class Answer(Steps):
         that too; in general elsewhere."""
         roles: tuple[Role, ...] = ("solution_whole", "solution")
         free = () if place is None else (self.formula(number_of(f"{role}({place})")) for role in roles)
-        said: tuple[Steps, ...] = (self,) if place is None else (self.at[place], self)
-        result = (*free, *(where.formula(role) for where in said for role in roles))
+        sources: tuple[Steps, ...] = (self,) if place is None else (self.at[place], self)
+        result = (*free, *(where.formula(role) for where in sources for role in roles))
         return next((formula for formula in result if formula is not None), None)
 
     @property

@@ -43,9 +43,9 @@ def resources(draft: Draft) -> Draft:
         if resource != rates.comms or program.line is None:  # that of a product is what the threshold says
             draft = _against(draft, program, resource, figure, setting.equalities, {}, None)
     draft = _take_over(draft) if rates.latencies else draft
-    whole = draft.answer.step("threshold")
-    if rates.joint and whole is not None:
-        draft = _jointly(draft, whole, None)
+    threshold_step = draft.answer.step("threshold")
+    if rates.joint and threshold_step is not None:
+        draft = _jointly(draft, threshold_step, None)
         for point, values in enumerate(setting.problem.at):
             draft = _against_at(draft, program, point, values)
     elif rates.mixed:
@@ -64,31 +64,31 @@ def _latency(draft: Draft) -> tuple[tuple[str, str], ...]:
 
 def _slowest(draft: Draft) -> Formula | None:
     """What the hops take that take longest; None where that is open."""
-    every = slowest(draft.setting.rates, draft.setting.exact).latencies
-    return every[0] if len(every) == 1 else None
+    latencies = slowest(draft.setting.rates, draft.setting.exact).latencies
+    return latencies[0] if len(latencies) == 1 else None
 
 
 def _compared(draft: Draft, resource: str, values: Mapping[str, Fraction]) -> tuple[Expr, Expr, Formula] | None:
     """What is above what where arithmetic takes longer than a link or than hops, and the time of that; None where
     nothing is sent."""
-    setting, known = draft.setting, amounts(draft.setting.problem.operation, draft.setting.problem.count)
-    flops, peak = valued(draft, known["flops_per_chip"], values), PEAK
+    setting, counts = draft.setting, amounts(draft.setting.problem.operation, draft.setting.problem.count)
+    flops, peak = valued(draft, counts["flops_per_chip"], values), PEAK
     if setting.mixed:  # at several peaks it is the time that is compared, and the figures are put in
         flops, peak = valued(draft, setting.in_numbers(setting.arithmetic), values), Integer(1)
     if resource == LATENCY:
         longest = _slowest(draft)
         assert longest is not None
-        taken = valued(draft, expression(longest), values)
-        figures = Mul(*(x for x in taken.free_symbols if is_latency(x.name))) if not taken.is_Add else Integer(1)
-        hops = cancelled(taken / figures) if figures != 1 else Integer(1)
-        level = peak * cancelled(taken / hops)
+        time = valued(draft, expression(longest), values)
+        figures = Mul(*(x for x in time.free_symbols if is_latency(x.name))) if not time.is_Add else Integer(1)
+        hops = cancelled(time / figures) if figures != 1 else Integer(1)
+        level = peak * cancelled(time / hops)
         return cancelled(flops / hops), setting.in_numbers(level) if setting.mixed else level, longest
-    sent, rate = sent_over(resource), setting.rates.rate(resource)
-    carried = valued(draft, known[sent], values)
+    name_sent, rate = sent_over(resource), setting.rates.rate(resource)
+    carried = valued(draft, counts[name_sent], values)
     if carried == 0:  # an axis of one chip sends nothing
         return None
     level = setting.in_numbers(peak / symbol(rate)) if setting.mixed else peak / symbol(rate)
-    return cancelled(flops / carried), level, Quotient(Name(sent), Name(rate))
+    return cancelled(flops / carried), level, Quotient(Name(name_sent), Name(rate))
 
 
 def _take_over(draft: Draft, point: int | None = None) -> Draft:
@@ -97,40 +97,38 @@ def _take_over(draft: Draft, point: int | None = None) -> Draft:
     values = {} if point is None else setting.problem.at[point]
     where = setting.equalities if point is None else put_in(draft, point)
     for name, cost in chip_costs(program).items():
-        for one, resource in ((each, r) for each in cost.exchanges for r in each.sent):
-            whole = message(one.move, program)
-            hops = Add(*(n * symbol(latency) for latency, n in one.hops.items()))
-            level = hops * symbol(setting.rates.rate(resource)) * whole * one.turns / one.sent[resource]
-            whole, level = (valued(draft, program.resolved(value), values) for value in (whole, cancelled(level)))
-            moved = time_name(resource, one.label if len(cost.over(resource)) > 1 else name)
-            longer = Compare(Name(moved), ">", Name(time_name(HOPS, one.label)))
-            put = cancelled(level.subs({symbol(n): rational(known.value) for n, known in setting.known.items()}))
+        for send, resource in ((exchange, r) for exchange in cost.exchanges for r in exchange.sent):
+            size = message(send.move, program)
+            hops = Add(*(n * symbol(latency) for latency, n in send.hops.items()))
+            level = hops * symbol(setting.rates.rate(resource)) * size * send.turns / send.sent[resource]
+            size, level = (valued(draft, program.resolved(value), values) for value in (size, cancelled(level)))
+            moved = time_name(resource, send.label if len(cost.over(resource)) > 1 else name)
+            longer = Compare(Name(moved), ">", Name(time_name(HOPS, send.label)))
+            put = cancelled(level.subs({symbol(n): rational(figure.value) for n, figure in setting.known.items()}))
             if point is None:
                 least = number(fraction(put)) if put.is_Rational else draft.layout.factored(level)
-                told = one.label, one.move.collective, one.move.axes, str(one.move.tensor.name)
-                facts, above = (
-                    TakesOver(*told, resource, least),
-                    Compare(draft.write(whole), ">", draft.layout.factored(level)),
-                )
+                details = (send.label, send.move.collective, send.move.axes, str(send.move.tensor.name))
+                facts = TakesOver(*details, resource, least)
+                above = Compare(draft.write(size), ">", draft.layout.factored(level))
                 draft = draft.add(Step("resources", Reason.TAKES_OVER, longer, "<=>", above, where, facts=facts))
-            draft = _crossing(draft, longer, whole, put if put.is_Rational else level, where, point)
+            draft = _crossing(draft, longer, size, put if put.is_Rational else level, where, point)
     return draft
 
 
 def _crossing(
-    draft: Draft, longer: Compare, whole: Expr, level: Expr, where: tuple[Formula, ...], point: int | None
+    draft: Draft, longer: Compare, message_size: Expr, level: Expr, where: tuple[Formula, ...], point: int | None
 ) -> Draft:
     """The same solved for a size."""
-    setting, x = draft.setting, _asked(draft, whole, "")
-    if x is None and whole.is_Rational and level.is_Rational:
-        settled = Verdict(bool(whole > level))
+    setting, x = draft.setting, _asked(draft, message_size, "")
+    if x is None and message_size.is_Rational and level.is_Rational:
+        settled = Verdict(bool(message_size > level))
         return draft.add(Step("resources", Reason.SIDE, longer, "<=>", settled, where, point=point))
     if x is None:
         return draft
-    solution = solution_of(whole, level, x, setting.least_one, layout=draft.layout, values=setting.values)
+    solution = solution_of(message_size, level, x, setting.least_one, layout=draft.layout, values=setting.values)
     facts, conditions = Solved(x.name), (*where, *solution.bands)
-    said = _solved(draft, solution)
-    return draft.add(Step("resources", Reason.SOLVE, longer, "<=>", said, conditions, None, facts, point=point))
+    solved_step = _solved(draft, solution)
+    return draft.add(Step("resources", Reason.SOLVE, longer, "<=>", solved_step, conditions, None, facts, point=point))
 
 
 def _against(
@@ -150,7 +148,7 @@ def _against(
             "resources", Reason.SOLVE, waits, "<=>", Verdict(True), where, None, Solved(resource), role, point
         )
         return draft.add(nothing)
-    ratio, level, taken = result
+    ratio, level, time = result
     x, name = _asked(draft, ratio, resource), Name(f"T_{resource}")
     used = {s.name for s in level.free_symbols}
     numbers = {symbol(n): rational(known_.value) for n, known_ in setting.known.items() if n in used}
@@ -158,7 +156,7 @@ def _against(
     same, role = Compare(T_MATH, ">", name), against("threshold", resource)
     if point is None:
         math = times_of(program, setting.rates)["T_math"]
-        over = (math if setting.mixed else Quotient(Name("flops_per_chip"), PEAK_NAME), taken)
+        over = (math if setting.mixed else Quotient(Name("flops_per_chip"), PEAK_NAME), time)
         draft = draft.add(Step("resources", Reason.COMPARE_TIMES, same, "<=>", Compare(over[0], ">", over[1])))
     if x is None:
         if not (ratio.is_Rational and in_numbers.is_Rational):
@@ -180,8 +178,9 @@ def _whole(draft: Draft, solution: Solution, resource: str, where: tuple[Formula
     """The least whole size above a numeric bound, or the largest one below it."""
     if solution.end is None or solution.bound is None or isinstance(solution.bound, Root):
         return draft
-    left, of = replace(solution.end, right=draft.write(solution.bound)), wholes(draft.setting, solution.variable, point)
-    step = whole_step("resources", left, solution.bound, of, draft.write)
+    end = replace(solution.end, right=draft.write(solution.bound))
+    whole = wholes(draft.setting, solution.variable, point)
+    step = whole_step("resources", end, solution.bound, whole, draft.write)
     if step is None:
         return draft
     return draft.add(replace(step, assumptions=where, role=against("whole", resource), point=point))
@@ -194,17 +193,17 @@ def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:
     draft = draft.add(
         replace(memory, section="resources", left=same, role=against("threshold", rates.memory), check=None)
     )
-    said = {step.left: step for step in draft.steps if isinstance(step.facts, Solved) and step.point == point}
+    solutions = {step.left: step for step in draft.steps if isinstance(step.facts, Solved) and step.point == point}
     hops = (time_name(LATENCY),) if rates.latencies else ()
     times = (rates.compared, *(time_name(link) for link, _ in rates.links), *hops)
-    known = [said.get(Compare(T_MATH, ">", Name(time))) for time in times]
-    if None in known:
+    relations = [solutions.get(Compare(T_MATH, ">", Name(time))) for time in times]
+    if None in relations:
         return draft
-    where = dict.fromkeys(assumption for step in known if step for assumption in step.assumptions)
-    right = joined(step.right for step in known if step)
+    where = dict.fromkeys(assumption for step in relations if step for assumption in step.assumptions)
+    right = joined(step.right for step in relations if step)
     size = next((name for name in names(right)), "")
-    if (left := spans_of(right, size)) is not None:
-        right = written(left, size, draft.write, least=1)
+    if (spans := spans_of(right, size)) is not None:
+        right = written(spans, size, draft.write, least=1)
     together = Compare(T_MATH, ">", T_COMMS)
     return draft.add(
         Step("resources", Reason.COMPARE_TIMES, together, "<=>", right, tuple(where), AboveAll(), None, "all", point)
@@ -229,8 +228,8 @@ def _against_at(draft: Draft, program: Program, point: int, values: Mapping[str,
 def _asked(draft: Draft, ratio: Expr, resource: str) -> Expr | None:
     """What a condition is solved for: what was asked for, or the first size that people turn of those it depends on."""
     free = {s.name for s in ratio.free_symbols}
-    asked = draft.setting.problem.solve_for
-    order = (*((asked,) if asked else ()), *draft.setting.turned(resource))
+    variable = draft.setting.problem.solve_for
+    order = (*((variable,) if variable else ()), *draft.setting.turned(resource))
     return next((symbol(name) for name in order if name in free), None)
 
 
@@ -255,16 +254,16 @@ def _apart(draft: Draft, value: Expr) -> Formula:
 
 def _in_figures(draft: Draft, solution: Solution, resource: str, figure: str) -> Draft:
     """The bound with the figures put in, where they are known; and the condition with it, where that has no guard."""
-    bound, known, end = solution.bound, draft.setting.known, solution.end
+    bound, figures, end = solution.bound, draft.setting.known, solution.end
     if end is None or not isinstance(bound, Expr) or not is_rational(bound):
         return draft  # a root has them in too many places to be read
     latencies = {s.name for s in bound.free_symbols if is_latency(s.name)}
-    wanted = {"peak", *(latencies if figure == LATENCY else (figure,))}
-    if not wanted <= known.keys():
+    names = {"peak", *(latencies if figure == LATENCY else (figure,))}
+    if not names <= figures.keys():
         return draft
-    values = {symbol(name): rational(known[name].value) for name in (*wanted, "bandwidth") if name in known}
-    put, where = cancelled(bound.subs(values)), () if solution.guard is None else (solution.guard,)
-    shown = _apart(draft, put)
+    values = {symbol(name): rational(figures[name].value) for name in (*names, "bandwidth") if name in figures}
+    value, where = cancelled(bound.subs(values)), () if solution.guard is None else (solution.guard,)
+    shown = _apart(draft, value)
     draft = draft.add(Step("resources", Reason.FIGURES, end.right, "=", shown, where, role=against("bound", resource)))
     if solution.guard is not None or shown == end.right:
         return draft

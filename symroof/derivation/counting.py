@@ -79,15 +79,15 @@ def _masked(draft: Draft, program: Program) -> Draft:
 
 def _pairs(mask: Mask) -> Formula:
     """TS - T(T - 1)/2, or T(T + 1)/2; in a window TW - m(m - 1)/2, where m of the rows meet fewer."""
-    rows, columns, one = (_sized(label) for label in (mask.rows, mask.columns, "1"))
+    rows, columns, unit = (_sized(label) for label in (mask.rows, mask.columns, "1"))
     if mask.window and mask.span != "whole":
         window = _sized(mask.window)
         fewer = Sum((window, Negative(columns), rows))
-        missing = Quotient(product(fewer, Sum((*fewer.terms, Negative(one)))), number(2))
+        missing = Quotient(product(fewer, Sum((*fewer.terms, Negative(unit)))), number(2))
         return product(rows, window) if mask.span == "even" else Sum((product(rows, window), Negative(missing)))
     if mask.from_first:
-        return Quotient(product(rows, Sum((rows, one))), number(2))
-    return Sum((product(rows, columns), Negative(Quotient(product(rows, Sum((rows, Negative(one)))), number(2)))))
+        return Quotient(product(rows, Sum((rows, unit))), number(2))
+    return Sum((product(rows, columns), Negative(Quotient(product(rows, Sum((rows, Negative(unit)))), number(2)))))
 
 
 def _sized(label: str) -> Formula:
@@ -97,11 +97,11 @@ def _sized(label: str) -> Formula:
 def _of_passes(draft: Draft, program: Program) -> Draft:
     """The FLOPs of the forward and of the backward pass, and of both."""
     result, part = amounts(program, draft.setting.problem.count), "ops" if program.vector else "flops"
-    for what, back in PASSES.items():
+    for quantity, back in PASSES.items():
         owners = [name for name, owner in costs_of(program).items() if owner.backward == back]
-        if result[what] != 0:
-            draft = _in_all(draft, "work", what, result[what], part, owners)
-    both = total(*(Name(what) for what in PASSES if result[what] != 0))
+        if result[quantity] != 0:
+            draft = _in_all(draft, "work", quantity, result[quantity], part, owners)
+    both = total(*(Name(quantity) for quantity in PASSES if result[quantity] != 0))
     flops, shown = Name("flops"), draft.layout.factored(draft.setting.cost.flops)
     return draft.add(
         Step("work", Reason.STATEMENTS, flops, "=", both, evidence=draft.ledger.meanings["flops"], role="passes"),
@@ -114,9 +114,9 @@ def _per_parameter(draft: Draft, program: Program) -> Draft:
     result, tokens = amounts(program, draft.setting.problem.count), tokens_of(program)
     if result["params"] == 0 or program.frozen or tokens is None or draft.setting.problem.count == "exact":
         return draft
-    each = 6 if program.training else 2
-    rest = (draft.setting.cost.flops - each * tokens * result["params"]).expand()
-    main = product(number(each), draft.write(tokens), Name("params"))
+    factor = 6 if program.training else 2
+    rest = (draft.setting.cost.flops - factor * tokens * result["params"]).expand()
+    main = product(number(factor), draft.write(tokens), Name("params"))
     beside = () if rest == 0 else draft.layout.factored(rest)
     terms = beside.terms if isinstance(beside, Sum) else (beside,) if beside else ()
     return draft.add(Step("work", Reason.TOKENS, Name("flops"), "=", total(main, *terms), role="flops_per_parameter"))
@@ -135,9 +135,9 @@ def traffic_of_program(draft: Draft, program: Program) -> Draft:
     for name, owner in costs_of(program).items():
         if not (owner.loads or owner.stores) and name in program.memory.sources:
             continue
-        for what, moves in (("reads", owner.loads), ("writes", owner.stores)):
+        for quantity, moves in (("reads", owner.loads), ("writes", owner.stores)):
             if moves:
-                draft = _of(draft, "traffic", what, name, total(*(draft.write(amount) for _, amount in moves)))
+                draft = _of(draft, "traffic", quantity, name, total(*(draft.write(amount) for _, amount in moves)))
         moved = Add(*(amount for _, amount in (*owner.loads, *owner.stores)))
         draft = _of(draft, "traffic", "bytes", name, moved, _moves(draft, owner))
         if owner.flops != 0 and moved != 0:
@@ -146,16 +146,16 @@ def traffic_of_program(draft: Draft, program: Program) -> Draft:
     if cost.bytes != 0:
         draft = _added_up(draft, cost)
     result = amounts(program, draft.setting.problem.count)
-    for what in ("params", "weights", "caches", "saved", "gradients"):
-        if result.get(what, 0) != 0 and draft.answer.step(amount_of(what)) is None:
-            draft = _stock(draft, "traffic", what, result[what])
+    for quantity in ("params", "weights", "caches", "saved", "gradients"):
+        if result.get(quantity, 0) != 0 and draft.answer.step(amount_of(quantity)) is None:
+            draft = _stock(draft, "traffic", quantity, result[quantity])
     return memory(draft, "memory")
 
 
 def _added_up(draft: Draft, cost: Cost) -> Draft:
     """The bytes of all statements together."""
-    for what, value in (("reads", cost.reads), ("writes", cost.writes)):
-        draft = _in_all(draft, "traffic", what, value)
+    for quantity, value in (("reads", cost.reads), ("writes", cost.writes)):
+        draft = _in_all(draft, "traffic", quantity, value)
     return draft.add(
         Step("traffic", Reason.FACT, BYTES, "=", Sum((READS, WRITES))),
         Step("traffic", Reason.STATEMENTS, BYTES, "=", _summands(draft, "bytes")),
@@ -164,9 +164,9 @@ def _added_up(draft: Draft, cost: Cost) -> Draft:
     )
 
 
-def _stock(draft: Draft, section: str, what: str, value: Expr) -> Draft:
-    shown, evidence = draft.layout.factored(value), draft.ledger.meanings[what]
-    return draft.add(Step(section, Reason.FACT, Name(what), "=", shown, evidence=evidence, role=amount_of(what)))
+def _stock(draft: Draft, section: str, stock: str, value: Expr) -> Draft:
+    shown, evidence = draft.layout.factored(value), draft.ledger.meanings[stock]
+    return draft.add(Step(section, Reason.FACT, Name(stock), "=", shown, evidence=evidence, role=amount_of(stock)))
 
 
 def _contraction(draft: Draft, name: str, owner: StatementCost, count: Counting) -> Draft:
@@ -185,8 +185,8 @@ def _dots(draft: Draft, owner: StatementCost) -> Dots | None:
     if product is None:
         return None
     outputs = product.output.elements * line.worked(product.output.labels)
-    every = {label for tensor in product.tensors for label in tensor.labels}
-    mean = product.output.elements * product.length * line.worked(every) / outputs
+    labels = {label for tensor in product.tensors for label in tensor.labels}
+    mean = product.output.elements * product.length * line.worked(labels) / outputs
     length = mean.expand() if line.mask else product.length  # the mean, where pairs are left out
     return Dots(draft.write(outputs), draft.write(length), turns_written(draft, line))
 
@@ -195,8 +195,8 @@ def _applied(draft: Draft, line: Line) -> Applied:
     """What an elementwise statement takes for each element, or for each row where rows take something of their own."""
     statement, function = line.statement, line.statement.function
     if function is None:
-        each = draft.write(max(len(statement.operands) - 1, 1))
-        return Applied(statement.name, each, sums=statement.reduces)
+        operations = draft.write(max(len(statement.operands) - 1, 1))
+        return Applied(statement.name, operations, sums=statement.reduces)
     if function.row == 0:
         return Applied(statement.name, draft.write(function.each))
     length = next(dim.size for dim in statement.operands[0].dims if dim.label == statement.over)
@@ -211,14 +211,14 @@ def _applied(draft: Draft, line: Line) -> Applied:
 def _moves(draft: Draft, owner: StatementCost) -> Moves:
     """What a statement loads, finds on the chip, stores and keeps there."""
     loaded, stored = (tuple(name for name, _ in moves) for moves in (owner.loads, owner.stores))
-    made = tuple(line.statement.name for line in owner.members)
-    every = (line.statement for line in owner.members)
-    used = dict.fromkeys(str(t.name) for one in every for t in one.operands[1 if one.appends else 0 :])
+    results = tuple(line.statement.name for line in owner.members)
+    statements = (line.statement for line in owner.members)
+    used = dict.fromkeys(str(t.name) for s in statements for t in s.operands[1 if s.appends else 0 :])
     memory, first = draft.setting.problem.operation.memory, owner.members[0]
     joined = {name for name in used if {*loaded} & {*memory.parts(name, first.repeats)}}  # what is read part by part
-    result = tuple(name for name in used if name not in loaded and name not in made and name not in joined)
-    kept = tuple(name for name in made if name not in stored and name not in memory.sources)
-    return Moves(loaded, result, stored, kept)
+    result = tuple(name for name in used if name not in loaded and name not in results and name not in joined)
+    unwritten = tuple(name for name in results if name not in stored and name not in memory.sources)
+    return Moves(loaded, result, stored, unwritten)
 
 
 def turns_written(draft: Draft, line: Line) -> Formula | None:
@@ -226,9 +226,9 @@ def turns_written(draft: Draft, line: Line) -> Formula | None:
     return draft.layout.factored(turns_of(line.repeats)) if line.repeats else None
 
 
-def _of(draft: Draft, section: str, what: str, name: str, value: Expr | Formula, facts: Facts | None = None) -> Draft:
+def _of(draft: Draft, section: str, kind: str, name: str, value: Expr | Formula, facts: Facts | None = None) -> Draft:
     """A cost of one statement, in the sizes of its shapes, with what prose says of it."""
-    left = of_statement(what, name)
+    left = of_statement(kind, name)
     right = value if isinstance(value, Formula) else draft.layout.factored(value)
     return draft.add(
         Step(section, Reason.FACT, Name(left), "=", right, evidence=draft.ledger.meanings[left], facts=facts)
@@ -236,13 +236,13 @@ def _of(draft: Draft, section: str, what: str, name: str, value: Expr | Formula,
 
 
 def _in_all(
-    draft: Draft, section: str, what: str, value: Expr, part: str | None = None, owners: Iterable[str] | None = None
+    draft: Draft, section: str, quantity: str, value: Expr, part: str | None = None, owners: Iterable[str] | None = None
 ) -> Draft:
     """A cost of the program as the sum over its statements, or over some of them, and what that comes to."""
-    names, evidence = _summands(draft, part or what, owners), draft.ledger.meanings[what]
+    names, evidence = _summands(draft, part or quantity, owners), draft.ledger.meanings[quantity]
     return draft.add(
-        Step(section, Reason.STATEMENTS, Name(what), "=", names, evidence=evidence),
-        Step(section, Reason.TOTAL, Name(what), "=", draft.layout.factored(value), role=amount_of(what)),
+        Step(section, Reason.STATEMENTS, Name(quantity), "=", names, evidence=evidence),
+        Step(section, Reason.TOTAL, Name(quantity), "=", draft.layout.factored(value), role=amount_of(quantity)),
     )
 
 
@@ -338,10 +338,10 @@ def as_written(draft: Draft, name: Name) -> Formula:
 
 def _total_bytes(draft: Draft) -> Draft:
     parts = [as_written(draft, name) for name in (READS, WRITES)]
-    whole = Sum(tuple(term for part in parts for term in (part.terms if isinstance(part, Sum) else (part,))))
+    terms = Sum(tuple(term for part in parts for term in (part.terms if isinstance(part, Sum) else (part,))))
     return draft.add(
         Step("traffic", Reason.FACT, BYTES, "=", Sum((READS, WRITES))),
-        Step("traffic", Reason.LINE, BYTES, "=", whole, role="bytes_added"),
+        Step("traffic", Reason.LINE, BYTES, "=", terms, role="bytes_added"),
         Step("traffic", Reason.TOTAL, BYTES, "=", draft.write(draft.setting.cost.bytes.expand()), role="bytes"),
     )
 
@@ -354,9 +354,9 @@ def _kinds(draft: Draft) -> Draft:
     return draft.add(Step("work", Reason.KINDS, FLOPS, "=", amounts, evidence=draft.ledger.meanings[KINDS]))
 
 
-def _cost_function(draft: Draft, given: Operation, section: str, name: str, reason: Reason) -> Draft:
+def _cost_function(draft: Draft, operation: Operation, section: str, name: str, reason: Reason) -> Draft:
     """A cost function: first as its author wrote it, then its value."""
-    function = given.functions[name]
+    function = operation.functions[name]
     value = draft.layout.factored(getattr(draft.setting.cost, name))
     body = written(function)
     evidence = _evidence_of(draft, Name(name))

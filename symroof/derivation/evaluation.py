@@ -60,26 +60,26 @@ class QuantityFunction(Frozen):
     problem: Problem | None = field(default=None, compare=False, repr=False)
 
     def __call__(self, *sizes: Any, **named: Any) -> Any:
-        every = dict.fromkeys((*(self.problem.names if self.problem else ()), *self.parameters))
-        order = self.parameters if len(sizes) <= len(self.parameters) else tuple(every)
+        names = dict.fromkeys((*(self.problem.names if self.problem else ()), *self.parameters))
+        order = self.parameters if len(sizes) <= len(self.parameters) else tuple(names)
         if len(sizes) > len(order):
             wrong = f"{self.name} takes {len(self.parameters)} sizes, and there are {len(sizes)}"
             raise ModelError(wrong, expected=", ".join(self.parameters))
-        given = dict(zip(order, sizes, strict=False))
+        values = dict(zip(order, sizes, strict=False))
         for name, value in named.items():
-            require_one_of(name, every, f"{self.name} does not depend on {name}", ModelError)
-            if name in given:
+            require_one_of(name, names, f"{self.name} does not depend on {name}", ModelError)
+            if name in values:
                 raise ModelError(f"{name} is given twice")
-            given[name] = value
-        given = {**{name: size for name, size in self.sizes.items() if name in self.parameters}, **given}
+            values[name] = value
+        values = {**{name: size for name, size in self.sizes.items() if name in self.parameters}, **values}
         if self.problem is not None and self.problem.pad:
-            given = padded(self.problem.operation, self.problem.mesh, given)
-        missing = [name for name in self.parameters if name not in given]
+            values = padded(self.problem.operation, self.problem.mesh, values)
+        missing = [name for name in self.parameters if name not in values]
         if missing:
             raise ModelError(f"{self.name} needs {', '.join(missing)} as well")
-        floats = {name: floating(given[name]) for name in self.parameters}
+        floats = {name: floating(values[name]) for name in self.parameters}
         if self.problem is not None:
-            for point in _points(self.problem, {**self.sizes, **given}):
+            for point in _points(self.problem, {**self.sizes, **values}):
                 require_there(self.problem, point)
         return evaluated(self.expression, floats)
 
@@ -87,20 +87,20 @@ class QuantityFunction(Frozen):
         return f"<{self.name} of {', '.join(self.parameters) or 'nothing'}>"
 
 
-def _points(problem: Problem, given: Mapping[str, Any]) -> Iterator[dict[str, Fraction]]:
+def _points(problem: Problem, values: Mapping[str, Any]) -> Iterator[dict[str, Fraction]]:
     """The sizes and numbers of chips of a call: one set, or those of the elements of arrays; none where they are not bound to
     anything."""
     program = problem.operation
     if not (program.axes or program.where or program.facts or problem.assume):
         return
-    known = {name: value for name, value in given.items() if name in (*program.dimensions, *problem.mesh)}
-    if not any(hasattr(value, "shape") for value in known.values()):
-        yield {name: Fraction(value) for name, value in known.items()}
+    sizes = {name: value for name, value in values.items() if name in (*program.dimensions, *problem.mesh)}
+    if not any(hasattr(value, "shape") for value in sizes.values()):
+        yield {name: Fraction(value) for name, value in sizes.items()}
         return
     import numpy
 
-    for point in set(zip(*(part.flat for part in numpy.broadcast_arrays(*known.values())), strict=True)):
-        yield {name: Fraction(floating(float(value))) for name, value in zip(known, point, strict=True)}
+    for point in set(zip(*(part.flat for part in numpy.broadcast_arrays(*sizes.values())), strict=True)):
+        yield {name: Fraction(floating(float(value))) for name, value in zip(sizes, point, strict=True)}
 
 
 def function_of(setting: Setting, name: str) -> QuantityFunction:
@@ -117,17 +117,17 @@ def function_of(setting: Setting, name: str) -> QuantityFunction:
     return result
 
 
-def functions_of(setting: Setting, wanted: Iterable[str]) -> tuple[QuantityFunction, ...]:
+def functions_of(setting: Setting, names: Iterable[str]) -> tuple[QuantityFunction, ...]:
     """The functions of several quantities, proved beside one another."""
-    return tuple(with_figures(setting, name, value) for name, value in proved(setting, wanted)[1].items())
+    return tuple(with_figures(setting, name, value) for name, value in proved(setting, names)[1].items())
 
 
-def proved(setting: Setting, wanted: Iterable[str]) -> tuple[Draft, dict[str, Expr]]:
+def proved(setting: Setting, names: Iterable[str]) -> tuple[Draft, dict[str, Expr]]:
     """Several quantities in sizes and figures, proved beside one another, and the draft that knows them."""
-    known, values = quantities(setting), dict[str, Expr]()
-    for name in wanted:
-        require_one_of(name, known, f"there is no quantity {name!r}", ModelError)
-        values[name] = known[name]
+    definitions, values = quantities(setting), dict[str, Expr]()
+    for name in names:
+        require_one_of(name, definitions, f"there is no quantity {name!r}", ModelError)
+        values[name] = definitions[name]
     return require_proved(setting, values), values
 
 
@@ -156,19 +156,19 @@ def with_times(setting: Setting) -> Draft:
     draft = times_defined(draft, program)
     draft = draft if program.alone else steps_defined(draft, program)
     meanings = draft.ledger.meanings
-    own = (time_name(setting.rates.called), "T_lower", "T_upper", "throughput", TOKENS, *setting.problem.let)
+    names = (time_name(setting.rates.called), "T_lower", "T_upper", "throughput", TOKENS, *setting.problem.let)
     later = (
-        n for n in dict.fromkeys(own) if isinstance(meanings.get(n), Formula) and n not in draft.ledger.definitions
+        n for n in dict.fromkeys(names) if isinstance(meanings.get(n), Formula) and n not in draft.ledger.definitions
     )
     return draft.add(*(Step("time", Reason.LINE, Name(n), "=", meanings[n]) for n in later))
 
 
-def _amounts_defined(draft: Draft, program: Program, wanted: Iterable[str]) -> Draft:
+def _amounts_defined(draft: Draft, program: Program, names: Iterable[str]) -> Draft:
     """What the wanted amounts are that no line of a derivation speaks of: those of tensors, and what is 0."""
-    known, ledger = amounts(program, draft.setting.problem.count), draft.ledger
-    missing = [name for name in wanted if name in known and name not in ledger.definitions]
+    counts, ledger = amounts(program, draft.setting.problem.count), draft.ledger
+    missing = [name for name in names if name in counts and name not in ledger.definitions]
     steps = (
-        Step("work", Reason.FACT, Name(n), "=", draft.write(known[n]), evidence=ledger.meanings[n]) for n in missing
+        Step("work", Reason.FACT, Name(n), "=", draft.write(counts[n]), evidence=ledger.meanings[n]) for n in missing
     )
     return draft.add(*steps)
 

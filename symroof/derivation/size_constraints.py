@@ -79,12 +79,12 @@ def require_as_assumed(problem: Problem, values: Mapping[str, Fraction]) -> None
     require_assumed(assumed, {symbol(name): rational(value) for name, value in values.items()})
 
 
-def require_assumed(relations: Iterable[tuple[Expr, str, Expr]], put: Mapping[Expr, Expr]) -> None:
+def require_assumed(relations: Iterable[tuple[Expr, str, Expr]], point: Mapping[Expr, Expr]) -> None:
     """Sizes contradict no fact or equality that is assumed."""
     for left, relation, right in relations:
         if relation not in HOLDS:
             continue
-        a, b = left.subs(put), right.subs(put)
+        a, b = left.subs(point), right.subs(point)
         if a.is_Rational and b.is_Rational and not HOLDS[relation](a, b):
             raise AlgebraError(f"the sizes that are put in contradict {left} {relation} {right}")
 
@@ -118,8 +118,8 @@ def require_own_wiring(problem: Problem, name: str, number: Fraction) -> None:
     if number.denominator != 1 or number < 1:
         raise ModelError(f"{name} = {number} is no number of chips", expected="a whole number from 1")
     before, after = _wired_with(problem, {}), _wired_with(problem, {name: int(number)})
-    here = {symbol(name): int(number)}
-    if program.latency and _hops(before, here) != _hops(after, here):
+    point = {symbol(name): int(number)}
+    if program.latency and _hops(before, point) != _hops(after, point):
         alone = f"{name} = 1 waits for no hops, and {name} without a number stands for several chips"
         odd = f"{name} = {number} is another way round, and {name} without a number stands for even rings"
         expected = (
@@ -128,7 +128,7 @@ def require_own_wiring(problem: Problem, name: str, number: Fraction) -> None:
             else f"an even number of chips on a ring, or {name}={number} in the mesh"
         )
         raise ModelError(alone if number == 1 else odd, expected=expected)
-    if any((sent_by(before, r).subs(here) - sent_by(after, r)).expand() != 0 for r in busy_links(before)):
+    if any((sent_by(before, r).subs(point) - sent_by(after, r)).expand() != 0 for r in busy_links(before)):
         if number == 1 and name in program.stages:
             problem_there = f"{name} = 1 hands nothing on, and {name} without a number stands for several chips"
             raise ModelError(problem_there, expected=f"{name} = 2 or more, or {name}=1 in the mesh")
@@ -141,10 +141,10 @@ def require_own_wiring(problem: Problem, name: str, number: Fraction) -> None:
         )
 
 
-def _hops(program: Program, here: Mapping[Expr, int]) -> dict[tuple[str, str], Expr]:
+def _hops(program: Program, point: Mapping[Expr, int]) -> dict[tuple[str, str], Expr]:
     """The hops of every exchange at a number of chips."""
-    every = (one for cost in chip_costs(program).values() for one in cost.exchanges)
-    return {(one.label, figure): hops.subs(here) for one in every for figure, hops in one.hops.items()}
+    exchanges = (e for cost in chip_costs(program).values() for e in cost.exchanges)
+    return {(e.label, figure): hops.subs(point) for e in exchanges for figure, hops in e.hops.items()}
 
 
 def require_joined(problem: Problem, values: Mapping[str, Fraction]) -> None:
@@ -160,8 +160,8 @@ def require_shared_out(problem: Problem, runs: Mapping[str, Sequence[int]]) -> N
     if not program.axes:
         return
     for label, axes in splits(program):
-        known = [(a.chips,) if a.chips else runs.get(a.name, (1,)) for a in program.mesh if a.name in axes]
-        for parts in sorted({*map(prod, product(*known))} - {1}):
+        chips = [(a.chips,) if a.chips else runs.get(a.name, (1,)) for a in program.mesh if a.name in axes]
+        for parts in sorted({*map(prod, product(*chips))} - {1}):
             for values in _failing(_condition(program.resolved(sized(label)) / parts, True), runs):
                 raise _no_multiple(label, size_at(program, label, values) or 0, axes, parts)
 
@@ -173,9 +173,9 @@ def whole_sizes(values: Mapping[str, Fraction]) -> dict[str, tuple[int, ...]]:
 
 def _no_multiple(label: str, size: int | Fraction, axes: tuple[str, ...], parts: int) -> ModelError:
     over, multiple = "".join(axes), -(-size // parts) * parts
-    said, cure = (label, f"{multiple}") if label.isdigit() else (f"{label} = {size}", f"{label} = {multiple}")
+    shown, cure = (label, f"{multiple}") if label.isdigit() else (f"{label} = {size}", f"{label} = {multiple}")
     return ModelError(
-        f"{said} is not a multiple of {over} = {parts}: some chips of {over} would have more of it than others",
+        f"{shown} is not a multiple of {over} = {parts}: some chips of {over} would have more of it than others",
         expected=f"a multiple, as {cure}",
         hint=None if label.isdigit() else "--pad takes the next multiple of each size",
     )
@@ -191,7 +191,7 @@ def _wired_with(problem: Problem, chips: Mapping[str, int]) -> Program:
 def least_rings(problem: Problem) -> dict[str, int]:
     """The least number of chips of each axis that stands for any number and is a ring: three, or where the chip has one."""
     steps = ring_steps(problem)
-    return {axis.name: (each := steps.get(axis.name, 1)) * -(-3 // each) for axis in _rings(problem)}
+    return {axis.name: (multiple := steps.get(axis.name, 1)) * -(-3 // multiple) for axis in _rings(problem)}
 
 
 def ring_steps(problem: Problem) -> dict[str, int]:
