@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from symroof.derivation.pipeline import Derivation
-from symroof.formula import Number, Quotient
+from symroof.formula import Name, Number, Quotient, number
 from symroof.proof.check import checked
 from symroof.proof.ledger import Ledger
 from symroof.proof.step import Reason, Step
@@ -63,17 +63,26 @@ def _page(views: Sequence[View], names: Sequence[str], pen: Pen, ratios: Mapping
     else:
         said = zip(names, ("; ".join(filter(None, parts)) for parts in about), strict=True)
         lines = tuple(f"{pen.words(name)}: {parts}" for name, parts in said if parts)
+    table = Grid(head, rows, frozenset(range(1, len(head))))
     return Page(
-        say("side_by_side"), "", (Lines(lines), Grid(head, rows, frozenset(range(1, len(head))))), landscape=True
+        say("side_by_side"), "", (Lines(lines), table, Lines(tuple(_too_large(views, names, pen)))), landscape=True
     )
 
 
+def _too_large(views: Sequence[View], names: Sequence[str], pen: Pen) -> Iterator[str]:
+    """Which chips do not hold the problem, each with how many of them do."""
+    for name, view in zip(names, views, strict=True):
+        held = [Writer(view, pen).sized.held(point["said"]) for point in view.points if point["said"].held is False]
+        yield from (f"{pen.words(name)}: {words}" for words in held)
+
+
 def _about(view: View, pen: Pen) -> tuple[str, ...]:
-    """What a column is about: the operation, the chip, the sizes."""
-    writer = Writer(view, pen)
+    """What a column is about: what the problem is called, or its operation; the chip, the numbers of chips and the sizes."""
+    writer, title = Writer(view, pen), view.problem.title
+    axes = [pen.inline(Name(axis.name), "=", number(axis.chips)) for axis in view.problem.mesh.values() if axis.chips]
     sizes = [writer.sized.say("sizes", point) for point in view.points]
     chip = "" if view.chip is None else pen.words(view.chip.title)
-    return pen.code(view.operation.title), chip, *sizes
+    return pen.words(title) if title else pen.code(view.operation.title), chip, *axes, *sizes
 
 
 def _cells(view: View, pen: Pen) -> Iterator[tuple[str, tuple[str, str]]]:

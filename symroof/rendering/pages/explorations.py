@@ -133,7 +133,8 @@ def _comparison(comparison: Comparison, pen: Pen) -> Page:
         Grid(head, tuple(rows), frozenset({4, 6}), keys=2),
         Lines(say.each("missing", comparison.rows)),
     )
-    return Page(pen.code(problem.operation.title), "", blocks, landscape=True)
+    title = pen.words(problem.title) if problem.title else pen.code(problem.operation.title)
+    return Page(title, "", blocks, landscape=True)
 
 
 def _steps(row: OneChip, place: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
 from symroof.algebra.rounding import to_places
@@ -205,11 +206,11 @@ class Sized:
             return "" if value is None else self.number(value, of)
 
         if name.startswith("memory"):
-            return self._held(said, self.view.points.index(point))
+            return [*filter(None, (self.held(said), self._room(said, self.view.points.index(point))))]
         if name == f"flops{self.each}" and not self.program.vector:
             ops = said.number(number_of(f"ops{self.each}"))
             return [self.say("elementwise", amount(f"ops{self.each}"))] if ops else []
-        if name in ("T_lower", TOKENS) and self._is_too_much(said):
+        if name in ("T_lower", TOKENS) and said.held is False:
             return [self.say("not_held")]
         if name == f"bytes{self.each}" and (parts := self._parts(said)):
             return [self.say("parts_of", parts)]
@@ -225,22 +226,19 @@ class Sized:
         shares = ((part, said.number(number_of(f"of {part}_moved{self.each}"))) for part in MOVED)
         return [(part, self._share(share)) for part, share in shares if share is not None]
 
-    def _is_too_much(self, said: Any) -> bool:
-        """Whether one chip does not hold what it has to."""
-        filled = said.number(number_of("filled"))
-        return filled is not None and filled > 1
-
-    def _held(self, said: Any, place: int) -> list[str]:
+    def held(self, said: Point) -> str:
         """How many chips hold what is needed."""
         filled, fits = said.number(number_of("filled")), said.step(number_of("fits"))
         capacity = said.number(number_of("capacity"))
         if filled is None or fits is None or capacity is None:
-            return []
-        chips = 1 if self.each else -(-filled.numerator // filled.denominator)
-        room = self.pen.amount(*readable(capacity, "bytes"))
-        words = [self.say("held", chips, room, self._share(filled), fits.relation == "<=", bool(self.each))]
-        most = self.view.answer.step(number_of(f"whole room({place})"))
-        return [*words, *([self.say("most", most, 0 if self.each else chips)] if most is not None else [])]
+            return ""
+        room, chips = self.pen.amount(*readable(capacity, "bytes")), 1 if self.each else ceil(filled)
+        return self.say("held", chips, room, self._share(filled), fits.relation == "<=", bool(self.each))
+
+    def _room(self, said: Point, place: int) -> str:
+        """How large a size may be until the memory is full."""
+        filled, most = said.number(number_of("filled")), self.view.answer.step(number_of(f"whole room({place})"))
+        return "" if filled is None or most is None else self.say("most", most, 0 if self.each else ceil(filled))
 
     def formula(self, name: str) -> str:
         formula = self.view.said(amount_of(name))
