@@ -89,12 +89,13 @@ def test_curves(seed, kind):
 @pytest.mark.parametrize("seed", range(4))
 def test_bars(seed):
     draw = random.Random(f"bars {seed}")
-    at = {name: draw.choice((1, 64, 512, 8192)) for name in "BDF"}
-    known, rows = Known("mlp", on="h100"), sr.plot("mlp", on="h100", at=at, kind="breakdown").rows
-    assert {row["what"] for row in rows} == {"T_math", "T_vector", "T_HBM", "T_steps"}
-    for time, bar in itertools.groupby(rows, lambda row: row["what"]):
+    points = [{"B": batch, **{name: draw.choice((1, 64, 512, 8192)) for name in "DF"}} for batch in (1, 300)]
+    known, rows = Known("mlp", on="h100"), sr.plot("mlp", on="h100", at=points, kind="breakdown").rows
+    bars = [list(bar) for _, bar in itertools.groupby(rows, lambda row: (row["at"], row["what"]))]
+    assert [bar[0]["what"] for bar in bars] == ["T_math", "T_vector", "T_HBM", "T_steps"] * 2
+    for bar, at in zip(bars, [at for at in points for _ in range(4)], strict=True):
         *parts, whole = (row["s"] for row in bar)
-        assert whole == pytest.approx(known(time, at)) == pytest.approx(sum(parts))
+        assert whole == pytest.approx(known(bar[0]["what"], at)) == pytest.approx(sum(parts))
 
 
 LLAMA = {"S": 8192, "V": 128256, "D": 4096, "K": 8, "G": 4, "H": 128, "F": 14336, "L": 32}

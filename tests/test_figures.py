@@ -14,6 +14,7 @@ import symroof as sr
 pytest.importorskip("matplotlib")
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from symroof.reading.catalogue import chip as known_chip
 from symroof.rendering.figures.drawings import draw
 from symroof.rendering.figures.strokes import legible
 
@@ -294,21 +295,29 @@ def test_a_ring_of_times_on_a_mesh_stands_at_the_size_beside_it(noted):
     assert firsts
 
 
-def marked(canvas, monkeypatch):
-    """What is written beside marks while a figure is drawn: the words, where they stand from the centre of their mark, the
-    mark, and whether a line joins them."""
-    written, found = type(canvas)._write, []
+def written(canvas, monkeypatch):
+    """What is written on the axes while a figure is drawn: the words, their corners and their place in points, the centres of
+    all marks if that is one, the line that they name in pieces, and whether a thin line joins them."""
+    write, found = type(canvas)._write, []
 
-    def write(self, label, spot, shape, led):
-        (x, y), rings = self._on_sheet(spot.place), [place for place, _ in self._rings]
-        if spot.place in rings:
-            found.append((label[0], [(a - x, b - y) for a, b in shape], spot.place, led))
-        written(self, label, spot, shape, led)
+    def noted(self, label, spot, shape, led):
+        marks = [place for place, _ in self._rings]
+        centres = list(map(self._on_sheet, marks if spot.place in marks else ()))
+        line = self._segments(label.line) if label.line else []
+        found.append((label.text, shape, self._on_sheet(spot.place), centres, line, led))
+        write(self, label, spot, shape, led)
 
-    monkeypatch.setattr(type(canvas), "_write", write)
+    monkeypatch.setattr(type(canvas), "_write", noted)
     canvas.drawn("svg")
     monkeypatch.undo()
     return found
+
+
+def reach(shape, places):
+    """How near the rim of words comes to places."""
+    steps = itertools.product(itertools.pairwise([*shape, shape[0]]), (k / 60 for k in range(61)))
+    rim = [(x0 + (x1 - x0) * k, y0 + (y1 - y0) * k) for ((x0, y0), (x1, y1)), k in steps]
+    return min(math.dist(edge, place) for edge in rim for place in places)
 
 
 @pytest.mark.thorough
@@ -317,29 +326,41 @@ def test_a_label_belongs_to_its_mark(monkeypatch):
     read = 0
     for seed in (*range(48), 4711):
         operation, options = random_figure(seed)
-        canvas = draw(sr.plot(operation, **options).drawing)
-        labels = marked(canvas, monkeypatch)
-        marks = [line for line in canvas.axes.lines if line.get_marker() != "None"]
-        rings = [(line.get_xdata()[0], line.get_ydata()[0]) for line in marks]
-        centres = [canvas.axes.transData.transform(place) * 72 / canvas.sheet.dpi for place in rings]
-        for text, shape, place, led in labels:
-            own = canvas.axes.transData.transform((place[0], place[1] / canvas.scale)) * 72 / canvas.sheet.dpi
-            others = [c for c in centres if math.dist(c, own) > 7]
-            read += 1
-            if not led and others:
-                edges = itertools.pairwise([(x + own[0], y + own[1]) for x, y in [*shape, shape[0]]])
-                steps = itertools.product(edges, (k / 60 for k in range(61)))
-                edge = [(x0 + (x1 - x0) * k, y0 + (y1 - y0) * k) for ((x0, y0), (x1, y1)), k in steps]
-                reach = [min(math.dist(place, c) for place in edge) for c in (own, *others)]
-                assert reach[0] + 2 <= min(reach[1:]), f"{text!r} is nearer to a mark that is not its own"
+        for text, shape, own, centres, *_, led in written(draw(sr.plot(operation, **options).drawing), monkeypatch):
+            others = [centre for centre in centres if math.dist(centre, own) > 7]
+            read += bool(centres)
+            if others and not led:
+                assert reach(shape, [own]) + 2 <= reach(shape, others), (
+                    f"{text!r} is nearer to a mark that is not its own"
+                )
     assert read > 100
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_the_peak_has_its_name_on_the_figure(seed):
-    draw_ = random.Random(seed)
-    on, (b, d, f) = draw_.choice(CHIPS), draw_.choices([1, 7, 64, 256, 1000, 8192], k=3)
-    assert "peak" in " ".join(words(shown(on=on, at=f"B={b},D={d},F={f}", inches=draw_.choice([5, 7.2, 11]))))
+@pytest.mark.parametrize("seed", range(14))
+def test_the_name_of_a_line_stands_at_its_line(seed, monkeypatch):
+    """No other line with a name is nearer to the words, or a thin line joins them; and under the title stands of every chip
+    what is drawn."""
+    draw_ = random.Random(f"roofs {seed}")
+    chips, at = draw_.sample(CHIPS, draw_.choice([1, 2, 2, 3, 4, 5])), f"B={draw_.choice([8, 64, 500])},D=F=4096"
+    given = {"L2": f"{draw_.choice([5, 9, 12])}e12"} if draw_.random() < 0.4 else {}
+    options = {"on": ",".join(chips), "at": at, "links": ["HBM", *given], "given": given}
+    if seed > 9:
+        chips = chips[:1]
+        options = {"on": chips, "at": f"D={draw_.choice([64, 8192])},F=4096", "over": "B=1..600", "kind": "times"}
+    canvas = draw(sr.plot(MATMUL, **options).drawing)
+    labels = [(text, shape, own, line, led) for text, shape, own, _, line, led in written(canvas, monkeypatch) if line]
+    titles = [known_chip(chip).title for chip in chips]
+    assert (
+        {text for text, *_ in labels} >= {*titles} if len(chips) > 1 else seed > 9 or "peak" in " ".join(words(canvas))
+    )
+    steps = [k / 30 for k in range(31)]
+    each = [[(a + (c - a) * k, b + (d - b) * k) for (a, b), (c, d) in line for k in steps] for *_, line, _ in labels]
+    for (text, shape, own, _, led), line in zip(labels, each, strict=True):
+        others = [other for other in each if other != line and reach([own, own], other) > 4]
+        assert led or all(reach(shape, line) < reach(shape, other) for other in others), text
+    for title in titles if len(chips) > 1 else ():
+        (row,) = [row for row in canvas._aside.get_text().split("\n") if row.startswith(f"{title} · ")]
+        assert (row.count("FLOPs/s"), row.count(" TB/s") + row.count(" GB/s")) == (1, 1 + len(given)), row
 
 
 @pytest.mark.thorough
@@ -444,7 +465,7 @@ def test_points_of_a_program_are_its_kernels():
     for name, track in tracks.items():
         took = {time: float(sum(parts.get(part, 0) for part in name.split(", "))) for time, parts in bars.items()}
         math_, vector, memory = (took[time] for time in ("T_math", "T_vector", "T_HBM"))
-        (x,), (y,) = track.curves[0].lines.values()
+        x, y = track.places[0].point
         assert track.vector == (vector > math_)
         peak = 6.7e13 if track.vector else 9.89e14
         assert x == pytest.approx((vector if track.vector else math_) * peak / (memory * 3.35e12))
@@ -453,7 +474,7 @@ def test_points_of_a_program_are_its_kernels():
     assert {track.vector for track in tracks.values()} == {True, False}
     adam = sr.plot("adam", on="h100", at="P=1000").drawing
     whole, kernel = adam.tracks
-    assert kernel.curves[0].lines == whole.curves[0].lines
+    assert [place.point for place in kernel.places] == [place.point for place in whole.places]
 
 
 @pytest.mark.thorough

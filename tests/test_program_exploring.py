@@ -2,6 +2,7 @@
 numbers along scalings that are drawn at random, and NumPy."""
 
 import json
+import random
 from fractions import Fraction
 
 import numpy as np
@@ -182,7 +183,7 @@ def seconds():
 def test_statements_stand_under_the_roof_where_they_would_alone():
     math, memory = seconds()
     drawn = sr.plot(BLOCK, on="tpu-v5e", at=AT).drawing
-    points = {track.statement: track.curves[0].points("throughput", "intensity")[0] for track in drawn.tracks}
+    points = {track.statement: track.places[0].point for track in drawn.tracks}
     assert set(points) == {"", "q", "s, o", "h"}
     for name, each in (("q", "q"), ("s, o", "so"), ("h", "h")):  # s and o are a block: they overlap as one
         intensity = sum(math[n] for n in each) * PEAK / (sum(memory[n] for n in each) * HBM)
@@ -205,21 +206,6 @@ def test_the_parts_of_a_bar_are_the_times_of_statements():
 
 
 @pytest.mark.thorough
-def test_the_times_of_a_program_run_over_a_size():
-    found = sr.plot(BLOCK, on="tpu-v5e", at="D=4096, F=8192, S=2048, H=1024", over="N=1..512", kind="times").drawing
-    (curve,) = found.curves
-    times = (curve.lines[name] for name in ("T_lower", "T_steps", "T_upper"))
-    for size, lower, steps, upper in zip(curve.xs, *times, strict=True):
-        flops, moved = block(**{**SIZES, "N": size})
-        math = {name: 2 * products / PEAK for name, products in flops.items()}
-        memory = {name: 2 * sum(loads.values()) / HBM for name, loads in moved.items()}
-        groups = ("q",), ("s", "o"), ("h",)
-        apart = sum(max(sum(times[name] for name in group) for times in (math, memory)) for group in groups)
-        assert steps == pytest.approx(apart)
-        assert lower * (1 - 1e-12) <= steps <= upper * (1 + 1e-12)
-
-
-@pytest.mark.thorough
 def test_how_long_a_program_takes_on_each_chip_stands_beside_it():
     found = sr.compare(BLOCK, on="tpu-v5e, h100", at=AT)
     math, memory = seconds()
@@ -230,16 +216,6 @@ def test_how_long_a_program_takes_on_each_chip_stands_beside_it():
     assert "T_steps" in found.to_text()
     assert r"T_{\text{steps}}" in found.to_latex()
     assert "T_steps" not in sr.compare("matmul", on="tpu-v5e", at="B=D=F=64").to_text()
-
-
-@pytest.mark.thorough
-def test_a_bar_for_each_set_of_sizes_and_a_row_for_each_part():
-    found = sr.plot(MLP, on="tpu-v5e", at=["N=1, D=64, F=64", "N=512, D=64, F=64"], kind="breakdown")
-    assert [bar.time for bar in found.drawing.bars] == ["T_math", "T_HBM", "T_steps"] * 2
-    lines = [line.split() for line in found.to_text().splitlines()]
-    assert lines[0] == ["at", "what", "statement", "s"]
-    assert len(lines) == 1 + 2 * 3 * 3
-    assert found.drawn("svg").count(b"T_steps") >= 2
 
 
 def test_what_cannot_be_drawn_is_refused():
@@ -278,3 +254,24 @@ def test_a_function_of_a_statement_takes_arrays():
     function = sr.derive(MLP, on="tpu-v5e").function("flops(h)")
     sizes = np.arange(1, 9)
     assert function(N=sizes, D=8, F=16).tolist() == (2 * sizes * 8 * 16).tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_comparison_says_which_chips_do_not_hold_the_problem(seed):
+    """Beside the numbers of one set of sizes, and in the cells of several."""
+    draw = random.Random(f"held {seed}")
+    points = [
+        {"B": batch, "S": draw.choice((512, 8192)), "V": 32000, "D": 4096, "K": 8, "G": 4, "H": 128}
+        | {"F": 14336, "L": draw.choice((4, 16, 32))}
+        for batch in draw.sample((1, 8, 64), 3)
+    ]
+    chips = {"h100": 80e9, "tpu-v5e": 16e9, "b200": 192e9}
+    on = draw.sample(list(chips), 2)
+    for at in (points[:1], points):
+        answer = sr.compare("decode-step", on=",".join(on), at=at)
+        record, page, small = answer.to_dict(), " ".join(answer.to_text().split()), 0
+        for row, name in zip(record["rows"], on, strict=True):
+            memory = [sr.derive("decode-step", on=name).function("memory")(**point) for point in at]
+            assert [there["one_chip_holds_it"] for there in row["at"]] == [held <= chips[name] for held in memory]
+            small += sum(held > chips[name] for held in memory)
+        assert page.count("hold it") == small

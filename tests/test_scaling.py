@@ -219,10 +219,10 @@ def test_a_roof_for_the_memory_and_for_each_axis():
     assert found.drawing.roofs[1].ridge == 5100
     for track, (x, y) in zip(found.drawing.tracks, ((16, 4), (4, 16)), strict=True):
         each, _ = times(**SMALL, X=x, Y=y)
-        for roof, curve, rate in zip(found.drawing.roofs, track.curves, (HBM, ICI, ICI), strict=True):
-            (intensity,), (height,) = curve.lines["intensity"], curve.lines["throughput"]
-            assert intensity == pytest.approx(float(each["T_math"] * PEAK / (each[f"T_{roof.link}"] * rate)))
-            assert height == pytest.approx(float(PEAK * min(1, each["T_math"] / each[f"T_{roof.link}"])))
+        for roof, place, rate in zip(found.drawing.roofs, track.places, (HBM, ICI, ICI), strict=True):
+            assert place.roof is roof
+            assert place.intensity == pytest.approx(float(each["T_math"] * PEAK / (each[f"T_{roof.link}"] * rate)))
+            assert place.throughput == pytest.approx(float(PEAK * min(1, each["T_math"] / each[f"T_{roof.link}"])))
     words = " ".join(words_of(found))
     assert "X, Y 90 GB/s" in words.replace("  ", " "), "axes on one network have one roof"
     assert words.count("ridge") == found.description().count("ridge") == 2
@@ -253,5 +253,5 @@ def test_a_product_in_one_line_is_drawn_as_its_program_is():
     program = "mesh X; input x: bf16[B_X, D]; weight W: bf16[D_X, F]; y = x * W -> bf16[B_X, F]"
     (curve,) = sr.plot(program, on="tpu-v5p", over="X=8..64", at=sizes).drawing.curves
     assert drawn.points("throughput") == curve.points("throughput")
-    one = sr.plot(product, mesh="X=8", link="ICI", on="tpu-v5p", kind="roofline", at=sizes).drawing.tracks[0].curves[0]
-    assert curve.lines["throughput"][0] == pytest.approx(8 * one.lines["throughput"][0])
+    one = sr.plot(product, mesh="X=8", link="ICI", on="tpu-v5p", kind="roofline", at=sizes).drawing.tracks[0].places[0]
+    assert curve.lines["throughput"][0] == pytest.approx(8 * one.throughput)

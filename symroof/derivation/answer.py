@@ -183,6 +183,12 @@ class Point(Steps):
         return None if step is None else step.relation
 
     @property
+    def held(self) -> bool | None:
+        """Whether the memory of one chip holds what it has to; None where that is open."""
+        filled = self.number(number_of("filled"))
+        return None if filled is None else filled <= 1
+
+    @property
     def outcome(self) -> str:
         if self.side is not None:
             return "always" if self.side == ">" else "never"

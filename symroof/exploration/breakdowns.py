@@ -56,6 +56,7 @@ class Bar(Steps):
 class Breakdown(Frozen):
     """For each set of sizes ``each`` bars, one for each time."""
 
+    kind = "breakdown"
     setting: Setting
     bars: tuple[Bar, ...]
     each: int

@@ -20,10 +20,11 @@ from symroof.derivation.draft import Draft, numeric
 from symroof.derivation.evaluation import QuantityFunction, evaluated, evaluated_along, proved, with_figures
 from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.size_constraints import require_joined, require_own_wiring, require_shared_out, whole_sizes
-from symroof.derivation.solving import limit, monotony, solution_of
+from symroof.derivation.solving import limit, solution_of
 from symroof.derivation.threshold import first_size
 from symroof.errors import ModelError
 from symroof.exploration.regime_map import equality
+from symroof.exploration.ridge_conditions import supremum
 from symroof.exploration.stretches import BOUNDS, Curve, FewChips, longest_at, stretches
 from symroof.formula import Compare, Frozen
 from symroof.model.mesh import open_axes, padded, stride
@@ -315,19 +316,17 @@ def _ring(problem: Problem, x: str) -> int:
 
 def _ceiling(setting: Setting, values: Mapping[str, Fraction], x: Expr) -> tuple[float | None, bool]:
     """The throughput of a chip at the supremum of its intensity in one size, where it never is the peak, and whether it is
-    attained: by what rises it is approached, by what falls it is attained at 1, by what is level everywhere."""
+    attained."""
     if setting.several_chips or setting.peak is None or setting.bandwidth is None:
         return None, False
     form = setting.intensity.subs({symbol(name): rational(value) for name, value in values.items()})
-    least_one = setting.least_one
-    way = monotony(form, x, least_one) if form.has(x) else 0
-    highest = limit(form, x, least_one) if way == 1 else form.subs(x, 1) if way in (0, -1) else None
-    if highest is None or not highest.is_Rational:
+    highest, attained = supremum(form, x, setting.least_one) or (oo, False)
+    if not highest.is_Rational:
         return None, False
     height, peak = fraction(highest) * setting.bandwidth.value, setting.peak.value
-    if height > peak or (height == peak and way != 1):
+    if height > peak or (height == peak and attained):
         return None, False
-    return float(height), way != 1
+    return float(height), attained
 
 
 def _rule(

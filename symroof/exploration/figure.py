@@ -114,12 +114,6 @@ def figure(
     return curves(problem, kind, *over)
 
 
-def kind_of(drawn: Drawn) -> str:
-    """The kind of a figure, by the name that it is asked for with."""
-    kinds = {Plane: "regimes", Breakdown: "breakdown", Latency: "latency", Roofline: "roofline"}
-    return drawn.kind if isinstance(drawn, Curves) else kinds[type(drawn)]
-
-
 def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
     """The plotted points: a head, and a row for each."""
     match drawn:
@@ -150,19 +144,17 @@ def _chip(chip: Accelerator) -> Label | str:
 
 
 def _under_roofs(drawn: Roofline) -> Iterable[Row]:
-    chips = [_chip(roof.chip) for roof in drawn.roofs]
-    for roof, chip in zip(drawn.roofs, chips, strict=True):
-        yield Label("of_ridge"), chip, roof.link, roof.ridge, roof.height(roof.ridge), ""
+    for roof in drawn.roofs:
+        yield Label("of_ridge"), _chip(roof.chip), roof.link, roof.ridge, roof.height(roof.ridge), ""
     for track in drawn.tracks:
-        for chip, (roof, curve, peak) in zip(chips, track.under(drawn.roofs), strict=True):
-            places = [_said({**curve.values, drawn.variable: f"{x:g}"}) for x in curve.xs] or [_said(curve.values)]
-            if track.statement:
-                places = [", ".join(filter(None, (track.statement, place))) for place in places]
-            for place, x, y in zip(places if any(curve.lines.values()) else (), *curve.lines.values(), strict=True):
-                yield place, chip, roof.link, x, y, _busy(time_name(track.bound_by(x, y, roof, peak)), roof.setting)
+        for place in track.places:
+            roof, size = place.roof, {} if place.size is None else {drawn.variable: f"{place.size:g}"}
+            said = ", ".join(filter(None, (track.statement, _said({**track.values, **size}))))
+            yield said, _chip(roof.chip), roof.link, *place.point, _busy(time_name(place.bound_by), roof.setting)
+    roof = drawn.roofs[0]
     for one in drawn.measured:
-        place = Label("measured", (one.said,))
-        yield place, chips[0], drawn.roofs[0].link, float(one.intensity), float(one.rate / one.chips), ""
+        point = float(one.intensity), float(one.rate / one.chips)
+        yield Label("measured", (one.said,)), _chip(roof.chip), roof.link, *point, ""
 
 
 def _broken_down(drawn: Breakdown) -> Iterable[Row]:

@@ -58,6 +58,7 @@ class LatencyCurve(Frozen):
 class Latency(Frozen):
     """A curve over ``variable`` for each chip and set of sizes; ``ends`` are those of the axis that was asked for."""
 
+    kind = "latency"
     variable: str
     ends: tuple[int, int]
     curves: tuple[LatencyCurve, ...]

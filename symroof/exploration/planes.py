@@ -59,6 +59,7 @@ class Plane(Frozen):
     stands to the ridge on the whole map, ``<`` or ``>``, if that was proved. ``beyond`` is the polygon of what is compute-bound:
     convex, for the reciprocal of the intensity is a sum of exponentials there."""
 
+    kind = "regimes"
     setting: Setting
     names: tuple[str, str]
     ranges: tuple[Point, Point]

@@ -160,13 +160,22 @@ def _alone(draft: Draft, x: Expr) -> tuple[Step, ...]:
     return (tends, *how, *_highest(draft, x, top), above_ridge(draft, top, cleared), *equal_sizes(draft, top))
 
 
+def supremum(value: Expr, x: Expr, least_one: frozenset[Expr]) -> tuple[Expr, bool] | None:
+    """What a form rises to in one size, or has at 1 where it falls, and whether that is a value of it; None where neither is
+    known."""
+    way = monotony(value, x, least_one) if value.has(x) else 0
+    if way is None or (way == -1 and x not in least_one):
+        return None
+    return (value.subs(x, 1), True) if way == -1 else (limit(value, x, least_one), way == 0)
+
+
 def _highest(draft: Draft, x: Expr, top: Expr) -> tuple[Step, ...]:
     """What the intensity rises to, or has at 1 where it falls; nothing where neither is known."""
     value, equal = draft.setting.intensity, draft.setting.equalities
-    rises = monotony(value, x, draft.setting.least_one)
-    if rises is None or (rises == -1 and x not in draft.setting.least_one):
+    found = supremum(value, x, draft.setting.least_one)
+    if found is None:
         return ()
-    edge, reached = (value.subs(x, 1), True) if rises == -1 else (top, rises != 1)
+    edge, reached = found
     relation = "<=" if reached else stays_below(top, value, draft.setting.least_one)
     evidence = Highest((x.name,), reached)
     return (Step("regime", Reason.REACH, INTENSITY, relation, draft.write(edge), equal, evidence, role="highest"),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import compress
+from itertools import chain
 
 from sympy import Add, Expr
 
@@ -16,7 +16,6 @@ from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import ModelError
 from symroof.exploration.curves import along, at_one_peak, in_common, require_numbers_of_chips, require_sizes, spread
 from symroof.exploration.measured_points import Measurement, measurements
-from symroof.exploration.stretches import Curve
 from symroof.formula import Formula, Frozen, Name, Quotient, total
 from symroof.model.hardware import Accelerator, Spec
 from symroof.model.kernels import costs_of
@@ -28,9 +27,6 @@ from symroof.proof.step import Reason, Step
 from symroof.reading.grids import Axis
 from symroof.reading.measurements import Row
 from symroof.symbols import rational, symbol
-
-# Nothing crosses a link: there is no intensity to draw.
-UNDRAWN = Curve({}, (), {"intensity": (), "throughput": ()})
 
 
 class Roof(Frozen):
@@ -59,38 +55,38 @@ class Roof(Frozen):
         return min(float(self.peak.value), intensity * float(self.bandwidth.value))
 
 
-class Track(Frozen):
-    """An operation at a set of sizes, under every roof a curve of the intensity and of the throughput that is attainable
-    on one chip. ``statement`` is the one of the program that it is, or those that overlap as one; empty for all of it.
-    ``peaks`` are those of the unit that takes longer in it, under each roof; the vector unit where ``vector``. Below its
-    roof it waits for ``slower``."""
+class Place(Frozen):
+    """Where something is under a roof, at a ``size`` of the axis where one runs: its FLOPs/byte and the attainable FLOPs/s of
+    one chip, the ``peak`` of the unit that takes longer in it, and what takes longest: a unit, a link, or hops."""
 
-    curves: tuple[Curve, ...]
-    statement: str = ""
-    peaks: tuple[float, ...] = ()
-    vector: bool = False
-    slower: str = VECTOR
+    roof: Roof
+    intensity: float
+    throughput: float
+    peak: float
+    bound_by: str
+    size: float | None = None
 
     @property
-    def values(self) -> Mapping[str, Fraction]:
-        return self.curves[0].values
+    def point(self) -> tuple[float, float]:
+        return self.intensity, self.throughput
+
+
+class Track(Frozen):
+    """An operation at a set of sizes, under each roof in turn: a point, or a path where a size runs. ``statement`` is the one
+    of the program that it is, or those that overlap as one; empty for all of it. It is of the vector unit where ``vector``."""
+
+    values: Mapping[str, Fraction]
+    places: tuple[Place, ...]
+    statement: str = ""
+    vector: bool = False
 
     @property
     def runs(self) -> bool:
         """Whether a size runs, so that it is a path."""
-        return bool(self.curves[0].xs)
+        return any(place.size is not None for place in self.places)
 
-    def under(self, roofs: Sequence[Roof]) -> Iterator[tuple[Roof, Curve, float]]:
-        """Each roof with what is under it, and the peak that counts there."""
-        return zip(roofs, self.curves, self.peaks or [float(roof.peak.value) for roof in roofs], strict=True)
-
-    def bound_by(self, intensity: float, height: float, roof: Roof, peak: float) -> str:
-        """The unit, or the link, that takes longest at a place: below its roof all of a program waits for its vector unit,
-        or for hops."""
-        unit = VECTOR if self.vector else MATH
-        if height < min(peak, intensity * float(roof.bandwidth.value)) * (1 - 1e-9):
-            return self.slower
-        return unit if intensity > peak / float(roof.bandwidth.value) else roof.link
+    def under(self, roof: Roof) -> list[Place]:
+        return [place for place in self.places if place.roof is roof]
 
 
 class Roofline(Frozen):
@@ -99,6 +95,7 @@ class Roofline(Frozen):
     point. ``undrawn`` are statements without work or without traffic, ``measured`` points that
     somebody else found."""
 
+    kind = "roofline"
     roofs: tuple[Roof, ...]
     variable: str
     tracks: tuple[Track, ...]
@@ -110,16 +107,21 @@ class Roofline(Frozen):
         return self.roofs[0].setting
 
     @property
+    def shared(self) -> dict[str, Fraction]:
+        """The sizes that are the same at all points."""
+        return in_common([*(track.values for track in self.tracks), *(one.values for one in self.measured)])
+
+    @property
     def several_chips(self) -> bool:
         return len({roof.chip.name for roof in self.roofs}) > 1
 
     @property
-    def alike(self) -> dict[int, str]:
+    def named(self) -> list[tuple[Roof, str]]:
         """The first of the roofs that lie on one another, as those of axes on one network do, with the links of all of them."""
-        result: dict[tuple[object, ...], list[int]] = {}
-        for i, roof in enumerate(self.roofs):
-            result.setdefault((roof.chip.name, roof.peak.value, roof.bandwidth.value), []).append(i)
-        return {first: ", ".join(self.roofs[i].link for i in (first, *others)) for first, *others in result.values()}
+        result: dict[tuple[object, ...], list[Roof]] = {}
+        for roof in self.roofs:
+            result.setdefault((roof.chip.name, roof.peak.value, roof.bandwidth.value), []).append(roof)
+        return [(alike[0], ", ".join(roof.link for roof in alike)) for alike in result.values()]
 
 
 def roofline(
@@ -138,8 +140,8 @@ def roofline(
     >>> from symroof.reading.problems import read_problem
     >>> problem = read_problem({"operation": "matmul", "at": ["B=64,D=F=8192"]})
     >>> found = roofline(problem, [chip("tpu-v5e")], ["HBM"])
-    >>> round(found.roofs[0].ridge, 2), {name: f"{y:.4g}" for name, (y,) in found.tracks[0].curves[0].lines.items()}
-    (240.24, {'intensity': '63.02', 'throughput': '5.167e+13'})
+    >>> [f"{x:.4g}" for x in (found.roofs[0].ridge, *found.tracks[0].places[0].point)]
+    ['240.2', '63.02', '5.167e+13']
     """
     at = problem.at or ({},)
     for values in at if not points else ():
@@ -167,18 +169,15 @@ def roofline(
                 there = ", ".join(f"{name} = {value}" for name, value in values.items() if name in problem.mesh)
                 hint = f"--link HBM, or more chips along {roof.link}"
                 raise ModelError(f"nothing crosses {roof.link} at {there}", hint=hint)
-        under = ((*pair, values, over if runs else None) for pair in zip(roofs, whole, busy, strict=True))
-        drawn = (_curve(*one) if sends else UNDRAWN for one, sends in zip(under, crossed, strict=True))
-        slower = _slower(roofs[0].setting, busy[0], values)
-        tracks.append(Track(tuple(replace(curve, values=values) for curve in drawn), slower=slower))
+        slower, axis = _slower(roofs[0].setting, busy[0], values), over if runs else None
+        each_roof = zip(roofs, whole, busy, crossed, strict=True)
+        under = (_places(roof, own, others, values, axis, slower) for roof, own, others, sends in each_roof if sends)
+        tracks.append(Track(values, tuple(chain.from_iterable(under))))
         tracks += (_kernel(roofs, units, values, name) for name, units in each.items() if units)
-    used = [not tracks or any(track.curves[i].lines["intensity"] for track in tracks) for i in range(len(roofs))]
-    kept = (
-        replace(track, curves=tuple(compress(track.curves, used)), peaks=tuple(compress(track.peaks, used)))
-        for track in tracks
-    )
+    used = {id(place.roof) for track in tracks for place in track.places}
     undrawn = tuple(name for name, units in each.items() if not units)
-    return Roofline(tuple(compress(roofs, used)), over.names[0] if over else "", tuple(kept), undrawn, measured)
+    shown = tuple(roof for roof in roofs if not tracks or id(roof) in used)
+    return Roofline(shown, over.names[0] if over else "", tuple(tracks), undrawn, measured)
 
 
 def roof_of(problem: Problem) -> Roof:
@@ -261,11 +260,11 @@ def _kernel(
     intensity = {unit: evaluated(function.expression, put) for unit, function in units.items()}
     first = {u: x / under[0][u] for u, x in intensity.items() if u in under[0]}
     unit = max((u for u in first if all(u in peaks for peaks in under)), key=first.__getitem__)
-    curves, x = [], intensity[unit]
+    places, x = [], intensity[unit]
     for roof, peaks in zip(roofs, under, strict=True):
-        y = min(peaks[unit], x * float(roof.bandwidth.value))
-        curves.append(Curve(values, (), {"intensity": (x,), "throughput": (y,)}))
-    return Track(tuple(curves), name, tuple(peaks[unit] for peaks in under), unit == VECTOR)
+        peak, bound = peaks[unit], x * float(roof.bandwidth.value)
+        places.append(Place(roof, x, min(peak, bound), peak, unit if bound > peak else roof.link))
+    return Track(values, tuple(places), name, unit == VECTOR)
 
 
 def links_of(setting: Setting) -> tuple[str, ...]:
@@ -290,28 +289,32 @@ def _slower(setting: Setting, busy: Sequence[QuantityFunction], values: Mapping[
     return max(zip(times, each, strict=True), key=lambda pair: evaluated(pair[1].expression, put))[0]
 
 
-def _curve(
+def _places(
     roof: Roof,
     intensity: QuantityFunction,
     busy: Sequence[QuantityFunction],
     values: Mapping[str, Fraction],
     over: Axis | None,
-) -> Curve:
-    """Where an operation is under a roof; it is below that where its vector unit, or hops, take longer."""
-    xs = spread(over) if over is not None else ()
+    slower: str,
+) -> Iterator[Place]:
+    """Where an operation is under a roof; it is below that where ``slower``, its vector unit, or hops, take longer."""
+    xs: Sequence[float | None] = spread(over) if over is not None else (None,)
 
     def of(function: QuantityFunction) -> tuple[float, ...]:
         if over is not None:
-            return along(function, values, over.names[0], xs)
+            return along(function, values, over.names[0], spread(over))
         return (evaluated(function.expression, {name: float(value) for name, value in values.items()}),)
 
-    ys = of(intensity)
+    ys, peak = of(intensity), float(roof.peak.value)
     if not all(ys):
         raise ModelError("nothing is computed at some of these sizes, and an intensity of 0 has no place")
-    heights = list(map(roof.height, ys))
+    lowest = [peak] * len(ys)
     if busy:
         flops, *rest = map(of, busy)
         *times, among = rest if roof.setting.several_chips else (*rest, (1.0,) * len(ys))
-        each = zip(heights, flops, among, *times, strict=True)
-        heights = [min(height, work / max(seconds) / n) for height, work, n, *seconds in each]
-    return Curve(values, xs, {"intensity": ys, "throughput": tuple(heights)})
+        each = zip(flops, among, *times, strict=True)
+        lowest = [work / max(seconds) / n for work, n, *seconds in each]
+    for size, x, low in zip(xs, ys, lowest, strict=True):
+        height = roof.height(x)
+        by = slower if low < height * (1 - 1e-9) else MATH if x > roof.ridge else roof.link
+        yield Place(roof, x, min(height, low), peak, by, size)

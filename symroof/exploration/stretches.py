@@ -69,7 +69,6 @@ class Curve(Frozen):
     least ring.
 
     ``ceiling`` is the supremum of the throughput where it is never the peak, and it is ``attained`` or only approached.
-    Without ``xs`` no size runs, and each of the lines is one number.
     """
 
     values: Mapping[str, Fraction]
@@ -80,9 +79,9 @@ class Curve(Frozen):
     ceiling: float | None = None
     attained: bool = False
 
-    def points(self, name: str, over: str | None = None) -> list[tuple[float, float]]:
-        """One of the quantities over the size, or over another one."""
-        return list(zip(self.xs if over is None else self.lines[over], self.lines[name], strict=True))
+    def points(self, name: str) -> list[tuple[float, float]]:
+        """One of the quantities over the size."""
+        return list(zip(self.xs, self.lines[name], strict=True))
 
     def longest(self, size: float) -> str:
         """The time of a resource that is the longest at a size."""

@@ -14,7 +14,7 @@ from symroof.derivation.sketching import Sketched, derive_sketch
 from symroof.errors import ReadingError, RenderingError
 from symroof.exploration.comparing import Comparison
 from symroof.exploration.explore import Exploration, Weakest
-from symroof.exploration.figure import Drawn, Label, kind_of, rows
+from symroof.exploration.figure import Drawn, Label, rows
 from symroof.exploration.leading_parts import Leading
 from symroof.exploration.longest import LongestMap
 from symroof.exploration.measured_points import Measurement
@@ -226,7 +226,7 @@ class ShownFigure(Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """The kind of the figure and its plotted points; and of measured ones what part of the bound they reached."""
-        result: dict[str, Any] = {"kind": kind_of(self.drawing), "rows": self.rows}
+        result: dict[str, Any] = {"kind": self.drawing.kind, "rows": self.rows}
         if self.measured:
             result["measured"] = list(map(measured_record, self.measured))
         return {"schema": SCHEMA, "figure": result}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from math import atan2, degrees, hypot, prod
+from math import atan2, degrees, hypot, inf, prod
 from string import ascii_lowercase
 from typing import Any
 
@@ -13,20 +14,21 @@ from symroof.derivation.setting import Setting
 from symroof.errors import RenderingError
 from symroof.rendering.figures.captions import assumed, captions, own_sizes, title_of
 from symroof.rendering.figures.labels import (
+    Label,
     Point,
     Shape,
     Spot,
-    around,
     beside,
     box,
     distance,
+    in_place_of,
     meet,
     nearest,
     placed,
     segments,
 )
 from symroof.rendering.figures.signature import described
-from symroof.rendering.figures.strokes import GREY, INK, between, legible, plain
+from symroof.rendering.figures.strokes import GREY, INK, between, legible
 from symroof.rendering.figures.table_below import NOTHING, Look, Table, blocks, rows_of
 from symroof.rendering.pages.characters import NBSP
 
@@ -36,20 +38,19 @@ NARROWEST, BROADEST = 3.5, 30.0
 # What surrounds the axes, in inches: on the left, on the right, beneath.
 LEFT, RIGHT, FOOT = 0.85, 0.6, 0.6
 Dash = Any
-# Words, their spots, how they look, and what a thin line joins them to.
-Label = tuple[str, tuple[Spot, ...], dict[str, Any], Point | None]
+
 # A spot on the sheet, and whether a thin line joins the words to their mark.
 Choice = tuple[Spot, Shape, bool]
 BACKED = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
 FAR = 12  # from where on a thin line joins words to their place, in points
-PARTS = re.compile("(?<![·,]) (?!·)")  # a space inside of a part of the grey rows
+PARTS = re.compile("(?<![·,]) ")  # a space inside of a part of the grey rows
 # The height of a row of the key, the edge of a table that is as broad as the sheet, what is between its columns, and the
 # room of a colour before a row, in inches; its type.
 ROW, EDGE, GAP, SWATCH, SMALL = 0.17, 0.3, 0.16, 0.14, {"fontsize": 8}
 # By how much the centre of its own mark is nearer to words than that of any other, and from where on a line that joins
 # words and mark is seen, in points.
 NEARER, SEEN = 3.0, 14.0
-COVERED = 7  # how near a mark is to one that covers it, in points
+COVERED, TOGETHER = 7, 2.0  # how near a mark is to one that covers it, and how near lines are that lie on one another
 
 
 class Canvas:
@@ -87,6 +88,7 @@ class Canvas:
         self._below = 0.0  # the room of what stands beneath
         self._rings: list[tuple[Point, float]] = []
         self._lines: list[Shape] = []
+        self._named: dict[int, list[Shape]] = {}  # the lines that labels name
         self._known: dict[Point, Point] = {}  # places on the sheet, as long as it stays what it is
         self._body = body or max(2.2, inches * 0.43)
         rows, below = rows_of(title, int(9.5 * inches) - 2), rows_of(names[0], int(11 * (inches - LEFT)))
@@ -104,7 +106,7 @@ class Canvas:
             self._aside = self.sheet.text(0.15 / inches, 1, "\n".join(grey), **look)
             self._lay_out()
             self.axes.set_xlabel("\n".join(below), color=INK)
-            self.axes.set_ylabel(names[1], color=INK)
+            self.axes.set_ylabel("\n".join(rows_of(names[1], int(12 * self._body))), color=INK)
             self.axes.yaxis.set_label_coords(-0.55 / (inches - (self._left + RIGHT)), 0.5)
             self.axes.set_xscale("log" if log[0] else "linear")
             self.axes.set_yscale("log" if log[1] else "linear")
@@ -129,21 +131,6 @@ class Canvas:
         self._title.set_y(1 - 0.12 / height)
         self._aside.set_y(1 - self._over / height)
 
-    def percent_axis(self, full: float, label: str) -> None:
-        """A second axis on the right, in percent of ``full``."""
-        percent = full / self.scale / 100
-        with self.sheet.styled():
-            functions: Any = (lambda y: y / percent, lambda p: p * percent)
-            other = self.axes.secondary_yaxis("right", functions=functions)
-            other.set_ylabel(label, color=GREY)
-            other.set_ticks([0, 25, 50, 75, 100])
-            if self.log[1]:
-                shown = [part for part in (1e-4, 1e-3, 0.01, 0.1, 1, 10, 100) if part / 100 * full >= self.foot]
-                other.set_ticks(shown, labels=list(map(plain, shown)))
-                other.minorticks_off()
-            other.tick_params(colors=GREY, labelsize=8.5, width=0.6)
-            other.spines["right"].set_visible(False)
-
     def _scaled(self, places: Iterable[Point]) -> tuple[list[float], list[float]]:
         xs, ys = zip(*places, strict=True)
         return list(xs), [y / self.scale for y in ys]
@@ -152,7 +139,7 @@ class Canvas:
         look: Any = {"color": colour, "linewidth": width, "linestyle": dash, "zorder": layer, "solid_capstyle": "butt"}
         places = list(places)
         self.axes.plot(*self._scaled(places), clip_on=True, **look)
-        self._drawn.append([(x, min(max(y, self.foot), self.top)) for x, y in places])
+        self._drawn.append(places)
 
     def ring(self, place: Point, colour: str, *, shape: str = "o", filled: bool = False, size: float = 7) -> None:
         look: Any = {"marker": shape, "markersize": size, "markeredgecolor": colour, "markeredgewidth": 1.6}
@@ -174,15 +161,16 @@ class Canvas:
         *,
         bold: bool = False,
         size: float = 8.5,
+        line: Sequence[Point] = (),
         leader: Point | None = None,
         first: bool = False,
     ) -> None:
         """Words at the best of the spots that is free when all of the figure is there; else a number, and the words
-        in a key beneath the figure. A ``leader`` is what a thin line joins them to; words that come ``first`` give way
-        to none."""
+        in a key beneath the figure. They are nearer to the ``line`` that they name than to any other with a name. A
+        ``leader`` is what a thin line joins them to; words that come ``first`` give way to none."""
         weight = "bold" if bold else "normal"
         look = {"color": legible(colour), "fontsize": size, "fontweight": weight, "linespacing": 1.25}
-        (self._first if first else self._labels).append((text, tuple(spots), look, leader))
+        (self._first if first else self._labels).append(Label(text, tuple(spots), look, line, leader))
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], colours: Sequence[Look] = ()) -> None:
         """A table beneath the figure, in which each row may have a colour, or that and a dash; where it is broader than the
@@ -196,7 +184,10 @@ class Canvas:
     def _place_labels(self) -> None:
         """Put every label where it fits; those that fit nowhere have a number there, and a row of the key beneath. Where a
         number has no room, the largest label gives way to it, and has a number as well."""
-        self._lines = [s for places in self._drawn for s in segments([self._on_sheet(place) for place in places])]
+        self._lines = [piece for places in self._drawn for piece in self._segments(places)]
+        self._named = {
+            id(label.line): self._segments(label.line) for label in (*self._first, *self._labels) if label.line
+        }
         named = self._places(self._first, [])
         above = [choice[1] for choice in named if choice]
         for label, choice in zip(self._first, named, strict=True):
@@ -209,19 +200,19 @@ class Canvas:
             words = dict(zip(stay, self._places([labels[i] for i in stay], above), strict=True))
             lost = [labels[i] for i in range(len(labels)) if words.get(i) is None]
             numbers = [
-                (self._sign(i), around(spots[0].place, gaps=(4, 8, 14, 22, 32)), {**look, "fontsize": 7.5}, None)
-                for i, (_, spots, look, _) in enumerate(lost, 1)
+                Label(self._sign(i), in_place_of(one), {**one.look, "fontsize": 7.5}, one.line)
+                for i, one in enumerate(lost, 1)
             ]
             beside_them = self._places(numbers, [*above, *(place[1] for place in words.values() if place)])
             large = [i for i in stay if words[i] is not None]
             if None not in beside_them or not large:
                 break
-            stay.remove(max(large, key=lambda i: prod(self._size(labels[i][0], labels[i][2]))))
+            stay.remove(max(large, key=lambda i: prod(self._size(labels[i].text, labels[i].look))))
         for label, place in (*((labels[i], words[i]) for i in stay), *zip(numbers, beside_them, strict=True)):
             if place is not None:
                 self._write(label, *place)
         if lost or self._table:
-            self._beneath([text for text, *_ in lost])
+            self._beneath([label.text for label in lost])
         self._labels, self._first = [], []
 
     def _places(self, labels: Sequence[Label], taken: Sequence[Shape]) -> list[Choice | None]:
@@ -233,33 +224,44 @@ class Canvas:
         return [None if at is None else own[at] for own, at in zip(choices, chosen, strict=True)]
 
     def _choices(self, label: Label) -> list[Choice]:
-        """The spots of a label, those first at which nobody takes it for that of another mark: its own is the nearest,
-        or a thin line joins it to its own and passes no other."""
-        text, spots, look, leader = label
-        size = self._size(text, look)
-        near, far = [], []
-        for spot in spots:
-            shape = beside(self._on_sheet(spot.place), spot, *size)
+        """The spots of a label, those first at which nobody takes it for that of another mark or line: its own is the
+        nearest, or a thin line joins it to its own and passes no other mark."""
+        width, height = self._size(label.text, label.look)
+        near, far, rings = [], [], [self._on_sheet(ring) for ring, _ in self._rings]
+        for spot in label.spots:
             own = self._on_sheet(spot.place)
-            others = self._others(spot.place)
-            if leader is not None or not others or self._is_nearest(shape, own, others):
-                near.append((spot, shape, leader is not None or spot.gap > FAR))
+            shape = beside(own, spot, width, height)
+            others = (
+                [ring for ring in rings if hypot(ring[0] - own[0], ring[1] - own[1]) > COVERED] if own in rings else []
+            )
+            reach = beside(own, replace(spot, gap=0.5), width + 2 * spot.gap, height + 2 * spot.gap)
+            if label.leader is None and label.line and self._is_of_another(label.line, own, reach):
+                if spot.gap >= SEEN:
+                    far.append((spot, shape, True))
+            elif label.leader or distance(shape, own) + NEARER <= min(
+                (distance(shape, other) for other in others), default=inf
+            ):
+                near.append((spot, shape, label.leader is not None or spot.gap > FAR))
             elif spot.gap >= SEEN and min(distance((own, nearest(shape, own)), other) for other in others) > 5:
                 far.append((spot, shape, True))
         return [*near, *far]
 
-    def _others(self, place: Point) -> list[Point]:
-        """The centres of the other marks, for the place of a mark; those that it covers are none."""
-        if all(ring != place for ring, _ in self._rings):
-            return []
-        return [self._on_sheet(ring) for ring, _ in self._rings if hypot(*self._way(place, ring)) > COVERED]
+    def _segments(self, places: Sequence[Point]) -> list[Shape]:
+        """A line of the data in pieces on the sheet, as far as it is on the axes."""
+        inside = [(x, min(max(y, self.foot), self.top)) for x, y in places]
+        return list(segments([self._on_sheet(place) for place in inside]))
 
-    def _is_nearest(self, shape: Shape, own: Point, others: Sequence[Point]) -> bool:
-        return distance(shape, own) + NEARER <= min(distance(shape, other) for other in others)
+    def _is_of_another(self, line: Sequence[Point], own: Point, reach: Shape) -> bool:
+        """Whether another line with a name is within the ``reach`` of words at a place, and does not lie on their own there."""
+        others = (pieces for key, pieces in self._named.items() if key != id(line))
+        return any(
+            any(meet(reach, piece) for piece in pieces) and min(distance(piece, own) for piece in pieces) > TOGETHER
+            for pieces in others
+        )
 
     def _write(self, label: Label, spot: Spot, shape: Shape, led: bool) -> None:
         """The words at a spot; backed by white where lines pass behind them."""
-        text, _, look, leader = label
+        text, leader = label.text, label.leader
         (x, y), (x0, y0) = self._on_sheet(spot.place), shape[0]
         if led:
             mark = self._on_sheet(leader or spot.place)
@@ -267,7 +269,9 @@ class Canvas:
             x2, y2 = nearest(shape, mark)
             self._note("", leader or spot.place, (x2 - mark[0], y2 - mark[1]), arrowprops=line)
         crossed = any(meet(shape, line) for line in self._lines)
-        self._note(text, spot.place, (x0 - x, y0 - y), rotation=spot.angle, bbox=BACKED if crossed else None, **look)
+        self._note(
+            text, spot.place, (x0 - x, y0 - y), rotation=spot.angle, bbox=BACKED if crossed else None, **label.look
+        )
 
     def _note(self, text: str, place: Point, shift: Point, **look: Any) -> None:
         at = (place[0], place[1] / self.scale)
@@ -282,11 +286,12 @@ class Canvas:
         """Beneath the figure, which grows by as much: words that had no room, by their numbers, and the table."""
         broad = int(13 * (self.inches - LEFT))
         rows = [row for i, text in enumerate(texts, 1) for row in rows_of(f"{self._sign(i)}  {text}", broad, "    ")]
+        room = self.inches - EDGE * 2 - SWATCH
         if self._table:
-            self._table = self._table.narrowed(lambda cell: self.sheet.extent(cell, SMALL)[0] / 72, self._room, GAP)
+            self._table = self._table.narrowed(lambda cell: self.sheet.extent(cell, SMALL)[0] / 72, room, GAP)
         every = self._table.columns if self._table else []
         breadths = [max(self.sheet.extent(cell, SMALL)[0] / 72 for cell in column) for column in every]
-        cut = blocks(breadths, self._room, GAP) if self._table else []
+        cut = blocks(breadths, room, GAP) if self._table else []
         parts = [(self._table.part(part), [breadths[j] for j in part]) for part in cut if self._table]
         tall = sum(len(part.rows) + 1.4 for part, _ in parts)
         self._below = below = ROW * (len(rows) + tall + bool(rows and parts)) + 0.05
@@ -310,11 +315,6 @@ class Canvas:
         xs = [(edge - part * SWATCH) / self.inches for part in (1.9, 0.3)]
         look: Any = {"color": colour, "linestyle": dash, "linewidth": 2, "transform": self.sheet.transFigure}
         self.axes.plot(xs, [up, up], clip_on=False, scalex=False, scaley=False, **look)
-
-    @property
-    def _room(self) -> float:
-        """How broad a table may be, in inches."""
-        return self.inches - EDGE * 2 - SWATCH
 
     def _block(self, part: Table, breadths: Sequence[float], top: float, write: Callable[..., None]) -> None:
         """Columns beside one another, numbers on the right of theirs."""
@@ -394,7 +394,7 @@ def sheet_of(
     """The sheet of a figure: its operation and chip, under them the sizes that all of it ``shared``, and what was assumed."""
     say, axes = captions(lang), settings[0].problem.mesh.values()
     under = own_sizes({**{axis.name: Fraction(axis.chips) for axis in axes if axis.chips}, **shared}, {})
-    aside = [part for part in (under, assumed(say, *settings, undrawn=undrawn)) if part]
+    aside = [part for part in (under, *assumed(say, *settings, undrawn=undrawn)) if part]
     canvas = Canvas(title_of(say, settings), names, ranges, log=log, inches=inches, lang=lang, aside=aside, **more)
     canvas.title = title_of(say, settings, under)  # for those who do not see it
     return canvas

@@ -13,6 +13,7 @@ from sympy import Expr, Mul
 from symroof.derivation.setting import Setting
 from symroof.formula import Formula, Number
 from symroof.model.hardware import Accelerator, Spec
+from symroof.model.resources import LATENCY, MATH, VECTOR
 from symroof.rendering.figures.strokes import moment, rate, share, shares
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import PlainPrinter
@@ -73,6 +74,12 @@ def called(say: Say, chip: Accelerator) -> str:
     return say("given_chip") if chip.unnamed else chip.title
 
 
+def resource(say: Say, name: str) -> str:
+    """A unit, or what else takes longest, as the language calls it; a link by its name."""
+    known = {MATH: "compute", VECTOR: "vector_unit", LATENCY: "latency"}
+    return say(known[name]) if name in known else name
+
+
 def printed(setting: Setting, formula: Formula | Expr) -> str:
     """A formula in the letters of an operation."""
     printer = PlainPrinter(Letters(frozenset(setting.problem.operation.dimensions)), unicode=True)
@@ -86,38 +93,37 @@ def chips_of(setting: Setting) -> str:
 
 
 def title_of(say: Say, settings: Sequence[Setting], sizes: str = "") -> str:
-    """The operation, the chip where there is one, and sizes."""
+    """What the problem is called, or its operation; the chip where there is one, and sizes."""
     setting, several = settings[0], len({s.problem.hardware.name for s in settings if s.problem.hardware}) > 1
-    chip = None if several else setting.problem.hardware
-    title = "" if chip is None or chip.unnamed else chip.title
-    return say("title", setting.problem.operation.title, title, chips_of(setting), [sizes] if sizes else [])
+    problem = setting.problem
+    chip = None if several else problem.hardware
+    title = "" if chip is None or chip.unnamed or chip.title in (problem.title or "") else chip.title
+    named = problem.title or problem.operation.title
+    return say("title", named, title, chips_of(setting), [sizes] if sizes else [], bool(problem.title))
 
 
-def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = ()) -> str:
-    """What a figure stands on, beside its title: the figures of the chips, and which of them were given; the regime,
-    training, how operations are counted; and what is not drawn.
+def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = ()) -> list[str]:
+    """What a figure stands on, row by row: the figures of each chip, and which of them were given; the regime, training,
+    how operations are counted; and what is not drawn.
 
     >>> from symroof.derivation.setting import setting_of
     >>> from symroof.reading.problems import read_problem
     >>> stated = {"operation": "matmul", "hardware": "tpu-v5e", "given": {"HBM": "8.1e11"}, "assume": "D = F"}
     >>> problem = read_problem(stated)
     >>> assumed(captions("en"), setting_of(problem))
-    'peak.bf16 197 TFLOPs/s · HBM 810 GB/s (given) · with D = F'
+    ['peak.bf16 197 TFLOPs/s · HBM 810 GB/s (given) · with D = F']
     """
-    setting, several = settings[0], len({s.problem.hardware.name for s in settings if s.problem.hardware}) > 1
-    figures = {}
-    for one in settings:
-        chip = one.problem.hardware
+    chips, problem = dict[str, dict[str, str]](), settings[0].problem
+    for one, chip in ((one, one.problem.hardware) for one in settings if one.problem.hardware):
         for name, known in one.figures.items():
-            given = known.source == "given" and chip is not None and not chip.unnamed
-            if chip is not None and (given or not several):
-                figure = {"peak": one.peak_name, "bandwidth": one.bandwidth_name}.get(name, name)
-                figures[figure, several and chip.title] = (_figure(figure, known, one.bandwidth_name), given)
-    named = [(f"{chip} {text}" if chip else text, given) for (_, chip), (text, given) in figures.items()]
-    sized = [r for r in setting.problem.assume if r.relation == "=" and isinstance(r.right, Number)]  # of the title
-    regime = [printed(setting, relation) for relation in setting.problem.assume if relation not in sized]
-    problem = setting.problem
-    return say("assumed", named, regime, problem.training, problem.count == "exact", list(undrawn))
+            figure = {"peak": one.peak_name, "bandwidth": one.bandwidth_name}.get(name, name)
+            words, given = _figure(figure, known, one.bandwidth_name), known.source == "given" and not chip.unnamed
+            chips.setdefault(called(say, chip), {})[figure] = say("given", words) if given else words
+    rows = [" · ".join([chip, *figures.values()]) for chip, figures in chips.items()] if len(chips) > 1 else []
+    sized = [r for r in problem.assume if r.relation == "=" and isinstance(r.right, Number)]  # of the title
+    regime = [printed(settings[0], relation) for relation in problem.assume if relation not in sized]
+    told = [words for figures in chips.values() for words in figures.values()] if not rows else []
+    return [*rows, say("assumed", told, regime, problem.training, problem.count == "exact", list(undrawn))]
 
 
 def _figure(name: str, known: Spec, link: str) -> str:
@@ -127,8 +133,8 @@ def _figure(name: str, known: Spec, link: str) -> str:
     return f"{name} {moment(float(known.value)) if unit == 's' else rate(float(known.value), unit, 6)}"
 
 
-def peak_of(say: Say, setting: Setting, rate: str, chip: str = "") -> str:
+def peak_of(say: Say, setting: Setting, rate: str) -> str:
     """Which peak is drawn; that of the matrix unit is named where work for the vector unit is compared with it."""
     _, *of = setting.peak_name.split(".")
     dtype = "".join(part for part in of if part != "vector")
-    return say("peak", chip, rate, dtype, "vector" in of, setting.matrix_stands_in)
+    return say("peak", rate, dtype, "vector" in of, setting.matrix_stands_in)

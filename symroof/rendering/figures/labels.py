@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from math import cos, hypot, radians, sin
+from typing import Any, NamedTuple
 
 from symroof.formula import Frozen
 
@@ -12,7 +14,6 @@ Point = tuple[float, float]
 # A convex polygon by its corners; two corners are a segment.
 Shape = tuple[Point, ...]
 CROSSED = 6  # what a line behind the words costs, in steps of the order of spots
-BUDGET = 5_000
 
 
 class Spot(Frozen):
@@ -24,9 +25,26 @@ class Spot(Frozen):
     angle: float = 0
 
 
+class Label(NamedTuple):
+    """Words, their spots and how they look; the ``line`` that they name, and the ``leader`` that a thin line joins them to."""
+
+    text: str
+    spots: tuple[Spot, ...]
+    look: dict[str, Any]
+    line: Sequence[Point] = ()
+    leader: Point | None = None
+
+
 def around(place: Point, sides: str = "e ne se w nw sw n s", gaps: Sequence[float] = (5, 10, 18)) -> tuple[Spot, ...]:
     """The spots about a place, the nearest first."""
     return tuple(Spot(place, side, gap) for gap in gaps for side in sides.split())
+
+
+def in_place_of(label: Label) -> tuple[Spot, ...]:
+    """Where a number may stand that takes the place of words: at their place, or along the line that they name."""
+    if not label.line:
+        return around(label.spots[0].place, gaps=(4, 8, 14, 22, 32))
+    return tuple(replace(spot, gap=gap, angle=0) for gap in (4, 14, 22) for spot in label.spots)
 
 
 def box(corner: Point, width: float, height: float, angle: float = 0) -> Shape:
@@ -134,58 +152,27 @@ def placed(
     """For each label, told by the shapes that it may have, the best first, the number of its shape; None where it fits
     nowhere beside the others.
 
-    No two labels meet, none meets what is ``taken`` or leaves the frame. As many as possible are placed, at the best
-    of their spots; a line behind a label counts as some spots down. Exact where there are few, else the best that a
-    bounded search finds; the same for the same wishes.
+    No two labels meet, none meets what is ``taken`` or leaves the frame. Those with the fewest free spots choose first, each
+    the best that is left; a line behind a label counts as some spots down.
 
     >>> spot = lambda x: box((x, 0), 4, 1)
-    >>> placed([(spot(0), spot(10)), (spot(1), spot(2))], [], [], box((0, 0), 20, 5))
+    >>> placed([(spot(0), spot(10)), (spot(1),)], [], [], box((0, 0), 20, 5))
     (1, 0)
     >>> placed([(spot(0),), (spot(1),)], [spot(15)], [], box((0, 0), 20, 5))
     (0, None)
     """
-    costs = [
-        sorted(
+    free = [
+        [
             (rank + CROSSED * sum(meet(shape, line) for line in lines), rank)
             for rank, shape in enumerate(shapes)
             if within(shape, frame) and not any(meet(shape, other) for other in taken)
-        )
+        ]
         for shapes in wishes
     ]
-    search = _Search(wishes, costs)
-    search.go_on({}, 0, 0)
-    return tuple(search.best.get(i) for i in range(len(wishes)))
-
-
-class _Search:
-    """Depth first over the labels, those with the fewest spots first; the best so far bounds what is tried."""
-
-    def __init__(self, wishes: Sequence[Sequence[Shape]], costs: Sequence[Sequence[tuple[int, int]]]) -> None:
-        self.wishes, self.costs = wishes, costs
-        self.order = sorted(range(len(wishes)), key=lambda i: len(costs[i]))
-        least = [row[0][0] if row else 0 for row in costs]
-        self.rest = [sum(least[i] for i in self.order[depth:]) for depth in range(len(wishes) + 1)]
-        self.best: dict[int, int] = {}
-        self.score, self.left = (len(wishes) + 1, 0), BUDGET
-        self.met: dict[tuple[int, int, int, int], bool] = {}
-
-    def go_on(self, chosen: dict[int, int | None], missing: int, cost: int) -> None:
-        """Go on with the next label: at each of its spots that is free, and without it."""
-        self.left -= 1
-        depth = len(chosen)
-        if (missing, cost + self.rest[depth]) >= self.score or (self.left < 0 and self.best):
-            return
-        if depth == len(self.order):
-            self.best, self.score = {i: at for i, at in chosen.items() if at is not None}, (missing, cost)
-            return
-        label = self.order[depth]
-        for extra, rank in self.costs[label]:
-            if not any(at is not None and self._meet(label, rank, other, at) for other, at in chosen.items()):
-                self.go_on({**chosen, label: rank}, missing, cost + extra)
-        self.go_on({**chosen, label: None}, missing + 1, cost)
-
-    def _meet(self, label: int, rank: int, other: int, at: int) -> bool:
-        pair = label, rank, other, at
-        if pair not in self.met:
-            self.met[pair] = meet(self.wishes[label][rank], self.wishes[other][at])
-        return self.met[pair]
+    chosen: dict[int, int] = {}
+    for i in sorted(range(len(wishes)), key=lambda i: len(free[i])):
+        others = [wishes[j][rank] for j, rank in chosen.items()]
+        ranks = (rank for _, rank in sorted(free[i]) if not any(meet(wishes[i][rank], other) for other in others))
+        if (first := next(ranks, None)) is not None:
+            chosen[i] = first
+    return tuple(chosen.get(i) for i in range(len(wishes)))

@@ -1,16 +1,19 @@
-"""Throughput and times against one size, or against the chips of an axis."""
+"""Throughput, times and latency over one size, or over the chips of an axis."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import floor, isclose, log10
+from operator import mul
 
 from symroof.exploration.curves import Curves, in_common
+from symroof.exploration.latency import Latency, LatencyCurve
 from symroof.exploration.stretches import BOUNDS, Curve, Stretch
 from symroof.model.quantities import time_name
 from symroof.model.resources import VECTOR
 from symroof.rendering.figures.canvas import Canvas, sheet_of
-from symroof.rendering.figures.captions import Say, captions, chips_of, own_sizes, peak_of, share_in
+from symroof.rendering.figures.captions import Say, called, captions, chips_of, own_sizes, peak_of, share_in
 from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.strokes import (
     COLOURS,
@@ -35,6 +38,7 @@ HEADROOM = 1.6
 FULL = 1.13  # what is above the height of perfect scaling, in parts of it
 FLAT = 0.05  # where every line stays below that part of the highest, heights are logarithmic
 UPPER = (0, (4, 2))  # the dash of the upper bound
+NAMED = 5  # beyond so many marks of a latency every other one has its name
 LABELS = 4  # more lines than that have a key beneath the figure in place of labels
 
 
@@ -54,7 +58,7 @@ def draw_throughput(found: Curves, inches: float, lang: str) -> Canvas:
     canvas = sheet_of([setting], shared, names, ranges, (found.log, log), inches, lang, scale=scale)
     grows = found.over_chips and not found.log and not level
     if grows or (level and len(peaks) == 1):
-        canvas.percent_axis(*((top / FULL, say("of_perfect_scaling")) if grows else (max(peaks), say("of_peak"))))
+        _percent_axis(canvas, *((top / FULL, say("of_perfect_scaling")) if grows else (max(peaks), say("of_peak"))))
     for line in peaks.values():
         _peak(canvas, found, line, level)
     _rule(canvas, found, max(peaks), shared)
@@ -67,6 +71,21 @@ def draw_throughput(found: Curves, inches: float, lang: str) -> Canvas:
     if len(key) > LABELS:
         canvas.table([say("curve")], [(words,) for words in key], [stroke(i) for i in range(len(key))])
     return canvas
+
+
+def _percent_axis(canvas: Canvas, full: float, label: str) -> None:
+    """A second axis on the right, in percent of ``full``."""
+    percent = full / canvas.scale / 100
+    with canvas.sheet.styled():
+        other = canvas.axes.secondary_yaxis("right", functions=(partial(mul, 1 / percent), partial(mul, percent)))
+        other.set_ylabel(label, color=GREY)
+        other.set_ticks([0, 25, 50, 75, 100])
+        if canvas.log[1]:
+            shown = [part for part in (1e-4, 1e-3, 0.01, 0.1, 1, 10, 100) if part / 100 * full >= canvas.foot]
+            other.set_ticks(shown, labels=list(map(plain, shown)))
+            other.minorticks_off()
+        other.tick_params(colors=GREY, labelsize=8.5, width=0.6)
+        other.spines["right"].set_visible(False)
 
 
 def _with_few(curve: Curve, name: str) -> list[Point]:
@@ -185,7 +204,7 @@ def along(canvas: Canvas, line: Sequence[Point]) -> list[Spot]:
     """Below and above a line, along it."""
     count, spots = len(line) - 1, []
     for side in ("se", "ne"):
-        for part in (0.25, 0.4, 0.6, 0.1, 0.75):
+        for part in (0.25, 0.4, 0.6, 0.1, 0.75, 0.5, 0.85):
             place = line[int(part * count)]
             angle = canvas.angle(place, line[min(count, int((part + 0.15) * count))])
             spots.append(Spot(place, side, 4, angle))
@@ -232,7 +251,7 @@ def _lines(canvas: Canvas, found: Curves, curve: Curve, index: int, drawn: Seque
         dash = DASHES[(place + index) % len(DASHES)]
         canvas.line(line, colour, 1.2 if thin else 2.2, dash)
         if name in words and not keyed:
-            canvas.label(words[name], along(canvas, line), colour, bold=not thin)
+            canvas.label(words[name], along(canvas, line), colour, bold=not thin, line=line)
         elif name in words:
             key[words[name]] = colour, dash
     lower = dict(curve.points("T_lower"))
@@ -274,7 +293,7 @@ def _bounds(canvas: Canvas, curve: Curve, words: Mapping[str, str]) -> None:
         canvas.line(line, INK, 0.9, dash, layer=4)
         if name in words:
             places = [line[int(part * (len(line) - 1))] for part in (0, 0.08, 0.16, 0.3, 0.5)]
-            canvas.label(words[name], [Spot(place, side, 6) for place in places])
+            canvas.label(words[name], [Spot(place, side, 6) for place in places], line=line)
 
 
 def _ends(found: Curves) -> tuple[float, float]:
@@ -288,3 +307,44 @@ def _size(say: Say, found: Curves) -> str:
     if not found.over_chips:
         return say("size", found.variable)
     return say("chips_along", found.variable, found.ring, any(curve.few for curve in found.curves))
+
+
+def draw_latency(found: Latency, inches: float, lang: str) -> Canvas:
+    """Tokens/s of a chip against the time of a step, both logarithmic, with a mark at each power of two."""
+    say, drawn = captions(lang), [curve for curve in found.curves if curve.xs]
+    shared = in_common([curve.values for curve in found.curves])
+    places = [curve.place(size) for curve in drawn for size in curve.marks]
+    unit, scale = scaled(max(time for time, _ in places), MOMENTS)
+    times, tokens = [time / scale for time, _ in places], [each for _, each in places]
+    ranges = (min(times) / 1.5, max(times) * 2.6), (min(tokens) / 1.6, max(tokens) * 1.8)
+    names, settings = (say("time_of_a_step", unit), say("tokens_of_a_chip")), [curve.setting for curve in found.curves]
+    canvas = sheet_of(settings, shared, names, ranges, (True, True), inches, lang)
+    for i, curve in enumerate(drawn):
+        _served(canvas, found, curve, i, scale, _named(found, curve, shared, say))
+    for curve in found.curves:
+        if not curve.xs:
+            words = say("holds_none", _named(found, curve, shared, say))
+            canvas.label(words, around((canvas.right, canvas.foot), "nw", (8, 22, 36)))
+    return canvas
+
+
+def _named(found: Latency, curve: LatencyCurve, shared: Mapping[str, object], say: Say) -> str:
+    """What a curve has of its own: its chip where there are several, and its sizes."""
+    chip = called(say, curve.chip) if found.several_chips else ""
+    return ", ".join(filter(None, (chip, own_sizes(curve.values, shared))))
+
+
+def _served(canvas: Canvas, found: Latency, curve: LatencyCurve, index: int, scale: float, name: str) -> None:
+    (colour, dash), x = stroke(index), found.variable
+    line = [(time / scale, tokens) for time, tokens in (curve.place(size) for size in curve.xs)]
+    canvas.line(line, colour, dash=dash)
+    every = 1 if len(curve.marks) <= NAMED else 2
+    for i, size in enumerate(curve.marks):
+        time, tokens = curve.place(size)
+        place, last = (time / scale, tokens), i == len(curve.marks) - 1
+        canvas.ring(place, colour, filled=last, size=6)
+        if last:
+            words = canvas.say("batch", name, x, plain(size), curve.full is not None)
+            canvas.label(words, around(place, "e ne se nw sw n s w", (6, 14, 24)), colour, bold=True)
+        elif not i % every and len(curve.marks) - 1 - i >= every:
+            canvas.label(f"{x} = {plain(size)}", around(place, "se nw e w s n", (5, 11, 18)), colour, size=7.5)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Any
 
-from symroof.exploration.curves import in_common
 from symroof.exploration.measured_points import Measurement
 from symroof.exploration.roofs import Roof, Roofline, Track
 from symroof.formula import Frozen
 from symroof.model.networks import is_network
-from symroof.model.resources import LATENCY, MATH, VECTOR
 from symroof.rendering.figures.canvas import Canvas, sheet_of
-from symroof.rendering.figures.captions import Say, called, captions, own_sizes, peak_of, share_in
+from symroof.rendering.figures.captions import Say, called, captions, own_sizes, peak_of, resource, share_in
 from symroof.rendering.figures.labels import Point, Spot, around
 from symroof.rendering.figures.strokes import (
     COLOURS,
@@ -47,13 +44,12 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     """The classic roofline: roofs, ridges, regions under the highest roof, operations as markers or as paths."""
     roofs, several = found.roofs, found.several_chips
     measured = [(float(one.intensity), float(one.rate / one.chips)) for one in found.measured]
-    seen = [x for track in found.tracks for curve in track.curves for x in curve.lines["intensity"]]
+    seen = [place.intensity for track in found.tracks for place in track.places]
     seen += [x for x, _ in measured]
     peak, first = float(roofs[0].peak.value), min(roof.ridge for roof in roofs)
     unit, scale = scaled(peak, RATES)
     low = 10 ** (floor(2 * log10(min([*seen, first / 3]) / 3) / 2))
     high = 10 ** (ceil(2 * log10(max([*seen, *(roof.ridge * 4 for roof in roofs)]))) / 2)
-    shared = in_common([*(track.values for track in found.tracks), *(one.values for one in found.measured)])
     say = captions(lang)
     one_place = not several and len({roof.setting.intensity for roof in roofs}) == 1
     each = any(roof.setting.chips != 1 for roof in roofs)
@@ -65,14 +61,14 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     )
     ranges = (low, high), (foot, top)
     settings = [roof.setting for roof in roofs]
-    canvas = sheet_of(settings, shared, names, ranges, (True, True), inches, lang, found.undrawn, scale=scale)
+    canvas = sheet_of(settings, found.shared, names, ranges, (True, True), inches, lang, found.undrawn, scale=scale)
     if one_place:  # a point has one place on the axis
         _shade(canvas, roofs)
-    for i, links in found.alike.items():
-        _roof(canvas, found, i, links)
-    _paths(canvas, found, shared)
+    for roof, links in found.named:
+        _roof(canvas, found, roof, links)
+    _paths(canvas, found)
     _vector_roof(canvas, found)
-    _points(canvas, found, shared)
+    _points(canvas, found)
     return canvas
 
 
@@ -85,16 +81,16 @@ class Mark(Frozen):
     shape: str
 
 
-def _points(canvas: Canvas, found: Roofline, shared: Mapping[str, Fraction]) -> None:
+def _points(canvas: Canvas, found: Roofline) -> None:
     """The points under the roofs. Those that are nearer than a mark is wide are one, with the names of all; more than a
     few have numbers, and a table beneath."""
-    tracks = [track for track in found.tracks if not track.runs]
+    tracks, shared = [track for track in found.tracks if not track.runs], found.shared
     itemized, marks = any(track.statement for track in tracks), list[Mark]()
     points = [track.values for track in tracks if not track.statement]
     for track in tracks:
         everything = canvas.say("in_all") if itemized else ""
         name = ": ".join(filter(None, (own_sizes(track.values, shared), track.statement))) or everything
-        places = tuple(place for curve in track.curves for place in curve.points("throughput", "intensity"))
+        places = tuple(place.point for place in track.places)
         shape = SHAPES[points.index(track.values) % len(SHAPES)]
         near = next((i for i, mark in enumerate(marks) if canvas.together(mark.places, places, WIDE)), None)
         if near is None:
@@ -160,20 +156,13 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
     nothing = [NOTHING] if found.measured else []
     for i, mark in enumerate(marks, 1):
         for name, track in zip(mark.names, mark.tracks, strict=True):
-            under = [
-                (place[1], place[0], peak, roof)
-                for roof, curve, peak in track.under(found.roofs)
-                for place in curve.points("throughput", "intensity")
-            ]
-            for y, x, peak, roof in under if found.several_chips else [min(under, key=lambda one: one[0])]:
-                held = track.bound_by(x, y, roof, peak)
-                by = {MATH: say("compute"), VECTOR: say("vector_unit"), LATENCY: say("latency")}.get(held, held)
-                chip = [called(say, roof.chip)] if found.several_chips else []
-                part = share_in(canvas.lang, y / peak)
-                number = str(i) if several else ""
-                rows.append(
-                    (number, name, *chip, f"{x:,.4g}", rate(y, "FLOPs/s"), *nothing, part, f"× {factor(peak / y)}", by)
-                )
+            lowest = [min(track.places, key=lambda place: place.throughput)]
+            for place in track.places if found.several_chips else lowest:
+                chip = [called(say, place.roof.chip)] if found.several_chips else []
+                part, left = place.throughput / place.peak, f"× {factor(place.peak / place.throughput)}"
+                cells = f"{place.intensity:,.4g}", rate(place.throughput, "FLOPs/s"), *nothing
+                by = resource(say, place.bound_by)
+                rows.append((str(i) if several else "", name, *chip, *cells, share_in(canvas.lang, part), left, by))
     peak = float(found.roofs[0].peak.value)
     for i, one in enumerate(_told(found), len(marks) + 1):
         y, reached = float(one.rate / one.chips), share_in(canvas.lang, float(one.reached))
@@ -198,13 +187,12 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
 def _vector_roof(canvas: Canvas, found: Roofline) -> None:
     """The peak of the vector unit, where something under it is drawn."""
     ridges: dict[float, float] = {}
-    for track in (track for track in found.tracks if track.vector):
-        for roof, _, peak in track.under(found.roofs):
-            ridge = peak / float(roof.bandwidth.value)
-            ridges[peak] = min(ridge, ridges.get(peak, ridge))
+    for place in (place for track in found.tracks if track.vector for place in track.places):
+        ridge = place.peak / float(place.roof.bandwidth.value)
+        ridges[place.peak] = min(ridge, ridges.get(place.peak, ridge))
     for peak, ridge in ridges.items():
         canvas.line([(ridge, peak), (canvas.right, peak)], GREY, 0.9, DASHES[1])
-        words = canvas.say("peak", "", rate(peak, "FLOPs/s"), "", True, False)
+        words = canvas.say("peak", rate(peak, "FLOPs/s"), "", True, False)
         places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(16)]
         canvas.label(words, [Spot((x, peak), side, 3) for side in ("nw", "sw") for x in places], GREY, first=True)
 
@@ -234,27 +222,36 @@ def _bound_by(say: Say, roofs: Sequence[Roof], index: int) -> str:
     return say("bound", what, len(roofs), [] if index in (0, len(roofs)) else slower)
 
 
-def _roof(canvas: Canvas, found: Roofline, index: int, links: str) -> None:
+def _roof(canvas: Canvas, found: Roofline, roof: Roof, links: str) -> None:
     """A slope and its peak, with their names."""
-    roof, several, low = found.roofs[index], found.several_chips, canvas.left
+    several, low, first = found.several_chips, canvas.left, next(one for one in found.roofs if one.chip == roof.chip)
     peak, ridge, (colour, dash) = float(roof.peak.value), roof.ridge, _look(found, roof)
     canvas.line([(low, roof.height(low)), (ridge, peak)], colour, dash=dash)
     canvas.line([(ridge, peak), (canvas.right, peak)], colour if several else INK, dash=dash if several else "-")
-    name = f"{called(canvas.say, roof.chip)} {links}" if several else links
-    angle = canvas.angle((low, roof.height(low)), (ridge, peak))
-    slope = [low * (ridge / low) ** part for part in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.02)]
-    spots = [Spot((x, roof.height(x)), side, 3, angle) for side in ("ne", "se") for x in slope]
-    canvas.label(f"{name}  {rate(float(roof.bandwidth.value), 'B/s')}", spots, colour)
-    if several or not index:
-        words = peak_of(
-            canvas.say, roof.setting, rate(peak, "FLOPs/s"), called(canvas.say, roof.chip) if several else ""
-        )
-        places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(30)]
-        spots = [Spot((x, peak), "nw", gap) for gap in (3, 9, 15) for x in places if x > canvas.left]
-        canvas.label(words, spots, colour if several else INK, first=True)
+    chip = called(canvas.say, roof.chip)
+    if not several or len({one.link for one in found.roofs}) > 1:
+        words = f"{chip} {links}" if several else f"{links}  {rate(float(roof.bandwidth.value), 'B/s')}"
+        _name_slope(canvas, roof, words, colour)
+    if roof is first:
+        words = chip if several else peak_of(canvas.say, roof.setting, rate(peak, "FLOPs/s"))
+        places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(16 if several else 30)]
+        each = [(gap, side) for gap in (3, 9, 16, 24) for side in (("nw", "sw") if several else ("nw",))]
+        spots = [Spot((x, peak), side, gap) for gap, side in each for x in places if x > canvas.left]
+        whole = [(low, roof.height(low)), (ridge, peak), (canvas.right, peak)]
+        canvas.label(words, spots, colour if several else INK, line=whole if several else (), first=True)
     canvas.line([(ridge, canvas.foot), (ridge, peak)], INK, 0.7, DOTTED, layer=2)
     canvas.ring((ridge, peak), colour)
     canvas.label(canvas.say("ridge", factor(ridge)), around((ridge, peak), "n nw se ne sw s", GAPS), colour)
+
+
+def _name_slope(canvas: Canvas, roof: Roof, words: str, colour: str) -> None:
+    """Words along a slope."""
+    low, ridge = canvas.left, roof.ridge
+    line = [(low, roof.height(low)), (ridge, roof.height(ridge))]
+    places = [low * (ridge / low) ** part for part in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.02)]
+    each = [(gap, side, x) for gap in (3, 16) for side in ("ne", "se") for x in places]
+    spots = [Spot((x, roof.height(x)), side, gap, canvas.angle(*line)) for gap, side, x in each]
+    canvas.label(words, spots, colour, line=line)
 
 
 def _look(found: Roofline, roof: Roof) -> tuple[str, Any]:
@@ -270,19 +267,17 @@ def _look(found: Roofline, roof: Roof) -> tuple[str, Any]:
 def _mark(canvas: Canvas, found: Roofline, track: Track, name: str, shape: str) -> None:
     """Filled on the first roof, open on the others, joined by a thin line: what the slower memory costs. A program on a mesh
     uses all of its links, so that it is filled where it is lowest, and each has the name of its link."""
-    under = zip(found.roofs, track.curves, strict=True)
-    under_roofs, points = zip(
-        *((roof, place) for roof, curve in under for place in curve.points("throughput", "intensity")), strict=True
-    )
+    points = [place.point for place in track.places]
     every, lowest_first = found.setting.several_chips and not found.several_chips, sorted(points, key=lambda p: p[1])
     if len(points) > 1 and not every:
         canvas.line(points, INK, 0.9, layer=4)
     for i, place in enumerate(points):
         bounds = place[1] == lowest_first[0][1] if every else i == 0
-        colour, _ = _look(found, under_roofs[i])
+        roof = track.places[i].roof
+        colour, _ = _look(found, roof)
         canvas.ring(place, colour, shape=shape, filled=bounds)
         if every and len(points) > 1:
-            canvas.label(under_roofs[i].link, around(place, MARKS, GAPS), colour, size=8)
+            canvas.label(roof.link, around(place, MARKS, GAPS), colour, size=8)
     (x, y), peak = lowest_first[0], float(found.roofs[0].peak.value)
     if not found.several_chips and (every or len(points) == 1) and "\n" not in name and not name.isdigit():
         name = canvas.say(
@@ -294,24 +289,19 @@ def _mark(canvas: Canvas, found: Roofline, track: Track, name: str, shape: str) 
         canvas.label(name, [spot for place in lowest_first for spot in around(place, MARKS, GAPS)], bold=True)
 
 
-def _paths(canvas: Canvas, found: Roofline, shared: Mapping[str, Fraction]) -> None:
-    """The ways of an operation; of many a key in place of labels."""
+def _paths(canvas: Canvas, found: Roofline) -> None:
+    """The ways of an operation along each roof, with the sizes at their ends; of many a key in place of labels."""
     paths = [track for track in found.tracks if track.runs]
-    names = [own_sizes(track.values, shared) for track in paths]
+    names = [own_sizes(track.values, found.shared) for track in paths]
     for i, track in enumerate(paths):
-        _path(canvas, track, "" if len(paths) > FEW else found.variable, i, names[i])
+        colour, _ = stroke(i)
+        for j, places in enumerate(map(track.under, found.roofs)):
+            if places:
+                canvas.line([place.point for place in places], colour, 4.5, DASHES[j % len(DASHES)], layer=4)
+            for place in (places[0], places[-1]) if places else ():
+                canvas.ring(place.point, colour, filled=True, size=6)
+                if j == 0 and len(paths) <= FEW:
+                    words = ", ".join(filter(None, (f"{found.variable} = {plain(place.size or 0)}", names[i])))
+                    canvas.label(words, around(place.point, MARKS, GAPS), colour, bold=True)
     if len(paths) > FEW:
         canvas.table([canvas.say("curve")], [(own,) for own in names], [(stroke(i)[0], "-") for i in range(len(paths))])
-
-
-def _path(canvas: Canvas, track: Track, variable: str, index: int, own: str) -> None:
-    """The way of an operation along each roof, with the sizes at its ends; without a ``variable`` it has no words."""
-    colour, _ = stroke(index)
-    for i, curve in enumerate(track.curves):
-        points = curve.points("throughput", "intensity")
-        canvas.line(points, colour, 4.5, DASHES[i % len(DASHES)], layer=4)
-        for end in (0, -1):
-            canvas.ring(points[end], colour, filled=True, size=6)
-            if i == 0 and variable:
-                words = ", ".join([f"{variable} = {plain(curve.xs[end])}", *([own] if own else [])])
-                canvas.label(words, around(points[end], MARKS, GAPS), colour, bold=True)

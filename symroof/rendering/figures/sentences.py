@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from symroof.algebra.rounding import decimal
 from symroof.exploration.breakdowns import Breakdown
@@ -13,8 +12,8 @@ from symroof.exploration.latency import Latency
 from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline, Track
 from symroof.exploration.stretches import Curve
-from symroof.model.resources import LATENCY, MATH, VECTOR
-from symroof.rendering.figures.captions import Say, called, captions, own_sizes, printed, share_in, shares_in
+from symroof.model.resources import MATH
+from symroof.rendering.figures.captions import Say, called, captions, own_sizes, printed, resource, share_in, shares_in
 from symroof.rendering.figures.strokes import factor, moment, plain, rate
 
 # Of how many statements a roofline is told, and of how many pieces a bar: the largest.
@@ -44,39 +43,33 @@ def sentences(found: Drawn, lang: str) -> list[str]:
 
 
 def _under_roofs(found: Roofline, say: Say, lang: str) -> Iterator[str]:
-    for i, links in found.alike.items():
-        roof = found.roofs[i]
+    for roof, links in found.named:
         yield say("told_ridge", called(say, roof.chip), links, factor(roof.ridge))
     statements = [track for track in found.tracks if track.statement]
-    shared = in_common([*(track.values for track in found.tracks), *(one.values for one in found.measured)])
     for track in (track for track in found.tracks if not track.statement):
-        yield from _track(found, track, shared, say, lang)
+        yield from _track(found, track, say, lang)
     for track in statements[:STATEMENTS]:
-        yield from _track(found, track, shared, say, lang)
+        yield from _track(found, track, say, lang)
     for one in found.measured:
         yield say("told_measured", one.said, share_in(lang, float(one.reached)), one.impossible)
 
 
-def _track(found: Roofline, track: Track, shared: Mapping[str, Any], say: Say, lang: str) -> Iterator[str]:
+def _track(found: Roofline, track: Track, say: Say, lang: str) -> Iterator[str]:
     """A point under the roof that holds it down, on each of several chips; or where a path begins and ends."""
-    under = [(roof, curve, peak) for roof, curve, peak in track.under(found.roofs) if curve.lines["intensity"]]
+    own, places = own_sizes(track.values, found.shared), list(track.places)
     if track.runs:
-        curve = under[0][1]
-        ends = [f"{found.variable} = {plain(curve.xs[end])}" for end in (0, -1)]
-        values = [f"{curve.lines['intensity'][end]:.3g}" for end in (0, -1)]
-        yield say("told_path", own_sizes(curve.values, shared), *ends, *values)
+        ends = [track.under(places[0].roof)[end] for end in (0, -1)]
+        sizes = [f"{found.variable} = {plain(end.size or 0)}" for end in ends]
+        yield say("told_path", own, *sizes, *(f"{end.intensity:.3g}" for end in ends))
         return
-    links = not found.several_chips and not found.setting.several_chips and len(under) > 1  # one instead of the other
+    links = not found.several_chips and not found.setting.several_chips and len(places) > 1  # one instead of the other
     if not found.several_chips and not links:
-        under = sorted(under, key=lambda one: one[1].lines["throughput"][0])[:1]
-    for roof, curve, peak in under:
-        (x,), (y,) = curve.lines["intensity"], curve.lines["throughput"]
-        held = track.bound_by(x, y, roof, peak)
-        chip = called(say, roof.chip) if found.several_chips else ""
-        by = {MATH: "", VECTOR: say("vector_unit"), LATENCY: say("latency")}.get(held, held)
-        where = own_sizes(track.values, shared)
-        where = say("over_link", where, roof.link) if links else where
-        yield say("told_point", where, track.statement, chip, by, share_in(lang, y / peak))
+        places = sorted(places, key=lambda place: place.throughput)[:1]
+    for place in places:
+        chip = called(say, place.roof.chip) if found.several_chips else ""
+        by = "" if place.bound_by == MATH else resource(say, place.bound_by)
+        where = say("over_link", own, place.roof.link) if links else own
+        yield say("told_point", where, track.statement, chip, by, share_in(lang, place.throughput / place.peak))
 
 
 def _over_a_size(found: Curves, say: Say, lang: str) -> Iterator[str]:

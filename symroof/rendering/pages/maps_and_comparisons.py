@@ -19,7 +19,7 @@ from symroof.exploration.explore import Exploration, Weakest
 from symroof.exploration.leading_parts import shares
 from symroof.exploration.longest import LongestMap, LongestRow
 from symroof.exploration.regime_map import RegimeMap
-from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Number, Quotient, Verdict
+from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Number, Quotient, Verdict, number
 from symroof.proof.check import checked
 from symroof.proof.ledger import Ledger
 from symroof.proof.step import Reason, Step
@@ -150,7 +150,8 @@ def _comparison(comparison: Comparison, typesetter: Typesetter) -> Page:
         Grid(head, tuple(rows), frozenset({4, 6}), keys=2),
         Lines(say.each("missing", comparison.rows)),
     )
-    return Page(typesetter.code(problem.operation.title), "", blocks, landscape=True)
+    title = typesetter.words(problem.title) if problem.title else typesetter.code(problem.operation.title)
+    return Page(title, "", blocks, landscape=True)
 
 
 def _steps(row: OneChip, place: int) -> str:
@@ -254,17 +255,28 @@ def _page(views: Sequence[View], names: Sequence[str], typesetter: Typesetter, r
     else:
         said = zip(names, ("; ".join(filter(None, parts)) for parts in about), strict=True)
         lines = tuple(f"{typesetter.words(name)}: {parts}" for name, parts in said if parts)
+    table = Grid(head, rows, frozenset(range(1, len(head))))
     return Page(
-        say("side_by_side"), "", (Lines(lines), Grid(head, rows, frozenset(range(1, len(head))))), landscape=True
+        say("side_by_side"), "", (Lines(lines), table, Lines(tuple(_too_large(views, names, typesetter)))), landscape=True
     )
 
 
+def _too_large(views: Sequence[View], names: Sequence[str], typesetter: Typesetter) -> Iterator[str]:
+    """Which chips do not hold the problem, each with how many of them do."""
+    for name, view in zip(names, views, strict=True):
+        tables = Writer(view, typesetter).sized
+        held = [tables.held(point["said"]) for point in view.points if point["said"].held is False]
+        yield from (f"{typesetter.words(name)}: {words}" for words in held)
+
+
 def _about(view: View, typesetter: Typesetter) -> tuple[str, ...]:
-    """What a column is about: the operation, the chip, the sizes."""
-    writer = Writer(view, typesetter)
+    """What a column is about: what the problem is called, or its operation; the chip, the numbers of chips and the sizes."""
+    writer, title = Writer(view, typesetter), view.problem.title
+    meshes = [axis for axis in view.problem.mesh.values() if axis.chips]
+    axes = [typesetter.inline(Name(axis.name), "=", number(axis.chips)) for axis in meshes]
     sizes = [writer.sized.say("sizes", point) for point in view.points]
     chip = "" if view.chip is None else typesetter.words(view.chip.title)
-    return typesetter.code(view.operation.title), chip, *sizes
+    return typesetter.words(title) if title else typesetter.code(view.operation.title), chip, *axes, *sizes
 
 
 def _cells(view: View, typesetter: Typesetter) -> Iterator[tuple[str, tuple[str, str]]]:

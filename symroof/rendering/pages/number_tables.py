@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
 from symroof.algebra.rounding import to_places
@@ -205,11 +206,11 @@ class NumberTables:
             return "" if value is None else self.number(value, quantity)
 
         if name.startswith("memory"):
-            return self._held(answer, self.view.points.index(point))
+            return [*filter(None, (self.held(answer), self._room(answer, self.view.points.index(point))))]
         if name == f"flops{self.each}" and not self.program.vector:
             ops = answer.number(number_of(f"ops{self.each}"))
             return [self.say("elementwise", amount(f"ops{self.each}"))] if ops else []
-        if name in ("T_lower", TOKENS) and self._is_too_much(answer):
+        if name in ("T_lower", TOKENS) and answer.held is False:
             return [self.say("not_held")]
         if name == f"bytes{self.each}" and (parts := self._parts(answer)):
             return [self.say("parts_of", parts)]
@@ -225,22 +226,19 @@ class NumberTables:
         shares = ((part, answer.number(number_of(f"of {part}_moved{self.each}"))) for part in MOVED)
         return [(part, self._share(share)) for part, share in shares if share is not None]
 
-    def _is_too_much(self, answer: Any) -> bool:
-        """Whether one chip does not hold what it has to."""
-        filled = answer.number(number_of("filled"))
-        return filled is not None and filled > 1
-
-    def _held(self, answer: Any, place: int) -> list[str]:
+    def held(self, answer: Point) -> str:
         """How many chips hold what is needed."""
         filled, fits = answer.number(number_of("filled")), answer.step(number_of("fits"))
         capacity = answer.number(number_of("capacity"))
         if filled is None or fits is None or capacity is None:
-            return []
-        chips = 1 if self.each else -(-filled.numerator // filled.denominator)
-        room = self.typesetter.amount(*readable(capacity, "bytes"))
-        words = [self.say("held", chips, room, self._share(filled), fits.relation == "<=", bool(self.each))]
-        most = self.view.answer.step(number_of(f"whole room({place})"))
-        return [*words, *([self.say("most", most, 0 if self.each else chips)] if most is not None else [])]
+            return ""
+        room, chips = self.typesetter.amount(*readable(capacity, "bytes")), 1 if self.each else ceil(filled)
+        return self.say("held", chips, room, self._share(filled), fits.relation == "<=", bool(self.each))
+
+    def _room(self, answer: Point, place: int) -> str:
+        """How large a size may be until the memory is full."""
+        filled, most = answer.number(number_of("filled")), self.view.answer.step(number_of(f"whole room({place})"))
+        return "" if filled is None or most is None else self.say("most", most, 0 if self.each else ceil(filled))
 
     def formula(self, name: str) -> str:
         formula = self.view.said(amount_of(name))

@@ -166,7 +166,8 @@ def _at_sizes(point: Point) -> dict[str, Any]:
     """The condition at sizes; and T_steps, where no size of a program is open."""
     steps = steps_at(point)
     seconds = {} if steps is None else {"T_steps": float(steps)}
-    return {"compute_bound": point.condition, "smallest_integer": point.smallest_integer, **seconds}
+    held = {} if point.held is None else {"one_chip_holds_it": point.held}
+    return {"compute_bound": point.condition, "smallest_integer": point.smallest_integer, **seconds, **held}
 
 
 def comparison_csv(comparison: Comparison) -> str:
