@@ -257,7 +257,10 @@ def _page(views: Sequence[View], names: Sequence[str], typesetter: Typesetter, r
         lines = tuple(f"{typesetter.words(name)}: {parts}" for name, parts in said if parts)
     table = Grid(head, rows, frozenset(range(1, len(head))))
     return Page(
-        say("side_by_side"), "", (Lines(lines), table, Lines(tuple(_too_large(views, names, typesetter)))), landscape=True
+        say("side_by_side"),
+        "",
+        (Lines(lines), table, Lines(tuple(_too_large(views, names, typesetter)))),
+        landscape=True,
     )
 
 
