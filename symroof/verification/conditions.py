@@ -20,16 +20,13 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
 
 from symroof.algebra.regime import Regime
 from symroof.derivation.draft import written
 from symroof.derivation.solving import is_positive
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import (
-    MIRRORED,
     Both,
-    Call,
     Cases,
     Compare,
     Either,
@@ -45,25 +42,22 @@ from symroof.formula import (
     number,
 )
 from symroof.proof.ledger import RefutedError
-from symroof.proof.polynomials import Poly
 from symroof.proof.propositions import OPEN, Settled, negated, settle_whole, without_cases
-from symroof.proof.quotients import ORDER, Exact
+from symroof.proof.quotients import ORDER
 from symroof.proof.step import Check
 from symroof.reading.scope import is_opaque
-from symroof.symbols import expression, symbol
+from symroof.symbols import expression
 from symroof.verification.asymptotics import eventually_positive, joined
 from symroof.verification.bounds import by_bound, by_implication, by_ratio, possible_regimes
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
-from symroof.verification.counterexamples import ALWAYS, Move, Point, witness
+from symroof.verification.counterexamples import ALWAYS, conjuncts, to_the_edges, witness
 from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
 from symroof.verification.judgement import GOOD, IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.literals import bare, bounds_alike, precise, rounding, stands_in_print
 from symroof.verification.unit_agreement import unit_of
-from symroof.verification.unknowns import UP, Unknown, alike, unknown_of
+from symroof.verification.unknowns import UP, Unknown, unknown_of
 
-# Parts of an edge: on it, and beside it.
-BESIDE = tuple(Fraction(share, 1000) for share in (1000, 998, 1002, 750, 1500))
 # P <=> Q one way round, and P solved for the unknown of Q.
 Reading = tuple[Question, Unknown | None]
 
@@ -157,7 +151,7 @@ def _part_by_part(question: Question) -> str | None:
 
     What of Q follows from one thing that P says is all that may say the same; so each thing has one candidate.
     """
-    left, right = _conjuncts(question.left), _conjuncts(question.right)
+    left, right = conjuncts(question.left), conjuncts(question.right)
     if question.link.relation != "<=>" or not len(right) > 1 < len(left):
         return None
     told, by = set[int](), None
@@ -189,19 +183,6 @@ def _told(claim: Formula, context: Context) -> str | None:
     """By what the second engine proves a proposition."""
     settled = context.settled(claim)
     return settled.by if settled.truth else None
-
-
-def _conjuncts(condition: Formula) -> list[Formula]:
-    """What a condition says, one thing after the other: of a > max(b, c) that a > b, and that a > c."""
-    match condition:
-        case Both(parts=parts):
-            return [one for part in parts for one in _conjuncts(part)]
-        case Compare(left=less, relation="<" | "<=" as sign, right=more):
-            return _conjuncts(Compare(more, MIRRORED[sign], less))
-        case Compare(left=more, relation=">" | ">=" as sign, right=less) if isinstance(most := bare(less), Call):
-            each = most.arguments if most.function == "max" else ()
-            return [one for part in each for one in _conjuncts(Compare(more, sign, part))] or [condition]
-    return [condition]
 
 
 def _replaced(condition: Formula, literal: Number, value: Fraction) -> Formula:
@@ -311,7 +292,7 @@ def _refuted(
     held = {unknown.x.name for _, unknown in readings if unknown is not None}
     growing = [r for r in context.growing if set(names(r)) - held]
     offered = [settled.point] if settled.point else []
-    shown = witness(_proposition(question), context, offered, growing, _to_the_edges(question), right or ALWAYS)
+    shown = witness(_proposition(question), context, offered, growing, to_the_edges(question), right or ALWAYS)
     if shown is None:
         return undecided(link, "not_decided", why=reason.problem) if reason else undecided(link, "no_proof")
     if link.relation == "=>":
@@ -381,31 +362,6 @@ def _says_the_same(question: Question, value: Formula) -> bool:
     said = replace(question, link=Compare(question.link.left, "<=>", value), right=value)
     proved = equivalent(replace(said, context=replace(context, proofs_only=True)))
     return proved is not None and proved.verdict in ("holds", "rounded")
-
-
-def _to_the_edges(question: Question) -> Move:
-    """The move of a point to where one of the things that the conditions say turns, along each size and what is like it:
-    between two such edges, on each, and on both sides of it."""
-    parts = (part for side in (question.left, question.right) for part in _conjuncts(side))
-    orders = [part for part in parts if isinstance(part, Compare) and part.relation in ORDER]
-    gaps = [Exact().difference(r.left, r.right).above for r in orders]
-
-    def moved(point: Point) -> Iterator[Point]:
-        for x in sorted(point):
-            known = (_edge(gap, x, point) for gap in gaps if x in gap.names <= point.keys())
-            edges = sorted({edge for edge in known if edge > 0})
-            between = [(one + other) / 2 for one, other in pairwise(edges)]
-            tied = [y.name for y in alike(symbol(x), question.context, "~", "~~") if y.name in point]
-            for value in (*map(Fraction, map(round, between)), *(edge * share for share in BESIDE for edge in edges)):
-                yield {**point, **dict.fromkeys((x, *tied), value)}
-
-    return moved
-
-
-def _edge(gap: Poly, x: str, point: Point) -> Fraction:
-    """Where something that is linear in a size is 0; 0 where it is not."""
-    slope, start = (gap.in_powers_of(x).get(power, Poly()).at(point) for power in (1, 0))
-    return -start / slope if slope and gap.degree(x) == 1 else Fraction(0)
 
 
 def _parts(question: Question, values: Mapping[str, Fraction]) -> tuple[tuple[Formula, Fraction, str], ...]:

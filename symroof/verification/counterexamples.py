@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import chain, islice, product
+from itertools import chain, islice, pairwise, product
 from random import Random
 
-from symroof.formula import Compare, Formula, Number, Product, Verdict, names, number, several_of
+from symroof.formula import MIRRORED, Both, Call, Compare, Formula, Number, Product, Verdict, names, number, several_of
+from symroof.proof.exact import ORDER, Exact
 from symroof.proof.pointwise import truth
+from symroof.proof.polynomials import Poly
+from symroof.symbols import symbol
 from symroof.verification.budget import spend
-from symroof.verification.context import Context
+from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import enclosed
 from symroof.verification.judgement import Counterexample
+from symroof.verification.literals import bare
+from symroof.verification.unknowns import alike
 
 ALWAYS = Verdict(True)
 MOST_POINTS = 400
@@ -24,6 +29,7 @@ FAR = Fraction(10**8)  # what grows without bound is at least this
 MOST_ORDERED = 5  # symbols
 MOST_TRIED = 3_000
 
+BESIDE = tuple(Fraction(share, 1000) for share in (1000, 998, 1002, 750, 1500))  # parts of an edge
 Point = Mapping[str, Fraction]
 Move = Callable[[Point], Iterable[Point]]
 
@@ -130,3 +136,41 @@ def _candidates(
             n: Fraction(random.randint(1, 99)) * Fraction(10) ** random.randint(0 if n in least_one else -3, 5)
             for n in letters
         }
+
+
+def to_the_edges(question: Question) -> Move:
+    """The move of a point to where one of the things that the conditions say turns, along each size and what is like it:
+    between two such edges, on each, and on both sides of it."""
+    parts = (part for side in (question.left, question.right) for part in conjuncts(side))
+    orders = [part for part in parts if isinstance(part, Compare) and part.relation in ORDER]
+    gaps = [Exact().difference(r.left, r.right).above for r in orders]
+
+    def moved(point: Point) -> Iterator[Point]:
+        for x in sorted(point):
+            known = (_edge(gap, x, point) for gap in gaps if x in gap.names <= point.keys())
+            edges = sorted({edge for edge in known if edge > 0})
+            between = [(one + other) / 2 for one, other in pairwise(edges)]
+            tied = [y.name for y in alike(symbol(x), question.context, "~", "~~") if y.name in point]
+            for value in (*map(Fraction, map(round, between)), *(edge * share for share in BESIDE for edge in edges)):
+                yield {**point, **dict.fromkeys((x, *tied), value)}
+
+    return moved
+
+
+def _edge(gap: Poly, x: str, point: Point) -> Fraction:
+    """Where something that is linear in a size is 0; 0 where it is not."""
+    slope, start = (gap.in_powers_of(x).get(power, Poly()).at(point) for power in (1, 0))
+    return -start / slope if slope and gap.degree(x) == 1 else Fraction(0)
+
+
+def conjuncts(condition: Formula) -> list[Formula]:
+    """What a condition says, one thing after the other: of a > max(b, c) that a > b, and that a > c."""
+    match condition:
+        case Both(parts=parts):
+            return [one for part in parts for one in conjuncts(part)]
+        case Compare(left=less, relation="<" | "<=" as sign, right=more):
+            return conjuncts(Compare(more, MIRRORED[sign], less))
+        case Compare(left=more, relation=">" | ">=" as sign, right=less) if isinstance(most := bare(less), Call):
+            each = most.arguments if most.function == "max" else ()
+            return [one for part in each for one in conjuncts(Compare(more, sign, part))] or [condition]
+    return [condition]
