@@ -8,9 +8,9 @@ from itertools import chain, islice, pairwise, product
 from random import Random
 
 from symroof.formula import MIRRORED, Both, Call, Compare, Formula, Number, Product, Verdict, names, number, several_of
-from symroof.proof.exact import ORDER, Exact
 from symroof.proof.pointwise import truth
 from symroof.proof.polynomials import Poly
+from symroof.proof.quotients import ORDER, Exact
 from symroof.symbols import symbol
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
