@@ -10,11 +10,11 @@ import symroof as sr
 from symroof.derivation.draft import Draft
 from symroof.errors import CheckError, SymroofError
 from symroof.formula import Call, Compare
-from symroof.reading import cases
-from symroof.reading.cases import Premises, UndecidedError, at_points, decided, is_choice
+from symroof.reading import size_cases
 from symroof.reading.expressions import read_expression
+from symroof.reading.name_scope import Scope
 from symroof.reading.programs import read_program
-from symroof.reading.scope import Scope
+from symroof.reading.size_cases import Premises, UndecidedError, at_points, decided, is_choice
 from symroof.symbols import expression, rational, symbol
 
 TOUCHED = """input x: bf16[B, D]
@@ -119,7 +119,7 @@ def test_points_decide_what_is_the_same_at_all_of_them():
 
 def test_a_choice_that_nothing_decides_is_noticed(monkeypatch):
     def first(formula, known):
-        return cases.mapped(formula, lambda node: node.arguments[0] if is_choice(node) else node)
+        return size_cases.mapped(formula, lambda node: node.arguments[0] if is_choice(node) else node)
 
     monkeypatch.setattr("symroof.reading.size_checks.decided", first)
     with pytest.raises(CheckError):

@@ -164,7 +164,7 @@ def test_a_condition_by_cases_says_on_one_line_what_it_says_by_cases():
 def test_a_regime_ends_where_it_ends(text):
     from symroof.errors import ReadingError
     from symroof.reading.claims import read_regime
-    from symroof.reading.scope import Scope
+    from symroof.reading.name_scope import Scope
 
     with pytest.raises(ReadingError):
         read_regime(text, Scope(("B", "D", "F")))

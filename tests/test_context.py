@@ -19,9 +19,9 @@ import symroof.verification.assertions as assertions
 import symroof.verification.chapters as chapters
 import symroof.verification.comments as comments
 import symroof.verification.formula_claims as scopes
-import symroof.verification.readings as readings
+import symroof.verification.interpretations as readings
+import symroof.verification.restated_conditions as steps
 import symroof.verification.selection as selection
-import symroof.verification.steps as steps
 from symroof.reading.claims import read_claim
 from symroof.reading.documents import read_text
 from symroof.reading.sentence_cues import Cue, step_between

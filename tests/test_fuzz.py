@@ -14,7 +14,7 @@ from symroof.reading.exercises import VERDICTS, Exercise, StatedClaim, read_exer
 from symroof.reading.latex import read_latex
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.macros import Macro
-from symroof.reading.scope import Scope
+from symroof.reading.name_scope import Scope
 from symroof.verification.definitions import context_of
 from symroof.verification.files import judge_file
 from symroof.verification.formula_claims import read_formula, unread

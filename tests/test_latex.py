@@ -9,7 +9,7 @@ from symroof.reading.latex_phrases import Dialect
 from symroof.reading.latex_tokens import scan_latex
 from symroof.reading.macros import definitions
 from symroof.reading.markup import spelling
-from symroof.reading.scope import Scope
+from symroof.reading.name_scope import Scope
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.verification.formula_claims import read_formula
 

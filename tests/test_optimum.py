@@ -22,7 +22,7 @@ from symroof.proof.minima import Optimal
 from symroof.proof.radicals import Leads, Rooted
 from symroof.proof.step import Reason, Step
 from symroof.reading.expressions import read_expression
-from symroof.reading.scope import Scope
+from symroof.reading.name_scope import Scope
 from symroof.symbols import expression, symbol
 
 ASKED = {"minimize": "max(T_X, T_Y)", "over": "X", "subject": "X*Y = N", "on": "tpu-v5p"}

@@ -19,8 +19,8 @@ from symroof.proof.check import check
 from symroof.proof.program_recounts import Dots, Members, Moves
 from symroof.proof.step import Reason, Step
 from symroof.reading.expressions import read_expression
+from symroof.reading.name_scope import Scope
 from symroof.reading.problems import read_problem
-from symroof.reading.scope import Scope
 from symroof.rendering.formulas.tex import FoldingPrinter, LatexPrinter, in_line, measured, rows_of
 from symroof.rendering.pages.page import PHONE
 from symroof.symbols import exactly, expression

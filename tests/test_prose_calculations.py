@@ -10,8 +10,8 @@ from effort import draws
 import symroof as sr
 from symroof.reading.calculations import calculations, read_calculation
 from symroof.reading.documents import read_document, read_text
+from symroof.reading.name_scope import Scope
 from symroof.reading.notebooks import offsets_of, text_of
-from symroof.reading.scope import Scope
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.verification.chapters import judge_read
 

@@ -27,8 +27,8 @@ from symroof.proof.quotients import Exact
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex_expression
 from symroof.reading.latex_phrases import Dialect
+from symroof.reading.name_scope import Scope
 from symroof.reading.numbers import UNITS, measured
-from symroof.reading.scope import Scope
 from symroof.rendering.exploration_results import ShownComparison, ShownInferred, ShownRegimes, ShownSketch
 from symroof.rendering.formulas.letters import Letters
 from symroof.rendering.formulas.plain import Notation, PlainPrinter

@@ -10,8 +10,8 @@ import pytest
 
 from symroof.cli.references import written
 from symroof.reading.claims import read_claim
+from symroof.reading.name_scope import Scope
 from symroof.reading.programs import read_program
-from symroof.reading.scope import Scope
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((*ROOT.glob("README*.md"), *(ROOT / "docs").glob("*.md")))

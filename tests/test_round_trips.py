@@ -11,7 +11,7 @@ from symroof.reading.claims import read_claim
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.latex_phrases import Dialect
-from symroof.reading.scope import Scope, opaque
+from symroof.reading.name_scope import Scope, opaque
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
 

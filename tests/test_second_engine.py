@@ -440,7 +440,7 @@ def test_a_quotient_with_another_put_in_has_its_value():
 def bounds_of(text):
     from symroof.proof.pointwise import between
     from symroof.reading.expressions import read_expression
-    from symroof.reading.scope import Scope
+    from symroof.reading.name_scope import Scope
 
     return between(read_expression(text, Scope(open=True)), {})
 

@@ -25,7 +25,7 @@ from symroof.proof.step import Reason, Step
 from symroof.reading.catalogue import chip as chip_named
 from symroof.reading.exercises import read_exercise
 from symroof.reading.expressions import read_expression
-from symroof.reading.scope import Scope
+from symroof.reading.name_scope import Scope
 from symroof.rendering.values_at_sizes import counted_parts
 from symroof.symbols import expression
 from symroof.verification.judge import judge_exercise

@@ -348,7 +348,7 @@ def test_linear_relations_hold_where_they_are_said_to(numbers, relation):
 
 def sr_number(text):
     from symroof.reading.expressions import read_expression
-    from symroof.reading.scope import Scope
+    from symroof.reading.name_scope import Scope
 
     return read_expression(text, Scope(()))
 

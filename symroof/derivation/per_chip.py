@@ -17,13 +17,13 @@ from symroof.model.costs import Counting
 from symroof.model.kernels import costs_of, is_idle
 from symroof.model.mesh import same_blocks
 from symroof.model.mesh_axes import HANDED
+from symroof.model.pipeline_stages import BUBBLE, pipeline_of
 from symroof.model.placing import Move, Placement, placed
 from symroof.model.program import Program
 from symroof.model.program_tree import Line
 from symroof.model.quantities import MOVED, PER_CHIP, STOCKS, TABLE, hops_over, of_statement, parts_of, sent_over
-from symroof.model.stages import BUBBLE, pipeline_of
 from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors
-from symroof.model.trees import TREE
+from symroof.model.switch_trees import TREE
 from symroof.proof import exchange_plans
 from symroof.proof.chip_recounts import OnMesh, PerChip
 from symroof.proof.collectives import MeshAxis

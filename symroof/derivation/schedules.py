@@ -15,10 +15,10 @@ from symroof.derivation.quantity_definitions import costs, put
 from symroof.derivation.sizes import valued
 from symroof.formula import Call, Formula, Name, Product, Quotient, Sum, nodes, number, product, total
 from symroof.model.mesh_axes import is_latency
+from symroof.model.pipeline_stages import BUBBLE
 from symroof.model.program import Program
 from symroof.model.quantities import time_name
 from symroof.model.resources import every_time, steps_of, times_of
-from symroof.model.stages import BUBBLE
 from symroof.proof.ledger import Evidence
 from symroof.proof.scheduling import Overlap
 from symroof.proof.step import Reason, Step, amount_of

@@ -17,11 +17,11 @@ from symroof.exploration.curves import require_sizes
 from symroof.exploration.regime_map import equality
 from symroof.formula import Call, Formula, Frozen, Group, Name, Number, names
 from symroof.model.kernels import costs_of
+from symroof.model.pipeline_stages import BUBBLE
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.quantities import time_name
 from symroof.model.resources import LATENCY, busy, staged, times_of, times_of_groups
-from symroof.model.stages import BUBBLE
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 

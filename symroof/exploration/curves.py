@@ -23,16 +23,16 @@ from symroof.derivation.size_constraints import require_joined, require_own_wiri
 from symroof.derivation.solving import limit, solution_of
 from symroof.derivation.threshold import first_size
 from symroof.errors import ModelError
+from symroof.exploration.longest_over_a_size import BOUNDS, Curve, FewChips, longest_at, stretches
 from symroof.exploration.regime_map import equality
 from symroof.exploration.ridge_conditions import supremum
-from symroof.exploration.stretches import BOUNDS, Curve, FewChips, longest_at, stretches
 from symroof.formula import Compare, Frozen
 from symroof.model.mesh import open_axes, padded, stride
 from symroof.model.mesh_axes import MeshAxis
+from symroof.model.pipeline_stages import pipeline_of, require_filled
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.quantities import time_name
-from symroof.model.stages import pipeline_of, require_filled
 from symroof.proof.whole_numbers import Multiples
 from symroof.reading.grids import Axis
 from symroof.symbols import fraction, rational, symbol

@@ -27,12 +27,12 @@ from symroof.model.kernels import (
 )
 from symroof.model.mesh import Split, axes_in, needed_split, split_of, under_part
 from symroof.model.mesh_axes import BACK, COLLECTIVES, FAR, HANDED, SWITCHED, MeshAxis, hops
+from symroof.model.pipeline_stages import require_stages, turns_on_a_chip
 from symroof.model.placing import Move, Placement, placed
 from symroof.model.program import Program
 from symroof.model.program_tree import EXCHANGE, Line, Repeat
 from symroof.model.sliding_windows import require_whole_places
-from symroof.model.stages import require_stages, turns_on_a_chip
-from symroof.model.trees import TREE, shares_on_tree, together
+from symroof.model.switch_trees import TREE, shares_on_tree, together
 from symroof.symbols import rational
 
 

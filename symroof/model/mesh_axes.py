@@ -33,7 +33,7 @@ from fractions import Fraction
 from sympy import Expr, Integer, Rational, floor
 
 from symroof.formula import Frozen
-from symroof.model.trees import TREE, Level, networks, together
+from symroof.model.switch_trees import TREE, Level, networks, together
 from symroof.symbols import symbol
 
 COLLECTIVES: Mapping[str, Callable[[Expr, int], Expr]] = {

@@ -12,7 +12,7 @@ from symroof.model.chip_costs import busy_links, sent_by
 from symroof.model.hardware import Accelerator, Spec
 from symroof.model.mesh_axes import BACK, NETWORKS, MeshAxis
 from symroof.model.program import Program
-from symroof.model.trees import NODE, TREE, filled
+from symroof.model.switch_trees import NODE, TREE, filled
 
 
 def is_network(link: str) -> bool:

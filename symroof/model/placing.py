@@ -23,9 +23,9 @@ from symroof.model.dtype import Tensor
 from symroof.model.functions import BROADCAST, FUNCTIONS
 from symroof.model.mesh import Split, axes_in, divided_by, needed_split, same_blocks, shared_split, split_of
 from symroof.model.mesh_axes import HANDED, MeshAxis, fast_first
+from symroof.model.pipeline_stages import handed_on, turns_on_a_chip
 from symroof.model.program import Program
 from symroof.model.program_tree import EXCHANGE, PRODUCT, SUM, Line, Repeat, Statement
-from symroof.model.stages import handed_on, turns_on_a_chip
 
 # How many numbers of each row the chips of an axis add up: a maximum and a sum, a sum of squares, …
 ROW_NUMBERS = {"softmax": 2, "softmax'": 1, "layer_norm": 2, "layer_norm'": 2, "rms_norm": 1, "rms_norm'": 1}

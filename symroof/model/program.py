@@ -35,7 +35,7 @@ from symroof.model.program_tree import (
 )
 from symroof.model.quantities import NAMELESS
 from symroof.model.size_text import spelled_fact, spelled_size
-from symroof.model.trees import TREE
+from symroof.model.switch_trees import TREE
 from symroof.symbols import expression, symbol
 
 INDENT = "  "

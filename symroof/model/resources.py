@@ -24,10 +24,10 @@ from symroof.model.chip_costs import busy_links, chip_costs
 from symroof.model.hardware import Accelerator, Spec, meant
 from symroof.model.kernels import costs_of, is_idle
 from symroof.model.mesh_axes import BACK, NETWORKS, is_latency
+from symroof.model.pipeline_stages import pipeline_of, stages_in, stretched, waited
 from symroof.model.program import Program
 from symroof.model.program_tree import EXCHANGE
 from symroof.model.quantities import NAMELESS, PEAK, hops_over, of_statement, sent_over, time_name
-from symroof.model.stages import pipeline_of, stages_in, stretched, waited
 from symroof.symbols import expression
 
 MATH, VECTOR, COMMS, LATENCY = "math", "vector", "comms", "latency"

@@ -11,11 +11,11 @@ from symroof.model.costs import Counting
 from symroof.model.dtype import Tensor
 from symroof.model.kernels import costs_of, fetched, kernels_of
 from symroof.model.mesh import Split, split_of
+from symroof.model.pipeline_stages import BUBBLE, kept_of, pipeline_of, turns_on_a_chip
 from symroof.model.placing import kept_forms, summed_forms
 from symroof.model.program import Program
 from symroof.model.program_tree import EXCHANGE, Repeat, kept_apart, turns_of
 from symroof.model.quantities import MOVED, NAMELESS, STOCKS, hops_over, of_statement, sent_over
-from symroof.model.stages import BUBBLE, kept_of, pipeline_of, turns_on_a_chip
 
 
 def names_of_amounts(program: Program) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ from symroof.proof.modular_arrays import (
     times_each,
     wide_parts,
 )
-from symroof.proof.rows import PRIME, drawn
+from symroof.proof.row_functions import PRIME, drawn
 
 # Every repeat has so many turns, but for those inside of so many others.
 TURNS, DEEP = 2, 3

@@ -11,7 +11,7 @@ from math import prod
 from symroof.errors import CheckError
 from symroof.proof.array_ops import DIFFERENCE, PRODUCT
 from symroof.proof.kernel_traffic import Script
-from symroof.proof.rows import DEFINITIONS, PRIME, Dual, Row, drawn
+from symroof.proof.row_functions import DEFINITIONS, PRIME, Dual, Row, drawn
 
 Labels = tuple[str, ...]
 Index = tuple[int, ...]

@@ -19,6 +19,7 @@ from symroof.model.quantities import QUANTITIES
 from symroof.reading.claims import read_question
 from symroof.reading.keys import having
 from symroof.reading.languages import language_of
+from symroof.reading.name_scope import Scope
 from symroof.reading.operation_keys import has_operation
 from symroof.reading.problems import (
     freed,
@@ -31,7 +32,6 @@ from symroof.reading.problems import (
     sections_of,
 )
 from symroof.reading.question_scope import figure_names, points_of, read_minimize, read_solve, scope_of
-from symroof.reading.scope import Scope
 from symroof.reading.toml import text
 
 Given = Program | Problem | str | Path

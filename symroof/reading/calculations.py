@@ -14,9 +14,9 @@ from itertools import pairwise
 
 from symroof.formula import Frozen
 from symroof.reading.claims import Claim, ClaimReader
+from symroof.reading.name_scope import Scope
 from symroof.reading.prose_parts import CALCULATIONS, Part, parts_of
 from symroof.reading.scanner import Token, joined_powers, require_short
-from symroof.reading.scope import Scope
 
 JOINING = frozenset(CALCULATIONS["joining"])
 CALCULATING = frozenset(CALCULATIONS["calculating"])

@@ -19,8 +19,8 @@ from symroof.model.hardware import UNNAMED, Accelerator, Spec
 from symroof.model.mesh_axes import NETWORKS
 from symroof.model.size_text import spelled_size
 from symroof.reading.expressions import read_expression
+from symroof.reading.name_scope import Scope
 from symroof.reading.numbers import quantity, scientific
-from symroof.reading.scope import Scope
 from symroof.reading.toml import flatten, read_table, read_table_file
 from symroof.symbols import expression, fraction, rational, symbol
 

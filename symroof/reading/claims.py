@@ -27,9 +27,9 @@ from symroof.errors import ReadingError
 from symroof.formula import KEYWORDS, Call, Compare, Formula, Gap, Group, Infinity, Name, Number, Sum, product
 from symroof.model.quantities import UNITS, parts_of, time_name
 from symroof.reading.expressions import ExpressionReader
+from symroof.reading.name_scope import Scope
 from symroof.reading.numbers import measured
 from symroof.reading.scanner import CLOSINGS, OPENINGS, Token
-from symroof.reading.scope import Scope
 
 RELATIONS = ("=", "~", "->", "<", "<=", ">", ">=", "<<", ">>")
 CONNECTIVES = ("<=>", "=>")

@@ -49,9 +49,9 @@ from symroof.formula import (
     total,
 )
 from symroof.model.quantities import UNITS
+from symroof.reading.name_scope import Scope, is_opaque, split_word
 from symroof.reading.numbers import read_number
 from symroof.reading.scanner import Reader, T, Token, as_printed, scan
-from symroof.reading.scope import Scope, is_opaque, split_word
 from symroof.symbols import expression, fraction
 
 DEEPEST = 64

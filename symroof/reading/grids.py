@@ -18,9 +18,9 @@ from math import prod
 from symroof.errors import ReadingError
 from symroof.formula import Frozen, Number
 from symroof.reading.expressions import ExpressionReader
+from symroof.reading.name_scope import Scope
 from symroof.reading.numbers import read_number
 from symroof.reading.scanner import Token
-from symroof.reading.scope import Scope
 
 LARGEST_SIZE = 10**18
 LONGEST_AXIS = 10_000_000

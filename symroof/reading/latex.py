@@ -315,7 +315,7 @@ class LatexReader(ClaimReader):
 def read_latex(source: str, dialect: Dialect) -> tuple[Claim, ...]:
     r"""The claims that a formula makes.
 
-    >>> from symroof.reading.scope import Scope
+    >>> from symroof.reading.name_scope import Scope
     >>> claim, = read_latex(r"\frac{BDF}{BD + DF + BF} \approxeq \frac{BDF}{DF} = B", Dialect(Scope(open=True)))
     >>> claim.propositions[0][0].relations
     ('~', '=')

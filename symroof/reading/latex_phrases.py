@@ -10,10 +10,10 @@ from functools import cached_property
 from symroof.errors import ReadingError
 from symroof.formula import KEYWORDS, Frozen
 from symroof.reading.macros import EQUALS, LETTERS_ALONE, Macro, arguments_at, index_at, tensor_at
+from symroof.reading.name_scope import Scope, opaque
 from symroof.reading.numbers import COUNT_SCALES, COUNTED, unit_named, unit_words
 from symroof.reading.prose_parts import POWERS, SCALED
 from symroof.reading.scanner import CLOSINGS, OPENINGS, Brackets, Token
-from symroof.reading.scope import Scope, opaque
 from symroof.reading.vocabulary import AMOUNTS, KNOWN, WORDS, folded, meanings, named
 
 FUNCTION_WORDS = ("max", "min", "log2", "exp", "floor", "ceil")

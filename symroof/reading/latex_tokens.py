@@ -18,6 +18,7 @@ from symroof.formula import KEYWORDS
 from symroof.reading.claims import RELATIONS
 from symroof.reading.latex_phrases import Dialect, Phrases
 from symroof.reading.macros import TEXTS, Decoration, closing_brace, decorated, expanded, index_at
+from symroof.reading.name_scope import opaque
 from symroof.reading.scanner import (
     GREEK,
     PLAIN,
@@ -29,7 +30,6 @@ from symroof.reading.scanner import (
     raised,
     require_short,
 )
-from symroof.reading.scope import opaque
 from symroof.reading.vocabulary import SYNONYMS, WORDS, meanings
 
 
@@ -88,7 +88,7 @@ def scan_latex(source: str, dialect: Dialect) -> tuple[Token, ...]:
     r"""The tokens of LaTeX mathematics, closed by an end token. In a lenient scope what cannot be read is a token as well:
     of the kind "unread", with what is wrong as its text.
 
-    >>> from symroof.reading.scope import Scope
+    >>> from symroof.reading.name_scope import Scope
     >>> [t.text for t in scan_latex(r"T_\text{math} \leq \frac{2BDF}{1.97 \times 10^{14}}", Dialect(Scope()))]
     ['T_math', '<=', '\\frac', '{', '2', 'BDF', '}', '{', '1.97e14', '}', '']
     """

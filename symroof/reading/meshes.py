@@ -28,10 +28,10 @@ from symroof.model.mesh_axes import NETWORKS, WIRINGS, Mesh, MeshAxis
 from symroof.model.networks import wired
 from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES, Owner, quantities_of, time_name
+from symroof.model.switch_trees import TREE, Level, require_levels, spelled
 from symroof.model.transforms import split_over
-from symroof.model.trees import TREE, Level, require_levels, spelled
 from symroof.reading.catalogue import shipped
-from symroof.reading.scope import split_word
+from symroof.reading.name_scope import split_word
 
 LARGEST_MESH_AXIS = 10**9
 AXIS = re.compile(r"[A-Z][A-Za-z0-9]*")

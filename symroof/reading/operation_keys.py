@@ -14,15 +14,15 @@ from symroof.model.costs import CostFormula, Operation
 from symroof.model.dtype import Dtype, dtype
 from symroof.model.functions import Function, given
 from symroof.model.kernels import costs_of
+from symroof.model.pipeline_stages import SCHEDULES
 from symroof.model.program import Program
-from symroof.model.stages import SCHEDULES
 from symroof.model.transforms import in_training, numbers, retyped
-from symroof.reading.cases import Facts
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression
+from symroof.reading.name_scope import Scope
 from symroof.reading.operations import read_operation
 from symroof.reading.question_scope import points_of
-from symroof.reading.scope import Scope
+from symroof.reading.size_cases import Facts
 from symroof.reading.toml import flag, table, text, texts, unfit
 
 EXAMPLE = "{ f = 3 }"

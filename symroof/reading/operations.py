@@ -33,9 +33,9 @@ from symroof.model.functions import Function
 from symroof.model.library import LIBRARY, Entry
 from symroof.model.program import Program
 from symroof.model.transforms import in_training
-from symroof.reading.cases import Facts
 from symroof.reading.einsums import TEXT, EinsumReader
 from symroof.reading.programs import read_program
+from symroof.reading.size_cases import Facts
 from symroof.reading.tensors import is_program
 from symroof.reading.toml import read_table
 from symroof.reading.vocabulary import WORDS

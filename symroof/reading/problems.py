@@ -29,6 +29,7 @@ from symroof.reading.expressions import read_expression
 from symroof.reading.keys import CALLED, KEYS
 from symroof.reading.languages import language_of
 from symroof.reading.meshes import axes_of, meshed, read_mesh, wired_otherwise
+from symroof.reading.name_scope import Scope
 from symroof.reading.operation_keys import dtype_of, operation_of, statement_of, told_of
 from symroof.reading.question_scope import (
     figure_names,
@@ -41,7 +42,6 @@ from symroof.reading.question_scope import (
     sets_of,
     shared,
 )
-from symroof.reading.scope import Scope
 from symroof.reading.tensors import COMMENT
 from symroof.reading.toml import flag, flatten, read_table, table, text, text_file, texts, unfit
 from symroof.symbols import expression

@@ -40,6 +40,7 @@ from symroof.formula import Formula, names
 from symroof.model.dtype import Dtype, Tensor
 from symroof.model.functions import FUNCTIONS as TABLE, Function
 from symroof.model.mesh_axes import MeshAxis
+from symroof.model.pipeline_stages import require_stages
 from symroof.model.program import Program
 from symroof.model.program_tree import (
     ROLES,
@@ -57,10 +58,9 @@ from symroof.model.program_tree import (
 )
 from symroof.model.recomputation import collected_in
 from symroof.model.size_text import spelled_size
-from symroof.model.stages import require_stages
-from symroof.reading.cases import Facts
 from symroof.reading.meshes import read_mesh
 from symroof.reading.scanner import Token
+from symroof.reading.size_cases import Facts
 from symroof.reading.size_checks import MaskReader
 from symroof.reading.tensors import END, WORDS, Turns
 from symroof.symbols import expression

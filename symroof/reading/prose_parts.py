@@ -14,9 +14,9 @@ from itertools import pairwise
 from symroof.formula import Frozen
 from symroof.model.quantities import UNITS as UNIT_TABLE
 from symroof.reading.claims import RELATIONS
+from symroof.reading.name_scope import opaque
 from symroof.reading.numbers import COUNT_SCALES, unit_named
 from symroof.reading.scanner import SUPERSCRIPTS, THOUSANDS, Token, raised
-from symroof.reading.scope import opaque
 from symroof.reading.sentence_cues import CUES
 from symroof.reading.vocabulary import SYNONYMS
 

@@ -19,7 +19,7 @@ from symroof.proof.quotients import ORDER
 from symroof.reading.claims import ClaimReader
 from symroof.reading.expressions import read_expression
 from symroof.reading.grids import read_bindings
-from symroof.reading.scope import Scope
+from symroof.reading.name_scope import Scope
 from symroof.reading.toml import table, text, texts, unfit
 
 

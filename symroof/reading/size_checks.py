@@ -21,8 +21,8 @@ from symroof.model.quantities import QUANTITIES
 from symroof.model.size_text import spelled_fact, spelled_size
 from symroof.model.sliding_windows import slides_of, stride_of
 from symroof.model.statement_costs import names_of_amounts
-from symroof.reading.cases import Facts, Premises, UndecidedError, at_points, decided, made_by
 from symroof.reading.scanner import Token
+from symroof.reading.size_cases import Facts, Premises, UndecidedError, at_points, decided, made_by
 from symroof.reading.statements import StatementReader
 from symroof.symbols import expression, symbol
 

@@ -24,10 +24,10 @@ from symroof.model.dtype import Dim, Tensor
 from symroof.model.functions import COLLECT, COLLECTED, FUNCTIONS as TABLE, PLACE, PLACED
 from symroof.model.program_tree import Node, Repeat, Statement, statements_in
 from symroof.model.size_text import spelled_size
-from symroof.reading.cases import is_choice
 from symroof.reading.expressions import read_expression
+from symroof.reading.name_scope import Scope
 from symroof.reading.scanner import Token
-from symroof.reading.scope import Scope
+from symroof.reading.size_cases import is_choice
 from symroof.reading.tensors import END, ViewReader
 from symroof.symbols import expression
 from symroof.weight import Terms, depth, terms

@@ -25,8 +25,8 @@ from symroof.model.units import Mismatch
 from symroof.proof.step import named_formula
 from symroof.reading.arguments import problem_of
 from symroof.reading.expressions import read_expression
+from symroof.reading.name_scope import Scope
 from symroof.reading.numbers import measured, unit_named
-from symroof.reading.scope import Scope
 from symroof.rendering.pages.characters import plain
 from symroof.rendering.pages.inline_values import Shape, inserted
 from symroof.rendering.pages.number_formats import measured_in

@@ -17,7 +17,7 @@ from sympy import Add, Expr, Integer, Max, floor, sqrt
 from symroof.errors import SymroofError
 from symroof.formula import FUNCTIONS, Formula, Name, Quotient, names
 from symroof.reading.expressions import read_expression
-from symroof.reading.scope import Scope
+from symroof.reading.name_scope import Scope
 from symroof.symbols import expression, rational, symbol
 from symroof.tracing.primitives import ONE, TracingError
 

@@ -19,10 +19,9 @@ from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_la
 from symroof.reading.sentence_cues import edge_before, quantity_of, says_bound_alone
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
+from symroof.verification.interpretations import Passage, Reading, free_names
 from symroof.verification.judgement import Omission
-from symroof.verification.readings import Passage, Reading, free_names
-from symroof.verification.selection import Skip, reduced, skipped
-from symroof.verification.steps import (
+from symroof.verification.restated_conditions import (
     TENDING,
     comes_to,
     condition_of,
@@ -33,6 +32,7 @@ from symroof.verification.steps import (
     with_workings,
     without_values,
 )
+from symroof.verification.selection import Skip, reduced, skipped
 
 
 @dataclass(frozen=True, slots=True)

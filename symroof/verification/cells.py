@@ -18,9 +18,9 @@ from symroof.reading.documents import RELATED, RELATING, Written
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex_expression
 from symroof.reading.markup import Row
+from symroof.reading.name_scope import Scope
 from symroof.reading.numbers import COUNTED, quantity
 from symroof.reading.operations import typed_operation
-from symroof.reading.scope import Scope
 from symroof.reading.vocabulary import folded, named
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context

@@ -30,11 +30,11 @@ from symroof.verification.cells import cell_claim, speaks
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
 from symroof.verification.formula_claims import claims_in, contexts, given_names, other_statement, usual_sizes
+from symroof.verification.interpretations import Passage, settled
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
 from symroof.verification.judgement import CLAIMLESS, Coverage, FileReport, Judgement, Omission, Skipped
-from symroof.verification.readings import Passage, settled
+from symroof.verification.restated_conditions import condition_of
 from symroof.verification.sentence_context import Surroundings, read_latex_regime
-from symroof.verification.steps import condition_of
 
 # Bytes, or billions.
 TYPED_BYTES = re.compile(r"(?<=\d)B(?![A-Za-z/])")

@@ -13,9 +13,9 @@ from symroof.reading.exercises import Exercise, read_exercise
 from symroof.reading.keys import having
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.markup import Headings, Spelling
+from symroof.reading.name_scope import Scope
 from symroof.reading.operation_keys import has_operation
 from symroof.reading.problems import WORD, merged
-from symroof.reading.scope import Scope
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
 

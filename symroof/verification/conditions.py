@@ -45,7 +45,7 @@ from symroof.proof.ledger import RefutedError
 from symroof.proof.propositions import OPEN, Settled, negated, settle_whole, without_cases
 from symroof.proof.quotients import ORDER
 from symroof.proof.step import Check
-from symroof.reading.scope import is_opaque
+from symroof.reading.name_scope import is_opaque
 from symroof.symbols import expression
 from symroof.verification.asymptotics import eventually_positive, joined
 from symroof.verification.bounds import by_bound, by_implication, by_ratio, possible_regimes

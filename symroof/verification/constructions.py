@@ -46,7 +46,7 @@ def worked_out(node: Call, least_one: frozenset[str], bounded: frozenset[str] = 
     An extreme is one over all sizes: where the size is ``bounded`` by what is assumed, it is another, and not worked out.
 
     >>> from symroof.reading.expressions import read_expression
-    >>> from symroof.reading.scope import Scope
+    >>> from symroof.reading.name_scope import Scope
     >>> step = worked_out(read_expression("argmin(A/X + B X, X)", Scope(open=True)), frozenset())
     >>> expression(step.right)
     sqrt(A)/sqrt(B)

@@ -44,7 +44,7 @@ from symroof.proof.propositions import OPEN, Settled, read, settle
 from symroof.proof.quotients import ORDER, Exact
 from symroof.proof.whole_numbers import Admitted, Multiples
 from symroof.reading.exercises import TOLERANCE
-from symroof.reading.scope import Scope
+from symroof.reading.name_scope import Scope
 from symroof.verification.asymptotics import regime_of
 from symroof.verification.budget import COEFFICIENTS, LEFT_OPEN, PROVER, spend
 from symroof.verification.constructions import worked_out

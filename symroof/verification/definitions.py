@@ -18,7 +18,7 @@ from symroof.model.statement_costs import amounts as amounts_of_program, names_o
 from symroof.proof.check import checked
 from symroof.proof.step import Reason, Step
 from symroof.reading.exercises import Exercise, giving_way
-from symroof.reading.scope import Scope
+from symroof.reading.name_scope import Scope
 from symroof.verification.context import Context
 
 # What the quantities mean wherever nobody says otherwise, and the units of the others.

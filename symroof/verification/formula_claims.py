@@ -16,8 +16,8 @@ from symroof.reading.documents import Written
 from symroof.reading.exercises import Exercise
 from symroof.reading.latex import read_latex
 from symroof.reading.latex_phrases import Dialect
+from symroof.reading.name_scope import Scope, is_opaque
 from symroof.reading.problems import GIVE_WAY
-from symroof.reading.scope import Scope, is_opaque
 from symroof.reading.vocabulary import WORDS
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
@@ -109,7 +109,7 @@ def read_formula(text: str, dialects: Sequence[Dialect]) -> tuple[tuple[Claim, .
     r"""The claims of a formula, and which of the dialects they are read in: the first that reads all of it, else the one
     that leaves out least. What no dialect reads at all is an error, that of the first.
 
-    >>> from symroof.reading.scope import Scope
+    >>> from symroof.reading.name_scope import Scope
     >>> claims, _ = read_formula(r"x = \foo = 12 = 3 \cdot 4", [Dialect(Scope(open=True))])
     >>> [type(side).__name__ for side in claims[0].chains[0].sides]
     ['Name', 'Gap', 'Number', 'Product']

@@ -34,7 +34,7 @@ def may_hold(question: Question) -> bool:
     """Whether a link agrees with some points of its domain and regime.
 
     >>> from symroof.formula import Name, Sum
-    >>> from symroof.reading.scope import Scope
+    >>> from symroof.reading.name_scope import Scope
     >>> from symroof.verification.context import Context
     >>> a, b, empty = Name("A"), Name("B"), Context(Scope(), {}, {})
     >>> [may_hold(empty.question(Compare(Sum((a, b)), "=", right))) for right in (Sum((b, a)), a)]

@@ -32,7 +32,7 @@ from symroof.formula import (
 from symroof.model.quantities import QUANTITIES, TABLE
 from symroof.proof.propositions import negated
 from symroof.proof.quotients import ORDER
-from symroof.reading.scope import is_opaque
+from symroof.reading.name_scope import is_opaque
 from symroof.symbols import expression
 from symroof.verification.context import Question
 from symroof.verification.enclosures import is_numeric
@@ -59,7 +59,7 @@ def skipped(question: Question, *, chained: bool = False) -> Skip | None:
 
     >>> from symroof.reading.latex import read_latex
     >>> from symroof.reading.latex_phrases import Dialect
-    >>> from symroof.reading.scope import Scope
+    >>> from symroof.reading.name_scope import Scope
     >>> from symroof.verification.definitions import Exercise, context_of
     >>> context, scope = context_of(Exercise()), Scope(open=True)
     >>> for text in ("\\\\frac{486}{2} = 243", "B > 240", "S = 2N", "\\\\frac{BDF}{DF} = B", "B \\\\ll D"):
@@ -100,7 +100,7 @@ def _changes(link: Compare) -> bool:
     """Whether an arrow leads from one size to another, h -> 4h or 768 -> 3072, and nothing tends to anything.
 
     >>> from symroof.reading.claims import read_claim
-    >>> from symroof.reading.scope import Scope
+    >>> from symroof.reading.name_scope import Scope
     >>> texts = ("4h -> h", "768 -> 3072", "N/(N + 2) -> 1", "2^(-n) -> 0")
     >>> [_changes(read_claim(text, Scope(open=True)).links[0]) for text in texts]
     [True, True, False, False]
@@ -113,7 +113,7 @@ def _applied(link: Compare) -> bool:
     """Whether the left side may be a function of something: a name before brackets that stands nowhere as a factor.
 
     >>> from symroof.reading.claims import read_claim
-    >>> from symroof.reading.scope import Scope
+    >>> from symroof.reading.name_scope import Scope
     >>> texts = ("f(N) = N + f(N)", "E (1 - k/E) = E - k")
     >>> [_applied(read_claim(text, Scope(open=True)).links[0]) for text in texts]
     [True, False]

@@ -146,7 +146,7 @@ class Surroundings:
 def sizes_beside(sentence: str, dialect: Dialect) -> dict[str, Formula | None]:
     """The sizes that a sentence puts in; None for a name that has two in it.
 
-    >>> from symroof.reading.scope import Scope
+    >>> from symroof.reading.name_scope import Scope
     >>> {name: size and size.digits for name, size in sizes_beside("at B = 48,000", Dialect(Scope(open=True))).items()}
     {'B': '48000'}
     """
@@ -160,7 +160,7 @@ def sizes_beside(sentence: str, dialect: Dialect) -> dict[str, Formula | None]:
 def relations_before(text: str, dialect: Dialect) -> Iterator[Compare]:
     """What the formulas before another one in its sentence say that names are: if F = 4D, where B = D = F.
 
-    >>> from symroof.reading.scope import Scope
+    >>> from symroof.reading.name_scope import Scope
     >>> [r.left.name for r in relations_before("With $B = D = F$, not $D = 2F$, and $2B = D$ ", Dialect(Scope(open=True)))]
     ['B', 'D']
     """
@@ -176,7 +176,7 @@ def relations_before(text: str, dialect: Dialect) -> Iterator[Compare]:
 def relations_behind(text: str, dialect: Dialect) -> Iterator[Compare]:
     """What the words directly behind a formula put in for names: with F = 4D and E = 2D.
 
-    >>> from symroof.reading.scope import Scope
+    >>> from symroof.reading.name_scope import Scope
     >>> def names_in(text): return [r.left.name for r in relations_behind(text, Dialect(Scope(open=True)))]
     >>> names_in(" for $F = 4D$ and $E = 2D$, so $B = 2$"), names_in(", so $F = 4D$")
     (['F', 'E'], [])
@@ -195,7 +195,7 @@ def relations_behind(text: str, dialect: Dialect) -> Iterator[Compare]:
 def regimes_beside(text: str, dialect: Dialect) -> tuple[tuple[Regime, str], ...]:
     r"""The regimes that a text states in formulas and in words, the nearest to its end first, with what says them.
 
-    >>> from symroof.reading.scope import Scope
+    >>> from symroof.reading.name_scope import Scope
     >>> text = r"For large $N$, as $B \ll D, F$"
     >>> [words for _, words in regimes_beside(text, Dialect(Scope(open=True)))]
     ['B \\ll D, F', 'For large N']
@@ -211,7 +211,7 @@ def regimes_beside(text: str, dialect: Dialect) -> tuple[tuple[Regime, str], ...
 def supposed_beside(sentence: str, dialect: Dialect) -> frozenset[Regime]:
     r"""The regimes that the words which touch their formulas suppose: when $B \ll D$ and $B \ll F$.
 
-    >>> from symroof.reading.scope import Scope
+    >>> from symroof.reading.name_scope import Scope
     >>> [len(r) for r in supposed_beside(r"when $B \ll D$ and $B \ll F$", Dialect(Scope(open=True)))]
     [2]
     >>> supposed_beside(r"unless $B \ll D$", Dialect(Scope(open=True)))

@@ -52,7 +52,7 @@ def disagreement(link: Compare, context: Context) -> tuple[str, Remark] | None:
     """That the units of the sides do not agree: ``wrong`` where all of them are known, else ``undecided``.
 
     >>> from symroof.reading.expressions import read_expression
-    >>> from symroof.reading.scope import Scope
+    >>> from symroof.reading.name_scope import Scope
     >>> def told(*texts):
     ...     left, right = (read_expression(text, Scope()) for text in texts)
     ...     return (found := disagreement(Compare(left, "=", right), Context(Scope(), {}, {}))) and found[0]

@@ -9,7 +9,7 @@ from operator import mul
 
 from symroof.exploration.curves import Curves, in_common
 from symroof.exploration.latency import Latency, LatencyCurve
-from symroof.exploration.stretches import BOUNDS, Curve, Stretch
+from symroof.exploration.longest_over_a_size import BOUNDS, Curve, Stretch
 from symroof.model.quantities import time_name
 from symroof.model.resources import VECTOR
 from symroof.rendering.figures.canvas import Canvas, sheet_of

@@ -9,9 +9,9 @@ from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curves, in_common
 from symroof.exploration.figure import Drawn
 from symroof.exploration.latency import Latency
+from symroof.exploration.longest_over_a_size import Curve
 from symroof.exploration.planes import Plane
 from symroof.exploration.roofs import Roofline, Track
-from symroof.exploration.stretches import Curve
 from symroof.model.resources import MATH
 from symroof.rendering.figures.captions import Say, called, captions, own_sizes, printed, resource, share_in, shares_in
 from symroof.rendering.figures.strokes import factor, moment, plain, rate

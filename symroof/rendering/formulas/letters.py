@@ -9,7 +9,7 @@ from string import ascii_letters
 
 from symroof.formula import Frozen
 from symroof.model.quantities import TABLE
-from symroof.reading.scope import is_opaque
+from symroof.reading.name_scope import is_opaque
 
 PLAIN = {"flops_exact": "flops"}
 # The letters of quantities that give way to a dimension.

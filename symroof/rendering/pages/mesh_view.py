@@ -12,7 +12,7 @@ from symroof.model.mesh_axes import fast_first, presumed_order
 from symroof.model.program import Program
 from symroof.model.program_tree import EXCHANGE, MAXIMUM
 from symroof.model.quantities import NAMELESS, PER_CHIP, of_statement, parts_of, sent_over
-from symroof.model.trees import tapered
+from symroof.model.switch_trees import tapered
 from symroof.proof.mesh_facts import Collective
 from symroof.proof.step import Reason, Step, against
 

@@ -13,9 +13,9 @@ from symroof.derivation.draft import INTENSITY, numeric
 from symroof.derivation.formulas import unit_in
 from symroof.derivation.schedules import T_STEPS
 from symroof.formula import Compare, Formula, Name, Sum, Verdict
+from symroof.model.pipeline_stages import BUBBLE
 from symroof.model.quantities import MOVED, STOCKS, TOKENS, of_statement, parts_of, rows_of, time_name, unit_of_amount
 from symroof.model.resources import VECTOR, overlapping
-from symroof.model.stages import BUBBLE
 from symroof.proof.propositions import without_cases
 from symroof.proof.step import Step, amount_of, named_formula, number_of
 from symroof.rendering.formulas.tex import breadth
