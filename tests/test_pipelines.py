@@ -13,7 +13,7 @@ from texts import refused
 
 import symroof as sr
 from symroof.errors import CheckError, ModelError, ReadingError
-from symroof.model import chip_costs, kernels, pipeline_stages, placing, resources, statement_costs
+from symroof.model import chip_costs, kernels, pipeline_stages as stages, placing, resources, statement_costs
 from symroof.model.statement_costs import amounts, traffic_of_tensors
 from symroof.reading.problems import read_problem
 from symroof.reading.programs import read_program
@@ -137,7 +137,7 @@ def simulated(chips, microbatches, times, schedule, back):
 
 @pytest.mark.thorough
 @pytest.mark.part(1)
-@pytest.mark.parametrize("schedule", pipeline_stages.SCHEDULES)
+@pytest.mark.parametrize("schedule", stages.SCHEDULES)
 @pytest.mark.parametrize("back", [False, True])
 def test_the_bubble_and_what_is_kept_are_those_of_stages_that_wait_for_one_another(schedule, back):
     chosen = random.Random(f"{schedule} {back}")
@@ -173,7 +173,7 @@ def test_a_stage_does_its_part_of_what_all_turns_do(name, training):
     one, other = (amounts(sr.derive(p).setting.problem.operation, "fma") for p in (here, there))
     each = "_per_chip" if others else ""
     program = sr.derive(here).setting.problem.operation
-    inside = {line.statement.name for line in program.lines if pipeline_stages.stages_in(line.repeats)}
+    inside = {line.statement.name for line in program.lines if stages.stages_in(line.repeats)}
     assert inside
     for owner in kernels.costs_of(program):
         for what in ("flops", "ops", "bytes"):
@@ -247,7 +247,7 @@ def test_random_turns_in_stages(seed):
     for training in (False, True):
         found = sr.derive("\n".join([*outside, *repeat]), on="h100", mesh="Z on InfiniBand", training=training)
         assert found.counts()["sampled"] == 0
-        assert pipeline_stages.pipeline_of(found.setting.problem.operation) is not None
+        assert stages.pipeline_of(found.setting.problem.operation) is not None
 
 
 @pytest.mark.thorough
@@ -317,19 +317,15 @@ test_numbers_that_contradict_what_is_taken_for_granted_are_refused = refused(
 STAGED = resources.staged
 FAULTS = {
     "nothing is handed on": (placing, "handed_on", lambda line: None),
-    "all turns on every chip": (chip_costs, "turns_on_a_chip", lambda repeats, size: pipeline_stages.turns_of(repeats)),
-    "all layers are held": (
-        statement_costs,
-        "turns_on_a_chip",
-        lambda repeats, size: pipeline_stages.turns_of(repeats),
-    ),
-    "Megatron's ratio": (pipeline_stages.Pipeline, "bubble", property(lambda p: (p.axis.size - 1) / p.microbatches)),
-    "every microbatch is kept": (pipeline_stages.Pipeline, "held", property(lambda p: p.microbatches)),
-    "one microbatch is kept": (pipeline_stages.Pipeline, "held", property(lambda p: p.microbatches / p.microbatches)),
+    "all turns on every chip": (chip_costs, "turns_on_a_chip", lambda repeats, size: stages.turns_of(repeats)),
+    "all layers are held": (statement_costs, "turns_on_a_chip", lambda repeats, size: stages.turns_of(repeats)),
+    "Megatron's ratio": (stages.Pipeline, "bubble", property(lambda p: (p.axis.size - 1) / p.microbatches)),
+    "every microbatch is kept": (stages.Pipeline, "held", property(lambda p: p.microbatches)),
+    "one microbatch is kept": (stages.Pipeline, "held", property(lambda p: p.microbatches / p.microbatches)),
     "nothing waits": (resources, "stretched", lambda time: time),
     "T_upper forgets the wait": (resources, "waited", lambda time: time),
     "only the first group waits": (resources, "staged", lambda program: STAGED(program)[:1]),
-    "enough is not said": (pipeline_stages.Pipeline, "presumes", property(lambda p: False)),
+    "enough is not said": (stages.Pipeline, "presumes", property(lambda p: False)),
 }
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from symroof.building.build_result import Block
+from symroof.building.built_document import Block
 from symroof.building.settings import SUFFIXES, reading_of, settings_of
 from symroof.errors import SymroofError
 from symroof.reading.documents import read_document

@@ -10,7 +10,7 @@ from typing import Any
 from symroof.api.deriving import derive
 from symroof.api.exploring import compare, page, plot, regimes
 from symroof.building.build import build as run
-from symroof.building.build_result import BuiltDocument
+from symroof.building.built_document import BuiltDocument
 from symroof.rendering.report import claims_of
 
 # What answers each verb of a block.

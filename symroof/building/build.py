@@ -13,7 +13,7 @@ from typing import Any
 
 from symroof.algebra.rounding import decimal
 from symroof.building.block_contents import Content, Makers, Request, content_of, digest, request_of
-from symroof.building.build_result import Block, BuiltDocument, Change, changes
+from symroof.building.built_document import Block, BuiltDocument, Change, changes
 from symroof.building.document_values import DOTTED, Entry, Lookup, said_by
 from symroof.building.settings import Settings, settings_of
 from symroof.derivation.layout import Layout

@@ -115,7 +115,7 @@ def _difference(built: Any) -> list[str]:
 
 def _phrases(*langs: str | None) -> Any:
     """The words for documents in their language; where they have several, or none is said, in English."""
-    from symroof.building.build_result import said_of_documents
+    from symroof.building.built_document import said_of_documents
 
     return said_of_documents(langs[0] if len(langs) == 1 else None)
 
