@@ -118,7 +118,7 @@ def time_of_program(draft: Draft, program: Program) -> Draft:
     times, meanings = Times(draft), draft.ledger.meanings
     each, bounds = each_time(draft, times, draft.setting.equalities)
     if program.alone:
-        each = tuple(one for step in each for one in (step, *_in_seconds(draft, step)))
+        each = tuple(line for step in each for line in (step, *_in_seconds(draft, step)))
     elif not draft.setting.rates.joint:
         each = (*each[:-1], Step("time", Reason.TIME, each[-1].left, "=", T_COMMS), each[-1])
     else:
@@ -143,17 +143,17 @@ def each_time(
 ) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
     """The time of each resource, the memory last; and the bounds and T_steps in what these are."""
 
-    def said(name: Name, reason: Reason) -> Step:
+    def equality(name: Name, reason: Reason) -> Step:
         shown = draft.in_digits(times.written(name))
         return Step("time", reason, name, "=", shown, where, role=amount_of(name.name), point=point)
 
     *others, memory = (Name(time_name(resource)) for resource in draft.setting.rates.resources)
-    own = Reason.TIME if draft.setting.rates.joint or memory == T_COMMS else Reason.SAME
-    reasons = (*(Reason.TIME for _ in others), own) if point is None else (Reason.FACT,) * (len(others) + 1)
+    of_memory = Reason.TIME if draft.setting.rates.joint or memory == T_COMMS else Reason.SAME
+    reasons = (*(Reason.TIME for _ in others), of_memory) if point is None else (Reason.FACT,) * (len(others) + 1)
     moving = () if memory == T_COMMS else (T_COMMS,)
     steps = () if draft.setting.problem.operation.line is not None else (T_STEPS,)
     bounds = (*moving, T_LOWER, *steps, T_UPPER)
-    return tuple(map(said, (*others, memory), reasons)), tuple(said(name, Reason.FACT) for name in bounds)
+    return tuple(map(equality, (*others, memory), reasons)), tuple(equality(name, Reason.FACT) for name in bounds)
 
 
 def _in_seconds(draft: Draft, step: Step) -> tuple[Step, ...]:

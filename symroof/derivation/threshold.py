@@ -51,10 +51,10 @@ def threshold(draft: Draft) -> Draft:
     equal = draft.setting.equalities
     if solution.outcome == "always":
         always = Step("threshold", Reason.ALWAYS, draft.above.left, ">", draft.above.right, equal)
-        return draft.add(said(draft, Reason.FACT, solution, equal), always)
+        return draft.add(solution_step(draft, Reason.FACT, solution, equal), always)
     draft = draft.add(*(step for step in _cleared(draft, solution) if step.right != solution.formula))
     reason = Reason.SOLVE if solution.solved else Reason.IMPLICIT
-    draft = draft.add(said(draft, reason, solution, (*equal, *solution.bands)), *_single_root(draft, solution))
+    draft = draft.add(solution_step(draft, reason, solution, (*equal, *solution.bands)), *_single_root(draft, solution))
     if solution.end is not None:
         draft = draft.add(*_with_figures(draft, solution, "bound"))
     return _otherwise(draft, solution)
@@ -73,7 +73,7 @@ def _degree(value: Expr, variable: Expr) -> int:
     return max(degree(side, variable) for side in value.as_numer_denom())
 
 
-def said(draft: Draft, reason: Reason, solution: Solution, where: tuple[Formula, ...]) -> Step:
+def solution_step(draft: Draft, reason: Reason, solution: Solution, where: tuple[Formula, ...]) -> Step:
     """That the arithmetic takes longer exactly where a solution says."""
     return Step(
         "threshold", reason, draft.above, "<=>", solution.formula, where, None, Solved(solution.variable), "threshold"
@@ -183,7 +183,7 @@ def _never(draft: Draft, solution: Solution) -> Draft:
     """Never compute-bound: by how much, what that leaves of the peak, and for which ridges it is so."""
     setting, value = draft.setting, draft.setting.intensity
     equal = setting.equalities
-    draft = draft.add(said(draft, Reason.FACT, solution, equal))
+    draft = draft.add(solution_step(draft, Reason.FACT, solution, equal))
     if setting.mixed:
         return draft.add(Step("threshold", Reason.NEVER, T_MATH, "<=", T_COMMS, equal))
     top = value if not value.free_symbols else highest(value, setting.least_one)
@@ -268,13 +268,13 @@ def _tends_to(draft: Draft, exact: Solution | None, rule: Solution) -> tuple[Ste
     if not all(isinstance(end, Expr) and end.is_rational_function() for end in (high, low)):
         return ()
     try:
-        held = setting.regime.holding(setting.variable)
-        result = similar(high, low, held)
+        regime = setting.regime.holding(setting.variable)
+        result = similar(high, low, regime)
     except AlgebraError:
         return ()
     if not result.holds or not result.certificates:
         return ()
-    where = (*written(held.scaling, draft.write), *setting.equalities)
+    where = (*written(regime.scaling, draft.write), *setting.equalities)
     return (Step("rule", Reason.FACT, exact.end.right, "~", rule.end.right, where, dominated(result, draft.write)),)
 
 
@@ -315,29 +315,29 @@ def first_size(setting: Setting, solution: Solution) -> int | None:
     return Steps(draft.add(*steps).steps).smallest_integer
 
 
-def _rule_factor(draft: Draft, exact: Solution | None, low: Expr) -> Draft:
+def _rule_factor(draft: Draft, exact: Solution | None, rule_bound: Expr) -> Draft:
     """exact bound / rule bound = 1/(1 - R(1/D + 1/F))."""
-    high = None if exact is None else exact.bound
+    exact_bound = None if exact is None else exact.bound
     if (
         exact is None
         or exact.end is None
-        or high is None
-        or isinstance(high, Root)
-        or not (low / high).is_rational_function()
+        or exact_bound is None
+        or isinstance(exact_bound, Root)
+        or not (rule_bound / exact_bound).is_rational_function()
     ):
         return draft
-    quotient = cancelled(low / high)
-    whole, leads = draft.answer.step("threshold"), draft.answer.step("rule")
-    assert whole is not None
-    assert leads is not None
-    own = tuple(guard for _, guard in leads.right.rows) if isinstance(leads.right, Cases) else ()
-    sides, least_one = draft.setting.in_numbers(low).as_numer_denom(), draft.setting.least_one
-    if not own and any(sign_of(side, least_one) in (None, 0) for side in sides):
+    quotient = cancelled(rule_bound / exact_bound)
+    exact_step, rule_step = draft.answer.step("threshold"), draft.answer.step("rule")
+    assert exact_step is not None
+    assert rule_step is not None
+    guards_of_rule = tuple(guard for _, guard in rule_step.right.rows) if isinstance(rule_step.right, Cases) else ()
+    sides, least_one = draft.setting.in_numbers(rule_bound).as_numer_denom(), draft.setting.least_one
+    if not guards_of_rule and any(sign_of(side, least_one) in (None, 0) for side in sides):
         return draft  # the bound of the rule may vanish, or what it is divided by
-    guards = tuple(dict.fromkeys((*(() if exact.guard is None else (exact.guard,)), *own)))
-    left, evidence = Quotient(exact.end.right, bound(low, draft.layout)), Beside(whole, leads)
-    put = draft.write(draft.setting.in_numbers(1 / quotient))
-    draft = draft.add(Step("rule", Reason.FIGURES, left, "=", put, guards, evidence, role="rule_factor"))
+    guards = tuple(dict.fromkeys((*(() if exact.guard is None else (exact.guard,)), *guards_of_rule)))
+    left, evidence = Quotient(exact.end.right, bound(rule_bound, draft.layout)), Beside(exact_step, rule_step)
+    in_figures = draft.write(draft.setting.in_numbers(1 / quotient))
+    draft = draft.add(Step("rule", Reason.FIGURES, left, "=", in_figures, guards, evidence, role="rule_factor"))
     terms = laurent(quotient, symbols_of(quotient))
     r = symbol("ridge")
     if quotient == 1 or terms is None:
@@ -347,6 +347,6 @@ def _rule_factor(draft: Draft, exact: Solution | None, low: Expr) -> Draft:
     per_ridge = Add(*(rational(-c) * m / r for c, m in terms if m.has(r)))
     if per_ridge.has(r) or per_ridge == 0:
         return draft
-    gone = Product((RIDGE, draft.write(per_ridge))) if len(parts) > 1 else draft.write(r * per_ridge)
-    right = Quotient(number(1), Sum((draft.write(plain), Negative(gone))))
+    subtracted = Product((RIDGE, draft.write(per_ridge))) if len(parts) > 1 else draft.write(r * per_ridge)
+    right = Quotient(number(1), Sum((draft.write(plain), Negative(subtracted))))
     return draft.add(Step("rule", Reason.RULE_FACTOR, left, "=", right, guards, evidence))

@@ -129,14 +129,14 @@ class _Numbers(Values):
                 draft = draft.attempt(*self._solved(*asked))
         return draft
 
-    def said(self, left: Formula, relation: str, right: Formula, role: str) -> Step:
+    def number_step(self, left: Formula, relation: str, right: Formula, role: str) -> Step:
         return Step("summary", Reason.VALUE, left, relation, right, self.where, role=number_of(role), point=self.point)
 
     def _amounts(self) -> Iterator[Step]:
         for name in self._names():
             result = self.value(name) if name in self.draft.ledger.definitions else None
             if result is not None:
-                yield self.said(Name(name), "=", Number(result), name)
+                yield self.number_step(Name(name), "=", Number(result), name)
 
     def _names(self) -> Iterator[str]:
         """What an answer speaks of, each once."""
@@ -166,24 +166,24 @@ class _Numbers(Values):
         known, needed = self.setting.known.get(capacity), self.value(name)
         if needed is None or known is None:
             return
-        yield self.said(Name(capacity), "=", Number(known.value), "capacity")
-        yield self.said(Quotient(Name(name), Name(capacity)), "=", Number(needed / known.value), "filled")
+        yield self.number_step(Name(capacity), "=", Number(known.value), "capacity")
+        yield self.number_step(Quotient(Name(name), Name(capacity)), "=", Number(needed / known.value), "filled")
         self.chips = chips = 1 if self.each else ceil(needed / known.value)
         held, room = needed <= chips * known.value, product(number(chips), Name(capacity))
-        yield self.said(Name(name), "<=" if held else ">", room, "fits")
+        yield self.number_step(Name(name), "<=" if held else ">", room, "fits")
         if chips > 1:
-            yield self.said(Name(name), ">", product(number(chips - 1), Name(capacity)), "fits")
+            yield self.number_step(Name(name), ">", product(number(chips - 1), Name(capacity)), "fits")
 
     def _shares(self) -> Iterator[Step]:
         """How near the arithmetic is to the peak; and of statements that overlap as one what they do, and their share of
         T_steps."""
         math, lower, whole = (self.value(name) for name in ("T_math", "T_lower", T_STEPS.name))
         if math and lower:
-            yield self.said(Quotient(T_MATH, T_LOWER), "=", Number(math / lower), "reached")
+            yield self.number_step(Quotient(T_MATH, T_LOWER), "=", Number(math / lower), "reached")
         moved = self.value(f"bytes{self.each}")
         for name in (moved_of(part, self.program) for part in MOVED):
             if moved and (part := self.value(name)):
-                yield self.said(
+                yield self.number_step(
                     Quotient(Name(name), Name(f"bytes{self.each}")), "=", Number(part / moved), f"of {name}"
                 )
         if not whole or len(costs_of(self.program)) < 2:
@@ -196,9 +196,9 @@ class _Numbers(Values):
                 )
                 done = self.of(parts)
                 if done:
-                    yield self.said(parts, "=", Number(done), of_statement(what, named))
+                    yield self.number_step(parts, "=", Number(done), of_statement(what, named))
             if taken is not None:
-                yield self.said(Quotient(time, T_STEPS), "=", Number(taken / whole), f"share({named})")
+                yield self.number_step(Quotient(time, T_STEPS), "=", Number(taken / whole), f"share({named})")
 
     def _asked(self) -> Iterator[tuple[str, Compare, Expr, Expr, Expr]]:
         """What is solved with one size alone set free, each with its two sides: where the arithmetic takes longer than the

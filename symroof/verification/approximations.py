@@ -54,13 +54,13 @@ def approximate(question: Question) -> Finding | None:
     pairs = [(_between(question, sides), sides) for sides in rational_sides(question)]
     if all(finding is not None and finding.verdict == "holds" for finding, _ in pairs):  # whichever argument leads
         pairs = [(pairs[0][0], replace(pairs[0][1], needs=()))]
-    found = [_worked_out(finding, sides) for finding, sides in pairs if sides.possible]
-    if len(pairs) == 1 and found:
-        return found[0]
-    needed = [finding for finding in found if finding is not None and finding.verdict in GOOD]
-    if not needed or context.proofs_only:
+    findings = [_worked_out(finding, sides) for finding, sides in pairs if sides.possible]
+    if len(pairs) == 1 and findings:
+        return findings[0]
+    accepted = [finding for finding in findings if finding is not None and finding.verdict in GOOD]
+    if not accepted or context.proofs_only:
         raise AlgebraError("it is not known which argument of the maximum is larger")
-    return replace(needed[0], needs=tuple(needs for finding in needed for needs in finding.needs)[:MOST_SHOWN])
+    return replace(accepted[0], needs=tuple(needs for finding in accepted for needs in finding.needs)[:MOST_SHOWN])
 
 
 def _worked_out(finding: Finding | None, sides: Sides) -> Finding | None:

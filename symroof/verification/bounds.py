@@ -181,7 +181,7 @@ def by_ratio(question: Question, regime: Regime) -> Finding | None:
         if known is None:
             continue
         condition, shown = known
-        by = context.told(Compare(condition, "<=>", q))
+        by = context.proof_of(Compare(condition, "<=>", q))
         if by is not None:
             return Finding(link, "holds", _both(shown, by))
         for literal in dict.fromkeys(precise(link.right)):
@@ -200,7 +200,7 @@ def _by_literal(question: Question, condition: Compare, literal: Number, shown: 
         if needed is None or rounded is None or not bounds_alike(rounded):
             continue
         for _, q in _forms(_with(link.right, literal, number(needed), context)):
-            by = context.told(Compare(condition, "<=>", q))
+            by = context.proof_of(Compare(condition, "<=>", q))
             if by is not None:
                 return Finding(link, "rounded", _both(shown, by), remarks=(rounded,))
     return None

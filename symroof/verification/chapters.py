@@ -59,27 +59,27 @@ def judge_read(
     spelled = spelling(document.text, formulas)
     force = InForce(overrides or {}, frozenset(WORD.findall(document.text)), folder, spelled)
 
-    def told(counted: bool | None = None) -> FileReport:
+    def report_counting(counted: bool | None = None) -> FileReport:
         counting = replace(force, counted=counted)
         return _Chapter(document, counting.adding(said or {}) if overrides or said else counting).report()
 
-    found = told()
+    first_report = report_counting()
     notes = (part for part in document.parts if isinstance(part, Note) and has_operation(part.options))
     starts = [note.place.line for note in notes]
 
     def problems(report: FileReport) -> list[list[Judgement]]:
         """The judgements by the problem that they stand under."""
-        each: list[list[Judgement]] = [[] for _ in range(len(starts) + 1)]
-        for one in report.judgements:
-            each[bisect(starts, one.line or 0)].append(one)
-        return each
+        judgements: list[list[Judgement]] = [[] for _ in range(len(starts) + 1)]
+        for judgement in report.judgements:
+            judgements[bisect(starts, judgement.line or 0)].append(judgement)
+        return judgements
 
-    split = [any(map(counts_otherwise, some)) for some in problems(found)]
+    split = [any(map(counts_otherwise, some)) for some in problems(first_report)]
     if not any(split):
-        return found
-    ways = zip(split, *map(problems, (found, told(False), told(True))), strict=True)
+        return first_report
+    ways = zip(split, *map(problems, (first_report, report_counting(False), report_counting(True))), strict=True)
     chosen = (of_one_count(*some) if wanted else some[0] for wanted, *some in ways)
-    return replace(found, judgements=tuple(one for some in chosen for one in some))
+    return replace(first_report, judgements=tuple(judgement for some in chosen for judgement in some))
 
 
 @dataclass

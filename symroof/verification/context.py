@@ -139,7 +139,7 @@ class Context:
     def _admitted(self) -> dict[str, Admitted]:
         return {}
 
-    def there(self, point: Mapping[str, Fraction]) -> Iterator[Mapping[str, Fraction]]:
+    def nearby(self, point: Mapping[str, Fraction]) -> Iterator[Mapping[str, Fraction]]:
         """The points around one whose sizes are left to chips: below in each of them, and above."""
         if not self.shares_out:
             yield point
@@ -225,7 +225,7 @@ class Context:
         spend(LEFT_OPEN if left_open else PROVER if answer.by == "z3" else COEFFICIENTS)
         return answer
 
-    def told(self, claim: Formula) -> str | None:
+    def proof_of(self, claim: Formula) -> str | None:
         """By what the second engine proves a proposition without a search, under the facts."""
         spend(COEFFICIENTS)
         with suppress(CheckError, AlgebraError, RecursionError):

@@ -49,23 +49,23 @@ def witness(
     there, where one of the next does it. Sizes that chips share out are those that there are, where one of them will do.
     """
     letters = tuple(dict.fromkeys(n for f in (proposition, *growing, *context.facts) for n in names(f)))
-    first, found = [*first], None
-    for place in (context.there, lambda point: (point,)) if context.shares_out else (context.there,):
+    first, counterexample = [*first], None
+    for nearby in (context.nearby, lambda point: (point,)) if context.shares_out else (context.nearby,):
         candidates = _candidates(letters, context.least_one, first, moved)
         if growing:
             candidates = chain(_grown(letters, moved), candidates)
-        tried = chain.from_iterable(map(place, islice(candidates, MOST_TRIED)))
+        tried = chain.from_iterable(map(nearby, islice(candidates, MOST_TRIED)))
         regime = tuple(map(looking_like, growing))
-        typical = (one for one in tried if _is_inside(one, context) and all(truth(r, one) for r in regime))
+        typical = (near for near in tried if _is_inside(near, context) and all(truth(r, near) for r in regime))
         for point in islice(typical, MOST_POINTS):
             spend(POINT)
             if all(truth(fact, point) for fact in context.facts) and truth(proposition, point) is False:
-                found = found or Counterexample(point, *_sides(proposition, point))
+                counterexample = counterexample or Counterexample(point, *_sides(proposition, point))
                 whole = all(value.denominator == 1 for name, value in point.items() if name in context.least_one)
                 if whole and truth(right, point) is not False:
                     return Counterexample(point, *_sides(proposition, point))
-        if found is not None:
-            return found
+        if counterexample is not None:
+            return counterexample
     return None
 
 

@@ -90,11 +90,11 @@ class Counted:
 
     def totals(self) -> Iterator[tuple[str, dict[str, Expr]]]:
         """Each total with the amounts of the statements or tensors that it is the sum of."""
-        program, known = self.program, self.amounts
+        program, counts = self.program, self.amounts
         parts: dict[str, dict[str, Expr]] = {}
-        for name, value in known.items():
+        for name, value in counts.items():
             total, tensor = parts_of(name)
-            if tensor and total in known:
+            if tensor and total in counts:
                 parts.setdefault(total, {})[tensor] = value
         for total, role in (("weights", "weight"), ("caches", "cache"), ("gradients", "weight")):
             tensors = program.declared_as(role)
@@ -102,7 +102,7 @@ class Counted:
         if program.training:
             kept = kept_for_backward(program)
             parts["saved"] = {str(t.name): program.resolved(turns_of(repeats) * t.bytes) for t, repeats in kept}
-        yield from ((total, found) for total, found in parts.items() if total in known and len(found) > 1)
+        yield from ((total, terms) for total, terms in parts.items() if total in counts and len(terms) > 1)
 
 
 def of_programs(edits: Callable[[Counted], Edits]) -> Callable[[Compare, Context], Iterator[tuple[Facts, Context]]]:
