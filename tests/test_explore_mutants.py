@@ -45,7 +45,7 @@ FAULTS = {
     "a kernel is without its last statement": (roofs, "overlapping", lambda f: lambda program: tuple(names[:-1] or names for names in f(program)), lambda: test_program_exploring.test_statements_stand_under_the_roof_where_they_would_alone()),
     "a kernel loses the traffic of its last statement": (roofs, "amounts", lambda f: lambda *a: {n: 0 * v if n == "bytes(o)" else v for n, v in f(*a).items()}, lambda: test_program_exploring.test_statements_stand_under_the_roof_where_they_would_alone()),
     "the matrix unit does the work of the vector unit": (roofs, "VECTOR", lambda f: "math", lambda: test_figures.test_points_of_a_program_are_its_kernels()),
-    "what falls has the ceiling of its end": (curves, "monotony", lambda f: lambda *a: 1, lambda: test_figures.test_what_falls_is_at_most_what_it_is_at_one()),
+    "what falls has the ceiling of its end": (ridge_conditions, "monotony", lambda f: lambda *a: 1, lambda: test_figures.test_what_falls_is_at_most_what_it_is_at_one()),
     "a statement stands where its bytes alone put it": (roofs, "kernels", lambda f: lambda setting: {n: {u: replace(g, expression=g.expression / 2) for u, g in units.items()} for n, units in f(setting).items()}, lambda: test_program_exploring.test_statements_stand_under_the_roof_where_they_would_alone()),
 }  # fmt: skip
 

@@ -177,13 +177,13 @@ def weakest_regimes(a: Expr, b: Expr, regime: Regime) -> tuple[tuple[Relation, .
             raise AlgebraError("the regimes that could make it true are too many to try")
         for chosen in choices(beside, repeat=len(open_terms)):
             relations = (much_less(m, p, cone.symbols) for m, p in zip(open_terms, chosen, strict=True))
-            kept = _needed(tuple(dict.fromkeys(relations)), regime)
+            relations_needed = _needed(tuple(dict.fromkeys(relations)), regime)
             if (
-                kept is not None
-                and kept not in result
-                and _under(kept, regime, lambda joined: similar(a, b, joined).holds)
+                relations_needed is not None
+                and relations_needed not in result
+                and _under(relations_needed, regime, lambda joined: similar(a, b, joined).holds)
             ):
-                result.append(kept)
+                result.append(relations_needed)
     weakest: list[Relations] = []
     for one in result:
         implied = [other for other in result if _implies(one, other, regime)]
@@ -217,15 +217,15 @@ def _needed(relations: Relations, regime: Regime) -> Relations | None:
         relations, regime, lambda joined: True
     ):
         return None
-    kept = relations
+    needed = relations
     for relation in relations:
-        rest = tuple(r for r in kept if r != relation)
+        rest = tuple(r for r in needed if r != relation)
         if _implies(rest, (relation,), regime):
-            kept = rest
-    return tuple(sorted(kept, key=str))
+            needed = rest
+    return tuple(sorted(needed, key=str))
 
 
-def _implies(given: Relations, wanted: Relations, regime: Regime) -> bool:
+def _implies(given: Relations, conclusion: Relations, regime: Regime) -> bool:
     """Whether every scaling of the given relations satisfies the wanted ones."""
-    small = [quotient(*relation) for relation in wanted]
+    small = [quotient(*relation) for relation in conclusion]
     return _under(given, regime, lambda joined: all(vanishes(q, joined, constants=False) for q in small))

@@ -71,8 +71,8 @@ def negligible(monomial: Exponents, beside: Sequence[Exponents], cone: Cone) -> 
     if result is None:
         return None
     parts = [(v[:-1], w) for v, w in zip(vectors, result, strict=True)]
-    kept = (tuple((v, w) for v, w in part if w) for part in (parts[:n], parts[n:s], parts[s:]))
-    return Certificate(cone.symbols, monomial, *kept)
+    certificates = (tuple((v, w) for v, w in part if w) for part in (parts[:n], parts[n:s], parts[s:]))
+    return Certificate(cone.symbols, monomial, *certificates)
 
 
 def positive(terms: Polynomial) -> list[Exponents]:
@@ -96,16 +96,16 @@ def leading(expression: Expr, regime: Regime) -> Expr:
 
 def _significant(terms: Polynomial, cone: Cone, regime: Regime) -> Polynomial:
     """The terms that matter; what is negligible beside a negligible one is negligible beside the rest."""
-    kept = dict(terms)
+    significant = dict(terms)
     for m in terms:
-        if negligible(m, [p for p in positive(kept) if p != m], cone) is not None:
-            del kept[m]
-    if len(kept) < len(terms) and not bounded_below(kept, cone.symbols, regime):
+        if negligible(m, [p for p in positive(significant) if p != m], cone) is not None:
+            del significant[m]
+    if len(significant) < len(terms) and not bounded_below(significant, cone.symbols, regime):
         raise AlgebraError(
             "the leading terms cancel in part, so nothing can be neglected beside them",
             expected="leading terms that stay away from 0",
         )
-    return kept
+    return significant
 
 
 def bounded_below(terms: Polynomial, symbols: tuple[Expr, ...], regime: Regime) -> bool:

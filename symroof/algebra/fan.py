@@ -126,12 +126,12 @@ def _terms(expression: Expr, regime: Regime, order: Sequence[Expr]) -> Fan:
     return Fan(symbols, polynomial(above, symbols), polynomial(below, symbols), above, below, cone, (), ())
 
 
-def _known(found: Fan, masks: Sequence[int]) -> Fan:
+def _known(fan: Fan, masks: Sequence[int]) -> Fan:
     """The terms with their cells."""
     if not masks:
         raise AlgebraError("no scaling satisfies the regime")
     # small sets first; among those of one size, the ones with later terms of the denominator, which lack the first sizes
-    return replace(found, masks=tuple(sorted(masks, key=lambda mask: (mask.bit_count(), -mask))))
+    return replace(fan, masks=tuple(sorted(masks, key=lambda mask: (mask.bit_count(), -mask))))
 
 
 def corners(expression: Expr, regime: Regime, order: Sequence[Expr] = ()) -> Fan:
@@ -179,9 +179,9 @@ def _rays(groups: tuple[Polynomial, Polynomial], cone: Cone) -> tuple[Spanning, 
 def _meets(sets: Iterable[int], groups: tuple[int, int]) -> set[int]:
     """Every intersection of the sets that keeps a term of each group: the sets of terms of the faces."""
     result: set[int] = set()
-    for one in dict.fromkeys(sets):
-        result |= {m for m in (one & other for other in result) if m & groups[0] and m & groups[1]}
-        result.add(one)
+    for subset in dict.fromkeys(sets):
+        result |= {m for m in (subset & other for other in result) if m & groups[0] and m & groups[1]}
+        result.add(subset)
         if len(result) > MOST_CELLS:
             raise AlgebraError(f"there are more than {MOST_CELLS} regimes", expected="fewer terms, or sizes put in")
     return result

@@ -73,7 +73,7 @@ def least_maximum(parts: Sequence[Expr], x: Expr, least_one: frozenset[Expr]) ->
     if not rising or not falling:
         return _at_an_end(x, rising, falling, constant)
     crossings = [_crossing(x, up, down, constant) for up, down in product(rising, falling)]
-    highest = [one for one in crossings if all(_is_below(other, one, least_one) for other in crossings)]
+    highest = [crossing for crossing in crossings if all(_is_below(other, crossing, least_one) for other in crossings)]
     if not highest:
         raise AlgebraError(
             "which of the parts is the longest is open", hint="put in numbers for what the parts differ in"
@@ -106,12 +106,12 @@ def least_sum(parts: Sequence[Expr], x: Expr, least_one: frozenset[Expr]) -> Opt
     return Optimum(x, 0, p + q, power, value, constant)
 
 
-def _sorted(found: list[Line], least_one: frozenset[Expr]) -> tuple[list[Line], list[Line], tuple[Expr, ...]]:
+def _sorted(lines: list[Line], least_one: frozenset[Expr]) -> tuple[list[Line], list[Line], tuple[Expr, ...]]:
     """The rising and the falling powers, and what stays."""
-    if any(sign_of(c, least_one) != 1 for _, c in found):
+    if any(sign_of(c, least_one) != 1 for _, c in lines):
         raise AlgebraError("not every part is known to be positive")
-    rising, falling = ([line for line in found if line[0] * way > 0] for way in (1, -1))
-    return rising, falling, tuple(c for e, c in found if e == 0)
+    rising, falling = ([line for line in lines if line[0] * way > 0] for way in (1, -1))
+    return rising, falling, tuple(c for e, c in lines if e == 0)
 
 
 def _at_an_end(x: Expr, rising: list[Line], falling: list[Line], constant: tuple[Expr, ...]) -> Optimum:
@@ -127,7 +127,7 @@ def _crossing(x: Expr, up: Line, down: Line, constant: tuple[Expr, ...]) -> Opti
     return Optimum(x, 0, degree, power, cancelled(a**degree * power**p), constant)
 
 
-def _is_below(one: Optimum, other: Optimum, least_one: frozenset[Expr]) -> bool:
+def _is_below(first: Optimum, other: Optimum, least_one: frozenset[Expr]) -> bool:
     """Whether the value of one crossing is at most that of another, at every size."""
-    gap = cancelled(other.value**one.degree - one.value**other.degree)
+    gap = cancelled(other.value**first.degree - first.value**other.degree)
     return gap == 0 or sign_of(gap, least_one) == 1

@@ -90,7 +90,7 @@ def _cut(rays: list[Ray], h: Vector, bit: int, rank: int) -> list[Ray]:
             on.append(Ray(ray.vector, ray.tight | bit))
     if not below:
         return [*(ray for _, ray in above), *on]
-    made = []
+    combined = []
     tights = [ray.tight for ray in rays]
     for a, up in above:
         for b, down in below:
@@ -98,8 +98,8 @@ def _cut(rays: list[Ray], h: Vector, bit: int, rank: int) -> list[Ray]:
             if common.bit_count() < rank - 2 or not _edge(common, tights):
                 continue
             vector = primitive(tuple(b * x + a * y for x, y in zip(up.vector, down.vector, strict=True)))
-            made.append(Ray(vector, common | bit))
-    return [*(ray for _, ray in above), *on, *made]
+            combined.append(Ray(vector, common | bit))
+    return [*(ray for _, ray in above), *on, *combined]
 
 
 def _edge(common: int, tights: list[int]) -> bool:

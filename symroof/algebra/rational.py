@@ -350,9 +350,9 @@ def _coefficients(side: Any, inside: list[int]) -> list[Any]:
 def _may_share(a: Any, b: Any, place: int) -> bool:
     """Whether a common factor may depend on a symbol."""
     for seed in range(2, 2 + TRIES):
-        one, other = (_image(side, place, seed) for side in (a, b))
-        if one[-1]:
-            return len(_euclid(one, other)) > 1
+        first, other = (_image(side, place, seed) for side in (a, b))
+        if first[-1]:
+            return len(_euclid(first, other)) > 1
     return True
 
 

@@ -248,7 +248,7 @@ def _replaced(relations: Iterable[Relation]) -> tuple[dict[Expr, Expr], list[tup
 
 
 def _put(replaced: Mapping[Expr, Expr], name: Expr, value: Expr) -> dict[Expr, Expr]:
-    return {key: known.subs(name, value) for key, known in replaced.items()} | {name: value}
+    return {key: bound.subs(name, value) for key, bound in replaced.items()} | {name: value}
 
 
 def _relation_text(left: Expr, relation: str, right: Expr) -> str:

@@ -87,8 +87,8 @@ def whole_number(relation: str, bound: Expr | Root, each: int = 1, within: int =
         last = up + (strict and up == end / each) if rises else down - (strict and down == end / each)
         if within:
             parts = divisors(within // each) if within % each == 0 else ()
-            kept = [n for n in parts if (n >= last if rises else n <= last)]
-            last = (min if rises else max)(kept, default=0)
+            inside = [n for n in parts if (n >= last if rises else n <= last)]
+            last = (min if rises else max)(inside, default=0)
         else:
             last = max(last, int(rises))
         result.add(last * each)

@@ -40,8 +40,8 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
     cost, count = draft.setting.cost, draft.setting.problem.count
     for name, formula in program.where.items():
         if name in program.choices:
-            known = known_of_sizes(program)
-            draft = draft.add(Step("work", Reason.CASE, program.choices[name], "=", formula, known))
+            relations = known_of_sizes(program)
+            draft = draft.add(Step("work", Reason.CASE, program.choices[name], "=", formula, relations))
         draft = draft.add(Step("work", Reason.CASE, Name(name), "=", formula))
     if not program.vector and (params := amounts(program, count)["params"]) != 0:
         draft = _stock(draft, "work", "params", params)

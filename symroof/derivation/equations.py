@@ -81,8 +81,8 @@ def _solved(
     result = _parts(ground, sides, relation.relation, x)
     where = (*ground.where(point), *result.bands)
     facts = None if isinstance(result.formula, Both | Either) else Solved(variable)
-    said = Step("solution", Reason.SOLUTION, relation, "<=>", result.formula, where, None, facts, "solution")
-    return _in_figures(ground.add(_at(said, point, free)), result, point, of, free)
+    step = Step("solution", Reason.SOLUTION, relation, "<=>", result.formula, where, None, facts, "solution")
+    return _in_figures(ground.add(_at(step, point, free)), result, point, of, free)
 
 
 def _parts(ground: Basis, sides: tuple[Expr, Expr], relation: str, x: Expr) -> Solution:
@@ -96,7 +96,7 @@ def _parts(ground: Basis, sides: tuple[Expr, Expr], relation: str, x: Expr) -> S
         return Solution(x.name, joined, tuple(band for part in parts for band in part.bands))
     if not (sides[0] - sides[1]).is_rational_function(x):
         raise AlgebraError(f"the relation has no solved form for {x}", expected="a relation between polynomials")
-    values = {symbol(name): known.value for name, known in ground.figures.items()}
+    values = {symbol(name): figure.value for name, figure in ground.figures.items()}
     result = relation_solved(*sides, relation, x, ground.least_one, layout=ground.layout, values=values)
     if not result.solved:
         raise AlgebraError(
@@ -131,45 +131,45 @@ def _alone(left: Expr, right: Expr, relation: str, least_one: Sizes) -> tuple[Ma
 
 def _joined(parts: list[Formula], x: Expr, ground: Basis, *, every: bool) -> Formula:
     """All of some conditions, or any of them: of numbers what they leave of the size, else as one where that is one of them."""
-    kept = list(dict.fromkeys(part for part in parts if part != Verdict(every)))
-    if not kept or Verdict(not every) in kept:
-        return Verdict(every) if not kept else Verdict(not every)
-    if len(kept) == 1:
-        return kept[0]
-    joined = Both(tuple(kept)) if every else Either(tuple(kept))
+    undecided = list(dict.fromkeys(part for part in parts if part != Verdict(every)))
+    if not undecided or Verdict(not every) in undecided:
+        return Verdict(every) if not undecided else Verdict(not every)
+    if len(undecided) == 1:
+        return undecided[0]
+    joined = Both(tuple(undecided)) if every else Either(tuple(undecided))
     left = spans_of(joined, x.name)
     if left is not None:
         return written(left, x.name, ground.layout.write, least=int(x in ground.regime.least_one))
-    if any(isinstance(part, Cases | Both | Either) for part in kept):
+    if any(isinstance(part, Cases | Both | Either) for part in undecided):
         raise AlgebraError("the relation has no solved form: its sides have several cases each")
     return joined
 
 
-def _in_figures(ground: Basis, found: Solution, point: int | None, of: Wholes | None, free: bool) -> Basis:
+def _in_figures(ground: Basis, solution: Solution, point: int | None, of: Wholes | None, free: bool) -> Basis:
     """The bound and the guard with the figures put in; and the last whole number that meets the relation."""
-    if of is not None and isinstance(found.formula, Both | Either):
-        step = whole_condition("solution", found.formula, found.variable, of, ground.layout.write)
+    if of is not None and isinstance(solution.formula, Both | Either):
+        step = whole_condition("solution", solution.formula, solution.variable, of, ground.layout.write)
         if step is None or step.right == step.left:
             return ground
         return ground.add(_at(replace(step, assumptions=ground.where(point), role="solution_whole"), point, free))
-    if found.end is None or found.bound is None:
+    if solution.end is None or solution.bound is None:
         return ground
-    edge, where = found.bound, ground.where(point)
-    guarded = (*where, *((found.guard,) if found.guard is not None else ()))
+    edge, where = solution.bound, ground.where(point)
+    guarded = (*where, *((solution.guard,) if solution.guard is not None else ()))
     if isinstance(edge, Expr):
         edge = ground.in_numbers(edge)
-        said = Step("solution", Reason.FIGURES, found.end.right, "=", _upright(edge, ground), guarded)
+        said = Step("solution", Reason.FIGURES, solution.end.right, "=", _upright(edge, ground), guarded)
         if said.right != said.left:
             ground = ground.add(_at(replace(said, role="solution_bound"), point, free))
         if (value := numeric(edge)) is not None:
-            near = rounded("solution", found.end.right, value, assumptions=guarded)
+            near = rounded("solution", solution.end.right, value, assumptions=guarded)
             ground = ground.add(*(_at(step, point, free) for step in near))
-    if isinstance(found.guard, Compare) and set(names(found.guard)) & ground.figures.keys():
-        gap = ground.in_numbers(expression(found.guard.left) - expression(found.guard.right))
+    if isinstance(solution.guard, Compare) and set(names(solution.guard)) & ground.figures.keys():
+        gap = ground.in_numbers(expression(solution.guard.left) - expression(solution.guard.right))
         put_in = positive(gap.as_numer_denom()[0], ground.layout)
-        said = Step("solution", Reason.FIGURES, found.guard, "<=>", put_in, where, role="solution_guard")
+        said = Step("solution", Reason.FIGURES, solution.guard, "<=>", put_in, where, role="solution_guard")
         ground = ground.add(_at(said, point, free))
-    left = Compare(found.end.left, found.end.relation, ground.layout.write(edge))
+    left = Compare(solution.end.left, solution.end.relation, ground.layout.write(edge))
     step = None if of is None else whole_step("solution", left, edge, of, ground.layout.write)
     if step is None:
         return ground

@@ -65,7 +65,7 @@ class Basis(Frozen):
     def in_digits(self, formula: Formula) -> Formula:
         """A formula with the figures in the digits in which they were read."""
         used = names(formula)
-        return with_digits(formula, {name: known.digits for name, known in self.figures.items() if name in used})
+        return with_digits(formula, {name: figure.digits for name, figure in self.figures.items() if name in used})
 
     def where(self, point: int | None) -> tuple[Formula, ...]:
         """What is assumed at a set of sizes, beside the equalities."""
@@ -97,15 +97,15 @@ def ground_of(draft: Draft) -> Basis:
     """What the formulas of a problem with an operation stand on."""
     setting = draft.setting
     dimensions = setting.problem.operation.dimensions
-    figures = {name: known for name, known in setting.known.items() if name not in dimensions}
-    known = counted_quantities(setting)
-    figures = {name: figure for name, figure in figures.items() if known.get(name, symbol(name)) == symbol(name)}
+    figures = {name: figure for name, figure in setting.known.items() if name not in dimensions}
+    quantities = counted_quantities(setting)
+    figures = {name: figure for name, figure in figures.items() if quantities.get(name, symbol(name)) == symbol(name)}
     return valued(
         Basis(
             ledger=draft.ledger,
             layout=draft.layout,
             let=setting.problem.let,
-            quantities=known,
+            quantities=quantities,
             figures=figures,
             regime=setting.regime,
             least_one=setting.least_one,
@@ -119,8 +119,8 @@ def worked_out(draft: Draft, formula: Formula) -> Steps:
     """What a formula of quantities comes to, under the name ``ASKED``: at each set of sizes, or in all sizes where there
     is none."""
     problem = draft.setting.problem
-    asked = replace(draft.setting, problem=replace(problem, let={**problem.let, ASKED: formula}))
-    ground = ground_of(replace(draft, setting=asked, ledger=replace(draft.ledger, meanings=meanings(asked))))
+    extended = replace(draft.setting, problem=replace(problem, let={**problem.let, ASKED: formula}))
+    ground = ground_of(replace(draft, setting=extended, ledger=replace(draft.ledger, meanings=meanings(extended))))
     ground = ground.defining(formula).add(Step("formulas", Reason.LINE, Name(ASKED), "=", formula))
     if not ground.points:
         ground = _come_to(ground, ASKED, formula)
@@ -135,7 +135,7 @@ def unit_in(setting: Setting, formula: Formula) -> Exponents | None:
 
 
 def unit_among(
-    formula: Formula, let: Mapping[str, Formula], sizes: Container[str], known: Mapping[str, Spec]
+    formula: Formula, let: Mapping[str, Formula], sizes: Container[str], figures: Mapping[str, Spec]
 ) -> Exponents | None:
     """The unit of a formula, told by those of its quantities, of figures that are ``known``, and of what ``let``
     names."""
@@ -143,7 +143,7 @@ def unit_among(
     def of_name(name: str) -> Exponents | None:
         if name in let:
             return unit_of_formula(let[name], of_name, True, bare=False)
-        unit = "1" if name in sizes else known[name].unit if name in known else unit_of_amount(name)
+        unit = "1" if name in sizes else figures[name].unit if name in figures else unit_of_amount(name)
         return None if unit is None else exponents(unit)
 
     return unit_of_formula(formula, of_name, True, bare=False)
@@ -177,8 +177,7 @@ def _come_to(ground: Basis, name: str, formula: Formula) -> Basis:
     spread = formula
     try:
         sets, quantity = range(len(ground.points)), ground.quantities[name]
-        told = ground.points and all(ground.in_numbers(quantity, point).is_number for point in sets)
-        if told:  # sizes are put in, and a number says what a long formula would
+        if ground.points and all(ground.in_numbers(quantity, at).is_number for at in sets):  # a number says it all
             return _number(ground, name, ground.in_numbers(ground.quantities[name]), None)
         if any(ground.quantities.get(part, symbol(part)) != symbol(part) for part in names(formula)):
             spread = _spread(ground, formula) if _calls(formula) else ground.layout.write(ground.quantities[name])
@@ -200,8 +199,8 @@ def _spread(ground: Basis, formula: Formula) -> Formula:
     """A formula with the names of quantities replaced by what they are."""
 
     def put(part: Formula) -> Formula:
-        known = ground.quantities.get(part.name) if isinstance(part, Name) else None
-        return part if known is None or known == symbol(part.name) else ground.layout.write(known)  # type: ignore[attr-defined]
+        quantity = ground.quantities.get(part.name) if isinstance(part, Name) else None
+        return part if quantity is None or quantity == symbol(part.name) else ground.layout.write(quantity)  # type: ignore[attr-defined]
 
     return mapped(formula, put)
 
@@ -231,8 +230,8 @@ def _valued(ground: Basis, name: str, value: Expr, point: int | None) -> tuple[S
         if Fraction(text := decimal(exact)) == exact:
             right = Number(exact, text)
         in_decimals = rounded("formulas", Name(name), exact, assumptions=where, point=point)
-    said = Step("formulas", Reason.VALUE, Name(name), "=", right, where, role=named_formula(name), point=point)
-    return said, *in_decimals
+    step = Step("formulas", Reason.VALUE, Name(name), "=", right, where, role=named_formula(name), point=point)
+    return step, *in_decimals
 
 
 def _irrational(ground: Basis, name: str, value: Expr, point: int | None) -> Basis:

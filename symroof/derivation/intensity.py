@@ -85,9 +85,9 @@ def _sizes(draft: Draft) -> tuple[Expr, ...]:
     return tuple(sorted(free, key=lambda s: order.index(s.name) if s.name in order else -1))
 
 
-def _in_order(found: tuple[Expr, ...], layout: Layout) -> tuple[Expr, ...]:
+def _in_order(sizes: tuple[Expr, ...], layout: Layout) -> tuple[Expr, ...]:
     """The monomials in the order in which the layout prints their reciprocals."""
-    written = layout.write(Add(*(1 / m for m in found)))
+    written = layout.write(Add(*(1 / m for m in sizes)))
     parts = written.terms if isinstance(written, Sum) else (written,)
     return tuple(1 / expression(part) for part in parts)
 
@@ -176,16 +176,16 @@ def regime(draft: Draft) -> Draft:
     form = leading(value, chosen)
     if form == value:
         return draft
-    found = similar(value, form, chosen)
-    if not found.holds:
+    similarity = similar(value, form, chosen)
+    if not similarity.holds:
         raise AlgebraError(f"the leading form {form} is not similar to {value}")
     result = approximation(chosen.apply(value), form, chosen)
-    reached = not form.free_symbols & chosen.mentioned and regime_limit(value, chosen) == form
-    if not reached and laurent(result.factor, symbols_of(result.factor)) is not None:
+    is_limit = not form.free_symbols & chosen.mentioned and regime_limit(value, chosen) == form
+    if not is_limit and laurent(result.factor, symbols_of(result.factor)) is not None:
         right = Quotient(draft.write(form), draft.write(result.factor))
         draft = draft.add(Step("regime", Reason.TAKE_OUT, INTENSITY, "=", right, setting.equalities))
-    reason, relation = (Reason.LIMIT, "->") if reached else (Reason.LEADING, "~")
-    evidence = dominated(found, draft.write)
+    reason, relation = (Reason.LIMIT, "->") if is_limit else (Reason.LEADING, "~")
+    evidence = dominated(similarity, draft.write)
     draft = draft.add(Step("regime", reason, INTENSITY, relation, draft.write(form), assume, evidence, role="leading"))
     draft = draft.add(*_leading_bytes(draft))
     if not form.free_symbols and highest(value, setting.least_one) == form:  # it rises to it, and does not get there
@@ -208,26 +208,26 @@ def _leading_bytes(draft: Draft) -> tuple[Step, ...]:
     return (Step("regime", Reason.FACT, name, "~", draft.write(form), where, evidence, role="moved_leading"),)
 
 
-def _size_of_error(draft: Draft, found: Approximation, chosen: Regime, assume: tuple[Compare, ...]) -> Draft:
+def _size_of_error(draft: Draft, approximation: Approximation, chosen: Regime, assume: tuple[Compare, ...]) -> Draft:
     """The factor of an approximation, on which side it errs, when it is within 5 %, and the next order."""
-    equal, form = draft.setting.equalities, draft.write(found.approximate)
-    if sign_of(found.exact, chosen.least_one) != 1:  # a quotient by what may be 0 says nothing
+    equal, form = draft.setting.equalities, draft.write(approximation.approximate)
+    if sign_of(approximation.exact, chosen.least_one) != 1:  # a quotient by what may be 0 says nothing
         return draft
     factor = Quotient(form, INTENSITY)
-    steps = [Step("regime", Reason.FACTOR, factor, "=", draft.write(found.factor), equal, role="factor")]
-    if found.factor == 1:
+    steps = [Step("regime", Reason.FACTOR, factor, "=", draft.write(approximation.factor), equal, role="factor")]
+    if approximation.factor == 1:
         return draft.add(*steps)
-    side = sign_of(found.factor - 1, chosen.least_one)
+    side = sign_of(approximation.factor - 1, chosen.least_one)
     if side in (1, -1):
         steps.append(Step("regime", Reason.SIDE, factor, ">" if side == 1 else "<", number(1), equal, role="side"))
-    draft = draft.add(*steps).attempt(*within(factor, found.within or (), equal, draft.layout))
-    steps = [*_at_most(draft, found, chosen, factor)]
-    if found.next_order is not None:
-        correction = found.approximate - found.next_order
-        check = similar(found.approximate - chosen.apply(found.exact), correction, chosen)
+    draft = draft.add(*steps).attempt(*within(factor, approximation.within or (), equal, draft.layout))
+    steps = [*_at_most(draft, approximation, chosen, factor)]
+    if approximation.next_order is not None:
+        correction = approximation.approximate - approximation.next_order
+        check = similar(approximation.approximate - chosen.apply(approximation.exact), correction, chosen)
         if check.holds:
             gap = Sum((form, _minus(INTENSITY)))
-            right = Sum((form, Negative(Group(draft.write(found.next_order)))))
+            right = Sum((form, Negative(Group(draft.write(approximation.next_order)))))
             evidence = dominated(check, draft.write)
             steps.append(Step("regime", Reason.NEXT_ORDER, gap, "~", right, assume, evidence, role="next"))
     return draft.add(*steps)
@@ -245,13 +245,13 @@ def within(
     )
 
 
-def _at_most(draft: Draft, found: Approximation, chosen: Regime, factor: Formula) -> tuple[Step, ...]:
+def _at_most(draft: Draft, near: Approximation, chosen: Regime, factor: Formula) -> tuple[Step, ...]:
     """What facts such as D >= 8000 make of the factor, where it falls in the sizes that they bound from below."""
-    known = [(x, low) for x, relation, low in chosen.facts if relation == ">=" and x.is_Symbol and low.is_Rational]
-    known += [(x, low) for low, relation, x in chosen.facts if relation == "<=" and x.is_Symbol and low.is_Rational]
-    used = [(x, low) for x, low in known if found.factor.has(x) and monotony(found.factor, x, chosen.least_one) == -1]
+    lows = [(x, low) for x, relation, low in chosen.facts if relation == ">=" and x.is_Symbol and low.is_Rational]
+    lows += [(x, low) for low, relation, x in chosen.facts if relation == "<=" and x.is_Symbol and low.is_Rational]
+    used = [(x, low) for x, low in lows if near.factor.has(x) and monotony(near.factor, x, chosen.least_one) == -1]
     if not used:
         return ()
     facts = tuple(Compare(draft.write(x), ">=", draft.write(low)) for x, low in used)
-    bound = draft.write(found.factor.subs(dict(used)))
+    bound = draft.write(near.factor.subs(dict(used)))
     return (Step("regime", Reason.AT_MOST, factor, "<=", bound, (*draft.setting.equalities, *facts)),)

@@ -83,8 +83,8 @@ def optimum(ground: Basis, minimize: Formula, over: str, subject: Compare | None
     forms = tuple(form for _, form in both)
     result = optimum_of(forms, x, ground.least_one, maximum=parted(body)[0])
     ground = _in_the_regime(ground, tuple(parts), both, regime, (x, sharing), (*assumed, *where))
-    asked = Minimum(body, x, sharing, where, assumed, tuple(parts), forms, result)
-    return _at_the_place(ground, asked), asked
+    minimum = Minimum(body, x, sharing, where, assumed, tuple(parts), forms, result)
+    return _at_the_place(ground, minimum), minimum
 
 
 def _unfolded(formula: Formula, ground: Basis) -> Formula:
@@ -195,32 +195,32 @@ def _in_the_sizes(value: Expr, x: Expr, sharing: Sharing | None) -> Expr:
     return value.subs(sharing.end, x * symbol(sharing.other))
 
 
-def _at_the_place(ground: Basis, asked: Minimum) -> Basis:
+def _at_the_place(ground: Basis, minimum: Minimum) -> Basis:
     """The least place and the least value; then the ends, as the forms say."""
-    result, over = asked.found, Name(asked.x.name)
-    forms = tuple(map(ground.layout.write, asked.forms))
-    near = "=" if all(map(_same(ground, asked), asked.parts, forms)) else "~"
-    where, evidence = (*asked.regime, *asked.where), Optimal(forms)
-    at_forms, equal = of_forms(ground, asked), (*ground.equalities, *asked.where)
+    result, over = minimum.found, Name(minimum.x.name)
+    forms = tuple(map(ground.layout.write, minimum.forms))
+    near = "=" if all(map(_same(ground, minimum), minimum.parts, forms)) else "~"
+    where, evidence = (*minimum.regime, *minimum.where), Optimal(forms)
+    at_forms, equal = of_forms(ground, minimum), (*ground.equalities, *minimum.where)
     if result.way:
-        end = _end(ground, asked) if result.way < 0 else number(1)
+        end = _end(ground, minimum) if result.way < 0 else number(1)
         best = Step("optimum", Reason.AT_AN_END, at_forms, "=", end, equal, evidence, role="optimum")
         return ground.add(best)
     end_power = None
     inside = [_order(ground, result.power, 1)]
     place = ground.layout.root(result.power, result.degree)
-    if asked.sharing is not None:
-        end_power = asked.sharing.end**result.degree
+    if minimum.sharing is not None:
+        end_power = minimum.sharing.end**result.degree
         inside.append(_order(ground, end_power, result.power))
-    best = Step("optimum", Reason.BEST, asked.place, near, place, (*where, *inside), evidence, role="optimum")
-    value = _value(ground, asked)
-    worth = Call("minimum", (asked.body, over))
+    best = Step("optimum", Reason.BEST, minimum.place, near, place, (*where, *inside), evidence, role="optimum")
+    value = _value(ground, minimum)
+    worth = Call("minimum", (minimum.body, over))
     ground = ground.add(
         best, Step("optimum", Reason.BEST_VALUE, worth, near, value, (*where, *inside), evidence, role="optimum_value")
     )
     ends: list[tuple[Formula, Compare, Compare]] = [(number(1), _order(ground, 1, result.power), inside[0])]
     if end_power is not None:
-        ends.append((_end(ground, asked), _order(ground, result.power, end_power), inside[1]))
+        ends.append((_end(ground, minimum), _order(ground, result.power, end_power), inside[1]))
     for end, outside, within in ends:
         if names(outside):
             sides = (number(1), place) if end == number(1) else (place, end)
@@ -232,25 +232,25 @@ def _at_the_place(ground: Basis, asked: Minimum) -> Basis:
     return ground
 
 
-def of_forms(ground: Basis, asked: Minimum) -> Call:
+def of_forms(ground: Basis, minimum: Minimum) -> Call:
     """The least place of the forms of the regime."""
-    forms = tuple(map(ground.layout.write, asked.forms))
-    plain = Call("max", forms) if asked.maximum and len(forms) > 1 else Sum(forms) if len(forms) > 1 else forms[0]
-    return Call("argmin", (plain, Name(asked.x.name)))
+    forms = tuple(map(ground.layout.write, minimum.forms))
+    plain = Call("max", forms) if minimum.maximum and len(forms) > 1 else Sum(forms) if len(forms) > 1 else forms[0]
+    return Call("argmin", (plain, Name(minimum.x.name)))
 
 
-def _same(ground: Basis, asked: Minimum) -> Any:
+def _same(ground: Basis, minimum: Minimum) -> Any:
     """Whether a part is its form, with the equation put in."""
-    exact = ground.ledger.exact(figures=False, assumptions=(*ground.equalities, *asked.where))
+    exact = ground.ledger.exact(figures=False, assumptions=(*ground.equalities, *minimum.where))
     return lambda part, form: exact.difference(part, form).is_zero()
 
 
-def _end(ground: Basis, asked: Minimum) -> Formula:
-    if asked.sharing is None:
+def _end(ground: Basis, minimum: Minimum) -> Formula:
+    if minimum.sharing is None:
         raise AlgebraError(
-            f"it falls for every {asked.x}, and nothing says how large that can be", hint='subject = "X*Y = N"'
+            f"it falls for every {minimum.x}, and nothing says how large that can be", hint='subject = "X*Y = N"'
         )
-    return ground.layout.write(asked.sharing.end)
+    return ground.layout.write(minimum.sharing.end)
 
 
 def _order(ground: Basis, large: Expr | int, small: Expr | int) -> Compare:
@@ -259,13 +259,13 @@ def _order(ground: Basis, large: Expr | int, small: Expr | int) -> Compare:
     return Compare(ground.layout.write(above), ">=", ground.layout.write(below))
 
 
-def _value(ground: Basis, asked: Minimum) -> Formula:
-    result, write = asked.found, ground.layout.write
+def _value(ground: Basis, minimum: Minimum) -> Formula:
+    result, write = minimum.found, ground.layout.write
     value = ground.layout.root(result.value, result.degree)
     if not result.constant:
         return value
     parts = (value, *map(write, result.constant))
-    return Call("max", parts) if asked.maximum else Sum(parts)
+    return Call("max", parts) if minimum.maximum else Sum(parts)
 
 
 def _may_be_time(ground: Basis, body: Formula) -> bool:
@@ -277,81 +277,82 @@ def _may_be_time(ground: Basis, body: Formula) -> bool:
     return unit is None or unit == exponents("s")
 
 
-def compute_bound(ground: Basis, asked: Minimum) -> tuple[Basis, Minimum]:
+def compute_bound(ground: Basis, question: Minimum) -> tuple[Basis, Minimum]:
     """Where the arithmetic takes longer than the least value, solved for one size."""
-    result, math = asked.found, ground.quantities.get(T_MATH.name)
-    if math is None or result.way or (result.constant and not asked.maximum) or not _may_be_time(ground, asked.body):
-        return ground, asked
-    equation = {} if asked.sharing is None else {symbol(asked.sharing.other): asked.sharing.end / asked.x}
+    result, math = question.found, ground.quantities.get(T_MATH.name)
+    constant = result.constant and not question.maximum
+    if math is None or result.way or constant or not _may_be_time(ground, question.body):
+        return ground, question
+    equation = {} if question.sharing is None else {symbol(question.sharing.other): question.sharing.end / question.x}
     math = cancelled(ground.value(T_MATH).subs(equation))
     if {s.name for s in math.free_symbols} & {"flops", "flops_per_chip"}:  # nothing says what the arithmetic is
-        return ground, asked
+        return ground, question
     ratio = cancelled(math**result.degree / result.value)
-    v = next((symbol(n) for n in _order_of(ground, asked) if ratio.has(symbol(n))), None)
-    if v is None or math.has(asked.x) or not is_product(math):
-        return ground, asked
+    v = next((symbol(n) for n in _order_of(ground, question) if ratio.has(symbol(n))), None)
+    if v is None or math.has(question.x) or not is_product(math):
+        return ground, question
     powers = ratio.as_powers_dict()
-    e, beside = int(powers[v]), _beside(asked, powers, v)
+    e, beside = int(powers[v]), _beside(question, powers, v)
     rest = cancelled(ratio / v**e * (beside or Integer(1)) ** e) ** (-1 if e > 0 else 1)
     edge = ground.layout.root(rest, abs(e))
     bound = Compare(ground.layout.write(v / (beside or Integer(1))), ">" if e > 0 else "<", edge)
     least = ground.layout.root(result.value, result.degree)
-    where = (*ground.equalities, *asked.where)
-    said = Step(
+    where = (*ground.equalities, *question.where)
+    step = Step(
         "optimum", Reason.THERE, Compare(T_MATH, ">", least), "<=>", bound, where, Leads(), role="optimum_bound"
     )
-    ground = ground.defining(T_MATH).add(said)
+    ground = ground.defining(T_MATH).add(step)
     value = ground.in_numbers(rest)
     if value != rest:
         shown = ground.layout.root(value, abs(e))
         ground = ground.add(
             Step("optimum", Reason.FIGURES, edge, "=", shown, ground.equalities, Leads(), role="optimum_bound_value")
         )
-    return ground, replace(asked, bound=(bound, rest, abs(e)))
+    return ground, replace(question, bound=(bound, rest, abs(e)))
 
 
-def _order_of(ground: Basis, asked: Minimum) -> Iterator[str]:
+def _order_of(ground: Basis, minimum: Minimum) -> Iterator[str]:
     """What a condition is solved for: B, or the first size that it depends on; not what is shared out."""
-    end = set() if asked.sharing is None else {s.name for s in asked.sharing.end.free_symbols}
+    end = set() if minimum.sharing is None else {s.name for s in minimum.sharing.end.free_symbols}
     yield from (name for name in ("B", *ground.layout.order) if name not in end)
 
 
-def _beside(asked: Minimum, powers: Mapping[Expr, Any], v: Expr) -> Expr | None:
+def _beside(minimum: Minimum, powers: Mapping[Expr, Any], v: Expr) -> Expr | None:
     """What is shared out, where the condition is one on v over it."""
-    end = None if asked.sharing is None else asked.sharing.end
+    end = None if minimum.sharing is None else minimum.sharing.end
     return end if end is not None and end.is_Symbol and powers.get(end, 0) == -powers[v] else None
 
 
-def at_sizes(ground: Basis, asked: Minimum) -> Basis:
+def at_sizes(ground: Basis, minimum: Minimum) -> Basis:
     """The best place at each set of sizes."""
-    for point in range(len(ground.points)) if not asked.found.way else ():
-        ground = _in_numbers(ground, asked, asked.found, point)
+    for point in range(len(ground.points)) if not minimum.found.way else ():
+        ground = _in_numbers(ground, minimum, minimum.found, point)
     return ground
 
 
-def _in_numbers(ground: Basis, asked: Minimum, found: Optimum, point: int) -> Basis:
+def _in_numbers(ground: Basis, minimum: Minimum, best: Optimum, point: int) -> Basis:
     where = ground.where(point)
-    power = ground.in_numbers(found.power, point)
+    power = ground.in_numbers(best.power, point)
     if not power.is_Rational:
-        return _bound(ground, asked, point)
-    end = None if asked.sharing is None else ground.in_numbers(asked.sharing.end, point)
-    beyond = end is not None and end.is_Rational and power > end**found.degree
+        return _bound(ground, minimum, point)
+    end = None if minimum.sharing is None else ground.in_numbers(minimum.sharing.end, point)
+    beyond = end is not None and end.is_Rational and power > end**best.degree
     if power < 1 or beyond:
-        edge = ground.layout.write(asked.sharing.end) if beyond and asked.sharing else number(1)
-        assumed = (*where, *asked.where)
-        forms, evidence = of_forms(ground, asked), Optimal(tuple(map(ground.layout.write, asked.forms)))
+        edge = ground.layout.write(minimum.sharing.end) if beyond and minimum.sharing else number(1)
+        assumed = (*where, *minimum.where)
+        forms, evidence = of_forms(ground, minimum), Optimal(tuple(map(ground.layout.write, minimum.forms)))
         step = Step("optimum", Reason.AT_AN_END, forms, "=", edge, assumed, evidence, None, "optimum_at", point)
         ground = ground.add(step)
-        return _bound(ground, asked, point)
-    place = ground.layout.root(found.power, found.degree)
-    return _bound(_rooted(ground, place, (power, found.degree), Reason.BEST, "optimum_at", point), asked, point)
+        return _bound(ground, minimum, point)
+    place = ground.layout.root(best.power, best.degree)
+    return _bound(_rooted(ground, place, (power, best.degree), Reason.BEST, "optimum_at", point), minimum, point)
 
 
-def _bound(ground: Basis, asked: Minimum, point: int) -> Basis:
+def _bound(ground: Basis, minimum: Minimum, point: int) -> Basis:
     """The condition of being compute-bound there, as a number."""
-    if asked.bound is None:
+    if minimum.bound is None:
         return ground
-    bound, power, degree = asked.bound
+    bound, power, degree = minimum.bound
     value = ground.in_numbers(power, point)
     if not value.is_Rational or not power.free_symbols & set(map(symbol, ground.points[point])):
         return ground

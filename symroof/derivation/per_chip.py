@@ -69,10 +69,10 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
     for name, row in TABLE.items():
         if row.counted is None or not name.endswith(PER_CHIP):
             continue
-        what = row.measured(exact=count == "exact")
-        whole = "ops" if program.vector and "flops" in what else what
+        quantity = row.measured(exact=count == "exact")
+        whole = "ops" if program.vector and "flops" in quantity else quantity
         result[name] = PerChip(meshed, whole)
-        own, owners = what if program.line is None else whole, costs_of(program) if row.of_statements else ()
+        own, owners = quantity if program.line is None else whole, costs_of(program) if row.of_statements else ()
         result |= {of_statement(name, owner): PerChip(meshed, own, owner) for owner in owners}
     result |= {of_statement("moved", name): PerChip(meshed, "moved", name) for name in traffic_of_tensors(program)}
     result |= {moved_of(part, program): PerChip(meshed, "moved", part=part) for part in MOVED}
@@ -88,10 +88,10 @@ def _costs_of_exchanges(program: Program, meshed: OnMesh) -> dict[str, Any]:
     """The evidence of the hops of each exchange, and of several over one resource of what each sends."""
     result: dict[str, Any] = {}
     for cost in chip_costs(program).values():
-        for one in cost.exchanges:
-            result |= {hops_over(f, one.label): OfExchange(meshed, "hops", one.label, f) for f in one.hops}
-            several = [r for r in one.sent if len(cost.over(r)) > 1]
-            result |= {sent_over(r, one.label): OfExchange(meshed, "sent", one.label, r) for r in several}
+        for move in cost.exchanges:
+            result |= {hops_over(f, move.label): OfExchange(meshed, "hops", move.label, f) for f in move.hops}
+            several = [r for r in move.sent if len(cost.over(r)) > 1]
+            result |= {sent_over(r, move.label): OfExchange(meshed, "sent", move.label, r) for r in several}
     return result
 
 
@@ -106,17 +106,17 @@ def work_of_chips(draft: Draft, program: Program) -> Draft:
     """How many chips there are, and what one does of every statement."""
     if not program.axes:
         return draft
-    known = amounts(program, draft.setting.problem.count)
-    draft = draft.add(chips_of(program, draft.write(known["chips"]), draft.ledger))
+    counts = amounts(program, draft.setting.problem.count)
+    draft = draft.add(chips_of(program, draft.write(counts["chips"]), draft.ledger))
     draft = _staged(draft, program)
     if is_idle(program):
         return draft
     apart = program.vector and program.line is None
-    for what in (
+    for quantity in (
         ("ops_per_chip",) if apart else ("flops_per_chip", "ops_per_chip")[: None if program.line is None else 1]
     ):
-        draft = _each(draft, "work", what, known, program)
-    return _each(draft, "work", "flops_per_chip", known, program, "ops_per_chip") if apart else draft
+        draft = _each(draft, "work", quantity, counts, program)
+    return _each(draft, "work", "flops_per_chip", counts, program, "ops_per_chip") if apart else draft
 
 
 def chips_of(program: Program, chips: Formula, ledger: Ledger) -> Step:
@@ -133,9 +133,9 @@ def _staged(draft: Draft, program: Program) -> Draft:
         return draft
     turns, write = expression(pipeline.repeat.times), draft.layout.factored
     each, many = write(turns / pipeline.axis.size), write(pipeline.microbatches)
-    kept = write(pipeline.held) if program.training else None
+    in_flight = write(pipeline.held) if program.training else None
     enough = pipeline.presumes and program.training
-    facts = Stages(pipeline.axis.name, write(turns), each, many, kept, enough)
+    facts = Stages(pipeline.axis.name, write(turns), each, many, in_flight, enough)
     evidence = draft.ledger.meanings[BUBBLE.name]
     shown = write(program.resolved(pipeline.bubble))
     role = amount_of(BUBBLE.name)
@@ -146,46 +146,46 @@ def traffic_of_chips(draft: Draft, program: Program) -> Draft:
     """What one chip holds, and what it moves in its own memory."""
     if not program.axes:
         return draft
-    known = amounts(program, draft.setting.problem.count)
+    counts = amounts(program, draft.setting.problem.count)
     for name in HELD:
-        if known.get(name, 0) != 0:
-            shown, evidence = each_written(draft, known[name]), draft.ledger.meanings[name]
+        if counts.get(name, 0) != 0:
+            shown, evidence = each_written(draft, counts[name]), draft.ledger.meanings[name]
             draft = draft.add(
                 Step("traffic", Reason.FACT, Name(name), "=", shown, evidence=evidence, role=amount_of(name))
             )
     draft = memory(draft, "memory_per_chip")
-    return draft if known["bytes_per_chip"] == 0 else _each(draft, "traffic", "bytes_per_chip", known, program)
+    return draft if counts["bytes_per_chip"] == 0 else _each(draft, "traffic", "bytes_per_chip", counts, program)
 
 
 def exchanges_of_chips(draft: Draft, program: Program) -> Draft:
     """What each link carries, statement by statement and in all."""
     if not program.axes:
         return draft
-    known = amounts(program, draft.setting.problem.count)
+    counts = amounts(program, draft.setting.problem.count)
     for name, cost in chip_costs(program).items():
         for resource, amount in cost.sent.items():
             if amount != 0:
                 facts = Exchanges(tuple(_exchanged(draft, program, cost.moves, resource)))
-                draft = _add(draft, "exchanges", sent_over(resource, name), known, Reason.SENT, facts)
-    draft = _hops(draft, program, known) if program.latency else draft
+                draft = _add(draft, "exchanges", sent_over(resource, name), counts, Reason.SENT, facts)
+    draft = _hops(draft, program, counts) if program.latency else draft
     for resource in busy_links(program):
         names = [sent_over(resource, name) for name in costs_of(program)]
-        draft = _sum(draft, "exchanges", sent_over(resource), known, names)
+        draft = _sum(draft, "exchanges", sent_over(resource), counts, names)
     return draft
 
 
-def _hops(draft: Draft, program: Program, known: dict[str, Expr]) -> Draft:
+def _hops(draft: Draft, program: Program, counts: dict[str, Expr]) -> Draft:
     """By how many hops the last bytes of each exchange come; and of several over one link what each sends."""
     for name, cost in chip_costs(program).items():
-        for one in cost.exchanges:
-            often = one.move.around(_line(program, one.move.result).repeats)
-            turns = draft.layout.factored(one.turns) if often else None
-            told = one.move.collective, one.move.axes, str(one.move.tensor.name), name
-            for figure, number_of_hops in one.hops.items():
+        for exchange in cost.exchanges:
+            often = exchange.move.around(_line(program, exchange.move.result).repeats)
+            turns = draft.layout.factored(exchange.turns) if often else None
+            told = exchange.move.collective, exchange.move.axes, str(exchange.move.tensor.name), name
+            for figure, number_of_hops in exchange.hops.items():
                 facts = Hopped(*told, draft.write(number_of_hops), turns)
-                draft = _add(draft, "exchanges", hops_over(figure, one.label), known, Reason.HOPS, facts)
-            for resource in (r for r in one.sent if len(cost.over(r)) > 1):
-                draft = _add(draft, "exchanges", sent_over(resource, one.label), known, Reason.LINE)
+                draft = _add(draft, "exchanges", hops_over(figure, exchange.label), counts, Reason.HOPS, facts)
+            for resource in (r for r in exchange.sent if len(cost.over(r)) > 1):
+                draft = _add(draft, "exchanges", sent_over(resource, exchange.label), counts, Reason.LINE)
     return draft
 
 
@@ -219,31 +219,31 @@ def _divided(draft: Draft, program: Program, name: str) -> Division:
 
 
 def _each(
-    draft: Draft, section: str, what: str, known: dict[str, Expr], program: Program, part: str | None = None
+    draft: Draft, section: str, quantity: str, counts: dict[str, Expr], program: Program, part: str | None = None
 ) -> Draft:
     """An amount of one chip: of every statement that has it, then of all."""
-    names = [of_statement(part or what, name) for name in costs_of(program)]
+    names = [of_statement(part or quantity, name) for name in costs_of(program)]
     for name in names:
-        if part is None and known.get(name, 0) != 0:
-            facts = _divided(draft, program, parts_of(name)[1]) if what == "flops_per_chip" else None
-            draft = _add(draft, section, name, known, Reason.ON_EACH, facts)
-    return _sum(draft, section, what, known, names)
+        if part is None and counts.get(name, 0) != 0:
+            facts = _divided(draft, program, parts_of(name)[1]) if quantity == "flops_per_chip" else None
+            draft = _add(draft, section, name, counts, Reason.ON_EACH, facts)
+    return _sum(draft, section, quantity, counts, names)
 
 
-def _add(draft: Draft, section: str, name: str, known: dict[str, Expr], reason: Reason, facts: Any = None) -> Draft:
-    shown, evidence = each_written(draft, known[name]), draft.ledger.meanings[name]
+def _add(draft: Draft, section: str, name: str, counts: dict[str, Expr], reason: Reason, facts: Any = None) -> Draft:
+    shown, evidence = each_written(draft, counts[name]), draft.ledger.meanings[name]
     return draft.add(Step(section, reason, Name(name), "=", shown, evidence=evidence, facts=facts))
 
 
-def _sum(draft: Draft, section: str, what: str, known: dict[str, Expr], names: list[str]) -> Draft:
-    parts = [Name(name) for name in names if known.get(name, 0) != 0]
+def _sum(draft: Draft, section: str, sum_of: str, counts: dict[str, Expr], names: list[str]) -> Draft:
+    parts = [Name(name) for name in names if counts.get(name, 0) != 0]
     if not parts:
         return draft
-    evidence = draft.ledger.meanings[what]
-    if parts != [Name(what)]:
-        draft = draft.add(Step(section, Reason.STATEMENTS, Name(what), "=", total(*parts), evidence=evidence))
+    evidence = draft.ledger.meanings[sum_of]
+    if parts != [Name(sum_of)]:
+        draft = draft.add(Step(section, Reason.STATEMENTS, Name(sum_of), "=", total(*parts), evidence=evidence))
     return draft.add(
-        Step(section, Reason.TOTAL, Name(what), "=", each_written(draft, known[what]), role=amount_of(what))
+        Step(section, Reason.TOTAL, Name(sum_of), "=", each_written(draft, counts[sum_of]), role=amount_of(sum_of))
     )
 
 

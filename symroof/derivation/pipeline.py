@@ -34,8 +34,8 @@ class Derivation(Frozen):
     def steps(self) -> tuple[Step, ...]:
         """The steps of the sections and of the statement that were asked for."""
         problem = self.setting.problem
-        kept = (step for step in self.written if step.section in problem.sections)
-        return tuple(step for step in kept if problem.statement is None or is_about(step, problem.statement))
+        chosen = (step for step in self.written if step.section in problem.sections)
+        return tuple(step for step in chosen if problem.statement is None or is_about(step, problem.statement))
 
     @property
     def answer(self) -> Answer:

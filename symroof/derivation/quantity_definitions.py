@@ -73,7 +73,7 @@ def _figures(setting: Setting) -> dict[str, Number]:
         return {}
     printed = {"peak": setting.peak_name, "bandwidth": setting.bandwidth_name}
     figures = {name: chip.figure(printed.get(name, name)) for name in setting.known}
-    return {name: Number(known.value, known.digits) for name, known in figures.items()}
+    return {name: Number(figure.value, figure.digits) for name, figure in figures.items()}
 
 
 def multiples(setting: Setting) -> Multiples:
@@ -82,8 +82,8 @@ def multiples(setting: Setting) -> Multiples:
     operation = setting.problem.operation
     if not setting.problem.mesh:
         return Multiples()
-    known = {name: axis.chips for name, axis in setting.problem.mesh.items() if axis.chips is not None}
-    return Multiples(script_of(operation).split, known, ring_steps(setting.problem), operation.where)
+    chips = {name: axis.chips for name, axis in setting.problem.mesh.items() if axis.chips is not None}
+    return Multiples(script_of(operation).split, chips, ring_steps(setting.problem), operation.where)
 
 
 def meanings(setting: Setting) -> Mapping[str, Any]:
@@ -200,9 +200,9 @@ def costs(setting: Setting) -> dict[str, Expr]:
     return result
 
 
-def put(value: Expr, known: Mapping[str, Expr]) -> Expr:
+def put(value: Expr, counts: Mapping[str, Expr]) -> Expr:
     """The value with named quantities replaced by what they are."""
-    names = ((s, known[s.name]) for s in value.free_symbols if s.name in known)
+    names = ((s, counts[s.name]) for s in value.free_symbols if s.name in counts)
     return _replaced(value, frozenset(pair for pair in names if pair[0] != pair[1]))
 
 
@@ -244,8 +244,8 @@ def script_of(program: Program) -> Script:
     arrays = tuple(array(name, tensor) for name, tensor in program.arrays.items())
     both = () if backward is None else (backward.gradients, backward.arriving)
     gradients, arriving = (tuple((n, str(t.name)) for n, t in named.items()) for named in both or ({}, {}))
-    kept = (*program.returned, *(name for _, name in gradients))
-    return Script(arrays, tuple(map(_Ops(program).op, program.lines)), kept, gradients, arriving)
+    outputs = (*program.returned, *(name for _, name in gradients))
+    return Script(arrays, tuple(map(_Ops(program).op, program.lines)), outputs, gradients, arriving)
 
 
 class _Ops:
@@ -311,17 +311,17 @@ def require_spoken(draft: Draft, program: Program) -> None:
 def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
     """For each cost of a program, of its statements and its tensors, the evidence that it has to rest on; and the
     formulas of the sizes that others define."""
-    script, known, result = script_of(program), amounts(program, count), dict[str, Any]()
+    script, counts, result = script_of(program), amounts(program, count), dict[str, Any]()
     parts = dict.fromkeys((*costs_of(program), *program.arrays)) if program.line is None else ()
     for name, row in TABLE.items():
         if row.counted is None or name.endswith(PER_CHIP):
             continue
-        what = row.measured(exact=count == "exact")
+        quantity = row.measured(exact=count == "exact")
         exact = costs_of(program) if name == "flops_exact" else ()
-        own = (part for part in parts if part in exact or of_statement(name, part) in known)
-        result |= {of_statement(name, part): Run(script, what, part) for part in own}
-        if name != "bytes" and (name in known or row.owner is Owner.OPERATION):
-            result[name] = Run(script, "ops" if program.vector and "flops" in what else what)
+        own = (part for part in parts if part in exact or of_statement(name, part) in counts)
+        result |= {of_statement(name, part): Run(script, quantity, part) for part in own}
+        if name != "bytes" and (name in counts or row.owner is Owner.OPERATION):
+            result[name] = Run(script, "ops" if program.vector and "flops" in quantity else quantity)
     for name in traffic_of_tensors(program):
         result[of_statement("moved", name)] = Transfers(script, "moved", name)
     result |= {moved_of(part, program): Transfers(script, "moved", part=part) for part in MOVED}
@@ -334,9 +334,9 @@ def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
 
 def memory_of(program: Program, count: Counting) -> dict[str, Formula]:
     """The memory that is needed, in all and on each chip: everything that stays there together."""
-    known = amounts(program, count)
+    counts = amounts(program, count)
     return {
-        f"memory{each}": total(*(Name(what + each) for what in STOCKS if known.get(what + each, 0) != 0))
+        f"memory{each}": total(*(Name(stock + each) for stock in STOCKS if counts.get(stock + each, 0) != 0))
         for each in ("", PER_CHIP)
-        if f"memory{each}" in known
+        if f"memory{each}" in counts
     }

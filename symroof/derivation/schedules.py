@@ -68,11 +68,11 @@ class Times:
     def written(self, time: Formula) -> Formula:
         """A time in sizes and figures: one fraction for each rate, and beside it the longest of several."""
         by_rate, beside = dict[str, list[Expr]](), list[Formula]()
-        for one in self._terms(time):
-            if isinstance(one, Formula):
-                beside.append(one)
+        for term in self._terms(time):
+            if isinstance(term, Formula):
+                beside.append(term)
             else:
-                by_rate.setdefault(one[1], []).append(one[0])
+                by_rate.setdefault(term[1], []).append(term[0])
         done = (_at_rate(_on_one_bar(self.draft, Add(*each)), rate) for rate, each in by_rate.items())
         terms = (*done, *beside)
         return total(*terms) if terms else number(0)
@@ -98,8 +98,8 @@ class Times:
 def times_defined(draft: Draft, program: Program) -> Draft:
     """What each time is that only programs have, as far as no step says it yet; but for T_steps and the two bounds."""
     times, defined = times_of(program, draft.setting.rates), draft.ledger.definitions
-    said = ("T_lower", "T_upper", time_name(draft.setting.rates.called), *defined)
-    missing = {name: time for name, time in times.items() if name not in said}
+    names = ("T_lower", "T_upper", time_name(draft.setting.rates.called), *defined)
+    missing = {name: time for name, time in times.items() if name not in names}
     rests = {name: e for name in missing if isinstance(e := draft.ledger.meanings.get(name), Evidence)}
     return draft.add(
         *(Step("time", Reason.FACT, Name(name), "=", time, evidence=rests.get(name)) for name, time in missing.items())

@@ -229,15 +229,15 @@ class Setting(AtRates):
         """What the condition is solved for: as asked, or the size that this one equals; else the left of the regime's
         first <<, else the first that people turn."""
         free = {s.name for s in self.intensity.free_symbols}
-        matters = [name for name in self.problem.names if name in free]
-        asked = self.problem.solve_for if self.problem.solve is None else None
-        if asked is not None:
-            chosen = self.regime.substitution.get(symbol(asked), symbol(asked))
-            if matters and str(chosen) not in matters:
-                raise AlgebraError(f"the intensity does not depend on {asked}", expected=f"one of {', '.join(matters)}")
+        sizes = [name for name in self.problem.names if name in free]
+        unknown = self.problem.solve_for if self.problem.solve is None else None
+        if unknown is not None:
+            chosen = self.regime.substitution.get(symbol(unknown), symbol(unknown))
+            if sizes and str(chosen) not in sizes:
+                raise AlgebraError(f"the intensity does not depend on {unknown}", expected=f"one of {', '.join(sizes)}")
             return chosen
         for left, relation, _ in self.regime.relations:
-            if relation == "<<" and left.is_Symbol and left.name in matters:
+            if relation == "<<" and left.is_Symbol and left.name in sizes:
                 return left
         turned = (name for name in self.turned() if name in free)
         return symbol(next(turned, (*self.problem.operation.dimensions, "n")[0]))
@@ -277,15 +277,15 @@ def _work(problem: Problem) -> Work:
         if is_network(link):
             raise uncrossed(link)
         require_on_mesh(problem)
-        one = Integer(1)
-        return Work(problem, cost, one, cost.flops.expand(), cost.bytes.expand(), "bytes", link, "", link)
+        unit = Integer(1)
+        return Work(problem, cost, unit, cost.flops.expand(), cost.bytes.expand(), "bytes", link, "", link)
     operation = wired(operation, problem.hardware, link)
     problem = replace(problem, operation=operation, mesh={axis.name: axis for axis in operation.mesh})
     comms, link = link_over(operation, link)
-    known, moved = amounts(operation, problem.count), sent_over(comms) if comms else "bytes_per_chip"
+    counts, moved = amounts(operation, problem.count), sent_over(comms) if comms else "bytes_per_chip"
     require_on_mesh(problem)
-    flops, bytes_moved = known["flops_per_chip"].expand(), known[moved].expand()
-    return Work(problem, cost, known["chips"], flops, bytes_moved, moved, "HBM" if comms else link, comms, link)
+    flops, bytes_moved = counts["flops_per_chip"].expand(), counts[moved].expand()
+    return Work(problem, cost, counts["chips"], flops, bytes_moved, moved, "HBM" if comms else link, comms, link)
 
 
 def _busy_link(problem: Problem) -> str:
@@ -319,8 +319,8 @@ def _asked(rated: AtRates) -> Setting:
     regime = Regime(relations, _lower_bounds(problem))
     intensity = cancelled(regime.apply(rated.flops / rated.moved))
     problem = replace(problem, at=tuple(_told_once(values, regime) for values in problem.at))
-    asked = {**vars(rated), "problem": problem}
-    return Setting(**asked, layout=_layout(problem), regime=regime, intensity=intensity)
+    fields = {**vars(rated), "problem": problem}
+    return Setting(**fields, layout=_layout(problem), regime=regime, intensity=intensity)
 
 
 def _told_once(values: Mapping[str, Fraction], regime: Regime) -> Mapping[str, Fraction]:

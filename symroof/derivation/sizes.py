@@ -125,15 +125,15 @@ def summary(draft: Draft) -> Draft:
     return draft.add(_shortest(answer, whole), *points)
 
 
-def _shortest(said: Steps, step: Step) -> Step:
+def _shortest(steps: Steps, step: Step) -> Step:
     """A solved condition by its bound alone, where that is a number, or the rule of thumb without a guard."""
     if step.role == "all":
         return replace(step, section="summary", role="condition")
-    solution = said.solution(step.role)
+    solution = steps.solution(step.role)
     assert solution is not None
     right, rule = solution.formula, step.role == "rule"
     if solution.end is not None:
-        bound = said.formula("rule_bound" if rule else "bound") or solution.end.right
+        bound = steps.formula("rule_bound" if rule else "bound") or solution.end.right
         if not names(bound) or (rule and solution.guard is None):
             right = replace(solution.end, right=bound)
     return replace(step, section="summary", right=right, role="condition", evidence=None, facts=None)
@@ -143,5 +143,5 @@ def _side(draft: Draft, point: Point, where: tuple[Formula, ...], place: int) ->
     """The condition where every size has a value: always or never; itself, where the ridge is not known or is met. Where
     links were compared too it is that of the longest time."""
     above = Compare(T_MATH, ">", T_COMMS) if point.step("joint") else draft.above
-    known = above if point.outcome == "depends" else Verdict(point.outcome == "always")
-    return Step("summary", Reason.FACT, above, "<=>", known, where, role="condition", point=place)
+    condition = above if point.outcome == "depends" else Verdict(point.outcome == "always")
+    return Step("summary", Reason.FACT, above, "<=>", condition, where, role="condition", point=place)

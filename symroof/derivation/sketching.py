@@ -56,11 +56,11 @@ def derive_sketch(sketch: Sketch) -> Sketched:
     figures = figures_of_sketch(sketch)
     own = {*sketch.let, *sketch.symbols, *figures, sketch.solve_for, sketch.over}
     theory = {name: formula for name in DERIVED if name not in own and (formula := meaning(name)) is not None}
-    asked = (sketch.solve, sketch.minimize, sketch.subject)
-    spoken = (*sketch.let.values(), *(formula for formula in asked if formula is not None))
+    questions = (sketch.solve, sketch.minimize, sketch.subject)
+    spoken = (*sketch.let.values(), *(formula for formula in questions if formula is not None))
     order = tuple(dict.fromkeys(name for formula in spoken for name in names(formula)))
     meanings = {**theory, **sketch.let}
-    numbers = {name: Number(known.value, known.digits) for name, known in figures.items()}
+    numbers = {name: Number(figure.value, figure.digits) for name, figure in figures.items()}
     layout = Layout(order)
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in sketch.assume)
     regime = Regime(relations, frozenset())
@@ -87,7 +87,7 @@ def figures_of_sketch(sketch: Sketch) -> dict[str, Spec]:
         result["peak"] = chip.peak(sketch.compute)[1]
     if "HBM" in result:
         result.setdefault("bandwidth", result["HBM"])
-    return {name: known for name, known in result.items() if name not in own}
+    return {name: figure for name, figure in result.items() if name not in own}
 
 
 def _values(meanings: Mapping[str, Formula], regime: Regime) -> dict[str, Expr]:

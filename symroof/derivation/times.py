@@ -144,8 +144,8 @@ def _timed(draft: Draft, point: int) -> Draft:
 def _row(draft: Draft, times: Times, x: str, size: Fraction, where: tuple[Formula, ...], point: int) -> Iterator[Step]:
     """Every time at one size, and which of those of arithmetic and transfer is longer."""
     result = Values(draft, times.amounts, {**draft.setting.problem.at[point], x: size})
-    here = Compare(Name(x), "=", draft.write(size))
-    where, facts = where if here in where else (*where, here), AtSize(size)
+    at_size = Compare(Name(x), "=", draft.write(size))
+    where, facts = where if at_size in where else (*where, at_size), AtSize(size)
     rates = draft.setting.rates
     between = map(Name, map(time_name, rates.resources if rates.joint else rates.resources[:-1]))
     for name in dict.fromkeys((T_MATH, T_COMMS, T_LOWER, T_UPPER, *between, T_STEPS)):
@@ -204,14 +204,14 @@ def formulas(draft: Draft) -> Draft:
 
 
 def answered(
-    ground: Basis, asked: Problem | Sketch, of: Callable[[int | None], Wholes | None] = lambda point: Wholes()
+    ground: Basis, problem: Problem | Sketch, of: Callable[[int | None], Wholes | None] = lambda point: Wholes()
 ) -> Basis:
     """What a problem asks beside its counts, or without any: its named formulas, its relation solved, and what is least.
     The whole numbers ``of`` what is solved for are told at each set of sizes, where it is one."""
     ground = named(ground)
-    if asked.solve is not None and asked.solve_for is not None:
-        ground = solution(ground, asked.solve, asked.solve_for, of)
-    if asked.minimize is not None and asked.over is not None:
-        ground, best = optimum(ground, asked.minimize, asked.over, asked.subject)
+    if problem.solve is not None and problem.solve_for is not None:
+        ground = solution(ground, problem.solve, problem.solve_for, of)
+    if problem.minimize is not None and problem.over is not None:
+        ground, best = optimum(ground, problem.minimize, problem.over, problem.subject)
         ground = at_sizes(*compute_bound(ground, best))
     return ground

@@ -56,10 +56,10 @@ def numbers(draft: Draft) -> Draft:
 def _by_owner(draft: Draft) -> Draft:
     """What the bytes belong to that are moved, and how many tokens are worked on in a second."""
     program, meanings, let = draft.setting.problem.operation, draft.ledger.meanings, draft.setting.problem.let
-    known = amounts(program, draft.setting.problem.count)
+    counts = amounts(program, draft.setting.problem.count)
     for name in (moved_of(part, program) for part in MOVED):
-        if name in known:
-            shown, evidence = draft.layout.factored(known[name]), meanings[name]
+        if name in counts:
+            shown, evidence = draft.layout.factored(counts[name]), meanings[name]
             draft = draft.add(
                 Step("summary", Reason.TOTAL, Name(name), "=", shown, evidence=evidence, role=amount_of(name))
             )
@@ -86,7 +86,7 @@ class Values:
         if self.setting.rates.latencies:
             self.formulas[time_name(LATENCY)] = times_of(self.program, self.setting.rates)[time_name(LATENCY)]
         figures = {**self.setting.known, **self.setting.figures}
-        self.sizes = {name: known.value for name, known in figures.items()} | dict(sizes)
+        self.sizes = {name: figure.value for name, figure in figures.items()} | dict(sizes)
         self.found: dict[str, Fraction | None] = {}
 
     def value(self, name: str) -> Fraction | None:
@@ -106,11 +106,11 @@ class Values:
     def of(self, formula: Formula) -> Fraction | None:
         """The number that a formula of quantities is."""
         parts = {name: self.value(name) for name in names(formula)}
-        known: dict[str, Expr] = {name: rational(part) for name, part in parts.items() if part is not None}
+        numbers: dict[str, Expr] = {name: rational(part) for name, part in parts.items() if part is not None}
         if isinstance(formula, Quotient):  # what is open may cancel
             open_ones = [name for name, part in parts.items() if part is None and name in self.counted]
-            known |= {name: valued(self.draft, self.counted[name], self.sizes) for name in open_ones}
-        return exactly(cancelled(expression(formula, known)), {}) if len(known) == len(parts) else None
+            numbers |= {name: valued(self.draft, self.counted[name], self.sizes) for name in open_ones}
+        return exactly(cancelled(expression(formula, numbers)), {}) if len(numbers) == len(parts) else None
 
 
 class _Numbers(Values):
@@ -148,28 +148,28 @@ class _Numbers(Values):
         resources = (*resources, self.setting.rates.called)  # a statement alone has its memory under its name as well
         of_links = (*map(sent_over, links), *map(time_name, resources), T_STEPS.name)
         statements = costs_of(self.program) if self.program.line is None else ()
-        each = (of_statement(what, name) for name in statements for what in OF_STATEMENTS)
+        each = (of_statement(quantity, name) for name in statements for quantity in OF_STATEMENTS)
         sent = (sent_over(link, name) for name in statements for link in links)
         yield from dict.fromkeys((*own, *of_links, *each, *sent, *self._hops()))
 
     def _hops(self) -> Iterator[str]:
         """How far exchanges go, and how long that takes, where latency counts."""
-        for one in (
-            one for cost in chip_costs(self.program).values() for one in cost.exchanges if self.program.latency
+        for move in (
+            move for cost in chip_costs(self.program).values() for move in cost.exchanges if self.program.latency
         ):
-            yield from (hops_over(figure, one.label) for figure in one.hops)
-            yield time_name(HOPS, one.label)
+            yield from (hops_over(figure, move.label) for figure in move.hops)
+            yield time_name(HOPS, move.label)
 
     def _held(self) -> Iterator[Step]:
         """How much of the memory of a chip is needed; and on one chip, how many of these hold it."""
         name, capacity = f"memory{self.each}", self.capacity
-        known, needed = self.setting.known.get(capacity), self.value(name)
-        if needed is None or known is None:
+        figure, needed = self.setting.known.get(capacity), self.value(name)
+        if needed is None or figure is None:
             return
-        yield self.number_step(Name(capacity), "=", Number(known.value), "capacity")
-        yield self.number_step(Quotient(Name(name), Name(capacity)), "=", Number(needed / known.value), "filled")
-        self.chips = chips = 1 if self.each else ceil(needed / known.value)
-        held, room = needed <= chips * known.value, product(number(chips), Name(capacity))
+        yield self.number_step(Name(capacity), "=", Number(figure.value), "capacity")
+        yield self.number_step(Quotient(Name(name), Name(capacity)), "=", Number(needed / figure.value), "filled")
+        self.chips = chips = 1 if self.each else ceil(needed / figure.value)
+        held, room = needed <= chips * figure.value, product(number(chips), Name(capacity))
         yield self.number_step(Name(name), "<=" if held else ">", room, "fits")
         if chips > 1:
             yield self.number_step(Name(name), ">", product(number(chips - 1), Name(capacity)), "fits")
@@ -190,13 +190,13 @@ class _Numbers(Values):
             return
         for group, time in times_of_groups(self.program, self.setting.rates).items():
             named, taken = ", ".join(group), self.of(time)
-            for what in OF_STATEMENTS if len(group) > 1 else ():
+            for quantity in OF_STATEMENTS if len(group) > 1 else ():
                 parts = total(
-                    *(Name(n) for x in group if (n := of_statement(what, x)) in self.draft.ledger.definitions)
+                    *(Name(n) for x in group if (n := of_statement(quantity, x)) in self.draft.ledger.definitions)
                 )
                 done = self.of(parts)
                 if done:
-                    yield self.number_step(parts, "=", Number(done), of_statement(what, named))
+                    yield self.number_step(parts, "=", Number(done), of_statement(quantity, named))
             if taken is not None:
                 yield self.number_step(Quotient(time, T_STEPS), "=", Number(taken / whole), f"share({named})")
 
@@ -249,7 +249,7 @@ class _Numbers(Values):
         sides = ((left.subs(put), relation, right.subs(put)) for left, relation, right in every)
         return all(not (a - b).is_Rational or (a <= b if relation == "<=" else a >= b) for a, relation, b in sides)
 
-    def _solved(self, role: str, said: Compare, value: Expr, level: Expr, x: Expr) -> Iterator[Step]:
+    def _solved(self, role: str, claim: Compare, value: Expr, level: Expr, x: Expr) -> Iterator[Step]:
         """A condition solved for one size, the others put in, where it depends on that alone; and in whole numbers."""
         setting, layout, sizes = self.setting, self.draft.layout, self.setting.problem.at[self.point]
         others = {name: size for name, size in sizes.items() if name != x.name}
@@ -257,13 +257,13 @@ class _Numbers(Values):
         if x.name not in sizes or value.free_symbols != {x} or not level.is_Rational:
             return
         beside = (*setting.equalities, *(Compare(Name(n), "=", self.draft.write(size)) for n, size in others.items()))
-        relation = said.relation
+        relation = claim.relation
         result = relation_solved(value, level, relation, x, setting.least_one, layout=layout)
         if not self._known(x, result.bound, others):
             return  # what is known of sizes ends before it, and with it the formulas
         where = (*beside, *result.bands)
-        yield Step("summary", Reason.SOLVE, said, "<=>", result.formula, where, None, Solved(x.name), number_of(role))
-        if result.formula == Verdict(False) and said.left == INTENSITY:
+        yield Step("summary", Reason.SOLVE, claim, "<=>", result.formula, where, None, Solved(x.name), number_of(role))
+        if result.formula == Verdict(False) and claim.left == INTENSITY:
             top = supremum(value, x, self.setting.least_one)
             if top is not None and top.is_Rational:
                 high, part = Highest((x.name,)), number_of(f"top {role}")

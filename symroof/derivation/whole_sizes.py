@@ -69,10 +69,10 @@ def spans_of(condition: Formula, size: str) -> Spans | None:
         return (Span(),) if condition.holds else ()
     if isinstance(condition, Both | Either):
         parts = [spans_of(part, size) for part in condition.parts]
-        known = [part for part in parts if part is not None]
-        if len(known) < len(parts):
+        decided = [part for part in parts if part is not None]
+        if len(decided) < len(parts):
             return None
-        return reduce(_both, known) if isinstance(condition, Both) else _any(known)
+        return reduce(_both, decided) if isinstance(condition, Both) else _any(decided)
     if not isinstance(condition, Compare) or condition.left != Name(size) or names(condition.right):
         return None
     edge, closed = numeric(expression(condition.right)), "=" in condition.relation
@@ -80,12 +80,12 @@ def spans_of(condition: Formula, size: str) -> Spans | None:
         return None
     below = Span(high=edge, closed_high=closed)
     above = Span(edge, closed) if edge > 0 else Span()
-    kept = {">": above, "<": below, "=": below.within(above)}[condition.relation[0]]
-    return () if kept.empty else (kept,)
+    spans = {">": above, "<": below, "=": below.within(above)}[condition.relation[0]]
+    return () if spans.empty else (spans,)
 
 
-def _both(one: Spans, other: Spans) -> Spans:
-    return _any([[a.within(b)] for a in one for b in other])
+def _both(first: Spans, other: Spans) -> Spans:
+    return _any([[a.within(b)] for a in first for b in other])
 
 
 def _any(parts: Iterable[Iterable[Span]]) -> Spans:
