@@ -685,4 +685,4 @@ def stacked(declared: dict) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
 def is_alike(made: np.ndarray, expected: np.ndarray) -> bool:
     """Whether these are the same numbers, with the dimensions in any order."""
     orders = (order for order in permutations(range(made.ndim)) if made.transpose(order).shape == expected.shape)
-    return any(np.allclose(made.transpose(order), expected, atol=1e-3) for order in orders)
+    return any(np.allclose(made.transpose(order), expected, atol=1e-6) for order in orders)

@@ -73,6 +73,11 @@ def test_much_is_offered_and_no_denominator_without_its_guard():
     ]
 
 
+def test_the_corpus_is_large():
+    assert sum(len(p["claims"]) for p in PROBLEMS) >= 200
+    assert sum(isinstance(c, dict) and c["expect"] == "wrong" for p in PROBLEMS for c in p["claims"]) >= 90
+
+
 def times(formula, factor):
     return Product((Number(Fraction(factor)), Group(formula)))
 
@@ -185,8 +190,10 @@ def test_a_counterexample_refutes_what_is_said_and_not_what_is_right(form, regim
         ("16*7e9 bytes = 112 GiB", {}, "other_unit"),
         ("1e12/1e9 = 100", {}, "power_of_ten"),
         ("2^30 = 1e9 * 1.00", {}, "binary_prefix"),
+        ("2^30 = 1.00000e9", {}, "binary_prefix"),
         ("4/8 = 2", {}, "upside_down"),
         ("A + A = A", {}, "factor_two"),
+        ("A + A = 4A", {}, "factor_two"),
         ("9850/41 = 2402.4", {}, "power_of_ten"),
     ],
 )

@@ -14,6 +14,7 @@ from random import Random
 
 import pytest
 from effort import draws
+from texts import judged
 
 import symroof.verification.assertions as assertions
 import symroof.verification.chapters as chapters
@@ -111,12 +112,6 @@ ROWS = {
     "another chip": (MATMUL + "On an H100 $\\text{ridge} = 295$. Here $\\text{ridge} = 295$, and on the TPU v5e $\\text{ridge} = 240$.", ["wrong", "rounded"]),
     "maps": ("$h \\to 4h \\to h$, $X \\rightarrow Y$", []),
 }  # fmt: skip
-
-
-def judged(tmp_path, text):
-    path = tmp_path / "chapter.md"
-    path.write_text(text, "utf-8")
-    return judge_document(path)
 
 
 def verdicts(tmp_path, row):
@@ -275,14 +270,14 @@ def verdicts_of(text):
 
 def test_a_relation_that_is_skipped_is_not_counted_as_judged():
     """Whatever else of its formula is judged; a definition or a size claims nothing, and leaves nothing open."""
-    for text, judged, cause in (
+    for text, count, cause in (
         ("$2 \\cdot 3 = 6 = 6$", 1, None),
         ("$\\text{FLOPs} = 2 \\cdot 128 = 256$", 0, "size"),
         ("$8BD = 8B^2 = 4B^2 + 4B^2$", 0, "equation"),
         ("$x = 2 \\cdot 3 = 6$", 1, None),
     ):
         coverage = judge_read(read_text(MATMUL + text), Path()).coverage
-        assert (coverage.formulas, coverage.judged) == (1, judged), text
+        assert (coverage.formulas, coverage.judged) == (1, count), text
         assert list(coverage.skipped) == ([cause] if cause else []), text
 
 

@@ -5,11 +5,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from texts import judged
 
 import symroof as sr
 from symroof.errors import SymroofError
 from symroof.reading.documents import read_text
-from symroof.verification.chapters import judge_document
 from symroof.verification.files import judge_file, judge_files, moved
 from symroof.verification.judgement import Standard
 
@@ -17,12 +17,6 @@ pytestmark = pytest.mark.part(8)
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 MATMUL = '<!-- symroof\noperation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"\nhardware = "tpu-v5e"\n-->\n'
-
-
-def judged(tmp_path, text, name="chapter.md"):
-    path = tmp_path / name
-    path.write_text(text, "utf-8")
-    return judge_document(path)
 
 
 def verdicts(report):

@@ -60,7 +60,7 @@ def closed(original):
 
 
 def undirected(original):
-    return lambda self, *a: (f := original(self, *a)) and (f[0], self.relation in (">", ">="))
+    return lambda self, *a: (f := original(self, *a)) and unknowns.Edge(f.value, self.relation in (">", ">="))
 
 
 def hopeful(original):

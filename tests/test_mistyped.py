@@ -68,6 +68,7 @@ TYPED = [
     (("derive", "mlp", "--on", "h100", "--at", "B=D=F=8", "--value", "T_lower", "--unit", "GB"), "T_lower is in s"),
     (("derive", DECODE, "--on", "tpu-v5e"), "write the mesh on ICI or DCN"),
     (("derive", DECODE, "--mesh", "Y=4"), 'write "mesh Y" in the program'),
+    (("derive", MATMUL, "--at", "B=1024", "D=4096"), "without spaces: …,D=4096"),
     (("derive", MATMUL, "--assume", "B"), 'put the regime in quotes, "B << D"'),
     (("derive", MATMUL, "--on", "h100", "--given", "bandwidth=3.35e12"), "did you mean HBM?"),
     (("derive", MATMUL.replace("bf16", "tf32")), "tf32 is how fp32 is multiplied"),

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 import sympy
+from render.corpus import dot_flops as flops, dot_reads as reads, dot_writes as writes
 from sympy import cancel
 from texts import cases, refused
 
@@ -232,18 +233,6 @@ def test_kinds_that_are_exchanged_are_refused(monkeypatch):
     odd = sr.Operation("odd", flops=lambda N: 2 * N, reads=reads, writes=writes, counted={"additions": lambda N: N})
     with pytest.raises(ModelError, match="do not add up"):
         sr.derive(odd)
-
-
-def flops(N):
-    return N + (N - 1)
-
-
-def reads(N):
-    return 2 * N + 2 * N
-
-
-def writes(N):
-    return 2
 
 
 def test_cost_functions_keep_what_was_written_and_mean_the_same():

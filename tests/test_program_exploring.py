@@ -206,6 +206,21 @@ def test_the_parts_of_a_bar_are_the_times_of_statements():
 
 
 @pytest.mark.thorough
+def test_the_times_of_a_program_run_over_a_size():
+    found = sr.plot(BLOCK, on="tpu-v5e", at="D=4096, F=8192, S=2048, H=1024", over="N=1..512", kind="times").drawing
+    (curve,) = found.curves
+    times = (curve.lines[name] for name in ("T_lower", "T_steps", "T_upper"))
+    for size, lower, steps, upper in zip(curve.xs, *times, strict=True):
+        flops, moved = block(**{**SIZES, "N": size})
+        math = {name: 2 * products / PEAK for name, products in flops.items()}
+        memory = {name: 2 * sum(loads.values()) / HBM for name, loads in moved.items()}
+        groups = ("q",), ("s", "o"), ("h",)
+        apart = sum(max(sum(times[name] for name in group) for times in (math, memory)) for group in groups)
+        assert steps == pytest.approx(apart)
+        assert lower * (1 - 1e-12) <= steps <= upper * (1 + 1e-12)
+
+
+@pytest.mark.thorough
 def test_how_long_a_program_takes_on_each_chip_stands_beside_it():
     found = sr.compare(BLOCK, on="tpu-v5e, h100", at=AT)
     math, memory = seconds()

@@ -10,6 +10,7 @@ from random import Random
 import pytest
 from effort import draws
 from hypothesis import given, settings, strategies as st
+from render.corpus import CHAIN
 from sympy import Poly, Rational, cancel, fraction, oo
 from texts import cases
 
@@ -42,12 +43,6 @@ TILED = sr.Operation(
     flops=lambda B, D, F, T: 2 * B * D * F,
     reads=lambda B, D, F, T: 2 * B * D * F / T + 2 * B * D * F / T,
     writes=lambda B, D, F, T: 2 * B * F,
-)
-CHAIN = sr.Operation(
-    "fused chain",
-    flops=lambda B, D, F, G: 3 * B * D * F * G,
-    reads=lambda B, D, F, G: 2 * (B * D + D * F + F * G),
-    writes=lambda B, G: 2 * B * G,
 )
 # Operation, options, and how many regimes and corners it has: worked out by hand.
 MAPS = {

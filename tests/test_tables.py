@@ -3,10 +3,10 @@
 import re
 
 import pytest
+from texts import judged
 
 from symroof.reading.documents import read_text
 from symroof.verification import cells
-from symroof.verification.chapters import judge_document
 
 PRODUCT = "`bf16[B, D] * bf16[D, F] -> bf16[B, F]`"
 SIZED = "`bf16[8, 4096] * bf16[4096, 11008] -> bf16[8, 11008]`"
@@ -16,12 +16,6 @@ MATMUL = '<!-- symroof\noperation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"\nhar
 def table(heads, *rows):
     lines = [heads.split(" | "), ["--"] * len(heads.split(" | ")), *([*row] for row in rows)]
     return "".join("| " + " | ".join(cells) + " |\n" for cells in lines)
-
-
-def judged(tmp_path, text, name="chapter.md"):
-    path = tmp_path / name
-    path.write_text(text, "utf-8")
-    return judge_document(path)
 
 
 def verdicts(report):

@@ -251,6 +251,14 @@ def test_a_layer_is_the_one_of_the_library():
     assert "rope(" in text
 
 
+def test_unrolled_layers_are_turns():
+    types = {"x": "bf16[B, D]", "layers": [{"up": "weight bf16[D, F]", "down": "weight bf16[F, D]"}] * 100}
+    text = written(fs.layers, types)
+    assert "repeat 100 as x = " in text
+    assert len(read_program(text).forward) == 4
+    assert sr.derive(text, at="D=2,F=3").value("params") == 100 * 2 * 2 * 3
+
+
 def test_turns_that_share_a_weight():
     assert "shared weight W: fp64[D, F]" in of("tied")
     assert "repeat L as x = " in of("tied")

@@ -3,8 +3,7 @@
 from fractions import Fraction
 
 import pytest
-
-from symroof.verification.chapters import judge_document
+from texts import judged
 
 PREFIXES = {"": 0, "G": 9, "T": 12, "P": 15}
 SPELLINGS = {  # the unit: its value in base units, and the base unit
@@ -19,12 +18,6 @@ SPELLINGS = {  # the unit: its value in base units, and the base unit
     "bytes/second": (Fraction(1), "bytes/s"),
 }  # fmt: skip
 MATMUL = 'operation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"'
-
-
-def judged(tmp_path, text):
-    path = tmp_path / "chapter.md"
-    path.write_text(text, "utf-8")
-    return judge_document(path)
 
 
 @pytest.mark.thorough

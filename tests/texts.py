@@ -5,6 +5,7 @@ import re
 import pytest
 
 from symroof.errors import CheckError, SymroofError
+from symroof.verification.chapters import judge_document
 
 
 def cases(table):
@@ -25,6 +26,13 @@ def refused(ask, *rows):
         assert not isinstance(caught.value, CheckError)
 
     return test
+
+
+def judged(folder, text, name="chapter.md"):
+    """The report on a document of a folder."""
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return judge_document(path)
 
 
 MLP = """

@@ -25,7 +25,7 @@ from symroof.derivation.threshold import first_size
 from symroof.errors import ModelError
 from symroof.exploration.longest_over_a_size import BOUNDS, Curve, FewChips, longest_at, stretches
 from symroof.exploration.regime_map import equality
-from symroof.exploration.ridge_conditions import supremum
+from symroof.exploration.ridge_conditions import least_upper_bound
 from symroof.formula import Compare, Frozen
 from symroof.model.mesh import open_axes, padded, stride
 from symroof.model.mesh_axes import MeshAxis
@@ -320,7 +320,7 @@ def _ceiling(setting: Setting, values: Mapping[str, Fraction], x: Expr) -> tuple
     if setting.several_chips or setting.peak is None or setting.bandwidth is None:
         return None, False
     form = setting.intensity.subs({symbol(name): rational(value) for name, value in values.items()})
-    highest, attained = supremum(form, x, setting.least_one) or (oo, False)
+    highest, attained = least_upper_bound(form, x, setting.least_one) or (oo, False)
     if not highest.is_Rational:
         return None, False
     height, peak = fraction(highest) * setting.bandwidth.value, setting.peak.value

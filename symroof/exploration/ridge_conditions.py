@@ -160,7 +160,7 @@ def _alone(draft: Draft, x: Expr) -> tuple[Step, ...]:
     return (tends, *how, *_highest(draft, x, top), above_ridge(draft, top, cleared), *equal_sizes(draft, top))
 
 
-def supremum(value: Expr, x: Expr, least_one: frozenset[Expr]) -> tuple[Expr, bool] | None:
+def least_upper_bound(value: Expr, x: Expr, least_one: frozenset[Expr]) -> tuple[Expr, bool] | None:
     """What a form rises to in one size, or has at 1 where it falls, and whether that is a value of it; None where neither is
     known."""
     way = monotony(value, x, least_one) if value.has(x) else 0
@@ -172,7 +172,7 @@ def supremum(value: Expr, x: Expr, least_one: frozenset[Expr]) -> tuple[Expr, bo
 def _highest(draft: Draft, x: Expr, top: Expr) -> tuple[Step, ...]:
     """What the intensity rises to, or has at 1 where it falls; nothing where neither is known."""
     value, equal = draft.setting.intensity, draft.setting.equalities
-    found = supremum(value, x, draft.setting.least_one)
+    found = least_upper_bound(value, x, draft.setting.least_one)
     if found is None:
         return ()
     edge, reached = found

@@ -55,7 +55,7 @@ def by_bound(unknown: Unknown, regime: Regime) -> Finding | None:
 def by_implication(unknown: Unknown, regime: Regime, *, turned: bool) -> Finding | None:
     """P => Q in a regime, in one direction: the bound of the condition that is solved lies beyond the explicit one.
 
-    ``turned`` the explicit condition is P, and its bound has to lie beyond.
+    Where it is ``turned``, the explicit condition is P, and its bound has to lie beyond.
     """
     regime = regime.holding(unknown.x)
     value = _of_edge(unknown, regime)
@@ -71,7 +71,7 @@ def by_implication(unknown: Unknown, regime: Regime, *, turned: bool) -> Finding
 def _of_edge(unknown: Unknown, regime: Regime) -> Expr | Root | None:
     """The left side of Q at the edge of P, where P and Q lie on the same side of their edges."""
     edge = unknown.edge(regime)
-    return None if edge is None or edge[1] != unknown.rises else unknown.of_side(edge[0])
+    return None if edge is None or edge.rises != unknown.rises else unknown.of_side(edge.value)
 
 
 def _agreeing(unknown: Unknown, regime: Regime) -> Finding | None:

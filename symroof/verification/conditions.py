@@ -73,20 +73,19 @@ def condition(links: Iterable[Compare]) -> Formula:
 
 def equivalent(question: Question) -> Finding | None:
     """P <=> Q or P => Q: over the domain, by its bound, in a regime that is missing, in one direction, or not at all."""
-    finding, link = _judged(question), question.link
-    known = (
-        link.relation == "=>" and not stands_in_print(link.left, question.context) and isinstance(link.right, Compare)
-    )
-    if finding is None or finding.verdict not in GOOD or not known or question.context.proofs_only:
+    finding, link, context = _judged(question), question.link, question.context
+    one_way = link.relation == "=>" and not stands_in_print(link.left, context) and isinstance(link.right, Compare)
+    if finding is None or finding.verdict not in GOOD or not one_way or context.proofs_only:
         return finding
     enough = _judged(replace(question, link=replace(link, relation="<=>")))
     if enough is None or enough.verdict != "wrong" or enough.value is None:
         return finding
-    told = Remark("not_enough", {"condition": enough.whole or without_cases(enough.value)})
-    return replace(finding, remarks=(*finding.remarks, told))
+    weaker = Remark("not_enough", {"condition": enough.whole or without_cases(enough.value)})
+    return replace(finding, remarks=(*finding.remarks, weaker))
 
 
 def _judged(question: Question) -> Finding | None:
+    """The same without the remark that a condition that has to hold does not suffice."""
     link, context, claimed = question.link, question.context, _proposition(question)
     settled = OPEN if context.proofs_only and context.growing else context.settled(claimed)  # there the bound decides
     if settled.truth:
@@ -232,13 +231,8 @@ def _in_regime(question: Question, unknown: Unknown | None, regime: Regime, *, t
     """
     finding = None if unknown is None else by_bound(unknown, regime)
     finding = finding or by_ratio(question, regime)
-    if (
-        finding is not None
-        and finding.verdict == "rounded"
-        and turned
-        and stands_in_print(question.link, question.context)
-    ):
-        finding = None
+    rounded = finding is not None and finding.verdict == "rounded"
+    finding = None if rounded and turned and stands_in_print(question.link, question.context) else finding
     if finding is None and unknown is not None and question.link.relation == "=>":
         return by_implication(unknown, regime, turned=turned)
     return finding

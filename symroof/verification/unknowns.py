@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from sympy import Expr, oo
 
@@ -39,8 +40,13 @@ from symroof.verification.enclosures import is_numeric
 UP = (">", ">=")
 POWERS = (Name, Number, Product, Quotient, Power, Group)
 solved_condition = lru_cache(maxsize=256)(solve_condition)
-# Where a condition begins or ends, and whether it is everything above.
-Edge = tuple[Expr | Root, bool]
+
+
+class Edge(NamedTuple):
+    """Where a condition begins or ends, and whether it is everything above."""
+
+    value: Expr | Root
+    rises: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,7 @@ class Unknown:
             if not isinstance(consequence, Compare) or not solved or self.x.name in names(consequence.right):
                 return None
             value = self.solved.bound if consequence == self.solved.end else expression(consequence.right)
-            return None if value is None else (value, (consequence.relation in UP) != self.closed)
+            return None if value is None else Edge(value, (consequence.relation in UP) != self.closed)
         return None
 
     def of_side(self, edge: Expr | Root) -> Expr | Root:
