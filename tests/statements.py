@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
 from math import ceil, floor, prod
+from operator import eq, ge, gt, le, lt
 from random import Random
 
 import direct
@@ -34,13 +35,7 @@ from symroof.formula import (
     Written,
 )
 
-ORDER = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "=": lambda a, b: a == b,
-}
+ORDER = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq}
 
 
 class NoValueError(Exception):
