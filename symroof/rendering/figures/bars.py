@@ -53,7 +53,7 @@ def draw_breakdown(found: Breakdown, inches: float, lang: str) -> Canvas:
     cut = [_pieces(bar, kept) for bar in found.bars]
     for height, bar, pieces in zip(heights, found.bars, cut, strict=True):
         if several and not found.bars.index(bar) % found.each:
-            canvas.label(own_sizes(bar.values, shared), [Spot((0, height + 1), "e", 1)], bold=True, first=True)
+            canvas.label(own_sizes(bar.values, shared), [Spot((0, height + 1), "e", 1)], bold=True, rank=0)
         _bar(canvas, bar, pieces, height, (unit, scale), kept)
     _tabulate(canvas, found, cut, shared, kept)
     return canvas

@@ -39,8 +39,8 @@ NARROWEST, BROADEST = 3.5, 30.0
 LEFT, RIGHT, FOOT = 0.85, 0.6, 0.6
 Dash = Any
 
-# A spot on the sheet, and whether a thin line joins the words to their mark.
-Choice = tuple[Spot, Shape, bool]
+# A spot on the sheet, the shape of the words there, and the thin line from their mark to them if there is one.
+Choice = tuple[Spot, tuple[Shape, ...]]
 BACKED = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
 FAR = 12  # from where on a thin line joins words to their place, in points
 PARTS = re.compile("(?<![·,]) ")  # a space inside of a part of the grey rows
@@ -51,6 +51,11 @@ ROW, EDGE, GAP, SWATCH, SMALL = 0.17, 0.3, 0.16, 0.14, {"fontsize": 8}
 # words and mark is seen, in points.
 NEARER, SEEN = 3.0, 14.0
 COVERED, TOGETHER = 7, 2.0  # how near a mark is to one that covers it, and how near lines are that lie on one another
+
+
+def covered(choices: Iterable[Choice | None]) -> list[Shape]:
+    """What is covered by labels that have a place."""
+    return [shape for choice in choices if choice for shape in choice[1]]
 
 
 class Canvas:
@@ -82,7 +87,7 @@ class Canvas:
             raise RenderingError(f"a sheet of {inches:g} inches", expected=f"{NARROWEST:g} to {BROADEST:g} inches")
         self.scale, ((self.left, self.right), (self.foot, self.top)) = scale, ranges
         self.title, self.log, self.inches, self.lang, self.say, self.told = title, log, inches, lang, captions(lang), ""
-        self._labels, self._first = list[Label](), list[Label]()
+        self._labels = list[Label]()
         self._table: Table | None = None
         self._drawn: list[Sequence[Point]] = []
         self._below = 0.0  # the room of what stands beneath
@@ -148,10 +153,11 @@ class Canvas:
         self.axes.plot(*at, markerfacecolor=face, linestyle="none", zorder=6, clip_on=False, **look)
         self._rings.append((place, size))
 
-    def region(self, corners: Iterable[Point], colour: str, hatch: str | None = None, *, joint: float = 0) -> None:
-        """A field; with a white ``joint`` about it, that wide in points."""
+    def region(self, corners: Sequence[Point], colour: str, hatch: str | None = None, *, joint: float = 0) -> None:
+        """A field; with a white ``joint`` about it, that wide in points. Words keep away from the edges of one with a hatch."""
         look: Any = {"facecolor": colour, "edgecolor": "white" if joint else "#00000030" if hatch else "none"}
         self.axes.fill(*self._scaled(corners), linewidth=joint, hatch=hatch, zorder=1, **look)
+        self._drawn += [[*corners, corners[0]]] if hatch is not None else []
 
     def label(
         self,
@@ -163,14 +169,14 @@ class Canvas:
         size: float = 8.5,
         line: Sequence[Point] = (),
         leader: Point | None = None,
-        first: bool = False,
+        rank: int = 1,
     ) -> None:
         """Words at the best of the spots that is free when all of the figure is there; else a number, and the words
         in a key beneath the figure. They are nearer to the ``line`` that they name than to any other with a name. A
-        ``leader`` is what a thin line joins them to; words that come ``first`` give way to none."""
+        ``leader`` is what a thin line joins them to; words of rank 0 give way to none, those of rank 2 to all."""
         weight = "bold" if bold else "normal"
         look = {"color": legible(colour), "fontsize": size, "fontweight": weight, "linespacing": 1.25}
-        (self._first if first else self._labels).append(Label(text, tuple(spots), look, line, leader))
+        self._labels.append(Label(text, tuple(spots), look, line, leader, rank))
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], colours: Sequence[Look] = ()) -> None:
         """A table beneath the figure, in which each row may have a colour, or that and a dash; where it is broader than the
@@ -185,17 +191,16 @@ class Canvas:
         """Put every label where it fits; those that fit nowhere have a number there, and a row of the key beneath. Where a
         number has no room, the largest label gives way to it, and has a number as well."""
         self._lines = [piece for places in self._drawn for piece in self._segments(places)]
-        self._named = {
-            id(label.line): self._segments(label.line) for label in (*self._first, *self._labels) if label.line
-        }
-        named = self._places(self._first, [])
-        above = [choice[1] for choice in named if choice]
-        for label, choice in zip(self._first, named, strict=True):
+        self._named = {id(label.line): self._segments(label.line) for label in self._labels if label.line}
+        first, labels, last = ([label for label in self._labels if label.rank == rank] for rank in range(3))
+        named = self._places(first, [])
+        above = covered(named)
+        for label, choice in zip(first, named, strict=True):
             if choice is None:
-                self._labels.append(label)
+                labels.append(label)
             else:
                 self._write(label, *choice)
-        labels, stay = self._labels, list(range(len(self._labels)))
+        stay = list(range(len(labels)))
         while True:
             words = dict(zip(stay, self._places([labels[i] for i in stay], above), strict=True))
             lost = [labels[i] for i in range(len(labels)) if words.get(i) is None]
@@ -203,24 +208,27 @@ class Canvas:
                 Label(self._sign(i), in_place_of(one), {**one.look, "fontsize": 7.5}, one.line)
                 for i, one in enumerate(lost, 1)
             ]
-            beside_them = self._places(numbers, [*above, *(place[1] for place in words.values() if place)])
+            beside_them = self._places(numbers, [*above, *covered(words.values())])
             large = [i for i in stay if words[i] is not None]
             if None not in beside_them or not large:
                 break
             stay.remove(max(large, key=lambda i: prod(self._size(labels[i].text, labels[i].look))))
-        for label, place in (*((labels[i], words[i]) for i in stay), *zip(numbers, beside_them, strict=True)):
+        written = [*((labels[i], words[i]) for i in stay), *zip(numbers, beside_them, strict=True)]
+        above += covered(place for _, place in written)
+        last = list({(label.text, *map(round, self._on_sheet(label.spots[0].place))): label for label in last}.values())
+        for label, place in (*written, *zip(last, self._places(last, above), strict=True)):
             if place is not None:
                 self._write(label, *place)
         if lost or self._table:
             self._beneath([label.text for label in lost])
-        self._labels, self._first = [], []
+        self._labels = []
 
     def _places(self, labels: Sequence[Label], taken: Sequence[Shape]) -> list[Choice | None]:
         """Where each label stands beside what is taken; None for those that fit nowhere."""
         choices = [self._choices(label) for label in labels]
         rings = [beside(self._on_sheet(place), Spot(place, ""), size + 2, size + 2) for place, size in self._rings]
-        shapes = [[shape for _, shape, _ in own] for own in choices]
-        chosen = placed(shapes, [*taken, *rings], self._lines, self._frame())
+        wishes = [[shapes for _, shapes in own] for own in choices]
+        chosen = placed(wishes, [*taken, *rings], self._lines, self._frame())
         return [None if at is None else own[at] for own, at in zip(choices, chosen, strict=True)]
 
     def _choices(self, label: Label) -> list[Choice]:
@@ -231,19 +239,17 @@ class Canvas:
         for spot in label.spots:
             own = self._on_sheet(spot.place)
             shape = beside(own, spot, width, height)
-            others = (
-                [ring for ring in rings if hypot(ring[0] - own[0], ring[1] - own[1]) > COVERED] if own in rings else []
-            )
+            others = [r for r in rings if own in rings and hypot(r[0] - own[0], r[1] - own[1]) > COVERED]
+            mark = self._on_sheet(label.leader or spot.place)
+            led = shape, (mark, nearest(shape, mark))
             reach = beside(own, replace(spot, gap=0.5), width + 2 * spot.gap, height + 2 * spot.gap)
-            if label.leader is None and label.line and self._is_of_another(label.line, own, reach):
+            if label.leader is None and label.line and self._is_of_another(label.line, reach):
                 if spot.gap >= SEEN:
-                    far.append((spot, shape, True))
-            elif label.leader or distance(shape, own) + NEARER <= min(
-                (distance(shape, other) for other in others), default=inf
-            ):
-                near.append((spot, shape, label.leader is not None or spot.gap > FAR))
-            elif spot.gap >= SEEN and min(distance((own, nearest(shape, own)), other) for other in others) > 5:
-                far.append((spot, shape, True))
+                    far.append((spot, led))
+            elif label.leader or distance(shape, own) + NEARER <= min([distance(shape, r) for r in others] or [inf]):
+                near.append((spot, led if label.leader or spot.gap > FAR else (shape,)))
+            elif spot.gap >= SEEN and min(distance(led[1], other) for other in others) > 5:
+                far.append((spot, led))
         return [*near, *far]
 
     def _segments(self, places: Sequence[Point]) -> list[Shape]:
@@ -251,27 +257,21 @@ class Canvas:
         inside = [(x, min(max(y, self.foot), self.top)) for x, y in places]
         return list(segments([self._on_sheet(place) for place in inside]))
 
-    def _is_of_another(self, line: Sequence[Point], own: Point, reach: Shape) -> bool:
-        """Whether another line with a name is within the ``reach`` of words at a place, and does not lie on their own there."""
-        others = (pieces for key, pieces in self._named.items() if key != id(line))
-        return any(
-            any(meet(reach, piece) for piece in pieces) and min(distance(piece, own) for piece in pieces) > TOGETHER
-            for pieces in others
-        )
+    def _is_of_another(self, line: Sequence[Point], reach: Shape) -> bool:
+        """Whether another line with a name is within the ``reach`` of words, and does not lie on their own there."""
+        own = self._named[id(line)]
+        others = [piece for key, pieces in self._named.items() if key != id(line) for piece in pieces]
+        near = [end for piece in others if meet(reach, piece) for end in piece]
+        return any(min(distance(piece, end) for piece in own) > TOGETHER for end in near)
 
-    def _write(self, label: Label, spot: Spot, shape: Shape, led: bool) -> None:
+    def _write(self, label: Label, spot: Spot, shapes: tuple[Shape, ...]) -> None:
         """The words at a spot; backed by white where lines pass behind them."""
-        text, leader = label.text, label.leader
-        (x, y), (x0, y0) = self._on_sheet(spot.place), shape[0]
-        if led:
-            mark = self._on_sheet(leader or spot.place)
+        (x, y), (shape, *leaders) = self._on_sheet(spot.place), shapes
+        for (x1, y1), (x2, y2) in leaders:
             line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.7, "shrinkA": 1, "shrinkB": 4}
-            x2, y2 = nearest(shape, mark)
-            self._note("", leader or spot.place, (x2 - mark[0], y2 - mark[1]), arrowprops=line)
-        crossed = any(meet(shape, line) for line in self._lines)
-        self._note(
-            text, spot.place, (x0 - x, y0 - y), rotation=spot.angle, bbox=BACKED if crossed else None, **label.look
-        )
+            self._note("", label.leader or spot.place, (x2 - x1, y2 - y1), arrowprops=line)
+        back, turn = BACKED if any(meet(shape, line) for line in self._lines) else None, spot.angle
+        self._note(label.text, spot.place, (shape[0][0] - x, shape[0][1] - y), rotation=turn, bbox=back, **label.look)
 
     def _note(self, text: str, place: Point, shift: Point, **look: Any) -> None:
         at = (place[0], place[1] / self.scale)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 from math import cos, hypot, radians, sin
 from typing import Any, NamedTuple
 
@@ -26,13 +27,17 @@ class Spot(Frozen):
 
 
 class Label(NamedTuple):
-    """Words, their spots and how they look; the ``line`` that they name, and the ``leader`` that a thin line joins them to."""
+    """Words, their spots and how they look; the ``line`` that they name, and the ``leader`` that a thin line joins them to.
+
+    Those of a lower ``rank`` choose first; those of rank 2 are left out where they have no room.
+    """
 
     text: str
     spots: tuple[Spot, ...]
     look: dict[str, Any]
     line: Sequence[Point] = ()
     leader: Point | None = None
+    rank: int = 1
 
 
 def around(place: Point, sides: str = "e ne se w nw sw n s", gaps: Sequence[float] = (5, 10, 18)) -> tuple[Spot, ...]:
@@ -147,32 +152,34 @@ def within(shape: Shape, frame: Shape) -> bool:
 
 
 def placed(
-    wishes: Sequence[Sequence[Shape]], taken: Sequence[Shape], lines: Sequence[Shape], frame: Shape
+    wishes: Sequence[Sequence[tuple[Shape, ...]]], taken: Sequence[Shape], lines: Sequence[Shape], frame: Shape
 ) -> tuple[int | None, ...]:
-    """For each label, told by the shapes that it may have, the best first, the number of its shape; None where it fits
-    nowhere beside the others.
+    """For each label the number of its place among those that it may have, the best first; None where it fits nowhere beside
+    the others. A place is the shape of the words, and the thin line that leads to them if there is one.
 
-    No two labels meet, none meets what is ``taken`` or leaves the frame. Those with the fewest free spots choose first, each
-    the best that is left; a line behind a label counts as some spots down.
+    No two labels meet, nor their thin lines; none meets what is ``taken`` or leaves the frame. Those with the fewest free
+    places choose first, each the best that is left; a line behind the words counts as some places down.
 
-    >>> spot = lambda x: box((x, 0), 4, 1)
+    >>> spot = lambda x: (box((x, 0), 4, 1),)
     >>> placed([(spot(0), spot(10)), (spot(1),)], [], [], box((0, 0), 20, 5))
     (1, 0)
-    >>> placed([(spot(0),), (spot(1),)], [spot(15)], [], box((0, 0), 20, 5))
+    >>> placed([(spot(0),), (spot(1),)], [box((15, 0), 4, 1)], [], box((0, 0), 20, 5))
     (0, None)
     """
     free = [
         [
             (rank + CROSSED * sum(meet(shape, line) for line in lines), rank)
-            for rank, shape in enumerate(shapes)
+            for rank, (shape, *_) in enumerate(places)
             if within(shape, frame) and not any(meet(shape, other) for other in taken)
         ]
-        for shapes in wishes
+        for places in wishes
     ]
     chosen: dict[int, int] = {}
     for i in sorted(range(len(wishes)), key=lambda i: len(free[i])):
-        others = [wishes[j][rank] for j, rank in chosen.items()]
-        ranks = (rank for _, rank in sorted(free[i]) if not any(meet(wishes[i][rank], other) for other in others))
+        others = [shape for j, rank in chosen.items() for shape in wishes[j][rank]]
+        ranks = (
+            rank for _, rank in sorted(free[i]) if not any(meet(*pair) for pair in product(wishes[i][rank], others))
+        )
         if (first := next(ranks, None)) is not None:
             chosen[i] = first
     return tuple(chosen.get(i) for i in range(len(wishes)))

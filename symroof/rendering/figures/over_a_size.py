@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import floor, isclose, log10
+from math import floor, log10
 from operator import mul
 
 from symroof.exploration.curves import Curves, in_common
@@ -39,6 +39,7 @@ FULL = 1.13  # what is above the height of perfect scaling, in parts of it
 FLAT = 0.05  # where every line stays below that part of the highest, heights are logarithmic
 UPPER = (0, (4, 2))  # the dash of the upper bound
 NAMED = 5  # beyond so many marks of a latency every other one has its name
+TOGETHER = 1.2  # how near lines are that the eye takes for one, in points
 LABELS = 4  # more lines than that have a key beneath the figure in place of labels
 
 
@@ -240,7 +241,8 @@ def _lines(canvas: Canvas, found: Curves, curve: Curve, index: int, drawn: Seque
     say, several = canvas.say, len(found.curves) > 1
     words = {name: own_time(say, found, name, own, curve.ceiling is not None) for name in drawn if name in curve.lines}
     bounds = {} if several else {"T_lower": say("lower"), "T_upper": say("upper"), "T_steps": "T_steps"}
-    words = said_once(say, curve.lines, words | bounds)
+    words = {name: text for name, text in (words | bounds).items() if name in curve.lines}
+    words = said_once(say, words, lambda a, b: canvas.together(curve.points(a), curve.points(b), TOGETHER))
     keyed, key = len(words) * len(found.curves) > LABELS, dict[str, Look]()
     if not several:
         _bounds(canvas, curve, {} if keyed else words)
@@ -272,15 +274,15 @@ def own_time(say: Say, found: Curves, name: str, own: str, never: bool) -> str:
     return say("t_link", name, link) if link and name != time_name(link) else name
 
 
-def said_once(say: Say, lines: Mapping[str, Sequence[float]], words: Mapping[str, str]) -> dict[str, str]:
+def said_once(say: Say, words: Mapping[str, str], coincide: Callable[[str, str], bool]) -> dict[str, str]:
     """The words of lines, those of lines that coincide together on the first of them.
 
-    >>> said_once(captions("en"), {"a": (1, 2), "b": (1, 3), "c": (1, 2)}, {"a": "A", "b": "B", "c": "C"})
+    >>> said_once(captions("en"), {"a": "A", "b": "B", "c": "C"}, lambda *names: names == ("a", "c"))
     {'a': 'A, C', 'b': 'B'}
     """
     result: dict[str, list[str]] = {}
-    for name in (name for name in words if name in lines):
-        first = next((known for known in result if all(map(isclose, lines[known], lines[name]))), name)
+    for name in words:
+        first = next((other for other in result if coincide(other, name)), name)
         result.setdefault(first, []).append(words[name])
     return {name: say("coinciding", names) for name, names in result.items()}
 
@@ -289,11 +291,10 @@ def _bounds(canvas: Canvas, curve: Curve, words: Mapping[str, str]) -> None:
     """The two bounds on the running time, and the band between them."""
     lower, upper = curve.points("T_lower"), curve.points("T_upper")
     canvas.region([*lower, *reversed(upper)], "#E9E9E9")
-    for name, line, side, dash in (("T_upper", upper, "ne", UPPER), ("T_lower", lower, "se", "-")):
+    for name, line, dash in (("T_upper", upper, UPPER), ("T_lower", lower, "-")):
         canvas.line(line, INK, 0.9, dash, layer=4)
         if name in words:
-            places = [line[int(part * (len(line) - 1))] for part in (0, 0.08, 0.16, 0.3, 0.5)]
-            canvas.label(words[name], [Spot(place, side, 6) for place in places], line=line)
+            canvas.label(words[name], along(canvas, line), line=line)
 
 
 def _ends(found: Curves) -> tuple[float, float]:
@@ -347,4 +348,5 @@ def _served(canvas: Canvas, found: Latency, curve: LatencyCurve, index: int, sca
             words = canvas.say("batch", name, x, plain(size), curve.full is not None)
             canvas.label(words, around(place, "e ne se nw sw n s w", (6, 14, 24)), colour, bold=True)
         elif not i % every and len(curve.marks) - 1 - i >= every:
-            canvas.label(f"{x} = {plain(size)}", around(place, "se nw e w s n", (5, 11, 18)), colour, size=7.5)
+            spots = around(place, "se nw e w s n", (5, 11, 18))
+            canvas.label(f"{x} = {plain(size)}", spots, colour, size=7.5, rank=2)

@@ -17,14 +17,14 @@ from symroof.symbols import expression
 # The line of a threshold, and the words on it.
 BEYOND = ("#0072B2", "#00507D")
 SHADED = "#0072B230"  # what is compute-bound, over the colours of the terms
-HATCHES = (None, "..", "//", None, "\\\\", "xx")
+HATCHES = ("", "..", "//", "", "\\\\", "xx")  # "" is none
 
 
 def draw_plane(found: Plane, inches: float, lang: str) -> Canvas:
     """Regions by what is largest, the widest of one kind with its name; the exact threshold over them, and the rule of thumb
     dashed."""
     say, setting, (x, y) = captions(lang), found.setting, found.names
-    (_, right), (_, top) = found.ranges
+    (_, right), (low, top) = found.ranges
     fixed = {str(expression(r.left)): r.right.value for r in setting.equalities if isinstance(r.right, Number)}
     names = say("size", x), say("size", y)
     canvas = sheet_of([setting], fixed, names, found.ranges, (True, True), inches, lang)
@@ -51,7 +51,8 @@ def draw_plane(found: Plane, inches: float, lang: str) -> Canvas:
         )
     elif found.side:
         words = say("on_the_whole_map", found.side == ">", ridge)
-        canvas.label(words, around((right, top), "sw", (5, 20, 40, 60)), BEYOND[1], bold=True)
+        heights = (top * (low / top) ** part for part in (0, 0.06, 0.12, 0.18, 0.3, 0.5))
+        canvas.label(words, [Spot((right, y), "sw", 5) for y in heights], BEYOND[1], bold=True)
     if found.rules:
         (a, b), (c, d) = max(found.rules, key=lambda line: sum(_extent(line)))
         places = [(a ** (1 - t) * c**t, b ** (1 - t) * d**t) for t in (0.5, 0.35, 0.65, 0.2, 0.8)]
@@ -76,7 +77,10 @@ def _extent(line: Sequence[Point]) -> Point:
 def _inside(corners: Sequence[Point]) -> list[Spot]:
     """The middle of a region, and places on the way from there to its corners."""
     x, y = _middle([(log10(x), log10(y)) for x, y in corners])
-    ways = [(0.0, x, y), *((t, log10(a), log10(b)) for t in (0.25, 0.45, 0.6) for a, b in corners)]
+    ways = [
+        (0.0, x, y),
+        *((t, log10(a), log10(b)) for t in (0.25, 0.45, 0.6) for a, b in corners[:: len(corners) // 12 + 1]),
+    ]
     return [Spot((10 ** (x + t * (a - x)), 10 ** (y + t * (b - y))), "", 0) for t, a, b in ways]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Any
@@ -30,9 +31,10 @@ from symroof.rendering.figures.strokes import (
     scaled,
     stroke,
 )
-from symroof.rendering.figures.table_below import NOTHING
+from symroof.rendering.figures.table_below import NOTHING, Look
 
-# How wide a mark is, in points: marks nearer to one another are one. More than a few have numbers.
+# How wide a mark is, in points: marks nearer to one another are one. More than a few have numbers, and more
+# chips than that a key.
 WIDE, FEW = 7, 4
 MANY = 12  # beyond so many measured points some have no words
 AT_PEAK = 0.995  # from which part of the peak on nothing is left
@@ -64,6 +66,9 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     canvas = sheet_of(settings, found.shared, names, ranges, (True, True), inches, lang, found.undrawn, scale=scale)
     if one_place:  # a point has one place on the axis
         _shade(canvas, roofs)
+    if len(chips := _chips(found)) > FEW:
+        names_of_chips = [(called(say, roof.chip),) for roof in chips]
+        canvas.table([say("chip")], names_of_chips, [_look(found, roof) for roof in chips])
     for roof, links in found.named:
         _roof(canvas, found, roof, links)
     _paths(canvas, found)
@@ -73,10 +78,9 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
 
 
 class Mark(Frozen):
-    """Points that are one mark: their places under the roofs, their names and tracks."""
+    """Points that are one mark: their places under the roofs, and their tracks."""
 
     places: tuple[Point, ...]
-    names: tuple[str, ...]
     tracks: tuple[Track, ...]
     shape: str
 
@@ -88,23 +92,20 @@ def _points(canvas: Canvas, found: Roofline) -> None:
     itemized, marks = any(track.statement for track in tracks), list[Mark]()
     points = [track.values for track in tracks if not track.statement]
     for track in tracks:
-        everything = canvas.say("in_all") if itemized else ""
-        name = ": ".join(filter(None, (own_sizes(track.values, shared), track.statement))) or everything
         places = tuple(place.point for place in track.places)
         shape = SHAPES[points.index(track.values) % len(SHAPES)]
         near = next((i for i, mark in enumerate(marks) if canvas.together(mark.places, places, WIDE)), None)
         if near is None:
-            marks.append(Mark(places, (name,), (track,), shape))
+            marks.append(Mark(places, (track,), shape))
         else:
-            known = marks[near]
-            marks[near] = Mark(known.places, (*known.names, name), (*known.tracks, track), known.shape)
+            marks[near] = replace(marks[near], tracks=(*marks[near].tracks, track))
     told = _told(found)
     several = len(marks) + len(told) > FEW
     for one in found.measured:
         if one not in told:
             _cross(canvas, one, 4)
     for i, mark in enumerate(marks, 1):
-        words = str(i) if several else _named(mark)
+        words = str(i) if several else _named(mark, shared, canvas.say("in_all") if itemized else "")
         if all(track.statement for track in mark.tracks):
             colour, _ = stroke(points.index(mark.tracks[0].values))
             for place in mark.places[:1]:
@@ -142,20 +143,25 @@ def _measured(canvas: Canvas, one: Measurement, number: str) -> None:
     canvas.label(words, around(place, MARKS, GAPS), colour, bold=not number, size=8)
 
 
-def _named(mark: Mark) -> str:
-    """All that a mark stands for: points row by row, then statements on one."""
-    each = list(zip(mark.names, mark.tracks, strict=True))
-    points, statements = ([name for name, track in each if bool(track.statement) == kind] for kind in (False, True))
-    return "\n".join(filter(None, [*points, ", ".join(statements)]))
+def _named(mark: Mark, shared: Mapping[str, object], whole: str) -> str:
+    """All that a mark stands for: points row by row, each with its statements, and ``whole`` for all of them."""
+    rows: dict[str, list[str]] = {}
+    for track in mark.tracks:
+        rows.setdefault(own_sizes(track.values, shared), []).append(track.statement or whole)
+    rows = {sizes: [] if parts == [whole] and sizes else parts for sizes, parts in rows.items()}
+    return "\n".join(": ".join(filter(None, (sizes, ", ".join(parts)))) for sizes, parts in rows.items())
 
 
 def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
     """The points by their numbers: where each is under the roof that holds it down, and how far below the peak; and what part
     of the bound was reached by those that were measured."""
     say, rows, several = canvas.say, list[tuple[str, ...]](), len(marks) + len(_told(found)) > FEW
+    keyed, looks = len(_chips(found)) > FEW and not found.measured, list[Look]()
     nothing = [NOTHING] if found.measured else []
+    everything = say("in_all") if any(track.statement for track in found.tracks) else ""
     for i, mark in enumerate(marks, 1):
-        for name, track in zip(mark.names, mark.tracks, strict=True):
+        for track in mark.tracks:
+            name = ": ".join(filter(None, (own_sizes(track.values, found.shared), track.statement))) or everything
             lowest = [min(track.places, key=lambda place: place.throughput)]
             for place in track.places if found.several_chips else lowest:
                 chip = [called(say, place.roof.chip)] if found.several_chips else []
@@ -163,6 +169,7 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
                 cells = f"{place.intensity:,.4g}", rate(place.throughput, "FLOPs/s"), *nothing
                 by = resource(say, place.bound_by)
                 rows.append((str(i) if several else "", name, *chip, *cells, share_in(canvas.lang, part), left, by))
+                looks += [_look(found, place.roof)] if keyed else []
     peak = float(found.roofs[0].peak.value)
     for i, one in enumerate(_told(found), len(marks) + 1):
         y, reached = float(one.rate / one.chips), share_in(canvas.lang, float(one.reached))
@@ -181,7 +188,7 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
     of_bound = [say("of_the_bound")] if found.measured else []
     rates = "FLOPs/byte", "FLOPs/s", *of_bound, say("of_its_peak"), say("left")
     head = ("", say("what"), *chip, *rates, say("bound_by"))
-    canvas.table(*((head, rows) if several else (head[1:], [row[1:] for row in rows])))
+    canvas.table(*((head, rows) if several else (head[1:], [row[1:] for row in rows])), looks)
 
 
 def _vector_roof(canvas: Canvas, found: Roofline) -> None:
@@ -194,7 +201,7 @@ def _vector_roof(canvas: Canvas, found: Roofline) -> None:
         canvas.line([(ridge, peak), (canvas.right, peak)], GREY, 0.9, DASHES[1])
         words = canvas.say("peak", rate(peak, "FLOPs/s"), "", True, False)
         places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(16)]
-        canvas.label(words, [Spot((x, peak), side, 3) for side in ("nw", "sw") for x in places], GREY, first=True)
+        canvas.label(words, [Spot((x, peak), side, 3) for side in ("nw", "sw") for x in places], GREY, rank=0)
 
 
 def _shade(canvas: Canvas, roofs: Sequence[Roof]) -> None:
@@ -224,7 +231,7 @@ def _bound_by(say: Say, roofs: Sequence[Roof], index: int) -> str:
 
 def _roof(canvas: Canvas, found: Roofline, roof: Roof, links: str) -> None:
     """A slope and its peak, with their names."""
-    several, low, first = found.several_chips, canvas.left, next(one for one in found.roofs if one.chip == roof.chip)
+    several, low, firsts = found.several_chips, canvas.left, _chips(found)
     peak, ridge, (colour, dash) = float(roof.peak.value), roof.ridge, _look(found, roof)
     canvas.line([(low, roof.height(low)), (ridge, peak)], colour, dash=dash)
     canvas.line([(ridge, peak), (canvas.right, peak)], colour if several else INK, dash=dash if several else "-")
@@ -232,16 +239,22 @@ def _roof(canvas: Canvas, found: Roofline, roof: Roof, links: str) -> None:
     if not several or len({one.link for one in found.roofs}) > 1:
         words = f"{chip} {links}" if several else f"{links}  {rate(float(roof.bandwidth.value), 'B/s')}"
         _name_slope(canvas, roof, words, colour)
-    if roof is first:
+    if roof in firsts and len(firsts) <= FEW:
         words = chip if several else peak_of(canvas.say, roof.setting, rate(peak, "FLOPs/s"))
         places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(16 if several else 30)]
         each = [(gap, side) for gap in (3, 9, 16, 24) for side in (("nw", "sw") if several else ("nw",))]
         spots = [Spot((x, peak), side, gap) for gap, side in each for x in places if x > canvas.left]
         whole = [(low, roof.height(low)), (ridge, peak), (canvas.right, peak)]
-        canvas.label(words, spots, colour if several else INK, line=whole if several else (), first=True)
+        canvas.label(words, spots, colour if several else INK, line=whole if several else (), rank=0)
     canvas.line([(ridge, canvas.foot), (ridge, peak)], INK, 0.7, DOTTED, layer=2)
     canvas.ring((ridge, peak), colour)
     canvas.label(canvas.say("ridge", factor(ridge)), around((ridge, peak), "n nw se ne sw s", GAPS), colour)
+
+
+def _chips(found: Roofline) -> list[Roof]:
+    """The first roof of each chip."""
+    names = [roof.chip.name for roof in found.roofs]
+    return [roof for i, roof in enumerate(found.roofs) if roof.chip.name not in names[:i]]
 
 
 def _name_slope(canvas: Canvas, roof: Roof, words: str, colour: str) -> None:
@@ -260,7 +273,7 @@ def _look(found: Roofline, roof: Roof) -> tuple[str, Any]:
     index, place = found.roofs.index(roof), place_of(roof.setting, roof.link, [one.link for one in found.roofs])
     if found.several_chips:
         place = list(dict.fromkeys(one.chip.name for one in found.roofs)).index(roof.chip.name)
-    plain = len(found.roofs) == 1 or any(track.runs for track in found.tracks)
+    plain = len(found.roofs) == 1 or sum(bool(track.runs) for track in found.tracks) > 1
     return INK if plain else COLOURS[place % len(COLOURS)], DASHES[index % len(DASHES)]
 
 
@@ -294,8 +307,9 @@ def _paths(canvas: Canvas, found: Roofline) -> None:
     paths = [track for track in found.tracks if track.runs]
     names = [own_sizes(track.values, found.shared) for track in paths]
     for i, track in enumerate(paths):
-        colour, _ = stroke(i)
         for j, places in enumerate(map(track.under, found.roofs)):
+            alone = len(found.roofs) > 1 and len(paths) == 1
+            colour, _ = _look(found, found.roofs[j]) if alone else stroke(i)
             if places:
                 canvas.line([place.point for place in places], colour, 4.5, DASHES[j % len(DASHES)], layer=4)
             for place in (places[0], places[-1]) if places else ():
