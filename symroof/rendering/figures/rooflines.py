@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import ceil, floor, log10
-from typing import Any
 
 from symroof.exploration.measured_points import Measurement
 from symroof.exploration.roofs import Roof, Roofline, Track
@@ -13,8 +12,8 @@ from symroof.formula import Frozen
 from symroof.model.networks import is_network
 from symroof.rendering.figures.canvas import Canvas, sheet_of
 from symroof.rendering.figures.captions import Say, called, captions, own_sizes, peak_of, resource, share_in
-from symroof.rendering.figures.labels import Point, Spot, around
-from symroof.rendering.figures.strokes import (
+from symroof.rendering.figures.labels import NOTHING, Point, Spot, around
+from symroof.rendering.figures.style import (
     COLOURS,
     DASHES,
     DOTTED,
@@ -23,6 +22,7 @@ from symroof.rendering.figures.strokes import (
     RATES,
     SHADES,
     SHAPES,
+    Dash,
     factor,
     place_of,
     plain,
@@ -30,7 +30,6 @@ from symroof.rendering.figures.strokes import (
     scaled,
     stroke,
 )
-from symroof.rendering.figures.table_below import NOTHING
 
 # How wide a mark is, in points: marks nearer to one another are one. More than a few have numbers.
 WIDE, FEW = 7, 4
@@ -254,7 +253,7 @@ def _name_slope(canvas: Canvas, roof: Roof, words: str, colour: str) -> None:
     canvas.label(words, spots, colour, line=line)
 
 
-def _look(found: Roofline, roof: Roof) -> tuple[str, Any]:
+def _look(found: Roofline, roof: Roof) -> tuple[str, Dash]:
     """Of several roofs each has the colour of its chip where there are several chips, else of its link, and a dash of
     its own; paths have colours themselves."""
     index, place = found.roofs.index(roof), place_of(roof.setting, roof.link, [one.link for one in found.roofs])

@@ -9,13 +9,13 @@ from operator import mul
 
 from symroof.exploration.curves import Curves, in_common
 from symroof.exploration.latency import Latency, LatencyCurve
-from symroof.exploration.longest_over_a_size import BOUNDS, Curve, Stretch
+from symroof.exploration.longest_times import BOUNDS, Curve, Stretch
 from symroof.model.quantities import time_name
 from symroof.model.resources import VECTOR
 from symroof.rendering.figures.canvas import Canvas, sheet_of
 from symroof.rendering.figures.captions import Say, called, captions, chips_of, own_sizes, peak_of, share_in
-from symroof.rendering.figures.labels import Point, Spot, around
-from symroof.rendering.figures.strokes import (
+from symroof.rendering.figures.labels import Look, Point, Spot, around
+from symroof.rendering.figures.style import (
     COLOURS,
     DASHES,
     DOTTED,
@@ -29,7 +29,6 @@ from symroof.rendering.figures.strokes import (
     scaled,
     stroke,
 )
-from symroof.rendering.figures.table_below import Look
 
 # How far up an upright line words may stand beside it.
 HEIGHTS = (0.03, 0.12, 0.21, 0.3, 0.39, 0.48, 0.6, 0.72)
