@@ -220,7 +220,7 @@ def regimes(runs: int) -> None:
     from symroof.algebra.fan import fan
     from symroof.algebra.regime import Regime
     from symroof.derivation.solving import PLAIN
-    from symroof.exploration.leading_parts import partition
+    from symroof.exploration.regime_steps import partition
     from symroof.formula import Quotient
     from symroof.proof.certificates import partitioned
     from symroof.proof.ledger import Ledger

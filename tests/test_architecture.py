@@ -34,8 +34,8 @@ ONLY_IN = {
     "jax": {"symroof.tracing.jaxprs"},
     "torch": {"symroof.tracing.fx_graphs"},
     "rich": {"symroof.cli.output"},
-    "numpy": {"symroof.derivation.evaluation", "symroof.exploration.sweeping"},
-    "pyarrow": {"symroof.exploration.sweeping"},
+    "numpy": {"symroof.derivation.evaluation", "symroof.exploration.sweep"},
+    "pyarrow": {"symroof.exploration.sweep"},
     "matplotlib": {"symroof.rendering.figures.sheet"},
     "ast": {"symroof.model.costs", "symroof.rendering.formulas.tex"},
 }

@@ -8,8 +8,7 @@ import pytest
 import symroof as sr
 
 pytest.importorskip("matplotlib")
-from symroof.rendering.figures.bars import PIECES
-from symroof.rendering.figures.drawings import draw
+from symroof.rendering.figures.drawings import PIECES, draw
 
 pytestmark = pytest.mark.part(1)
 

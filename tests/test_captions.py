@@ -17,7 +17,7 @@ from test_plots import FIGURES, INT8, MATMUL, MESHED
 
 from symroof.rendering.figures import sheet
 from symroof.rendering.figures.drawings import draw
-from symroof.rendering.figures.table_below import rows_of
+from symroof.rendering.figures.labels import rows_of
 
 pytestmark = pytest.mark.part(3)
 

@@ -18,7 +18,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from symroof.reading.catalogue import chip as known_chip
 from symroof.rendering.figures.drawings import draw
 from symroof.rendering.figures.labels import meet
-from symroof.rendering.figures.strokes import legible
+from symroof.rendering.figures.style import legible
 
 pytestmark = pytest.mark.part(1)
 
@@ -422,7 +422,7 @@ def test_what_is_level_is_at_most_what_it_is():
 
 
 def test_percents_of_a_whole_add_up():
-    from symroof.rendering.figures.strokes import shares
+    from symroof.rendering.figures.style import shares
 
     draw_ = random.Random(23)
     for _ in range(300):

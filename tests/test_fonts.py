@@ -126,8 +126,7 @@ def test_a_pdf_holds_its_fonts(lang):
 @pytest.mark.parametrize("weight", ["normal", "bold"])
 def test_a_character_takes_one_em_in_whatever_font_it_is_drawn(weight, request):
     def measure(words):
-        look = {"fontsize": 10, "fontweight": weight, "linespacing": 1.25}
-        return sheet.Sheet("ko").extent(words, look)
+        return sheet.Sheet("ko").extent(words, 10, weight == "bold", 1.25)
 
     latin, height = measure("B = 8")
     mixed = measure("대역B = 8폭")

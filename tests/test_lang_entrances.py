@@ -9,7 +9,7 @@ import pytest
 import symroof as sr
 from symroof.derivation import pipeline
 from symroof.errors import SymroofError
-from symroof.exploration import comparing
+from symroof.exploration import comparison
 from symroof.reading.languages import languages
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
@@ -158,7 +158,7 @@ def test_the_language_arrives(entrance, place):
 def test_a_language_without_words_is_refused(entrance, place, monkeypatch):
     """Before any work: nothing is derived but what a page is asked of."""
     if "asked" not in entrance and not entrance.startswith("to_"):
-        for room in (pipeline, comparing):
+        for room in (pipeline, comparison):
             monkeypatch.setattr(room, "derive", lambda problem: pytest.fail("it was derived"))
     with pytest.raises(SymroofError) as error:
         print(ENTRANCES[entrance](place, "kx"))

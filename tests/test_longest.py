@@ -12,8 +12,8 @@ from effort import draws
 
 import symroof as sr
 from symroof.errors import AlgebraError, CheckError, ModelError
-from symroof.exploration.longest import longest_map
 from symroof.exploration.planes import plane
+from symroof.exploration.time_regimes import longest_map
 from symroof.formula import Infinity, Name, names
 from symroof.reading.grids import read_grid
 from symroof.reading.problems import read_problem

@@ -193,7 +193,7 @@ def test_the_same_figure_has_the_same_bytes_and_drawing_leaves_nothing_behind():
 
 
 def test_shades_keep_their_order_in_grey_and_strokes_differ_twice():
-    from symroof.rendering.figures.strokes import FIELDS, SHADES, stroke
+    from symroof.rendering.figures.style import FIELDS, SHADES, stroke
 
     def lightness(colour):
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]

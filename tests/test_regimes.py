@@ -21,7 +21,7 @@ from symroof.algebra.regime import Regime
 from symroof.derivation.pipeline import counted
 from symroof.derivation.solving import PLAIN
 from symroof.errors import CheckError, SymroofError
-from symroof.exploration.leading_parts import partition
+from symroof.exploration.regime_steps import partition
 from symroof.formula import Compare, Infinity, Name, Quotient, Verdict, names
 from symroof.proof.certificates import partitioned
 from symroof.proof.ledger import Ledger

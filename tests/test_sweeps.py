@@ -10,7 +10,7 @@ import pytest
 
 import symroof as sr
 from symroof.errors import SymroofError
-from symroof.exploration import sweeping
+from symroof.exploration import sweep
 
 pytest.importorskip("numpy")
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
@@ -20,9 +20,9 @@ OPTIONS = {"on": "tpu-v5e", "of": "intensity,T_lower"}
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(sweeping, "AHEAD", 3)
-    monkeypatch.setattr(sweeping.Sweep.columns, "__defaults__", (11,))
-    monkeypatch.setattr(sweeping, "CHUNK", 11)
+    monkeypatch.setattr(sweep, "AHEAD", 3)
+    monkeypatch.setattr(sweep.Sweep.columns, "__defaults__", (11,))
+    monkeypatch.setattr(sweep, "CHUNK", 11)
 
 
 def rows_of(path):

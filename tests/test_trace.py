@@ -29,10 +29,10 @@ from symroof.reading.programs import read_program
 from symroof.symbols import expression
 from symroof.tracing import lowering
 from symroof.tracing.jaxprs import dot_flops, jaxpr_of
-from symroof.tracing.primitives import TracingError
 from symroof.tracing.signatures import Arguments
 from symroof.tracing.size_names import Sizes, formula_of
 from symroof.tracing.tracer import written
+from symroof.tracing.traces import TracingError
 
 if os.environ.get("SYMROOF_REQUIRE_JAX") == "1":
     import jax

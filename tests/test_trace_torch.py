@@ -13,8 +13,8 @@ from texts import refused
 import symroof as sr
 from symroof.reading.programs import read_program
 from symroof.tracing import aten_equations
-from symroof.tracing.primitives import TracingError
 from symroof.tracing.tracer import written
+from symroof.tracing.traces import TracingError
 
 if os.environ.get("SYMROOF_REQUIRE_TORCH") == "1":
     import torch

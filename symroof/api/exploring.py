@@ -10,10 +10,10 @@ from typing import Any, Unpack, overload
 from symroof.derivation.draft import INTENSITY
 from symroof.derivation.setting import setting_of
 from symroof.errors import ReadingError
-from symroof.exploration.comparing import compare as compared
-from symroof.exploration.explore import explore, infer
+from symroof.exploration.comparison import compare as compared
 from symroof.exploration.figure import figure
-from symroof.exploration.sweeping import sweep_of, write_sweep
+from symroof.exploration.regimes import explore, infer
+from symroof.exploration.sweep import sweep_of, write_sweep
 from symroof.model.dtype import dtype as read_dtype
 from symroof.reading.arguments import (
     Asked,

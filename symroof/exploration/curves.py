@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import lcm
-from typing import Any
+from typing import TypeVar
 
 from sympy import Expr, oo
 
@@ -23,9 +23,9 @@ from symroof.derivation.size_constraints import require_joined, require_own_wiri
 from symroof.derivation.solving import limit, solution_of
 from symroof.derivation.threshold import first_size
 from symroof.errors import ModelError
-from symroof.exploration.longest_over_a_size import BOUNDS, Curve, FewChips, longest_at, stretches
+from symroof.exploration.longest_times import BOUNDS, Curve, FewChips, longest_at, stretches
 from symroof.exploration.regime_map import equality
-from symroof.exploration.ridge_conditions import least_upper_bound
+from symroof.exploration.regime_steps import least_upper_bound
 from symroof.formula import Compare, Frozen
 from symroof.model.mesh import open_axes, padded, stride
 from symroof.model.mesh_axes import MeshAxis
@@ -37,6 +37,7 @@ from symroof.proof.whole_numbers import Multiples
 from symroof.reading.grids import Axis
 from symroof.symbols import fraction, rational, symbol
 
+T = TypeVar("T")
 PLACES = 400
 # The fewest chips of a ring, and an odd number of them.
 LEAST_RING, ODD_RING = 3, 5
@@ -124,7 +125,7 @@ def require_sizes(needed: Iterable[str], known: Iterable[str], otherwise: str = 
         )
 
 
-def in_common(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def in_common(points: Sequence[Mapping[str, T]]) -> dict[str, T]:
     """The sizes that are the same at all points.
 
     >>> in_common([{"B": 1, "D": 8}, {"B": 2, "D": 8}])

@@ -18,20 +18,24 @@ from symroof.derivation.quantity_definitions import put, quantities
 from symroof.derivation.schedules import times_defined
 from symroof.derivation.setting import Setting, require_arithmetic
 from symroof.errors import AlgebraError
-from symroof.exploration.leading_parts import (
+from symroof.exploration.regime_steps import (
     MOST_PROVED,
     Leading,
     Regimes,
+    Single,
     Traffic,
+    above_ridge,
     dominant,
+    equal_sizes,
     leaders,
     leads,
     partition,
     parts,
     shares,
+    singles,
     statements,
+    upside_down,
 )
-from symroof.exploration.ridge_conditions import Single, above_ridge, equal_sizes, singles, upside_down
 from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, mapped, names, nodes, number
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem

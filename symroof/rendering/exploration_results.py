@@ -12,14 +12,14 @@ from typing import Any, NoReturn
 
 from symroof.derivation.sketching import Sketched, derive_sketch
 from symroof.errors import ReadingError, RenderingError
-from symroof.exploration.comparing import Comparison
-from symroof.exploration.explore import Exploration, Weakest
+from symroof.exploration.comparison import Comparison
 from symroof.exploration.figure import Drawn, Label, rows
-from symroof.exploration.leading_parts import Leading
-from symroof.exploration.longest import LongestMap
 from symroof.exploration.measured_points import Measurement
 from symroof.exploration.regime_map import RegimeMap
+from symroof.exploration.regime_steps import Leading
+from symroof.exploration.regimes import Exploration, Weakest
 from symroof.exploration.roofs import Roofline
+from symroof.exploration.time_regimes import LongestMap
 from symroof.formula import Frozen
 from symroof.model.problem import Sketch
 from symroof.reading.arguments import Words
@@ -195,7 +195,7 @@ class ShownFigure(Frozen):
         bf16[B, D] * bf16[D, F] -> bf16[B, F] on a TPU v5e, B = 64, D = F = 8,192. The ridge of TPU v5e against HBM is at 240 FLOPs/byte. It is bound by HBM, at 26 % of the peak.
         """
         canvas = draw(self.drawing, lang=self._language(lang))
-        return canvas.say("description", canvas.title, canvas.told)
+        return canvas.say("description", canvas.title, canvas.description)
 
     def save(self, path: str | Path, width: int | str | None = None, lang: str | None = None) -> None:
         """Write the picture to a file; the suffix tells the format."""

@@ -10,18 +10,7 @@ from typing import Any
 from sympy import Expr, Integer, sqrt
 
 from symroof.formula import Frozen
-from symroof.tracing.primitives import (
-    ONE,
-    Array,
-    Constant,
-    Equation,
-    Frame,
-    Made,
-    Shape,
-    TracingError,
-    place_of,
-    refusal,
-)
+from symroof.tracing.traces import ONE, Array, Constant, Equation, Frame, Made, Shape, TracingError, place_of, refusal
 
 ATTENTION = Frame("<torch>/nn/functional.py", "scaled_dot_product_attention", 0, 0, own=False)
 

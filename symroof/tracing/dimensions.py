@@ -21,10 +21,12 @@ from symroof.model.functions import FUNCTIONS, VIEW
 from symroof.model.mesh import same_blocks
 from symroof.model.program import Program
 from symroof.model.program_tree import EXCHANGE, PRODUCT, Node, Statement
-from symroof.tracing.primitives import ONE, Array, Constant, Equation, Frame, Operand, TracingError, place_of, refusal
 from symroof.tracing.size_names import Sizes
+from symroof.tracing.traces import ONE, Array, Constant, Equation, Frame, Operand, TracingError, place_of, refusal
 
 Axis = tuple[str | Expr, ...]
+# Primitives that leave their operand as it is.
+SAME = ("stop_gradient", "copy", "copy_p", "optimization_barrier", "reduce_precision", "name")
 ASSIGNED = re.compile(r"\s*([^\W\d]\w*)\s*(?::[^=]+)?=(?!=)")
 
 
@@ -250,6 +252,24 @@ class Tensors:
             value = self.split(value, place, new, frames)
             place += len(new)
         return value
+
+    def moved(self, equation: Equation, value: Value) -> Value | None:
+        """What lies where its operand does."""
+        params, axes, shape = equation.params, value.axes, equation.results[0].shape
+        match equation.primitive:
+            case "transpose":
+                return replace(value, axes=tuple(axes[i] for i in params["permutation"]))
+            case "broadcast_in_dim":
+                wide: list[Axis] = [() if size == 1 else (size,) for size in shape]
+                for axis, place in zip(axes, params["broadcast_dimensions"], strict=True):
+                    wide[int(place)] = axis or wide[int(place)]
+                return replace(value, axes=tuple(wide))
+            case "reshape" | "squeeze":
+                before = next(array.shape for array in equation.arrays)
+                return self.reshaped(value, before, shape, equation.frames)
+            case name if name in SAME:
+                return value
+        return None
 
     # Two values at once.
 

@@ -24,9 +24,9 @@ from symroof.model.functions import FUNCTIONS
 from symroof.reading.tensors import WORDS
 from symroof.symbols import symbol
 from symroof.tracing.aten_equations import WHOLE, AtenReader, Call
-from symroof.tracing.primitives import Array, Constant, Frame, Trace, TracingError, of_library
 from symroof.tracing.signatures import Arguments
 from symroof.tracing.size_names import Sizes
+from symroof.tracing.traces import Array, Constant, Frame, Trace, TracingError, of_library
 
 FRAME = re.compile(r'File "(.*?)", line (\d+), in (\S+)')
 # What the one parameter of a layer is called, at the end of its path.

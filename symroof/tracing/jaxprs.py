@@ -11,7 +11,9 @@ from typing import Any
 
 from sympy import Expr, Integer, sqrt
 
-from symroof.tracing.primitives import (
+from symroof.tracing.signatures import Arguments
+from symroof.tracing.size_names import Sizes
+from symroof.tracing.traces import (
     ONE,
     Again,
     Array,
@@ -27,8 +29,6 @@ from symroof.tracing.primitives import (
     place_of,
     refusal,
 )
-from symroof.tracing.signatures import Arguments
-from symroof.tracing.size_names import Sizes
 
 # Primitives that call a function, and the parameter that has it.
 CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr")

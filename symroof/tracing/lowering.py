@@ -15,11 +15,14 @@ from symroof.model.mesh_axes import MeshAxis
 from symroof.model.program import Program
 from symroof.model.program_tree import Declared, Fuse, Node, Recompute, Repeat, Statement, statements_in
 from symroof.tracing.dimensions import Axis, Value
-from symroof.tracing.elementwise import REDUCED, Functions
-from symroof.tracing.primitives import (
+from symroof.tracing.primitives import COMPARED, REDUCED, Operands, Statements
+from symroof.tracing.repeats import renewed, rolled
+from symroof.tracing.size_names import Sizes, formula_of
+from symroof.tracing.traces import (
     Again,
     Array,
     Constant,
+    Equation,
     Known,
     Loop,
     Made,
@@ -32,11 +35,9 @@ from symroof.tracing.primitives import (
     refusal,
     regions,
 )
-from symroof.tracing.repeats import renewed, rolled
-from symroof.tracing.size_names import Sizes, formula_of
 
 
-class Lowering(Functions):
+class Lowering(Statements):
     """``roles`` are those of arguments by name, ``shapes`` their dimensions."""
 
     def __init__(
@@ -137,6 +138,38 @@ class Lowering(Functions):
                 self.braced(Recompute, partial(self.lower, one.body))
             else:
                 self.equation(one)
+
+    def equation(self, equation: Equation) -> None:
+        """An equation, as statements or as values of tensors that there are."""
+        operands, self.back = [self.read(operand) for operand in equation.operands], equation.back
+        live = [value for value in operands if isinstance(value, Value)]
+        result = equation.results[0]
+        if not live:
+            self.values |= {array.key: Constant() for array in equation.results}
+        elif equation.primitive == "split":
+            self.splits(equation, live[0])
+        elif equation.primitive == "sharding_constraint":
+            self.values[result.key] = self.constrained(equation, live[0])
+        elif not result.floating and equation.primitive not in ("dot_general", "gather", "slice"):
+            self.values[result.key] = self._places(equation, operands, live)
+        else:
+            made = self.moved(equation, live[0]) or self.computed(equation, operands, live)
+            if made is None:
+                frame = next((frame for frame in equation.frames if frame.own), None)
+                said = "f" if frame is None else f"{frame.file.rsplit('/', 1)[-1]}:{frame.function}"
+                raise TracingError(
+                    f"{equation.where}: {equation.primitive} of {', '.join(map(str, equation.arrays))} is no statement",
+                    expected="products, sums, reductions, functions of each element or row, views",
+                    hint=f"say what the function that it stands in is: --function {said}=NAME, one of the table",
+                )
+            self.values[result.key] = made
+
+    def _places(self, equation: Equation, operands: Operands, live: Sequence[Value]) -> Value | Constant:
+        """Numbers of places are what they are made of; to compare two tensors is to subtract one."""
+        if equation.primitive in COMPARED and len({v.tensor for v in live}) == 2:
+            return self.joined(equation, live[0], live[1], "-", self.element(live[0]).name)
+        same = (v for v in live if len(v.axes) == len(equation.results[0].shape))
+        return self.moved(equation, live[0]) or next(same, Constant())
 
     def _region(self, region: Region) -> None:
         if region.call.name is None:

@@ -15,8 +15,8 @@ from symroof.model.dtype import Dim, Dtype, dtype
 from symroof.model.size_text import spelled_size
 from symroof.reading.name_scope import split_word
 from symroof.symbols import expression, rational, symbol
-from symroof.tracing.primitives import TracingError, refusal
 from symroof.tracing.size_names import Sizes, drawn, formula_of
+from symroof.tracing.traces import TracingError, refusal
 
 SHAPE = re.compile(r"\s*(?:(input|weight|cache)\s+)?([\w]+)\s*\[(.*)\]\s*", re.DOTALL)
 AXES = re.compile(r"(?<=[A-Za-z0-9)])_([A-Z]+)$")

@@ -19,7 +19,7 @@ from symroof.formula import FUNCTIONS, Formula, Name, Quotient, names
 from symroof.reading.expressions import read_expression
 from symroof.reading.name_scope import Scope
 from symroof.symbols import expression, rational, symbol
-from symroof.tracing.primitives import ONE, TracingError
+from symroof.tracing.traces import ONE, TracingError
 
 FLOORDIV = re.compile(r"floordiv\(((?:[^(),]|\((?:[^()]|\([^()]*\))*\))*), *([^(),]*)\)")
 WORD = re.compile(r"[^\W\d]\w*")

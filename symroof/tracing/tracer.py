@@ -23,9 +23,9 @@ from symroof.symbols import symbol
 from symroof.tracing.fx_graphs import GraphReader, Run, is_of_torch
 from symroof.tracing.jaxprs import dot_flops, jaxpr_of, traced
 from symroof.tracing.lowering import Lowering
-from symroof.tracing.primitives import Known, Trace, TracingError, operands_in
 from symroof.tracing.signatures import Arguments
 from symroof.tracing.size_names import Sizes, drawn
+from symroof.tracing.traces import Known, Trace, TracingError, operands_in
 
 # How lines of a program start: a statement, a declaration, turns.
 START = re.compile(r"\s*(?:(\w+ = )|[a-z ]+( \w+: )|(?:scan|repeat) .*?( as \w+ = ))")
@@ -43,7 +43,7 @@ def written(
     names: Mapping[str, str | int] | None = None,
 ) -> str:
     """The text of the program that a function of arrays of these shapes computes. Raises
-    :class:`~symroof.tracing.primitives.TracingError` for what no statement says, with its line."""
+    :class:`~symroof.tracing.traces.TracingError` for what no statement says, with its line."""
     of_torch = bool(init) or is_of_torch(function)
     asked = Arguments(function, shapes, of_torch, init, names)
     counted = _of_torch(function, asked) if of_torch else _of_jax(function, asked)

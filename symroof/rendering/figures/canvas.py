@@ -4,32 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
-from math import atan2, degrees, hypot, inf, prod
+from math import atan2, degrees, hypot, prod
 from string import ascii_lowercase
-from typing import Any
 
 from symroof.derivation.setting import Setting
 from symroof.errors import RenderingError
 from symroof.rendering.figures.captions import assumed, captions, own_sizes, title_of
 from symroof.rendering.figures.labels import (
+    NOTHING,
+    Choice,
     Label,
+    Look,
     Point,
     Shape,
     Spot,
+    Table,
     beside,
     box,
-    distance,
+    choices_of,
+    covered,
     in_place_of,
     meet,
-    nearest,
     placed,
+    rows_of,
     segments,
 )
 from symroof.rendering.figures.signature import described
-from symroof.rendering.figures.strokes import GREY, INK, between, legible
-from symroof.rendering.figures.table_below import NOTHING, Look, Table, blocks, rows_of
+from symroof.rendering.figures.style import GREY, INK, Dash, between, legible
 from symroof.rendering.pages.characters import NBSP
 
 WIDTH = 7.2
@@ -37,30 +39,19 @@ WIDTH = 7.2
 NARROWEST, BROADEST = 3.5, 30.0
 # What surrounds the axes, in inches: on the left, on the right, beneath.
 LEFT, RIGHT, FOOT = 0.85, 0.6, 0.6
-Dash = Any
 
-# A spot on the sheet, the shape of the words there, and the thin line from their mark to them if there is one.
-Choice = tuple[Spot, tuple[Shape, ...]]
 BACKED = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
-FAR = 12  # from where on a thin line joins words to their place, in points
+LEADER: dict[str, object] = {"arrowstyle": "-", "color": GREY, "linewidth": 0.7, "shrinkA": 1, "shrinkB": 4}
+SPACING = 1.25  # of rows in a label
 PARTS = re.compile("(?<![·,]) ")  # a space inside of a part of the grey rows
 # The height of a row of the key, the edge of a table that is as broad as the sheet, what is between its columns, and the
 # room of a colour before a row, in inches; its type.
-ROW, EDGE, GAP, SWATCH, SMALL = 0.17, 0.3, 0.16, 0.14, {"fontsize": 8}
-# By how much the centre of its own mark is nearer to words than that of any other, and from where on a line that joins
-# words and mark is seen, in points.
-NEARER, SEEN = 3.0, 14.0
-COVERED, TOGETHER = 7, 2.0  # how near a mark is to one that covers it, and how near lines are that lie on one another
-
-
-def covered(choices: Iterable[Choice | None]) -> list[Shape]:
-    """What is covered by labels that have a place."""
-    return [shape for choice in choices if choice for shape in choice[1]]
+ROW, EDGE, GAP, SWATCH, SMALL = 0.17, 0.3, 0.16, 0.14, 8
 
 
 class Canvas:
     """Axes on a sheet of that many ``inches`` across, from the first to the second of ``ranges``. Heights are drawn in
-    units of ``scale``. ``aside`` is said in grey under the title, row by row. Type has the same size on every sheet. ``names_of_rows``
+    units of ``scale``. ``aside`` stands in grey under the title, row by row. Type has the same size on every sheet. ``names_of_rows``
     stand on the left in place of numbers, each at its height, and ``body`` is how high the axes are, in inches."""
 
     def __init__(
@@ -86,7 +77,8 @@ class Canvas:
         if not NARROWEST <= inches <= BROADEST:
             raise RenderingError(f"a sheet of {inches:g} inches", expected=f"{NARROWEST:g} to {BROADEST:g} inches")
         self.scale, ((self.left, self.right), (self.foot, self.top)) = scale, ranges
-        self.title, self.log, self.inches, self.lang, self.say, self.told = title, log, inches, lang, captions(lang), ""
+        self.title, self.log, self.inches = title, log, inches
+        self.lang, self.say, self.description = lang, captions(lang), ""
         self._labels = list[Label]()
         self._table: Table | None = None
         self._drawn: list[Sequence[Point]] = []
@@ -102,13 +94,11 @@ class Canvas:
         self._head, self._foot = 0.18 + self._over + 0.15 * len(grey), FOOT + 0.16 * (len(below) - 1)
         self.sheet = Sheet(lang)
         with self.sheet.styled():
-            look: Any = {"fontsize": 8.5}
-            self._left = max([LEFT, *(0.25 + self.sheet.extent(name, look)[0] / 72 for _, name in names_of_rows)])
+            self._left = max([LEFT, *(0.25 + self.sheet.extent(name, 8.5)[0] / 72 for _, name in names_of_rows)])
             self.axes = self.sheet.add_axes((0, 0, 1, 1))
-            look = {"ha": "left", "va": "top", "fontsize": 10.5, "fontweight": "bold", "color": INK}
-            self._title = self.sheet.text(0.15 / inches, 1, "\n".join(rows), **look)
-            look = {"ha": "left", "va": "top", "fontsize": 8, "color": GREY}
-            self._aside = self.sheet.text(0.15 / inches, 1, "\n".join(grey), **look)
+            self._title = self.sheet.text(0.15 / inches, 1, "\n".join(rows), va="top", fontsize=10.5, color=INK)
+            self._title.set_fontweight("bold")
+            self._aside = self.sheet.text(0.15 / inches, 1, "\n".join(grey), va="top", fontsize=8, color=GREY)
             self._lay_out()
             self.axes.set_xlabel("\n".join(below), color=INK)
             self.axes.set_ylabel("\n".join(rows_of(names[1], int(12 * self._body))), color=INK)
@@ -141,23 +131,23 @@ class Canvas:
         return list(xs), [y / self.scale for y in ys]
 
     def line(self, places: Iterable[Point], colour: str, width: float = 2.2, dash: Dash = "-", layer: int = 3) -> None:
-        look: Any = {"color": colour, "linewidth": width, "linestyle": dash, "zorder": layer, "solid_capstyle": "butt"}
         places = list(places)
-        self.axes.plot(*self._scaled(places), clip_on=True, **look)
+        (line,) = self.axes.plot(*self._scaled(places), color=colour, linewidth=width, linestyle=dash, zorder=layer)
+        line.set_solid_capstyle("butt")
         self._drawn.append(places)
 
     def ring(self, place: Point, colour: str, *, shape: str = "o", filled: bool = False, size: float = 7) -> None:
-        look: Any = {"marker": shape, "markersize": size, "markeredgecolor": colour, "markeredgewidth": 1.6}
-        face = colour if filled else "white"
-        at = self._scaled([place])
-        self.axes.plot(*at, markerfacecolor=face, linestyle="none", zorder=6, clip_on=False, **look)
+        (mark,) = self.axes.plot(*self._scaled([place]), shape, markersize=size, zorder=6, clip_on=False)
+        mark.set(markerfacecolor=colour if filled else "white", markeredgecolor=colour, markeredgewidth=1.6)
         self._rings.append((place, size))
 
     def region(self, corners: Sequence[Point], colour: str, hatch: str | None = None, *, joint: float = 0) -> None:
         """A field; with a white ``joint`` about it, that wide in points. Words keep away from the edges of one with a hatch."""
-        look: Any = {"facecolor": colour, "edgecolor": "white" if joint else "#00000030" if hatch else "none"}
-        self.axes.fill(*self._scaled(corners), linewidth=joint, hatch=hatch, zorder=1, **look)
-        self._drawn += [[*corners, corners[0]]] if hatch is not None else []
+        edge = "white" if joint else "#00000030" if hatch else "none"
+        (field,) = self.axes.fill(*self._scaled(corners), facecolor=colour, edgecolor=edge, linewidth=joint, zorder=1)
+        if hatch is not None:
+            field.set_hatch(hatch)
+            self._drawn.append([*corners, corners[0]])
 
     def label(
         self,
@@ -174,109 +164,92 @@ class Canvas:
         """Words at the best of the spots that is free when all of the figure is there; else a number, and the words
         in a key beneath the figure. They are nearer to the ``line`` that they name than to any other with a name. A
         ``leader`` is what a thin line joins them to; words of rank 0 give way to none, those of rank 2 to all."""
-        weight = "bold" if bold else "normal"
-        look = {"color": legible(colour), "fontsize": size, "fontweight": weight, "linespacing": 1.25}
-        self._labels.append(Label(text, tuple(spots), look, line, leader, rank))
+        self._labels.append(Label(text, tuple(spots), legible(colour), size, bold, line, leader, rank))
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], colours: Sequence[Look] = ()) -> None:
         """A table beneath the figure, in which each row may have a colour, or that and a dash; where it is broader than the
-        sheet, its columns are told in several."""
+        sheet, its columns stand in several."""
         self._table = Table(head, rows, colours)
 
     def fits(self, text: str, start: Point, end: Point, size: float = 8.5) -> bool:
         """Whether words have room between two places on one row."""
-        return self._size(text, {"fontsize": size})[0] < self._way(start, end)[0] - 2
+        return self._size(text, size)[0] < self._way(start, end)[0] - 2
 
     def _place_labels(self) -> None:
-        """Put every label where it fits; those that fit nowhere have a number there, and a row of the key beneath. Where a
-        number has no room, the largest label gives way to it, and has a number as well."""
+        """Put every label where it fits; those that fit nowhere have a number there, and a row of the key beneath."""
         self._lines = [piece for places in self._drawn for piece in self._segments(places)]
         self._named = {id(label.line): self._segments(label.line) for label in self._labels if label.line}
         first, labels, last = ([label for label in self._labels if label.rank == rank] for rank in range(3))
-        named = self._places(first, [])
-        above = covered(named)
-        for label, choice in zip(first, named, strict=True):
-            if choice is None:
-                labels.append(label)
-            else:
+        choices = self._places(first, [])
+        labels += [label for label, choice in zip(first, choices, strict=True) if choice is None]
+        chosen, key = self._numbered(labels, covered(choices))
+        chosen += zip(first, choices, strict=True)
+        last = list({(label.text, *map(round, self._on_sheet(label.spots[0].place))): label for label in last}.values())
+        chosen += zip(last, self._places(last, covered(choice for _, choice in chosen)), strict=True)
+        for label, choice in chosen:
+            if choice is not None:
                 self._write(label, *choice)
-        stay = list(range(len(labels)))
+        if key or self._table:
+            self._beneath([label.text for label in key])
+        self._labels = []
+
+    def _numbered(
+        self, labels: Sequence[Label], taken: Sequence[Shape]
+    ) -> tuple[list[tuple[Label, Choice | None]], list[Label]]:
+        """Where labels stand, and the numbers of those that fit nowhere, with these. Where a number has no room, the
+        largest label gives way to it, and has a number as well."""
+        shown = list(range(len(labels)))
         while True:
-            words = dict(zip(stay, self._places([labels[i] for i in stay], above), strict=True))
-            lost = [labels[i] for i in range(len(labels)) if words.get(i) is None]
+            choices = dict(zip(shown, self._places([labels[i] for i in shown], taken), strict=True))
+            key = [label for i, label in enumerate(labels) if choices.get(i) is None]
             numbers = [
-                Label(self._sign(i), in_place_of(one), {**one.look, "fontsize": 7.5}, one.line)
-                for i, one in enumerate(lost, 1)
+                label._replace(text=self._sign(i), spots=in_place_of(label), size=7.5, leader=None)
+                for i, label in enumerate(key, 1)
             ]
-            beside_them = self._places(numbers, [*above, *covered(words.values())])
-            large = [i for i in stay if words[i] is not None]
+            beside_them = self._places(numbers, [*taken, *covered(choices.values())])
+            large = [i for i in shown if choices[i] is not None]
             if None not in beside_them or not large:
                 break
-            stay.remove(max(large, key=lambda i: prod(self._size(labels[i].text, labels[i].look))))
-        written = [*((labels[i], words[i]) for i in stay), *zip(numbers, beside_them, strict=True)]
-        above += covered(place for _, place in written)
-        last = list({(label.text, *map(round, self._on_sheet(label.spots[0].place))): label for label in last}.values())
-        for label, place in (*written, *zip(last, self._places(last, above), strict=True)):
-            if place is not None:
-                self._write(label, *place)
-        if lost or self._table:
-            self._beneath([label.text for label in lost])
-        self._labels = []
+            shown.remove(max(large, key=lambda i: prod(self._size_of(labels[i]))))
+        return [*((labels[i], choices[i]) for i in shown), *zip(numbers, beside_them, strict=True)], key
 
     def _places(self, labels: Sequence[Label], taken: Sequence[Shape]) -> list[Choice | None]:
         """Where each label stands beside what is taken; None for those that fit nowhere."""
-        choices = [self._choices(label) for label in labels]
-        rings = [beside(self._on_sheet(place), Spot(place, ""), size + 2, size + 2) for place, size in self._rings]
-        wishes = [[shapes for _, shapes in own] for own in choices]
-        chosen = placed(wishes, [*taken, *rings], self._lines, self._frame())
+        rings, choices = [self._on_sheet(place) for place, _ in self._rings], list[list[Choice]]()
+        for label in labels:
+            line = self._named.get(id(label.line), [])
+            others = [piece for pieces in self._named.values() if pieces is not line for piece in pieces]
+            choices.append(choices_of(label, self._size_of(label), self._on_sheet, rings, line, others))
+        marks = [beside(self._on_sheet(place), Spot(place, ""), size + 2, size + 2) for place, size in self._rings]
+        shapes = [[shapes for _, shapes in own] for own in choices]
+        chosen = placed(shapes, [*taken, *marks], self._lines, self._frame())
         return [None if at is None else own[at] for own, at in zip(choices, chosen, strict=True)]
-
-    def _choices(self, label: Label) -> list[Choice]:
-        """The spots of a label, those first at which nobody takes it for that of another mark or line: its own is the
-        nearest, or a thin line joins it to its own and passes no other mark."""
-        width, height = self._size(label.text, label.look)
-        near, far, rings = [], [], [self._on_sheet(ring) for ring, _ in self._rings]
-        for spot in label.spots:
-            own = self._on_sheet(spot.place)
-            shape = beside(own, spot, width, height)
-            others = [r for r in rings if own in rings and hypot(r[0] - own[0], r[1] - own[1]) > COVERED]
-            mark = self._on_sheet(label.leader or spot.place)
-            led = shape, (mark, nearest(shape, mark))
-            reach = beside(own, replace(spot, gap=0.5), width + 2 * spot.gap, height + 2 * spot.gap)
-            if label.leader is None and label.line and self._is_of_another(label.line, reach):
-                if spot.gap >= SEEN:
-                    far.append((spot, led))
-            elif label.leader or distance(shape, own) + NEARER <= min([distance(shape, r) for r in others] or [inf]):
-                near.append((spot, led if label.leader or spot.gap > FAR else (shape,)))
-            elif spot.gap >= SEEN and min(distance(led[1], other) for other in others) > 5:
-                far.append((spot, led))
-        return [*near, *far]
 
     def _segments(self, places: Sequence[Point]) -> list[Shape]:
         """A line of the data in pieces on the sheet, as far as it is on the axes."""
         inside = [(x, min(max(y, self.foot), self.top)) for x, y in places]
         return list(segments([self._on_sheet(place) for place in inside]))
 
-    def _is_of_another(self, line: Sequence[Point], reach: Shape) -> bool:
-        """Whether another line with a name is within the ``reach`` of words, and does not lie on their own there."""
-        own = self._named[id(line)]
-        others = [piece for key, pieces in self._named.items() if key != id(line) for piece in pieces]
-        near = [end for piece in others if meet(reach, piece) for end in piece]
-        return any(min(distance(piece, end) for piece in own) > TOGETHER for end in near)
-
     def _write(self, label: Label, spot: Spot, shapes: tuple[Shape, ...]) -> None:
         """The words at a spot; backed by white where lines pass behind them."""
         (x, y), (shape, *leaders) = self._on_sheet(spot.place), shapes
         for (x1, y1), (x2, y2) in leaders:
-            line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.7, "shrinkA": 1, "shrinkB": 4}
-            self._note("", label.leader or spot.place, (x2 - x1, y2 - y1), arrowprops=line)
-        back, turn = BACKED if any(meet(shape, line) for line in self._lines) else None, spot.angle
-        self._note(label.text, spot.place, (shape[0][0] - x, shape[0][1] - y), rotation=turn, bbox=back, **label.look)
+            self._note("", label.leader or spot.place, (x2 - x1, y2 - y1), {}, LEADER)
+        look: dict[str, object] = {
+            "color": label.colour,
+            "fontsize": label.size,
+            "fontweight": "bold" if label.bold else "normal",
+        }
+        look |= {"bbox": BACKED if any(meet(shape, line) for line in self._lines) else None, "rotation": spot.angle}
+        self._note(label.text, spot.place, (shape[0][0] - x, shape[0][1] - y), {**look, "linespacing": SPACING})
 
-    def _note(self, text: str, place: Point, shift: Point, **look: Any) -> None:
+    def _note(
+        self, text: str, place: Point, shift: Point, look: dict[str, object], arrow: dict[str, object] | None = None
+    ) -> None:
+        """Words so many points from a place of the data, or an arrow to it."""
         at = (place[0], place[1] / self.scale)
-        fixed: Any = {"ha": "left", "va": "bottom", "rotation_mode": "anchor", "zorder": 8, "annotation_clip": False}
-        self.axes.annotate(text, at, xytext=shift, textcoords="offset points", **fixed, **look)
+        note = self.axes.annotate(text, at, shift, textcoords="offset points", arrowprops=arrow, annotation_clip=False)
+        note.set(va="bottom", rotation_mode="anchor", zorder=8, **look)
 
     def _sign(self, number: int) -> str:
         """What stands for words that had no room: a number, or a letter where a table has numbers."""
@@ -287,54 +260,55 @@ class Canvas:
         broad = int(13 * (self.inches - LEFT))
         rows = [row for i, text in enumerate(texts, 1) for row in rows_of(f"{self._sign(i)}  {text}", broad, "    ")]
         room = self.inches - EDGE * 2 - SWATCH
-        if self._table:
-            self._table = self._table.narrowed(lambda cell: self.sheet.extent(cell, SMALL)[0] / 72, room, GAP)
-        every = self._table.columns if self._table else []
-        breadths = [max(self.sheet.extent(cell, SMALL)[0] / 72 for cell in column) for column in every]
-        cut = blocks(breadths, room, GAP) if self._table else []
-        parts = [(self._table.part(part), [breadths[j] for j in part]) for part in cut if self._table]
+        table = self._table
+        parts = table.parts(lambda cell: self.sheet.extent(cell, SMALL)[0] / 72, room, GAP) if table else []
         tall = sum(len(part.rows) + 1.4 for part, _ in parts)
         self._below = below = ROW * (len(rows) + tall + bool(rows and parts)) + 0.05
         self._lay_out(below)
         height = float(self.sheet.get_size_inches()[1])
 
-        def write(row: float, text: str, at: float = LEFT, **look: Any) -> None:
+        def write(
+            row: float, text: str, at: float = LEFT, size: float = 8.5, colour: str = INK, side: str = "left"
+        ) -> None:
             up = (below - ROW * (row + 0.5)) / height
-            self.sheet.text(at / self.inches, up, text, va="center", **{"fontsize": 8.5, "color": INK, **look})
+            self.sheet.text(at / self.inches, up, text, va="center", ha=side, fontsize=size, color=colour)
 
         for i, row in enumerate(rows):
             write(i, row)
         top = float(len(rows) + bool(rows))
-        for part, broad_ones in parts:
-            self._block(part, broad_ones, top, write)
+        for part, breadths in parts:
+            self._block(part, breadths, top, write)
             top += len(part.rows) + 1.4
 
     def _swatch(self, row: float, edge: float, colour: str, dash: Dash) -> None:
         """A piece of a line before a row of a table."""
         up = (self._below - ROW * (row + 0.5)) / float(self.sheet.get_size_inches()[1])
         xs = [(edge - part * SWATCH) / self.inches for part in (1.9, 0.3)]
-        look: Any = {"color": colour, "linestyle": dash, "linewidth": 2, "transform": self.sheet.transFigure}
-        self.axes.plot(xs, [up, up], clip_on=False, scalex=False, scaley=False, **look)
+        (line,) = self.axes.plot(xs, [up, up], color=colour, linestyle=dash, linewidth=2, scalex=False, scaley=False)
+        line.set(transform=self.sheet.transFigure, clip_on=False)
 
     def _block(self, part: Table, breadths: Sequence[float], top: float, write: Callable[..., None]) -> None:
         """Columns beside one another, numbers on the right of theirs."""
         edge = EDGE if sum(breadths) + GAP * len(breadths) > self.inches - LEFT else LEFT
         for i, row in enumerate(part.colours, 1):
             if isinstance(row, str):
-                write(top + i, "■", edge - SWATCH, fontsize=9, color=row)
+                write(top + i, "■", edge - SWATCH, 9, row)
             else:
                 self._swatch(top + i, edge, *row)
         for column, breadth in zip(part.columns, breadths, strict=True):
             numbers = all(re.match(rf"[×\d.,−{NOTHING}]", cell) for cell in column[1:])
             for i, cell in enumerate(column):
-                look = {**SMALL, "color": INK if i else GREY, "ha": "right" if numbers else "left"}
-                write(top + i, cell, edge + (breadth if numbers else 0), **look)
+                at, side = (edge + breadth, "right") if numbers else (edge, "left")
+                write(top + i, cell, at, SMALL, INK if i else GREY, side)
             edge += breadth + GAP
 
-    def _size(self, text: str, look: Any) -> Point:
+    def _size(self, text: str, size: float, bold: bool = False) -> Point:
         """The width and height of words, in points, with a rim of one."""
-        width, height = self.sheet.extent(text, look)
+        width, height = self.sheet.extent(text, size, bold, SPACING)
         return width + 2, height + 2
+
+    def _size_of(self, label: Label) -> Point:
+        return self._size(label.text, label.size, label.bold)
 
     def _frame(self) -> Shape:
         """Where words may stand: on the axes."""
@@ -377,7 +351,7 @@ class Canvas:
         with self.sheet.styled():
             self._place_labels()
         drawn = self.sheet.saved(form, (pixels or 200 * self.inches) / self.inches)
-        return described(drawn, self.title, self.told, self.lang) if form == "svg" else drawn
+        return described(drawn, self.title, self.description, self.lang) if form == "svg" else drawn
 
 
 def sheet_of(
@@ -389,12 +363,18 @@ def sheet_of(
     inches: float,
     lang: str,
     undrawn: Sequence[str] = (),
-    **more: Any,
+    *,
+    scale: float = 1,
+    names_of_rows: Sequence[tuple[float, str]] = (),
+    body: float = 0,
 ) -> Canvas:
     """The sheet of a figure: its operation and chip, under them the sizes that all of it ``shared``, and what was assumed."""
     say, axes = captions(lang), settings[0].problem.mesh.values()
     under = own_sizes({**{axis.name: Fraction(axis.chips) for axis in axes if axis.chips}, **shared}, {})
     aside = [part for part in (under, *assumed(say, *settings, undrawn=undrawn)) if part]
-    canvas = Canvas(title_of(say, settings), names, ranges, log=log, inches=inches, lang=lang, aside=aside, **more)
+    canvas = Canvas(
+        title_of(say, settings), names, ranges, log=log, scale=scale, inches=inches, lang=lang, aside=aside,
+        names_of_rows=names_of_rows, body=body,
+    )  # fmt: skip
     canvas.title = title_of(say, settings, under)  # for those who do not see it
     return canvas

@@ -1,16 +1,234 @@
-"""The figures, drawn: labels sit on what they name."""
+"""Figures drawn: the function for each kind, maps over two sizes, and bars of the times of statements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import log10
 
+from symroof.algebra.rounding import decimal
+from symroof.exploration.breakdowns import Bar, Breakdown
+from symroof.exploration.curves import in_common
 from symroof.exploration.figure import Drawn
-from symroof.rendering.figures.bars import draw_breakdown
-from symroof.rendering.figures.canvas import WIDTH, Canvas
-from symroof.rendering.figures.over_a_size import draw_latency, draw_throughput, draw_times
-from symroof.rendering.figures.plane_maps import draw_plane
+from symroof.exploration.planes import Plane
+from symroof.formula import Frozen, Number
+from symroof.rendering.figures.canvas import WIDTH, Canvas, sheet_of
+from symroof.rendering.figures.captions import captions, own_sizes, printed, sentences, shares_in
+from symroof.rendering.figures.labels import NOTHING, Point, Spot, around
+from symroof.rendering.figures.line_plots import draw_latency, draw_throughput, draw_times
 from symroof.rendering.figures.rooflines import draw_roofline
-from symroof.rendering.figures.sentences import sentences
+from symroof.rendering.figures.style import FIELDS, INK, MOMENTS, factor, moment, place_of, scaled
+from symroof.symbols import expression
+
+# The line of a threshold, and the words on it.
+BEYOND = ("#0072B2", "#00507D")
+SHADED = "#0072B230"  # what is compute-bound, over the colours of the terms
+HATCHES = ("", "..", "//", "", "\\\\", "xx")  # "" is none
+
+
+def draw_plane(found: Plane, inches: float, lang: str) -> Canvas:
+    """Regions by what is largest, the widest of one kind with its name; the exact threshold over them, and the rule of thumb
+    dashed."""
+    say, setting, (x, y) = captions(lang), found.setting, found.names
+    (_, right), (low, top) = found.ranges
+    fixed = {str(expression(r.left)): r.right.value for r in setting.equalities if isinstance(r.right, Number)}
+    names = say("size", x), say("size", y)
+    canvas = sheet_of([setting], fixed, names, found.ranges, (True, True), inches, lang)
+    colours = {form: place_of(setting, str(form)) if found.times else i + 4 for i, form in enumerate(found.largest)}
+    for region in found.regions:
+        i = colours[region.largest]
+        canvas.region(region.corners, FIELDS[i % len(FIELDS)], HATCHES[i % len(HATCHES)])
+    for form, region in found.largest.items():
+        words = say("longest", str(form), "") if found.times else say("intensity", printed(setting, form))
+        canvas.label(words, _inside(region.corners), bold=True)
+    if found.beyond:
+        canvas.region(found.beyond, SHADED)
+    for line in found.rules:
+        canvas.line(line, INK, 1.3, (0, (5, 2.5)))
+    ridge = "" if setting.ridge is None else decimal(setting.ridge)
+    if found.threshold:
+        canvas.line(found.threshold, BEYOND[0], 2.4)
+        for end in (found.threshold[0], found.threshold[-1]):
+            _edge(canvas, found, end)
+        words = say("beyond", ridge)
+        beyond = reversed(found.threshold[:: max(1, len(found.threshold) // 12)])
+        canvas.label(
+            words, [spot for place in beyond for spot in around(place, "nw ne w", (6, 14))], BEYOND[1], bold=True
+        )
+    elif found.side:
+        words = say("on_the_whole_map", found.side == ">", ridge)
+        canvas.label(words, _down(right, low, top), BEYOND[1], bold=True)
+    if found.rules:
+        (a, b), (c, d) = max(found.rules, key=lambda line: sum(_extent(line)))
+        places = [(a ** (1 - t) * c**t, b ** (1 - t) * d**t) for t in (0.5, 0.35, 0.65, 0.2, 0.8)]
+        canvas.label(say("rule_of_thumb"), [spot for place in places for spot in around(place, "w s e n", (5,))])
+    return canvas
+
+
+def _edge(canvas: Canvas, found: Plane, end: Point) -> None:
+    """The size at which the threshold meets the frame."""
+    (x, y), ((left, right), _) = end, found.ranges
+    upright = min(abs(log10(x / left)), abs(log10(x / right))) > 1e-9
+    name, size = (found.names[0], x) if upright else (found.names[1], y)
+    canvas.label(f"{name} ≈ {size:,.4g}", around(end, "sw se nw ne", (4, 9, 16)), BEYOND[1], size=7.5)
+
+
+def _down(x: float, low: float, top: float) -> list[Spot]:
+    """Places on the left of an upright line, from its top down."""
+    return [Spot((x, top * (low / top) ** part), "sw", 5) for part in (0, 0.06, 0.12, 0.18, 0.3, 0.5)]
+
+
+def _extent(line: Sequence[Point]) -> Point:
+    """How far a line reaches along each of two logarithmic axes."""
+    (a, b), (c, d) = line
+    return abs(log10(a / c)), abs(log10(b / d))
+
+
+def _inside(corners: Sequence[Point]) -> list[Spot]:
+    """The middle of a region, and places on the way from there to its corners."""
+    x, y = _middle([(log10(x), log10(y)) for x, y in corners])
+    ways = [
+        (0.0, x, y),
+        *((t, log10(a), log10(b)) for t in (0.25, 0.45, 0.6) for a, b in corners[:: len(corners) // 12 + 1]),
+    ]
+    return [Spot((10 ** (x + t * (a - x)), 10 ** (y + t * (b - y))), "", 0) for t, a, b in ways]
+
+
+def _middle(corners: Sequence[Point]) -> Point:
+    """The centroid of a polygon."""
+    total = x = y = 0.0
+    for i, (a, b) in enumerate(corners):
+        u, v = corners[i - 1]
+        cross = u * b - a * v
+        total, x, y = total + cross, x + (u + a) * cross, y + (v + b) * cross
+    return x / (3 * total), y / (3 * total)
+
+
+# How many pieces a bar has at most, beside the rest of them together, and the colour of that.
+PIECES, REST = 7, "#E8E8E8"
+# How broad a bar is, what is between two sets of sizes where bars stand 1 from another, and the height of that in inches.
+BROAD, APART, HIGH = 0.72, 1.0, 0.34
+JOINT = 1.5  # how broad the white between two pieces is, in points
+
+
+class Piece(Frozen):
+    """A part of a bar: what some statements take together, in seconds; ``of`` is the statement whose colour it has, empty for
+    the rest, and ``count`` how many the rest is."""
+
+    name: str
+    of: str
+    seconds: Fraction
+    count: int = 1
+
+
+def draw_breakdown(found: Breakdown, inches: float, lang: str) -> Canvas:
+    """The bars of each set of sizes, from the top, and beneath them every piece with its time and share."""
+    longest = max(float(bar.seconds) for bar in found.bars)
+    unit, scale = scaled(longest / 3, MOMENTS)
+    points = [found.bars[i].values for i in range(0, len(found.bars), found.each)]
+    shared, say = in_common(points), captions(lang)
+    several, kept = len(points) > 1, _shown_statements(found)
+    heights = [-(i + APART * (i // found.each + several)) for i in range(len(found.bars))]
+    canvas = sheet_of(
+        [found.setting],
+        shared,
+        (say("time", unit), ""),
+        ((0, longest / scale * 1.3), (heights[-1] - 0.6, 0.6)),
+        (False, False),
+        inches,
+        lang,
+        names_of_rows=[(height, bar.time) for height, bar in zip(heights, found.bars, strict=True)],
+        body=HIGH * (1.2 - heights[-1]),
+    )
+    cut = [_pieces(bar, kept) for bar in found.bars]
+    for height, bar, pieces in zip(heights, found.bars, cut, strict=True):
+        if several and not found.bars.index(bar) % found.each:
+            canvas.label(own_sizes(bar.values, shared), [Spot((0, height + 1), "e", 1)], bold=True, rank=0)
+        _bar(canvas, bar, pieces, height, (unit, scale), kept)
+    _tabulate(canvas, found, cut, shared, kept)
+    return canvas
+
+
+def _shown_statements(found: Breakdown) -> list[str]:
+    """The statements that have a piece of their own, in the order of the program: all of them where they are few, else those
+    that take longest."""
+    part: dict[str, Fraction] = {}
+    for name, seconds in (each for bar in found.bars for each in bar.parts):
+        first = name.split(", ")[0]
+        part[first] = max(part.get(first, Fraction(0)), seconds)
+    few = len(part) <= PIECES + 1
+    most = sorted(part, key=lambda name: -part[name])[: PIECES + 1 if few else PIECES]
+    return [name for name in part if name in most]
+
+
+def _pieces(bar: Bar, kept: Sequence[str]) -> list[Piece]:
+    """The pieces of a bar, and the rest of it as the last one."""
+    own = [Piece(name, name.split(", ")[0], seconds) for name, seconds in bar.parts]
+    rest = [piece for piece in own if piece.of not in kept]
+    together = Piece("", "", sum((piece.seconds for piece in rest), Fraction(0)), len(rest))
+    return [*(piece for piece in own if piece.of in kept), *([together] if rest else [])]
+
+
+def _colour(piece: Piece, kept: Sequence[str]) -> str:
+    return FIELDS[kept.index(piece.of)] if piece.of else REST
+
+
+def _bar(
+    canvas: Canvas, bar: Bar, pieces: Sequence[Piece], height: float, axis: tuple[str, float], kept: Sequence[str]
+) -> None:
+    """Piece by piece from the left, with names where they have room, and the whole at the end, in the unit of the axis."""
+    left, shares, (unit, scale) = 0.0, _shares(canvas, bar, pieces), axis
+    foot, top = height - BROAD / 2, height + BROAD / 2
+    for piece, percent in zip(pieces, shares, strict=True):
+        right = left + float(piece.seconds) / scale
+        canvas.region([(left, foot), (right, foot), (right, top), (left, top)], _colour(piece, kept), joint=JOINT)
+        name = _called(canvas, piece)
+        words = (
+            text for text in (f"{name} {percent}", name, percent) if canvas.fits(text, (left, height), (right, height))
+        )
+        if (text := next(words, None)) is not None:
+            canvas.label(text, [Spot(((left + right) / 2, height), "", 0)])
+        left = right
+    whole = f"{factor(float(bar.seconds) / scale)} {unit}"
+    canvas.label(whole, [Spot((left, height), "e", 3)], bold=True)
+
+
+def _shares(canvas: Canvas, bar: Bar, pieces: Sequence[Piece]) -> list[str]:
+    """What each piece is of its bar; nothing of a time that is 0."""
+    return shares_in(canvas.lang, [float(piece.seconds / (bar.seconds or 1)) for piece in pieces])
+
+
+def _called(canvas: Canvas, piece: Piece) -> str:
+    """A piece by its statements, of many the first two."""
+    names = piece.name.split(", ")
+    if not piece.of:
+        return canvas.say("the_other", piece.count)
+    return piece.name if len(names) < 4 else canvas.say("and_more", ", ".join(names[:2]), len(names) - 2)
+
+
+def _tabulate(
+    canvas: Canvas, found: Breakdown, cut: Sequence[Sequence[Piece]], shared: Mapping[str, object], kept: Sequence[str]
+) -> None:
+    """Every piece by its name, with its time and share of each bar."""
+    cells: list[dict[str, str]] = []
+    colours: dict[str, str] = {}
+    for bar, pieces in zip(found.bars, cut, strict=True):
+        shares = _shares(canvas, bar, pieces)
+        names = [_called(canvas, piece) if piece.of else canvas.say("rest") for piece in pieces]
+        colours |= {name: _colour(piece, kept) for name, piece in zip(names, pieces, strict=True)}
+        told = (f"{moment(float(piece.seconds))} ({share})" for piece, share in zip(pieces, shares, strict=True))
+        cells.append(dict(zip(names, told, strict=True)))
+    ordered = sorted(colours, key=lambda name: (*FIELDS, REST).index(colours[name]))
+    rows = [(name, *(column.get(name, NOTHING) for column in cells)) for name in ordered]
+    canvas.table(["", *_heads(found, shared)], rows, [colours[name] for name in ordered])
+
+
+def _heads(found: Breakdown, shared: Mapping[str, object]) -> Iterator[str]:
+    """The time of each bar, and its sizes where they are not the same everywhere."""
+    for bar in found.bars:
+        own = own_sizes(bar.values, shared)
+        yield f"{own}: {bar.time}" if own else bar.time
+
 
 DRAWN: Mapping[str, Callable[..., Canvas]] = {
     "roofline": draw_roofline,
@@ -25,5 +243,5 @@ DRAWN: Mapping[str, Callable[..., Canvas]] = {
 def draw(found: Drawn, inches: float = WIDTH, lang: str = "en") -> Canvas:
     """The figure of what was found, that wide, in a language, with what it shows in sentences."""
     canvas = DRAWN[found.kind](found, inches, lang)
-    canvas.told = canvas.say("told", sentences(found, lang))
+    canvas.description = canvas.say("told", sentences(found, lang))
     return canvas

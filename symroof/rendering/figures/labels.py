@@ -1,20 +1,31 @@
-"""Where words stand on a sheet: each at one of its spots, so that none lies on another, on a marker or over an edge."""
+"""Where words stand on a sheet: each label at one of its spots, so that none lies on another, on a marker or over an edge; and the
+table beneath, in as many parts as the sheet is too narrow for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
-from math import cos, hypot, radians, sin
-from typing import Any, NamedTuple
+from math import cos, hypot, inf, radians, sin
+from textwrap import wrap
+from typing import NamedTuple, TypeAlias
 
 from symroof.formula import Frozen
+from symroof.rendering.figures.style import Dash
+from symroof.rendering.pages.characters import NBSP, cells, closed_up
+from symroof.rendering.pages.terminal import fold
 
 Point = tuple[float, float]
 # A convex polygon by its corners; two corners are a segment.
 Shape = tuple[Point, ...]
 CROSSED = 6  # what a line behind the words costs, in steps of the order of spots
+FAR = 12  # from where on a thin line joins words to their place, in points
+# By how much the centre of its own mark is nearer to words than that of any other, and from where on a line that joins
+# words and mark is seen, in points.
+NEARER, SEEN = 3.0, 14.0
+COVERED, TOGETHER = 7, 2.0  # how near a mark is to one that covers it, and how near lines are that lie on one another
 
 
 class Spot(Frozen):
@@ -27,17 +38,23 @@ class Spot(Frozen):
 
 
 class Label(NamedTuple):
-    """Words, their spots and how they look; the ``line`` that they name, and the ``leader`` that a thin line joins them to.
+    """Words, their spots, colour and type; the ``line`` that they name, and the ``leader`` that a thin line joins them to.
 
     Those of a lower ``rank`` choose first; those of rank 2 are left out where they have no room.
     """
 
     text: str
     spots: tuple[Spot, ...]
-    look: dict[str, Any]
+    colour: str
+    size: float
+    bold: bool = False
     line: Sequence[Point] = ()
     leader: Point | None = None
     rank: int = 1
+
+
+# A spot on the sheet, the shape of the words there, and the thin line from their mark to them if there is one.
+Choice = tuple[Spot, tuple[Shape, ...]]
 
 
 def around(place: Point, sides: str = "e ne se w nw sw n s", gaps: Sequence[float] = (5, 10, 18)) -> tuple[Spot, ...]:
@@ -91,8 +108,8 @@ def meet(first: Shape, second: Shape) -> bool:
         return False
     for (x0, y0), (x1, y1) in (pair for shape in (first, second) for pair in zip(shape, (*shape[1:], shape[0]))):  # noqa: B905
         across, up = y0 - y1, x1 - x0
-        one, other = ([across * x + up * y for x, y in shape] for shape in (first, second))
-        if max(one) <= min(other) or max(other) <= min(one):
+        heights, others = ([across * x + up * y for x, y in shape] for shape in (first, second))
+        if max(heights) <= min(others) or max(others) <= min(heights):
             return False
     return True
 
@@ -151,6 +168,45 @@ def within(shape: Shape, frame: Shape) -> bool:
     return all(left <= x <= right and bottom <= y <= top for x, y in shape)
 
 
+def choices_of(
+    label: Label,
+    extent: tuple[float, float],
+    on_sheet: Callable[[Point], Point],
+    rings: Sequence[Point],
+    line: Sequence[Shape],
+    lines: Sequence[Shape],
+) -> list[Choice]:
+    """The spots of a label, those first at which nobody takes it for that of another of the ``rings``, or of another line than
+    its own: its own is the nearest, or a thin line joins it to its own and passes no other mark."""
+    (width, height), near, far = extent, list[Choice](), list[Choice]()
+    for spot in label.spots:
+        own = on_sheet(spot.place)
+        shape = beside(own, spot, width, height)
+        others = [ring for ring in rings if hypot(ring[0] - own[0], ring[1] - own[1]) > COVERED] if own in rings else []
+        mark = on_sheet(label.leader or spot.place)
+        led = shape, (mark, nearest(shape, mark))
+        reach = beside(own, replace(spot, gap=0.5), width + 2 * spot.gap, height + 2 * spot.gap)
+        if label.leader is None and line and _is_of_another(line, lines, reach):
+            if spot.gap >= SEEN:
+                far.append((spot, led))
+        elif label.leader or distance(shape, own) + NEARER <= min((distance(shape, o) for o in others), default=inf):
+            near.append((spot, led if label.leader or spot.gap > FAR else (shape,)))
+        elif spot.gap >= SEEN and min(distance(led[1], other) for other in others) > 5:
+            far.append((spot, led))
+    return [*near, *far]
+
+
+def _is_of_another(line: Sequence[Shape], others: Sequence[Shape], reach: Shape) -> bool:
+    """Whether a piece of another line is within the ``reach`` of words, and does not lie on their own line there."""
+    near = [end for piece in others if meet(reach, piece) for end in piece]
+    return any(min(distance(piece, end) for piece in line) > TOGETHER for end in near)
+
+
+def covered(choices: Iterable[Choice | None]) -> list[Shape]:
+    """What is covered by labels that have a place."""
+    return [shape for choice in choices if choice for shape in choice[1]]
+
+
 def placed(
     wishes: Sequence[Sequence[tuple[Shape, ...]]], taken: Sequence[Shape], lines: Sequence[Shape], frame: Shape
 ) -> tuple[int | None, ...]:
@@ -183,3 +239,78 @@ def placed(
         if (first := next(ranks, None)) is not None:
             chosen[i] = first
     return tuple(chosen.get(i) for i in range(len(wishes)))
+
+
+# A space at which no row ends: beside a sign, and before a unit.
+UNBROKEN = re.compile(r"((?<=\s[=≈≪≫≤≥<>×·])|(?<=\S)(?=\s[=≈≪≫≤≥<>×·]\s)|(?<=\d)(?=\s[kMGTP]?(?:B/s|FLOPs/s|%)))\s")
+# A cell that has nothing to say.
+NOTHING = "–"
+
+
+# The colour of a row, or that and the dash of a line.
+Look: TypeAlias = "str | tuple[str, Dash]"
+
+
+class Table(NamedTuple):
+    """A table beneath a figure, with a colour for each row, or for none."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    colours: Sequence[Look] = ()
+
+    @property
+    def columns(self) -> list[tuple[str, ...]]:
+        return list(zip(self.head, *self.rows, strict=True))
+
+    def narrowed(self, breadth: Callable[[str], float], room: float, gap: float) -> Table:
+        """The same with long names in the first columns cut, so that each of the others has room beside them."""
+        columns = self.columns
+        names = 2 if self.rows and self.rows[0][0].isdigit() else 1
+        rest = max((breadth(cell) for column in columns[names:] for cell in column), default=0.0)
+        most = room - rest - gap * 2 - (max(map(breadth, columns[0])) + gap if names == 2 else 0)
+
+        def cut(cell: str) -> str:
+            while len(cell) > 4 and breadth(cell) > most:
+                cell = cell[:-2].rstrip(" …") + "…"
+            return cell
+
+        rows = [[cut(cell) if j == names - 1 else cell for j, cell in enumerate(row)] for row in self.rows]
+        return Table(self.head, rows, self.colours)
+
+    def part(self, columns: Sequence[int]) -> Table:
+        """Some of the columns, with the rows in which one but the first says something."""
+        shown = [i for i, row in enumerate(self.rows) if any(row[j] != NOTHING for j in columns[1:] or columns)]
+        rows = [[self.rows[i][j] for j in columns] for i in shown]
+        return Table([self.head[j] for j in columns], rows, [self.colours[i] for i in shown if self.colours])
+
+    def parts(self, breadth: Callable[[str], float], room: float, gap: float) -> list[tuple[Table, list[float]]]:
+        """The tables that stand one below the other in so much room, each with the breadths of its columns."""
+        table = self.narrowed(breadth, room, gap)
+        breadths = [max(map(breadth, column)) for column in table.columns]
+        return [(table.part(part), [breadths[j] for j in part]) for part in blocks(breadths, room, gap)]
+
+
+def blocks(breadths: Sequence[float], room: float, gap: float) -> list[list[int]]:
+    """The columns of a table that stand beside one another in so much room, those of the first one at the head of each.
+
+    >>> blocks([3, 2, 2, 2], 8, 0), blocks([3, 2, 2, 2], 9, 0), blocks([3, 9], 8, 0)
+    ([[0, 1, 2], [0, 3]], [[0, 1, 2, 3]], [[0, 1]])
+    """
+    result = [[0]]
+    for j in range(1, len(breadths)):
+        if len(result[-1]) > 1 and sum(breadths[i] + gap for i in (*result[-1], j)) - gap > room:
+            result.append([0])
+        result[-1].append(j)
+    return result
+
+
+def rows_of(text: str, width: int, indent: str = "") -> list[str]:
+    """Rows of so many letters, later ones indented, a Korean or Chinese character counting as two; a name that is longer
+    than a row is cut."""
+    rows = fold(UNBROKEN.sub(r"\1" + NBSP, _in_one(text)), width, indent)
+    return [part for row in rows for part in (wrap(row, width) if cells(row) > width else [row])]
+
+
+def _in_one(text: str) -> str:
+    """The rows of a label as one."""
+    return closed_up(text.replace("\n", " "))

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import ceil, floor, log10
-from typing import Any
 
 from symroof.exploration.measured_points import Measurement
 from symroof.exploration.roofs import Roof, Roofline, Track
@@ -14,8 +13,8 @@ from symroof.formula import Frozen
 from symroof.model.networks import is_network
 from symroof.rendering.figures.canvas import Canvas, sheet_of
 from symroof.rendering.figures.captions import Say, called, captions, own_sizes, peak_of, resource, share_in
-from symroof.rendering.figures.labels import Point, Spot, around
-from symroof.rendering.figures.strokes import (
+from symroof.rendering.figures.labels import NOTHING, Look, Point, Spot, around
+from symroof.rendering.figures.style import (
     COLOURS,
     DASHES,
     DOTTED,
@@ -24,6 +23,7 @@ from symroof.rendering.figures.strokes import (
     RATES,
     SHADES,
     SHAPES,
+    Dash,
     factor,
     place_of,
     plain,
@@ -31,7 +31,6 @@ from symroof.rendering.figures.strokes import (
     scaled,
     stroke,
 )
-from symroof.rendering.figures.table_below import NOTHING, Look
 
 # How wide a mark is, in points: marks nearer to one another are one. More than a few have numbers, and more
 # chips than that a key.
@@ -66,15 +65,21 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     canvas = sheet_of(settings, found.shared, names, ranges, (True, True), inches, lang, found.undrawn, scale=scale)
     if one_place:  # a point has one place on the axis
         _shade(canvas, roofs)
-    if len(chips := _chips(found)) > FEW:
-        names_of_chips = [(called(say, roof.chip),) for roof in chips]
-        canvas.table([say("chip")], names_of_chips, [_look(found, roof) for roof in chips])
+    _key(canvas, found)
     for roof, links in found.named:
         _roof(canvas, found, roof, links)
     _paths(canvas, found)
     _vector_roof(canvas, found)
     _points(canvas, found)
     return canvas
+
+
+def _key(canvas: Canvas, found: Roofline) -> None:
+    """Of many chips a key in place of labels."""
+    if not _labelled(found):
+        chips = _chips(found)
+        names = [(called(canvas.say, roof.chip),) for roof in chips]
+        canvas.table([canvas.say("chip")], names, [_look(found, roof) for roof in chips])
 
 
 class Mark(Frozen):
@@ -143,6 +148,10 @@ def _measured(canvas: Canvas, one: Measurement, number: str) -> None:
     canvas.label(words, around(place, MARKS, GAPS), colour, bold=not number, size=8)
 
 
+def _called(track: Track, shared: Mapping[str, object]) -> str:
+    return ": ".join(filter(None, (own_sizes(track.values, shared), track.statement)))
+
+
 def _named(mark: Mark, shared: Mapping[str, object], whole: str) -> str:
     """All that a mark stands for: points row by row, each with its statements, and ``whole`` for all of them."""
     rows: dict[str, list[str]] = {}
@@ -156,12 +165,10 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
     """The points by their numbers: where each is under the roof that holds it down, and how far below the peak; and what part
     of the bound was reached by those that were measured."""
     say, rows, several = canvas.say, list[tuple[str, ...]](), len(marks) + len(_told(found)) > FEW
-    keyed, looks = len(_chips(found)) > FEW and not found.measured, list[Look]()
-    nothing = [NOTHING] if found.measured else []
-    everything = say("in_all") if any(track.statement for track in found.tracks) else ""
+    nothing, looks = [NOTHING] if found.measured else [], list[Look]()
     for i, mark in enumerate(marks, 1):
         for track in mark.tracks:
-            name = ": ".join(filter(None, (own_sizes(track.values, found.shared), track.statement))) or everything
+            name = _called(track, found.shared) or (say("in_all") if len(found.tracks) > 1 else "")
             lowest = [min(track.places, key=lambda place: place.throughput)]
             for place in track.places if found.several_chips else lowest:
                 chip = [called(say, place.roof.chip)] if found.several_chips else []
@@ -169,7 +176,7 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
                 cells = f"{place.intensity:,.4g}", rate(place.throughput, "FLOPs/s"), *nothing
                 by = resource(say, place.bound_by)
                 rows.append((str(i) if several else "", name, *chip, *cells, share_in(canvas.lang, part), left, by))
-                looks += [_look(found, place.roof)] if keyed else []
+                looks.append(_look(found, place.roof))
     peak = float(found.roofs[0].peak.value)
     for i, one in enumerate(_told(found), len(marks) + 1):
         y, reached = float(one.rate / one.chips), share_in(canvas.lang, float(one.reached))
@@ -188,6 +195,7 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
     of_bound = [say("of_the_bound")] if found.measured else []
     rates = "FLOPs/byte", "FLOPs/s", *of_bound, say("of_its_peak"), say("left")
     head = ("", say("what"), *chip, *rates, say("bound_by"))
+    looks = [] if _labelled(found) or found.measured else looks
     canvas.table(*((head, rows) if several else (head[1:], [row[1:] for row in rows])), looks)
 
 
@@ -231,7 +239,7 @@ def _bound_by(say: Say, roofs: Sequence[Roof], index: int) -> str:
 
 def _roof(canvas: Canvas, found: Roofline, roof: Roof, links: str) -> None:
     """A slope and its peak, with their names."""
-    several, low, firsts = found.several_chips, canvas.left, _chips(found)
+    several, low = found.several_chips, canvas.left
     peak, ridge, (colour, dash) = float(roof.peak.value), roof.ridge, _look(found, roof)
     canvas.line([(low, roof.height(low)), (ridge, peak)], colour, dash=dash)
     canvas.line([(ridge, peak), (canvas.right, peak)], colour if several else INK, dash=dash if several else "-")
@@ -239,7 +247,7 @@ def _roof(canvas: Canvas, found: Roofline, roof: Roof, links: str) -> None:
     if not several or len({one.link for one in found.roofs}) > 1:
         words = f"{chip} {links}" if several else f"{links}  {rate(float(roof.bandwidth.value), 'B/s')}"
         _name_slope(canvas, roof, words, colour)
-    if roof in firsts and len(firsts) <= FEW:
+    if roof in _labelled(found):
         words = chip if several else peak_of(canvas.say, roof.setting, rate(peak, "FLOPs/s"))
         places = [canvas.right / (canvas.right / ridge) ** (part / 20) for part in range(16 if several else 30)]
         each = [(gap, side) for gap in (3, 9, 16, 24) for side in (("nw", "sw") if several else ("nw",))]
@@ -257,6 +265,11 @@ def _chips(found: Roofline) -> list[Roof]:
     return [roof for i, roof in enumerate(found.roofs) if roof.chip.name not in names[:i]]
 
 
+def _labelled(found: Roofline) -> list[Roof]:
+    """The roofs with the name of their chip: none where a key has them."""
+    return chips if len(chips := _chips(found)) <= FEW else []
+
+
 def _name_slope(canvas: Canvas, roof: Roof, words: str, colour: str) -> None:
     """Words along a slope."""
     low, ridge = canvas.left, roof.ridge
@@ -267,7 +280,7 @@ def _name_slope(canvas: Canvas, roof: Roof, words: str, colour: str) -> None:
     canvas.label(words, spots, colour, line=line)
 
 
-def _look(found: Roofline, roof: Roof) -> tuple[str, Any]:
+def _look(found: Roofline, roof: Roof) -> tuple[str, Dash]:
     """Of several roofs each has the colour of its chip where there are several chips, else of its link, and a dash of
     its own; paths have colours themselves."""
     index, place = found.roofs.index(roof), place_of(roof.setting, roof.link, [one.link for one in found.roofs])

@@ -11,13 +11,15 @@ from __future__ import annotations
 import io
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from math import log10
-from typing import Any
+from typing import Any, Literal, cast
 
 from matplotlib import rc_context
+from matplotlib.axis import Axis
+from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, findSystemFonts, fontManager, get_font
@@ -25,10 +27,10 @@ from matplotlib.text import Text
 from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullFormatter
 
 from symroof.errors import RenderingError
-from symroof.rendering.figures.strokes import ticks
+from symroof.rendering.figures.style import ticks
 
 # What each format would say of the day and of the machine, left out.
-METADATA: dict[str, Any] = {
+METADATA: dict[str, dict[str, str | None]] = {
     "svg": {"Date": None, "Creator": "symroof"},
     "png": {"Software": None},
     "pdf": {"CreationDate": None, "Creator": "symroof", "Producer": None},
@@ -52,7 +54,7 @@ FAMILIES = {
 BY_NAME = "Noto Sans CJK JP"  # what older releases of matplotlib call the file that holds all of Noto Sans CJK
 BENEATH = 0.12  # how much of the em of a Korean or Chinese character is beneath the line
 # A character in regular or bold type.
-Sort = tuple[str, Any]
+Sort = tuple[str, str | int]
 
 
 class Sheet(Figure):
@@ -66,12 +68,13 @@ class Sheet(Figure):
         """Within it, what is added to the figure looks as all figures do."""
         return rc_context(STYLE)
 
-    def draw(self, renderer: Any) -> None:
+    def draw(self, renderer: RendererBase) -> None:
         super().draw(_measuring(renderer))
 
-    def extent(self, words: str, look: dict[str, Any]) -> tuple[float, float]:
-        """The width and height of words that look so, in points."""
-        text = self.text(0, 0, words, **look)
+    def extent(self, words: str, size: float, bold: bool = False, spacing: float = 1.2) -> tuple[float, float]:
+        """The width and height of words in type of a size, in points."""
+        weight = "bold" if bold else "normal"
+        text = self.text(0, 0, words, fontsize=size, fontweight=weight, linespacing=spacing)
         extent = text.get_window_extent(_measuring(FigureCanvasAgg(self).get_renderer()))
         text.remove()
         point = 72 / float(self.dpi)
@@ -106,22 +109,22 @@ class Sheet(Figure):
         return re.sub(f"(<text [^>]*)'{LATIN}'", rf"\1{names}", svg.decode()).encode()
 
 
-def _measuring(renderer: Any) -> Any:
+def _measuring(renderer: RendererBase) -> RendererBase:
     """A renderer for which a character that DejaVu Sans has not is a square of one em."""
     measured = renderer.get_text_width_height_descent
 
-    def measure(words: str, font: Any, ismath: Any) -> tuple[float, float, float]:
-        known = "".join(c for c in words if ord(c) in _glyphs(LATIN, font.get_weight()))
-        width, height, descent = measured(known, font, ismath)
-        if known == words:
+    def measure(words: str, font: FontProperties, ismath: bool | Literal["TeX"]) -> tuple[float, float, float]:
+        latin = "".join(c for c in words if ord(c) in _glyphs(LATIN, font.get_weight()))
+        width, height, descent = measured(latin, font, ismath)
+        if latin == words:
             return width, height, descent
-        em = float(renderer.points_to_pixels(font.get_size_in_points()))
+        em = cast(float, renderer.points_to_pixels(font.get_size_in_points()))
         below = max(descent, BENEATH * em)
-        return width + (len(words) - len(known)) * em, below + max(height - descent, (1 - BENEATH) * em), below
+        return width + (len(words) - len(latin)) * em, below + max(height - descent, (1 - BENEATH) * em), below
 
     if not hasattr(measured, "by_rule"):
         measure.by_rule = True  # type: ignore[attr-defined]
-        renderer.get_text_width_height_descent = measure
+        vars(renderer)["get_text_width_height_descent"] = measure
     return renderer
 
 
@@ -155,15 +158,15 @@ def _lacking(needed: set[Sort], family: str) -> set[Sort]:
 
 def _candidates(lang: str) -> Iterator[str]:
     """The fonts of this machine: those of the language first, then those of other languages, then any."""
-    known = [*FAMILIES.get(lang, ()), *(name for names in FAMILIES.values() for name in names), BY_NAME]
-    yield from (name for name in known if name in _installed())
+    preferred = [*FAMILIES.get(lang, ()), *(name for names in FAMILIES.values() for name in names), BY_NAME]
+    yield from (name for name in preferred if name in _installed())
     listed = {str(entry.fname) for entry in fontManager.ttflist}
     for path in sorted(set(findSystemFonts()) - listed):  # installed after matplotlib made its list
         try:
             fontManager.addfont(path)
         except (OSError, RuntimeError):  # a file that is no font
             continue
-    yield from (name for name in known if name in _installed())
+    yield from (name for name in preferred if name in _installed())
     yield from sorted(name for name in _installed() if not name.startswith((".", "Last")))
 
 
@@ -172,7 +175,7 @@ def _installed() -> set[str]:
 
 
 @lru_cache(maxsize=256)
-def _glyphs(family: str, weight: Any) -> frozenset[int]:
+def _glyphs(family: str, weight: str | int) -> frozenset[int]:
     """The characters that a font has, in regular or bold type."""
     return frozenset(get_font(findfont(FontProperties(family=family, weight=weight))).get_charmap())
 
@@ -210,16 +213,16 @@ class Ticks(Formatter):
     def __call__(self, x: float, pos: int | None = None) -> str:
         return self.format_ticks([x])[0]
 
-    def format_ticks(self, values: Any) -> list[str]:
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
         assert self.axis is not None
         low, high = sorted(self.axis.get_view_interval())
         room = (high - low) * 1e-9
         shown = [float(x) for x in values if low - room <= x <= high + room]
-        known = dict(zip(shown, ticks(shown, self.logarithmic), strict=True))
-        return [known.get(float(x), "") for x in values]
+        texts = dict(zip(shown, ticks(shown, self.logarithmic), strict=True))
+        return [texts.get(float(x), "") for x in values]
 
 
-def number(axis: Any, ends: tuple[float, float], most: int, logarithmic: bool) -> None:
+def number(axis: Axis, ends: tuple[float, float], most: int, logarithmic: bool) -> None:
     """Numbers on an axis; at most so many on a logarithmic one, at powers of ten where there are some, else nearer."""
     if logarithmic:
         decades = log10(ends[1] / ends[0])

@@ -14,11 +14,11 @@ from symroof.algebra.rounding import decimal
 from symroof.derivation.layout import with_digits
 from symroof.derivation.pipeline import Derivation
 from symroof.derivation.quantity_definitions import in_ridge
-from symroof.exploration.comparing import Comparison, OneChip, steps_at
-from symroof.exploration.explore import Exploration, Weakest
-from symroof.exploration.leading_parts import shares
-from symroof.exploration.longest import LongestMap, LongestRow
+from symroof.exploration.comparison import Comparison, OneChip, steps_at
 from symroof.exploration.regime_map import RegimeMap
+from symroof.exploration.regime_steps import shares
+from symroof.exploration.regimes import Exploration, Weakest
+from symroof.exploration.time_regimes import LongestMap, LongestRow
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Number, Quotient, Verdict, number
 from symroof.proof.check import checked
 from symroof.proof.ledger import Ledger

@@ -9,11 +9,11 @@ from typing import Any
 from symroof.derivation.answer import Point
 from symroof.derivation.draft import T_LOWER
 from symroof.derivation.quantity_definitions import in_ridge
-from symroof.exploration.comparing import Comparison, OneChip, steps_at
-from symroof.exploration.explore import Exploration, Place, Weakest
-from symroof.exploration.longest import LongestMap
+from symroof.exploration.comparison import Comparison, OneChip, steps_at
 from symroof.exploration.measured_points import Measurement
 from symroof.exploration.regime_map import RegimeMap, RegimeRow
+from symroof.exploration.regimes import Exploration, Place, Weakest
+from symroof.exploration.time_regimes import LongestMap
 from symroof.rendering.pages.typesetting import claims_typesetter
 from symroof.rendering.records.derivations import bracket
 from symroof.rendering.records.json_parts import SCHEMA, fields, spelled, text

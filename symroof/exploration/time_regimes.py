@@ -23,8 +23,8 @@ from symroof.derivation.pipeline import begun, compared, drafted
 from symroof.derivation.quantity_definitions import PEAK, times_in_figures
 from symroof.derivation.setting import Setting
 from symroof.errors import ContradictionError, ModelError
-from symroof.exploration.leading_parts import Leading, Regimes, Traffic, carried, partition
 from symroof.exploration.regime_map import at_least_two, defined, require_scalings
+from symroof.exploration.regime_steps import Leading, Regimes, Traffic, carried, partition
 from symroof.formula import Formula, Frozen, Name, Number, names, several_of, total
 from symroof.model.problem import Problem
 from symroof.model.quantities import time_name

@@ -1,10 +1,10 @@
-"""What all figures share: colours and dashes that stay apart, and units."""
+"""The style of figures: colours and dashes that stay apart, and how numbers are written in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import ceil, floor, log10
-from typing import Any
+from typing import TypeAlias
 
 from symroof.derivation.setting import Setting
 from symroof.model.quantities import TIMES
@@ -14,7 +14,9 @@ INK, GREY = "#1A1A1A", "#666666"
 CONTRAST = 4.6
 # Pairs that stay apart for colour-blind readers and in grey, each with a dash of its own.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#8C6D00", "#56B4E9", "#7A4FBF")
-DASHES: Sequence[Any] = ("-", (0, (6, 2.5)), (0, (2, 1.6)), (0, (7, 2, 1.5, 2)))
+# A style of lines by its name, or an offset and the lengths of strokes and gaps, in widths of the line.
+Dash: TypeAlias = "str | tuple[float, tuple[float, ...]]"
+DASHES: Sequence[Dash] = ("-", (0, (6, 2.5)), (0, (2, 1.6)), (0, (7, 2, 1.5, 2)))
 # Regions from dark to light, as light as on a page that answers: wasted arithmetic is warm, none is cool.
 SHADES = ("#F8E3D4", "#F8F0DC", "#F1F7FC")
 # Regions side by side, apart in hue and in lightness.
@@ -38,7 +40,7 @@ def place_of(setting: Setting, time: str, others: Iterable[str] = ()) -> int:
     return 1 if name in (COMMS, rates.memory) else order.index(name) if name in order else len(order)
 
 
-def stroke(index: int) -> tuple[str, Any]:
+def stroke(index: int) -> tuple[str, Dash]:
     """The colour and the dash of a line; the pairs of the first 32 are all different.
 
     >>> len({stroke(i) for i in range(32)})

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from math import floor, log10
 from operator import mul
 
 from symroof.exploration.curves import Curves, in_common
 from symroof.exploration.latency import Latency, LatencyCurve
-from symroof.exploration.longest_over_a_size import BOUNDS, Curve, Stretch
+from symroof.exploration.longest_times import BOUNDS, Curve, Stretch
 from symroof.model.quantities import time_name
 from symroof.model.resources import VECTOR
 from symroof.rendering.figures.canvas import Canvas, sheet_of
 from symroof.rendering.figures.captions import Say, called, captions, chips_of, own_sizes, peak_of, share_in
-from symroof.rendering.figures.labels import Point, Spot, around
-from symroof.rendering.figures.strokes import (
+from symroof.rendering.figures.labels import Look, Point, Spot, around
+from symroof.rendering.figures.style import (
     COLOURS,
     DASHES,
     DOTTED,
@@ -29,7 +29,6 @@ from symroof.rendering.figures.strokes import (
     scaled,
     stroke,
 )
-from symroof.rendering.figures.table_below import Look
 
 # How far up an upright line words may stand beside it.
 HEIGHTS = (0.03, 0.12, 0.21, 0.3, 0.39, 0.48, 0.6, 0.72)
@@ -241,8 +240,8 @@ def _lines(canvas: Canvas, found: Curves, curve: Curve, index: int, drawn: Seque
     say, several = canvas.say, len(found.curves) > 1
     words = {name: own_time(say, found, name, own, curve.ceiling is not None) for name in drawn if name in curve.lines}
     bounds = {} if several else {"T_lower": say("lower"), "T_upper": say("upper"), "T_steps": "T_steps"}
-    words = {name: text for name, text in (words | bounds).items() if name in curve.lines}
-    words = said_once(say, words, lambda a, b: canvas.together(curve.points(a), curve.points(b), TOGETHER))
+    together = partial(_together, canvas, curve)
+    words = said_once(say, curve.lines, words | bounds, together)
     keyed, key = len(words) * len(found.curves) > LABELS, dict[str, Look]()
     if not several:
         _bounds(canvas, curve, {} if keyed else words)
@@ -263,6 +262,11 @@ def _lines(canvas: Canvas, found: Curves, curve: Curve, index: int, drawn: Seque
     return key if keyed else {}
 
 
+def _together(canvas: Canvas, curve: Curve, first: str, second: str) -> bool:
+    """Whether the eye takes two lines for one."""
+    return canvas.together(curve.points(first), curve.points(second), TOGETHER)
+
+
 def own_time(say: Say, found: Curves, name: str, own: str, never: bool) -> str:
     """The words of the time of a resource."""
     setting, links = found.setting, dict(found.setting.rates.links)
@@ -274,14 +278,16 @@ def own_time(say: Say, found: Curves, name: str, own: str, never: bool) -> str:
     return say("t_link", name, link) if link and name != time_name(link) else name
 
 
-def said_once(say: Say, words: Mapping[str, str], coincide: Callable[[str, str], bool]) -> dict[str, str]:
+def said_once(
+    say: Say, lines: Container[str], words: Mapping[str, str], coincide: Callable[[str, str], bool]
+) -> dict[str, str]:
     """The words of lines, those of lines that coincide together on the first of them.
 
-    >>> said_once(captions("en"), {"a": "A", "b": "B", "c": "C"}, lambda *names: names == ("a", "c"))
+    >>> said_once(captions("en"), "abc", {"a": "A", "b": "B", "c": "C"}, lambda *names: names == ("a", "c"))
     {'a': 'A, C', 'b': 'B'}
     """
     result: dict[str, list[str]] = {}
-    for name in words:
+    for name in (name for name in words if name in lines):
         first = next((other for other in result if coincide(other, name)), name)
         result.setdefault(first, []).append(words[name])
     return {name: say("coinciding", names) for name, names in result.items()}

@@ -16,8 +16,6 @@ from symroof.derivation.intensity import within
 from symroof.derivation.layout import Layout
 from symroof.derivation.setting import Setting, require_sizes_agree
 from symroof.errors import AlgebraError
-from symroof.exploration.leading_parts import Leading, leads, shares, shares_at
-from symroof.exploration.longest import LongestMap, longest_map
 from symroof.exploration.regime_map import (
     RegimeMap,
     RegimeRow,
@@ -28,6 +26,8 @@ from symroof.exploration.regime_map import (
     regime_map,
     valued,
 )
+from symroof.exploration.regime_steps import Leading, leads, shares, shares_at
+from symroof.exploration.time_regimes import LongestMap, longest_map
 from symroof.formula import Formula, Frozen, Quotient, Sizes, names, several_of
 from symroof.model.problem import Problem
 from symroof.proof.check import checked
