@@ -223,7 +223,7 @@ def regimes(runs: int) -> None:
     from symroof.exploration.leading_parts import partition
     from symroof.formula import Quotient
     from symroof.proof.certificates import partitioned
-    from symroof.proof.ledger import Ledger
+    from symroof.proof.step import Ledger
     from symroof.symbols import symbol
 
     print("regimes: random sums of square-free terms, enumerated")

@@ -11,12 +11,11 @@ from symroof.errors import CheckError
 from symroof.formula import Both, Call, Cases, Compare, Either, Infinity, Name, Number, Quotient, Verdict, number
 from symroof.proof.check import check, checked
 from symroof.proof.evidence import Excess, Harmonic
-from symroof.proof.ledger import AtSize, Cancelled, Ledger, Multiples, Solved, UndecidedError
 from symroof.proof.limits import Whole
 from symroof.proof.loop_counts import Arrays, Counted, Function, Loops
 from symroof.proof.pointwise import sampled, truth_of
 from symroof.proof.quotients import Exact
-from symroof.proof.step import Check, Reason, Step
+from symroof.proof.step import AtSize, Cancelled, Check, Ledger, Multiples, Reason, Solved, Step, UndecidedError
 from symroof.reading.expressions import Scope, read_expression
 
 SCOPE = Scope(("B", "D", "F", "N", "R", "x"))

@@ -17,10 +17,9 @@ from symroof.derivation.quantity_definitions import ledger_of
 from symroof.errors import AlgebraError, CheckError, ReadingError, SymroofError
 from symroof.formula import Compare, Name, Quotient, Verdict, number
 from symroof.proof.check import check
-from symroof.proof.ledger import Ledger
 from symroof.proof.minima import Optimal
 from symroof.proof.radicals import Leads, Rooted
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Ledger, Reason, Step
 from symroof.reading.expressions import read_expression
 from symroof.reading.name_scope import Scope
 from symroof.symbols import expression, symbol

@@ -16,7 +16,7 @@ from symroof.derivation.quantity_definitions import ledger_of
 from symroof.errors import SymroofError
 from symroof.formula import Formula, Name, Number, Product, Sum
 from symroof.proof.check import check, checked
-from symroof.proof.ledger import Evidence, Facts
+from symroof.proof.step import Evidence, Facts
 
 MLP = "input x: bf16[N, D]; weight W1: bf16[D, F]; weight W2: bf16[F, D]; h = x * W1 -> bf16[N, F]; a = relu(h); y = a * W2 -> bf16[N, D]"
 SPLIT = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight W1: bf16[D_X, F_Y]; weight W2: bf16[F_Y, D_X]; h = x * W1 -> bf16[B_X, F_Y]; a = gelu(h); y = a * W2 -> bf16[B_X, D_Y]"

@@ -24,7 +24,7 @@ from symroof.errors import CheckError, SymroofError
 from symroof.exploration.leading_parts import partition
 from symroof.formula import Compare, Infinity, Name, Quotient, Verdict, names
 from symroof.proof.certificates import partitioned
-from symroof.proof.ledger import Ledger
+from symroof.proof.step import Ledger
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import Scope
 from symroof.reading.problems import read_problem

@@ -23,8 +23,8 @@ from symroof.errors import SymroofError
 from symroof.formula import Cases, Compare, Figure, Formula, Name, Negative, Number, Product, Quotient, Sum, Verdict
 from symroof.proof.check import check, checked
 from symroof.proof.evidence import Beside, Higher
-from symroof.proof.ledger import Evidence, Facts
 from symroof.proof.polynomials import Poly, Rat
+from symroof.proof.step import Evidence, Facts
 from symroof.rendering.formulas.plain import PlainPrinter
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"

@@ -26,9 +26,8 @@ from symroof.model.quantities import sent_over, time_name
 from symroof.model.resources import HOPS, LATENCY, slowest, times_of
 from symroof.model.statement_costs import amounts
 from symroof.proof.hop_times import TakesOver
-from symroof.proof.ledger import Solved
 from symroof.proof.scheduling import AboveAll, joined
-from symroof.proof.step import Reason, Step, against
+from symroof.proof.step import Reason, Solved, Step, against
 from symroof.symbols import expression, fraction, rational, symbol
 
 PEAK = symbol("peak")

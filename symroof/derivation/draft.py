@@ -19,8 +19,7 @@ from symroof.derivation.setting import Setting
 from symroof.formula import Compare, Formula, Frozen, Infinity, Name, Number
 from symroof.proof.certificates import Dominated
 from symroof.proof.check import checked
-from symroof.proof.ledger import Ledger, UndecidedError
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Ledger, Reason, Step, UndecidedError
 from symroof.symbols import fraction
 
 INTENSITY, RIDGE, PEAK, BANDWIDTH = map(Name, ("intensity", "ridge", "peak", "bandwidth"))

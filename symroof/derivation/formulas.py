@@ -23,8 +23,7 @@ from symroof.model.hardware import Spec
 from symroof.model.quantities import Exponents, exponents, unit_of_amount
 from symroof.model.units import unit_of_formula
 from symroof.proof.check import checked
-from symroof.proof.ledger import Ledger, UndecidedError
-from symroof.proof.step import Reason, Step, named_formula
+from symroof.proof.step import Ledger, Reason, Step, UndecidedError, named_formula
 from symroof.symbols import exactly, expression, fraction, rational, symbol, with_numbers
 
 # Digits of what is not rational; what a formula is called that has no name, and that no formula can be called.

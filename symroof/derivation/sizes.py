@@ -20,8 +20,7 @@ from symroof.derivation.solving import solution_of
 from symroof.derivation.threshold import whole_size
 from symroof.formula import Compare, Formula, Name, Negative, Number, Quotient, Sum, Verdict, names, number
 from symroof.proof.evidence import Beside, Higher
-from symroof.proof.ledger import Solved
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Reason, Solved, Step
 from symroof.symbols import fraction, rational, symbol
 
 

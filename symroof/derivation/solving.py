@@ -34,12 +34,11 @@ from symroof.formula import (
     total,
 )
 from symroof.proof.check import check
-from symroof.proof.ledger import Ledger, RefutedError, UndecidedError
 from symroof.proof.limits import rises, slope, tends
 from symroof.proof.minima import Optimal
 from symroof.proof.propositions import negated
 from symroof.proof.quotients import Exact
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Ledger, Reason, RefutedError, Step, UndecidedError
 
 PLAIN = Layout(())
 Values = Mapping[Expr, Fraction]

@@ -37,9 +37,8 @@ from symroof.formula import (
     product,
 )
 from symroof.proof.evidence import Beside
-from symroof.proof.ledger import Solved
 from symroof.proof.limits import Highest, OneRoot
-from symroof.proof.step import Reason, Role, Step
+from symroof.proof.step import Reason, Role, Solved, Step
 from symroof.symbols import expression, rational, symbol
 
 

@@ -31,8 +31,7 @@ from symroof.exploration.regime_map import (
 from symroof.formula import Formula, Frozen, Quotient, Sizes, names, several_of
 from symroof.model.problem import Problem
 from symroof.proof.check import checked
-from symroof.proof.ledger import Ledger
-from symroof.proof.step import Reason, Role, Step
+from symroof.proof.step import Ledger, Reason, Role, Step
 from symroof.symbols import expression, fraction, rational, symbol
 
 

@@ -140,12 +140,12 @@ def shares(setting: Setting) -> tuple[Traffic, ...]:
 
 def parts(draft: Draft) -> tuple[Step, ...]:
     """The bytes of each tensor on a chip, counted, and with the equal sizes put in; given counts have names already."""
-    setting, operation, meanings = draft.setting, draft.setting.problem.operation, draft.ledger.meanings
+    setting, operation = draft.setting, draft.setting.problem.operation
     result, equal = shares(setting), setting.equalities
     moved = traffic_of_tensors(operation) if result and operation.given is None else {}
     amounts = [(moved_name(name).name, amount) for name, amount in moved.items()]
     counted = (
-        Step("regime", Reason.FACT, Name(name), "=", draft.write(amount), evidence=meanings[name])
+        Step("regime", Reason.FACT, Name(name), "=", draft.write(amount), evidence=draft.ledger.evidence(name))
         for name, amount in amounts
     )
     put = (Step("regime", Reason.SAME, t.name, "=", draft.write(t.amount), equal) for t in result if equal)

@@ -225,12 +225,12 @@ def require_scalings(problem: Problem) -> None:
 
 def defined(draft: Draft, spoken: Iterable[str]) -> Draft:
     """What the names mean that a quantity speaks of and the counts have not defined."""
-    problem, known = draft.setting.problem, draft.ledger.meanings
+    problem = draft.setting.problem
     spoken = {*spoken, *(name for formula in problem.let.values() for name in names(formula))}
     if any(name.startswith("T_") for name in spoken):
         draft = times_defined(draft, problem.operation)
     bounds = (name for name in ("T_lower", "T_upper") if name in spoken)
-    draft = draft.add(*(Step("time", Reason.LINE, Name(name), "=", known[name]) for name in bounds))
+    draft = draft.add(*(Step("time", Reason.LINE, Name(name), "=", draft.ledger.formula(name)) for name in bounds))
     named = (item for item in problem.let.items() if spoken & set(problem.let))
     plain = ((name, formula) for name, formula in named if not any(isinstance(part, Call) for part in nodes(formula)))
     return draft.add(*(Step("formulas", Reason.LINE, Name(name), "=", formula) for name, formula in plain))

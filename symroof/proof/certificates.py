@@ -17,11 +17,10 @@ from typing import Any
 
 from symroof.errors import CheckError
 from symroof.formula import Compare, Formula, Frozen, Infinity, Name, Number, names
-from symroof.proof.ledger import Evidence, Ledger, refuted, replaced
 from symroof.proof.polynomials import ONE, Monomial, Poly, Rat, join, power_product
 from symroof.proof.prover import Directions, Scalings
 from symroof.proof.quotients import Exact
-from symroof.proof.step import Check, Step
+from symroof.proof.step import Check, Evidence, Ledger, Step, refuted, replaced
 
 
 class Dominated(Evidence):

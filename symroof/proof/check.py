@@ -13,12 +13,11 @@ from dataclasses import replace
 from symroof.errors import CheckError
 from symroof.formula import Compare, Either, Formula, Name, Number, names, nodes, number
 from symroof.proof.evidence import last_place, rounded
-from symroof.proof.ledger import Evidence, Facts, Ledger, refuted, undecided
 from symroof.proof.pointwise import between, sampled, truth_of
 from symroof.proof.polynomials import Poly
 from symroof.proof.propositions import Settled, asked, read
 from symroof.proof.quotients import ORDER, Exact, free_names
-from symroof.proof.step import Check, Reason, Step
+from symroof.proof.step import Check, Evidence, Facts, Ledger, Reason, Step, refuted, undecided
 
 # The values of figures are put in last; what is proved for every ridge is proved soonest.
 READINGS = ((False, None), (True, None))

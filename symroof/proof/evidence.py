@@ -5,11 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from symroof.formula import Call, Cases, Compare, Formula, Negative, Number, Quotient, Sum, number
-from symroof.proof.ledger import Evidence, Ledger, refuted, undecided
 from symroof.proof.limits import Whole
 from symroof.proof.pointwise import between
 from symroof.proof.propositions import read
-from symroof.proof.step import Check, Step
+from symroof.proof.step import Check, Evidence, Ledger, Step, refuted, undecided
 
 
 class Excess(Evidence):

@@ -10,11 +10,10 @@ from itertools import pairwise
 
 from symroof.errors import CheckError
 from symroof.formula import Compare, Formula, Infinity, Name, Number, Verdict, nodes, number
-from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.propositions import asked, read
 from symroof.proof.quotients import Exact
-from symroof.proof.step import Check, Step
+from symroof.proof.step import Check, Evidence, Ledger, Step, refuted
 from symroof.proof.whole_numbers import Bounds
 
 

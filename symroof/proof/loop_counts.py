@@ -11,12 +11,10 @@ from fractions import Fraction
 from itertools import product as tuples
 from math import prod
 from random import Random
-from typing import Any
 
 from symroof.formula import Formula, Frozen, Sum
-from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
 from symroof.proof.polynomials import Rat
-from symroof.proof.step import Check, Step
+from symroof.proof.step import Check, Evidence, Facts, Ledger, Step, refuted
 
 Point = Mapping[str, int]
 # A polynomial of degree at most one in each of n sizes is known from 2**n points; beyond this n some are drawn.
@@ -203,7 +201,7 @@ class Function(Evidence):
 
     counts = True
 
-    function: Any
+    function: Callable[..., Fraction]
     parameters: tuple[str, ...]
 
     def examine(self, step: Step, ledger: Ledger) -> Check:

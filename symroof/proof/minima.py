@@ -14,13 +14,12 @@ from fractions import Fraction
 
 from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Quotient, Sum, mapped, names, number, total
-from symroof.proof.ledger import Evidence, Facts, Ledger, refuted, replaced, undecided
 from symroof.proof.limits import rises, slope, tends
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.propositions import settle
 from symroof.proof.quotients import Exact
 from symroof.proof.radicals import Radicals, raised
-from symroof.proof.step import Check, Step
+from symroof.proof.step import Check, Evidence, Facts, Ledger, Step, refuted, replaced, undecided
 
 BY = "weighted means multiplied out"
 CROSSES = "one part rises, one falls, equal there"

@@ -34,9 +34,8 @@ from symroof.formula import (
     fold,
     several_of,
 )
-from symroof.proof.ledger import Ledger, refuted, undecided
 from symroof.proof.quotients import Exact, free_names, rational_root
-from symroof.proof.step import Check, Step
+from symroof.proof.step import Check, Ledger, Step, refuted, undecided
 
 SAMPLES = 200
 HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}

@@ -46,7 +46,7 @@ class Exact:
     least_one: frozenset[str] = frozenset()
     figures: Mapping[str, Fraction] = field(default_factory=dict)
     atoms: dict[str, tuple[str, tuple[Rat, ...]]] = field(default_factory=dict)
-    known: dict[str, Rat] = field(default_factory=dict)
+    values: dict[str, Rat] = field(default_factory=dict)
 
     def rational(self, formula: Formula) -> Rat:
         result: Rat = fold(formula, self)
@@ -63,12 +63,12 @@ class Exact:
     def name(self, node: Name | Figure) -> Rat:
         if node.name not in self.definitions:
             return variable(node.name)
-        if node.name in self.known:
-            return self.known[node.name]
+        if node.name in self.values:
+            return self.values[node.name]
         before = len(self.atoms)
         value = self.rational(self.definitions[node.name])
         if len(self.atoms) == before and not value.names & self.atoms.keys():
-            self.known[node.name] = value
+            self.values[node.name] = value
         return value
 
     def figure(self, node: Figure) -> Rat:

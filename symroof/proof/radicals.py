@@ -9,10 +9,9 @@ from typing import Any
 from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Number, Power, fold
 from symroof.proof.evidence import last_place
-from symroof.proof.ledger import Evidence, Ledger, refuted
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.quotients import Exact
-from symroof.proof.step import Check, Step
+from symroof.proof.step import Check, Evidence, Ledger, Step, refuted
 
 
 class Radicals:

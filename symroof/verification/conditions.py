@@ -41,10 +41,9 @@ from symroof.formula import (
     nodes,
     number,
 )
-from symroof.proof.ledger import RefutedError
 from symroof.proof.propositions import OPEN, Settled, negated, settle_whole, without_cases
 from symroof.proof.quotients import ORDER
-from symroof.proof.step import Check
+from symroof.proof.step import Check, RefutedError
 from symroof.reading.name_scope import is_opaque
 from symroof.symbols import expression
 from symroof.verification.asymptotics import eventually_positive, joined

@@ -39,9 +39,9 @@ from symroof.formula import (
 from symroof.model.hardware import Accelerator
 from symroof.model.mesh import padded
 from symroof.proof.check import check
-from symroof.proof.ledger import Ledger
 from symroof.proof.propositions import OPEN, Settled, read, settle
 from symroof.proof.quotients import ORDER, Exact
+from symroof.proof.step import Ledger
 from symroof.proof.whole_numbers import Admitted, Multiples
 from symroof.reading.exercises import TOLERANCE
 from symroof.reading.name_scope import Scope

@@ -21,8 +21,7 @@ from symroof.exploration.longest import LongestMap, LongestRow
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Number, Quotient, Verdict, number
 from symroof.proof.check import checked
-from symroof.proof.ledger import Ledger
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Ledger, Reason, Step
 from symroof.rendering.pages.derivation_view import View
 from symroof.rendering.pages.document import Writer
 from symroof.rendering.pages.environment import words
