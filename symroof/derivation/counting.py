@@ -21,7 +21,7 @@ from symroof.model.program_sizes import known_of_sizes, tokens_of
 from symroof.model.program_tree import Line, Mask, sized, turns_of
 from symroof.model.quantities import of_statement
 from symroof.model.statement_costs import amounts
-from symroof.proof.evidence import Excess
+from symroof.proof.bounds_and_decimals import Excess
 from symroof.proof.loop_counts import Counted
 from symroof.proof.program_recounts import Applied, Dots, Members, Moves
 from symroof.proof.step import Facts, Reason, Step, amount_of

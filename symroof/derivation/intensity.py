@@ -17,8 +17,8 @@ from symroof.derivation.schedules import over
 from symroof.derivation.solving import highest, limit, monotony, outgrows
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Negative, Quotient, Sum, names, number
-from symroof.proof.evidence import Harmonic
-from symroof.proof.limits import Growing
+from symroof.proof.bounds_and_decimals import Harmonic
+from symroof.proof.limits import HighestPowers
 from symroof.proof.step import Cancelled, Reason, Role, Step, amount_of
 from symroof.symbols import expression, symbol
 
@@ -44,7 +44,7 @@ def intensity(draft: Draft) -> Draft:
 def grows(section: str, draft: Draft, x: Expr, top: Expr, role: Role = "") -> Step:
     """What the intensity tends to as one size grows alone."""
     where = (*draft.setting.equalities, Compare(Name(x.name), "->", Infinity()))
-    return Step(section, Reason.FACT, INTENSITY, "->", draft.write(top), where, Growing(x.name), role=role)
+    return Step(section, Reason.FACT, INTENSITY, "->", draft.write(top), where, HighestPowers(x.name), role=role)
 
 
 def _counted_form(draft: Draft, name: str) -> Formula:

@@ -45,11 +45,10 @@ from symroof.model.resources import LATENCY, OF_VECTOR, Rates, every_time, times
 from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors
 from symroof.proof.array_ops import FUNCTION, Array, Op, Turn
 from symroof.proof.chip_recounts import PerChip
-from symroof.proof.completeness import Owed, require_complete
+from symroof.proof.completeness import Coverage, require_complete
 from symroof.proof.hop_times import Farthest
 from symroof.proof.kernel_traffic import Script
-from symroof.proof.loop_counts import Arrays, Function, Kinds, Loops, Uses
-from symroof.proof.masks import Masked
+from symroof.proof.loop_counts import Arrays, Function, Kinds, Loops, Masked, Uses
 from symroof.proof.program_recounts import Run, Transfers
 from symroof.proof.scheduling import Schedule
 from symroof.proof.step import Ledger, Meaning
@@ -306,7 +305,9 @@ def require_spoken(draft: Draft, program: Program) -> None:
         OF_VECTOR if OF_VECTOR in figures else None,
     )
     choices = tuple(program.choices.values())
-    require_complete(draft.steps, draft.ledger, Owed(script, meshed, memory, setting.bandwidth_name, vector, choices))
+    require_complete(
+        draft.steps, draft.ledger, Coverage(script, meshed, memory, setting.bandwidth_name, vector, choices)
+    )
 
 
 def costs_of_program(program: Program, count: Counting) -> dict[str, Meaning]:

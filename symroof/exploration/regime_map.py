@@ -35,7 +35,7 @@ from symroof.exploration.ridge_conditions import Single, above_ridge, equal_size
 from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, mapped, names, nodes, number
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
-from symroof.proof.certificates import partitioned
+from symroof.proof.certificates import check_partition
 from symroof.proof.step import Check, Reason, Step, lead_of
 from symroof.symbols import expression, symbol
 
@@ -173,7 +173,7 @@ def listed(found: RegimeMap, *, every: bool = False) -> RegimeMap:
         found,
         every=every,
         rows=tuple(_row(found, mask, told[mask]) for mask in chosen),
-        complete=None if evidence is None else partitioned(found.spelled, evidence, found.assume, draft.ledger),
+        complete=None if evidence is None else check_partition(found.spelled, evidence, found.assume, draft.ledger),
     )
 
 

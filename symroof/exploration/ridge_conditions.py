@@ -23,7 +23,8 @@ from symroof.derivation.whole_sizes import wholes
 from symroof.exploration.leading_parts import tends_to
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number, several_of
 from symroof.model.mesh import open_axes
-from symroof.proof.limits import Highest, Whole
+from symroof.proof.bounds_and_decimals import WholeBounds
+from symroof.proof.limits import Supremum
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 
@@ -136,7 +137,7 @@ def equal_sizes(draft: Draft, form: Expr) -> tuple[Step, ...]:
         return ()
     same = (*setting.equalities, *(Compare(Name(s.name), "=", Name(x.name)) for s in sizes[1:]), *solution.bands)
     above, from_first = Compare(draft.write(form), ">", RIDGE), Compare(Name(x.name), ">=", number(first))
-    evidence = Whole(stride, (), None if solution.outcome == "always" else draft.write(bound))
+    evidence = WholeBounds(stride, (), None if solution.outcome == "always" else draft.write(bound))
     return (Step("regime", Reason.WHOLE, above, "<=>", from_first, same, evidence, role="equal"),)
 
 
@@ -177,5 +178,5 @@ def _highest(draft: Draft, x: Expr, top: Expr) -> tuple[Step, ...]:
         return ()
     edge, reached = found
     relation = "<=" if reached else stays_below(top, value, draft.setting.least_one)
-    evidence = Highest((x.name,), reached)
+    evidence = Supremum((x.name,), reached)
     return (Step("regime", Reason.REACH, INTENSITY, relation, draft.write(edge), equal, evidence, role="highest"),)

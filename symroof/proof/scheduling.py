@@ -27,7 +27,7 @@ from symroof.formula import (
     total,
 )
 from symroof.proof.adjoints import require_adjoint
-from symroof.proof.certificates import Dominated
+from symroof.proof.certificates import Dominance
 from symroof.proof.chip_recounts import OnMesh
 from symroof.proof.hop_times import over, taken_in
 from symroof.proof.kernel_traffic import Script
@@ -164,8 +164,8 @@ class Longest(Evidence):
     relations = ("~",)
 
     time: Name
-    own: Dominated
-    whole: Dominated
+    own: Dominance
+    whole: Dominance
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         lower = ledger.definitions["T_lower"]

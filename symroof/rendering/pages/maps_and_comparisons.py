@@ -20,7 +20,7 @@ from symroof.exploration.leading_parts import shares
 from symroof.exploration.longest import LongestMap, LongestRow
 from symroof.exploration.regime_map import RegimeMap
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Number, Quotient, Verdict, number
-from symroof.proof.check import checked
+from symroof.proof.check import establish
 from symroof.proof.step import Ledger, Reason, Step
 from symroof.rendering.pages.derivation_view import View
 from symroof.rendering.pages.document import Writer
@@ -231,7 +231,7 @@ def ratios_of(views: Sequence[View]) -> Mapping[str, Step]:
     shared = [name for name in first if first[name] and name in second]
     quotients = [(Quotient(Number(second[name]), Number(first[name])), second[name] / first[name]) for name in shared]
     steps = (Step("compare", Reason.VALUE, left, "=", Number(value)) for left, value in quotients)
-    return dict(zip(shared, checked(steps, Ledger(frozenset())), strict=True))
+    return dict(zip(shared, establish(steps, Ledger(frozenset())), strict=True))
 
 
 def _page(views: Sequence[View], names: Sequence[str], typesetter: Typesetter, ratios: Mapping[str, Step]) -> Page:
