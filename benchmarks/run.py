@@ -222,8 +222,8 @@ def regimes(runs: int) -> None:
     from symroof.derivation.solving import PLAIN
     from symroof.exploration.regime_steps import partition
     from symroof.formula import Quotient
-    from symroof.proof.certificates import partitioned
-    from symroof.proof.ledger import Ledger
+    from symroof.proof.certificates import check_partition
+    from symroof.proof.step import Ledger
     from symroof.symbols import symbol
 
     print("regimes: random sums of square-free terms, enumerated")
@@ -237,7 +237,7 @@ def regimes(runs: int) -> None:
         cells = fan(value, regime)
         listed, ledger = partition(cells, {}, PLAIN), Ledger(frozenset(s.name for s in symbols))
         quotient = Quotient(listed.numerator, listed.denominator)
-        proof = f"proved complete in {median_of(1, lambda q=quotient, p=listed, g=ledger: partitioned(q, p, (), g)) * 1000:.0f} ms"
+        proof = f"proved complete in {median_of(1, lambda q=quotient, p=listed, g=ledger: check_partition(q, p, (), g)) * 1000:.0f} ms"
         row(
             f"{names} symbols, {terms} terms: {len(cells.masks)} regimes",
             median_of(runs, lambda v=value, r=regime: fan(v, r)),

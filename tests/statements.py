@@ -265,7 +265,7 @@ def is_false(step, meaning: Meaning, seed: int) -> str | None:
     evidence = type(step.evidence).__name__
     if step.relation in ("~", "->"):
         return _false_approximation(step, meaning, random)
-    whole = step.evidence.step if evidence == "Whole" else None
+    whole = step.evidence.step if evidence == "WholeBounds" else None
     rooted = any(isinstance(n, Call) and n.function == "sqrt" for n in (*nodes(step.left), *nodes(step.right)))
     for point in points(step, meaning, random, whole):
         try:
@@ -326,7 +326,7 @@ def _false_approximation(step, meaning: Meaning, random: Random) -> str | None:
         if gaps[1] > Fraction(1, 1000):
             return (
                 f"the quotient of the sides is off by {float(gaps[1])} far out along {weights}"
-                if type(step.evidence).__name__ in ("NoneType", "Dominated", "Growing")
+                if type(step.evidence).__name__ in ("NoneType", "Dominance", "HighestPowers")
                 else None
             )
     return None
@@ -365,6 +365,8 @@ def _shown(point: dict[str, Fraction], meaning: Meaning) -> str:
 
 
 def of_programs(kind) -> list[str]:
-    """The kinds of evidence or of facts that only programs have."""
-    rooms = ("program_recounts", "scheduling", "chip_recounts", "mesh_facts", "minima", "radicals", "hop_times")
-    return sorted(one.__name__ for one in kind.__subclasses__() if one.__module__.rsplit(".", 1)[-1] in rooms)
+    """The kinds of evidence or of facts that only programs, optima and claims have."""
+    rooms = ("program_recounts", "scheduling", "chip_recounts", "mesh_facts", "minima", "hop_times")
+    elsewhere = ("RoundedRoot", "Construction")
+    names = {one.__name__: one.__module__.rsplit(".", 1)[-1] for one in kind.__subclasses__()}
+    return sorted(name for name, room in names.items() if room in rooms or name in elsewhere)

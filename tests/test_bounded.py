@@ -110,7 +110,7 @@ def test_a_prover_that_breaks_down_has_not_answered(monkeypatch):
     def broken(z3_, propositions):
         raise z3.Z3Exception("out of memory")
 
-    monkeypatch.setattr(prover, "_checked", broken)
+    monkeypatch.setattr(prover, "_solved", broken)
     page = sr.derive("attention", on="h100").to_text()
     assert "sampled" in page or sr.derive("matmul", on="tpu-v5e").counts()["proved"]
     (judgement,) = sr.verify({"claims": ["max(A, B) <= A + B + A*B/(A^2 + 1)"]}).judgements

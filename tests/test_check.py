@@ -9,14 +9,12 @@ import symroof as sr
 from symroof.derivation.quantity_definitions import ledger_of
 from symroof.errors import CheckError
 from symroof.formula import Both, Call, Cases, Compare, Either, Infinity, Name, Number, Quotient, Verdict, number
-from symroof.proof.check import check, checked
-from symroof.proof.evidence import Excess, Harmonic
-from symroof.proof.ledger import AtSize, Cancelled, Ledger, Multiples, Solved, UndecidedError
-from symroof.proof.limits import Whole
+from symroof.proof.bounds_and_decimals import Excess, Harmonic, WholeBounds
+from symroof.proof.check import check, establish
 from symroof.proof.loop_counts import Arrays, Counted, Function, Loops
-from symroof.proof.pointwise import sampled, truth_of
+from symroof.proof.pointwise import check_at_samples, truth_of
 from symroof.proof.quotients import Exact
-from symroof.proof.step import Check, Reason, Step
+from symroof.proof.step import AtSize, Cancelled, Check, Ledger, Multiples, Reason, Solved, Step, UndecidedError
 from symroof.reading.expressions import Scope, read_expression
 
 SCOPE = Scope(("B", "D", "F", "N", "R", "x"))
@@ -43,7 +41,7 @@ def compare(left, relation, right):
 
 def outcome(one):
     """What the check says where x means what the step rests on."""
-    multiples = Multiples(each={"D": 2} if isinstance(one.evidence, Whole) else {})
+    multiples = Multiples(each={"D": 2} if isinstance(one.evidence, WholeBounds) else {})
     return check(one, Ledger(DIMS, {}, {"x": one.evidence or one.right}, multiples))
 
 
@@ -62,8 +60,8 @@ RIGHT_AND_WRONG = {
     "function": either("x", "=", "N^2 + 1", "2N", evidence=Function(lambda N: N * N + 1, ("N",))),
     "excess": (step("BF(2D - 1)", "~", "2BDF", Excess(f("BF"))), step("BF(2D - 1)", "~", "2BDF", Excess(f("B")))),
     "harmonic mean": either(Quotient(f("min(B, D)"), number(2)), "<=", "BD/(B + D)", "BD/(2B + D)", evidence=Harmonic((Name("B"), Name("D")))),
-    "whole": either(compare("B", ">", "480/2"), "<=>", compare("B", ">=", "241"), compare("B", ">=", "240"), evidence=Whole(1)),
-    "whole multiples": either(compare("D", ">", "78800/9"), "<=>", compare("D", ">=", "8756"), compare("D", ">=", "8758"), evidence=Whole(2)),
+    "whole": either(compare("B", ">", "480/2"), "<=>", compare("B", ">=", "241"), compare("B", ">=", "240"), evidence=WholeBounds(1)),
+    "whole multiples": either(compare("D", ">", "78800/9"), "<=>", compare("D", ">=", "8756"), compare("D", ">=", "8758"), evidence=WholeBounds(2)),
     "equivalence": either(compare("BD/F", ">", "R"), "<=>", compare("BD", ">", "RF"), compare("B", ">", "RF")),
     "guarded equivalence": either(compare("B(D - R)", ">", "F"), "<=>", *(Cases(((compare("B", ">", "F/(D - R)"), compare("D", ">", "R")),), Verdict(rest)) for rest in (False, True))),
     "root": either(compare("B^2", ">", "D"), "<=>", *(Compare(Name("B"), ">", Call("sqrt", (f(root),))) for root in ("D", "2D"))),
@@ -95,11 +93,11 @@ def test_what_z3_cannot_settle_is_undecided(monkeypatch):
 
 
 def test_an_identity_that_is_tried_at_points_is_true_at_all_and_has_some():
-    assert sampled(step("B + D", "=", "D + B"), Ledger(DIMS)).status == "sampled"
+    assert check_at_samples(step("B + D", "=", "D + B"), Ledger(DIMS)).status == "sampled"
     with pytest.raises(CheckError, match="refuted"):
-        sampled(step("max(B, D)", "=", "B"), Ledger(DIMS))
+        check_at_samples(step("max(B, D)", "=", "B"), Ledger(DIMS))
     with pytest.raises(UndecidedError, match="too few points"):
-        sampled(step("B", "=", "B", assumptions=(compare("B", "=", "7/3"),)), Ledger(DIMS))
+        check_at_samples(step("B", "=", "B", assumptions=(compare("B", "=", "7/3"),)), Ledger(DIMS))
     put = Exact({"x": f("2B")})  # a definition goes before what a point has under its name
     assert truth_of(step("x", "=", "2B"), put)({"x": Fraction(1), "B": Fraction(1)})
 
@@ -116,7 +114,7 @@ def derivation():
 
 def ledger_before(derivation, index):
     ledger = ledger_of(derivation.setting)
-    checked([replace(one, check=None) for one in derivation.steps[:index]], ledger)
+    establish([replace(one, check=None) for one in derivation.steps[:index]], ledger)
     return ledger
 
 
@@ -142,7 +140,7 @@ def test_every_step_of_a_derivation_would_be_refuted_if_it_were_wrong(derivation
             survived.append(one.reason)
         except CheckError:
             pass
-        checked([replace(one, check=None)], ledger)
+        establish([replace(one, check=None)], ledger)
     assert survived == []
 
 
@@ -155,7 +153,7 @@ def test_a_step_is_about_the_sizes_that_it_was_put_in_from():
             with pytest.raises(CheckError):
                 check(replace(one, point=point, check=None), replace(ledger, established=list(ledger.established)))
             seen += 1
-        checked([replace(one, check=None)], ledger)
+        establish([replace(one, check=None)], ledger)
     assert seen > 50
 
 
@@ -216,7 +214,7 @@ FALSE_ALONE = {
     "evidence beside a definition": step("x", "=", "B/(D + F)", Excess(f("B"))),
     "a limit by what shows an order": step("B", "->", "D", Harmonic((Name("B"),))),
     "a part of the minimum that is none": step(Quotient(f("min(B, D, 2)"), number(2)), "<=", f("BD/(B + D)"), Harmonic((Name("B"), Name("D")))),
-    "the last whole size below": step(WHOLE_BOUND, "<=>", compare("D", "<=", "-720"), Whole(1)),
+    "the last whole size below": step(WHOLE_BOUND, "<=>", compare("D", "<=", "-720"), WholeBounds(1)),
     "a function that agrees at 1": step("x", "=", "2", Function(lambda N: 2 * N, ("N",))),
     "a function that agrees at small sizes": step("x", "=", "2N", Function(lambda N: 2 * N if N < 100 else 3 * N, ("N",))),
     "solved for another size": replace(step(compare("BD", ">", "F"), "<=>", compare("B", ">", "F/D")), facts=Solved("D")),

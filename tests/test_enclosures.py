@@ -11,7 +11,7 @@ import pytest
 
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Name, Negative, Number, Power, Product, Quotient, Sum, number
-from symroof.proof.pointwise import Enclosing, compared
+from symroof.proof.pointwise import Enclosures, sign_of_difference
 from symroof.proof.propositions import OPEN
 from symroof.reading.exercises import Exercise
 from symroof.verification.budget import LEFT_OPEN, Exhausted, limited
@@ -22,7 +22,7 @@ from symroof.verification.literals import last_place
 ENDS = [Fraction(n, 2) for n in (-5, -2, -1, 0, 1, 3, 4)]
 INTERVALS = [Enclosure(a, b) for a in ENDS for b in ENDS if a <= b]
 WITHIN = [Fraction(k, 6) for k in range(7)]
-RULES = Enclosing(40, {})
+RULES = Enclosures(40, {})
 
 
 def held(interval):
@@ -135,9 +135,9 @@ def test_random_formulas_hold_their_value():
         formula, value = tree(draw.randint(1, 4))
         found = enclosed(formula)
         assert (found.low, found.high) == (value, value)
-        assert compared(formula, number(value + Fraction(1, 10**40))) == -1
-        assert compared(number(value + Fraction(1, 10**40)), formula) == 1
-        assert compared(formula, number(value)) == 0
+        assert sign_of_difference(formula, number(value + Fraction(1, 10**40))) == -1
+        assert sign_of_difference(number(value + Fraction(1, 10**40)), formula) == 1
+        assert sign_of_difference(formula, number(value)) == 0
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ import symroof.verification.unit_agreement as unit_agreement
 import symroof.verification.unknowns as unknowns
 from symroof.formula import Compare, Formula, Group, Name, Number, Product, Quotient, Sum, mapped, names, number
 from symroof.proof.polynomials import Poly
-from symroof.proof.propositions import Settled
+from symroof.proof.propositions import Decision
 from symroof.proof.prover import Prover
 from symroof.proof.step import Check, Step
 from symroof.reading.exercises import read_exercise
@@ -66,7 +66,7 @@ def undirected(original):
 def hopeful(original):
     def settle(claim, least_one, facts=()):
         found = original(claim, least_one, facts)
-        return Settled(True, "hope") if found.truth is None and found.point is None else found
+        return Decision(True, "hope") if found.truth is None and found.point is None else found
 
     return settle
 
@@ -150,7 +150,7 @@ FAULTS = {
     "functions always have a value": ([(Prover, "_defined")], says(True), "Functions where they have no value"),
     "a number that divides is rounded as one that multiplies": ([(literals, "_power")], lambda original: lambda *sides: abs(original(*sides)), "More letters"),
     "units are forgotten": ([(links, "disagreement")], says(None), "Times with units"),
-    "what Z3 leaves open holds": ([(context, "settle")], hopeful, "A gated feed-forward block"),
+    "what Z3 leaves open holds": ([(context, "decide")], hopeful, "A gated feed-forward block"),
     "one count for each link": ([(judge, "decided")], a_count_for_each_link, LIMITS),
     "five percent for equality": ([(links.DECISIONS, "numbers")], near_for_equal, "More numbers"),
     "no tolerance": ([(links.DECISIONS, "numbers")], intolerant, "Products and quotients"),
@@ -167,7 +167,7 @@ FAULTS = {
 
 
 # The second engine says the same of the same proposition under every fault, but for the one in itself.
-settled_once = cache(context.settle)
+settled_once = cache(context.decide)
 
 
 def broken(monkeypatch, places, fault):
@@ -185,7 +185,7 @@ def test_a_fault_of_the_judge_is_noticed(name, monkeypatch):
     places, fault, title = FAULTS[name]
     monkeypatch.setattr(judge, "diagnosed", lambda finding, context: finding)
     if name not in ("functions always have a value", "logarithms of sums are sums"):
-        monkeypatch.setattr(context, "settle", settled_once)
+        monkeypatch.setattr(context, "decide", settled_once)
     broken(monkeypatch, places, fault)
     (problem,) = (p for p in PROBLEMS if p["title"] == title)
     judgements = judge_exercise(read_exercise(problem))

@@ -11,7 +11,7 @@ from texts import FSDP
 import symroof as sr
 from symroof.derivation.pipeline import begun
 from symroof.errors import CheckError
-from symroof.proof.check import checked
+from symroof.proof.check import establish
 from symroof.proof.step import Reason
 
 
@@ -86,6 +86,6 @@ def test_a_wrong_reason_is_refused(reason, change):
     """What prose says of an exchange, of who shares the work and of the wiring is decided by the played mesh."""
     told = next(s for s in step().written if s.reason is reason and s.facts is not None)
     ledger = begun(step().setting.problem).ledger
-    assert checked((told,), ledger)
+    assert establish((told,), ledger)
     with pytest.raises(CheckError):
-        checked((replace(told, facts=change(told.facts)),), ledger)
+        establish((replace(told, facts=change(told.facts)),), ledger)

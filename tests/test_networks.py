@@ -12,7 +12,7 @@ from symroof.derivation import setting
 from symroof.derivation.pipeline import begun
 from symroof.errors import CheckError
 from symroof.model.mesh_axes import NETWORKS, MeshAxis
-from symroof.proof.check import checked
+from symroof.proof.check import establish
 from symroof.proof.collectives import FAST, SWITCHES
 from symroof.proof.step import Reason
 from symroof.reading.catalogue import catalogue, chip
@@ -159,10 +159,10 @@ def test_another_origin_is_refused(problem, change):
     d = sr.derive(problem[0], **problem[1])
     told = next(s for s in d.written if s.reason is Reason.CHIPS)
     ledger = begun(d.setting.problem).ledger
-    assert checked((told,), ledger)
+    assert establish((told,), ledger)
     axes = (replace(told.facts.axes[0], **change), *told.facts.axes[1:])
     with pytest.raises(CheckError):
-        checked((replace(told, facts=replace(told.facts, axes=axes)),), ledger)
+        establish((replace(told, facts=replace(told.facts, axes=axes)),), ledger)
 
 
 WIRED = MeshAxis.wired

@@ -16,11 +16,10 @@ from symroof.algebra.roots import root_near
 from symroof.derivation.quantity_definitions import ledger_of
 from symroof.errors import AlgebraError, CheckError, ReadingError, SymroofError
 from symroof.formula import Compare, Name, Quotient, Verdict, number
+from symroof.proof.bounds_and_decimals import RoundedRoot
 from symroof.proof.check import check
-from symroof.proof.ledger import Ledger
-from symroof.proof.minima import Optimal
-from symroof.proof.radicals import Leads, Rooted
-from symroof.proof.step import Reason, Step
+from symroof.proof.minima import Optimal, PowersCompared
+from symroof.proof.step import Ledger, Reason, Step
 from symroof.reading.expressions import read_expression
 from symroof.reading.name_scope import Scope
 from symroof.symbols import expression, symbol
@@ -210,10 +209,10 @@ def test_roots_that_are_wrong_are_refused():
     higher, steps = Compare(read("sqrt(B)"), ">", read("2sqrt(F)")), []
     for right, good in (("1.41", True), ("1.42", False), ("1.4", True), ("2", False)):
         shown = replace(number(Fraction(right)), digits=right)
-        steps.append((Step("optimum", Reason.BEST, read("sqrt(2)"), "~", shown, (), Rooted()), good))
+        steps.append((Step("optimum", Reason.BEST, read("sqrt(2)"), "~", shown, (), RoundedRoot()), good))
     for right, good in (("4F", True), ("2F", False)):
         below = Compare(Name("B"), ">", read(right))
-        steps.append((Step("optimum", Reason.THERE, higher, "<=>", below, (), Leads()), good))
+        steps.append((Step("optimum", Reason.THERE, higher, "<=>", below, (), PowersCompared()), good))
     for step, good in steps:
         with nullcontext() if good else pytest.raises(CheckError):
             assert check(step, ledger).status == "proved"

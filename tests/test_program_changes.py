@@ -15,8 +15,8 @@ from symroof.derivation import draft
 from symroof.derivation.quantity_definitions import ledger_of
 from symroof.errors import SymroofError
 from symroof.formula import Formula, Name, Number, Product, Sum
-from symroof.proof.check import check, checked
-from symroof.proof.ledger import Evidence, Facts
+from symroof.proof.check import check, establish
+from symroof.proof.step import Evidence, Facts
 
 MLP = "input x: bf16[N, D]; weight W1: bf16[D, F]; weight W2: bf16[F, D]; h = x * W1 -> bf16[N, F]; a = relu(h); y = a * W2 -> bf16[N, D]"
 SPLIT = "mesh X, Y on ICI; input x: bf16[B_X, D_Y]; weight W1: bf16[D_X, F_Y]; weight W2: bf16[F_Y, D_X]; h = x * W1 -> bf16[B_X, F_Y]; a = gelu(h); y = a * W2 -> bf16[B_X, D_Y]"
@@ -34,7 +34,7 @@ PROBLEMS = {
     "with hops": (MLP_ON_CHIPS, {"on": "tpu-v5e", "latency": True}),
 }
 # Changed one by one in test_optimum.py, test_longest.py, test_sized.py and test_judge_mutants.py, with faults in test_gate.py.
-OF_OPTIMA = {"Tokens", "Slope", "Rooted", "Leads", "Optimal", "Dividing", "Longest", "Construction"}
+OF_OPTIMA = {"Tokens", "Slope", "RoundedRoot", "PowersCompared", "Optimal", "Dividing", "Longest", "Construction"}
 TWO = Number(Fraction(2))
 
 
@@ -48,12 +48,12 @@ def derived(name):
         done = []
         for step in added:
             before = copied(ledger)
-            done += checked([step], ledger)
+            done += establish([step], ledger)
             found.append((done[-1], before))
         return tuple(done)
 
     meanings = ledger_of(sr.derive(operation, **options).setting).meanings
-    with patch.object(draft, "checked", recorded):
+    with patch.object(draft, "establish", recorded):
         sr.derive(operation, **options)
     return [(step, ledger) for step, ledger in found if ledger.meanings == meanings]
 

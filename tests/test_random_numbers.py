@@ -10,7 +10,7 @@ import pytest
 import symroof as sr
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Formula, Negative, Number, Power, Product, Quotient, Sum
-from symroof.proof.pointwise import compared
+from symroof.proof.pointwise import sign_of_difference
 from symroof.verification.enclosures import enclosed
 
 PLACES, SEVENTH = 200, Number(Fraction(1, 7))
@@ -90,7 +90,7 @@ def test_two_numbers_are_compared_as_their_values_are(seed):
                 (a, x), (b, y) = drawn(random, 2), drawn(random, random.randint(0, 3))
             except ArithmeticError:
                 continue
-            sign = compared(a, b)
+            sign = sign_of_difference(a, b)
             gap = x - y
             if sign is not None:
                 decided += 1
@@ -122,8 +122,8 @@ def numeric_claims(seed):
             yield f"{text} = {nearest + 2 * unit}", False
             yield f"{text} = {nearest - 2 * unit}", False
             tiny = Decimal(1).scaleb(-places - 12)
-            compared = ("<", 1, True), ("<", -1, False), (">", -1, True), (">=", 1, False), ("<=", 1, True)
-            for relation, gap, holds in compared:
+            comparisons = ("<", 1, True), ("<", -1, False), (">", -1, True), (">=", 1, False), ("<=", 1, True)
+            for relation, gap, holds in comparisons:
                 yield f"{text} {relation} {(value + gap * tiny).quantize(tiny / 1000)}", holds
 
 

@@ -22,7 +22,7 @@ import symroof as sr
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Formula, Frozen, Name, Number, children, mapped, names, nodes
 from symroof.model.program import Program
-from symroof.proof.evidence import last_place
+from symroof.proof.bounds_and_decimals import last_place
 from symroof.proof.quotients import Exact
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex_expression

@@ -23,8 +23,8 @@ from symroof.derivation.solving import PLAIN
 from symroof.errors import CheckError, SymroofError
 from symroof.exploration.regime_steps import partition
 from symroof.formula import Compare, Infinity, Name, Quotient, Verdict, names
-from symroof.proof.certificates import partitioned
-from symroof.proof.ledger import Ledger
+from symroof.proof.certificates import check_partition
+from symroof.proof.step import Ledger
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import Scope
 from symroof.reading.problems import read_problem
@@ -295,7 +295,7 @@ def evidence(name):
 @pytest.mark.parametrize("name", ["matmul", "dot", "fixed size", "exact count", "batched", "one small"])
 def test_a_list_with_a_fault_is_refused(name):
     found, right, ledger = evidence(name)
-    assert partitioned(found.name, right, found.assume, ledger).status == "proved"
+    assert check_partition(found.name, right, found.assume, ledger).status == "proved"
     faults = [replace(right, cases=right.cases[:i] + right.cases[i + 1 :]) for i in range(len(right.cases))]
     faults += [replace(right, cases=(*right.cases, right.cases[0]))]
     for i, case in enumerate(right.cases):
@@ -306,10 +306,10 @@ def test_a_list_with_a_fault_is_refused(name):
         faults.append(replace(right, cases=(*right.cases[:i], replace(case, weights=turned), *right.cases[i + 1 :])))
     for fault in faults:
         with pytest.raises(CheckError):
-            partitioned(found.name, fault, found.assume, ledger)
+            check_partition(found.name, fault, found.assume, ledger)
     fresh = Ledger(ledger.least_one, ledger.figures, definitions=ledger.definitions)
     with pytest.raises(CheckError):
-        partitioned(found.name, replace(right, denominator=right.numerator), found.assume, fresh)
+        check_partition(found.name, replace(right, denominator=right.numerator), found.assume, fresh)
 
 
 exponents = st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=5, unique=True)
@@ -346,9 +346,9 @@ def test_random_fans(above, below, weights):
         assert min(along, default=0) >= 0
     evidence, ledger = partition(found, {}, PLAIN), Ledger(frozenset("BDF"))
     quotient = Quotient(evidence.numerator, evidence.denominator)
-    assert partitioned(quotient, evidence, (), ledger).status == "proved"
+    assert check_partition(quotient, evidence, (), ledger).status == "proved"
     with pytest.raises(CheckError):
-        partitioned(quotient, replace(evidence, cases=evidence.cases[1:]), (), ledger)
+        check_partition(quotient, replace(evidence, cases=evidence.cases[1:]), (), ledger)
 
 
 def test_small_pieces():
@@ -495,7 +495,7 @@ zh | 证明未能完成 | 列表过长
 """)
 def test_a_list_that_was_not_proved_says_why(monkeypatch, lang, words, other):
     """It is short, and the prover gave up; or it is too long to try."""
-    monkeypatch.setattr("symroof.exploration.regime_map.partitioned", lambda *_: None)
+    monkeypatch.setattr("symroof.exploration.regime_map.check_partition", lambda *_: None)
     page = sr.regimes("bf16[A, B, C] * bf16[C, B, D] -> bf16[A, B, D]", on="tpu-v5e").to_text(lang=lang, width=400)
     assert words in page
     assert other not in page

@@ -21,10 +21,10 @@ from symroof.derivation import draft
 from symroof.derivation.quantity_definitions import ledger_of
 from symroof.errors import SymroofError
 from symroof.formula import Cases, Compare, Figure, Formula, Name, Negative, Number, Product, Quotient, Sum, Verdict
-from symroof.proof.check import check, checked
-from symroof.proof.evidence import Beside, Higher
-from symroof.proof.ledger import Evidence, Facts
+from symroof.proof.bounds_and_decimals import BoundsCompared, RelativeGap
+from symroof.proof.check import check, establish
 from symroof.proof.polynomials import Poly, Rat
+from symroof.proof.step import Evidence, Facts
 from symroof.rendering.formulas.plain import PlainPrinter
 
 MATMUL = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"
@@ -78,7 +78,7 @@ def derived(name):
         done = []
         for step in added:
             before = copied(ledger)
-            done += checked([step], ledger)
+            done += establish([step], ledger)
             if before.meanings == meanings:
                 steps.append(done[-1])
                 ledgers.append(before)
@@ -86,7 +86,7 @@ def derived(name):
 
     problem = sr.derive(operation, **options).setting
     meanings = ledger_of(problem).meanings
-    with patch.object(draft, "checked", recorded):
+    with patch.object(draft, "establish", recorded):
         sr.derive(operation, **options)
         if name in MAPPED:
             sr.regimes(operation, **options).to_text()
@@ -203,7 +203,7 @@ def other_evidence(random, step):
     evidence, size = step.evidence, random.choice(("B", "D", "F", "N", "T"))
     parts = ({},)
     match type(evidence).__name__:
-        case "Whole":
+        case "WholeBounds":
             bound = () if evidence.bound is None else ({"bound": _twice(evidence.bound)},)
             parts = ({"step": evidence.step + random.randint(1, 3)}, *bound)
         case "Excess":
@@ -229,17 +229,17 @@ def other_evidence(random, step):
             what = {"what": random.choice(("flops", "flops_exact", "bytes", "sent", "chips", "moved"))}
             named = {**what, "name": random.choice(("left operand", ""))}
             parts = {"meshed": _otherwise(random, evidence.meshed)}, {"resource": "Y"}, named, what
-        case "Growing":
+        case "HighestPowers":
             parts = ({"name": size},)
-        case "Highest":
+        case "Supremum":
             parts = {"names": (size,)}, {"reached": not evidence.reached}
-        case "Beside" | "Higher":
+        case "BoundsCompared" | "RelativeGap":
             parts = {"high": evidence.low, "low": evidence.high}, {"high": evidence.low}
         case "OneRoot":
             parts = {"name": size}, {"side": -evidence.side}
         case "Harmonic":
             parts = {"parts": evidence.parts[:-1]}, {"parts": (*evidence.parts[:-1], _twice(evidence.parts[-1]))}
-        case "Dominated":
+        case "Dominance":
             turned = {"numerator": evidence.denominator, "denominator": evidence.numerator}
             parts = {"certificates": ()}, turned, {"numerator": _twice(evidence.numerator)}
     return replace(step, evidence=replace(evidence, **random.choice(parts)))
@@ -350,8 +350,14 @@ def test_other_evidence_and_other_facts_are_refused(name):
     assert tried > 8
 
 
-SHOWS = {"Highest": ("<", "<="), "Dominated": ("~", "->"), "Excess": ("~",), "Higher": ("~",), "Growing": ("->",)}
-SHOWS |= {"Harmonic": ("<=",), "Whole": ("<=>",), "OneRoot": ("<=>",), "AboveAll": ("<=>",)}
+SHOWS = {
+    "Supremum": ("<", "<="),
+    "Dominance": ("~", "->"),
+    "Excess": ("~",),
+    "RelativeGap": ("~",),
+    "HighestPowers": ("->",),
+}
+SHOWS |= {"Harmonic": ("<=",), "WholeBounds": ("<=>",), "OneRoot": ("<=>",), "AboveAll": ("<=>",)}
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -370,7 +376,7 @@ def test_evidence_shows_no_other_relation(name):
 def test_steps_that_others_rest_on_have_been_checked():
     """A bound, or a whole size, of a step that the ledger does not know is none, even where it is right."""
     every = [pair for name in PROBLEMS for pair in zip(*derived(name)[:2], strict=True)]
-    rests = [(step, ledger) for step, ledger in every if isinstance(step.evidence, Beside | Higher)]
+    rests = [(step, ledger) for step, ledger in every if isinstance(step.evidence, BoundsCompared | RelativeGap)]
     assert {type(step.left) for step, _ in rests} == {Quotient, Sum}
     for step, ledger in rests:
         ends = ({end: replace(getattr(step.evidence, end), section="elsewhere")} for end in ("high", "low"))
@@ -438,11 +444,11 @@ def test_a_quotient_with_another_put_in_has_its_value():
 
 
 def bounds_of(text):
-    from symroof.proof.pointwise import between
+    from symroof.proof.pointwise import enclosure
     from symroof.reading.expressions import read_expression
     from symroof.reading.name_scope import Scope
 
-    return between(read_expression(text, Scope(open=True)), {})
+    return enclosure(read_expression(text, Scope(open=True)), {})
 
 
 @pytest.mark.parametrize(

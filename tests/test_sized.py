@@ -20,8 +20,7 @@ from symroof.model import statement_costs
 from symroof.model.program_sizes import tokens_of
 from symroof.model.resources import time_names
 from symroof.proof.check import check
-from symroof.proof.ledger import Ledger
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Ledger, Reason, Step
 from symroof.reading.catalogue import chip as chip_named
 from symroof.reading.exercises import read_exercise
 from symroof.reading.expressions import read_expression

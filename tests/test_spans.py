@@ -13,7 +13,7 @@ from symroof.derivation.whole_sizes import Wholes, spans_of, whole_condition, wr
 from symroof.errors import CheckError
 from symroof.formula import Both, Compare, Either, Name, Verdict, nodes, number
 from symroof.proof.check import check
-from symroof.proof.ledger import Ledger
+from symroof.proof.step import Ledger
 from symroof.proof.whole_numbers import Multiples
 from symroof.symbols import expression
 

@@ -17,8 +17,7 @@ from symroof.derivation.solving import solution_of
 from symroof.derivation.threshold import stays_low
 from symroof.formula import Name, Number
 from symroof.model.program import Program
-from symroof.proof.ledger import Solved
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Reason, Solved, Step
 from symroof.symbols import expression, fraction, symbol
 
 # From more terms on a total is written in letters.

@@ -12,7 +12,7 @@ from symroof.algebra.approximation import Approximation
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Either, Formula, Frozen, Name, Sum, Verdict
-from symroof.proof.limits import Growing
+from symroof.proof.limits import HighestPowers
 from symroof.proof.loop_counts import Uses
 from symroof.proof.step import Part, Role, Step, number_of
 from symroof.symbols import expression, fraction
@@ -266,7 +266,7 @@ class Answer(Steps):
         return {
             f"{step.evidence.name} -> oo": expression(step.right)
             for step in self.steps
-            if isinstance(step.evidence, Growing)
+            if isinstance(step.evidence, HighestPowers)
         }
 
     @property

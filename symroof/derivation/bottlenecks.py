@@ -26,9 +26,8 @@ from symroof.model.quantities import sent_over, time_name
 from symroof.model.resources import HOPS, LATENCY, slowest, times_of
 from symroof.model.statement_costs import amounts
 from symroof.proof.hop_times import TakesOver
-from symroof.proof.ledger import Solved
 from symroof.proof.scheduling import AboveAll, joined
-from symroof.proof.step import Reason, Step, against
+from symroof.proof.step import Reason, Solved, Step, against
 from symroof.symbols import expression, fraction, rational, symbol
 
 PEAK = symbol("peak")
@@ -141,13 +140,10 @@ def _against(
     point: int | None,
 ) -> Draft:
     """Where arithmetic takes longer than one link."""
-    setting, result = draft.setting, _compared(draft, resource, values)
+    setting, facts, result = draft.setting, Solved(resource), _compared(draft, resource, values)
     if result is None:
         role, waits = against("threshold", resource), Compare(T_MATH, ">", Name(f"T_{resource}"))
-        nothing = Step(
-            "resources", Reason.SOLVE, waits, "<=>", Verdict(True), where, None, Solved(resource), role, point
-        )
-        return draft.add(nothing)
+        return draft.add(Step("resources", Reason.SOLVE, waits, "<=>", Verdict(True), where, None, facts, role, point))
     ratio, level, time = result
     x, name = _asked(draft, ratio, resource), Name(f"T_{resource}")
     used = {s.name for s in level.free_symbols}
@@ -162,9 +158,7 @@ def _against(
         if not (ratio.is_Rational and in_numbers.is_Rational):
             return draft
         always = Verdict(bool(ratio > in_numbers))
-        return draft.add(
-            Step("resources", Reason.SOLVE, same, "<=>", always, where, None, Solved(resource), role, point)
-        )
+        return draft.add(Step("resources", Reason.SOLVE, same, "<=>", always, where, None, facts, role, point))
     solution = solution_of(ratio, in_numbers, x, setting.least_one, layout=draft.layout, values=setting.values)
     conditions, facts = (*where, *solution.bands), Solved(x.name)
     draft = draft.add(

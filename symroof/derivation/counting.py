@@ -4,7 +4,7 @@ elementwise ones that join it, then of all of them."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from inspect import signature
 
 from sympy import Add, Expr
 
@@ -21,11 +21,10 @@ from symroof.model.program_sizes import known_of_sizes, tokens_of
 from symroof.model.program_tree import Line, Mask, sized, turns_of
 from symroof.model.quantities import of_statement
 from symroof.model.statement_costs import amounts
-from symroof.proof.evidence import Excess
-from symroof.proof.ledger import Facts
+from symroof.proof.bounds_and_decimals import Excess
 from symroof.proof.loop_counts import Counted
 from symroof.proof.program_recounts import Applied, Dots, Members, Moves
-from symroof.proof.step import Reason, Step, amount_of
+from symroof.proof.step import Facts, Reason, Step, amount_of
 from symroof.symbols import rational
 
 # The FLOPs of each pass: whether it goes back.
@@ -72,7 +71,7 @@ def _masked(draft: Draft, program: Program) -> Draft:
     for line in program.forward:
         if line.statement.mask is not None and line.mask is not None:
             name = of_statement("pairs", line.statement.name)
-            shown, evidence = _pairs(line.statement.mask), draft.ledger.meanings[name]
+            shown, evidence = _pairs(line.statement.mask), draft.ledger.evidence(name)
             draft = draft.add(Step("work", Reason.PAIRS, Name(name), "=", shown, evidence=evidence))
     return draft
 
@@ -104,7 +103,7 @@ def _of_passes(draft: Draft, program: Program) -> Draft:
     both = total(*(Name(quantity) for quantity in PASSES if result[quantity] != 0))
     flops, shown = Name("flops"), draft.layout.factored(draft.setting.cost.flops)
     return draft.add(
-        Step("work", Reason.STATEMENTS, flops, "=", both, evidence=draft.ledger.meanings["flops"], role="passes"),
+        Step("work", Reason.STATEMENTS, flops, "=", both, evidence=draft.ledger.evidence("flops"), role="passes"),
         Step("work", Reason.TOTAL, flops, "=", shown, role="flops"),
     )
 
@@ -165,7 +164,7 @@ def _added_up(draft: Draft, cost: Cost) -> Draft:
 
 
 def _stock(draft: Draft, section: str, stock: str, value: Expr) -> Draft:
-    shown, evidence = draft.layout.factored(value), draft.ledger.meanings[stock]
+    shown, evidence = draft.layout.factored(value), draft.ledger.evidence(stock)
     return draft.add(Step(section, Reason.FACT, Name(stock), "=", shown, evidence=evidence, role=amount_of(stock)))
 
 
@@ -231,7 +230,7 @@ def _of(draft: Draft, section: str, kind: str, name: str, value: Expr | Formula,
     left = of_statement(kind, name)
     right = value if isinstance(value, Formula) else draft.layout.factored(value)
     return draft.add(
-        Step(section, Reason.FACT, Name(left), "=", right, evidence=draft.ledger.meanings[left], facts=facts)
+        Step(section, Reason.FACT, Name(left), "=", right, evidence=draft.ledger.evidence(left), facts=facts)
     )
 
 
@@ -239,7 +238,7 @@ def _in_all(
     draft: Draft, section: str, quantity: str, value: Expr, part: str | None = None, owners: Iterable[str] | None = None
 ) -> Draft:
     """A cost of the program as the sum over its statements, or over some of them, and what that comes to."""
-    names, evidence = _summands(draft, part or quantity, owners), draft.ledger.meanings[quantity]
+    names, evidence = _summands(draft, part or quantity, owners), draft.ledger.evidence(quantity)
     return draft.add(
         Step(section, Reason.STATEMENTS, Name(quantity), "=", names, evidence=evidence),
         Step(section, Reason.TOTAL, Name(quantity), "=", draft.layout.factored(value), role=amount_of(quantity)),
@@ -274,21 +273,18 @@ def _work_of(draft: Draft, operation: Einsum, count: Counting) -> Draft:
     )
     formula = _exact_count(operation, draft.layout)
     if count == "exact" or not operation.contracted:
-        counted = Step("work", Reason.COUNT, FLOPS, "=", formula, evidence=_evidence_of(draft, FLOPS), facts=facts)
+        counted = Step("work", Reason.COUNT, FLOPS, "=", formula, evidence=draft.ledger.evidence("flops"), facts=facts)
         return _summed(draft.add(counted), FLOPS, cost.flops)
     excess, value = draft.write(operation.output.elements), draft.write(cost.flops)
     share = draft.write(operation.output.elements / cost.flops)
-    draft = draft.add(Step("work", Reason.COUNT, EXACT, "=", formula, evidence=_evidence_of(draft, EXACT), facts=facts))
+    draft = draft.add(
+        Step("work", Reason.COUNT, EXACT, "=", formula, evidence=draft.ledger.evidence(EXACT.name), facts=facts)
+    )
     return _summed(draft, EXACT, cost.flops_exact).add(
         Step("work", Reason.MULTIPLY_ADD, EXACT, "~", value, evidence=Excess(excess)),
-        Step("work", Reason.FACT, FLOPS, "=", value, evidence=_evidence_of(draft, FLOPS), role="flops"),
+        Step("work", Reason.FACT, FLOPS, "=", value, evidence=draft.ledger.evidence("flops"), role="flops"),
         Step("work", Reason.FACT, Quotient(excess, FLOPS), "=", share, role="excess"),
     )
-
-
-def _evidence_of(draft: Draft, name: Name) -> Any:
-    """The evidence that a count of this name has to rest on."""
-    return draft.ledger.meanings.get(name.name)
 
 
 def _exact_count(operation: Einsum, layout: Layout) -> Formula:
@@ -317,8 +313,8 @@ def _traffic_of_product(draft: Draft) -> Draft:
     cost = draft.setting.cost
     loads, stores = (total(*map(draft.write, amounts)) for amounts in (cost.loads, cost.stores))
     draft = draft.add(
-        Step("traffic", Reason.READS, READS, "=", loads, evidence=_evidence_of(draft, READS)),
-        Step("traffic", Reason.LINE, WRITES, "=", stores, evidence=_evidence_of(draft, WRITES)),
+        Step("traffic", Reason.READS, READS, "=", loads, evidence=draft.ledger.evidence(READS.name)),
+        Step("traffic", Reason.LINE, WRITES, "=", stores, evidence=draft.ledger.evidence(WRITES.name)),
     )
     draft = _summed(_summed(draft, READS, cost.reads), WRITES, cost.writes)
     return _total_bytes(draft)
@@ -351,7 +347,7 @@ def _kinds(draft: Draft) -> Draft:
     if KINDS not in draft.ledger.meanings:
         return draft
     amounts = Sum(tuple(map(draft.layout.factored, draft.setting.cost.work)))
-    return draft.add(Step("work", Reason.KINDS, FLOPS, "=", amounts, evidence=draft.ledger.meanings[KINDS]))
+    return draft.add(Step("work", Reason.KINDS, FLOPS, "=", amounts, evidence=draft.ledger.evidence(KINDS)))
 
 
 def _cost_function(draft: Draft, operation: Operation, section: str, name: str, reason: Reason) -> Draft:
@@ -359,8 +355,10 @@ def _cost_function(draft: Draft, operation: Operation, section: str, name: str, 
     function = operation.functions[name]
     value = draft.layout.factored(getattr(draft.setting.cost, name))
     body = written(function)
-    evidence = _evidence_of(draft, Name(name))
-    formula: Formula = value if body is None or set(names(body)) - set(evidence.parameters) else Written(body, function)
+    evidence = draft.ledger.evidence(name)
+    formula: Formula = (
+        value if body is None or set(names(body)) - signature(function).parameters.keys() else Written(body, function)
+    )
     plain = (formula.body if isinstance(formula, Written) else formula) == value
     draft = draft.add(
         Step(section, reason, Name(name), "=", formula, evidence=evidence, role=amount_of(name) if plain else "")

@@ -17,10 +17,9 @@ from symroof.derivation.answer import Answer
 from symroof.derivation.layout import Layout, with_digits
 from symroof.derivation.setting import Setting
 from symroof.formula import Compare, Formula, Frozen, Infinity, Name, Number
-from symroof.proof.certificates import Dominated
-from symroof.proof.check import checked
-from symroof.proof.ledger import Ledger, UndecidedError
-from symroof.proof.step import Reason, Step
+from symroof.proof.certificates import Dominance
+from symroof.proof.check import establish
+from symroof.proof.step import Ledger, Reason, Step, UndecidedError
 from symroof.symbols import fraction
 
 INTENSITY, RIDGE, PEAK, BANDWIDTH = map(Name, ("intensity", "ridge", "peak", "bandwidth"))
@@ -56,7 +55,7 @@ class Draft(Frozen):
 
     def add(self, *steps: Step) -> Draft:
         """The draft with more steps. Raises :class:`~symroof.errors.CheckError` on one that does not hold."""
-        return replace(self, steps=(*self.steps, *checked(steps, self.ledger)))
+        return replace(self, steps=(*self.steps, *establish(steps, self.ledger)))
 
     def attempt(self, *steps: Step) -> Draft:
         """The draft with more steps; without any of them where the second engine can tell nothing of one."""
@@ -75,9 +74,9 @@ def written(relations: Iterable[Relation], write: Callable[[Expr], Formula]) -> 
     return tuple(Compare(write(a), sign, Infinity() if b == oo else write(b)) for a, sign, b in relations)
 
 
-def dominated(similar: Similarity, write: Callable[[Expr], Formula]) -> Dominated:
+def dominated(similar: Similarity, write: Callable[[Expr], Formula]) -> Dominance:
     """What the check needs to decide an approximation again."""
-    return Dominated(write(similar.numerator), write(similar.denominator), similar.certificates)
+    return Dominance(write(similar.numerator), write(similar.denominator), similar.certificates)
 
 
 def numeric(value: Expr | Root | None) -> Fraction | None:

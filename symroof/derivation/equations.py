@@ -16,8 +16,7 @@ from symroof.derivation.solving import relation_solved
 from symroof.derivation.whole_sizes import Wholes, spans_of, whole_condition, whole_step, written
 from symroof.errors import AlgebraError
 from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Quotient, Sizes, Verdict, names
-from symroof.proof.ledger import Solved, UndecidedError
-from symroof.proof.step import Reason, Step, number_of
+from symroof.proof.step import Reason, Solved, Step, UndecidedError, number_of
 from symroof.symbols import expression, symbol
 
 # A maximum is at most something where all of its parts are, and at least where one of them is.

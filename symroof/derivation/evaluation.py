@@ -160,7 +160,7 @@ def with_times(setting: Setting) -> Draft:
     later = (
         n for n in dict.fromkeys(names) if isinstance(meanings.get(n), Formula) and n not in draft.ledger.definitions
     )
-    return draft.add(*(Step("time", Reason.LINE, Name(n), "=", meanings[n]) for n in later))
+    return draft.add(*(Step("time", Reason.LINE, Name(n), "=", draft.ledger.formula(n)) for n in later))
 
 
 def _amounts_defined(draft: Draft, program: Program, names: Iterable[str]) -> Draft:
@@ -168,7 +168,7 @@ def _amounts_defined(draft: Draft, program: Program, names: Iterable[str]) -> Dr
     counts, ledger = amounts(program, draft.setting.problem.count), draft.ledger
     missing = [name for name in names if name in counts and name not in ledger.definitions]
     steps = (
-        Step("work", Reason.FACT, Name(n), "=", draft.write(counts[n]), evidence=ledger.meanings[n]) for n in missing
+        Step("work", Reason.FACT, Name(n), "=", draft.write(counts[n]), evidence=ledger.evidence(n)) for n in missing
     )
     return draft.add(*steps)
 

@@ -22,9 +22,8 @@ from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Sizes,
 from symroof.model.hardware import Spec
 from symroof.model.quantities import Exponents, exponents, unit_of_amount
 from symroof.model.units import unit_of_formula
-from symroof.proof.check import checked
-from symroof.proof.ledger import Ledger, UndecidedError
-from symroof.proof.step import Reason, Step, named_formula
+from symroof.proof.check import establish
+from symroof.proof.step import Ledger, Reason, Step, UndecidedError, named_formula
 from symroof.symbols import exactly, expression, fraction, rational, symbol, with_numbers
 
 # Digits of what is not rational; what a formula is called that has no name, and that no formula can be called.
@@ -48,7 +47,7 @@ class Basis(Frozen):
     steps: tuple[Step, ...] = field(default=())
 
     def add(self, *steps: Step) -> Basis:
-        return replace(self, steps=(*self.steps, *checked(steps, self.ledger)))
+        return replace(self, steps=(*self.steps, *establish(steps, self.ledger)))
 
     def value(self, formula: Formula) -> Expr:
         """The value of a formula in sizes and figures. Raises :class:`AlgebraError` where it has none."""

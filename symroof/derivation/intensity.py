@@ -17,10 +17,9 @@ from symroof.derivation.schedules import over
 from symroof.derivation.solving import highest, limit, monotony, outgrows
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Negative, Quotient, Sum, names, number
-from symroof.proof.evidence import Harmonic
-from symroof.proof.ledger import Cancelled
-from symroof.proof.limits import Growing
-from symroof.proof.step import Reason, Role, Step, amount_of
+from symroof.proof.bounds_and_decimals import Harmonic
+from symroof.proof.limits import HighestPowers
+from symroof.proof.step import Cancelled, Reason, Role, Step, amount_of
 from symroof.symbols import expression, symbol
 
 
@@ -45,7 +44,7 @@ def intensity(draft: Draft) -> Draft:
 def grows(section: str, draft: Draft, x: Expr, top: Expr, role: Role = "") -> Step:
     """What the intensity tends to as one size grows alone."""
     where = (*draft.setting.equalities, Compare(Name(x.name), "->", Infinity()))
-    return Step(section, Reason.FACT, INTENSITY, "->", draft.write(top), where, Growing(x.name), role=role)
+    return Step(section, Reason.FACT, INTENSITY, "->", draft.write(top), where, HighestPowers(x.name), role=role)
 
 
 def _counted_form(draft: Draft, name: str) -> Formula:
@@ -139,7 +138,7 @@ def _uses(draft: Draft, parts: tuple[Expr, ...]) -> tuple[Step, ...]:
         owners = [i for i, t in enumerate(operation.tensors) if (setting.flops / t.bytes - m).expand() == 0]
         if len(owners) != 1:
             return ()
-        tensor, evidence = operation.tensors[owners[0]], draft.ledger.meanings[f"uses_{owners[0]}"]
+        tensor, evidence = operation.tensors[owners[0]], draft.ledger.evidence(f"uses_{owners[0]}")
         turns = Quotient(draft.write(operation.output.elements * operation.length), draft.write(tensor.elements))
         steps.append(
             Step("intensity", Reason.FACT, turns, "=", draft.write(operation.uses(owners[0])), evidence=evidence)

@@ -23,8 +23,8 @@ from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum, names, number, product
 from symroof.model.quantities import exponents
 from symroof.model.units import Mismatch
-from symroof.proof.minima import Optimal, Slope, parted
-from symroof.proof.radicals import Leads, Rooted
+from symroof.proof.bounds_and_decimals import RoundedRoot
+from symroof.proof.minima import Optimal, PowersCompared, Slope, parts_of
 from symroof.proof.step import Reason, Role, Step, number_of
 from symroof.symbols import fraction, rational, symbol
 
@@ -53,7 +53,7 @@ class Minimum(Frozen):
 
     @property
     def maximum(self) -> bool:
-        return parted(self.body)[0]
+        return parts_of(self.body)[0]
 
     @property
     def place(self) -> Call:
@@ -65,7 +65,7 @@ def optimum(ground: Basis, minimize: Formula, over: str, subject: Compare | None
     body = _unfolded(minimize, ground)
     ground = ground.defining(body)
     x = symbol(over)
-    parts = parted(body)[1]
+    parts = parts_of(body)[1]
     values = [ground.value(part) for part in parts]
     sharing, where = None, tuple[Compare, ...]()
     if subject is not None:
@@ -76,12 +76,12 @@ def optimum(ground: Basis, minimize: Formula, over: str, subject: Compare | None
         where = (Compare(Name(sharing.other), "=", Quotient(end, Name(over))),)
         if where[0] != subject:
             ground = ground.add(Step("optimum", Reason.SUBJECT, subject, "<=>", where[0], facts=None))
-    regime = _regime(values, x, sharing, ground, 1 if parted(body)[0] else 3)
+    regime = _regime(values, x, sharing, ground, 1 if parts_of(body)[0] else 3)
     relations = tuple(r for r in regime.relations if r[1] != "=")
     assumed = (*written(relations, ground.layout.write), *ground.equalities)
     both = [_form(value, regime) for value in values]
     forms = tuple(form for _, form in both)
-    result = optimum_of(forms, x, ground.least_one, maximum=parted(body)[0])
+    result = optimum_of(forms, x, ground.least_one, maximum=parts_of(body)[0])
     ground = _in_the_regime(ground, tuple(parts), both, regime, (x, sharing), (*assumed, *where))
     minimum = Minimum(body, x, sharing, where, assumed, tuple(parts), forms, result)
     return _at_the_place(ground, minimum), minimum
@@ -226,7 +226,7 @@ def _at_the_place(ground: Basis, minimum: Minimum) -> Basis:
             sides = (number(1), place) if end == number(1) else (place, end)
             guard = Compare(sides[0], "<=", sides[1])
             ground = ground.add(
-                Step("optimum", Reason.FACT, guard, "<=>", within, (), Leads(), role="optimum_guard"),
+                Step("optimum", Reason.FACT, guard, "<=>", within, (), PowersCompared(), role="optimum_guard"),
                 Step("optimum", Reason.AT_AN_END, at_forms, "=", end, (*equal, outside), evidence, role="optimum_end"),
             )
     return ground
@@ -299,14 +299,30 @@ def compute_bound(ground: Basis, question: Minimum) -> tuple[Basis, Minimum]:
     least = ground.layout.root(result.value, result.degree)
     where = (*ground.equalities, *question.where)
     step = Step(
-        "optimum", Reason.THERE, Compare(T_MATH, ">", least), "<=>", bound, where, Leads(), role="optimum_bound"
+        "optimum",
+        Reason.THERE,
+        Compare(T_MATH, ">", least),
+        "<=>",
+        bound,
+        where,
+        PowersCompared(),
+        role="optimum_bound",
     )
     ground = ground.defining(T_MATH).add(step)
     value = ground.in_numbers(rest)
     if value != rest:
         shown = ground.layout.root(value, abs(e))
         ground = ground.add(
-            Step("optimum", Reason.FIGURES, edge, "=", shown, ground.equalities, Leads(), role="optimum_bound_value")
+            Step(
+                "optimum",
+                Reason.FIGURES,
+                edge,
+                "=",
+                shown,
+                ground.equalities,
+                PowersCompared(),
+                role="optimum_bound_value",
+            )
         )
     return ground, replace(question, bound=(bound, rest, abs(e)))
 
@@ -366,14 +382,16 @@ def _rooted(ground: Basis, left: Formula, power: tuple[Expr, int], reason: Reaso
     text = decimal(near)
     right = Number(near, text)
     if near**degree == exact and right.value == near and near == type(near)(text):
-        step = Step("optimum", reason, left, "=", right, ground.where(point), Rooted(), None, role, point)
+        step = Step("optimum", reason, left, "=", right, ground.where(point), RoundedRoot(), None, role, point)
     else:
         where, long = ground.where(point), to_digits(near, DIGITS)
         same, numbers = ground.layout.root(rational(exact), degree), (text, long)
         shown, precise = (Number(Fraction(digits), digits) for digits in numbers)
-        step = Step("optimum", reason, left, "~", shown, where, Rooted(), None, role, point)
+        step = Step("optimum", reason, left, "~", shown, where, RoundedRoot(), None, role, point)
         ground = ground.add(
-            Step("summary", reason, left, "=", same, where, Leads(), None, number_of(role), point),
-            Step("summary", reason, left, "~", precise, where, Rooted(), None, number_of(f"decimals {role}"), point),
+            Step("summary", reason, left, "=", same, where, PowersCompared(), None, number_of(role), point),
+            Step(
+                "summary", reason, left, "~", precise, where, RoundedRoot(), None, number_of(f"decimals {role}"), point
+            ),
         )
     return ground.add(step)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
 
 from sympy import Expr, Mul
 
@@ -29,9 +28,8 @@ from symroof.proof.chip_recounts import OnMesh, PerChip
 from symroof.proof.collectives import MeshAxis
 from symroof.proof.hop_times import Hopped, OfExchange
 from symroof.proof.kernel_traffic import Script
-from symroof.proof.ledger import Ledger
 from symroof.proof.mesh_facts import Axes, Bubble, Collective, Division, Exchanges, Stages, Wiring
-from symroof.proof.step import Reason, Step, amount_of
+from symroof.proof.step import Evidence, Facts, Ledger, Reason, Step, amount_of
 from symroof.symbols import expression
 
 CHIPS = Name("chips")
@@ -58,12 +56,12 @@ def _planned(place: Placement) -> exchange_plans.Plan:
     return exchange_plans.Plan(place.line.statement.name, place.division, tuple(each))
 
 
-def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[str, Any]:
+def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[str, Evidence]:
     """For each amount of one chip the evidence that it has to rest on; none on one chip."""
     if not program.axes:
         return {}
     meshed = meshed_of(program, script)
-    result: dict[str, Any] = {"chips": PerChip(meshed, "chips")}
+    result: dict[str, Evidence] = {"chips": PerChip(meshed, "chips")}
     if pipeline_of(program) is not None:
         result[BUBBLE.name] = Bubble(meshed)
     for name, row in TABLE.items():
@@ -84,9 +82,9 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
     return result | (_costs_of_exchanges(program, meshed) if program.latency else {})
 
 
-def _costs_of_exchanges(program: Program, meshed: OnMesh) -> dict[str, Any]:
+def _costs_of_exchanges(program: Program, meshed: OnMesh) -> dict[str, Evidence]:
     """The evidence of the hops of each exchange, and of several over one resource of what each sends."""
-    result: dict[str, Any] = {}
+    result: dict[str, Evidence] = {}
     for cost in chip_costs(program).values():
         for move in cost.exchanges:
             result |= {hops_over(f, move.label): OfExchange(meshed, "hops", move.label, f) for f in move.hops}
@@ -123,7 +121,7 @@ def chips_of(program: Program, chips: Formula, ledger: Ledger) -> Step:
     """How many chips there are, how their axes are wired, and everything that they send over."""
     axes = (Wiring(a.name, a.chips, _wiring(a), str(a.link), a.origin, a.closing) for a in program.mesh)
     facts = Axes(tuple(axes), frozenset(busy_links(program)))
-    return Step("work", Reason.CHIPS, CHIPS, "=", chips, (), ledger.meanings["chips"], facts, amount_of("chips"))
+    return Step("work", Reason.CHIPS, CHIPS, "=", chips, (), ledger.evidence("chips"), facts, amount_of("chips"))
 
 
 def _staged(draft: Draft, program: Program) -> Draft:
@@ -136,7 +134,7 @@ def _staged(draft: Draft, program: Program) -> Draft:
     in_flight = write(pipeline.held) if program.training else None
     enough = pipeline.presumes and program.training
     facts = Stages(pipeline.axis.name, write(turns), each, many, in_flight, enough)
-    evidence = draft.ledger.meanings[BUBBLE.name]
+    evidence = draft.ledger.evidence(BUBBLE.name)
     shown = write(program.resolved(pipeline.bubble))
     role = amount_of(BUBBLE.name)
     return draft.add(Step("work", Reason.BUBBLE, BUBBLE, "=", shown, evidence=evidence, facts=facts, role=role))
@@ -149,7 +147,7 @@ def traffic_of_chips(draft: Draft, program: Program) -> Draft:
     counts = amounts(program, draft.setting.problem.count)
     for name in HELD:
         if counts.get(name, 0) != 0:
-            shown, evidence = each_written(draft, counts[name]), draft.ledger.meanings[name]
+            shown, evidence = each_written(draft, counts[name]), draft.ledger.evidence(name)
             draft = draft.add(
                 Step("traffic", Reason.FACT, Name(name), "=", shown, evidence=evidence, role=amount_of(name))
             )
@@ -230,8 +228,10 @@ def _each(
     return _sum(draft, section, quantity, counts, names)
 
 
-def _add(draft: Draft, section: str, name: str, counts: dict[str, Expr], reason: Reason, facts: Any = None) -> Draft:
-    shown, evidence = each_written(draft, counts[name]), draft.ledger.meanings[name]
+def _add(
+    draft: Draft, section: str, name: str, counts: dict[str, Expr], reason: Reason, facts: Facts | None = None
+) -> Draft:
+    shown, evidence = each_written(draft, counts[name]), draft.ledger.evidence(name)
     return draft.add(Step(section, reason, Name(name), "=", shown, evidence=evidence, facts=facts))
 
 
@@ -239,7 +239,7 @@ def _sum(draft: Draft, section: str, sum_of: str, counts: dict[str, Expr], names
     parts = [Name(name) for name in names if counts.get(name, 0) != 0]
     if not parts:
         return draft
-    evidence = draft.ledger.meanings[sum_of]
+    evidence = draft.ledger.evidence(sum_of)
     if parts != [Name(sum_of)]:
         draft = draft.add(Step(section, Reason.STATEMENTS, Name(sum_of), "=", total(*parts), evidence=evidence))
     return draft.add(
@@ -261,7 +261,7 @@ def _factored(value: Expr) -> Expr:
 def memory(draft: Draft, name: str) -> Draft:
     """What stays in memory together; where that is one stock alone no page says it twice."""
     meaning = draft.ledger.meanings.get(name)
-    if meaning is None or name in draft.setting.problem.let:
+    if not isinstance(meaning, Formula) or name in draft.setting.problem.let:
         return draft
     section = "traffic" if isinstance(meaning, Sum) else "summary"
     return draft.add(Step(section, Reason.FACT, Name(name), "=", meaning, role=amount_of(name)))

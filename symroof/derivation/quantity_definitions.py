@@ -10,7 +10,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from inspect import signature
-from typing import Any
 
 from sympy import Expr, Max, Min
 
@@ -45,14 +44,14 @@ from symroof.model.quantities import (
 from symroof.model.resources import LATENCY, OF_VECTOR, Rates, every_time, times_of
 from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors
 from symroof.proof.array_ops import FUNCTION, Array, Op, Turn
-from symroof.proof.completeness import Owed, require_complete
+from symroof.proof.chip_recounts import PerChip
+from symroof.proof.completeness import Coverage, require_complete
 from symroof.proof.hop_times import Farthest
 from symroof.proof.kernel_traffic import Script
-from symroof.proof.ledger import Ledger
-from symroof.proof.loop_counts import Arrays, Function, Kinds, Loops, Uses
-from symroof.proof.masks import Masked
+from symroof.proof.loop_counts import Arrays, Function, Kinds, Loops, Masked, Uses
 from symroof.proof.program_recounts import Run, Transfers
 from symroof.proof.scheduling import Schedule
+from symroof.proof.step import Ledger, Meaning
 from symroof.proof.whole_numbers import Multiples
 from symroof.symbols import expression, symbol
 
@@ -86,11 +85,11 @@ def multiples(setting: Setting) -> Multiples:
     return Multiples(script_of(operation).split, chips, ring_steps(setting.problem), operation.where)
 
 
-def meanings(setting: Setting) -> Mapping[str, Any]:
+def meanings(setting: Setting) -> Mapping[str, Meaning]:
     """For each name a formula, or the evidence that a count of it has to rest on."""
     problem = setting.problem
     formulas = {name: meaning(name, setting.flops_name, setting.moved_name) for name in TABLE}
-    result: dict[str, Any] = {name: formula for name, formula in formulas.items() if formula is not None}
+    result: dict[str, Meaning] = {name: formula for name, formula in formulas.items() if formula is not None}
     result |= _counts(problem.operation, problem.count)
     result |= _times(problem.operation, setting.rates)
     if (tokens := served_of(problem.operation)) is not None:
@@ -100,28 +99,28 @@ def meanings(setting: Setting) -> Mapping[str, Any]:
     return result | dict(problem.let)
 
 
-def _times(program: Program, rates: Rates) -> dict[str, Any]:
+def _times(program: Program, rates: Rates) -> dict[str, Meaning]:
     """The times of a program, and who overlaps with whom in T_steps."""
     if program.alone:
         return dict(times_of(program, rates))
     blocks = tuple((line.statement.name, line.block) for line in program.lines if line.block is not None)
-    script, result = script_of(program), dict[str, Any](times_of(program, rates))
+    script, result = script_of(program), dict[str, Meaning](times_of(program, rates))
     meshed = meshed_of(program, script) if rates.latencies else None
     if meshed is not None:
         result |= {time_name(LATENCY): Farthest(meshed)}
     return {**result, "T_steps": Schedule(script, blocks, rates.resources, meshed)}
 
 
-def _counts(program: Program, count: Counting) -> dict[str, Any]:
+def _counts(program: Program, count: Counting) -> dict[str, Meaning]:
     if program.given is not None:
         kinds = program.given.counted
-        counted = {KINDS: Kinds(tuple(kinds), tuple(map(_function, kinds.values())))} if kinds else {}
-        return {name: _function(f) for name, f in program.given.functions.items()} | counted
+        result: dict[str, Meaning] = {name: _function(f) for name, f in program.given.functions.items()}
+        return result | ({KINDS: Kinds(tuple(kinds), tuple(map(_function, kinds.values())))} if kinds else {})
     result = costs_of_program(program, count)
     return result if program.product is None else result | _counts_of_product(program.product, count)
 
 
-def _counts_of_product(operation: Einsum, count: Counting) -> dict[str, Any]:
+def _counts_of_product(operation: Einsum, count: Counting) -> dict[str, Meaning]:
     """What a product on one line is counted by: its loops and its arrays."""
     labels = tuple(tensor.labels for tensor in operation.tensors)
     plain, fused = (Loops(labels[:-1], labels[-1], fused) for fused in (False, True))
@@ -136,7 +135,7 @@ def _counts_of_product(operation: Einsum, count: Counting) -> dict[str, Any]:
     }
 
 
-def _function(function: Callable[..., Any]) -> Function:
+def _function(function: Callable[..., Fraction]) -> Function:
     return Function(function, tuple(signature(function).parameters))
 
 
@@ -298,20 +297,23 @@ def require_spoken(draft: Draft, program: Program) -> None:
     """Raises :class:`~symroof.errors.CheckError` where something is not spoken of that the program keeps busy."""
     setting, meanings = draft.setting, draft.ledger.meanings
     figures = () if setting.problem.hardware is None else setting.problem.hardware.figures
-    meshed = meanings["chips"].meshed if program.axes else None
-    script = Script((), ()) if program.given is not None else meanings["params"].script
+    chips, params = meanings.get("chips"), meanings.get("params")
+    meshed = chips.meshed if isinstance(chips, PerChip) else None
+    script = params.script if isinstance(params, Run) else Script((), ())
     memory, vector = (
         "HBM" if setting.over_network else setting.problem.link,
         OF_VECTOR if OF_VECTOR in figures else None,
     )
     choices = tuple(program.choices.values())
-    require_complete(draft.steps, draft.ledger, Owed(script, meshed, memory, setting.bandwidth_name, vector, choices))
+    require_complete(
+        draft.steps, draft.ledger, Coverage(script, meshed, memory, setting.bandwidth_name, vector, choices)
+    )
 
 
-def costs_of_program(program: Program, count: Counting) -> dict[str, Any]:
+def costs_of_program(program: Program, count: Counting) -> dict[str, Meaning]:
     """For each cost of a program, of its statements and its tensors, the evidence that it has to rest on; and the
     formulas of the sizes that others define."""
-    script, counts, result = script_of(program), amounts(program, count), dict[str, Any]()
+    script, counts, result = script_of(program), amounts(program, count), dict[str, Meaning]()
     parts = dict.fromkeys((*costs_of(program), *program.arrays)) if program.line is None else ()
     for name, row in TABLE.items():
         if row.counted is None or name.endswith(PER_CHIP):

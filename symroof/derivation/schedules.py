@@ -19,9 +19,8 @@ from symroof.model.pipeline_stages import BUBBLE
 from symroof.model.program import Program
 from symroof.model.quantities import time_name
 from symroof.model.resources import every_time, steps_of, times_of
-from symroof.proof.ledger import Evidence
 from symroof.proof.scheduling import Overlap
-from symroof.proof.step import Reason, Step, amount_of
+from symroof.proof.step import Evidence, Reason, Step, amount_of
 from symroof.symbols import exactly, expression
 
 T_STEPS = Name("T_steps")
@@ -108,23 +107,23 @@ def times_defined(draft: Draft, program: Program) -> Draft:
 
 def steps_defined(draft: Draft, program: Program) -> Draft:
     """T_steps, as the program says who overlaps with whom."""
-    evidence, formula = draft.ledger.meanings["T_steps"], steps_of(program, draft.setting.rates)
+    evidence, formula = draft.ledger.evidence("T_steps"), steps_of(program, draft.setting.rates)
     return draft.add(Step("time", Reason.STEPS, T_STEPS, "=", formula, evidence=evidence))
 
 
 def time_of_program(draft: Draft, program: Program) -> Draft:
     """The time of each resource, the two bounds, and between them T_steps."""
     draft = times_defined(draft, program)
-    times, meanings = Times(draft), draft.ledger.meanings
+    times = Times(draft)
     each, bounds = each_time(draft, times, draft.setting.equalities)
     if program.alone:
         each = tuple(line for step in each for line in (step, *_in_seconds(draft, step)))
     elif not draft.setting.rates.joint:
         each = (*each[:-1], Step("time", Reason.TIME, each[-1].left, "=", T_COMMS), each[-1])
     else:
-        each = (*each, Step("time", Reason.TIME, T_COMMS, "=", meanings["T_comms"]))
-    draft = draft.add(*each, Step("time", Reason.LINE, T_LOWER, "=", meanings["T_lower"]))
-    upper = Step("time", Reason.LINE, T_UPPER, "=", meanings["T_upper"])
+        each = (*each, Step("time", Reason.TIME, T_COMMS, "=", draft.ledger.formula("T_comms")))
+    draft = draft.add(*each, Step("time", Reason.LINE, T_LOWER, "=", draft.ledger.formula("T_lower")))
+    upper = Step("time", Reason.LINE, T_UPPER, "=", draft.ledger.formula("T_upper"))
     if program.line is not None:  # one statement overlaps with itself alone
         several = len(upper.right.terms) if isinstance(upper.right, Sum) else 1
         twice = product(number(several), T_LOWER)

@@ -19,9 +19,8 @@ from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
 from symroof.derivation.threshold import whole_size
 from symroof.formula import Compare, Formula, Name, Negative, Number, Quotient, Sum, Verdict, names, number
-from symroof.proof.evidence import Beside, Higher
-from symroof.proof.ledger import Solved
-from symroof.proof.step import Reason, Step
+from symroof.proof.bounds_and_decimals import BoundsCompared, RelativeGap
+from symroof.proof.step import Reason, Solved, Step
 from symroof.symbols import fraction, rational, symbol
 
 
@@ -82,7 +81,7 @@ def _beside_the_rule(
         gap = exact / rule - 1
         text = to_places(gap, 0) if gap >= 10 else to_digits(gap, 2)
         left = Sum((Quotient(draft.write(exact), draft.write(rule)), Negative(number(1))))
-        shown, beside = Number(Fraction(text), text), Higher(solved, thumb)
+        shown, beside = Number(Fraction(text), text), RelativeGap(solved, thumb)
         draft = draft.add(Step("at", Reason.GAP, left, "~", shown, where, beside, role="gap", point=point))
     high, low = draft.answer.at[point].step("smallest"), draft.answer.step("smallest")
     sizes = draft.answer.at[point].smallest_integer, draft.answer.smallest_integer
@@ -91,7 +90,7 @@ def _beside_the_rule(
     rows = Sum((number(sizes[0]), Negative(number(sizes[1]))))
     distance = draft.write(sizes[0] - sizes[1])
     return draft.add(
-        Step("at", Reason.FACT, rows, "=", distance, evidence=Beside(high, low), role="early", point=point)
+        Step("at", Reason.FACT, rows, "=", distance, evidence=BoundsCompared(high, low), role="early", point=point)
     )
 
 

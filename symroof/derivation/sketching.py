@@ -18,8 +18,7 @@ from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.hardware import Spec
 from symroof.model.problem import Sketch
 from symroof.model.quantities import DERIVED, meaning
-from symroof.proof.ledger import Ledger
-from symroof.proof.step import Step
+from symroof.proof.step import Ledger, Step
 from symroof.symbols import expression
 
 

@@ -34,12 +34,11 @@ from symroof.formula import (
     total,
 )
 from symroof.proof.check import check
-from symroof.proof.ledger import Ledger, RefutedError, UndecidedError
-from symroof.proof.limits import rises, slope, tends
+from symroof.proof.limits import monotony_of, slope, tends
 from symroof.proof.minima import Optimal
 from symroof.proof.propositions import negated
 from symroof.proof.quotients import Exact
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import Ledger, Reason, RefutedError, Step, UndecidedError
 
 PLAIN = Layout(())
 Values = Mapping[Expr, Fraction]
@@ -200,7 +199,7 @@ def monotony(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> int | N
     result = inequality.monotony(value, variable, least_one)
     if result is None:
         return None
-    proved = rises(PLAIN.write(value), variable.name, _names(least_one))
+    proved = monotony_of(PLAIN.write(value), variable.name, _names(least_one))
     if proved is not None and proved != result:
         raise RefutedError(f"the slope over {variable} was refuted")
     return proved

@@ -36,10 +36,9 @@ from symroof.formula import (
     number,
     product,
 )
-from symroof.proof.evidence import Beside
-from symroof.proof.ledger import Solved
-from symroof.proof.limits import Highest, OneRoot
-from symroof.proof.step import Reason, Role, Step
+from symroof.proof.bounds_and_decimals import BoundsCompared
+from symroof.proof.limits import OneRoot, Supremum
+from symroof.proof.step import Reason, Role, Solved, Step
 from symroof.symbols import expression, rational, symbol
 
 
@@ -148,7 +147,7 @@ def stays_low(draft: Draft, solution: Solution, intensity: Expr, section: str, r
     height, stays = draft.write(top), stays_below(top, intensity, setting.least_one)
     fails = Compare(solution.guard.left, "<=", solution.guard.right)
     return (
-        Step(section, Reason.REACH, INTENSITY, stays, height, setting.equalities, Highest((x.name,)), role=role),
+        Step(section, Reason.REACH, INTENSITY, stays, height, setting.equalities, Supremum((x.name,)), role=role),
         Step(section, Reason.REACH, height, "<=", RIDGE, (fails,)),
     )
 
@@ -335,7 +334,7 @@ def _rule_factor(draft: Draft, exact: Solution | None, rule_bound: Expr) -> Draf
     if not guards_of_rule and any(sign_of(side, least_one) in (None, 0) for side in sides):
         return draft  # the bound of the rule may vanish, or what it is divided by
     guards = tuple(dict.fromkeys((*(() if exact.guard is None else (exact.guard,)), *guards_of_rule)))
-    left, evidence = Quotient(exact.end.right, bound(rule_bound, draft.layout)), Beside(exact_step, rule_step)
+    left, evidence = Quotient(exact.end.right, bound(rule_bound, draft.layout)), BoundsCompared(exact_step, rule_step)
     in_figures = draft.write(draft.setting.in_numbers(1 / quotient))
     draft = draft.add(Step("rule", Reason.FIGURES, left, "=", in_figures, guards, evidence, role="rule_factor"))
     terms = laurent(quotient, symbols_of(quotient))

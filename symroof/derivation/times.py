@@ -39,8 +39,7 @@ from symroof.derivation.whole_sizes import Wholes, counts_chips, wholes
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, number, product
 from symroof.model.problem import Problem, Sketch
 from symroof.model.quantities import time_name
-from symroof.proof.ledger import AtSize
-from symroof.proof.step import Reason, Step
+from symroof.proof.step import AtSize, Reason, Step
 from symroof.symbols import rational
 
 # The most rows of a table of times over the chips of an axis.

@@ -29,10 +29,9 @@ from symroof.model.program_sizes import known_of_sizes
 from symroof.model.quantities import MOVED, TABLE, TOKENS, Owner, hops_over, of_statement, sent_over, time_name
 from symroof.model.resources import HOPS, LATENCY, steps_of, times_of, times_of_groups
 from symroof.model.statement_costs import amounts, moved_of
-from symroof.proof.ledger import Solved, UndecidedError
-from symroof.proof.limits import Highest
+from symroof.proof.limits import Supremum
 from symroof.proof.program_recounts import Tokens
-from symroof.proof.step import Reason, Step, amount_of, number_of
+from symroof.proof.step import Reason, Solved, Step, UndecidedError, amount_of, number_of
 from symroof.symbols import exactly, expression, rational, symbol
 
 # What is said of each statement, and of statements that overlap as one.
@@ -59,7 +58,7 @@ def _by_owner(draft: Draft) -> Draft:
     counts = amounts(program, draft.setting.problem.count)
     for name in (moved_of(part, program) for part in MOVED):
         if name in counts:
-            shown, evidence = draft.layout.factored(counts[name]), meanings[name]
+            shown, evidence = draft.layout.factored(counts[name]), draft.ledger.evidence(name)
             draft = draft.add(
                 Step("summary", Reason.TOTAL, Name(name), "=", shown, evidence=evidence, role=amount_of(name))
             )
@@ -266,7 +265,7 @@ class _Numbers(Values):
         if result.formula == Verdict(False) and claim.left == INTENSITY:
             top = supremum(value, x, self.setting.least_one)
             if top is not None and top.is_Rational:
-                high, part = Highest((x.name,)), number_of(f"top {role}")
+                high, part = Supremum((x.name,)), number_of(f"top {role}")
                 stays = stays_below(top, value, self.setting.least_one)
                 yield Step("summary", Reason.REACH, INTENSITY, stays, self.draft.write(top), beside, high, None, part)
         if result.end is None or result.bound is None or isinstance(result.bound, Root):

@@ -17,7 +17,7 @@ from symroof.derivation.setting import Setting
 from symroof.derivation.size_constraints import ring_steps
 from symroof.formula import Both, Compare, Either, Formula, Name, Number, Product, Verdict, names, nodes, number
 from symroof.model.mesh import shared_out, stride
-from symroof.proof.limits import Whole
+from symroof.proof.bounds_and_decimals import WholeBounds
 from symroof.proof.step import Reason, Step
 from symroof.proof.whole_numbers import LARGEST
 from symroof.symbols import expression, rational
@@ -192,7 +192,7 @@ def whole_step(
     if last is None:
         return None
     right = Compare(left.left, left.relation[0] + "=", number(last)) if last else Verdict(False)
-    return Step(section, Reason.WHOLE, left, "<=>", right, (), Whole(of.each, of.names))
+    return Step(section, Reason.WHOLE, left, "<=>", right, (), WholeBounds(of.each, of.names))
 
 
 def whole_condition(
@@ -203,4 +203,4 @@ def whole_condition(
     left_of = None if spans is None else whole(spans, lambda relation, end: of.last(relation, rational(end)))
     if left_of is None:
         return None
-    return Step(section, Reason.WHOLE, left, "<=>", written(left_of, size, write), (), Whole(of.each, of.names))
+    return Step(section, Reason.WHOLE, left, "<=>", written(left_of, size, write), (), WholeBounds(of.each, of.names))

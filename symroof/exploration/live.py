@@ -29,7 +29,7 @@ from symroof.model.problem import Problem
 from symroof.model.quantities import TOKENS, time_name
 from symroof.model.resources import HOPS, LATENCY, overlapping
 from symroof.model.size_text import spelled_fact
-from symroof.proof.ledger import UndecidedError
+from symroof.proof.step import UndecidedError
 from symroof.symbols import symbol
 
 # Of how many sizes the solved formula is shown; what holds is decided for all of them.

@@ -19,7 +19,7 @@ from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
 from symroof.formula import Compare, Formula, Frozen, Name, Number, nodes, number
-from symroof.proof.limits import Whole
+from symroof.proof.bounds_and_decimals import WholeBounds
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, fraction, rational
 
@@ -145,7 +145,7 @@ def _first(draft: Draft, x: str, turn: Root) -> Iterator[Step]:
     first = whole_number(">", turn, each)
     if first is not None:
         beyond, bound = Compare(Name(x), ">", number(turn.high)), Compare(Name(x), ">=", number(first))
-        yield Step("resources", Reason.WHOLE, beyond, "<=>", bound, (), Whole(each), role="smallest")
+        yield Step("resources", Reason.WHOLE, beyond, "<=>", bound, (), WholeBounds(each), role="smallest")
 
 
 def _equal(times: Times, x: Expr, setting: Setting) -> Iterator[Solution]:

@@ -39,7 +39,7 @@ from symroof.exploration.regime_steps import (
 from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, mapped, names, nodes, number
 from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
-from symroof.proof.certificates import partitioned
+from symroof.proof.certificates import check_partition
 from symroof.proof.step import Check, Reason, Step, lead_of
 from symroof.symbols import expression, symbol
 
@@ -177,7 +177,7 @@ def listed(found: RegimeMap, *, every: bool = False) -> RegimeMap:
         found,
         every=every,
         rows=tuple(_row(found, mask, told[mask]) for mask in chosen),
-        complete=None if evidence is None else partitioned(found.spelled, evidence, found.assume, draft.ledger),
+        complete=None if evidence is None else check_partition(found.spelled, evidence, found.assume, draft.ledger),
     )
 
 
@@ -229,12 +229,12 @@ def require_scalings(problem: Problem) -> None:
 
 def defined(draft: Draft, spoken: Iterable[str]) -> Draft:
     """What the names mean that a quantity speaks of and the counts have not defined."""
-    problem, known = draft.setting.problem, draft.ledger.meanings
+    problem = draft.setting.problem
     spoken = {*spoken, *(name for formula in problem.let.values() for name in names(formula))}
     if any(name.startswith("T_") for name in spoken):
         draft = times_defined(draft, problem.operation)
     bounds = (name for name in ("T_lower", "T_upper") if name in spoken)
-    draft = draft.add(*(Step("time", Reason.LINE, Name(name), "=", known[name]) for name in bounds))
+    draft = draft.add(*(Step("time", Reason.LINE, Name(name), "=", draft.ledger.formula(name)) for name in bounds))
     named = (item for item in problem.let.items() if spoken & set(problem.let))
     plain = ((name, formula) for name, formula in named if not any(isinstance(part, Call) for part in nodes(formula)))
     return draft.add(*(Step("formulas", Reason.LINE, Name(name), "=", formula) for name, formula in plain))

@@ -29,8 +29,9 @@ from symroof.model.kernels import costs_of
 from symroof.model.mesh import open_axes
 from symroof.model.quantities import of_statement
 from symroof.model.statement_costs import amounts, traffic_of_tensors
+from symroof.proof.bounds_and_decimals import WholeBounds
 from symroof.proof.certificates import Case, Partition
-from symroof.proof.limits import Highest, Whole
+from symroof.proof.limits import Supremum
 from symroof.proof.step import Check, Part, Reason, Role, Step, lead_of
 from symroof.symbols import fraction, rational, symbol
 
@@ -149,12 +150,12 @@ def shares(setting: Setting) -> tuple[Traffic, ...]:
 
 def parts(draft: Draft) -> tuple[Step, ...]:
     """The bytes of each tensor on a chip, counted, and with the equal sizes put in; given counts have names already."""
-    setting, operation, meanings = draft.setting, draft.setting.problem.operation, draft.ledger.meanings
+    setting, operation = draft.setting, draft.setting.problem.operation
     result, equal = shares(setting), setting.equalities
     moved = traffic_of_tensors(operation) if result and operation.given is None else {}
     amounts = [(moved_name(name).name, amount) for name, amount in moved.items()]
     counted = (
-        Step("regime", Reason.FACT, Name(name), "=", draft.write(amount), evidence=meanings[name])
+        Step("regime", Reason.FACT, Name(name), "=", draft.write(amount), evidence=draft.ledger.evidence(name))
         for name, amount in amounts
     )
     put = (Step("regime", Reason.SAME, t.name, "=", draft.write(t.amount), equal) for t in result if equal)
@@ -330,7 +331,7 @@ def equal_sizes(draft: Draft, form: Expr) -> tuple[Step, ...]:
         return ()
     same = (*setting.equalities, *(Compare(Name(s.name), "=", Name(x.name)) for s in sizes[1:]), *solution.bands)
     above, from_first = Compare(draft.write(form), ">", RIDGE), Compare(Name(x.name), ">=", number(first))
-    evidence = Whole(stride, (), None if solution.outcome == "always" else draft.write(bound))
+    evidence = WholeBounds(stride, (), None if solution.outcome == "always" else draft.write(bound))
     return (Step("regime", Reason.WHOLE, above, "<=>", from_first, same, evidence, role="equal"),)
 
 
@@ -371,5 +372,5 @@ def _highest(draft: Draft, x: Expr, top: Expr) -> tuple[Step, ...]:
         return ()
     edge, reached = found
     relation = "<=" if reached else stays_below(top, value, draft.setting.least_one)
-    evidence = Highest((x.name,), reached)
+    evidence = Supremum((x.name,), reached)
     return (Step("regime", Reason.REACH, INTENSITY, relation, draft.write(edge), equal, evidence, role="highest"),)

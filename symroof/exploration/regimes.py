@@ -30,9 +30,8 @@ from symroof.exploration.regime_steps import Leading, leads, shares, shares_at
 from symroof.exploration.time_regimes import LongestMap, longest_map
 from symroof.formula import Formula, Frozen, Quotient, Sizes, names, several_of
 from symroof.model.problem import Problem
-from symroof.proof.check import checked
-from symroof.proof.ledger import Ledger
-from symroof.proof.step import Reason, Role, Step
+from symroof.proof.check import establish
+from symroof.proof.step import Ledger, Reason, Role, Step
 from symroof.symbols import expression, fraction, rational, symbol
 
 
@@ -191,7 +190,7 @@ def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Weak
     alternatives = []
     for told in weakest_regimes(*values, base):
         regime = Regime((*base.relations, *told), base.least_one)
-        steps = checked(_true_in(*values, regime, layout), ledger)
+        steps = establish(_true_in(*values, regime, layout), ledger)
         alternatives.append(Leading(steps, written(told, layout.write)))
     return Weakest(exact, approximate, layout, tuple(alternatives), ledger, setting)
 

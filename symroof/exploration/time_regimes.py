@@ -29,7 +29,7 @@ from symroof.formula import Formula, Frozen, Name, Number, names, several_of, to
 from symroof.model.problem import Problem
 from symroof.model.quantities import time_name
 from symroof.model.resources import COMMS, slowest
-from symroof.proof.certificates import partitioned
+from symroof.proof.certificates import check_partition
 from symroof.proof.scheduling import Longest
 from symroof.proof.step import Check, Reason, Step
 from symroof.symbols import expression, symbol
@@ -129,7 +129,7 @@ def longest_map(problem: Problem) -> LongestMap:
         tuple(rows),
         draft.add(*_figures(draft, (*of_figures, *chain(*result.kept.values())))).since(draft),
         draft.add(*_never(draft, whole)).since(draft),
-        None if evidence is None else partitioned(named, evidence, assumed, draft.ledger),
+        None if evidence is None else check_partition(named, evidence, assumed, draft.ledger),
     )
 
 

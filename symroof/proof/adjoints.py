@@ -13,30 +13,30 @@ its derivative takes once, and nothing is made that is no gradient and leads to 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
 from symroof.errors import CheckError
-from symroof.proof.adjoint_structure import DECLARED, require_structure
 from symroof.proof.array_ops import APPEND, COLLECT, CONCAT, FUNCTION, PLACE, PRODUCT, SLICE, Op, Turn
 from symroof.proof.kernel_traffic import Script
-from symroof.proof.modular_arrays import (
+from symroof.proof.modular_arithmetic import (
+    PRIME,
     Index,
     Labels,
     Numbers,
     added,
     aligned,
     dot,
+    drawn,
     in_rows,
     linear,
     looked_up,
     matrix,
-    narrowed,
     size,
     times,
     times_each,
-    wide_parts,
 )
-from symroof.proof.row_functions import PRIME, drawn
+from symroof.proof.program_structure import DECLARED, require_structure
 
 # Every repeat has so many turns, but for those inside of so many others.
 TURNS, DEEP = 2, 3
@@ -61,7 +61,7 @@ def require_adjoint(script: Script) -> None:
         products = [_Machine(narrowed(script, wide)).products() for wide in wide_parts(script)]
     except (KeyError, IndexError, StopIteration, ValueError) as error:
         raise CheckError("the backward pass takes what is not there") from error
-    if any(one != other for one, other in products):
+    if any(forward != backward for forward, backward in products):
         raise CheckError("the backward pass is not that of the program: its gradients are others")
     vars(script)["adjoint"] = True
 
@@ -327,3 +327,24 @@ def _slopes_of(op: Op, place: int, saved: list[Numbers], count: int) -> Numbers:
     if op.kept == "nothing":
         return [drawn("slope", op.function, place)] * count
     return [drawn("slope", op.function, place, *values) for values in zip(*saved, strict=True)]
+
+
+# A loop nest of more dimensions is gone through several times, each time with so many of them that have two places.
+BROAD = 8
+
+
+def wide_parts(script: Script) -> Iterator[frozenset[str]]:
+    """The dimensions that have two places, of all or of some at a time: each of them once."""
+    labels = list(dict.fromkeys(label for array in script.arrays for label in array.labels))
+    nests = ({x for n in (*op.operands, op.result) for x in script.array[n].labels} for op in script.ops)
+    step = len(labels) if max(map(len, nests)) <= BROAD else BROAD
+    yield from (frozenset(labels[i : i + step]) for i in range(0, len(labels), max(step, 1)))
+
+
+def narrowed(script: Script, wide: frozenset[str]) -> Script:
+    """The script with one place in every other dimension."""
+    if all(label in wide for array in script.arrays for label in array.labels):
+        return script
+    arrays = (replace(a, labels=tuple(x if x in wide else "1" for x in a.labels)) for a in script.arrays)
+    ops = (op if op.over is None or op.over in wide else replace(op, over="1") for op in script.ops)
+    return replace(script, arrays=tuple(arrays), ops=tuple(ops))

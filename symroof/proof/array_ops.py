@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from symroof.formula import Formula, Frozen
-from symroof.proof.masks import Masked
+from symroof.proof.loop_counts import Masked
 
 PRODUCT, SUM, DIFFERENCE, MAXIMUM, EXCHANGE, FUNCTION = "*", "+", "-", "max", "->", "function"
 # How what an op makes may lie where its operands lie.

@@ -17,14 +17,13 @@ from typing import Any
 
 from symroof.errors import CheckError
 from symroof.formula import Compare, Formula, Frozen, Infinity, Name, Number, names
-from symroof.proof.ledger import Evidence, Ledger, refuted, replaced
 from symroof.proof.polynomials import ONE, Monomial, Poly, Rat, join, power_product
 from symroof.proof.prover import Directions, Scalings
 from symroof.proof.quotients import Exact
-from symroof.proof.step import Check, Step
+from symroof.proof.step import Check, Evidence, Ledger, Step, refuted, replaced
 
 
-class Dominated(Evidence):
+class Dominance(Evidence):
     """Evidence of an approximation: left/right = numerator/denominator, and a certificate for each monomial of
     numerator - denominator beside one of the two."""
 
@@ -47,10 +46,10 @@ class Dominated(Evidence):
             raise refuted(step, "x ~ y is put in for a difference")
         if left.above * right.below * d != left.below * right.above * n:
             raise refuted(step, "the quotient of the sides is not the one that the certificates speak of")
-        known = directions(regime, equal, n.names | d.names)
+        scalings = directions(regime, equal, n.names | d.names)
         certified = {_monomial(c, c.monomial): c for c in self.certificates}
         for measure in (d, n):
-            negligible = all(m in certified and _multiplies_out(m, certified[m], measure, known) for m in n - d)
+            negligible = all(m in certified and _multiplies_out(m, certified[m], measure, scalings) for m in n - d)
             if negligible and keeps_its_size(measure, exact, regime):
                 return Check("proved", "certificate of dominance multiplied out")
         raise refuted(step, "the certificate does not multiply out")
@@ -59,17 +58,20 @@ class Dominated(Evidence):
 def in_regime(regime: Iterable[Compare], ledger: Ledger) -> tuple[Exact, Exact]:
     """The arithmetic with y put in for x where x = y or x ~ y; and with equal ones alone. A ridge is any constant."""
     regime = tuple(regime)
-    known = {name: formula for name, formula in ledger.definitions.items() if name != "ridge"}
-    near, equal = (known | replaced(regime, relations) for relations in (("=", "~"), ("=",)))
+    definitions = {name: formula for name, formula in ledger.definitions.items() if name != "ridge"}
+    near, equal = (definitions | replaced(regime, relations) for relations in (("=", "~"), ("=",)))
     return Exact(near, ledger.least_one), Exact(equal, ledger.least_one)
 
 
 def keeps_its_size(poly: Poly, exact: Exact, regime: Iterable[Compare] = ()) -> bool:
     """Whether a sixteenth of the terms above 0 is left when those below 0 are taken away; x = 2y with y >= 1 where the
     regime says that x >= 2."""
-    known = {name: low for name, low in _least(regime).items() if low > 1 and name in exact.least_one}
+    lower_bounds = {name: low for name, low in _least(regime).items() if low > 1 and name in exact.least_one}
     rest = Poly(
-        {m: c * (Fraction(15, 16) if c > 0 else 1) * prod(known.get(n, 1) ** e for n, e in m) for m, c in poly.items()}
+        {
+            m: c * (Fraction(15, 16) if c > 0 else 1) * prod(lower_bounds.get(n, 1) ** e for n, e in m)
+            for m, c in poly.items()
+        }
     )
     return exact.is_positive(Rat(rest), strict=False)
 
@@ -123,7 +125,7 @@ def _monomial(certificate: Any, exponents: Iterable[int]) -> Monomial:
     return tuple(sorted((str(s), e) for s, e in zip(certificate.symbols, exponents, strict=True) if e))
 
 
-def _multiplies_out(m: Monomial, certificate: Any, measure: Poly, known: Directions) -> bool:
+def _multiplies_out(m: Monomial, certificate: Any, measure: Poly, scalings: Directions) -> bool:
     """m = prod beside**nu * prod small**lambda * prod bounded**mu with nu adding up to 1 and some lambda > 0."""
     beside, small, bounded = (
         [(_monomial(certificate, exponents), weight) for exponents, weight in part]
@@ -131,7 +133,7 @@ def _multiplies_out(m: Monomial, certificate: Any, measure: Poly, known: Directi
     )
     parts = [*beside, *small, *bounded]
     allowed = all(measure.get(factor, 0) > 0 for factor, _ in beside)
-    allowed &= all(factor in some for part, some in zip((small, bounded), known, strict=True) for factor, _ in part)
+    allowed &= all(factor in some for part, some in zip((small, bounded), scalings, strict=True) for factor, _ in part)
     mixed = sum(weight for _, weight in beside) == 1 and any(weight for _, weight in small)
     return allowed and mixed and all(weight >= 0 for _, weight in parts) and power_product(parts) == dict(m)
 
@@ -157,7 +159,9 @@ class Partition(Frozen):
     corners: bool = False
 
 
-def partitioned(quantity: Formula, evidence: Partition, assumptions: Iterable[Formula], ledger: Ledger) -> Check | None:
+def check_partition(
+    quantity: Formula, evidence: Partition, assumptions: Iterable[Formula], ledger: Ledger
+) -> Check | None:
     """Decide again that the cases are all scalings of the quantity's terms, each once: None where z3 gives up.
 
     Raises CheckError where they are not.
@@ -173,11 +177,11 @@ def partitioned(quantity: Formula, evidence: Partition, assumptions: Iterable[Fo
     if evidence.corners:
         groups = tuple(Poly({m: c for m, c in side.items() if c > 0}) for side in groups)
     used = n.names | d.names
-    given = directions(regime, equal, used, constants=False)
-    sets = {_largest(groups, case.weights, given): case for case in evidence.cases}
+    regime_directions = directions(regime, equal, used, constants=False)
+    sets = {_largest(groups, case.weights, regime_directions): case for case in evidence.cases}
     if len(sets) < len(evidence.cases):
         raise CheckError("two cases are one")
-    scalings = Scalings(given, groups)
+    scalings = Scalings(regime_directions, groups)
     in_a_case = {largest: scalings.led_by(largest) for largest in sets}
     covered = map(scalings.led_also_by, sets) if evidence.corners else in_a_case.values()
     answers = [scalings.always(*covered)]
@@ -185,20 +189,22 @@ def partitioned(quantity: Formula, evidence: Partition, assumptions: Iterable[Fo
         raise CheckError("a set of largest terms is not in the list")
     for largest, case in sets.items():
         if case.relations is not None:
-            told = directions(case.relations, Exact(least_one=ledger.least_one), used, constants=False)
-            answers.append(scalings.always(scalings.are(told) == in_a_case[largest]))
+            case_directions = directions(case.relations, Exact(least_one=ledger.least_one), used, constants=False)
+            answers.append(scalings.always(scalings.are(case_directions) == in_a_case[largest]))
             if answers[-1] is False:
                 raise CheckError("the relations of a case are not those of its scalings")
     return None if None in answers else Check("proved", "case split, z3")
 
 
-def _largest(groups: Iterable[Iterable[Monomial]], weights: Mapping[str, int], given: Directions) -> Largest:
+def _largest(
+    groups: Iterable[Iterable[Monomial]], weights: Mapping[str, int], regime_directions: Directions
+) -> Largest:
     """The terms that are largest along a scaling, which has to be one of the regime."""
 
     def order(m: Monomial) -> int:
         return sum(e * weights.get(name, 0) for name, e in m)
 
-    if any(order(m) >= 0 for m in given[0]) or any(order(m) > 0 for m in given[1]):
+    if any(order(m) >= 0 for m in regime_directions[0]) or any(order(m) > 0 for m in regime_directions[1]):
         raise CheckError("the scaling of a case is none of the regime")
     highest = [(group, max(map(order, group))) for group in groups]
     return tuple(frozenset(m for m in group if order(m) == top) for group, top in highest)

@@ -12,30 +12,29 @@ from dataclasses import replace
 
 from symroof.errors import CheckError
 from symroof.formula import Compare, Either, Formula, Name, Number, names, nodes, number
-from symroof.proof.evidence import last_place, rounded
-from symroof.proof.ledger import Evidence, Facts, Ledger, refuted, undecided
-from symroof.proof.pointwise import between, sampled, truth_of
+from symroof.proof.bounds_and_decimals import last_place, rounded
+from symroof.proof.pointwise import check_at_samples, enclosure, truth_of
 from symroof.proof.polynomials import Poly
-from symroof.proof.propositions import Settled, asked, read
+from symroof.proof.propositions import Decision, direct_proof, search
 from symroof.proof.quotients import ORDER, Exact, free_names
-from symroof.proof.step import Check, Reason, Step
+from symroof.proof.step import Check, Evidence, Facts, Ledger, Reason, Step, refuted, undecided
 
 # The values of figures are put in last; what is proved for every ridge is proved soonest.
 READINGS = ((False, None), (True, None))
 QUESTIONS = ((False, "ridge"), (False, None), (True, None))
 
 
-def checked(steps: Iterable[Step], ledger: Ledger) -> tuple[Step, ...]:
+def establish(steps: Iterable[Step], ledger: Ledger) -> tuple[Step, ...]:
     """The steps, each with its outcome, which are established together. Raises :class:`~symroof.errors.CheckError` on a refuted
     one, and establishes none of them."""
-    known = len(ledger.established)
+    first = len(ledger.established)
     try:
         for step in steps:
             ledger.established.append(replace(step, check=check(step, ledger)))
     except CheckError:
-        del ledger.established[known:]
+        del ledger.established[first:]
         raise
-    return tuple(ledger.established[known:])
+    return tuple(ledger.established[first:])
 
 
 def check(step: Step, ledger: Ledger) -> Check:
@@ -46,7 +45,7 @@ def check(step: Step, ledger: Ledger) -> Check:
         raise refuted(step, f"it is said to be about {step.role}")
     if step.point is not None and not _at_its_sizes(step, ledger):
         raise refuted(step, "its sizes are not those of its set")
-    if not all(_is_narrow(one, step) for one in step.assumptions if isinstance(one, Either)):
+    if not all(_is_narrow(band, step) for band in step.assumptions if isinstance(band, Either)):
         raise refuted(step, "it leaves out more than what its digits round")
     if step.relation == "=" and isinstance(step.left, Name) and ledger.is_new(step.left.name):
         outcome = _definition(step, step.left.name, ledger)
@@ -130,7 +129,7 @@ def _settled(step: Step, ledger: Ledger) -> Check:
     claim = Compare(step.left, step.relation, step.right)
     for figures, free in READINGS:
         exact = ledger.exact(figures=figures, assumptions=step.assumptions, free=free)
-        by = read(claim, exact, step.assumptions)
+        by = direct_proof(claim, exact, step.assumptions)
         if by == "identity where the denominators are not 0":
             raise refuted(step, "a denominator may vanish")
         if by:
@@ -138,13 +137,13 @@ def _settled(step: Step, ledger: Ledger) -> Check:
     if step.relation == "=" and _is_one_number(step, exact):
         return Check("proved", "both sides are one number")
     if step.relation == "=" and not exact.atoms:
-        raise refuted(step, f"the sides differ by {_text(exact.difference(step.left, step.right).above)}")
+        raise refuted(step, f"the sides differ by {_polynomial_text(exact.difference(step.left, step.right).above)}")
     before: set[str] | None = None
     for figures, free in QUESTIONS:
         exact = ledger.exact(figures=figures, free=free)
         used = {name for formula in (claim, *step.assumptions) for name in free_names(formula, exact)}
         if used != before:  # else nothing was put in, and it would be the same question
-            answer = asked(claim, exact, step.assumptions)
+            answer = search(claim, exact, step.assumptions)
         before = used
         if answer.truth:
             return Check("proved", answer.by)
@@ -152,21 +151,21 @@ def _settled(step: Step, ledger: Ledger) -> Check:
             shown = ", ".join(f"{name} = {value}" for name, value in (answer.point or {}).items())
             raise refuted(step, f"it is false at {shown}")
     if step.relation == "=":
-        return sampled(step, ledger)
+        return check_at_samples(step, ledger)
     raise undecided(step, "no proof was found in the work that one question may take")
 
 
 def _is_one_number(step: Step, exact: Exact) -> bool:
     """Whether both sides are the same number, exactly."""
-    left, right = (between(side, exact.definitions) for side in (step.left, step.right))
+    left, right = (enclosure(side, exact.definitions) for side in (step.left, step.right))
     return left is not None and left[0] == left[1] and left == right
 
 
-def _false_at(step: Step, answer: Settled, ledger: Ledger) -> bool:
+def _false_at(step: Step, answer: Decision, ledger: Ledger) -> bool:
     if answer.point is None:
         return False
     return truth_of(step, ledger.exact(figures=True))(answer.point) is False
 
 
-def _text(poly: Poly) -> str:
+def _polynomial_text(poly: Poly) -> str:
     return " + ".join(f"{c}" + "".join(f"*{n}^{e}" for n, e in m) for m, c in list(poly.items())[:6])

@@ -15,14 +15,13 @@ from symroof.proof.array_ops import CONCAT, Op, Turn
 from symroof.proof.collectives import MeshAxis, across, merged, shares_of_levels, taken
 from symroof.proof.exchange_plans import Part, Plan, Transfer, require_conventions
 from symroof.proof.kernel_traffic import Script
-from symroof.proof.ledger import Evidence, Ledger, refuted
-from symroof.proof.masks import Masked
+from symroof.proof.loop_counts import Masked
 from symroof.proof.plan_execution import SIZES, Chips
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.program_recounts import STOCKS, ZERO, Run
+from symroof.proof.program_structure import require_same_blocks
 from symroof.proof.quotients import Exact
-from symroof.proof.step import Check, Step
-from symroof.proof.views import require_same_blocks
+from symroof.proof.step import Check, Evidence, Ledger, Step, refuted
 
 
 class OnMesh(Frozen):

@@ -14,15 +14,14 @@ from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum
 from symroof.proof.chip_recounts import OnMesh
 from symroof.proof.kernel_traffic import PARTS, Script
-from symroof.proof.ledger import Ledger
 from symroof.proof.program_recounts import Run
 from symroof.proof.scheduling import require_wait
-from symroof.proof.step import Reason, Step, against, number_of
+from symroof.proof.step import Ledger, Reason, Step, against, number_of
 
 T_MATH, T_LATENCY = Name("T_math"), Name("T_latency")
 
 
-class Owed(Frozen):
+class Coverage(Frozen):
     """What an answer about a program has to speak of: ``memory`` is the one that is read and written, ``bandwidth`` the
     figure that is printed beside that word, ``vector`` that of the vector unit, where the chip has one; ``choices`` the
     sizes that are the least, or the largest, of several."""
@@ -141,18 +140,19 @@ def _is_of_statement(name: str) -> bool:
     return name.startswith("T_") and name.endswith(")")
 
 
-def require_complete(steps: Collection[Step], ledger: Ledger, owed: Owed) -> None:
+def require_complete(steps: Collection[Step], ledger: Ledger, owed: Coverage) -> None:
     """Raises :class:`~symroof.errors.CheckError` where something that is kept busy is not spoken of."""
-    needed, known = owed.amounts(ledger), ledger.definitions
+    needed, definitions = owed.amounts(ledger), ledger.definitions
     require_wait(owed.script, owed.resources(ledger), ledger, owed.meshed)
     waits = {*owed.sent(ledger)} if owed.latency else set[str]()
     for bound, kind in (("T_lower", Call), ("T_upper", Sum)):
-        parts, idle = list(_parts(known.get(bound), kind)), owed.script.idle
+        parts, idle = list(_parts(definitions.get(bound), kind)), owed.script.idle
         moving = parts if idle else parts[1:]
         hops = [name for name in moving if name == T_LATENCY.name]
         moving = [name for name in moving if name not in hops]
         figure_of = {
-            amount.name: rate.name for amount, rate in map(_amount_and_figure, (known.get(name) for name in moving))
+            amount.name: rate.name
+            for amount, rate in map(_amount_and_figure, (definitions.get(name) for name in moving))
         }
         rates = {amount: owed.bandwidth if rate == "bandwidth" else rate for amount, rate in figure_of.items()}
         lower = bound == "T_lower"  # of exchanges that wait for hops T_upper has the longer of both
@@ -180,9 +180,9 @@ def require_complete(steps: Collection[Step], ledger: Ledger, owed: Owed) -> Non
         raise CheckError("how many pairs a mask leaves is not said")
     if owed.script.idle:
         return  # there is no arithmetic to compare with
-    joint = isinstance(known.get("T_comms"), Call)
+    joint = isinstance(definitions.get("T_comms"), Call)
     for amount, link in owed.sent(ledger).items():
-        if _is(known.get("T_comms"), amount) or (link not in ledger.figures and _is_level(amount, ledger)):
+        if _is(definitions.get("T_comms"), amount) or (link not in ledger.figures and _is_level(amount, ledger)):
             continue  # the threshold is that of this link; or it is open, whatever the sizes are
         role = against("threshold", amount[5:-1])
         compared = range(len(ledger.points)) if joint and link in ledger.figures and not _is_open(ledger) else ()

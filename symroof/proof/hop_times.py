@@ -11,11 +11,10 @@ from symroof.proof.array_ops import Op
 from symroof.proof.chip_recounts import OnMesh
 from symroof.proof.collectives import along, merged, up_and_down
 from symroof.proof.exchange_plans import Transfer
-from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.program_recounts import ZERO, Run
 from symroof.proof.quotients import Exact
-from symroof.proof.step import Check, Step
+from symroof.proof.step import Check, Evidence, Facts, Ledger, Step, refuted
 
 HANDED = ("send", "send back")
 

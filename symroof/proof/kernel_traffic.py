@@ -8,8 +8,7 @@ from functools import cached_property
 
 from symroof.formula import Frozen, Name
 from symroof.proof.array_ops import PLACE, SLICE, SUM, ArrayProgram, Op, Turn
-from symroof.proof.loop_counts import Loops
-from symroof.proof.masks import Masked
+from symroof.proof.loop_counts import Loops, Masked
 
 # What chips exchange: results by name, and operands with the op that they are brought to.
 Away = frozenset["str | tuple[str, str]"]

@@ -1,4 +1,4 @@
-"""Limits, suprema, derivatives, roots and whole sizes, decided again on quotients of polynomials.
+"""Limits, suprema, derivatives and sums, decided again on quotients of polynomials.
 
 A limit is read off the highest powers of the variable. A derivative follows the quotient and the chain rule.
 """
@@ -9,13 +9,12 @@ from fractions import Fraction
 from itertools import pairwise
 
 from symroof.errors import CheckError
-from symroof.formula import Compare, Formula, Infinity, Name, Number, Verdict, nodes, number
-from symroof.proof.ledger import Evidence, Ledger, refuted
+from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, mapped, names, number, total
+from symroof.proof.minima import is_least_where_parts_cross, parts_of
 from symroof.proof.polynomials import ONE, Poly, Rat
-from symroof.proof.propositions import asked, read
+from symroof.proof.propositions import decide, direct_proof
 from symroof.proof.quotients import Exact
-from symroof.proof.step import Check, Step
-from symroof.proof.whole_numbers import Bounds
+from symroof.proof.step import Check, Evidence, Ledger, Step, refuted, undecided
 
 
 def tends(value: Rat, name: str, limit: Formula, exact: Exact) -> bool:
@@ -26,14 +25,14 @@ def tends(value: Rat, name: str, limit: Formula, exact: Exact) -> bool:
     if isinstance(limit, Infinity):
         leads = exact.sign(above.get(high, Poly()))
         return bool(leads) and leads == exact.sign(leading) and high > low
-    known = exact.rational(limit)
-    if name in known.names:
+    limit_value = exact.rational(limit)
+    if name in limit_value.names:
         return False
     # what the highest power is multiplied with is not 0, or is 0 only where the limit is written with a division by 0
-    apart = exact.sign(leading) and exact.sign(known.below)
-    if not apart and leading.primitive() not in (known.below.primitive(), -known.below.primitive()):
+    apart = exact.sign(leading) and exact.sign(limit_value.below)
+    if not apart and leading.primitive() not in (limit_value.below.primitive(), -limit_value.below.primitive()):
         return False
-    gap = value - known
+    gap = value - limit_value
     return gap.is_zero() or gap.above.degree(name) < gap.below.degree(name)
 
 
@@ -50,22 +49,22 @@ def slope(value: Rat, name: str, exact: Exact) -> Rat:
         if atom not in value.names:
             continue
         rise, inner, outer = slope(arguments[0], name, exact), arguments[0], Rat(Poly.name(atom))
-        if function in OUTER and len(arguments) == 1:
-            total += value.partial(atom) * OUTER[function](inner, outer) * rise
+        if function in DERIVATIVES and len(arguments) == 1:
+            total += value.partial(atom) * DERIVATIVES[function](inner, outer) * rise
         elif not all(slope(argument, name, exact).is_zero() for argument in arguments):
             raise CheckError(f"{function}(…) has no derivative here")
     return total
 
 
 # The derivative of each function, given its argument and its value.
-OUTER = {
+DERIVATIVES = {
     "sqrt": lambda inner, outer: Rat(Poly.number(Fraction(1, 2))) / outer,
     "exp": lambda inner, outer: outer,
     "log": lambda inner, outer: Rat(ONE) / inner,
 }
 
 
-def rises(formula: Formula, name: str, least_one: frozenset[str]) -> int | None:
+def monotony_of(formula: Formula, name: str, least_one: frozenset[str]) -> int | None:
     """1 where a rational function rises in the name on the whole domain, -1 where it falls, 0 where it does neither."""
     exact = Exact(least_one=least_one)
     value = exact.rational(formula)
@@ -74,7 +73,7 @@ def rises(formula: Formula, name: str, least_one: frozenset[str]) -> int | None:
     return exact.sign(value.partial(name).above, strict=False)
 
 
-class Growing(Evidence):
+class HighestPowers(Evidence):
     """Evidence of a limit: one name grows alone."""
 
     relations = ("->",)
@@ -90,7 +89,7 @@ class Growing(Evidence):
         return Check("proved", "highest powers compared")
 
 
-class Highest(Evidence):
+class Supremum(Evidence):
     """Evidence of a supremum, which is never exceeded: it is approached as these names grow together, or is the value
     where they are 1 if ``reached``; one that is approached may be the value at some other sizes."""
 
@@ -101,15 +100,15 @@ class Highest(Evidence):
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         where = ledger.exact(figures=False, assumptions=step.assumptions)
-        below = read(Compare(step.left, step.relation, step.right), where, step.assumptions)
-        value, together = where.rational(step.left), self.names[0]
+        below = direct_proof(Compare(step.left, step.relation, step.right), where, step.assumptions)
+        value, leader = where.rational(step.left), self.names[0]
         for name in self.names:
-            value = value.put(name, Rat(ONE) if self.reached else where.name(Name(together)))
+            value = value.put(name, Rat(ONE) if self.reached else where.name(Name(leader)))
         if self.reached:
-            met = (value - where.rational(step.right)).is_zero()
+            attained = (value - where.rational(step.right)).is_zero()
         else:
-            met = tends(value, together, step.right, where)
-        if not below or not met or (self.reached and step.relation != "<="):
+            attained = tends(value, leader, step.right, where)
+        if not below or not attained or (self.reached and step.relation != "<="):
             raise refuted(step, "this is not the supremum")
         return Check("proved", f"{below}; " + ("reached at 1" if self.reached else "highest powers compared"))
 
@@ -137,57 +136,88 @@ class OneRoot(Evidence):
         return Check("proved", "Descartes' rule of signs")
 
 
-class Whole(Evidence):
-    """Evidence of a rounding to whole numbers: the multiples of ``step``, and of chips those that share out the ``sizes``
-    evenly. Where the left side is no bound on the size itself it is one by ``bound``, and without one it holds for every
-    size.
+class Construction(Evidence):
+    """Evidence of what a function of claims comes to: ``limit, sup, diff, sum, argmin, minimum``. For the last two ``rise``
+    is the derivative of what is no maximum, and ``place`` is where the least value is."""
 
-    Over these numbers, conditions on the size are met by the same, and the numbers on the right are of them: ``x > bound``
-    is ``x >= n``, ``x < bound`` is ``x <= n``; and never, where there is no such n.
-    """
-
-    relations = ("<=>",)
-
-    step: int
-    sizes: tuple[Name, ...] = ()
-    bound: Formula | None = None
+    rise: Formula | None = None
+    place: Formula | None = None
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
-        left, right = step.left, step.right
-        match left, right:
-            case Compare(), Compare() if self.bound is not None or left.left != right.left:
-                left = self._on_the_size(step, left, right.left, ledger)
-        size = next((part.left for part in nodes(left) if isinstance(part, Compare)), None)
-        if not isinstance(size, Name):
-            raise refuted(step, "a bound on a size was expected")
-        put = _put(step)
-        same = (size, *(a.left for a in step.assumed("=") if a.right == size))
-        names_of = [part.name for part in same if isinstance(part, Name)]
-        admitted = ledger.multiples.numbers(names_of, put)
-        if self.step != admitted.each:
-            raise refuted(step, f"these sizes do not come in multiples of {self.step}")
-        shared = {size for name in names_of for size, _ in ledger.multiples.shared(name, put)}
-        if {size.name for size in self.sizes} != shared:
-            raise refuted(step, "chips share out other sizes than these")
-        exact = ledger.exact(figures=True, assumptions=step.assumptions)
-        bounds = Bounds(size, lambda side: exact.rational(side).constant)
-        if any(admitted.last("<=", edge) != edge for edge in bounds.edges(right)):
-            raise refuted(step, "these are not whole numbers that the size may be")
-        if not bounds.agree(left, right, admitted.beside):
-            raise refuted(step, "other whole numbers meet this than the bound")
-        return Check("proved", "exact numbers")
+        exact, right, by = ledger.exact(figures=False), step.right, ""
+        match step.left:
+            case Call("limit", (body, Compare(Name(name), "->", Infinity()))):
+                by = "highest powers" if _tends(body, name, right, exact) else ""
+            case Call("sup", (body, Name(name))):
+                way = monotony_of(body, name, exact.least_one) if name in names(body) else 1
+                first = way == -1 and name in exact.least_one and _same(_put(body, name, number(1)), right, exact)
+                by = "one sign" if first or (way == 1 and _tends(body, name, right, exact)) else ""
+            case Call("diff", (body, Name(name))):
+                by = "chain rule" if self._is_slope(body, name, right, exact) else ""
+            case Call("sum", (body, Name(name), first, last)):
+                by = "added up" if _same(_sum_of_terms(body, name, first, last, exact), right, exact) else ""
+            case Call("argmin", (body, Name(name))):
+                by = "one change" if self._is_least(body, name, right, exact) else ""
+            case Call("minimum", (body, Name(name))) if (place := self.place) is not None:
+                correct_value = _same(_put(body, name, place), right, exact)
+                by = "one change" if correct_value and self._is_least(body, name, place, exact) else ""
+        if not by:
+            raise undecided(step, "this is not known to be what it comes to")
+        return Check("proved", by)
 
-    def _on_the_size(self, step: Step, left: Compare, size: Formula, ledger: Ledger) -> Compare:
-        """The left side as a bound on the size, settled first: x > bound, or x > 0 where it holds for every size."""
-        same = Verdict(True) if self.bound is None else Compare(size, left.relation, self.bound)
-        exact = ledger.exact(figures=True, assumptions=(where := step.assumed("=")))
-        claim, rest = Compare(left, "<=>", same), tuple(a for a in step.assumptions if a not in where)
-        if not read(claim, exact, rest) and not asked(claim, exact, rest).truth:
-            raise refuted(step, "the left side is not this bound on the size")
-        return Compare(size, left.relation, self.bound or number(0))
+    def _is_slope(self, body: Formula, name: str, rise: Formula, exact: Exact) -> bool:
+        return (slope(exact.rational(body), name, exact) - exact.rational(rise)).is_zero()
+
+    def _is_least(self, body: Formula, name: str, place: Formula, exact: Exact) -> bool:
+        """Whether a function falls before a place and rises beyond it; where x is at least 1, before and beyond 1 or the
+        place, whichever is larger."""
+        while isinstance(body, Group):
+            body = body.body
+        inner, bound, (maximum, parts) = exact.least_one - {name}, place, parts_of(body)
+        above = None if self.rise is None else Compare(self.rise, ">", number(0))
+        if above is not None and not (
+            exact.sign(exact.rational(body).below) and self._is_slope(body, name, above.left, exact)
+        ):
+            return False
+        if name in exact.least_one:
+            match place:
+                case Call("max", (one, bound)) if _same(one, number(1), exact):
+                    pass
+                case _ if _same(place, number(1), exact):
+                    return bool(above and decide(above, exact.least_one).truth)
+                case _ if not decide(Compare(place, ">=", number(1)), inner).truth:
+                    return False
+        if (crosses := is_least_where_parts_cross(body, name, bound, exact)) is not None:
+            return crosses
+        ways = {monotony_of(part, name, inner): part for part in parts} if maximum else {}
+        if ways.keys() == {1, -1} and len(parts) == 2:
+            above = Compare(ways[1], ">", ways[-1])
+        conditions = (Compare(bound, ">", number(0)), above and Compare(above, "<=>", Compare(Name(name), ">", bound)))
+        return all(claim is not None and decide(claim, inner).truth for claim in conditions)
 
 
-def _put(step: Step) -> dict[str, Fraction]:
-    """The numbers that are put in for names."""
-    known = ((a.left, a.right) for a in step.assumed("="))
-    return {left.name: right.value for left, right in known if isinstance(left, Name) and isinstance(right, Number)}
+def _tends(body: Formula, name: str, right: Formula, exact: Exact) -> bool:
+    """Whether a rational function tends to something as the name grows, or is it without the name."""
+    value = exact.rational(body)
+    return (
+        _same(body, right, exact) if name not in names(body) else not exact.atoms and tends(value, name, right, exact)
+    )
+
+
+def _same(left: Formula, right: Formula, exact: Exact) -> bool:
+    return exact.difference(left, right).is_zero()
+
+
+def _put(body: Formula, name: str, value: Formula) -> Formula:
+    return mapped(body, lambda node: value if node == Name(name) else node)
+
+
+def _sum_of_terms(body: Formula, name: str, first: Formula, last: Formula, exact: Exact) -> Formula:
+    """A sum term by term; of numbers as one number."""
+    low, high = (exact.rational(end).constant for end in (first, last))
+    if low is None or high is None:
+        raise CheckError("the ends of the sum are no numbers")
+    terms = [_put(body, name, number(n)) for n in range(int(low), int(high) + 1)]
+    values = [exact.rational(term).constant for term in terms] if {*names(body)} <= {name} else []
+    numbers = [value for value in values if value is not None]
+    return number(sum(numbers, Fraction(0))) if len(numbers) == len(terms) else total(*terms)

@@ -6,10 +6,9 @@ from symroof.formula import Formula, Frozen
 from symroof.proof.array_ops import Op
 from symroof.proof.chip_recounts import OnMesh, PerChip, bubble_of, in_flight, presumes
 from symroof.proof.exchange_plans import Transfer
-from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
 from symroof.proof.program_recounts import Run
 from symroof.proof.quotients import Exact
-from symroof.proof.step import Check, Step
+from symroof.proof.step import Check, Evidence, Facts, Ledger, Step, refuted
 
 
 class Bubble(Evidence):

@@ -11,16 +11,99 @@ from __future__ import annotations
 
 from contextlib import suppress
 from fractions import Fraction
+from math import gcd
+from typing import Any
 
 from symroof.errors import CheckError
-from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Quotient, Sum, mapped, names, number, total
-from symroof.proof.ledger import Evidence, Facts, Ledger, refuted, replaced, undecided
-from symroof.proof.limits import rises, slope, tends
+from symroof.formula import Call, Compare, Formula, Name, Power, Quotient, Sum, fold, names, number
 from symroof.proof.polynomials import ONE, Poly, Rat
-from symroof.proof.propositions import settle
 from symroof.proof.quotients import Exact
-from symroof.proof.radicals import Radicals, raised
-from symroof.proof.step import Check, Step
+from symroof.proof.step import Check, Evidence, Facts, Ledger, Step, refuted, replaced
+
+
+class Radicals:
+    """Rules for :func:`~symroof.formula.fold`: a product of roots as a quotient and the degree of its one root."""
+
+    def __init__(self, exact: Exact) -> None:
+        self.exact = exact
+
+    def of(self, formula: Formula) -> tuple[Rat, int]:
+        result: tuple[Rat, int] = fold(formula, self)
+        return result
+
+    def name(self, node: Any, *parts: Any) -> tuple[Rat, int]:
+        return self.exact.rational(node), 1
+
+    number = figure = name
+
+    def sum(self, node: Formula, *parts: tuple[Rat, int]) -> tuple[Rat, int]:
+        if any(degree != 1 for _, degree in parts):
+            raise CheckError("a sum of roots is no root")
+        return self.exact.rational(node), 1
+
+    def negative(self, node: Formula, body: tuple[Rat, int]) -> tuple[Rat, int]:
+        return self.sum(node, body)
+
+    def group(self, node: Formula, body: tuple[Rat, int]) -> tuple[Rat, int]:
+        return body
+
+    def product(self, node: Formula, *parts: tuple[Rat, int]) -> tuple[Rat, int]:
+        value, degree = Rat(ONE), 1
+        for rat, k in parts:
+            value, degree = raised(value, k) * raised(rat, degree), degree * k
+        return value, degree
+
+    def quotient(self, node: Formula, above: tuple[Rat, int], below: tuple[Rat, int]) -> tuple[Rat, int]:
+        return self.product(node, above, (Rat(ONE) / below[0], below[1]))
+
+    def power(self, node: Power, base: tuple[Rat, int], exponent: tuple[Rat, int]) -> tuple[Rat, int]:
+        e = exponent[0].constant
+        if e is None or exponent[1] != 1 or e <= 0 or max(e.numerator, e.denominator) > 64:
+            raise CheckError("only powers with positive numbers are checked")
+        return raised(base[0], e.numerator), base[1] * e.denominator
+
+    def call(self, node: Call, *arguments: tuple[Rat, int]) -> tuple[Rat, int]:
+        if node.function != "sqrt":
+            raise CheckError(f"{node.function}(…) is no root")
+        return arguments[0][0], 2 * arguments[0][1]
+
+
+def raised(value: Rat, power: int) -> Rat:
+    """A quotient to a whole power."""
+    return Rat(value.above**power, value.below**power) if power >= 0 else Rat(ONE) / raised(value, -power)
+
+
+class PowersCompared(Evidence):
+    """Evidence of a condition at the least place: both of its sides are positive and without sums of roots, so their
+    powers compare as they do. And of an equation between such."""
+
+    relations = ("<=>", "=")
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        exact = ledger.exact(figures=step.relation == "=", assumptions=step.assumptions)
+        if step.relation == "=":
+            (left, k), (right, n) = (Radicals(exact).of(side) for side in (step.left, step.right))
+            positive = exact.is_positive(left) and exact.is_positive(right)
+            if not positive or not (raised(left, n) - raised(right, k)).is_zero():
+                raise refuted(step, "it is another number")
+            return Check("proved", "exact identity of the powers of the sides")
+        sides = [self._cleared(step, side, exact) for side in (step.left, step.right)]
+        if sides[0] != sides[1]:
+            raise refuted(step, "the powers of the sides are another condition")
+        return Check("proved", "exact identity of the powers of the sides")
+
+    def _cleared(self, step: Step, side: Formula, exact: Exact) -> tuple[Poly, bool]:
+        if not isinstance(side, Compare) or side.relation not in ("<", "<=", ">", ">="):
+            raise refuted(step, "this is no order")
+        (left, k), (right, n) = (Radicals(exact).of(part) for part in (side.left, side.right))
+        if not (exact.is_positive(left) and exact.is_positive(right)):
+            raise refuted(step, "a side may not be positive")
+        shared = gcd(k, n)
+        turned = exact.cleared(raised(left, n // shared) - raised(right, k // shared))
+        if turned is None:
+            raise refuted(step, "a denominator may vanish")
+        return (-turned if side.relation[0] == "<" else turned).primitive(), len(side.relation) == 1
+
 
 BY = "weighted means multiplied out"
 CROSSES = "one part rises, one falls, equal there"
@@ -55,29 +138,29 @@ class Optimal(Evidence):
             raise refuted(step, "this is no least place and no least value")
         body, name = left.arguments[0], left.arguments[1].name
         exact = ledger.exact(figures=False, assumptions=step.assumptions)
-        maximum, parts = parted(body)
+        maximum, parts = parts_of(body)
         if len(parts) != len(self.forms) or not all(
             self._stands_for(step, *pair, exact, ledger) for pair in zip(self.forms, parts, strict=True)
         ):
             raise refuted(step, "the parts are others")
-        result = [powers(exact.rational(form), name) for form in self.forms]
-        if not all(exact.is_positive(c) for part in result for c in part.values()):
+        powers_of_parts = [powers(exact.rational(form), name) for form in self.forms]
+        if not all(exact.is_positive(c) for part in powers_of_parts for c in part.values()):
             raise refuted(step, "a part may not be positive")
         try:
-            return self._decided(step, left.function, _Lines(result, exact, maximum), name)
+            return self._decided(step, left.function, _PowerSum(powers_of_parts, exact, maximum), name)
         except CheckError as error:
             raise refuted(step, str(error)) from None
 
     def _stands_for(self, step: Step, form: Formula, part: Formula, exact: Exact, ledger: Ledger) -> bool:
         """Whether a form is the part, or what an established step of the same regime says that it is."""
         if step.relation == "~":
-            for known in ledger.established:
-                same = known.left == part and known.right == form and known.relation == "~"
-                if same and set(known.assumptions) <= set(step.assumptions) and known.check is not None:
+            for established in ledger.established:
+                stated = established.left == part and established.right == form and established.relation == "~"
+                if stated and set(established.assumptions) <= set(step.assumptions) and established.check is not None:
                     return True
         return exact.difference(form, part).is_zero()
 
-    def _decided(self, step: Step, function: str, lines: _Lines, name: str) -> Check:
+    def _decided(self, step: Step, function: str, lines: _PowerSum, name: str) -> Check:
         exact, ends = lines.exact, ends_of(step, name, lines.exact)
         place = lines.place()
         if function == "argmin" and step.relation == "=" and step.right in (number(1), ends):
@@ -85,22 +168,22 @@ class Optimal(Evidence):
             if place is not None:
                 end = raised(exact.rational(step.right), place[1])
                 gap = end - place[0] if step.right == number(1) else place[0] - end
-                inside = _known(gap, step, exact)
+                inside = _is_not_negative(gap, step, exact)
             if not inside:
                 raise CheckError("the least place is not known to be at or beyond this end")
             return Check("proved", "it rises or falls all the way" if place is None else f"{lines.by}, beyond the end")
         if place is None:
             raise CheckError("it has its least place at an end")
         power, degree = place
-        if not _known(power - Rat(ONE), step, exact):
+        if not _is_not_negative(power - Rat(ONE), step, exact):
             raise CheckError("the place may be below 1")
-        if ends is not None and not _known(raised(exact.rational(ends), degree) - power, step, exact):
+        if ends is not None and not _is_not_negative(raised(exact.rational(ends), degree) - power, step, exact):
             raise CheckError("the place may be above what is there")
         if function == "argmin":
             told, root = Radicals(exact).of(step.right)
             same = raised(told, degree) - raised(power, root)
         else:
-            told, root = Radicals(exact).of(_bare(step.right, lines, exact))
+            told, root = Radicals(exact).of(_moving_part(step.right, lines, exact))
             value, degree = lines.value(power, degree)
             same = raised(told, degree) - raised(value, root)
         if not same.is_zero() or not exact.is_positive(told):
@@ -108,22 +191,22 @@ class Optimal(Evidence):
         return Check("proved", lines.by)
 
 
-def parted(body: Formula) -> tuple[bool, tuple[Formula, ...]]:
+def parts_of(body: Formula) -> tuple[bool, tuple[Formula, ...]]:
     """Whether something is a maximum, and its parts."""
     if isinstance(body, Call) and body.function == "max":
         return True, body.arguments
     return False, body.terms if isinstance(body, Sum) else (body,)
 
 
-class _Lines:
+class _PowerSum:
     """Powers of a name with positive coefficients, as parts of a maximum or of a sum."""
 
-    def __init__(self, found: list[dict[int, Rat]], exact: Exact, maximum: bool) -> None:
+    def __init__(self, powers_of_parts: list[dict[int, Rat]], exact: Exact, maximum: bool) -> None:
         self.exact, self.maximum, self.by = exact, maximum, CROSSES if maximum else BY
-        if maximum and any(len(part) != 1 for part in found):
+        if maximum and any(len(part) != 1 for part in powers_of_parts):
             raise CheckError("a part of the maximum is no single power")
         self.all: list[tuple[int, Rat]] = []
-        for part in found:
+        for part in powers_of_parts:
             for e, c in part.items():
                 at = None if maximum else next((i for i, (f, _) in enumerate(self.all) if f == e), None)
                 if at is None:
@@ -173,11 +256,11 @@ class _Lines:
         return raised(a * Rat(Poly.number(factor)), degree) * raised(power, p), degree
 
 
-def _bare(right: Formula, lines: _Lines, exact: Exact) -> Formula:
+def _moving_part(right: Formula, lines: _PowerSum, exact: Exact) -> Formula:
     """The part of a value that is a root: beside it stand the parts that do not move, all of them."""
     if not lines.constant:
         return right
-    maximum, parts = parted(right)
+    maximum, parts = parts_of(right)
     if maximum != lines.maximum or len(parts) != len(lines.constant) + 1:
         raise CheckError("the value lacks what does not move")
     for part, constant in zip(parts[1:], lines.constant, strict=True):
@@ -198,14 +281,14 @@ def ends_of(step: Step, name: str, exact: Exact) -> Formula | None:
     return None
 
 
-def _known(gap: Rat, step: Step, exact: Exact) -> bool:
+def _is_not_negative(gap: Rat, step: Step, exact: Exact) -> bool:
     """Whether a quotient is at least 0: by its coefficients, or by an assumption."""
     if gap.is_zero() or exact.is_positive(gap, strict=False):
         return True
-    turned = exact.cleared(gap)
+    numerator = exact.cleared(gap)
     facts = (exact.normal(a) for a in step.assumptions if isinstance(a, Compare))
-    known = [fact[0] for fact in facts if fact is not None]
-    return turned is not None and turned.primitive() in known
+    assumed = [fact[0] for fact in facts if fact is not None]
+    return numerator is not None and numerator.primitive() in assumed
 
 
 class Slope(Facts):
@@ -220,100 +303,13 @@ class Slope(Facts):
         return slopes == {self.way}
 
 
-class Construction(Evidence):
-    """Evidence of what a function of claims comes to: ``limit, sup, diff, sum, argmin, minimum``. For the last two ``rise``
-    is the derivative of what is no maximum, and ``place`` is where the least value is."""
-
-    rise: Formula | None = None
-    place: Formula | None = None
-
-    def examine(self, step: Step, ledger: Ledger) -> Check:
-        exact, right, by = ledger.exact(figures=False), step.right, ""
-        match step.left:
-            case Call("limit", (body, Compare(Name(name), "->", Infinity()))):
-                by = "highest powers" if _tends(body, name, right, exact) else ""
-            case Call("sup", (body, Name(name))):
-                way = rises(body, name, exact.least_one) if name in names(body) else 1
-                first = way == -1 and name in exact.least_one and _same(_put(body, name, number(1)), right, exact)
-                by = "one sign" if first or (way == 1 and _tends(body, name, right, exact)) else ""
-            case Call("diff", (body, Name(name))):
-                by = "chain rule" if self._is_slope(body, name, right, exact) else ""
-            case Call("sum", (body, Name(name), first, last)):
-                by = "added up" if _same(_added(body, name, first, last, exact), right, exact) else ""
-            case Call("argmin", (body, Name(name))):
-                by = "one change" if self._is_least(body, name, right, exact) else ""
-            case Call("minimum", (body, Name(name))) if (place := self.place) is not None:
-                there = _same(_put(body, name, place), right, exact)
-                by = "one change" if there and self._is_least(body, name, place, exact) else ""
-        if not by:
-            raise undecided(step, "this is not known to be what it comes to")
-        return Check("proved", by)
-
-    def _is_slope(self, body: Formula, name: str, rise: Formula, exact: Exact) -> bool:
-        return (slope(exact.rational(body), name, exact) - exact.rational(rise)).is_zero()
-
-    def _is_least(self, body: Formula, name: str, place: Formula, exact: Exact) -> bool:
-        """Whether a function falls before a place and rises beyond it; where x is at least 1, before and beyond 1 or the
-        place, whichever is larger."""
-        while isinstance(body, Group):
-            body = body.body
-        inner, bound, (maximum, parts) = exact.least_one - {name}, place, parted(body)
-        above = None if self.rise is None else Compare(self.rise, ">", number(0))
-        if above is not None and not (
-            exact.sign(exact.rational(body).below) and self._is_slope(body, name, above.left, exact)
-        ):
-            return False
-        if name in exact.least_one:
-            match place:
-                case Call("max", (one, bound)) if _same(one, number(1), exact):
-                    pass
-                case _ if _same(place, number(1), exact):
-                    return bool(above and settle(above, exact.least_one).truth)
-                case _ if not settle(Compare(place, ">=", number(1)), inner).truth:
-                    return False
-        if (crosses := _crosses_at(body, name, bound, exact)) is not None:
-            return crosses
-        ways = {rises(part, name, inner): part for part in parts} if maximum else {}
-        if ways.keys() == {1, -1} and len(parts) == 2:
-            above = Compare(ways[1], ">", ways[-1])
-        result = (Compare(bound, ">", number(0)), above and Compare(above, "<=>", Compare(Name(name), ">", bound)))
-        return all(claim is not None and settle(claim, inner).truth for claim in result)
-
-
-def _crosses_at(body: Formula, name: str, place: Formula, exact: Exact) -> bool | None:
+def is_least_where_parts_cross(body: Formula, name: str, place: Formula, exact: Exact) -> bool | None:
     """Whether powers of a name with positive coefficients are least at a place; None of anything else."""
-    maximum, parts = parted(body)
+    maximum, parts = parts_of(body)
     with suppress(CheckError):
-        lines = _Lines([powers(exact.rational(part), name) for part in parts], exact, maximum)
+        lines = _PowerSum([powers(exact.rational(part), name) for part in parts], exact, maximum)
         positive = all(exact.is_positive(c) for _, c in lines.all) and not (maximum and lines.constant)
-        there, (told, root) = lines.place(), Radicals(exact).of(place)
-        if positive and there is not None and exact.is_positive(told):
-            return (raised(told, there[1]) - raised(there[0], root)).is_zero()
+        least, (radicand, degree) = lines.place(), Radicals(exact).of(place)
+        if positive and least is not None and exact.is_positive(radicand):
+            return (raised(radicand, least[1]) - raised(least[0], degree)).is_zero()
     return None
-
-
-def _tends(body: Formula, name: str, right: Formula, exact: Exact) -> bool:
-    """Whether a rational function tends to something as the name grows, or is it without the name."""
-    value = exact.rational(body)
-    return (
-        _same(body, right, exact) if name not in names(body) else not exact.atoms and tends(value, name, right, exact)
-    )
-
-
-def _same(left: Formula, right: Formula, exact: Exact) -> bool:
-    return exact.difference(left, right).is_zero()
-
-
-def _put(body: Formula, name: str, value: Formula) -> Formula:
-    return mapped(body, lambda node: value if node == Name(name) else node)
-
-
-def _added(body: Formula, name: str, first: Formula, last: Formula, exact: Exact) -> Formula:
-    """A sum term by term; of numbers as one number."""
-    low, high = (exact.rational(end).constant for end in (first, last))
-    if low is None or high is None:
-        raise CheckError("the ends of the sum are no numbers")
-    terms = [_put(body, name, number(n)) for n in range(int(low), int(high) + 1)]
-    values = [exact.rational(term).constant for term in terms] if {*names(body)} <= {name} else []
-    known = [value for value in values if value is not None]
-    return number(sum(known, Fraction(0))) if len(known) == len(terms) else total(*terms)

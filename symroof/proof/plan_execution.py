@@ -27,7 +27,7 @@ from symroof.proof.array_ops import COLLECT, Op
 from symroof.proof.collectives import RETURNED, MeshAxis
 from symroof.proof.exchange_plans import Box, Move, Part, Plan, Share, Split, Transfer, any_of, apart, common, within
 from symroof.proof.kernel_traffic import Script
-from symroof.proof.row_functions import DEFINITIONS, exchanged
+from symroof.proof.modular_arithmetic import DEFINITIONS, exchanged
 
 # The chips on an axis that is played: as many as these where it has as many.
 SIZES = (2, 3)

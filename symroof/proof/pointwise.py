@@ -34,12 +34,11 @@ from symroof.formula import (
     fold,
     several_of,
 )
-from symroof.proof.ledger import Ledger, refuted, undecided
 from symroof.proof.quotients import Exact, free_names, rational_root
-from symroof.proof.step import Check, Step
+from symroof.proof.step import Check, Ledger, Step, refuted, undecided
 
 SAMPLES = 200
-HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
+COMPARISONS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
 
 # No larger powers of e are worked out.
 LARGEST_POWER = 20_000
@@ -50,25 +49,27 @@ REFUSED = {
     "exp": "the exponential is too large to compute",
 }
 HALF, MINUS = Fraction(1, 2), Fraction(-1)
-Ends = tuple[Fraction, Fraction]
+Interval = tuple[Fraction, Fraction]
 Point = Mapping[str, Fraction]
 Rising = Callable[[Context, Decimal], Decimal]
-Rule = Callable[..., Ends | None]
+Rule = Callable[..., Interval | None]
 
 
 def is_fact(assumption: Formula) -> bool:
     """Whether an assumption restricts sizes; relations of growth do not."""
-    return not isinstance(assumption, Compare) or assumption.relation in HOLDS
+    return not isinstance(assumption, Compare) or assumption.relation in COMPARISONS
 
 
 def truth_of(step: Step, exact: Exact) -> Callable[[Point], bool | None]:
     """Whether the step is true at a point, None where it says nothing there."""
     claim, facts = Compare(step.left, step.relation, step.right), [*filter(is_fact, step.assumptions)]
-    known = exact.definitions
-    return lambda point: truth(claim, point, known) if all(truth(fact, point, known) for fact in facts) else None
+    definitions = exact.definitions
+    return lambda point: (
+        truth(claim, point, definitions) if all(truth(fact, point, definitions) for fact in facts) else None
+    )
 
 
-def truth(proposition: Formula, point: Point, known: Mapping[str, Formula] | None = None) -> bool | None:
+def truth(proposition: Formula, point: Point, definitions: Mapping[str, Formula] | None = None) -> bool | None:
     """Whether a proposition is true at a point, where ``known`` formulas stand for names; None where it has no value there,
     or the numbers are too close to tell. A part that is false makes the whole of parts false all the same.
 
@@ -79,34 +80,34 @@ def truth(proposition: Formula, point: Point, known: Mapping[str, Formula] | Non
         case Verdict(holds=holds):
             return holds
         case Both(parts=parts) | Either(parts=parts):
-            result, deciding = {truth(part, point, known) for part in parts}, isinstance(proposition, Either)
+            result, deciding = {truth(part, point, definitions) for part in parts}, isinstance(proposition, Either)
             return deciding if deciding in result else None if None in result else not deciding
         case Cases(rows=rows, otherwise=otherwise):
-            guards = ((consequence, truth(guard, point, known)) for consequence, guard in rows)
-            there = next(((one, holds) for one, holds in guards if holds is not False), (otherwise, True))
-            return truth(there[0], point, known) if there[0] is not None and there[1] else None
+            guards = ((consequence, truth(guard, point, definitions)) for consequence, guard in rows)
+            row = next(((one, holds) for one, holds in guards if holds is not False), (otherwise, True))
+            return truth(row[0], point, definitions) if row[0] is not None and row[1] else None
         case Compare(left=left, relation="<=>", right=right):
-            sides = truth(left, point, known), truth(right, point, known)
+            sides = truth(left, point, definitions), truth(right, point, definitions)
             return None if None in sides else sides[0] == sides[1]
-        case Compare(left=left, relation=relation, right=right) if relation in HOLDS:
+        case Compare(left=left, relation=relation, right=right) if relation in COMPARISONS:
             try:
-                sign = compared(left, right, point, known)
+                sign = sign_of_difference(left, right, point, definitions)
             except AlgebraError:
                 return None
-            return None if sign is None else HOLDS[relation](sign, 0)
+            return None if sign is None else COMPARISONS[relation](sign, 0)
     return None
 
 
-def compared(
-    left: Formula, right: Formula, point: Point | None = None, known: Mapping[str, Formula] | None = None
+def sign_of_difference(
+    left: Formula, right: Formula, point: Point | None = None, definitions: Mapping[str, Formula] | None = None
 ) -> int | None:
     """The sign of left - right at a point; None where no number of digits tells it.
 
-    >>> compared(Call("sqrt", (Number(Fraction(2)),)), Number(Fraction(1))), compared(Number(Fraction(2)), Number(Fraction(2)))
+    >>> sign_of_difference(Call("sqrt", (Number(Fraction(2)),)), Number(Fraction(1))), sign_of_difference(Number(Fraction(2)), Number(Fraction(2)))
     (1, 0)
     """
     for digits in PRECISE:
-        rules = Enclosing(digits, point or {}, known)
+        rules = Enclosures(digits, point or {}, definitions)
         a, b = fold(left, rules), fold(right, rules)
         if a[0] == a[1] and a == b:
             return 0
@@ -115,33 +116,33 @@ def compared(
     return None
 
 
-def sampled(step: Step, ledger: Ledger) -> Check:
+def check_at_samples(step: Step, ledger: Ledger) -> Check:
     """An identity at exact points that are drawn: one where it is false raises."""
     random, exact, several = Random(7), ledger.exact(figures=True), several_of(ledger.least_one)
-    truth, result = truth_of(step, exact), 0
+    truth, satisfied = truth_of(step, exact), 0
     free = sorted({n for formula in (step.left, step.right, *step.assumptions) for n in free_names(formula, exact)})
     for _ in range(20 * SAMPLES):
         powers = {n: random.randint(0 if n in ledger.least_one else -3, 4) for n in free}
         point = {n: Fraction(random.randint(100, 999), 100) * Fraction(10) ** powers[n] + (n in several) for n in free}
-        if (holds := truth(point)) is False:
+        if (outcome := truth(point)) is False:
             raise refuted(step, f"it is false at {', '.join(f'{n} = {v}' for n, v in point.items())}")
-        result += holds is True
-        if result == SAMPLES:
+        satisfied += outcome is True
+        if satisfied == SAMPLES:
             return Check("sampled", f"{SAMPLES} exact points")
     raise undecided(step, "too few points satisfy its assumptions")
 
 
-class Enclosing:
+class Enclosures:
     """The rules of a fold: a value is what it lies between at a point, where ``known`` formulas stand for names."""
 
-    def __init__(self, digits: int, point: Point, known: Mapping[str, Formula] | None = None) -> None:
-        self.functions, self.known = functions(digits + 10), known or {}
+    def __init__(self, digits: int, point: Point, definitions: Mapping[str, Formula] | None = None) -> None:
+        self.functions, self.known = functions(digits + 10), definitions or {}
         self.values = {name: (size, size) for name, size in point.items() if name not in self.known}
 
-    def number(self, node: Number) -> Ends:
+    def number(self, node: Number) -> Interval:
         return node.value, node.value
 
-    def name(self, node: Name | Figure) -> Ends:
+    def name(self, node: Name | Figure) -> Interval:
         if node.name not in self.values and node.name in self.known:
             self.values[node.name] = fold(self.known[node.name], self)
         if node.name not in self.values:
@@ -150,39 +151,39 @@ class Enclosing:
 
     figure = name
 
-    def infinity(self, node: Infinity) -> Ends:
+    def infinity(self, node: Infinity) -> Interval:
         raise AlgebraError("oo is no number")
 
-    def sum(self, node: Formula, *terms: Ends) -> Ends:
+    def sum(self, node: Formula, *terms: Interval) -> Interval:
         low = sum((term[0] for term in terms), Fraction(0))
         exact = all(term[0] is term[1] for term in terms)
         return low, low if exact else sum((term[1] for term in terms), Fraction(0))
 
-    def product(self, node: Formula, *factors: Ends) -> Ends:
-        return reduce(multiplied, factors)
+    def product(self, node: Formula, *factors: Interval) -> Interval:
+        return reduce(interval_product, factors)
 
-    def quotient(self, node: Formula, above: Ends, below: Ends) -> Ends:
+    def quotient(self, node: Formula, above: Interval, below: Interval) -> Interval:
         low, high = below
         if low <= 0 <= high:
             raise AlgebraError("division by zero" if low == high else "division by what may be zero")
-        return multiplied(above, ((inverse := 1 / low), inverse) if low is high else (1 / high, 1 / low))
+        return interval_product(above, ((inverse := 1 / low), inverse) if low is high else (1 / high, 1 / low))
 
-    def negative(self, node: Formula, body: Ends) -> Ends:
-        return multiplied((MINUS, MINUS), body)
+    def negative(self, node: Formula, body: Interval) -> Interval:
+        return interval_product((MINUS, MINUS), body)
 
-    def group(self, node: Formula, body: Ends) -> Ends:
+    def group(self, node: Formula, body: Interval) -> Interval:
         return body
 
     written = group
 
-    def power(self, node: Formula, base: Ends, exponent: Ends) -> Ends:
+    def power(self, node: Formula, base: Interval, exponent: Interval) -> Interval:
         (low, high), power = base, exponent[0]
         if power != exponent[1] or power.denominator != 1:
             if exponent == (HALF, HALF):
                 return self._of("sqrt", base)
             if low <= 0:
                 raise AlgebraError("a root of what may be negative")
-            return self._of("exp", multiplied(exponent, self._of("log", base)))
+            return self._of("exp", interval_product(exponent, self._of("log", base)))
         width = max(low.numerator.bit_length(), low.denominator.bit_length(), high.numerator.bit_length())
         if abs(power) * width > LARGEST_BITS:
             raise AlgebraError(f"the power is too large to compute: exponent {power}")
@@ -192,10 +193,10 @@ class Enclosing:
         least = Fraction(0) if low < 0 < high and power % 2 == 0 else ends[0]
         return (least, least) if low == high else (least, ends[1])
 
-    def call(self, node: Call, *arguments: Ends) -> Ends:
+    def call(self, node: Call, *arguments: Interval) -> Interval:
         return self._of(node.function, *arguments)
 
-    def _of(self, function: str, *arguments: Ends) -> Ends:
+    def _of(self, function: str, *arguments: Interval) -> Interval:
         if function not in self.functions:
             raise AlgebraError(f"{function}(…) has no value here")
         result = self.functions[function](*arguments)
@@ -204,25 +205,25 @@ class Enclosing:
         return result
 
 
-def between(formula: Formula, known: Mapping[str, Formula]) -> Ends | None:
+def enclosure(formula: Formula, definitions: Mapping[str, Formula]) -> Interval | None:
     """Two rational numbers that a formula of numbers lies between, where ``known`` formulas stand for names; None for what
     has no such ends."""
     with suppress(AlgebraError):
-        result: Ends = fold(formula, Enclosing(DIGITS, {}, known))
+        result: Interval = fold(formula, Enclosures(DIGITS, {}, definitions))
         return result
     return None
 
 
-def multiplied(one: Ends, other: Ends) -> Ends:
+def interval_product(first: Interval, second: Interval) -> Interval:
     """What the products of numbers between two ends lie between."""
-    if one[0] is one[1] and other[0] is other[1]:
-        return ((exact := one[0] * other[0]), exact)
-    corners = [a * b for a, b in product(one, other)]
+    if first[0] is first[1] and second[0] is second[1]:
+        return ((exact := first[0] * second[0]), exact)
+    corners = [a * b for a, b in product(first, second)]
     return min(corners), max(corners)
 
 
 @cache
-def functions(digits: int) -> Mapping[str, Callable[..., Ends | None]]:
+def functions(digits: int) -> Mapping[str, Callable[..., Interval | None]]:
     """The functions of formulas between ends, to so many digits; None where one has no value, or is too large.
 
     >>> [float(end) for end in functions(20)["sqrt"]((Fraction(2), Fraction(2)))], functions(20)["log"]((Fraction(0), Fraction(1)))
@@ -231,13 +232,13 @@ def functions(digits: int) -> Mapping[str, Callable[..., Ends | None]]:
     down, up = (Context(digits, rounding, -10_000, 100_000) for rounding in (ROUND_FLOOR, ROUND_CEILING))
 
     def rising(
-        function: Rising, exactly: Callable[[Fraction], Fraction | None], domain: Callable[[Ends], bool]
+        function: Rising, exactly: Callable[[Fraction], Fraction | None], domain: Callable[[Interval], bool]
     ) -> Rule:
-        def of(ends: Ends) -> Ends | None:
+        def of(ends: Interval) -> Interval | None:
             if not domain(ends):
                 return None
-            if ends[0] == ends[1] and (known := exactly(ends[0])) is not None:
-                return known, known
+            if ends[0] == ends[1] and (value := exactly(ends[0])) is not None:
+                return value, value
             low, high = (c.divide(end.numerator, end.denominator) for c, end in zip((down, up), ends, strict=True))
             return Fraction(down.next_minus(function(down, low))), Fraction(up.next_plus(function(up, high)))
 
@@ -247,12 +248,12 @@ def functions(digits: int) -> Mapping[str, Callable[..., Ends | None]]:
     logarithm = rising(Context.ln, lambda x: Fraction(0) if x == 1 else None, lambda ends: ends[0] > 0)
     power = rising(Context.exp, lambda x: None if x else Fraction(1), lambda ends: max(map(abs, ends)) <= LARGEST_POWER)
 
-    def log2(ends: Ends) -> Ends | None:
+    def log2(ends: Interval) -> Interval | None:
         exact, result = power_of_two(ends[0]) if ends[0] == ends[1] > 0 else None, logarithm(ends)
         low, high = logarithm((Fraction(2), Fraction(2))) or ends
-        return (exact, exact) if exact is not None else result and multiplied(result, (1 / high, 1 / low))
+        return (exact, exact) if exact is not None else result and interval_product(result, (1 / high, 1 / low))
 
-    def absolute(ends: Ends) -> Ends:
+    def absolute(ends: Interval) -> Interval:
         low, high = ends
         return _ordered(Fraction(0) if low < 0 < high else min(abs(low), abs(high)), max(abs(low), abs(high)))
 
@@ -263,7 +264,7 @@ def functions(digits: int) -> Mapping[str, Callable[..., Ends | None]]:
     return {"sqrt": root, "log": logarithm, "exp": power, "log2": log2, "abs": absolute, **whole}
 
 
-def _ordered(low: Fraction, high: Fraction) -> Ends:
+def _ordered(low: Fraction, high: Fraction) -> Interval:
     return (low, low) if low == high else (low, high)
 
 

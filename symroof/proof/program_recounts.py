@@ -11,12 +11,11 @@ from symroof.formula import Formula, Name, Number, Quotient, number, product
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.array_ops import APPEND, FUNCTION, PLACE, Array, Op, Turn
 from symroof.proof.kernel_traffic import Script
-from symroof.proof.ledger import Evidence, Facts, Ledger, refuted
-from symroof.proof.masks import Masked, pairs_of, worked
+from symroof.proof.loop_counts import Masked, pairs_of, worked
 from symroof.proof.polynomials import ONE, Poly, Rat
+from symroof.proof.program_structure import require_room
 from symroof.proof.quotients import Exact
-from symroof.proof.step import Check, Step
-from symroof.proof.views import require_room
+from symroof.proof.step import Check, Evidence, Facts, Ledger, Step, refuted
 
 ZERO = Rat(Poly())
 # What stays in memory, and how it is counted.

@@ -18,13 +18,13 @@ from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Fro
 from symroof.proof.polynomials import Poly, Rat, join
 from symroof.proof.prover import OF_CLAIMS, Prover
 from symroof.proof.quotients import ORDER, Exact
-from symroof.proof.whole_numbers import Admitted
+from symroof.proof.whole_numbers import WholeSizes
 
-TURNED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 Facts = tuple[Formula, ...]
 
 
-class Settled(Frozen):
+class Decision(Frozen):
     """``truth`` is None where the question stays open; ``point`` is a candidate for a counterexample, unconfirmed."""
 
     truth: bool | None
@@ -32,7 +32,7 @@ class Settled(Frozen):
     point: Mapping[str, Fraction] | None = None
 
 
-OPEN = Settled(None)
+OPEN = Decision(None)
 
 
 def negated(formula: Formula) -> Formula:
@@ -42,8 +42,8 @@ def negated(formula: Formula) -> Formula:
             return Verdict(not holds)
         case Compare(left=left, relation="=", right=right):
             return Either((Compare(left, "<", right), Compare(left, ">", right)))
-        case Compare(left=left, relation=relation, right=right) if relation in TURNED:
-            return Compare(left, TURNED[relation], right)
+        case Compare(left=left, relation=relation, right=right) if relation in NEGATED:
+            return Compare(left, NEGATED[relation], right)
         case Both(parts=parts):
             return Either(tuple(map(negated, parts)))
         case Either(parts=parts):
@@ -65,15 +65,15 @@ def without_cases(formula: Formula) -> Formula:
     rows: list[Formula] = []
     outside: tuple[Formula, ...] = ()
     for then, guard in formula.rows:
-        here = (guard, *(before for before in outside if not _follows(guard, before)))
+        conditions = (guard, *(before for before in outside if not _follows(guard, before)))
         outside += (negated(guard),)
         if then != Verdict(False):
-            rows.append(Both((*(() if then == Verdict(True) else (then,)), *here)))
+            rows.append(Both((*(() if then == Verdict(True) else (then,)), *conditions)))
     rest = formula.otherwise
     if rest == Verdict(True) and len(formula.rows) == 1 and formula.rows[0][0] != Verdict(False):
         return Either((formula.rows[0][0], *outside))  # beyond, or where the guard does not hold
     if rest is not None and rest != Verdict(False):
-        rows.append(Both((*(() if rest == Verdict(True) else (rest,)), *_met(outside))))
+        rows.append(Both((*(() if rest == Verdict(True) else (rest,)), *_joined_to_equalities(outside))))
     flat = tuple(_flat(row) for row in rows)
     return flat[0] if len(flat) == 1 else Either(flat) if flat else Verdict(False)
 
@@ -87,19 +87,19 @@ def _follows(guard: Formula, other: Formula) -> bool:
     return guard in (implied, implied.mirrored)
 
 
-def _met(outside: tuple[Formula, ...]) -> tuple[Formula, ...]:
+def _joined_to_equalities(outside: tuple[Formula, ...]) -> tuple[Formula, ...]:
     """``D = F`` for ``D <= F`` and ``F <= D``, in the place of the first."""
-    met: list[Formula] = []
-    for one in outside:
-        match one:
+    result: list[Formula] = []
+    for condition in outside:
+        match condition:
             case Compare(left=left, relation="<=" | ">=" as relation, right=right):
-                back = Compare(left, MIRRORED[relation], right)
-                here = next((i for i, other in enumerate(met) if other in (back, back.mirrored)), None)
-                if here is not None:
-                    met[here] = Compare(left, "=", right)
+                converse = Compare(left, MIRRORED[relation], right)
+                place = next((i for i, other in enumerate(result) if other in (converse, converse.mirrored)), None)
+                if place is not None:
+                    result[place] = Compare(left, "=", right)
                     continue
-        met.append(one)
-    return tuple(met)
+        result.append(condition)
+    return tuple(result)
 
 
 def _flat(row: Formula) -> Formula:
@@ -112,56 +112,56 @@ def _flattened(both: Both) -> Iterator[Formula]:
         yield from _flattened(part) if isinstance(part, Both) else (part,)
 
 
-def settle(claim: Formula, least_one: frozenset[str], facts: Iterable[Formula] = ()) -> Settled:
+def decide(claim: Formula, least_one: frozenset[str], facts: Iterable[Formula] = ()) -> Decision:
     """Decide a proposition on the whole domain.
 
     >>> from symroof.formula import Name, Sum
     >>> b, d = Name("B"), Name("D")
-    >>> settle(Compare(Sum((b, d)), ">", b), frozenset("BD"))
+    >>> decide(Compare(Sum((b, d)), ">", b), frozenset("BD"))
     Settled(truth=True, by='signs of coefficients', point=None)
     """
     facts, exact = tuple(facts), Exact(least_one=least_one)
     try:
-        by = read(claim, exact, facts)
-        return Settled(True, by) if by else asked(claim, exact, facts, OF_CLAIMS)
+        by = direct_proof(claim, exact, facts)
+        return Decision(True, by) if by else search(claim, exact, facts, OF_CLAIMS)
     except (CheckError, AlgebraError, RecursionError):
         return OPEN
 
 
-def settle_whole(claim: Formula, least_one: frozenset[str], size: str, admitted: Admitted) -> bool:
+def decide_for_whole_sizes(claim: Formula, least_one: frozenset[str], size: str, admitted: WholeSizes) -> bool:
     """Whether a proposition holds for every whole number that a size may be, of which there has to be one.
 
     >>> from symroof.formula import Name, number
     >>> b = Name("B")
     >>> same = Compare(Compare(b, ">", number(255)), "<=>", Compare(b, ">=", number(256)))
-    >>> settle(same, frozenset("B")).truth, settle_whole(same, frozenset("B"), "B", Admitted())
+    >>> decide(same, frozenset("B")).truth, decide_for_whole_sizes(same, frozenset("B"), "B", WholeSizes())
     (None, True)
     """
     if admitted.those is not None:
         at = ((Compare(Name(size), "=", number(n)),) for n in admitted.those)
-        return bool(admitted.those) and all(settle(claim, least_one, facts).truth is True for facts in at)
+        return bool(admitted.those) and all(decide(claim, least_one, facts).truth is True for facts in at)
     with suppress(CheckError, AlgebraError, RecursionError):
         return Prover(Exact(least_one=least_one), (), {size: admitted.each}).decide(claim) is True
     return False
 
 
-def asked(claim: Formula, exact: Exact, facts: Facts, work: int | None = None) -> Settled:
+def search(claim: Formula, exact: Exact, facts: Facts, work: int | None = None) -> Decision:
     """What z3 says. An identity is none of its questions, unless there are functions or facts to know of."""
     if isinstance(claim, Compare) and claim.relation == "=" and not exact.atoms and not facts:
         return OPEN
     answer = Prover(exact, facts, work=work).decide(claim)
     if answer is True:
-        return Settled(True, "z3")
-    return Settled(None, "z3", answer) if isinstance(answer, dict) else OPEN
+        return Decision(True, "z3")
+    return Decision(None, "z3", answer) if isinstance(answer, dict) else OPEN
 
 
-def read(claim: Formula, exact: Exact, facts: Facts) -> str | None:
+def direct_proof(claim: Formula, exact: Exact, facts: Facts) -> str | None:
     """By what a proposition is proved without a search, or None."""
     match claim:
         case Compare(relation="="):
             return _identity(claim, exact, facts)
         case Compare(left=Compare() as left, relation="<=>", right=Verdict(holds=holds)):
-            return read(left if holds else negated(left), exact, facts)
+            return direct_proof(left if holds else negated(left), exact, facts)
         case Compare(relation="<=>"):
             return _equivalence(claim, exact)
         case Compare(relation=relation) if relation in ORDER:
@@ -209,32 +209,32 @@ def _order(claim: Compare, exact: Exact, facts: Facts) -> str | None:
     if claim.relation[0] == "<":
         gap = -gap
     if exact.atoms:
-        return _by_the_largest(gap, exact, strict=strict)
+        return _order_with_a_maximum(gap, exact, strict=strict)
     if exact.is_positive(gap, strict=strict):
         return "signs of coefficients"
-    wanted, known = exact.normal(claim), [exact.normal(fact) for fact in facts]
-    if wanted is not None and (wanted in known or (wanted[0], True) in known):
+    goal, assumed = exact.normal(claim), [exact.normal(fact) for fact in facts]
+    if goal is not None and (goal in assumed or (goal[0], True) in assumed):
         return "exact identity with an assumption"
-    shifted = _shifted(gap, exact, facts)
+    shifted = _with_lower_bounds(gap, exact, facts)
     if shifted and all(exact.is_positive(sides, strict=strict) for sides in shifted):
         return "an assumption put in, signs of coefficients"
     return None
 
 
-def _shifted(gap: Rat, exact: Exact, facts: Facts) -> tuple[Rat, ...]:
+def _with_lower_bounds(gap: Rat, exact: Exact, facts: Facts) -> tuple[Rat, ...]:
     """The quotient with e + x' for every x that is at least e by assumption: with x' above 0, and with x' = 0."""
-    inside, edge, done = gap, gap, False
+    inside, edge, shifted = gap, gap, False
     for fact in facts:
         if not (isinstance(fact, Compare) and fact.relation in (">=", ">") and isinstance(fact.left, Name)):
             continue
         name, least = fact.left.name, exact.rational(fact.right)
         beyond = Rat(Poly.name(f"{name}'"))
         if name not in exact.definitions and not least.below.names and not {name, f"{name}'"} & least.names:
-            inside, edge, done = inside.put(name, least + beyond), edge.put(name, least), True
-    return (inside, edge) if done else ()
+            inside, edge, shifted = inside.put(name, least + beyond), edge.put(name, least), True
+    return (inside, edge) if shifted else ()
 
 
-def _by_the_largest(sides: Rat, exact: Exact, *, strict: bool) -> str | None:
+def _order_with_a_maximum(sides: Rat, exact: Exact, *, strict: bool) -> str | None:
     """An order with one maximum or minimum in it, for each of its arguments in turn."""
     used = [atom for atom in exact.atoms if atom in sides.above.names]
     if len(used) != 1 or used[0] in sides.below.names or exact.atoms[used[0]][0] not in ("max", "min"):
@@ -242,14 +242,14 @@ def _by_the_largest(sides: Rat, exact: Exact, *, strict: bool) -> str | None:
     function, arguments = exact.atoms[used[0]]
     if not all(exact.sign(argument.below) for argument in arguments):
         return None
-    for one in arguments:
-        case = sides.put(used[0], one)
+    for largest in arguments:
+        case = sides.put(used[0], largest)
         if case.names & exact.atoms.keys():
             return None
         # where this one is the largest, it is at least each of the others
-        gaps = [exact.cleared(one - two if function == "max" else two - one) for two in arguments]
-        known = [gap.primitive() for gap in gaps if gap is not None]
-        assumed = not strict and exact.sign(case.below) == 1 and case.above.primitive() in known
+        gaps = [exact.cleared(largest - other if function == "max" else other - largest) for other in arguments]
+        assumptions = [gap.primitive() for gap in gaps if gap is not None]
+        assumed = not strict and exact.sign(case.below) == 1 and case.above.primitive() in assumptions
         if not assumed and not exact.is_positive(case, strict=strict):
             return None
     return "signs of coefficients, for each argument of the maximum"
@@ -266,20 +266,22 @@ def _equivalence(claim: Compare, exact: Exact) -> str | None:
         return None
     failed: list[Poly] = []  # at most 0
     for consequence, guard in claim.right.rows:
-        known = exact.normal(guard)
-        if known is None or not known[1] or not _same(left, consequence, known[0], failed, exact):
+        positive = exact.normal(guard)
+        if positive is None or not positive[1] or not _is_same_condition(left, consequence, positive[0], failed, exact):
             return None
-        failed.append(known[0])
-    last = _same(left, claim.right.otherwise, None, failed, exact)
+        failed.append(positive[0])
+    last = _is_same_condition(left, claim.right.otherwise, None, failed, exact)
     return "exact identity of the cleared sides in every case" if last and not exact.atoms else None
 
 
-def _same(left: tuple[Poly, bool], right: Formula, guard: Poly | None, failed: list[Poly], exact: Exact) -> bool:
+def _is_same_condition(
+    left: tuple[Poly, bool], right: Formula, guard: Poly | None, failed: list[Poly], exact: Exact
+) -> bool:
     """Whether left > 0 says the same as a consequence, where the guard is above 0 and the ``failed`` are not."""
     p, strict = left
     if isinstance(right, Verdict):
-        wanted, strict = (p, strict) if right.holds else (-p, not strict)
-        rests = _reduced(wanted, [-g for g in failed])
+        goal, strict = (p, strict) if right.holds else (-p, not strict)
+        rests = _without_multiples(goal, [-g for g in failed])
         return any(exact.is_positive(Rat(rest), strict=strict) for rest in rests)
     if not isinstance(right, Compare) or right.relation not in ORDER:
         return False
@@ -290,14 +292,14 @@ def _same(left: tuple[Poly, bool], right: Formula, guard: Poly | None, failed: l
         return False
     turned = gap.above * Fraction(side * (-1 if right.relation[0] == "<" else 1))
     vanishing = [g for g in failed if -g in failed]
-    candidates = (rest.primitive() for rest in _reduced(p, [*vanishing, *(-g for g in vanishing)]))
+    candidates = (rest.primitive() for rest in _without_multiples(p, [*vanishing, *(-g for g in vanishing)]))
     return (len(right.relation) == 1) == strict and turned.primitive() in candidates
 
 
-def _reduced(p: Poly, known: list[Poly]) -> list[Poly]:
+def _without_multiples(p: Poly, others: list[Poly]) -> list[Poly]:
     """p, and what is left of it when a positive multiple of a known polynomial is taken away that has one of its terms."""
     result = [p]
-    for g in known:
+    for g in others:
         for m, c in p.items():
             for n, e in g.items():
                 quotient = join(m, n, -1)

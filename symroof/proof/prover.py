@@ -13,7 +13,7 @@ from typing import Any
 
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Verdict, fold, several_of
-from symroof.proof.pointwise import HOLDS, is_fact
+from symroof.proof.pointwise import COMPARISONS, is_fact
 from symroof.proof.polynomials import Monomial, Poly, Rat
 from symroof.proof.quotients import Exact
 
@@ -23,10 +23,10 @@ BUDGET = 3_000_000
 OF_CLAIMS = BUDGET // 4
 Directions = tuple[set[Monomial], set[Monomial]]
 # What z3 makes of a proposition: its truth, and what has to hold so that everything in it has a value.
-Told = tuple[Any, list[Any]]
+Encoding = tuple[Any, list[Any]]
 
 
-def _checked(z3: Any, propositions: Iterable[Any], work: int | None = None) -> tuple[Any, Any]:
+def _solved(z3: Any, propositions: Iterable[Any], work: int | None = None) -> tuple[Any, Any]:
     """A solver and what it answers, in a context of its own: what was asked before in this process changes nothing."""
     context = z3.Context()
     solver = z3.Solver(ctx=context)
@@ -58,16 +58,16 @@ class Prover:
         self.variables: dict[str, Any] = {}
         self.domain: list[Any] = []
         self.needs: dict[str, list[Any]] = {}
-        self.facts: list[Told] = [fold(fact, self) for fact in facts if is_fact(fact)]
+        self.facts: list[Encoding] = [fold(fact, self) for fact in facts if is_fact(fact)]
 
     def __getattr__(self, term: str) -> Any:
         return getattr(self.exact, term)
 
     def decide(self, claim: Formula) -> bool | dict[str, Fraction] | None:
         """True where the claim holds on the whole domain, a point where it does not, None where z3 gives up."""
-        wanted: Told = fold(claim, self)
-        known = self._known(wanted[1])
-        return None if known is None else self._ask(*known, self.z3.Not(wanted[0]))
+        goal: Encoding = fold(claim, self)
+        premises = self._known(goal[1])
+        return None if premises is None else self._ask(*premises, self.z3.Not(goal[0]))
 
     def defined(self) -> bool:
         """Whether every function that was met has a value on the whole domain, also where it cancels."""
@@ -75,8 +75,8 @@ class Prover:
 
     def apart_from_zero(self, poly: Poly) -> bool:
         """Whether the facts keep a polynomial away from 0."""
-        zero, known = self._polynomial(poly.primitive()) == 0, self._known([])
-        return bool(poly) and known is not None and self._ask(*known, zero) is True
+        zero, premises = self._polynomial(poly.primitive()) == 0, self._known([])
+        return bool(poly) and premises is not None and self._ask(*premises, zero) is True
 
     def _known(self, needs: list[Any]) -> list[Any] | None:
         """The domain, the facts, and all that has to hold for values, proved one after the other; None if some is not.
@@ -85,20 +85,20 @@ class Prover:
         """
         cancelled = [atom for atom in self.exact.atoms if atom not in self.needs]
         needs = [*(need for _, needs in self.facts for need in needs), *needs, *self._needs_of(cancelled)]
-        known = [*self.domain, *(truth for truth, _ in self.facts)]
-        return known if self._defined(known, needs) else None
+        premises = [*self.domain, *(truth for truth, _ in self.facts)]
+        return premises if self._defined(premises, needs) else None
 
-    def _defined(self, known: list[Any], needs: list[Any]) -> bool:
+    def _defined(self, premises: list[Any], needs: list[Any]) -> bool:
         for need in needs:
-            if not any(map(need.eq, known)):
-                if self._ask(*known, self.z3.Not(need)) is not True:
+            if not any(map(need.eq, premises)):
+                if self._ask(*premises, self.z3.Not(need)) is not True:
                     return False
-                known.append(need)
+                premises.append(need)
         return True
 
     def _ask(self, *questions: Any) -> bool | dict[str, Fraction] | None:
         try:
-            solver, answer = _checked(self.z3, questions, self.work)
+            solver, answer = _solved(self.z3, questions, self.work)
         except self.z3.Z3Exception:  # out of memory, or interrupted: it did not answer
             return None
         if answer == self.z3.unsat:
@@ -114,37 +114,39 @@ class Prover:
             for n, v in values.items()
         }
 
-    def verdict(self, node: Verdict) -> Told:
+    def verdict(self, node: Verdict) -> Encoding:
         return self.z3.BoolVal(node.holds), []
 
-    def both(self, node: Formula, *parts: Told) -> Told:
+    def both(self, node: Formula, *parts: Encoding) -> Encoding:
         """All of them. A part that is false decides, so others need their values only where those without needs hold."""
         return self.z3.And(*(truth for truth, _ in parts)), self._where(parts, lambda truth: truth)
 
-    def either(self, node: Formula, *parts: Told) -> Told:
+    def either(self, node: Formula, *parts: Encoding) -> Encoding:
         """One of them. A part that is true decides."""
         return self.z3.Or(*(truth for truth, _ in parts)), self._where(parts, self.z3.Not)
 
-    def _where(self, parts: Iterable[Told], open_: Callable[[Any], Any]) -> list[Any]:
+    def _where(self, parts: Iterable[Encoding], open_: Callable[[Any], Any]) -> list[Any]:
         """What parts need where those that need nothing leave it open whether the whole holds."""
         parts = tuple(parts)
         left = [open_(truth) for truth, needs in parts if not needs]
         needed = [need for _, needs in parts for need in needs]
         return [self.z3.Implies(self.z3.And(*left), need) for need in needed] if left else needed
 
-    def cases(self, node: Formula, *parts: Told) -> Told:
+    def cases(self, node: Formula, *parts: Encoding) -> Encoding:
         """Row by row: a consequence needs its values where its guard holds and none before."""
         z3 = self.z3
         if not all(isinstance(part, tuple) for part in parts):
             raise AlgebraError("a value by cases is no proposition")
         truth, needs = parts[-1] if len(parts) % 2 else (z3.BoolVal(False), [])
-        for (holds, inside), (guard, asked) in reversed(list(zip(parts[::2], parts[1::2], strict=False))):
-            inside = [z3.Implies(guard, need) for need in inside]
-            needs = [*asked, *inside, *(z3.Or(guard, need) for need in needs)]
+        for (holds, consequence_needs), (guard, guard_needs) in reversed(
+            list(zip(parts[::2], parts[1::2], strict=False))
+        ):
+            consequence_needs = [z3.Implies(guard, need) for need in consequence_needs]
+            needs = [*guard_needs, *consequence_needs, *(z3.Or(guard, need) for need in needs)]
             truth = z3.If(guard, holds, truth)
         return truth, needs
 
-    def compare(self, node: Compare, left: Any, right: Any) -> Told:
+    def compare(self, node: Compare, left: Any, right: Any) -> Encoding:
         if node.relation == "<=>":
             return left[0] == right[0], [*left[1], *right[1]]
         needs, difference = self._needs_of(left.names | right.names), left - right
@@ -153,7 +155,7 @@ class Prover:
             below = difference.below.primitive()
             needs.append(self._polynomial(below) != 0)
             turned = difference.above * below
-        return HOLDS[node.relation](self._polynomial(turned.primitive()), 0), needs
+        return COMPARISONS[node.relation](self._polynomial(turned.primitive()), 0), needs
 
     def _needs_of(self, names: Container[str]) -> list[Any]:
         atoms = [atom for atom in self.exact.atoms if atom in names]
@@ -212,12 +214,12 @@ class Scalings:
     """Questions to z3 about the scalings x = t**w(x) along which some monomials tend to 0 and others stay bounded: linear
     inequalities in the exponents w. In each of the ``groups`` the terms that grow fastest lead."""
 
-    def __init__(self, known: Directions, groups: Iterable[Iterable[Monomial]]) -> None:
+    def __init__(self, regime: Directions, groups: Iterable[Iterable[Monomial]]) -> None:
         import z3
 
         self.z3 = z3
         self.leads: list[dict[Monomial, Any]] = []
-        self.known = [self.are(known)]
+        self.known = [self.are(regime)]
         for number, group in enumerate(groups):
             top = z3.Real(f"top {number}")
             self.leads.append({m: self._order(m) >= top for m in group})
@@ -226,9 +228,9 @@ class Scalings:
     def _order(self, m: Monomial) -> Any:
         return self.z3.Sum(self.z3.RealVal(0), *(e * self.z3.Real(name) for name, e in m))
 
-    def are(self, known: Directions) -> Any:
+    def are(self, directions: Directions) -> Any:
         """That these monomials tend to 0, and that those stay bounded."""
-        small, bounded = ([self._order(m) for m in sorted(monomials)] for monomials in known)
+        small, bounded = ([self._order(m) for m in sorted(monomials)] for monomials in directions)
         return self.z3.And(*(order < 0 for order in small), *(order <= 0 for order in bounded))
 
     def led_by(self, largest: Iterable[Container[Monomial]]) -> Any:
@@ -244,5 +246,5 @@ class Scalings:
 
     def always(self, *propositions: Any) -> bool | None:
         """Whether one of the propositions holds along every scaling; None where z3 gives up."""
-        _, answer = _checked(self.z3, [*self.known, *(self.z3.Not(proposition) for proposition in propositions)])
+        _, answer = _solved(self.z3, [*self.known, *(self.z3.Not(proposition) for proposition in propositions)])
         return None if answer == self.z3.unknown else bool(answer == self.z3.unsat)

@@ -25,7 +25,7 @@ PRIMES = tuple(n for n in range(2, 100) if all(n % k for k in range(2, n)))
 LETTERS = {"k": 3, "K": 3, "M": 6, "B": 9, "T": 12}
 
 
-def _told(digits: str) -> Fraction:
+def _value_of_digits(digits: str) -> Fraction:
     """What digits in print are: 2B is two billion."""
     return Fraction(digits.rstrip("".join(LETTERS)).replace("_", "")) * 10 ** LETTERS.get(digits[-1:], 0)
 
@@ -46,7 +46,7 @@ class Exact:
     least_one: frozenset[str] = frozenset()
     figures: Mapping[str, Fraction] = field(default_factory=dict)
     atoms: dict[str, tuple[str, tuple[Rat, ...]]] = field(default_factory=dict)
-    known: dict[str, Rat] = field(default_factory=dict)
+    values: dict[str, Rat] = field(default_factory=dict)
 
     def rational(self, formula: Formula) -> Rat:
         result: Rat = fold(formula, self)
@@ -56,19 +56,19 @@ class Exact:
         return self.rational(left) - self.rational(right)
 
     def number(self, node: Number) -> Rat:
-        if node.digits is not None and node.unit is None and _told(node.digits) != node.value:
+        if node.digits is not None and node.unit is None and _value_of_digits(node.digits) != node.value:
             raise CheckError(f"{node.digits} is not the value that it stands for")
         return Rat(Poly.number(node.value))
 
     def name(self, node: Name | Figure) -> Rat:
         if node.name not in self.definitions:
             return variable(node.name)
-        if node.name in self.known:
-            return self.known[node.name]
+        if node.name in self.values:
+            return self.values[node.name]
         before = len(self.atoms)
         value = self.rational(self.definitions[node.name])
         if len(self.atoms) == before and not value.names & self.atoms.keys():
-            self.known[node.name] = value
+            self.values[node.name] = value
         return value
 
     def figure(self, node: Figure) -> Rat:
@@ -115,14 +115,14 @@ class Exact:
     def _atom(self, function: str, arguments: tuple[Rat, ...]) -> Rat:
         """The name of a function of some arguments, the same one for the same arguments; in any order where that is all
         one."""
-        for atom, (other, known) in self.atoms.items():
-            if other == function and len(known) == len(arguments):
-                rest = list(known)
+        for atom, (other, atom_arguments) in self.atoms.items():
+            if other == function and len(atom_arguments) == len(arguments):
+                rest = list(atom_arguments)
                 for argument in arguments:
-                    at = next((i for i, one in enumerate(rest) if (one - argument).is_zero()), None)
-                    if at is None or (at and function not in ("max", "min")):
+                    place = next((i for i, candidate in enumerate(rest) if (candidate - argument).is_zero()), None)
+                    if place is None or (place and function not in ("max", "min")):
                         break
-                    del rest[at]
+                    del rest[place]
                 if not rest:
                     return Rat(Poly.name(atom))
         enough = {"max": any, "min": all, "sqrt": all}.get(function)
@@ -138,8 +138,8 @@ class Exact:
         if not self.is_positive(value) or any(map(is_atom, value.names)):
             return self._atom("log", (value,))
         side = Fraction(self.sign(value.below) or 1)
-        powers = [*_factors(value.above * side), *((one, -e) for one, e in _factors(value.below * side))]
-        terms = (self._atom("log", (Rat(one),)) * Rat(Poly.number(Fraction(e))) for one, e in powers)
+        powers = [*_factors(value.above * side), *((factor, -e) for factor, e in _factors(value.below * side))]
+        terms = (self._atom("log", (Rat(factor),)) * Rat(Poly.number(Fraction(e))) for factor, e in powers)
         return reduce(add, terms, Rat(Poly()))
 
     def sign(self, poly: Poly, *, strict: bool = True) -> int | None:
@@ -151,7 +151,7 @@ class Exact:
         if (result := _sign(poly)) is not None:
             return result
         form = blocks(poly.primitive(), self.least_one)
-        if _turns(form, self.least_one):
+        if _has_both_signs(form, self.least_one):
             return None
         for name in form.names & self.least_one:
             form = form.raised(name)
@@ -164,7 +164,7 @@ class Exact:
         sides = {factor: self.sign(factor) for factor in value.divisors}
         if all(sides.values()):
             return prod(sides[factor] or 0 for factor in value.divisors)
-        vanishes = any(not side and _turns(factor, self.least_one) for factor, side in sides.items())
+        vanishes = any(not side and _has_both_signs(factor, self.least_one) for factor, side in sides.items())
         return None if vanishes else self.sign(value.below)
 
     def is_positive(self, value: Rat, *, strict: bool = True) -> bool:
@@ -236,11 +236,11 @@ def _sign(poly: Poly) -> int | None:
     return next((side for side in (1, -1) if all(c * side > 0 for c in poly.values())), None)
 
 
-def _turns(poly: Poly, least_one: frozenset[str]) -> bool:
+def _has_both_signs(poly: Poly, least_one: frozenset[str]) -> bool:
     """Whether a polynomial has both signs on the domain: it has at the corners of it that are tried.
 
     >>> B, R = map(Poly.name, "BR")
-    >>> [_turns(poly, frozenset("B")) for poly in (B - R, B - ONE)]
+    >>> [_has_both_signs(poly, frozenset("B")) for poly in (B - R, B - ONE)]
     [True, False]
     """
     names = poly.names

@@ -27,15 +27,14 @@ from symroof.formula import (
     total,
 )
 from symroof.proof.adjoints import require_adjoint
-from symroof.proof.certificates import Dominated
+from symroof.proof.certificates import Dominance
 from symroof.proof.chip_recounts import OnMesh
 from symroof.proof.hop_times import over, taken_in
 from symroof.proof.kernel_traffic import Script
-from symroof.proof.ledger import Evidence, Ledger, Solved, refuted
 from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.propositions import without_cases
 from symroof.proof.quotients import Exact
-from symroof.proof.step import Check, Step
+from symroof.proof.step import Check, Evidence, Ledger, Solved, Step, refuted
 from symroof.proof.whole_numbers import Bounds
 
 Waits = Mapping[tuple[str, str], tuple[Formula, ...]]
@@ -165,8 +164,8 @@ class Longest(Evidence):
     relations = ("~",)
 
     time: Name
-    own: Dominated
-    whole: Dominated
+    own: Dominance
+    whole: Dominance
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         lower = ledger.definitions["T_lower"]

@@ -1,12 +1,20 @@
-"""The link of a derivation: a relation between two formulas, the reason for it, and what checked it."""
+"""Steps of a derivation, what they rest on, and the ledger of what has been established."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections import ChainMap
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from typing import Any, Literal, NewType
+from typing import Any, ClassVar, Literal, NewType, TypeAlias
 
-from symroof.formula import Compare, Formula, Frozen, Number
+from symroof.errors import CheckError
+from symroof.formula import Cases, Compare, Formula, Frozen, Name, Number, Verdict, names, nodes
+from symroof.proof.polynomials import Rat
+from symroof.proof.quotients import ORDER, Exact, free_names
+from symroof.proof.whole_numbers import Multiples
 
 
 class Reason(Enum):
@@ -154,7 +162,7 @@ class Step(Frozen):
     relation: str
     right: Formula
     assumptions: tuple[Formula, ...] = ()
-    evidence: Any = None
+    evidence: Evidence | None = None
     facts: Any = None
     role: Role | Part = ""
     point: int | None = None
@@ -170,3 +178,171 @@ class Step(Frozen):
         if not isinstance(self.right, Number):
             raise TypeError("the right side is no number")
         return self.right.value
+
+
+# What a name means: the formula that defines it, or the evidence that a count of it has to rest on.
+Meaning: TypeAlias = "Formula | Evidence"
+
+
+@dataclass
+class Ledger:
+    """Values of figures, the names that are at least 1 (all others are above 0), and what names stand for.
+
+    ``meanings`` come from the problem and from the textbook, never from the producer of a step: a formula, or the
+    evidence that a count has to rest on. A name enters ``definitions`` with the first step that says what it is.
+    ``multiples`` say what the sizes that are split over chips come in, ``points`` the sets of sizes that are put in, ``own`` the
+    names that a problem gives to formulas: a role of a step may be spelled like one of them.
+    """
+
+    least_one: frozenset[str]
+    figures: Mapping[str, Number] = field(default_factory=dict)
+    meanings: Mapping[str, Meaning] = field(default_factory=dict)
+    multiples: Multiples = field(default_factory=Multiples)
+    points: tuple[Mapping[str, Fraction], ...] = ()
+    own: frozenset[str] = frozenset()
+    definitions: dict[str, Formula] = field(default_factory=dict)
+    established: list[Step] = field(default_factory=list)
+    _values: dict[object, dict[str, Rat]] = field(default_factory=dict)
+
+    def define(self, name: str, formula: Formula) -> None:
+        self.definitions[name] = formula
+        self._values.clear()
+
+    def exact(self, *, figures: bool, assumptions: Iterable[Formula] = (), free: str | None = None) -> Exact:
+        """The arithmetic with the definitions, with or without the values of figures, and with x = y put in.
+
+        A name that is left ``free`` is not replaced: what is proved then holds for each of its values.
+        """
+        equal, definitions = replaced(assumptions, ("=",)), self.definitions
+        if free in definitions:
+            definitions = {name: formula for name, formula in definitions.items() if name != free}
+        digits = {name: figure.value for name, figure in self.figures.items()}
+        numbers: dict[str, Formula] = {**self.figures} if figures else {}
+        exact = Exact(ChainMap(equal, numbers, definitions), self.least_one, digits)
+        if free is None:  # worked out once for all steps of the same sizes
+            exact.values = self._values.setdefault((figures, tuple(equal.items())), {})
+        return exact
+
+    def formula(self, name: str) -> Formula:
+        """The formula that defines a name."""
+        meaning = self.meanings[name]
+        assert isinstance(meaning, Formula), f"{name} is counted"
+        return meaning
+
+    def evidence(self, name: str) -> Evidence:
+        """The evidence that a count of a name has to rest on."""
+        meaning = self.meanings[name]
+        assert isinstance(meaning, Evidence), f"{name} is defined by a formula"
+        return meaning
+
+    def is_new(self, name: str) -> bool:
+        return name not in self.definitions and name not in self.figures and name not in self.least_one
+
+
+class Evidence(Frozen, ABC):
+    """What a step rests on beyond its formulas. Each kind speaks of certain relations, and of no others.
+
+    One that ``counts`` the right side says nothing of the left: that is a name which has to rest on this evidence.
+    """
+
+    relations: ClassVar[tuple[str, ...]] = ("=",)
+    counts: ClassVar[bool] = False
+
+    @abstractmethod
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        """Go through it again. Raises :class:`~symroof.errors.CheckError` where it does not show the step."""
+
+
+class Facts(Frozen, ABC):
+    """What the prose of a step needs beyond its formulas."""
+
+    @abstractmethod
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        """Whether they say what the step says."""
+
+
+def replaced(assumptions: Iterable[Formula], relations: tuple[str, ...]) -> dict[str, Formula]:
+    """What the assumptions of these relations put for names, each name once: x = y and x = z put z for y as well."""
+    values: dict[str, Formula] = {}
+
+    def end(formula: Formula) -> Formula:
+        while isinstance(formula, Name) and formula.name in values:
+            formula = values[formula.name]
+        return formula
+
+    for relation in assumptions:
+        if not isinstance(relation, Compare) or relation.relation not in relations:
+            continue
+        left, right = end(relation.left), end(relation.right)
+        if not isinstance(left, Name):
+            left, right = right, left
+        if isinstance(left, Name) and left.name not in names(right):
+            values[left.name] = right
+    return values
+
+
+class RefutedError(CheckError):
+    """What a producer says is false: a bug, of which nobody gets to see anything."""
+
+
+class UndecidedError(CheckError):
+    """What the second engine could not decide in its budget: neither proved nor refuted, and not accepted."""
+
+
+def refuted(step: Step, why: str) -> RefutedError:
+    """The error of a step that does not hold."""
+    return RefutedError(f"a step of the derivation was refuted ({step.reason.value} in {step.section}): {why}")
+
+
+def undecided(step: Step, why: str) -> UndecidedError:
+    """The error of a step that may hold."""
+    return UndecidedError(
+        f"a step of the derivation could not be decided ({step.reason.value} in {step.section}): {why}"
+    )
+
+
+class Cancelled(Facts):
+    """Facts of a cancellation: the names that cancel. They stand behind the names on the left, and not on the right."""
+
+    names: tuple[Name, ...]
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        before = free_names(step.left, ledger.exact(figures=False))
+        return {name.name for name in self.names} <= before - set(names(step.right))
+
+
+class Solved(Facts):
+    """Facts of a solved condition: what it is solved for. The first case bounds it, or is not linear in it."""
+
+    variable: str
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        first = step.right.rows[0][0] if isinstance(step.right, Cases) else step.right
+        return isinstance(first, Verdict) or all(self._is_bound(end, ledger) for end in _ends(first))
+
+    def _is_bound(self, end: Compare, ledger: Ledger) -> bool:
+        if end.left == Name(self.variable):
+            return self.variable not in names(end.right)
+        solved = isinstance(end.left, Name) and end.left.name not in names(end.right)
+        gap = ledger.exact(figures=False).difference(end.left, end.right).above
+        return self.variable in names(end) and gap.degree(self.variable) > (1 if solved else 0)
+
+
+class AtSize(Facts):
+    """Facts of a row: the size that it is about, assumed of what the condition was solved for, here or without sizes."""
+
+    size: Fraction
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        conditions = (s for s in ledger.established if isinstance(s.facts, Solved) and s.point in (None, step.point))
+        solved = [Name(condition.facts.variable) for condition in conditions]
+        return any(a.left in solved and _is(a.right, self.size) for a in step.assumed("="))
+
+
+def _ends(formula: Formula) -> list[Compare]:
+    """The equations and inequalities that a proposition is made of."""
+    return [node for node in nodes(formula) if isinstance(node, Compare) and node.relation in (*ORDER, "=")]
+
+
+def _is(formula: Formula, value: Fraction) -> bool:
+    return Exact().difference(formula, Number(value)).is_zero()

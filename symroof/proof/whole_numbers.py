@@ -16,11 +16,11 @@ from symroof.proof.quotients import Exact
 
 # No list of divisors is longer than that of such a number.
 LARGEST = 10**9
-HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
-COMPARED = {**HOLDS, "=": operator.eq}
+ORDERS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+COMPARISONS = {**ORDERS, "=": operator.eq}
 
 
-class Admitted(Frozen):
+class WholeSizes(Frozen):
     """Which whole numbers a size may be: the multiples of ``each``, or ``those`` alone."""
 
     each: int = 1
@@ -29,26 +29,26 @@ class Admitted(Frozen):
     def last(self, relation: str, bound: Fraction) -> int:
         """The one next to a bound on its side; 0 where there is none.
 
-        >>> Admitted(16).last(">", Fraction(240)), Admitted(16).last("<=", Fraction(10))
+        >>> WholeSizes(16).last(">", Fraction(240)), WholeSizes(16).last("<=", Fraction(10))
         (256, 0)
-        >>> Admitted(those=(1, 2, 4)).last("<", Fraction(4))
+        >>> WholeSizes(those=(1, 2, 4)).last("<", Fraction(4))
         2
         """
-        holds, rises = HOLDS[relation], relation[0] == ">"
+        holds, rises = ORDERS[relation], relation[0] == ">"
         near = int(bound // self.each)
         around = (k * self.each for k in (1, *range(near - 1, near + 3)) if k >= 1)
-        tried = around if self.those is None else self.those
-        return (min if rises else max)((n for n in tried if holds(n, bound)), default=0)
+        candidates = around if self.those is None else self.those
+        return (min if rises else max)((n for n in candidates if holds(n, bound)), default=0)
 
     def around(self, value: Fraction) -> tuple[Fraction, ...]:
         """The ones that are nearest to a number, below and above; the number itself where nothing is asked of sizes."""
-        if self == Admitted():
+        if self == WholeSizes():
             return (value,)
         return tuple(dict.fromkeys(Fraction(n) for n in (self.last("<=", value), self.last(">=", value)) if n))
 
     def beside(self, value: Fraction) -> tuple[Fraction, ...]:
         """The ones at a number, and next to it on both sides."""
-        return tuple(Fraction(n) for n in (self.last(relation, value) for relation in HOLDS) if n)
+        return tuple(Fraction(n) for n in (self.last(relation, value) for relation in ORDERS) if n)
 
 
 class Multiples(Frozen):
@@ -71,12 +71,12 @@ class Multiples(Frozen):
         8
         """
         put = put or {}
-        known = {axis: int(size) for axis, size in put.items() if size.denominator == 1}
+        numbers = {axis: int(size) for axis, size in put.items() if size.denominator == 1}
         others = {other: size for other, size in put.items() if other != name}
         every = ((self._size(label, others) / Rat(Poly.name(name)), groups) for label, groups in self.axes.items())
         times = ((n, groups) for part, groups in every if (n := part.constant) is not None)
         shares = (
-            (prod(self.chips.get(axis) or known.get(axis, 1) for axis in group) / n).numerator
+            (prod(self.chips.get(axis) or numbers.get(axis, 1) for axis in group) / n).numerator
             for n, groups in times
             for group in groups
         )
@@ -100,16 +100,16 @@ class Multiples(Frozen):
                     others = (self.chips.get(other) or put.get(other, Fraction(1)) for other in group if other != axis)
                     yield name, size / prod(others)
 
-    def numbers(self, names: Iterable[str], put: Mapping[str, Fraction]) -> Admitted:
+    def numbers(self, names: Iterable[str], put: Mapping[str, Fraction]) -> WholeSizes:
         """Which whole numbers are left to sizes that are equal."""
         names = tuple(names)
         each, shared = lcm(*(self.of(name, put) for name in names)), [p for n in names for _, p in self.shared(n, put)]
         if not shared:
-            return Admitted(each)
+            return WholeSizes(each)
         common = 0 if any(part.denominator > 1 for part in shared) else gcd(*map(int, shared))
         if common > LARGEST:
             raise CheckError(f"the divisors of {common} are not listed")
-        return Admitted(each, tuple(d for d in divisors(common) if d % each == 0))
+        return WholeSizes(each, tuple(d for d in divisors(common) if d % each == 0))
 
 
 class Bounds:
@@ -124,8 +124,10 @@ class Bounds:
             for part in condition.parts:
                 yield from self.edges(part)
         elif not isinstance(condition, Verdict):
-            known = isinstance(condition, Compare) and condition.left == self.size and condition.relation in COMPARED
-            edge = self.constant(condition.right) if known and isinstance(condition, Compare) else None
+            comparable = (
+                isinstance(condition, Compare) and condition.left == self.size and condition.relation in COMPARISONS
+            )
+            edge = self.constant(condition.right) if comparable and isinstance(condition, Compare) else None
             if edge is None:
                 raise CheckError(f"this is no condition on {self.size.name} by numbers")
             yield edge
@@ -138,15 +140,15 @@ class Bounds:
             case Both(parts=parts) | Either(parts=parts):
                 return (all if isinstance(condition, Both) else any)(self.met(part, value) for part in parts)
             case Compare(relation=relation, right=right) if (edge := self.constant(right)) is not None:
-                return bool(COMPARED[relation](value, edge))
+                return bool(COMPARISONS[relation](value, edge))
         raise CheckError(f"this is no condition on {self.size.name} by numbers")
 
-    def agree(self, one: Formula, other: Formula, values: Callable[[Fraction], Iterable[Fraction]]) -> bool:
+    def agree(self, first: Formula, second: Formula, values: Callable[[Fraction], Iterable[Fraction]]) -> bool:
         """Whether two conditions are met by the same values: those at and around each edge, and at 1, are all that differ."""
-        edges = sorted({Fraction(1), *self.edges(one), *self.edges(other)})
+        edges = sorted({Fraction(1), *self.edges(first), *self.edges(second)})
         middles = [(low + high) / 2 for low, high in pairwise(edges)]
-        tried = {value for edge in (*edges, *middles, edges[-1] + 1) for value in values(edge)}
-        return all(self.met(one, value) == self.met(other, value) for value in tried)
+        samples = {value for edge in (*edges, *middles, edges[-1] + 1) for value in values(edge)}
+        return all(self.met(first, value) == self.met(second, value) for value in samples)
 
 
 def divisors(whole: int) -> Iterable[int]:

@@ -15,8 +15,7 @@ from symroof.derivation.solving import PLAIN, is_positive
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Sizes, several_of
 from symroof.proof.check import check
-from symroof.proof.ledger import Ledger, RefutedError
-from symroof.proof.step import Check, Reason, Step
+from symroof.proof.step import Check, Ledger, Reason, RefutedError, Step
 from symroof.symbols import expression, symbol
 from symroof.verification.budget import COEFFICIENTS, attempted, spend
 

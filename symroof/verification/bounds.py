@@ -29,7 +29,7 @@ from symroof.errors import AlgebraError
 from symroof.formula import Both, Cases, Compare, Formula, Name, Number, Verdict, mapped, number
 from symroof.proof.quotients import ORDER
 from symroof.proof.step import Check
-from symroof.proof.whole_numbers import Admitted
+from symroof.proof.whole_numbers import WholeSizes
 from symroof.symbols import expression, fraction, rational, symbol
 from symroof.verification.asymptotics import IDENTITY, eventually_positive, led, near, number_near
 from symroof.verification.budget import COEFFICIENTS, spend
@@ -166,7 +166,7 @@ def _whole(unknown: Unknown, true: Enclosure, claimed: Enclosure) -> Remark | No
     for bound, strict in ((true, not unknown.closed), (claimed, unknown.relation in "<>")):
         relation = (">" if rises else "<") + "=" * (not strict)
         firsts.update(admitted.last(relation, size(end)) for end in (bound.low, bound.high))
-        plain.update(Admitted().last(relation, size(end)) for end in (bound.low, bound.high))
+        plain.update(WholeSizes().last(relation, size(end)) for end in (bound.low, bound.high))
     if len(firsts) > 1 or firsts == {0}:
         return None
     facts = {"variable": Name(x.name), "first": firsts.pop(), "rises": rises, "value": true.middle}

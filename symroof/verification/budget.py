@@ -12,7 +12,7 @@ from contextvars import ContextVar
 
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Formula
-from symroof.proof.ledger import RefutedError
+from symroof.proof.step import RefutedError
 from symroof.weight import weight
 
 WORK = 400_000

@@ -41,10 +41,9 @@ from symroof.formula import (
     nodes,
     number,
 )
-from symroof.proof.ledger import RefutedError
-from symroof.proof.propositions import OPEN, Settled, negated, settle_whole, without_cases
+from symroof.proof.propositions import OPEN, Decision, decide_for_whole_sizes, negated, without_cases
 from symroof.proof.quotients import ORDER
-from symroof.proof.step import Check
+from symroof.proof.step import Check, RefutedError
 from symroof.reading.name_scope import is_opaque
 from symroof.symbols import expression
 from symroof.verification.asymptotics import eventually_positive, joined
@@ -119,7 +118,7 @@ def _over_whole_numbers(question: Question, claimed: Formula) -> Finding | None:
     if decimals or len(free) != 1 or not free <= context.least_one or context.proofs_only:
         return None
     (size,) = free
-    if not settle_whole(claimed, context.least_one, size, context.admitted(size)):
+    if not decide_for_whole_sizes(claimed, context.least_one, size, context.admitted(size)):
         return None
     return Finding(link, "holds", Check("proved", "z3 over whole numbers"))
 
@@ -171,7 +170,7 @@ def _divides(condition: Formula) -> bool:
     return any(isinstance(node, Sum) for one in below for node in nodes(one))
 
 
-def _settled_that(p: Formula, q: Formula, context: Context) -> Settled:
+def _settled_that(p: Formula, q: Formula, context: Context) -> Decision:
     """What is known of P => Q; nothing of cases, which are not negated."""
     with suppress(CheckError):
         return context.settled(Either((negated(p), q)))
@@ -271,7 +270,7 @@ def _guarded(question: Question) -> Finding | None:
 
 
 def _refuted(
-    question: Question, readings: Iterable[Reading], settled: Settled, reason: AlgebraError | CheckError | None
+    question: Question, readings: Iterable[Reading], settled: Decision, reason: AlgebraError | CheckError | None
 ) -> Finding:
     """Wrong at a point that is typical of the regime; undecided where none was found."""
     link, context = question.link, question.context
@@ -328,7 +327,9 @@ def _in_whole_numbers(value: Formula | None, context: Context) -> Compare | None
     edge = None if value.relation not in ORDER or names(value.right) else enclosed(value.right)
     last = context.admitted(x.name).last(value.relation, edge.low) if edge is not None and edge.exact else None
     whole = Compare(x, value.relation[0] + "=", number(last)) if last else None
-    same = whole and settle_whole(Compare(value, "<=>", whole), context.least_one, x.name, context.admitted(x.name))
+    same = whole and decide_for_whole_sizes(
+        Compare(value, "<=>", whole), context.least_one, x.name, context.admitted(x.name)
+    )
     return whole if same else None
 
 

@@ -39,10 +39,10 @@ from symroof.formula import (
 from symroof.model.hardware import Accelerator
 from symroof.model.mesh import padded
 from symroof.proof.check import check
-from symroof.proof.ledger import Ledger
-from symroof.proof.propositions import OPEN, Settled, read, settle
+from symroof.proof.propositions import OPEN, Decision, decide, direct_proof
 from symroof.proof.quotients import ORDER, Exact
-from symroof.proof.whole_numbers import Admitted, Multiples
+from symroof.proof.step import Ledger
+from symroof.proof.whole_numbers import Multiples, WholeSizes
 from symroof.reading.exercises import TOLERANCE
 from symroof.reading.name_scope import Scope
 from symroof.verification.asymptotics import regime_of
@@ -112,12 +112,12 @@ class Context:
     def _multiples(self) -> Multiples:
         return Multiples() if self.setting is None else multiples(self.setting)
 
-    def admitted(self, size: str) -> Admitted:
+    def admitted(self, size: str) -> WholeSizes:
         """Which whole numbers are left to a size: of one that chips share out the multiples of theirs, of chips those that
         share out evenly what is known to be here."""
         axes = self._multiples.axes
         if not axes:
-            return Admitted()
+            return WholeSizes()
         if size not in self._admitted:
             defining = (name for formula in self._multiples.defined.values() for name in names(formula))
             of = (*axes, *defining, *(axis for groups in axes.values() for group in groups for axis in group))
@@ -136,7 +136,7 @@ class Context:
         return bool(self._multiples.axes)
 
     @cached_property
-    def _admitted(self) -> dict[str, Admitted]:
+    def _admitted(self) -> dict[str, WholeSizes]:
         return {}
 
     def nearby(self, point: Mapping[str, Fraction]) -> Iterator[Mapping[str, Fraction]]:
@@ -196,7 +196,7 @@ class Context:
         return {}
 
     @cached_property
-    def _answers(self) -> dict[Formula, Settled]:
+    def _answers(self) -> dict[Formula, Decision]:
         return {}
 
     def put(self, formula: Formula) -> Formula:
@@ -216,10 +216,10 @@ class Context:
         spend(self._weights[formula])
         return formula
 
-    def settled(self, claim: Formula) -> Settled:
+    def settled(self, claim: Formula) -> Decision:
         """What the second engine makes of a proposition, under the facts."""
         if claim not in self._answers:
-            self._answers[claim] = settle(claim, self.least_one, self.facts)
+            self._answers[claim] = decide(claim, self.least_one, self.facts)
         answer = self._answers[claim]
         left_open = answer is OPEN and bool(self.facts or not (isinstance(claim, Compare) and claim.relation == "="))
         spend(LEFT_OPEN if left_open else PROVER if answer.by == "z3" else COEFFICIENTS)
@@ -229,7 +229,7 @@ class Context:
         """By what the second engine proves a proposition without a search, under the facts."""
         spend(COEFFICIENTS)
         with suppress(CheckError, AlgebraError, RecursionError):
-            return read(claim, Exact(least_one=self.least_one), self.facts)
+            return direct_proof(claim, Exact(least_one=self.least_one), self.facts)
         return None
 
     def written(self, value: Expr, formula: Formula) -> Formula:

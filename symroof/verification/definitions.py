@@ -15,7 +15,7 @@ from symroof.model.networks import is_network
 from symroof.model.quantities import DERIVED, SPOKEN, TABLE, TOKENS, Owner, meaning, quantities_of, unit_of_amount
 from symroof.model.resources import LATENCY, MATH, VECTOR, every_time
 from symroof.model.statement_costs import amounts as amounts_of_program, names_of_amounts, other_names
-from symroof.proof.check import checked
+from symroof.proof.check import establish
 from symroof.proof.step import Reason, Step
 from symroof.reading.exercises import Exercise, giving_way
 from symroof.reading.name_scope import Scope
@@ -159,11 +159,11 @@ def counted_again(setting: Setting) -> dict[str, Formula]:
     """
     ledger, operation, found = ledger_of(setting), setting.problem.operation, costs(setting)
     if setting.several_chips:
-        checked([chips_of(operation, found["chips"], ledger)], ledger)
+        establish([chips_of(operation, found["chips"], ledger)], ledger)
     for name, formula in {**operation.where, **found}.items():
         meant = ledger.meanings[name]
         evidence = None if isinstance(meant, Formula) else meant
-        checked([Step("work", Reason.TOTAL, Name(name), "=", formula, evidence=evidence)], ledger)
+        establish([Step("work", Reason.TOTAL, Name(name), "=", formula, evidence=evidence)], ledger)
     return found
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from symroof.algebra.roots import Root
 from symroof.formula import Figure, Formula, Gap, Infinity, Name, children, fold
-from symroof.proof.pointwise import Enclosing
+from symroof.proof.pointwise import Enclosures
 
 DIGITS = 30
 # A real number between two rationals is held as the algebra holds a root.
@@ -31,4 +31,4 @@ def enclosed(formula: Formula, digits: int = DIGITS, point: Mapping[str, Fractio
     >>> root.low**2 < 2 < root.high**2, float(root.middle)
     (True, 1.4142135623730951)
     """
-    return Enclosure(*fold(formula, Enclosing(digits, point or {})))
+    return Enclosure(*fold(formula, Enclosures(digits, point or {})))

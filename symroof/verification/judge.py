@@ -12,9 +12,9 @@ from symroof.errors import SymroofError
 from symroof.formula import Both, Compare, Either, Formula, Verdict, names
 from symroof.model.costs import COUNTINGS
 from symroof.model.quantities import parts_of
-from symroof.proof.ledger import RefutedError
 from symroof.proof.propositions import negated
 from symroof.proof.quotients import ORDER
+from symroof.proof.step import RefutedError
 from symroof.reading.claims import Chain, Claim, Logic, read_claim
 from symroof.reading.exercises import Exercise, StatedClaim
 from symroof.verification.budget import Exhausted, limited

@@ -18,7 +18,7 @@ from fractions import Fraction
 from symroof.algebra.rational import cancelled
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Group, Infinity, Name, Number, Product, mapped, names
-from symroof.proof.pointwise import HOLDS, compared
+from symroof.proof.pointwise import COMPARISONS, sign_of_difference
 from symroof.proof.quotients import ORDER
 from symroof.proof.step import Check
 from symroof.symbols import expression
@@ -80,17 +80,17 @@ def compare_numbers(question: Question) -> Finding:
 
 def _compared(question: Question) -> Finding:
     link, left, right, context = question.link, question.left, question.right, question.context
-    sign = compared(left, right)
+    sign = sign_of_difference(left, right)
     if link.relation in ("<<", ">>"):
         small, large = (left, right) if link.relation == "<<" else (right, left)
-        apart = compared(Product((Number(Fraction(10)), small)), large)
+        apart = sign_of_difference(Product((Number(Fraction(10)), small)), large)
         if apart is not None and apart <= 0:
             return Finding(link, "holds", IN_NUMBERS)
         return undecided(link, "numbers_do_not_grow")
     if link.relation in ORDER:
         if sign is None:
             return undecided(link, "no_proof", left)
-        true = HOLDS[link.relation](sign, 0)
+        true = COMPARISONS[link.relation](sign, 0)
         return Finding(link, "holds" if true else "wrong", IN_NUMBERS, None if true else left)
     if sign == 0:
         return Finding(link, "holds", IN_NUMBERS, left)

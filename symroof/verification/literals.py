@@ -39,7 +39,7 @@ from symroof.formula import (
     nodes,
     number,
 )
-from symroof.proof.pointwise import Enclosing
+from symroof.proof.pointwise import Enclosures
 from symroof.proof.step import Check
 from symroof.reading.numbers import exact
 from symroof.symbols import expression, fraction
@@ -82,7 +82,7 @@ def rounding(true: Enclosure, printed: Number) -> Remark | None:
     return None
 
 
-class _Rounded(Enclosing):
+class _Rounded(Enclosures):
     """The rules of a fold: a number in print is what it was rounded from, or cut off; whole numbers without unit are exact."""
 
     def number(self, node: Number) -> tuple[Fraction, Fraction]:

@@ -51,10 +51,8 @@ def draw_throughput(found: Curves, inches: float, lang: str) -> Canvas:
     level = all(line[0][1] == line[-1][1] for line in peaks.values())
     foot, top, log = _heights(found, [y for line in each for _, y in line if y > 0], peaks, level)
     unit, scale = scaled(max(peaks) if level else top / 2, RATES)
-    names, ranges = (
-        (_size(say, found), say("throughput", unit, chips_of(setting), False, level and log)),
-        (_ends(found), (foot, top)),
-    )
+    names = _size(say, found), say("throughput", unit, chips_of(setting), False, level and log)
+    ranges = _ends(found), (foot, top)
     canvas = sheet_of([setting], shared, names, ranges, (found.log, log), inches, lang, scale=scale)
     grows = found.over_chips and not found.log and not level
     if grows or (level and len(peaks) == 1):

@@ -56,10 +56,8 @@ def draw_roofline(found: Roofline, inches: float, lang: str) -> Canvas:
     each = any(roof.setting.chips != 1 for roof in roofs)
     names = say("arithmetic_intensity", each, one_place and len(roofs) > 1), say("throughput", unit, "", each, False)
     heights = [y for _, y in measured]
-    foot, top = (
-        min([roof.height(low) / 3 for roof in roofs] + [y / 2 for y in heights]),
-        max([peak * 3] + [y * 2 for y in heights]),
-    )
+    foot = min([roof.height(low) / 3 for roof in roofs] + [y / 2 for y in heights])
+    top = max([peak * 3] + [y * 2 for y in heights])
     ranges = (low, high), (foot, top)
     settings = [roof.setting for roof in roofs]
     canvas = sheet_of(settings, found.shared, names, ranges, (True, True), inches, lang, found.undrawn, scale=scale)
@@ -181,13 +179,8 @@ def _tabulate(canvas: Canvas, found: Roofline, marks: Sequence[Mark]) -> None:
     for i, one in enumerate(_told(found), len(marks) + 1):
         y, reached = float(one.rate / one.chips), share_in(canvas.lang, float(one.reached))
         name = say("measured", one.said)
-        cells = (
-            f"{float(one.intensity):,.4g}",
-            rate(y, "FLOPs/s"),
-            reached,
-            share_in(canvas.lang, y / peak),
-            f"× {factor(peak / y)}",
-        )
+        there = f"{float(one.intensity):,.4g}", rate(y, "FLOPs/s")
+        cells = *there, reached, share_in(canvas.lang, y / peak), f"× {factor(peak / y)}"
         rows.append((str(i) if several else "", name, *cells, say("impossible") if one.impossible else NOTHING))
     if more := len(found.measured) - len(_told(found)):
         rows.append(("", say("the_other", more), *[NOTHING] * 6))

@@ -20,9 +20,8 @@ from symroof.exploration.regime_steps import shares
 from symroof.exploration.regimes import Exploration, Weakest
 from symroof.exploration.time_regimes import LongestMap, LongestRow
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Number, Quotient, Verdict, number
-from symroof.proof.check import checked
-from symroof.proof.ledger import Ledger
-from symroof.proof.step import Reason, Step
+from symroof.proof.check import establish
+from symroof.proof.step import Ledger, Reason, Step
 from symroof.rendering.pages.derivation_view import View
 from symroof.rendering.pages.document import Writer
 from symroof.rendering.pages.environment import words
@@ -232,7 +231,7 @@ def ratios_of(views: Sequence[View]) -> Mapping[str, Step]:
     shared = [name for name in first if first[name] and name in second]
     quotients = [(Quotient(Number(second[name]), Number(first[name])), second[name] / first[name]) for name in shared]
     steps = (Step("compare", Reason.VALUE, left, "=", Number(value)) for left, value in quotients)
-    return dict(zip(shared, checked(steps, Ledger(frozenset())), strict=True))
+    return dict(zip(shared, establish(steps, Ledger(frozenset())), strict=True))
 
 
 def _page(views: Sequence[View], names: Sequence[str], typesetter: Typesetter, ratios: Mapping[str, Step]) -> Page:

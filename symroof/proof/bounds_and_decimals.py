@@ -1,15 +1,15 @@
-"""Differences, means, decimals, and what is told beside another step: gone through again."""
+"""Bounds rounded to decimals and to whole sizes, and bounds compared with one another: their numbers worked out again."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from symroof.formula import Call, Cases, Compare, Formula, Negative, Number, Quotient, Sum, number
-from symroof.proof.ledger import Evidence, Ledger, refuted, undecided
-from symroof.proof.limits import Whole
-from symroof.proof.pointwise import between
-from symroof.proof.propositions import read
-from symroof.proof.step import Check, Step
+from symroof.formula import Call, Cases, Compare, Formula, Name, Negative, Number, Quotient, Sum, Verdict, nodes, number
+from symroof.proof.minima import Radicals
+from symroof.proof.pointwise import enclosure
+from symroof.proof.propositions import direct_proof, search
+from symroof.proof.step import Check, Evidence, Ledger, Step, refuted, undecided
+from symroof.proof.whole_numbers import Bounds
 
 
 class Excess(Evidence):
@@ -59,7 +59,7 @@ class Harmonic(Evidence):
         return Check("proved", "harmonic mean, exact identity")
 
 
-class Beside(Evidence):
+class BoundsCompared(Evidence):
     """Evidence of a factor or a distance: the bounds of two checked conditions, one over the other or one less the other;
     a distance is one between whole sizes."""
 
@@ -69,15 +69,15 @@ class Beside(Evidence):
     def examine(self, step: Step, ledger: Ledger) -> Check:
         ends = _bounds(step, (self.high, self.low), ledger)
         written: list[Formula] = [Quotient(*ends)]
-        if isinstance(self.high.evidence, Whole) and isinstance(self.low.evidence, Whole):
+        if isinstance(self.high.evidence, WholeBounds) and isinstance(self.low.evidence, WholeBounds):
             written.append(Sum((ends[0], Negative(ends[1]))))
-        identity = read(Compare(step.left, "=", step.right), ledger.exact(figures=True), step.assumptions)
+        identity = direct_proof(Compare(step.left, "=", step.right), ledger.exact(figures=True), step.assumptions)
         if step.left not in written or identity != "exact identity":
             raise refuted(step, "the bounds beside one another are others")
         return Check("proved", identity if isinstance(step.left, Quotient) else "exact numbers")
 
 
-class Higher(Evidence):
+class RelativeGap(Evidence):
     """Evidence of how much higher the bound of one checked condition is than that of another: a/b - 1 in numbers, rounded."""
 
     relations = ("~",)
@@ -113,21 +113,21 @@ def rounded(step: Step, ledger: Ledger) -> Check:
         raise refuted(step, "an approximation needs evidence")
     exact = ledger.exact(figures=True, assumptions=step.assumptions)
     value = exact.rational(step.left)
-    ends = between(step.left, exact.definitions) if value.constant is None else (value.constant, value.constant)
+    ends = enclosure(step.left, exact.definitions) if value.constant is None else (value.constant, value.constant)
     if ends is None and exact.atoms:
         raise undecided(step, "no ends of its value are known")
     if ends is None:
         raise refuted(step, "a number was expected")
     digits = step.right.digits
-    if Fraction(digits) != step.right.value or not all(stands_for(digits, end) for end in ends):
+    if Fraction(digits) != step.right.value or not all(rounds_to(digits, end) for end in ends):
         raise refuted(step, f"{float(ends[0])} does not round to {digits}")
     return Check("proved", "exact rounding" if ends[0] == ends[1] else "rounding of both ends of an interval")
 
 
-def stands_for(digits: str, value: Fraction) -> bool:
+def rounds_to(digits: str, value: Fraction) -> bool:
     """Whether the digits are the value, rounded to nearest at the last of them.
 
-    >>> stands_for("240.24", Fraction(9850, 41)), stands_for("240.25", Fraction(9850, 41)), stands_for("2e2", Fraction(240))
+    >>> rounds_to("240.24", Fraction(9850, 41)), rounds_to("240.25", Fraction(9850, 41)), rounds_to("2e2", Fraction(240))
     (True, False, True)
     """
     return abs(value - Fraction(digits)) * 2 <= last_place(digits)
@@ -140,3 +140,82 @@ def last_place(digits: str) -> Fraction:
     """
     mantissa, _, power = digits.lower().partition("e")
     return Fraction(10) ** (int(power or 0) - len(mantissa.partition(".")[2]))
+
+
+class RoundedRoot(Evidence):
+    """Evidence of decimals: a number that is a root, rounded to nearest at its last digit."""
+
+    relations = ("~", "=")
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        value, degree = Radicals(ledger.exact(figures=True, assumptions=step.assumptions)).of(step.left)
+        power, decimal = value.constant, step.right
+        if power is None or not isinstance(decimal, Number):
+            raise refuted(step, "a number was expected")
+        if step.relation == "=":
+            if decimal.value <= 0 or decimal.value**degree != power:
+                raise refuted(step, "it is another number")
+            return Check("proved", "exact numbers")
+        if decimal.digits is None or Fraction(decimal.digits) != decimal.value:
+            raise refuted(step, "digits were expected")
+        half = last_place(decimal.digits) / 2
+        low = max(decimal.value - half, Fraction(0))
+        if not low**degree <= power <= (decimal.value + half) ** degree:
+            raise refuted(step, "the root does not round to these digits")
+        return Check("proved", "exact rounding")
+
+
+class WholeBounds(Evidence):
+    """Evidence of a rounding to whole numbers: the multiples of ``step``, and of chips those that share out the ``sizes``
+    evenly. Where the left side is no bound on the size itself it is one by ``bound``, and without one it holds for every
+    size.
+
+    Over these numbers, conditions on the size are met by the same, and the numbers on the right are of them: ``x > bound``
+    is ``x >= n``, ``x < bound`` is ``x <= n``; and never, where there is no such n.
+    """
+
+    relations = ("<=>",)
+
+    step: int
+    sizes: tuple[Name, ...] = ()
+    bound: Formula | None = None
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        left, right = step.left, step.right
+        match left, right:
+            case Compare(), Compare() if self.bound is not None or left.left != right.left:
+                left = self._on_the_size(step, left, right.left, ledger)
+        size = next((part.left for part in nodes(left) if isinstance(part, Compare)), None)
+        if not isinstance(size, Name):
+            raise refuted(step, "a bound on a size was expected")
+        put = _numbers_put_in(step)
+        same = (size, *(a.left for a in step.assumed("=") if a.right == size))
+        names_of = [part.name for part in same if isinstance(part, Name)]
+        admitted = ledger.multiples.numbers(names_of, put)
+        if self.step != admitted.each:
+            raise refuted(step, f"these sizes do not come in multiples of {self.step}")
+        shared = {size for name in names_of for size, _ in ledger.multiples.shared(name, put)}
+        if {size.name for size in self.sizes} != shared:
+            raise refuted(step, "chips share out other sizes than these")
+        exact = ledger.exact(figures=True, assumptions=step.assumptions)
+        bounds = Bounds(size, lambda side: exact.rational(side).constant)
+        if any(admitted.last("<=", edge) != edge for edge in bounds.edges(right)):
+            raise refuted(step, "these are not whole numbers that the size may be")
+        if not bounds.agree(left, right, admitted.beside):
+            raise refuted(step, "other whole numbers meet this than the bound")
+        return Check("proved", "exact numbers")
+
+    def _on_the_size(self, step: Step, left: Compare, size: Formula, ledger: Ledger) -> Compare:
+        """The left side as a bound on the size, settled first: x > bound, or x > 0 where it holds for every size."""
+        same = Verdict(True) if self.bound is None else Compare(size, left.relation, self.bound)
+        exact = ledger.exact(figures=True, assumptions=(where := step.assumed("=")))
+        claim, rest = Compare(left, "<=>", same), tuple(a for a in step.assumptions if a not in where)
+        if not direct_proof(claim, exact, rest) and not search(claim, exact, rest).truth:
+            raise refuted(step, "the left side is not this bound on the size")
+        return Compare(size, left.relation, self.bound or number(0))
+
+
+def _numbers_put_in(step: Step) -> dict[str, Fraction]:
+    """The numbers that are put in for names."""
+    sides = ((a.left, a.right) for a in step.assumed("="))
+    return {left.name: right.value for left, right in sides if isinstance(left, Name) and isinstance(right, Number)}
