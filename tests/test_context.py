@@ -5,6 +5,7 @@ changes its verdicts.
 """
 
 import re
+import tomllib
 from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
@@ -105,8 +106,6 @@ ROWS = {
     "a macro for text and formulas": ("\\newcommand{\\tile}{\\ensuremath{m}}\n\nHere $\\frac{\\tile n}{n} = \\tile$, not $\\frac{\\tile n}{n} = 2\\tile$.", ["holds", "wrong"]),
     "another element type": (MATMUL + "In int8 $\\text{ridge} = 480$. With fp8 weights $T_\\text{math} > T_\\text{comms} \\iff B > 120$. In bf16 $\\text{ridge} = 250$.", ["wrong"]),
     "compute-bound when": (REGIME + "It is compute-bound when $B > 480$, and compute-bound if $B > 240$. It is compute-bound once $B > 120$. It is not compute-bound when $B > 100$. With half the bytes it is compute-bound when $B > 120$. The product is memory-bound when $B < 400$.", ["holds", "wrong", "wrong"]),
-    "a threshold in other words": (MATMUL + "".join(f"{said}. " * 2 for said in ("The product becomes compute-bound at $B > 120$", "From $B = 120$ on we are compute-bound", "We are compute-bound above $B = 120$", "Beyond $B = 120$ we are compute-bound", "The intensity exceeds the ridge when $B > 120$")) + "Above $B = 240$ we are compute-bound. Of $B = 120$ nothing is said, nor are we compute-bound at $B = 120$, and at $B > 512$ we are compute-bound.", ["wrong"] * 10 + ["conditional"]),
-    "that is, in a regime": (MATMUL + "".join(f"when $$T_\\text{{math}} > T_\\text{{comms}}$$ that is, for $B \\ll D, F$, $$B > {bound}$$\n\n" for bound in (240, 120)), ["holds", "wrong"]),
     "another chip by whole words": (REGIME + "On an A100 the product is compute-bound when $B > 120$.\n\nOn an A1000 the product is compute-bound when $B > 120$.", ["wrong"]),
     "a derivative with other arguments, beside a definition": (MATMUL + "Let $N = BD$.\n\nWe see $diff(NB, B, B) = 2D$ and $2N = 2BD = diff(NB)$. $\\frac{d}{dB}(N B) = N$.", ["holds"]),
     "another chip": (MATMUL + "On an H100 $\\text{ridge} = 295$. Here $\\text{ridge} = 295$, and on the TPU v5e $\\text{ridge} = 240$.", ["wrong", "rounded"]),
@@ -229,6 +228,23 @@ def test_the_sizes_of_a_sentence_are_heard_by_conditions(bounded, names):
         assert all(value.denominator == 1 for value in shown.values.values())
         assert shown.left != shown.right
         assert all(one[1] != other[1] for one, other in [shown.parts])
+
+
+BOUND_BY = tomllib.loads((DATA / "wordings.toml").read_text("utf-8"))["bound"]
+EXPECTED = {"edge": "wrw", "threshold": "wr ", "sufficient": "wrr", "necessary": "rrw", "nothing": "---"}
+TIMES_COMPARED = "T_\\text{math} > T_\\text{comms}"
+REGIMES = ("$B \\ll D, F$", "$B \\ll F$ and $B \\ll D$")
+
+
+@pytest.mark.parametrize("kind", BOUND_BY)
+def test_what_an_operation_is_bound_by_is_heard(kind):
+    """However it is worded, of whatever names, at a bound that is too low, right, and too high."""
+    for said, (i, names) in zip(BOUND_BY[kind] * 2, enumerate(("BDF", "NKM", "TGH") * 12), strict=False):
+        for bound, expected in zip((120, 240, 480), EXPECTED[kind], strict=True):
+            text = said.format(*[REGIMES[i % 2]] * (said.count("{}") - 1), bound).replace("TIMES", TIMES_COMPARED)
+            found = judge_read(read_text(renamed(REGIME + text, names)), Path()).judgements
+            verdict = next((one.verdict for one in found if f"digits='{bound}'" in repr(one.statement)), "")
+            assert expected in {"wrong": "w ", "holds": "r- ", "rounded": "r- "}.get(verdict, "- "), (text, verdict)
 
 
 @pytest.mark.parametrize("sizes", [(128, 8192, 8192), (64, 512, 1024), (8, 4096, 256)])

@@ -1,6 +1,7 @@
 """Documents: which formulas are claims, where they stand, and that prose around them does no harm."""
 
 import os
+import tomllib
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from symroof.verification.judgement import Standard
 pytestmark = pytest.mark.part(8)
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
+WORDINGS = tomllib.loads((Path(__file__).parent / "data/wordings.toml").read_text("utf-8"))["regimes"]
 MATMUL = '<!-- symroof\noperation = "bf16[B, D] * bf16[D, F] -> bf16[B, F]"\nhardware = "tpu-v5e"\n-->\n'
 
 
@@ -483,34 +485,13 @@ def test_beside_an_arrow_to_what_cannot_be_read_the_rest_is_judged_alone(tmp_pat
     assert skipped.column == 6
 
 
-SUPPOSED = [
-    *(
-        rf"{before} $B \ll D, F$ it is compute-bound {when} $B > 240$."
-        for before in ("With", "When", "For", "If", "Assuming", "Assuming that")
-        for when in ("when", "if")
-    ),
-    r"It is compute-bound when $B > 240$, if $B \ll D, F$.",
-    r"If $B \ll D$ and $B \ll F$, it is compute-bound when $B > 240$.",
-    r"$B \ll D, F$일 때 compute-bound when $B > 240$.",
-    r"当 $B \ll D, F$ 时, compute-bound when $B > 240$.",
-]
-NOT_SUPPOSED = [
-    r"It is compute-bound when $B > 240$.",
-    r"Unless $B \ll D, F$ it is compute-bound when $B > 240$.",
-    r"It is compute-bound when $B > 240$, but not when $B \ll D, F$.",
-    r"Nobody says that $B \ll D, F$. It is compute-bound when $B > 240$.",
-    r"When $B \ll D$ it is compute-bound if $B > 240$.",
-    r"When $B \ll F$ it is compute-bound if $B > 240$.",
-]
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize("sentence", [*SUPPOSED, *NOT_SUPPOSED])
+@pytest.mark.parametrize("sentence", [*WORDINGS["supposed"], *WORDINGS["not_supposed"]])
 def test_a_regime_that_the_sentence_supposes_is_said(sentence, tmp_path):
     """What is true in it is true as it stands; what is true in a smaller one needs the rest; a wrong number stays wrong."""
     head = '<!-- symroof operation = "matmul"\nhardware = "tpu-v5e" -->\n\n'
     (found,) = judged(tmp_path, head + sentence + "\n").judgements
-    assert found.verdict == ("holds" if sentence in SUPPOSED else "conditional")
+    assert found.verdict == ("holds" if sentence in WORDINGS["supposed"] else "conditional")
     (other,) = judged(tmp_path, head + sentence.replace("240", "300") + "\n").judgements
     assert other.verdict == "wrong"
     for size, lacks in (("D", "F"), ("F", "D")):

@@ -6,7 +6,7 @@ import pytest
 from texts import judged
 
 from symroof.reading.documents import read_text
-from symroof.verification import cells
+from symroof.verification import formula_claims
 
 PRODUCT = "`bf16[B, D] * bf16[D, F] -> bf16[B, F]`"
 SIZED = "`bf16[8, 4096] * bf16[4096, 11008] -> bf16[8, 11008]`"
@@ -170,7 +170,7 @@ def test_ragged_tables_do_no_harm(text):
 
 
 FAULTS = {
-    "a head has no unit": ("_column", lambda head, force, column=cells._column: (c := column(head, force)) and cells.Column(c.name)),
+    "a head has no unit": ("_column", lambda head, force, column=formula_claims._column: (c := column(head, force)) and formula_claims.Column(c.name)),
     "a row has no sizes": ("_sizes", lambda row, context: {}),
     "a row counts nothing else": ("PLAIN", re.compile("-")),
     "a sign is not read": ("_sign", lambda text: ("=", text)),
@@ -188,5 +188,5 @@ def test_a_fault_is_noticed(tmp_path, monkeypatch, fault):
     before = judged(tmp_path, text)
     assert [j.verdict for j in before.judgements] == ["rounded", "holds", "holds"]
     name, wrong = FAULTS[fault]
-    monkeypatch.setattr(cells, name, wrong)
+    monkeypatch.setattr(formula_claims, name, wrong)
     assert verdicts(judged(tmp_path, text)) != verdicts(before)

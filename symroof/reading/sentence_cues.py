@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from symroof.formula import Frozen
 from symroof.model.quantities import UNITS
@@ -22,27 +22,49 @@ CUES: Mapping[str, Any] = read_table((files("symroof") / "reading" / "cues.toml"
 # How much may stand between two displays that one word joins.
 LONGEST_GAP = 160
 
+# What a formula that states a regime has in it, and what stands between two such formulas that hold together.
+GROWTH = re.compile(r"\\ll\b|\\gg\b|<<|>>|≪|≫|\\infty|∞")
+TOGETHER = re.compile(r"\s*(?:[,，、]\s*(?:and\b)?|and\b|且|和|이고|와|과)\s*")
+
+
+def _any_of(phrases: Iterable[str]) -> str:
+    """The pattern of one of some phrases, the longest first."""
+    return "|".join(sorted(map(re.escape, phrases), key=len, reverse=True))
+
+
 NAME = r"(?:[A-Za-z](?:_\{?[A-Za-z0-9]+\}?)?|\\(?!ll|gg|le|ge|to)[a-z]{2,7})"
 SAID = "|".join(re.escape(one) for phrases in CUES["bounds"].values() for one in phrases)
-# Of what a sentence says that it is bound.
-SUBJECTS = {"we", "are", "is", "it", "to", "be", "the", "a", "this", "product", "matmul", "multiplication", "operation"}
 SIGNS = {"same": "<=>", "suffices": "=>", "needed": "<="}
 THRESHOLD = re.compile(
     r"(?:.*?(?<![\w$]))?(?:"
-    + "|".join(f"(?P<{kind}>{'|'.join(map(re.escape, CUES['thresholds'][sign]))})" for kind, sign in SIGNS.items())
+    + "|".join(f"(?P<{kind}>{_any_of(CUES['thresholds'][sign])})" for kind, sign in SIGNS.items())
     + r")\s*\Z",
     re.IGNORECASE | re.DOTALL,
 )
+WORD_BEGINS = r"(?:\b|(?<=[^\x00-\u02ff]))"
+EDGES_BEHIND = _any_of(one.removeprefix("{x}") for edges in CUES["edges"].values() for one in edges if one[0] == "{")
+# A condition, and behind it what the operation is bound by there.
 BOUND_THEN = re.compile(
-    rf"\s*(?P<if>이면|일\s*때|时)?(?:(?:on|onwards?|upwards?)\b)?(?P<enough>\s*(?:suffices|is (?:\w+ than |{'|'.join(CUES['certainly'])} )?(?:enough|sufficient)))?"
-    rf"[\s,，]*(?:then\s+)?(?P<between>(?:(?:\w+|'s)\s+){{0,4}}?)(?P<said>{SAID})",
+    rf"\s*(?P<if>(?:{EDGES_BEHIND})?(?:이면|에서는?|일\s*때|时)?(?:即为|则)?)(?:(?:on|onwards?|upwards?)\b)?"
+    rf"(?P<enough>\s*(?:suffices|is (?:\w+ than |{_any_of(CUES['certainly'])} )?(?:enough|sufficient)))?"
+    rf"(?P<needed>\s*is (?:needed|required|necessary)\b)?[\s,，]*(?:then\s+)?(?P<between>(?:(?:\w+|'s)\s+){{0,4}}?)(?P<said>{SAID})",
     re.IGNORECASE,
 )
-NEEDING = re.compile(rf"\bto be (?P<said>{SAID})\b[^.;:]*\b(?:needs?|must have|requires?)\s*\Z", re.IGNORECASE)
+NEEDING = re.compile(
+    rf"(?P<before>.*\bto be (?P<said>{SAID})\b[^.;:]*\b(?P<only>needs?|must have|requires?))\s*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+# What it is bound by, and behind it when, or the condition in other words: the intensity exceeds the ridge, that is, …
 BOUND_WHEN = re.compile(
-    rf"(?:(?!(?s:.*)\bat\s*\Z)|(?=(?s:.*)\b(?:become|turn|get)s?\s+(?:{SAID})\s+at\s*\Z))(?P<before>[^.;:]*)\b(?P<said>{SAID})"
-    rf"\s+(?:(?P<only>only )|exactly |precisely )?(?:{'|'.join(CUES['thresholds']['<=>'])}|(?P<if>if|for|at|as long as))\s*\Z",
+    rf"(?:(?!(?s:.*)\bat\s*\Z)|(?=(?s:.*)\b(?:become|turn|get)s?\s+(?:{SAID})\s+at\s*\Z))(?P<before>[^.;:]*)"
+    rf"(?:{WORD_BEGINS}(?P<said>{SAID})(?:\s+(?:(?P<only>only )|exactly |precisely )?(?:{_any_of(CUES['thresholds']['<=>'])}"
+    rf"|(?P<if>if|for|at|as long as))|[\s,，]*(?:{_any_of(CUES['steps']['<=>'])})[\s,，]*(?:when)?)|\b(?:the|our|its) critical batch(?: size)? is)\s*\Z",
     re.IGNORECASE,
+)
+# Regimes in a sentence, each as an empty mark, with the word that supposes it.
+SUPPOSED_REGIME = re.compile(
+    rf"(?:[\s,，、(]*{WORD_BEGINS}(?:{_any_of((*CUES['supposing'], *CUES['putting_in']))})(?:\s+that)?)?\s*⟨⟩"
+    rf"(?:{TOGETHER.pattern}⟨⟩)*\s*(?:{_any_of(CUES['supposed'])})?[\s,，、:)]*"
 )
 # Before such words: it is not so, or of something else than what is there.
 NEGATED = re.compile(
@@ -69,7 +91,7 @@ SEVERAL = rf"{ONE}(?:{AMONG.pattern}{ONE})*"
 FILLER = r"[^⟨⟩.,;:。，；：]{0,24}?"
 
 UNIT = re.compile(r"(?:\s|~|\\,)?([A-Za-zµμ]+(?:/[A-Za-z]+)?|\\?%|[十百]?[万亿]亿?|[십백]?[만억조])(?![A-Za-z])")
-OTHER_SCRIPT = re.compile(r"(?:\s|~|\\,)?([一-鿿]{1,4}|[가-힣]{1,5})")
+OTHER_SCRIPT = re.compile(r"(?:\s|~|\\,)?(?!일\s*때)([一-鿿]{1,4}|[가-힣]{1,5})")
 # What is counted, behind a power of ten in a letter.
 COUNTING = re.compile(r"\s+[a-z]{3,}")
 # Words that make a rate of the unit before them: FLOPs for a byte.
@@ -94,12 +116,12 @@ def step_between(words: str) -> Cue | None:
     >>> step_between("so we need").alone, step_between("so on a larger chip").alone
     (True, False)
     """
-    if len(words) > LONGEST_GAP or turns(words):
+    if len(words) > LONGEST_GAP or _says(CUES["turns"], words):
         return None
     plain = " ".join(words.split())
     if plain.strip(" ,;").casefold() in CUES["either"]:
         return Cue("or", alone=True)
-    said = [kind for kind in ("<=>", "=>") for _ in _found(CUES["steps"][kind], words)]
+    said = [kind for kind in ("<=>", "=>") if _says(CUES["steps"][kind], words)]
     if not said:
         return None
     for phrases in CUES["steps"].values():
@@ -113,48 +135,88 @@ def is_solved(words: str) -> bool:
     >>> is_solved("we set"), is_solved("this is")
     (True, False)
     """
-    return any(True for _ in _found(CUES["solving"], words))
+    return _says(CUES["solving"], words)
 
 
-def bound_by(before: str, behind: str = "") -> tuple[str, str] | None:
-    """What the words beside a condition say that the operation is bound by, and whether exactly where it holds (<=>), at
-    least there (=>), or there at most (<=).
+class Bound(Frozen):
+    """What the words beside a condition say that the operation is bound by: exactly where it holds (<=>), at least there
+    (=>), or there at most (<=). Of a size it is the ``edge``; ``alone`` where the sentence says nothing more but sizes."""
 
-    >>> bound_by("A product is compute-bound when"), bound_by("It is memory-bound, and"), bound_by("With half the bytes it is compute-bound if")
-    (('compute', '<=>'), None, None)
-    >>> bound_by("Once", ", we are compute-bound"), bound_by("We need", " to be compute-bound"), bound_by("", "이면 연산 제한")
-    (('compute', '<=>'), ('compute', '<='), ('compute', '<=>'))
-    >>> bound_by("", " suffices to be compute-bound"), bound_by("To be compute-bound we need", "")
-    (('compute', '=>'), ('compute', '<='))
+    kind: str
+    sign: str
+    edge: str | None
+    alone: bool
+
+
+def bound_by(before: str, behind: str = "") -> Bound | None:
+    """What the words beside a condition say that the operation is bound by.
+
+    >>> def read(before, behind=""): return (bound := bound_by(before, behind)) and (bound.kind, bound.sign, bound.edge)
+    >>> read("A product is compute-bound when"), read("It is memory-bound, and"), read("With half the bytes it is compute-bound if")
+    (('compute', '<=>', None), None, None)
+    >>> read("Below", ", we are memory-bound"), read("We need", " to be compute-bound"), read("", " suffices to be compute-bound")
+    (('memory', '<=>', '<'), ('compute', '<=', None), ('compute', '=>', None))
     """
-    before, behind = before.replace("$", " "), behind.replace("$", " ")
-    if QUESTION.match(behind):
+    before, behind = (without_regimes(words).replace("$", " ") for words in (before, behind))
+    stated = _bound_before(before, behind) or _bound_behind(before, behind)
+    if stated is None or not stated.sign or NEGATED.search(stated.denied) or QUESTION.match(behind):
         return None
-    found, sign, denied = BOUND_WHEN.search(before), "<=>", before
-    if found is not None:
-        denied, sign = found["before"], "<=" if found["only"] else "<=>"
-    elif (found := NEEDING.search(before)) is not None:
-        sign = "<="
-    elif (found := BOUND_THEN.match(behind)) is not None:
-        said = THRESHOLD.fullmatch(before)
-        sign = SIGNS[str(said.lastgroup)] if said else "=>" if found["enough"] else "<=>" if found["if"] else ""
-        denied = f"{before} {found['between']}"
-    if found is None or not sign or NEGATED.search(denied):
+    kind = next((kind for kind, said in CUES["bounds"].items() if stated.said.casefold() in said), "compute")
+    sign = "=>" if stated.sign == "<=>" and CERTAINLY.search(stated.denied) else stated.sign
+    around = f"{before.rstrip()}{{x}}{behind.lstrip()}".casefold()
+    edge = next((sign for sign, said in CUES["edges"].items() if re.search(_any_of(said), around)), None)
+    ends = re.match(r"\s*[,.;:)|。，]", stated.rest) is not None or _says_sizes_of_it(stated.rest)
+    return Bound(kind, sign, edge, ends and stated.first is not None and _says_sizes_of_it(stated.first))
+
+
+class _Stated(NamedTuple):
+    """What is ``said`` of a condition, the words that may deny it, and what else its sentence says first and at last."""
+
+    said: str
+    sign: str
+    denied: str
+    first: str | None
+    rest: str
+
+
+def _bound_before(before: str, behind: str) -> _Stated | None:
+    """What a sentence says before a condition."""
+    if (stated := BOUND_WHEN.search(before)) is not None:
+        first = None if stated["if"] else stated["before"]
+        return _Stated(str(stated["said"]), "<=" if stated["only"] else "<=>", stated["before"], first, behind)
+    stated = NEEDING.search(before)
+    return stated and _Stated(stated["said"], "<=", before, None, behind)
+
+
+def _bound_behind(before: str, behind: str) -> _Stated | None:
+    """What a sentence says behind a condition, as a word before it has it."""
+    if (stated := BOUND_THEN.match(behind)) is None:
         return None
-    sign = "=>" if sign == "<=>" and CERTAINLY.search(denied) else sign
-    return next(kind for kind, phrases in CUES["bounds"].items() if found["said"].casefold() in phrases), sign
+    threshold = THRESHOLD.fullmatch(before)
+    sign = "=>" if stated["enough"] else "<=" if stated["needed"] else "<=>" if stated["if"] else ""
+    first = before[: threshold.start(str(threshold.lastgroup))] if threshold else before
+    rest = re.sub(r"\A(?:이다|입니다|임)", "", behind[stated.end() :])
+    said = SIGNS[str(threshold.lastgroup)] if threshold else sign
+    return _Stated(stated["said"], said, f"{before} {stated['between']}", f"{first} {stated['between']}", rest)
 
 
-def edge_before(words: str) -> str | None:
-    """Of which condition the size behind some words is the edge.
+def _says_sizes_of_it(words: str) -> bool:
+    """Whether words say nothing but sizes, and of what operation they speak."""
+    known = {*CUES["fillers"]["words"], *CUES["putting_in"], *CUES["subjects"]}
+    return known.issuperset(re.findall(r"[^\W\d_]+", SIZES.sub(r" \3 ", words).casefold()))
 
-    >>> edge_before("We are compute-bound from $"), edge_before("We are compute-bound at ")
-    ('>=', None)
+
+def without_regimes(words: str) -> str:
+    """Words without the regimes that they suppose, in formulas and in words.
+
+    >>> without_regimes("it is bound when, for $B \\\\ll D$ and $B \\\\ll F$, "), without_regimes("that is, if B is small beside $D$")
+    ('it is bound when ', 'that is ')
     """
-    return next(
-        (sign for sign, said in CUES["edges"].items() if re.search(rf"\b(?:{'|'.join(said)})[\s$]*\Z", words, re.I)),
-        None,
-    )
+    marked = FORMULA.sub(lambda formula: "⟨⟩" if GROWTH.search(formula.group()) else _marked(formula), words)
+    marked = LETTER.sub(r"⟨\1⟩", marked)
+    for phrases in CUES["regimes"].values():
+        marked = _patterns(tuple(phrases)).sub("⟨⟩", marked)
+    return re.sub("[⟨⟩]", "$", SUPPOSED_REGIME.sub(" ", marked))
 
 
 def quantity_of(words: str) -> str | None:
@@ -165,25 +227,6 @@ def quantity_of(words: str) -> str | None:
     """
     found = OF_QUANTITY.search(words.replace("$", " "))
     return named(found["words"], {}) if found else None
-
-
-def says_bound_alone(before: str, behind: str) -> bool:
-    """Whether a sentence says nothing beside a condition but sizes, and what the operation is bound by there.
-
-    >>> says_bound_alone("At $D = F = 400$ we are compute-bound when ", "."), says_bound_alone("For $D = 8$ surely compute-bound if ", "")
-    (True, False)
-    >>> says_bound_alone("When ", ", we are compute-bound at $D = F = 8192$.")
-    True
-    """
-    before, behind = before.replace("$", " "), behind.replace("$", " ")
-    if (found := BOUND_WHEN.search(before)) is not None:
-        return not found["if"] and says_sizes_alone(re.sub(r"\b(?:are|is)\s*\Z", "", before[: found.start("said")]), "")
-    said, then = THRESHOLD.fullmatch(before), BOUND_THEN.match(behind)
-    if then is None or not (said or then["if"]) or not {*then["between"].casefold().split()} <= SUBJECTS:
-        return False
-    rest = re.sub(r"\A(?:이다|입니다|임)|[（(）)]", " ", behind[then.end() :]).strip(" .。")
-    first = before[: said.start(str(said.lastgroup))] if said else before
-    return says_sizes_alone(first, "") and (not rest or says_sizes_alone(rest, ""))
 
 
 def is_supposed_here(before: str, behind: str) -> bool:
@@ -210,8 +253,7 @@ def _goes_on(behind: str, kind: str) -> bool:
 
 def _ends_on(before: str, kind: str, between: str) -> bool:
     """Whether words end on some of a kind, up to what may stand between."""
-    phrases = "|".join(sorted(map(re.escape, CUES[kind]), key=len, reverse=True))
-    return bool(re.search(rf"(?:\b|(?<=[^\x00-\u02ff]))(?:{phrases}){between}\s*$", before.casefold()))
+    return bool(re.search(rf"(?:\b|(?<=[^\x00-\u02ff]))(?:{_any_of(CUES[kind])}){between}\s*$", before.casefold()))
 
 
 def says_sizes_alone(before: str, behind: str) -> bool:
@@ -225,15 +267,6 @@ def says_sizes_alone(before: str, behind: str) -> bool:
     known = {*CUES["fillers"]["words"], *CUES["putting_in"]}
     words = re.findall(r"[^\W\d_]+", SIZES.sub(r" \3 ", before.replace("$", " ")).casefold())
     return set(words) <= known and re.match(r"\s*(?:\([\d.,e]+\))?\s*(?:[,.;:)|。，]|and\b|\Z)", behind) is not None
-
-
-def turns(words: str) -> bool:
-    """Whether words turn to something else.
-
-    >>> turns("with int8 instead"), turns("so that")
-    (True, False)
-    """
-    return any(True for _ in _found(CUES["turns"], words))
 
 
 def stated_regimes(sentence: str) -> Iterator[tuple[str, str]]:
@@ -328,5 +361,6 @@ def _words(phrases: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(rf"(?<![A-Za-z<]){re.escape(p)}(?![A-Za-z])" for p in phrases), re.IGNORECASE)
 
 
-def _found(phrases: Iterable[str], words: str) -> Iterator[re.Match[str]]:
-    return _words(tuple(phrases)).finditer(" ".join(words.split()))
+def _says(phrases: Iterable[str], words: str) -> bool:
+    """Whether one of some phrases is among the words."""
+    return _words(tuple(phrases)).search(" ".join(words.split())) is not None

@@ -14,9 +14,10 @@ from itertools import groupby
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Gap, Name, Number, names
 from symroof.model.quantities import QUANTITIES
+from symroof.proof.propositions import TURNED
 from symroof.proof.quotients import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
-from symroof.reading.sentence_cues import edge_before, quantity_of, says_bound_alone
+from symroof.reading.sentence_cues import quantity_of
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.interpretations import Passage, Reading, free_names
@@ -121,10 +122,17 @@ def _taken_up(passage: Passage) -> Passage:
         if value is not None and not names(passage.context.put(value)) and all(map(is_numeric, chain.sides)):
             said = Chain((Name(name), *chain.sides), ("=", *chain.relations))  # the ridge is 197e12/820e9 = 240
             claim = replace(claim, propositions=((said,),))
-    sign = edge_before(around.sentence[0]) if around.bound_by and len(claim.links) == 1 else None
-    if sign is not None and claim.links[0].relation == "=":  # above B = 240
-        claim = replace(claim, propositions=((Chain(claim.chains[0].sides, (sign,)),),))
+    if around.bound_by is not None and around.bound_by.edge is not None and len(claim.links) == 1:
+        relation = _beyond(around.bound_by.edge, claim.links[0].relation)
+        claim = replace(claim, propositions=((Chain(claim.chains[0].sides, (relation,)),),))
     return replace(passage, claim=claim, around=around)
+
+
+def _beyond(edge: str, relation: str) -> str:
+    """The relation of a size to its bound behind words that make an edge of it: above B = 240, until B > 240."""
+    if relation == "=":
+        return edge
+    return TURNED[relation] if edge in ("<", "<=") and relation in (">", ">=") else relation
 
 
 def _of_whole_numbers(passage: Passage) -> Context:
@@ -208,25 +216,24 @@ def _as_it_stands(passage: Passage) -> Iterator[Reading]:
 def _bound(passage: Passage) -> Iterator[Reading]:
     """Compute-bound when B > 240: the same condition as that one. What only suffices is neither right nor wrong."""
     claim, context, around = passage.claim, passage.context, passage.around
-    kind, sign = (around.answers, "<=>") if around.answers else around.bound_by or (None, "")
-    if kind is None or context.setting is None or context.hardware is None or len(claim.links) != 1:
+    words = around.answer or around.bound_by
+    if words is None or context.setting is None or context.hardware is None or len(claim.links) != 1:
         return
-    bound = bound_by_latency(context.scope.names) if kind == "latency" else BOUND[kind]
+    bound = bound_by_latency(context.scope.names) if words.kind == "latency" else BOUND[words.kind]
     if bound is None:
         return  # hops take no time there
     stated = replace(claim, text="", propositions=((bound,), *claim.propositions), connectives=("<=>",))
     enough = replace(stated, propositions=(*claim.propositions, (bound,)), connectives=("=>",))
-    if sign != "<=>":
-        one_way = enough if sign == "=>" else replace(stated, connectives=("=>",))
+    if words.sign != "<=>":
+        one_way = enough if words.sign == "=>" else replace(stated, connectives=("=>",))
         yield _at_its_sizes(Reading(one_way, context), passage)
         return
     plain = _at_its_sizes(Reading(stated, context), passage)
     yield plain
     if plain.claim is stated:
         yield from in_regimes(plain, around)
-    elif says_bound_alone(*around.sentence):
-        return
-    if around.answers is None:
+    exact = words.alone and (plain.claim is not stated or words.edge is not None)
+    if around.answer is None and not exact:
         yield Reading(replace(enough, at=plain.claim.at), context, accepts=False)
 
 

@@ -26,10 +26,17 @@ from symroof.reading.problems import WORD
 from symroof.reading.sentence_cues import STATING, measured
 from symroof.verification.assertions import Assertion, asserted
 from symroof.verification.budget import Exhausted, limited
-from symroof.verification.cells import cell_claim, speaks
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
-from symroof.verification.formula_claims import claims_in, contexts, given_names, other_statement, usual_sizes
+from symroof.verification.formula_claims import (
+    cell_claim,
+    claims_in,
+    contexts,
+    given_names,
+    other_statement,
+    speaks,
+    usual_sizes,
+)
 from symroof.verification.interpretations import Passage, settled
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
 from symroof.verification.judgement import CLAIMLESS, Coverage, FileReport, Judgement, Omission, Skipped

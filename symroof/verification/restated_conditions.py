@@ -145,25 +145,17 @@ def valued(passage: Passage) -> bool:
 
 
 def with_workings(left_out: Iterable[tuple[Compare, Omission]], passage: Passage) -> Iterator[tuple[Compare, Reading]]:
-    """The links that are left out as values at some sizes, and are claims with their working."""
-    for link, reason in left_out:
-        if reason.kind == "at_sizes" and (reading := _with_its_working(link, passage)) is not None:
-            yield link, reading
-
-
-def _with_its_working(link: Compare, passage: Passage) -> Reading | None:
-    """A quantity that is said to be a product of the sizes of its sentence, and of whole numbers up to 16: a claim, where
-    the sentence says nothing else of it."""
+    """The links that are left out as values at some sizes, and are claims with their working: a quantity that is said to be
+    a product of the sizes of its sentence, and of whole numbers up to 16, where the sentence says nothing else of it."""
     sizes = {name: size for name, size in passage.around.sizes.items() if isinstance(size, Number)}
-    factors = list(nodes(link.right)) if isinstance(link.right, Product | Number) else []
-    numbers = [factor.value for factor in factors if isinstance(factor, Number) and factor.unit is None]
-    known = {size.value for size in sizes.values() if isinstance(size, Number)} | {*map(Fraction, range(17))}
-    free = {*names(passage.context.put(link.left))}
-    plain = isinstance(link.left, Name) and link.left.name in QUANTITIES and known.issuperset(numbers)
-    if not (
-        plain and len(numbers) >= len(factors) - 1 > 0 and free and free <= sizes.keys() and passage.around.sized_alone
-    ):
-        return None
-    at = tuple((name, sizes[name]) for name in sorted(free))
-    chain = Chain((link.left, link.right), (link.relation,))
-    return Reading(replace(passage.claim, propositions=((chain,),), at=at), passage.context)
+    whole = {size.value for size in sizes.values()} | {*map(Fraction, range(17))}
+    for link, reason in left_out:
+        factors = list(nodes(link.right)) if isinstance(link.right, Product | Number) else []
+        numbers = [factor.value for factor in factors if isinstance(factor, Number) and factor.unit is None]
+        free = {*names(passage.context.put(link.left))}
+        plain = isinstance(link.left, Name) and link.left.name in QUANTITIES and whole.issuperset(numbers)
+        put = free and free <= sizes.keys() and passage.around.sized_alone and reason.kind == "at_sizes"
+        if plain and put and len(numbers) >= len(factors) - 1 > 0:
+            at = tuple((name, sizes[name]) for name in sorted(free))
+            chain = Chain((link.left, link.right), (link.relation,))
+            yield link, Reading(replace(passage.claim, propositions=((chain,),), at=at), passage.context)

@@ -19,7 +19,10 @@ from symroof.reading.latex_phrases import Dialect
 from symroof.reading.sentence_cues import (
     AMONG,
     FORMULA,
+    GROWTH,
     PUTTING_IN,
+    TOGETHER,
+    Bound,
     Cue,
     bound_by,
     is_denied,
@@ -29,12 +32,9 @@ from symroof.reading.sentence_cues import (
     stated_regimes,
     step_between,
     typed_sizes,
+    without_regimes,
 )
 
-# What a formula that states a regime has in it.
-GROWTH = re.compile(r"\\ll\b|\\gg\b|<<|>>|≪|≫|\\infty|∞")
-# What stands between two such formulas that hold together.
-TOGETHER = re.compile(r"\s*(?:[,，、]\s*(?:and\b)?|and\b|且|和|이고|와|과)\s*")
 Regime = tuple[Compare, ...]
 
 
@@ -109,27 +109,28 @@ class Surroundings:
         }
 
     @cached_property
-    def bound_by(self) -> tuple[str, str] | None:
-        """What the words beside it say that the operation is bound by, and whether where it holds, at least or at most."""
+    def bound_by(self) -> Bound | None:
+        """What the words beside it say that the operation is bound by."""
         return bound_by(*self.sentence)
 
     @cached_property
-    def answers(self) -> str | None:
-        """What the operation is bound by exactly where it holds: by the row of an answer, as derivations print it."""
+    def answer(self) -> Bound | None:
+        """What the operation is bound by where it holds: by the row of an answer, as derivations print it."""
         for cell in (part for part in self.document.parts if isinstance(part, Written)):
             around = cell.offset - len("$$") <= self.written.start < cell.offset + len(cell.text)
             if cell.row is not None and around and cell.row.heads[0].text == "quantity" and cell.head != "exact":
-                return (bound_by(f"{cell.row.cells[0].text} when") or (None,))[0]
+                return bound_by(f"{cell.row.cells[0].text} when")
         return None
 
     @cached_property
     def going_on(self) -> Compare | None:
-        """The condition that it may say again: of the same paragraph, or of a display before a display."""
+        """The condition that it may say again: of the same paragraph, of the one before, or of a display before a display."""
         if self.before is None:
             return None
         formula, condition = self.before
         paragraph = self.document.prose.paragraph
-        joined = paragraph(formula.start) == paragraph(self.written.start) or (formula.display and self.written.display)
+        joined = paragraph(self.written.start) - paragraph(formula.start) <= 1
+        joined = joined or (formula.display and self.written.display)
         return condition if joined and formula.path == self.written.path else None
 
     @cached_property
@@ -138,8 +139,7 @@ class Surroundings:
         if self.before is None:
             return None
         words = self.document.prose.text[self.before[0].end : self.written.start]
-        words = FORMULA.sub(lambda formula: "" if GROWTH.search(formula.group()) else formula.group(), words)
-        said = step_between(f"{words} {self.arrow or ''}")
+        said = step_between(f"{without_regimes(words)} {self.arrow or ''}")
         return said and replace(said, sign=self.arrow or said.sign)
 
 
@@ -204,8 +204,11 @@ def regimes_beside(text: str, dialect: Dialect) -> tuple[tuple[Regime, str], ...
     >>> [words for _, words in regimes_beside(r"when $B \ll D$ or $B \ll F$", Dialect(Scope(open=True)))]
     ['B \\ll F', 'B \\ll D']
     """
-    found = (*_in_words(text, dialect), *_in_formulas(text, dialect))
-    return tuple({relations: (relations, words) for relations, words in reversed(found)}.values())
+    stated = [(relations, words) for relations, words, *_ in _by_formulas(text, dialect)]
+    for written, words in reversed([*stated_regimes(text)]):
+        with suppress(SymroofError):
+            stated.insert(0, (read_regime(written, dialect.scope), words))
+    return tuple({relations: (relations, words) for relations, words in reversed(stated)}.values())
 
 
 def supposed_beside(sentence: str, dialect: Dialect) -> frozenset[Regime]:
@@ -217,22 +220,10 @@ def supposed_beside(sentence: str, dialect: Dialect) -> frozenset[Regime]:
     >>> supposed_beside(r"unless $B \ll D$", Dialect(Scope(open=True)))
     frozenset()
     """
-    whole: dict[int, tuple[Regime, int]] = {}
-    for relations, _, start, end in _by_formulas(sentence, dialect):
-        whole[start] = relations, end
+    whole = {start: (relations, end) for relations, _, start, end in _by_formulas(sentence, dialect)}
     return frozenset(
         relations for start, (relations, end) in whole.items() if is_supposed_here(sentence[:start], sentence[end:])
     )
-
-
-def _in_words(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str]]:
-    for written, words in stated_regimes(text):
-        with suppress(SymroofError):
-            yield read_regime(written, dialect.scope), words
-
-
-def _in_formulas(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str]]:
-    return ((relations, words) for relations, words, *_ in _by_formulas(text, dialect))
 
 
 def _by_formulas(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str, int, int]]:
