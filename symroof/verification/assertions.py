@@ -14,7 +14,7 @@ from itertools import groupby
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Gap, Name, Number, names
 from symroof.model.quantities import QUANTITIES
-from symroof.proof.propositions import TURNED
+from symroof.proof.propositions import NEGATED
 from symroof.proof.quotients import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
 from symroof.reading.sentence_cues import quantity_of
@@ -132,7 +132,7 @@ def _beyond(edge: str, relation: str) -> str:
     """The relation of a size to its bound behind words that make an edge of it: above B = 240, until B > 240."""
     if relation == "=":
         return edge
-    return TURNED[relation] if edge in ("<", "<=") and relation in (">", ">=") else relation
+    return NEGATED[relation] if edge in ("<", "<=") and relation in (">", ">=") else relation
 
 
 def _of_whole_numbers(passage: Passage) -> Context:
