@@ -556,7 +556,7 @@ def meshes(runs: int) -> None:
     from functools import partial
 
     import symroof as sr
-    from symroof.model.placing import placed
+    from symroof.model.placement import placed
     from symroof.reading.meshes import laid_out
     from symroof.reading.operations import read_operation
 

@@ -22,10 +22,8 @@ from symroof.derivation.setting import Setting
 from symroof.derivation.size_constraints import ring_steps
 from symroof.formula import Formula, Name, Number, Quotient, names, total
 from symroof.model.costs import Counting
-from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.kernels import costs_of
-from symroof.model.mesh import split_of
 from symroof.model.program import Program
 from symroof.model.program_sizes import served_of
 from symroof.model.program_tree import DIFFERENCE, MAXIMUM, SUM, Adjoint, Fuse, Line, Repeat
@@ -43,7 +41,9 @@ from symroof.model.quantities import (
     time_name,
 )
 from symroof.model.resources import LATENCY, OF_VECTOR, Rates, every_time, times_of
+from symroof.model.splits import split_of
 from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors
+from symroof.model.tensor_types import Tensor
 from symroof.proof.array_ops import FUNCTION, Array, Op, Turn
 from symroof.proof.completeness import Owed, require_complete
 from symroof.proof.hop_times import Farthest

@@ -33,8 +33,8 @@ from symroof.exploration.leading_parts import (
 )
 from symroof.exploration.ridge_conditions import Single, above_ridge, equal_sizes, singles, upside_down
 from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, mapped, names, nodes, number
-from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
+from symroof.model.splits import open_axes
 from symroof.proof.certificates import partitioned
 from symroof.proof.step import Check, Reason, Step, lead_of
 from symroof.symbols import expression, symbol

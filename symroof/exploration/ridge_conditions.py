@@ -22,7 +22,7 @@ from symroof.derivation.solving import highest, limit, monotony, solution_of, st
 from symroof.derivation.whole_sizes import wholes
 from symroof.exploration.leading_parts import tends_to
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number, several_of
-from symroof.model.mesh import open_axes
+from symroof.model.splits import open_axes
 from symroof.proof.limits import Highest, Whole
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from symroof.formula import Formula, Quotient, number
-from symroof.model.dtype import dtype
 from symroof.model.program_tree import MAXIMUM, PRODUCT, SUM
+from symroof.model.tensor_types import dtype
 from symroof.tracing.dimensions import Axis, Value
 from symroof.tracing.primitives import Constant, Equation, TracingError, refusal
 from symroof.tracing.products import Products

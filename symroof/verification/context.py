@@ -37,7 +37,7 @@ from symroof.formula import (
     number,
 )
 from symroof.model.hardware import Accelerator
-from symroof.model.mesh import padded
+from symroof.model.splits import padded
 from symroof.proof.check import check
 from symroof.proof.ledger import Ledger
 from symroof.proof.propositions import OPEN, Settled, read, settle

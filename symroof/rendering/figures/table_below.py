@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from textwrap import wrap
 from typing import NamedTuple, TypeAlias
 
-from symroof.rendering.pages.characters import NBSP, cells, closed_up
 from symroof.rendering.pages.terminal import fold
+from symroof.rendering.pages.text_width import NBSP, cells, closed_up
 
 # A space at which no row ends: beside a sign, and before a unit.
 UNBROKEN = re.compile(r"((?<=\s[=≈≪≫≤≥<>×·])|(?<=\S)(?=\s[=≈≪≫≤≥<>×·]\s)|(?<=\d)(?=\s[kMGTP]?(?:B/s|FLOPs/s|%)))\s")
