@@ -189,9 +189,9 @@ def claims(runs: int) -> None:
 
 def latex(runs: int) -> None:
     """A formula of a textbook read, beside SymPy's own reader."""
-    from symroof.reading.expressions import Scope
     from symroof.reading.latex import read_latex
     from symroof.reading.latex_tokens import Dialect
+    from symroof.reading.name_scope import Scope
 
     print("LaTeX, a formula")
     dialect = Dialect(Scope(("T_math", "T_comms", "T_lower"), open=True, indices=True))
@@ -556,7 +556,7 @@ def meshes(runs: int) -> None:
     from functools import partial
 
     import symroof as sr
-    from symroof.model.placing import placed
+    from symroof.model.placement import placed
     from symroof.reading.meshes import laid_out
     from symroof.reading.operations import read_operation
 

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers and editors see; nothing of it is imported before it is asked for
+    from symroof.api.authoring import build as build, verify as verify
     from symroof.api.deriving import (
         derive as derive,
         dimensions as dimensions,
@@ -18,8 +19,6 @@ if TYPE_CHECKING:  # what type checkers and editors see; nothing of it is import
         operation as operation,
     )
     from symroof.api.exploring import compare as compare, page as page, plot as plot, regimes as regimes, sweep as sweep
-    from symroof.api.judging import verify as verify
-    from symroof.api.writing import build as build
     from symroof.derivation.pipeline import Derivation as Derivation
     from symroof.errors import SymroofError as SymroofError
     from symroof.model.costs import Operation as Operation
@@ -34,8 +33,7 @@ __version__ = "0.1.0"
 _ROOMS = {
     "symroof.api.deriving": ("derive", "operation", "list_chips", "dimensions"),
     "symroof.api.exploring": ("regimes", "compare", "sweep", "plot", "page"),
-    "symroof.api.judging": ("verify",),
-    "symroof.api.writing": ("build",),
+    "symroof.api.authoring": ("verify", "build"),
     "symroof.model.costs": ("Operation",),
     "symroof.model.problem": ("Problem",),
     "symroof.derivation.pipeline": ("Derivation",),

@@ -21,7 +21,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin
 from mkdocs.structure.files import File
 
-from symroof.api.writing import build
+from symroof.api.authoring import build
 from symroof.errors import SymroofError
 from symroof.rendering.formulas.mathml import typeset
 

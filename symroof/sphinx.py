@@ -31,9 +31,9 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from symroof import __version__
-from symroof.api.writing import build_with
+from symroof.api.authoring import build_with
 from symroof.building.block_contents import OWN
-from symroof.building.built_document import BuiltDocument
+from symroof.building.build import BuiltDocument
 from symroof.building.settings import SAID, Settings, settings_of
 from symroof.errors import SymroofError
 from symroof.rendering.figures.signature import is_own

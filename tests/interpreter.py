@@ -13,9 +13,9 @@ from itertools import permutations, product as tuples
 
 import numpy as np
 
-from symroof.model.dtype import Tensor
 from symroof.model.program import Program
 from symroof.model.program_tree import SUM, Block, Fuse, Node, Recompute, Repeat, Statement
+from symroof.model.tensor_types import Tensor
 from symroof.symbols import expression, symbol
 
 Values = MutableMapping[str, np.ndarray]

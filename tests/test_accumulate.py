@@ -10,7 +10,7 @@ from test_training import at, random_program, require_lawful, trained
 import symroof as sr
 from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import CheckError, ModelError, ReadingError
-from symroof.model import backward, placing
+from symroof.model import backward, placement
 from symroof.model.statement_costs import amounts, traffic_of_tensors
 from symroof.reading.programs import read_program
 
@@ -135,7 +135,7 @@ def test_what_is_added_up_late_is_held_whole():
 
 
 def test_what_is_gathered_for_other_microbatches_is_not_there(monkeypatch):
-    monkeypatch.setattr(placing, "_microbatch", lambda _: None)
+    monkeypatch.setattr(placement, "_microbatch", lambda _: None)
     with pytest.raises(CheckError, match="is not where"):
         sr.derive(HEAD_X + FIRST + SECOND, on="tpu-v5p")
 
@@ -162,8 +162,8 @@ def not_added_up(self, name, inner, body, **options):
 FAULTS = {
     "kept for all": ("statement_costs.kept_apart", lambda repeats: repeats, MLP),
     "not added up": ("backward._Reverse._added_up", not_added_up, MLP),
-    "reduced each time": ("placing.Move.around", lambda self, repeats: tuple(repeats), SPLIT["data"]),
-    "reduced in each turn": ("placing._Chips._over_turns", lambda *_: (), SHARING["data"]),
+    "reduced each time": ("placement.Move.around", lambda self, repeats: tuple(repeats), SPLIT["data"]),
+    "reduced in each turn": ("placement._Chips._over_turns", lambda *_: (), SHARING["data"]),
     "held in parts": ("statement_costs.summed_forms", lambda _: {}, SPLIT["fsdp"]),
     "tokens of one": ("program_sizes.turns_of", lambda repeats: sr.symbols.symbol("B") ** 0, MLP),
 }

@@ -347,7 +347,7 @@ def test_require_and_diff(run, tmp_path):
 def test_a_crash_leaves_the_old_file(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(PAGE)
-    script = "import sys, os, symroof.cli.building as b\ndef full(*a): raise OSError(28, 'No space left on device')\n"
+    script = "import sys, os, symroof.cli.document_commands as b\ndef full(*a): raise OSError(28, 'No space left on device')\n"
     script += "os.fsync = full\nfrom symroof.cli import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", script, "build", str(page)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -478,7 +478,7 @@ def test_links_stay_and_what_is_read_only_is_not_written(run, tmp_path):
 
 
 def test_what_was_changed_meanwhile_is_not_overwritten(tmp_path):
-    from symroof.cli.building import _write
+    from symroof.cli.document_commands import _write
 
     page = tmp_path / "page.md"
     page.write_text(PAGE)
@@ -530,7 +530,7 @@ def test_the_cells_of_a_notebook_are_judged_as_they_are_read(run, tmp_path):
 @pytest.mark.thorough
 def test_a_value_that_is_not_the_formulas_is_refused(monkeypatch):
     from symroof.algebra.roots import Root
-    from symroof.building import document_values as values
+    from symroof.building import block_contents as values
 
     right = values.enclosed
     monkeypatch.setattr(values, "enclosed", lambda formula: Root(right(formula).low * 2, right(formula).high * 2))

@@ -32,7 +32,7 @@ KNOWN = {
     "symroof.derivation.times._power_of_two": "rows at other sizes",
     "symroof.derivation.times._rows": "rows at other sizes",
     "symroof.algebra.rounding.magnitude": "another number of digits",
-    "symroof.model.dtype.dtype": "how wide an element is: given, and stated a second time in tests/test_table_faults.py",
+    "symroof.model.tensor_types.dtype": "how wide an element is: given, and stated a second time in tests/test_table_faults.py",
     "symroof.model.program.Program.of": "the operation itself: another problem is derived",
     "symroof.model.einsum.Einsum.split_over": "the operation itself: another problem is derived",
     "symroof.derivation.setting._work": "hands over the problem with its regime: another one is derived",

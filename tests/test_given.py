@@ -8,7 +8,7 @@ from test_table_faults import FAULTS
 DEFINED = "TABLE STOCKS"
 OPERATIONS = "how many operations a function takes for each element, and which function its derivative is"
 GIVEN = {
-    "Element types": ("how many bits an element of each type has", "dtype.DTYPES"),
+    "Element types": ("how many bits an element of each type has", "tensor_types.DTYPES"),
     "Functions": (OPERATIONS, "functions.FUNCTIONS"),
     "Units": ("how much of its base a unit is", "quantities.UNITS"),
     "Figures": ("what each chip does in a second and holds, as the source beside it prints it", "hardware.toml"),
@@ -22,7 +22,7 @@ GIVEN = {
 }
 PAGE = (Path(__file__).parent.parent / "docs" / "meaning.md").read_text("utf-8")
 # Tables that both engines read and that nobody has to take as given: a fault in them is refused when an answer is proved.
-PROVED = {"mesh_axes.COLLECTIVES", "mesh_axes.SWITCHED", "placing.ROW_NUMBERS"}
+PROVED = {"mesh_axes.COLLECTIVES", "mesh_axes.SWITCHED", "placement.ROW_NUMBERS"}
 
 
 def test_what_is_not_proved_is_given():

@@ -16,8 +16,7 @@ from symroof.derivation import quantity_definitions, schedules
 from symroof.errors import CheckError, SymroofError
 from symroof.formula import Name
 from symroof.model import chip_costs, mesh_axes, resources
-from symroof.model.mesh_axes import MeshAxis
-from symroof.model.switch_trees import Level
+from symroof.model.mesh_axes import Level, MeshAxis
 from symroof.proof.step import number_of
 
 CHIP = {"peak": "1e12", "HBM": "1e10", "ICI": "1e9", "ICI.latency": "1e-6", "NVLink": "4e9", "NVLink.latency": "5e-7"}

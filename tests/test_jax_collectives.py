@@ -18,7 +18,7 @@ import pytest
 from symroof.derivation.setting import setting_of
 from symroof.errors import ModelError
 from symroof.model.chip_costs import chip_costs, message
-from symroof.model.placing import placed
+from symroof.model.placement import placed
 from symroof.model.program_tree import PRODUCT
 from symroof.model.transforms import in_training
 from symroof.reading.meshes import laid_out
@@ -127,12 +127,12 @@ def forward(program, listed):
             else:
                 done = jax.nn.gelu(*operands)
             for move in (m for m in place.moves if m.tensor.name == statement.result.name):
-                made = next((label for label, axis in place.made if axis == move.axes[0]), None)
+                made = next((label for label, axis in place.form if axis == move.axes[0]), None)
                 before = statement.result.labels.index(made) if made else None
                 done = moved(done, move, before, where(statement.result, move.axes[0]), True)
             moves = {axis for m in place.moves for axis in m.axes}
             for i, dim in enumerate(statement.result.dims):
-                for axis in (a for a in dim.axes if a not in moves and (dim.label, a) not in place.made):
+                for axis in (a for a in dim.axes if a not in moves and (dim.label, a) not in place.form):
                     done = own_part(done, i, axis)
             known[statement.name] = done
         return known[statement.name]

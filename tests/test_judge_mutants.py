@@ -359,7 +359,7 @@ def test_a_whole_bound_that_is_offered_is_decided(more, monkeypatch):
 
 def test_a_value_in_a_document_is_decided(monkeypatch):
     import symroof as sr
-    from symroof.building.document_values import Lookup
+    from symroof.building.block_contents import Lookup
 
     original = Lookup._value
     monkeypatch.setattr(Lookup, "_value", lambda *asked: (2 * (found := original(*asked))[0], found[1]))

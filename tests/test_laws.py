@@ -20,7 +20,7 @@ from symroof.algebra.regime import Regime
 from symroof.algebra.roots import ALWAYS, NEVER
 from symroof.derivation.solving import supremum
 from symroof.reading.claims import read_regime
-from symroof.reading.expressions import Scope
+from symroof.reading.name_scope import Scope
 from symroof.reading.problems import read_problem
 from symroof.symbols import expression, symbol
 

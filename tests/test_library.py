@@ -12,10 +12,10 @@ from tally import ELEMENTWISE, ROWS, Counted, layer_norm_of, rope
 
 import symroof as sr
 from symroof.errors import CheckError, SymroofError
-from symroof.model.dtype import dtype
 from symroof.model.functions import FUNCTIONS
 from symroof.model.kernels import cost_of, costs_of
 from symroof.model.library import LIBRARY
+from symroof.model.tensor_types import dtype
 from symroof.model.transforms import in_training
 from symroof.reading.operation_keys import functions_of
 from symroof.reading.operations import entries, entry_named, other_names, programs, read_operation, suggestion_of

@@ -17,9 +17,9 @@ from texts import refused
 import symroof as sr
 from symroof.errors import ModelError
 from symroof.model.chip_costs import shares
-from symroof.model.dtype import Dim, Tensor, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.mesh_axes import COLLECTIVES, MeshAxis
+from symroof.model.tensor_types import Dim, Tensor, dtype
 from symroof.proof.chip_recounts import OnMesh
 from symroof.proof.collectives import MeshAxis as Axis
 from symroof.proof.exchange_plans import Transfer

@@ -127,7 +127,7 @@ def test_no_fault_makes_a_false_claim_hold(fault, monkeypatch):
 
 
 def test_no_fault_makes_a_false_claim_about_a_product_hold(monkeypatch):
-    put_in(monkeypatch, "model.placing._Chips._brought", lambda f: lambda *a: ())
+    put_in(monkeypatch, "model.placement._Chips._brought", lambda f: lambda *a: ())
     with pytest.raises(SymroofError):
         judged(PRODUCT, "sent(X) = 0")
 

@@ -13,7 +13,7 @@ from symroof.derivation.pipeline import derive
 from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import SymroofError
 from symroof.model.networks import wired
-from symroof.model.placing import placed
+from symroof.model.placement import placed
 from symroof.model.statement_costs import amounts
 from symroof.reading.problems import read_problem
 from symroof.symbols import symbol

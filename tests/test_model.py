@@ -16,8 +16,8 @@ from symroof.algebra.rational import cancelled
 from symroof.errors import CheckError, ModelError, quote
 from symroof.formula import Call, Quotient, number
 from symroof.model.costs import written
-from symroof.model.dtype import DTYPES, dtype
 from symroof.model.library import LIBRARY
+from symroof.model.tensor_types import DTYPES, dtype
 from symroof.reading.catalogue import catalogue, chip, figure
 from symroof.symbols import VALUES, expression, symbol
 
@@ -266,7 +266,7 @@ def test_without_latexify_the_formula_is_typeset_here(monkeypatch):
     """As on Python 3.14, where latexify does not install."""
     import sys
 
-    from symroof.rendering.formulas.letters import Letters
+    from symroof.rendering.formulas.plain import Letters
     from symroof.rendering.formulas.tex import typeset
 
     typeset.cache_clear()

@@ -10,18 +10,18 @@ import pytest
 import symroof.algebra.approximation
 import symroof.algebra.dominance
 import symroof.model.costs
-import symroof.model.dtype
-import symroof.model.mesh
 import symroof.model.quantities
 import symroof.model.resources
+import symroof.model.splits
+import symroof.model.tensor_types
 import symroof.reading.numbers
 from symroof.algebra.dominance import Certificate, Similarity
 from symroof.algebra.roots import Interval
 from symroof.errors import SymroofError
 from symroof.model.costs import Cost
-from symroof.model.dtype import Dtype
 from symroof.model.einsum import Einsum
 from symroof.model.mesh_axes import COLLECTIVES
+from symroof.model.tensor_types import Dtype
 
 BOOK = importlib.import_module("book.test_ch1_rooflines")
 
@@ -117,7 +117,7 @@ def inverted_ridge(m):
 
 
 def narrowest_input_decides_the_rate(m):
-    swap(m, symroof.model.dtype, "widest", lambda types: min(types, key=lambda t: t.bits))
+    swap(m, symroof.model.tensor_types, "widest", lambda types: min(types, key=lambda t: t.bits))
 
 
 def flipped_witness(m):

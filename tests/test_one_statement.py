@@ -13,7 +13,7 @@ from sympy import Rational
 
 import symroof as sr
 from symroof.errors import CheckError, ModelError
-from symroof.model.placing import _Chips
+from symroof.model.placement import _Chips
 from symroof.symbols import expression, symbol
 
 pytestmark = pytest.mark.part(2)

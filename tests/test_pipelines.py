@@ -13,7 +13,7 @@ from texts import refused
 
 import symroof as sr
 from symroof.errors import CheckError, ModelError, ReadingError
-from symroof.model import chip_costs, kernels, pipeline_stages as stages, placing, resources, statement_costs
+from symroof.model import chip_costs, kernels, pipeline_stages as stages, placement, resources, statement_costs
 from symroof.model.statement_costs import amounts, traffic_of_tensors
 from symroof.reading.problems import read_problem
 from symroof.reading.programs import read_program
@@ -316,7 +316,7 @@ test_numbers_that_contradict_what_is_taken_for_granted_are_refused = refused(
 
 STAGED = resources.staged
 FAULTS = {
-    "nothing is handed on": (placing, "handed_on", lambda line: None),
+    "nothing is handed on": (placement, "handed_on", lambda line: None),
     "all turns on every chip": (chip_costs, "turns_on_a_chip", lambda repeats, size: stages.turns_of(repeats)),
     "all layers are held": (statement_costs, "turns_on_a_chip", lambda repeats, size: stages.turns_of(repeats)),
     "Megatron's ratio": (stages.Pipeline, "bubble", property(lambda p: (p.axis.size - 1) / p.microbatches)),

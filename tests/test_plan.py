@@ -8,8 +8,8 @@ from test_played_programs import PROGRAMS, on
 from symroof.derivation.per_chip import meshed_of
 from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import CheckError
-from symroof.model.mesh import split_of
-from symroof.model.placing import _Chips, placed
+from symroof.model.placement import _Chips, placed
+from symroof.model.splits import split_of
 
 KINDS = ("all-gather", "all-to-all", "reduce-scatter", "all-reduce")
 

@@ -18,7 +18,7 @@ from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import CheckError, SymroofError
 from symroof.model.chip_costs import carried, chip_costs, message
 from symroof.model.mesh_axes import MeshAxis
-from symroof.model.placing import Move, placed
+from symroof.model.placement import Move, placed
 from symroof.model.program import Program
 from symroof.model.transforms import in_training
 from symroof.reading.meshes import laid_out, meshed, read_mesh

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import symroof as sr
-from symroof.model.dtype import dtype
+from symroof.model.tensor_types import dtype
 from symroof.reading.operations import programs, read_operation
 from symroof.reading.programs import read_program
 from symroof.reading.tensors import is_program

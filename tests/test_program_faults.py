@@ -191,7 +191,7 @@ FAULTS = {
     "a statement dropped from the sum": ("model.kernels.costs_of", last_dropped, MLP),
     "rows for elements": ("model.kernels._rows", rows_for_elements, SOFTMAX),
     "one operation for each element": ("model.kernels.elementwise", one_operation_each, SOFTMAX),
-    "int4 as a byte": ("model.dtype.Dtype.bytes", int4_as_a_byte, SOFTMAX),
+    "int4 as a byte": ("model.tensor_types.Dtype.bytes", int4_as_a_byte, SOFTMAX),
     "a defined size taken as 1": ("model.program.Program.resolved", a_size_of_one, EXPERTS),
     "weights shared over turns": ("model.program.Program.turns", shared_over_turns, STACKED),
     "caches in params": ("model.program.Program.stock", caches_in_params, STACKED),

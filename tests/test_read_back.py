@@ -30,10 +30,9 @@ from symroof.reading.latex_phrases import Dialect
 from symroof.reading.name_scope import Scope
 from symroof.reading.numbers import UNITS, measured
 from symroof.rendering.exploration_results import ShownComparison, ShownInferred, ShownRegimes, ShownSketch
-from symroof.rendering.formulas.letters import Letters
-from symroof.rendering.formulas.plain import Notation, PlainPrinter
+from symroof.rendering.formulas.plain import Letters, Notation, PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
-from symroof.rendering.pages import maps_and_comparisons, number_formats, program_tables
+from symroof.rendering.pages import derivation_view, maps_and_comparisons, number_formats
 from symroof.rendering.pages.typesetting import Style, Typesetter, typesetter_of
 from symroof.rendering.records import maps
 from symroof.rendering.records.json_parts import nearest_float
@@ -493,9 +492,9 @@ FAULTS = {
     "an amount is another one": (Typesetter, "amount", first(one_more), "regime", "text"),
     "a share is another one": (maps_and_comparisons, "to_digits", then(one_more), "map", "text"),
     "decimals stand for nothing": (number_formats, "decimal", then(one_more), "regime", "latex"),
-    "a program loses a statement": (program_tables, "str", of_program(lambda text: text.rsplit("\n", 1)[0]), "program", "markdown"),
-    "a program has another function": (program_tables, "str", of_program(lambda text: text.replace("relu", "gelu")), "program", "rst"),
-    "a listing loses a line": (program_tables, "_together", then(lambda lines: [*lines][:-1]), "program", "text"),
+    "a program loses a statement": (derivation_view, "str", of_program(lambda text: text.rsplit("\n", 1)[0]), "program", "markdown"),
+    "a program has another function": (derivation_view, "str", of_program(lambda text: text.replace("relu", "gelu")), "program", "rst"),
+    "a listing loses a line": (derivation_view, "_together", then(lambda lines: [*lines][:-1]), "program", "text"),
     "a ratio at a point of a map": (maps, "_place", then(another_row), "map", "json"),
     "a row of a comparison": (maps, "_row", then(another_row), "compared", "json"),
     "a condition of a record is turned": (Notation, "compare", turned_around, "regime", "json"),

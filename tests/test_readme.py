@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from symroof.cli.references import written
+from symroof.cli.question_commands import written
 from symroof.reading.claims import read_claim
 from symroof.reading.name_scope import Scope
 from symroof.reading.programs import read_program

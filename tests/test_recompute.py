@@ -10,7 +10,7 @@ from texts import refused
 
 import symroof as sr
 from symroof.errors import CheckError
-from symroof.model import recomputation
+from symroof.model import gradients
 from symroof.model.statement_costs import amounts
 from symroof.reading.programs import read_program
 
@@ -127,7 +127,7 @@ def names(text):
 
 @pytest.mark.parametrize("fault", ["nothing", "other", "twice"])
 def test_what_is_not_made_again_is_refused(monkeypatch, fault):
-    honest = recomputation.remade
+    honest = gradients.remade
 
     def remade(node, inner, called):
         found = honest(node, inner, called)

@@ -10,7 +10,7 @@ from texts import refused
 
 import symroof as sr
 from symroof.errors import ModelError
-from symroof.model.functions import given
+from symroof.model.functions import user_function
 from symroof.model.kernels import costs_of
 from symroof.model.statement_costs import amounts
 from symroof.reading.programs import read_program
@@ -122,5 +122,5 @@ test_what_is_no_reduction_is_said = refused(
 
 
 def test_a_function_of_ones_own_keeps_its_name():
-    program = read_program("input x: bf16[B, D]; y = sum(x)", functions={"sum": given("sum", Fraction(3))})
+    program = read_program("input x: bf16[B, D]; y = sum(x)", functions={"sum": user_function("sum", Fraction(3))})
     assert program.lines[0].statement.function is not None

@@ -26,7 +26,7 @@ from symroof.formula import Compare, Infinity, Name, Quotient, Verdict, names
 from symroof.proof.certificates import check_partition
 from symroof.proof.step import Ledger
 from symroof.reading.claims import read_regime
-from symroof.reading.expressions import Scope
+from symroof.reading.name_scope import Scope
 from symroof.reading.problems import read_problem
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.typesetting import claims_typesetter

@@ -6,9 +6,9 @@ from texts import refused
 
 import symroof as sr
 from symroof.errors import ReadingError
-from symroof.model.dtype import dtype
 from symroof.model.kernels import cost_of
 from symroof.model.statement_costs import amounts, traffic_of_tensors
+from symroof.model.tensor_types import dtype
 from symroof.reading.operation_keys import operation_of
 from symroof.reading.operations import ProgramEntry, entries
 from symroof.reading.programs import read_program

@@ -9,7 +9,7 @@ from texts import refused
 
 import symroof as sr
 from symroof.errors import CheckError
-from symroof.model import backward, chip_costs, placing
+from symroof.model import backward, chip_costs, placement
 from symroof.proof.step import number_of
 from symroof.reading.programs import read_program
 
@@ -123,8 +123,8 @@ test_what_cannot_be_sent_is_refused = refused(
 
 
 FAULTS = {
-    "it stays": (placing._Chips, "_sent_on", lambda f: lambda *a: iter(())),
-    "it goes twice": (placing._Chips, "_sent_on", lambda f: lambda *a: 2 * tuple(f(*a))),
+    "it stays": (placement._Chips, "_sent_on", lambda f: lambda *a: iter(())),
+    "it goes twice": (placement._Chips, "_sent_on", lambda f: lambda *a: 2 * tuple(f(*a))),
     "it goes by one port": (chip_costs, "shares", lambda f: lambda c, axes: f("send" if c == "send far" else c, axes)),
     "it goes to a neighbour": (chip_costs, "hops", lambda f: lambda c, axes: f("send" if c == "send far" else c, axes)),
 }

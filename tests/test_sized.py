@@ -25,7 +25,7 @@ from symroof.reading.catalogue import chip as chip_named
 from symroof.reading.exercises import read_exercise
 from symroof.reading.expressions import read_expression
 from symroof.reading.name_scope import Scope
-from symroof.rendering.values_at_sizes import counted_parts
+from symroof.rendering.printed_values import counted_parts
 from symroof.symbols import expression
 from symroof.verification.judge import judge_exercise
 
@@ -94,7 +94,7 @@ def test_two_commands_say_one_number(seed):
         function = d.function(name)
         assert function(**{n: sizes[n] for n in function.parameters}) == pytest.approx(told["float"], rel=1e-12)
     names = [
-        n for n in quantity_definitions.quantities(d.setting) if n != "T_steps" and d.only([n]).asked(n) is not None
+        n for n in quantity_definitions.quantities(d.setting) if n != "T_steps" and d.only([n]).quantity(n) is not None
     ]
     asked = {"operation": operation, "hardware": "tpu-v5p", "at": sizes, "let": {"own": "T_lower + T_math"}, **options}
     assert counted_parts(asked, tuple(names), None).to_dict() == d.only(names).to_dict()

@@ -12,8 +12,8 @@ from texts import refused
 
 import symroof as sr
 from symroof.errors import CheckError, ModelError, ReadingError
-from symroof.model import sliding_windows
-from symroof.model.sliding_windows import Slide, slides_of
+from symroof.model import program_sizes
+from symroof.model.program_sizes import Slide, slides_of
 from symroof.model.statement_costs import amounts
 from symroof.reading.programs import read_program
 
@@ -156,4 +156,4 @@ def test_a_stride_that_the_sizes_do_not_say_is_refused_by_the_second_engine(monk
     monkeypatch.setattr("symroof.reading.size_checks.stride_of", lambda program, slide: 2)
     with pytest.raises(CheckError, match="there are no U windows over P"):
         sr.derive(TEXT.format("P = 3*U/2, Q = 2*V"), on="h100")
-    assert sliding_windows.stride_of(read_program(TEXT.format("P = 2*U, Q = 2*V")), Slide("P", "U", "R")) == 2
+    assert program_sizes.stride_of(read_program(TEXT.format("P = 2*U, Q = 2*V")), Slide("P", "U", "R")) == 2

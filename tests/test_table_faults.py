@@ -20,7 +20,7 @@ from test_gate import _nothing_is_remembered, forget  # noqa: F401
 import symroof as sr
 from symroof.derivation import quantity_definitions
 from symroof.errors import CheckError
-from symroof.model import dtype, functions, gradients, library, mesh_axes, placing, quantities, statement_costs
+from symroof.model import functions, gradients, library, mesh_axes, placement, quantities, statement_costs, tensor_types
 from symroof.model.quantities import Owner
 from symroof.model.statement_costs import amounts
 from symroof.model.transforms import in_training
@@ -157,8 +157,8 @@ def scaled(table, name):
 
 def wider(entry):
     def fault(m):
-        changed = tuple(replace(one, bits=2 * one.bits) if one == entry else one for one in dtype.DTYPES)
-        for module in (dtype, test_model):
+        changed = tuple(replace(one, bits=2 * one.bits) if one == entry else one for one in tensor_types.DTYPES)
+        for module in (tensor_types, test_model):
             m.setattr(module, "DTYPES", changed)
 
     return fault
@@ -169,7 +169,7 @@ def larger(unit):
 
 
 def more_numbers(name):
-    return lambda m: m.setitem(placing.ROW_NUMBERS, name, placing.ROW_NUMBERS[name] + 1)
+    return lambda m: m.setitem(placement.ROW_NUMBERS, name, placement.ROW_NUMBERS[name] + 1)
 
 
 def exchanged_networks(m):
@@ -289,9 +289,9 @@ FAULTS = {
     "mesh_axes.SWITCHED": noticed(mesh_axes.SWITCHED, SWITCHED, lambda _: exchanged("switched")),
     "mesh_axes.NETWORKS": [("their order", exchanged_networks, NETWORKS)]
     + [(name, switched_otherwise(name), NETWORKS) for name in mesh_axes.NETWORKS],
-    "placing.ROW_NUMBERS": noticed(placing.ROW_NUMBERS, more_numbers, shared_row),
+    "placement.ROW_NUMBERS": noticed(placement.ROW_NUMBERS, more_numbers, shared_row),
     "functions.FUNCTIONS": list(faults_of_functions()),
-    "dtype.DTYPES": [(one.name, wider(one), WIDTHS) for one in dtype.DTYPES],
+    "tensor_types.DTYPES": [(one.name, wider(one), WIDTHS) for one in tensor_types.DTYPES],
     "quantities.UNITS": [
         (name, larger(unit), lambda: [says_its_prefix(one) for one in quantities.UNITS.values()])
         for name, unit in quantities.UNITS.items()
@@ -307,7 +307,7 @@ FAULTS = {
 SAFE = {
     "costs.COUNTINGS": "words of the command line",
     "gradients.GAIN": "its work is counted in test_a_gain_is_a_product_and_a_sum",
-    "dtype.BY_NAME": "made of DTYPES", "functions.VIEW": "that it does and moves nothing is counted in tests/test_views.py", "functions.SLICE": "that they do and move nothing is counted in tests/test_slices.py", "functions.CONCAT": "as SLICE", "functions.PLACE": "counted in tests/test_scans.py", "functions.COLLECT": "as PLACE", "functions.APPEND": "as SLICE",
+    "tensor_types.BY_NAME": "made of DTYPES", "functions.VIEW": "that it does and moves nothing is counted in tests/test_views.py", "functions.SLICE": "that they do and move nothing is counted in tests/test_slices.py", "functions.CONCAT": "as SLICE", "functions.PLACE": "counted in tests/test_scans.py", "functions.COLLECT": "as PLACE", "functions.APPEND": "as SLICE",
     "gradients.UNDONE": "gradients are held against finite differences in tests/test_slices.py", "functions.BROADCAST": "what it does is counted in loops in tests/test_reductions.py",
     "hardware.WORDS_OF_TEXTS": "a part of the names of figures",
     "hardware.SPELLINGS": "other names of networks",

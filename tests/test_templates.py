@@ -92,7 +92,7 @@ def test_markdown_and_latex_have_the_same_steps():
 def test_every_remark_and_mistake_has_a_macro_and_every_macro_is_one():
     kinds = set(MISTAKES) | {"exact", "rounded", "truncated"}
     package = TEMPLATES.parent / "symroof"
-    for path in (*(package / "verification").glob("*.py"), package / "api" / "judging.py"):
+    for path in (*(package / "verification").glob("*.py"), package / "api" / "authoring.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             said = {"Remark": 0, "undecided": 1}.get(getattr(getattr(node, "func", None), "id", ""))
             if said is not None and isinstance(node.args[said], ast.Constant):

@@ -20,7 +20,7 @@ import symroof as sr
 from symroof.errors import SymroofError
 from symroof.formula import number
 from symroof.model.kernels import costs_of
-from symroof.model.placing import placed
+from symroof.model.placement import placed
 from symroof.model.program_tree import SUM, Statement
 from symroof.model.statement_costs import amounts
 from symroof.model.transforms import in_training

@@ -15,10 +15,10 @@ from symroof.derivation.counting import traffic, work
 from symroof.derivation.pipeline import begun
 from symroof.errors import CheckError, SymroofError
 from symroof.model import backward, statement_costs, transforms
-from symroof.model.dtype import dtype
 from symroof.model.program import Program
 from symroof.model.program_sizes import tokens_of
 from symroof.model.statement_costs import amounts
+from symroof.model.tensor_types import dtype
 from symroof.proof.step import Reason
 from symroof.reading.problems import read_problem
 from symroof.reading.programs import read_program

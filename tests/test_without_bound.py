@@ -135,7 +135,7 @@ def test_a_fault_of_ours_is_exit_code_3_with_the_request(fault, monkeypatch, cap
     """Whatever it is, in two lines: that it is ours, and what was asked."""
     monkeypatch.delenv("SYMROOF_TRACEBACK", raising=False)
     monkeypatch.setattr("symroof.api.deriving.derive", lambda *_, **__: (_ for _ in ()).throw(fault))
-    monkeypatch.setattr("symroof.cli.asking.derive.callback", lambda **_: (_ for _ in ()).throw(fault))
+    monkeypatch.setattr("symroof.cli.question_commands.derive.callback", lambda **_: (_ for _ in ()).throw(fault))
     with pytest.raises(SystemExit) as end:
         main(["derive", "matmul", "--at", "B=64, D=F=1"])
     lines = capsys.readouterr().err.splitlines()

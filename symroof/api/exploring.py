@@ -14,7 +14,7 @@ from symroof.exploration.comparison import compare as compared
 from symroof.exploration.figure import figure
 from symroof.exploration.regimes import explore, infer
 from symroof.exploration.sweep import sweep_of, write_sweep
-from symroof.model.dtype import dtype as read_dtype
+from symroof.model.tensor_types import dtype as read_dtype
 from symroof.reading.arguments import (
     Asked,
     Chip,
@@ -32,7 +32,7 @@ from symroof.reading.languages import language_of
 from symroof.reading.measurements import read_measured
 from symroof.rendering.exploration_results import ShownComparison, ShownFigure, ShownInferred, ShownRegimes
 from symroof.rendering.live_page import ShownPage
-from symroof.rendering.values_at_sizes import with_expressions
+from symroof.rendering.printed_values import with_expressions
 
 
 def regimes(
@@ -139,8 +139,8 @@ def page(operation: Asked, *, on: Chips = None, **options: Unpack[Options]) -> S
     """
     problem, named = problem_on_each(operation, listed(on), options, moving=True)
     others = sorted(catalogue(*listed(options.get("chips"))).values(), key=first_of_forms) if len(named) < 2 else ()
-    known = {chip.name for chip in named}
-    return ShownPage(problem, (*named, *(chip for chip in others if chip.name not in known)))
+    names = {chip.name for chip in named}
+    return ShownPage(problem, (*named, *(chip for chip in others if chip.name not in names)))
 
 
 @overload
@@ -190,9 +190,9 @@ def sweep(
     {'N': [1, 2], 'flops': [2.0, 4.0]}
     """
     grid = text_of(grid, "grid")
-    problem, wanted = problem_of(operation, on, options, grid), listed(of)
-    setting = setting_of(with_expressions(problem, wanted))
+    problem, quantities = problem_of(operation, on, options, grid), listed(of)
+    setting = setting_of(with_expressions(problem, quantities))
     axes = read_grid(grid, setting.problem.names)
     axes = (*axes, *fixed_axes(setting.problem.at, axes))
-    asked = sweep_of(setting, axes, wanted)
+    asked = sweep_of(setting, axes, quantities)
     return asked.whole() if output is None else write_sweep(asked, Path(output), executor)

@@ -1,10 +1,12 @@
-"""A document built: every block and every value written anew between its markers, and nothing else changed."""
+"""A document built: every block and every value written anew between its markers, and nothing else changed; for each of them a
+remark, and which numbers moved."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, zip_longest
@@ -12,13 +14,23 @@ from pathlib import Path
 from typing import Any
 
 from symroof.algebra.rounding import decimal
-from symroof.building.block_contents import Content, Makers, Request, content_of, digest, request_of
-from symroof.building.built_document import Block, BuiltDocument, Change, changes
-from symroof.building.document_values import DOTTED, Entry, Lookup, said_by
+from symroof.building.block_contents import (
+    DOTTED,
+    Content,
+    Entry,
+    Lookup,
+    Makers,
+    Request,
+    content_of,
+    digest,
+    request_of,
+    said_by,
+)
 from symroof.building.settings import Settings, settings_of
 from symroof.derivation.layout import Layout
 from symroof.derivation.pipeline import Derivation
 from symroof.errors import ReadingError, SymroofError, about
+from symroof.formula import Frozen
 from symroof.reading.documents import NEXT_KEYS, NEXT_WORDS, mathematics, visible
 from symroof.reading.exercises import read_exercise
 from symroof.reading.languages import USUAL_LANGUAGE, language_of
@@ -26,7 +38,8 @@ from symroof.reading.markers import SYNTAXES, Marker, Span, read_markers, requir
 from symroof.reading.notebooks import BETWEEN, text_of, with_texts
 from symroof.reading.problems import merged, read_options
 from symroof.rendering.figures.signature import is_own
-from symroof.rendering.pages.typesetting import Style, typesetter_of
+from symroof.rendering.pages.environment import words
+from symroof.rendering.pages.typesetting import Sentences, Style, typesetter_of
 from symroof.rendering.records.derivations import parts
 from symroof.verification.comments import InForce
 from symroof.verification.definitions import context_of
@@ -57,17 +70,17 @@ def build(
     mark = MARK if text.startswith(MARK) else ""
     whole = text.removeprefix(mark)
     written = text_of(whole) if notebook else whole
-    seen = _seen(written, settings.form)
+    seen = _without_code(written, settings.form)
     markers = read_markers(written, seen, SYNTAXES[settings.form], name)
     trusted = {key: settings.problem[key] for key in settings.problem.keys() & {"chips"}} | dict(overrides or {})
-    asked = language_of({"lang": trusted.pop("lang", None)}, settings.looks.get("template"))
-    builder = _Builder(name, written, seen, settings, path.parent if path else Path(), makers, trusted, asked, force)
+    lang = language_of({"lang": trusted.pop("lang", None)}, settings.looks.get("template"))
+    builder = _Builder(name, written, seen, settings, path.parent if path else Path(), makers, trusted, lang, force)
     built = builder.built(markers)
     if built.text == written:
         return replace(built, before=text, text=text)
-    again = read_markers(built.text, _seen(built.text, settings.form), SYNTAXES[settings.form], name)
+    again = read_markers(built.text, _without_code(built.text, settings.form), SYNTAXES[settings.form], name)
     for marker, reread in zip_longest(markers, again):
-        status = builder.told[marker.span.start].status if marker.verb else "same"
+        status = builder.reports[marker.span.start].status if marker.verb else "same"
         if reread is None or marker.body != reread.body or (status in ("new", "stale") and not reread.closed):
             raise ReadingError(
                 f"{name}:{marker.line}: what is written here would be code", expected="fewer spaces before it"
@@ -76,7 +89,7 @@ def build(
     return replace(built, before=text, text=mark + after)
 
 
-def _seen(text: str, form: str) -> str:
+def _without_code(text: str, form: str) -> str:
     """The text with its code blanked out, cell by cell, as long as it is."""
     lines = text.replace("\r\n", " \n").replace("\r", "\n")
     return BETWEEN.join(visible(cell, form) for cell in lines.split(BETWEEN))
@@ -96,7 +109,7 @@ class _Builder:
     requests: dict[str, Request] = field(default_factory=dict)
     answers: dict[str, Entry] = field(default_factory=dict)
     files: dict[Path, bytes] = field(default_factory=dict)
-    told: dict[int, Block] = field(default_factory=dict)
+    reports: dict[int, Block] = field(default_factory=dict)
     written: dict[Span, str] = field(default_factory=dict)
 
     def built(self, markers: Iterable[Marker]) -> BuiltDocument:
@@ -111,7 +124,7 @@ class _Builder:
         text = self.text
         for span, new in sorted(self.written.items(), reverse=True):
             text = text[: span.start] + new + text[span.end :]
-        blocks = tuple(self.told[place] for place in sorted(self.told))
+        blocks = tuple(self.reports[place] for place in sorted(self.reports))
         lang = self.lang or self.settings.looks.get("lang") or USUAL_LANGUAGE
         return BuiltDocument(self.name, self.text, text, self.settings, lang, blocks, self.files)
 
@@ -135,9 +148,11 @@ class _Builder:
         """One block or value: a fault in it is told, and it stays as it was."""
         try:
             with about(f"{self.name}:{marker.line}: "):
-                self.told[marker.span.start] = make(marker, force)
+                self.reports[marker.span.start] = make(marker, force)
         except SymroofError as error:
-            self.told[marker.span.start] = Block(marker.line, marker.verb, marker.body[:40], "failed", error=str(error))
+            self.reports[marker.span.start] = Block(
+                marker.line, marker.verb, marker.body[:40], "failed", error=str(error)
+            )
 
     def _block(self, marker: Marker, force: InForce) -> Block:
         require_verb(marker)
@@ -172,7 +187,7 @@ class _Builder:
         old = self._without_prefix(marker)
         closing = SYNTAXES[self.settings.form].closing(content.digest)
         edited = bool(marker.digest) and old != content.text and digest(old) != str(marker.digest).partition("-")[0]
-        moved = changes(old, content.text, _called(content.answer)) if marker.closed else ()
+        moved = changes(old, content.text, _names_of_numbers(content.answer)) if marker.closed else ()
         if edited and not self.force:
             return Block(marker.line, marker.verb, name, "edited", content.text, moved)
         whole = f"\n{prefixed}\n{marker.prefix}{closing}".replace("\n", self._line_end(marker.span.start))
@@ -207,9 +222,9 @@ class _Builder:
     def _value(self, marker: Marker, force: InForce) -> Block:
         """A value, written anew; where it cannot stand, or is not known, it is refused."""
         if marker.span.start in self._mathematics:
-            asked = marker.body.partition(";")[0].strip()
+            body = marker.body.partition(";")[0].strip()
             raise ReadingError(
-                "a value inside of mathematics would be typeset", expected=f"'$… {{{asked}}} …$' as the value"
+                "a value inside of mathematics would be typeset", expected=f"'$… {{{body}}} …$' as the value"
             )
         for name in (called.partition(".")[0] for called in DOTTED.findall(marker.body)):
             if name in self.requests and not any(key.startswith(f"{name}.") for key in self.answers):
@@ -229,15 +244,19 @@ class _Builder:
         )
 
 
-def _called(answer: Any) -> dict[str, str]:
+def _names_of_numbers(answer: Any) -> dict[str, str]:
     """What the answer calls the numbers that are printed."""
     if not isinstance(answer, Derivation):
         return {}
-    said = parts(answer)
-    known = {name: getattr(said[name], "middle", said[name]) for name in reversed(NAMED) if said.get(name) is not None}
+    answer_parts = parts(answer)
+    numbers = {
+        name: getattr(answer_parts[name], "middle", answer_parts[name])
+        for name in reversed(NAMED)
+        if answer_parts.get(name) is not None
+    }
     return {
         str(v) if isinstance(v, int) else decimal(Fraction(v)): name
-        for name, v in known.items()
+        for name, v in numbers.items()
         if isinstance(v, int | Fraction)
     }
 
@@ -246,9 +265,104 @@ def _require_own(file: Path, picture: bytes) -> None:
     """Raises :class:`ReadingError` where a picture would be written over one that nobody drew here, or that was changed."""
     if not file.is_file():
         return
-    there = file.read_bytes()
-    if there != picture and not is_own(there, file.suffix.removeprefix(".")):
+    old = file.read_bytes()
+    if old != picture and not is_own(old, file.suffix.removeprefix(".")):
         raise ReadingError(
             f"{file.name} is no picture of an earlier build, or was changed",
             expected='another file = "…", or --force to write over it',
         )
+
+
+MOST_CHANGES = 6
+# Particles and counters of Korean and Chinese touch what they follow, and are no part of it.
+WORD = re.compile(r"[^\s$&|{}\\()\u3000-\u9fff\uac00-\ud7a3\uff00-\uffef]+")
+DIGIT = re.compile(r"\d")
+EDGES = ".,;:()[]{}*"
+
+
+def said_of_documents(lang: str | None) -> Sentences:
+    """The words for documents in a language.
+
+    >>> said_of_documents("en")("would_change", 1, 2)
+    '1 of 2 files would change'
+    """
+    return Sentences(words(None, lang or USUAL_LANGUAGE, "documents"))
+
+
+class Block(Frozen):
+    """What became of one block or value: ``status`` is ``same``, ``new``, ``stale``, ``edited`` or ``failed``; ``text`` is
+    what should stand there."""
+
+    line: int
+    verb: str
+    name: str
+    status: str
+    text: str = ""
+    changes: tuple[Change, ...] = ()
+    error: str | None = None
+
+    @property
+    def moves(self) -> list[str]:
+        """The numbers that are others now, each under its name.
+
+        >>> Block(1, "derive", "mm", "stale", changes=(Change("241", "244", "smallest_integer"),)).moves
+        ['smallest_integer 241 -> 244']
+        """
+        return [f"{c.name} {c.before} -> {c.after}".lstrip() for c in self.changes[:MOST_CHANGES]]
+
+
+class BuiltDocument(Frozen):
+    """``text`` is the document as it should be, ``before`` as it was; ``lang`` is the language in which its authors are
+    spoken to, ``files`` are the pictures that it shows."""
+
+    name: str
+    before: str
+    text: str
+    settings: Settings
+    lang: str
+    blocks: tuple[Block, ...] = ()
+    files: Mapping[Path, bytes] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> bool:
+        return any(block.status == "failed" for block in self.blocks)
+
+    def says(self, block: Block) -> str:
+        """One line of a block: where it stands, and the numbers that are others now; without any, its status."""
+        became = said_of_documents(self.lang)("became", block.status, block.moves)
+        return f"{self.name}:{block.line} {block.name or block.verb}: {became}"
+
+    @property
+    def stale(self) -> tuple[Block, ...]:
+        """What is not as it should be: written by hand, or by other figures."""
+        return tuple(block for block in self.blocks if block.status not in ("same", "failed"))
+
+
+class Change(Frozen):
+    """A number, or a word with digits, that is another one now; ``name`` is what the answer calls it, or empty."""
+
+    before: str
+    after: str
+    name: str = ""
+
+
+def changes(before: str, after: str, called: Mapping[str, str]) -> tuple[Change, ...]:
+    """The numbers that changed, each once, those with a name first; ``called`` are names by what is printed.
+
+    >>> changes("so $B > 240.24$, from 241 on", "so $B > 243.21$, from 244 on", {"244": "smallest_integer"})
+    (Change(before='241', after='244', name='smallest_integer'), Change(before='240.24', after='243.21', name=''))
+    >>> changes("행이 241개부터", "행이 244개부터", {"244": "smallest_integer"})
+    (Change(before='241', after='244', name='smallest_integer'),)
+    """
+    result = dict.fromkeys(_changed_words(WORD.findall(before), WORD.findall(after)))
+    named = (Change(old, new, called.get(new, "")) for old, new in result)
+    return tuple(sorted(named, key=lambda change: not change.name))
+
+
+def _changed_words(old: list[str], new: list[str]) -> Iterator[tuple[str, str]]:
+    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "replace" and b - a == d - c:
+            for before, after in zip(old[a:b], new[c:d], strict=True):
+                before, after = before.strip(EDGES), after.strip(EDGES)
+                if before != after and DIGIT.search(before + after):
+                    yield before, after

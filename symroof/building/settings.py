@@ -45,7 +45,7 @@ class Settings(Frozen):
     why: str
     root: Path
     looks: Mapping[str, Any] = field(default_factory=dict)
-    problem: Mapping[str, Any] = field(default_factory=dict)
+    problem: Mapping[str, object] = field(default_factory=dict)
 
 
 def settings_of(path: Path | None, dialect: str | None = None) -> Settings:
@@ -57,7 +57,7 @@ def settings_of(path: Path | None, dialect: str | None = None) -> Settings:
     ('dollar', 'asked')
     """
     if path is None:
-        form = DIALECTS[_known(dialect, "asked")].form if dialect else "markdown"
+        form = dialect_named(dialect, f" ({WHY['asked']})").form if dialect else "markdown"
         return Settings(form, dialect or "dollar", "asked" if dialect else "usual", Path())
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
@@ -73,25 +73,21 @@ def settings_of(path: Path | None, dialect: str | None = None) -> Settings:
     return Settings(form, result, why, root, looks, {**problem, **({"chips": chips} if chips else {})})
 
 
-def reading_of(path: Path) -> dict[str, Any]:
+def reading_of(path: Path) -> dict[str, object]:
     """What the settings of a file decide of how its numbers are read: ``digits``, ``gb``, ``roughly``, ``count``."""
     options, _ = _options(Path(realpath(path)))
     return {key: value for key, value in options.items() if key in (*READING, "count")}
 
 
-def _dialect(path: Path, wanted: str | None, options: Any, usual: str) -> tuple[str, str]:
+def _dialect(path: Path, dialect: str | None, options: object, usual: str) -> tuple[str, str]:
     """The dialect of a document, and why: asked for, said in a file of settings, GitHub's for a README, or the usual one."""
-    for name, why in ((wanted, "asked"), (options, "said")):
+    for name, why in ((dialect, "asked"), (options, "said")):
         if name is not None:
-            return _known(name, why), why
+            dialect_named(str(name), f" ({WHY[why]})")
+            return str(name), why
     if usual == "dollar" and path.name.upper().startswith("README") and (path.parent / ".git").exists():
         return "github", "readme"
     return usual, "usual"
-
-
-def _known(name: Any, why: str) -> str:
-    dialect_named(name, f" ({WHY[why]})")
-    return str(name)
 
 
 def _upwards(path: Path) -> Iterator[Path]:
@@ -102,11 +98,11 @@ def _upwards(path: Path) -> Iterator[Path]:
             return
 
 
-def _options(path: Path) -> tuple[dict[str, Any], Path]:
+def _options(path: Path) -> tuple[dict[str, object], Path]:
     """What the nearest file of settings says of a document, and its folder. A later pattern goes before an earlier one."""
     for folder in _upwards(path):
         own, project = folder / "symroof.toml", folder / "pyproject.toml"
-        table: Any = None
+        table: object = None
         if own.is_file():
             table, source = read_table_file(own), own
         elif project.is_file():
@@ -114,15 +110,15 @@ def _options(path: Path) -> tuple[dict[str, Any], Path]:
         if isinstance(table, Mapping):
             with about(f"{source}: "):
                 options = _matching(table, path.relative_to(folder).as_posix())
-                if "template" in options:
-                    options["template"] = str(folder / str(options["template"]))
-                language_of(options, options.get("template"))
+                template = str(folder / str(options["template"])) if "template" in options else None
+                language_of(options, template)
+                options |= {"template": template} if template else {}
                 return options, folder
     return {}, path.parent
 
 
-def _matching(table: Mapping[str, Any], name: str) -> dict[str, Any]:
-    options: dict[str, Any] = {}
+def _matching(table: Mapping[str, object], name: str) -> dict[str, object]:
+    options: dict[str, object] = {}
     for pattern, settings in table.items():
         if not isinstance(settings, Mapping):
             raise ReadingError(f"{pattern} is no table", expected='["docs/**/*.md"], and settings below it')

@@ -10,18 +10,17 @@ import shlex
 import sys
 import warnings
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import click
 
 from symroof import __version__
-from symroof.cli.asking import compare, derive, page, plot, regimes, sweep
-from symroof.cli.building import build
-from symroof.cli.options import taken_apart
-from symroof.cli.output import complain
-from symroof.cli.references import listing, reference
+from symroof.cli.document_commands import build, verify
+from symroof.cli.options import complain, taken_apart
+from symroof.cli.question_commands import compare, derive, listing, page, plot, reference, regimes, sweep
 from symroof.cli.tracing import trace
-from symroof.cli.verifying import verify
 from symroof.errors import FLAGS, CheckError, SymroofError, bug, suggestion
 from symroof.reading.keys import CALLED, KEYS
 
@@ -133,9 +132,23 @@ def with_verb(words: list[str]) -> list[str]:
     return ["derive", *words]
 
 
+class _NoTensors(ModuleType):
+    """What stands for SymPy's module of tensors: each sum asks it whether a term is one, and to load it with the groups that it
+    needs takes a tenth of a start. Whoever asks for anything else gets the module itself."""
+
+    TensExpr = TensAdd = type("TensExpr", (), {})
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        del sys.modules[self.__name__]
+        return getattr(import_module(self.__name__), name)
+
+
 def entry() -> None:
     """The command of the shell: a short process, whose memory is tidied seldom, and not before it ends."""
     gc.set_threshold(SELDOM)
+    sys.modules.setdefault("sympy.tensor.tensor", _NoTensors("sympy.tensor.tensor"))
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed by who called
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 (it stays open as long as the process)

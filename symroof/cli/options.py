@@ -1,21 +1,31 @@
-"""The options of the commands, the problems that they describe, and what is made of each of these."""
+"""The options that commands share: the problems that they describe, and how and where the answers are written."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from symroof.cli.output import complain, publish
 from symroof.errors import ReadingError, SymroofError, about
 from symroof.reading.keys import KEYS, having
 from symroof.reading.languages import known
+from symroof.rendering.pages.dialects import dialect_named
 
+if TYPE_CHECKING:
+    from symroof.rendering.pages.typesetting import Style
+    from symroof.rendering.results import Result
+
+# Keys of problems, with what was typed for each.
+Flags = dict[str, Any]
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 # A fault in the usage of a command.
 QUOTE = """the shell took it apart: put an operation in quotes, symroof derive "bf16[B, D] * bf16[D, F] -> bf16[B, F]";
@@ -120,8 +130,8 @@ operation_argument = _all_of(
 
 
 def respond(
-    operation: tuple[str, ...], options: dict[str, Any], run: Callable[[dict[str, Any]], Any], bare: bool = False
-) -> list[Any]:
+    operation: tuple[str, ...], options: Flags, run: Callable[[Flags], Result], bare: bool = False
+) -> list[Result]:
     """Publish what ``run`` makes of each problem. One that fails is complained of, and then the exit status is 2.
 
     A ``bare`` question may speak of no operation; then nothing else does.
@@ -144,7 +154,7 @@ def respond(
     return answers
 
 
-def only_problem(operation: tuple[str, ...], options: dict[str, Any], result: str, axes: str = "") -> dict[str, Any]:
+def only_problem(operation: tuple[str, ...], options: Flags, result: str, axes: str = "") -> Flags:
     """The one problem that is asked for, where there is one ``result``; a size that runs over one of the ``axes`` is not the
     one of the file."""
     problems = list(problems_of(operation, options, axes).values())
@@ -153,7 +163,7 @@ def only_problem(operation: tuple[str, ...], options: dict[str, Any], result: st
     return problems[0]
 
 
-def problems_of(operation: tuple[str, ...], options: dict[str, Any], axes: str = "") -> dict[str, dict[str, Any]]:
+def problems_of(operation: tuple[str, ...], options: Flags, axes: str = "") -> dict[str, Flags]:
     """The problems that are asked for, each under the words that begin an error in it: those of a file, or the one on
     the command line. Flags override the file, whose sizes along the ``axes`` are open."""
     if not operation and (options.get("solve") or options.get("minimize")):
@@ -185,7 +195,7 @@ def problems_of(operation: tuple[str, ...], options: dict[str, Any], axes: str =
     }
 
 
-def _split(text: str, flags: dict[str, object]) -> None:
+def _split(text: str, flags: Flags) -> None:
     """The chips of --tp, --dp and --fsdp are those of the axis that a program of the library has for it."""
     from symroof.reading.operations import entry_named
 
@@ -207,7 +217,7 @@ def taken_apart(words: Collection[str]) -> str:
     return QUOTE
 
 
-def given_flags(options: dict[str, Any]) -> dict[str, Any]:
+def given_flags(options: Flags) -> Flags:
     """The options that were given, as the keys of a problem."""
     flags = {key: value for key, value in options.items() if value not in (None, ())}
     for key, value in flags.items():
@@ -243,3 +253,96 @@ def pair(key: str, text: str) -> tuple[str, str]:
         flag = KEYS[key].flag
         raise ReadingError(f"{flag} {text!r} is not NAME=VALUE", source=text, span=(0, max(1, len(text))))
     return name, value
+
+
+# The width of what is not read on a terminal, and the narrowest and widest that a page is laid out for.
+WIDTH, NARROWEST, WIDEST = 96, 40, 120
+
+
+def on_terminal(style: Style, output: str | None, color: str) -> Style:
+    """How text is shown there: the width of the terminal, whether it can show more than ASCII, and whether in colours."""
+    import shutil
+
+    shown = output in (None, "-")
+    encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
+    seen = shown and sys.stdout.isatty()
+    width = shutil.get_terminal_size((WIDTH, 24)).columns if seen else WIDTH
+    colour = color == "always" or (color == "auto" and seen and not os.environ.get("NO_COLOR"))
+    return replace(
+        style,
+        width=max(NARROWEST, min(width, WIDEST)),
+        unicode=not shown or encoding.startswith("utf"),
+        colour=shown and colour,
+    )
+
+
+def publish(
+    answers: Sequence[Result], form: str, output: str | None, color: str, *, alone: bool = True, **style: Any
+) -> None:
+    """Write the pages of the answers, or their records: one object for one problem, a list for several."""
+    if not answers:
+        return
+    if form == "json":
+        written = [answer.to_dict() for answer in answers]
+        records = [record for part in written for record in (part if isinstance(part, list) else [part])]
+        write_json(records[0] if alone and len(records) == 1 else records, output)
+        return
+    from symroof.rendering.pages.typesetting import Style
+
+    look = on_terminal(Style(**style), output, color)
+    form = form if look.dialect is None else dialect_named(look.dialect).form
+    write("\n".join(answer.page(form, look) for answer in answers), output)
+
+
+def write_json(record: object, output: str | None = None) -> None:
+    write(json.dumps(record, indent=2, ensure_ascii=False) + "\n", output)
+
+
+def write(content: str | bytes, output: str | None = None) -> None:
+    if output in (None, "-"):
+        click.echo(content, nl=False, color=True)
+        return
+    try:
+        Path(str(output)).write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+    except OSError as error:
+        raise ReadingError(f"{output} cannot be written: {error.strerror}") from None
+
+
+def complain(error: SymroofError) -> None:
+    click.echo(f"symroof: {error}", err=True)
+
+
+@contextmanager
+def progress_bar(shown: bool = True) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on the error stream, where a person watches; it appears when work takes longer than a moment."""
+    if not shown or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    with Progress(
+        BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
+    ) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, count: bar.update(task, completed=done, total=count)
+
+
+@contextmanager
+def workers(dask: str | None) -> Iterator[Any]:
+    """The workers of a Dask cluster, or None for this process."""
+    if dask is None:
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ReadingError(
+            "--dask needs the library distributed, which is not installed", hint="pip install distributed"
+        ) from None
+    try:
+        client = Client(dask)
+    except (OSError, ValueError) as error:
+        raise ReadingError(f"no Dask scheduler at {dask!r}: {error}", expected="tcp://host:8786") from None
+    with client:
+        yield client.get_executor()

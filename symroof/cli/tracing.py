@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from symroof.cli.output import write
+from symroof.cli.options import write
 from symroof.errors import ReadingError, suggestion
 
 
@@ -91,23 +91,23 @@ def _name_and_value(text: str, example: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _tree(shapes: tuple[str, ...]) -> dict[str, Any]:
+def _tree(shapes: tuple[str, ...]) -> dict[str, object]:
     """The shapes of arguments, those of trees under their paths."""
-    result: dict[str, Any] = {}
+    tree: dict[str, Any] = {}
     for text in shapes:
         path, kind = _name_and_value(text, '--shape "x=bf16[B, D]"')
         *outer, last = path.split(".")
-        place = result
+        place = tree
         for part in outer:
             place = place.setdefault(part, {})
         place[last] = kind
-    result = {name: _listed(part) for name, part in result.items()}
+    result = {name: _listed(part) for name, part in tree.items()}
     if not result:
         raise ReadingError("there are no shapes to trace with", expected='--shape "x=bf16[B, D]"')
     return result
 
 
-def _listed(part: Any) -> Any:
+def _listed(part: object) -> object:
     """A tree whose places are numbers as a list: layers.0.W, layers.1.W."""
     if not isinstance(part, dict):
         return part
@@ -115,7 +115,7 @@ def _listed(part: Any) -> Any:
     return [inner[name] for name in sorted(inner, key=int)] if all(name.isdigit() for name in inner) else inner
 
 
-def _function(path: str) -> Callable[..., Any]:
+def _function(path: str) -> Callable[..., object]:
     """The function of a module, or of a file."""
     module, _, name = path.rpartition(":")
     if not module or not name:

@@ -25,10 +25,10 @@ from symroof.derivation.setting import Setting
 from symroof.derivation.size_constraints import require_there
 from symroof.errors import AlgebraError, ModelError, require_one_of
 from symroof.formula import Formula, Frozen, Group, Name, names
-from symroof.model.mesh import padded
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.quantities import TOKENS, time_name
+from symroof.model.splits import padded
 from symroof.model.statement_costs import amounts
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational

@@ -14,15 +14,14 @@ from symroof.model import mesh_axes
 from symroof.model.chip_costs import busy_links, carried, chip_costs, message, resources_of
 from symroof.model.costs import Counting
 from symroof.model.kernels import costs_of, is_idle
-from symroof.model.mesh import same_blocks
-from symroof.model.mesh_axes import HANDED
+from symroof.model.mesh_axes import HANDED, TREE
 from symroof.model.pipeline_stages import BUBBLE, pipeline_of
-from symroof.model.placing import Move, Placement, placed
+from symroof.model.placement import Move, Placement, placed
 from symroof.model.program import Program
 from symroof.model.program_tree import Line
 from symroof.model.quantities import MOVED, PER_CHIP, STOCKS, TABLE, hops_over, of_statement, parts_of, sent_over
+from symroof.model.splits import same_blocks
 from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors
-from symroof.model.switch_trees import TREE
 from symroof.proof import exchange_plans
 from symroof.proof.chip_recounts import OnMesh, PerChip
 from symroof.proof.collectives import MeshAxis
@@ -42,7 +41,9 @@ def meshed_of(program: Program, script: Script) -> OnMesh:
 
     def axis(a: mesh_axes.MeshAxis) -> MeshAxis:
         levels = tuple((level.link, level.degree or 1, level.taper, level.sharp) for level in a.levels)
-        return MeshAxis(a.name, a.chips, a.said if a.origin else a.wiring, a.closing, a.link or "", a.speed, levels)
+        return MeshAxis(
+            a.name, a.chips, a.user_wiring if a.origin else a.wiring, a.closing, a.link or "", a.speed, levels
+        )
 
     views = (line.statement for line in program.lines if line.statement.views)
     seen = tuple((view.name, same_blocks(program, view)) for view in views)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from inspect import signature
+from typing import Any
 
 from sympy import Expr, Max, Min
 
@@ -21,10 +22,8 @@ from symroof.derivation.setting import Setting
 from symroof.derivation.size_constraints import ring_steps
 from symroof.formula import Formula, Name, Number, Quotient, names, total
 from symroof.model.costs import Counting
-from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.kernels import costs_of
-from symroof.model.mesh import split_of
 from symroof.model.program import Program
 from symroof.model.program_sizes import served_of
 from symroof.model.program_tree import DIFFERENCE, MAXIMUM, SUM, Adjoint, Fuse, Line, Repeat
@@ -42,7 +41,9 @@ from symroof.model.quantities import (
     time_name,
 )
 from symroof.model.resources import LATENCY, OF_VECTOR, Rates, every_time, times_of
+from symroof.model.splits import split_of
 from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors
+from symroof.model.tensor_types import Tensor
 from symroof.proof.array_ops import FUNCTION, Array, Op, Turn
 from symroof.proof.chip_recounts import PerChip
 from symroof.proof.completeness import Coverage, require_complete
@@ -135,7 +136,7 @@ def _counts_of_product(operation: Einsum, count: Counting) -> dict[str, Meaning]
     }
 
 
-def _function(function: Callable[..., Fraction]) -> Function:
+def _function(function: Callable[..., Any]) -> Function:
     return Function(function, tuple(signature(function).parameters))
 
 

@@ -19,11 +19,11 @@ from symroof.model.chip_costs import busy_links
 from symroof.model.costs import Cost
 from symroof.model.hardware import Spec
 from symroof.model.kernels import cost_of, is_idle
-from symroof.model.mesh import open_axes
 from symroof.model.networks import is_network, link_over, uncrossed, wired
 from symroof.model.problem import Problem, bandwidth_of, peak_of
 from symroof.model.quantities import of_statement, sent_over, time_name
 from symroof.model.resources import COMMS, MATH, Rates, figures_of, rates_of
+from symroof.model.splits import open_axes
 from symroof.model.statement_costs import amounts
 from symroof.symbols import expression, rational, symbol
 

@@ -22,7 +22,6 @@ from symroof.algebra.rational import Polynomial, is_rational, ratio
 from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Name, Number
 from symroof.model.chip_costs import busy_links, chip_costs, sent_by
-from symroof.model.mesh import open_axes, size_at, splits
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.networks import wired
 from symroof.model.pipeline_stages import require_filled
@@ -30,6 +29,7 @@ from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.program_sizes import always_whole, never_below_zero, require_dimensions
 from symroof.model.program_tree import sized
+from symroof.model.splits import open_axes, size_at, splits
 from symroof.symbols import expression, rational, symbol
 
 # The relations that sizes are held against.

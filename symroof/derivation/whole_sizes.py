@@ -16,7 +16,7 @@ from symroof.derivation.draft import numeric
 from symroof.derivation.setting import Setting
 from symroof.derivation.size_constraints import ring_steps
 from symroof.formula import Both, Compare, Either, Formula, Name, Number, Product, Verdict, names, nodes, number
-from symroof.model.mesh import shared_out, stride
+from symroof.model.splits import shared_out, stride
 from symroof.proof.bounds_and_decimals import WholeBounds
 from symroof.proof.step import Reason, Step
 from symroof.proof.whole_numbers import LARGEST

@@ -13,9 +13,9 @@ from symroof.derivation.pipeline import Derivation, derive
 from symroof.derivation.setting import require_arithmetic
 from symroof.errors import SymroofError
 from symroof.formula import Frozen
-from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
+from symroof.model.tensor_types import Dtype
 from symroof.model.transforms import numbers, retyped
 
 
@@ -63,7 +63,7 @@ def compare(problem: Problem, chips: Sequence[Accelerator], dtypes: Sequence[Dty
 
     Raises the error of the first row where no row has an answer.
 
-    >>> from symroof.model.dtype import dtype
+    >>> from symroof.model.tensor_types import dtype
     >>> from symroof.model.library import library_operation
     >>> from symroof.reading.catalogue import chip
     >>> found = compare(Problem(library_operation("matmul")), [chip("tpu-v5e")], [dtype("bf16"), dtype("int8")])

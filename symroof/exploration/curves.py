@@ -27,12 +27,12 @@ from symroof.exploration.longest_times import BOUNDS, Curve, FewChips, longest_a
 from symroof.exploration.regime_map import equality
 from symroof.exploration.regime_steps import least_upper_bound
 from symroof.formula import Compare, Frozen
-from symroof.model.mesh import open_axes, padded, stride
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.pipeline_stages import pipeline_of, require_filled
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.quantities import time_name
+from symroof.model.splits import open_axes, padded, stride
 from symroof.proof.whole_numbers import Multiples
 from symroof.reading.grids import Axis
 from symroof.symbols import fraction, rational, symbol
@@ -306,7 +306,7 @@ def _ring(problem: Problem, x: str) -> int:
     """What the numbers of chips come in where an axis closes, and where each sends what the formulas say: over the middle
     of a ring half of the chips send to the other half in an all-to-all, so that it is even."""
     own = problem.mesh[x]
-    closed = replace(own, wiring="ring", said="ring", origin="said")
+    closed = replace(own, wiring="ring", user_wiring="ring", origin="said")
     multiple = problem.hardware.closing if problem.hardware and own.origin != "said" else None
     try:
         require_own_wiring(_with_axis(problem, closed), x, Fraction(ODD_RING))

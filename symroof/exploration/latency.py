@@ -16,9 +16,9 @@ from symroof.errors import ModelError
 from symroof.exploration.curves import along, require_numbers_of_chips, require_sizes, spread
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
-from symroof.model.mesh import stride
 from symroof.model.problem import Problem
 from symroof.model.quantities import TOKENS
+from symroof.model.splits import stride
 from symroof.reading.grids import Axis
 from symroof.symbols import fraction, rational, symbol
 

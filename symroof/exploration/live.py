@@ -23,12 +23,12 @@ from symroof.formula import Frozen
 from symroof.model.chip_costs import chip_costs
 from symroof.model.hardware import Accelerator
 from symroof.model.kernels import costs_of
-from symroof.model.mesh import open_axes
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.problem import Problem
 from symroof.model.quantities import TOKENS, time_name
 from symroof.model.resources import HOPS, LATENCY, overlapping
 from symroof.model.size_text import spelled_fact
+from symroof.model.splits import open_axes
 from symroof.proof.step import UndecidedError
 from symroof.symbols import symbol
 
@@ -169,7 +169,8 @@ def _wirings(axis: MeshAxis) -> tuple[str, ...]:
     """How an axis can be wired, by the number of its chips: two are a line, however they are wired."""
     if axis.wiring == "switch":
         return ("switch",)
-    return ("ring", "line") if axis.said != "line" and (axis.said == "ring" or axis.closing) else ("line",)
+    wiring = axis.user_wiring
+    return ("ring", "line") if wiring != "line" and (wiring == "ring" or axis.closing) else ("line",)
 
 
 def _wired(problem: Problem, chip: Accelerator, axes: Sequence[MeshAxis], wiring: Sequence[str]) -> Setting:

@@ -37,8 +37,8 @@ from symroof.exploration.regime_steps import (
     upside_down,
 )
 from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, mapped, names, nodes, number
-from symroof.model.mesh import open_axes
 from symroof.model.problem import Problem
+from symroof.model.splits import open_axes
 from symroof.proof.certificates import check_partition
 from symroof.proof.step import Check, Reason, Step, lead_of
 from symroof.symbols import expression, symbol

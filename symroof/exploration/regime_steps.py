@@ -26,8 +26,8 @@ from symroof.derivation.solving import highest, limit, monotony, solution_of, st
 from symroof.derivation.whole_sizes import wholes
 from symroof.formula import Compare, Formula, Frozen, Group, Name, Quotient, Verdict, number, several_of, total
 from symroof.model.kernels import costs_of
-from symroof.model.mesh import open_axes
 from symroof.model.quantities import of_statement
+from symroof.model.splits import open_axes
 from symroof.model.statement_costs import amounts, traffic_of_tensors
 from symroof.proof.bounds_and_decimals import WholeBounds
 from symroof.proof.certificates import Case, Partition

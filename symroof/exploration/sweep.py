@@ -21,8 +21,8 @@ from symroof.derivation.setting import Setting
 from symroof.derivation.size_constraints import require_joined, require_own_wiring, require_shared_out
 from symroof.errors import ModelError
 from symroof.formula import Frozen
-from symroof.model.mesh import open_axes, stride
 from symroof.model.problem import Problem
+from symroof.model.splits import open_axes, stride
 from symroof.reading.grids import Axis, size_of
 from symroof.symbols import symbol
 

@@ -11,9 +11,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from symroof.errors import ModelError
-from symroof.model.dtype import Tensor
 from symroof.model.functions import BROADCAST, FUNCTIONS
-from symroof.model.gradients import passes_on, require_one_place, through_function, with_gradients
+from symroof.model.gradients import (
+    collected_in,
+    made_on_chip,
+    passes_on,
+    remade,
+    require_one_place,
+    through_function,
+    with_gradients,
+)
 from symroof.model.mesh_axes import HANDED
 from symroof.model.program import Backward, Program
 from symroof.model.program_tree import (
@@ -31,7 +38,7 @@ from symroof.model.program_tree import (
     Statement,
     statements_in,
 )
-from symroof.model.recomputation import collected_in, made_on_chip, remade
+from symroof.model.tensor_types import Tensor
 
 
 def _returned(sends: tuple[str, str] | None) -> tuple[str, str] | None:
@@ -151,7 +158,7 @@ class _Reverse:
         body.append(Statement(SUM, (gradient,), laid, undone=Adjoint(str(result.name))))
         return laid
 
-    def _called(self, name: str, gradient: Tensor, source: str, body: list[Node]) -> Tensor:
+    def _alias(self, name: str, gradient: Tensor, source: str, body: list[Node]) -> Tensor:
         """A gradient under another name: it stays where it is."""
         named = replace(gradient, name=self._new(name))
         body.append(Statement(EXCHANGE, (gradient,), named, undone=Adjoint(source)))
@@ -224,7 +231,7 @@ class _Reverse:
             factors, place = (rest,), min(place, 1)
         yield Statement(PRODUCT, (*factors[:place], gradient, *factors[place:]), result)
 
-    def _repeat(self, repeat: Repeat, scope: _Scope, found: list[Node]) -> None:
+    def _repeat(self, repeat: Repeat, scope: _Scope, nodes: list[Node]) -> None:
         """Each turn backwards: what enters is the gradient of what left, and the other way round."""
         pairs = tuple((enters, leaves) for enters, leaves in repeat.carried if leaves in self.with_gradient)
         inner = _Scope(repeat.body, {}, scope, dict(pairs), repeat.scans)
@@ -233,12 +240,12 @@ class _Reverse:
             raise ModelError(shown, expected="a floating-point type")
         entering: list[Tensor] = []
         for _, leaves in pairs:
-            arriving = self._total(leaves, scope, found)
+            arriving = self._total(leaves, scope, nodes)
             apart = arriving.name in (tensor.name for tensor in entering)
-            entering.append(self._called(f"d{leaves}_turns", arriving, leaves, found) if apart else arriving)
+            entering.append(self._alias(f"d{leaves}_turns", arriving, leaves, nodes) if apart else arriving)
             inner.arrived[leaves] = [entering[-1]]
         for collected in self.with_gradient.intersection(collected_in(repeat.body)):
-            inner.arrived[collected] = [self._total(collected, scope, found)]
+            inner.arrived[collected] = [self._total(collected, scope, nodes)]
         body = self._nodes(repeat.body, inner)
         leaving = [
             self._total(enters, inner, body) if enters in inner.arrived else state
@@ -248,7 +255,7 @@ class _Reverse:
         for i, (enters, _) in enumerate(pairs):  # what is no gradient of this turn alone leaves under a name of its own
             name, before = leaving[i].name, [tensor.name for tensor in leaving[:i]]
             if name in before or (name not in names and name != entering[i].name):
-                leaving[i] = self._called(f"d{enters}_turn", leaving[i], enters, body)
+                leaving[i] = self._alias(f"d{enters}_turn", leaving[i], enters, body)
         for name in tuple(inner.arrived):
             if not repeat.scans and self._accumulated(name, inner):
                 self.gradients[name] = self._added_up(name, inner, body, accumulates=True)
@@ -261,9 +268,9 @@ class _Reverse:
                 scope.arrived.setdefault(enters, []).append(gradient)
         if body:
             carried = ((str(tensor.name), str(other.name)) for tensor, other in zip(entering, leaving, strict=True))
-            found.append(replace(repeat, carried=tuple(carried), body=tuple(body), reverses=repeat))
+            nodes.append(replace(repeat, carried=tuple(carried), body=tuple(body), reverses=repeat))
 
-    def _accumulate(self, repeat: Repeat, scope: _Scope, found: list[Node]) -> None:
+    def _accumulate(self, repeat: Repeat, scope: _Scope, nodes: list[Node]) -> None:
         """Each microbatch backwards, with gradients of its own inputs; what all of them use is added up."""
         inner = _Scope(repeat.body, {}, scope)
         body = self._nodes(repeat.body, inner)
@@ -274,7 +281,7 @@ class _Reverse:
                 total = self._added_up(name, inner, body, accumulates=True)
                 scope.arrived.setdefault(name, []).append(total)
         if body:
-            found.append(Repeat(repeat.times, (), tuple(body), repeat))
+            nodes.append(Repeat(repeat.times, (), tuple(body), repeat))
 
     def _own_of_turns(self, scope: _Scope) -> set[str]:
         """What is declared of which each turn has its own: microbatches have inputs, what scans nothing."""

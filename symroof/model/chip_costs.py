@@ -25,14 +25,24 @@ from symroof.model.kernels import (
     stored,
     written_in,
 )
-from symroof.model.mesh import Split, axes_in, needed_split, split_of, under_part
-from symroof.model.mesh_axes import BACK, COLLECTIVES, FAR, HANDED, SWITCHED, MeshAxis, hops
+from symroof.model.mesh_axes import (
+    BACK,
+    COLLECTIVES,
+    FAR,
+    HANDED,
+    SWITCHED,
+    TREE,
+    MeshAxis,
+    hops,
+    shares_on_tree,
+    together,
+)
 from symroof.model.pipeline_stages import require_stages, turns_on_a_chip
-from symroof.model.placing import Move, Placement, placed
+from symroof.model.placement import Move, Placement, placed
 from symroof.model.program import Program
+from symroof.model.program_sizes import require_whole_places
 from symroof.model.program_tree import EXCHANGE, Line, Repeat
-from symroof.model.sliding_windows import require_whole_places
-from symroof.model.switch_trees import TREE, shares_on_tree, together
+from symroof.model.splits import Split, axes_in, needed_split, split_of, under_part
 from symroof.symbols import rational
 
 
@@ -112,9 +122,9 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
             )
             memory, pairs = program.memory, [(p, p.line.statement) for p in group]
             pairs = [(p, s) for p, s in pairs if not s.collects]
-            results = ((p, s.result, p.made) for p, s in pairs if s.name in names and not s.cuts)
+            results = ((p, s.result, p.form) for p, s in pairs if s.name in names and not s.cuts)
             copies = ((p, t, split_of(t)) for p, _ in pairs for t in memory.copied(p.line))
-            slices = ((p, program.arrays[x], places[x].made) for p, s in pairs for x in memory.slices_of(s.name, names))
+            slices = ((p, program.arrays[x], places[x].form) for p, s in pairs for x in memory.slices_of(s.name, names))
             rows = ((often(written_in(p.line, program, names)), t, form) for p, t, form in (*results, *copies, *slices))
             stores = tuple((str(t.name), turns * t.bytes / part(axes_in(form))) for turns, t, form in rows)
             exact, flops = _contraction(group, part, often)

@@ -34,8 +34,8 @@ from symroof.formula import (
     children,
     names,
 )
-from symroof.model.dtype import Dtype, Tensor
 from symroof.model.quantities import QUANTITIES
+from symroof.model.tensor_types import Dtype, Tensor
 from symroof.symbols import expression, rational, symbol
 
 # The arithmetic that is read, and typeset as it stands.
@@ -83,12 +83,12 @@ class Operation(Frozen):
     """
 
     name: str
-    flops: Callable[..., Any]
-    reads: Callable[..., Any]
-    writes: Callable[..., Any]
+    flops: Callable[..., object]
+    reads: Callable[..., object]
+    writes: Callable[..., object]
     compute: Dtype | None = None
     vector: bool = False
-    counted: Mapping[str, Callable[..., Any]] = field(default_factory=dict, hash=False)
+    counted: Mapping[str, Callable[..., object]] = field(default_factory=dict, hash=False)
     # Cost functions do not say what they read, they speak of one chip, and no loops are counted.
     tensors: ClassVar[tuple[Tensor, ...]] = ()
 
@@ -115,7 +115,7 @@ class Operation(Frozen):
         return tuple(dict.fromkeys(parameter.name for _, parameter in result))
 
     @property
-    def functions(self) -> Mapping[str, Callable[..., Any]]:
+    def functions(self) -> Mapping[str, Callable[..., object]]:
         return {"flops": self.flops, "reads": self.reads, "writes": self.writes}
 
     def operand_name(self, place: int) -> str:
@@ -128,7 +128,7 @@ class Operation(Frozen):
         """Given costs fix the widths: they stay what they are."""
         return self
 
-    def amount(self, function: Callable[..., Any]) -> Expr:
+    def amount(self, function: Callable[..., object]) -> Expr:
         """What one of the three functions gives on symbols."""
         parameters = list(map(symbol, inspect.signature(function).parameters))
         try:
@@ -169,7 +169,7 @@ class Operation(Frozen):
         return self.name
 
 
-def written(function: Callable[..., Any]) -> Formula | None:
+def written(function: Callable[..., object]) -> Formula | None:
     """
     >>> def flops(N): return N + (N - 1)
     >>> [type(term).__name__ for term in written(flops).terms]
@@ -181,7 +181,7 @@ def written(function: Callable[..., Any]) -> Formula | None:
     return None if body is None else _read(body)
 
 
-def returned(function: Callable[..., Any]) -> ast.expr | None:
+def returned(function: Callable[..., object]) -> ast.expr | None:
     """The expression that the function returns, where that is all it does, and plain arithmetic."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))

@@ -11,29 +11,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from sympy import Expr, Mul
 
 from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.costs import Cost, Counting
-from symroof.model.dtype import Dim, Dtype, Tensor, widest
 from symroof.model.quantities import QUANTITIES
+from symroof.model.tensor_types import Dim, Dtype, Tensor, widest
 
 
 class OperandError(ModelError):
     """A fault of one tensor; ``operand`` is its place, the output being the last."""
 
-    def __init__(self, problem: str, operand: int, **details: Any) -> None:
-        super().__init__(problem, **details)
+    def __init__(self, problem: str, operand: int, *, expected: str | None = None, hint: str | None = None) -> None:
+        super().__init__(problem, expected=expected, hint=hint)
         self.operand = operand
 
 
 class Einsum(Frozen):
     """A product of tensors, summed over the dimensions that the output lacks.
 
-    >>> from symroof.model.dtype import dtype
+    >>> from symroof.model.tensor_types import dtype
     >>> B, D, F = map(Dim, "BDF")
     >>> bf16 = dtype("bf16")
     >>> matmul = Einsum((Tensor(bf16, (B, D)), Tensor(bf16, (D, F))), Tensor(bf16, (B, F)))
@@ -45,9 +44,21 @@ class Einsum(Frozen):
     output: Tensor
 
     def __post_init__(self) -> None:
-        holders = {
-            label: [i for i, tensor in enumerate(self.inputs) if label in tensor.labels] for label in self._labels
-        }
+        self._require_names()
+        self._require_operands()
+        if self.contracted and len(self.inputs) > 2:
+            hint = f"write the products of two: {'; '.join(self._pairs())}"
+            raise OperandError(
+                "a product of three or more operands with a contraction is several products", 2, hint=hint
+            )
+        if len(self.inputs) == 1:
+            cure = "alone it is a program: input x: bf16[V_X]; y = x -> bf16[V]"
+            raise OperandError(
+                "a copy does no arithmetic: its intensity is 0", 0, expected="at least two operands", hint=cure
+            )
+
+    def _require_names(self) -> None:
+        """A tensor has a dimension once, under a name that is not that of a quantity."""
         for place, tensor in enumerate(self.tensors):
             for label in tensor.labels:
                 if tensor.labels.count(label) > 1:
@@ -56,6 +67,12 @@ class Einsum(Frozen):
                     raise OperandError(f"{label} appears twice in one tensor", place, hint=hint)
                 if label in QUANTITIES:
                     raise OperandError(f"{label} is the name of a quantity, not of a dimension", place)
+
+    def _require_operands(self) -> None:
+        """A dimension of the output is one of an operand, and one that is contracted is in two of them."""
+        holders = {
+            label: [i for i, tensor in enumerate(self.inputs) if label in tensor.labels] for label in self._labels
+        }
         for label in self.output.labels:
             if label not in holders:
                 expected = (
@@ -73,16 +90,6 @@ class Einsum(Frozen):
                         way += f"; or is {' or '.join(summed)} the same size as {label}? Then both have one name"
                 hint = f"keep {label} in the output, or {way}"
                 raise OperandError(f"{label} is summed out of a single operand", place, hint=hint)
-        if self.contracted and len(self.inputs) > 2:
-            hint = f"write the products of two: {'; '.join(self._pairs())}"
-            raise OperandError(
-                "a product of three or more operands with a contraction is several products", 2, hint=hint
-            )
-        if len(self.inputs) == 1:
-            cure = "alone it is a program: input x: bf16[V_X]; y = x -> bf16[V]"
-            raise OperandError(
-                "a copy does no arithmetic: its intensity is 0", 0, expected="at least two operands", hint=cure
-            )
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -153,7 +160,7 @@ class Einsum(Frozen):
     def cost(self, count: Counting = "fma") -> Cost:
         """FLOPs and bytes of the whole operation.
 
-        >>> from symroof.model.dtype import dtype
+        >>> from symroof.model.tensor_types import dtype
         >>> N, f32 = Dim("N"), dtype("fp32")
         >>> dot = Einsum((Tensor(f32, (N,)), Tensor(f32, (N,))), Tensor(f32, ()))
         >>> dot.cost("exact").flops, dot.cost().flops, dot.cost().bytes

@@ -101,10 +101,10 @@ COLLECT = Function(COLLECTED, (), BRADBURY, (), reshapes=True, lies=COLLECTED)
 BROADCAST = Function("broadcast", (), IEEE, reshapes=True)
 
 
-def given(name: str, each: Fraction, back: Fraction | None = None) -> Function:
+def user_function(name: str, each: Fraction, back: Fraction | None = None) -> Function:
     """A function of a user's own: so many operations for each element.
 
-    >>> given("swish4", Fraction(4)).each
+    >>> user_function("swish4", Fraction(4)).each
     Fraction(4, 1)
     """
     forward, backward = (None if n is None else (Kind("operations", n, Fraction(0)),) for n in (each, back))

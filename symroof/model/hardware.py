@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from symroof.errors import ModelError, suggestion
 from symroof.formula import Frozen
-from symroof.model.dtype import BY_NAME, Dtype
 from symroof.model.mesh_axes import NETWORKS
+from symroof.model.tensor_types import BY_NAME, Dtype
 
 # What errors call a chip that has no title.
 UNNAMED = "the given chip"
@@ -73,7 +73,7 @@ class Accelerator(Frozen):
             raise ModelError(
                 f"{self.title} has no figure {name}",
                 expected=f"one of {names}",
-                hint=hint or meant(name, self.figures) or f"say --given {name}=…",
+                hint=hint or nearest_name(name, self.figures) or f"say --given {name}=…",
             )
         return self.spoken[name]
 
@@ -107,13 +107,13 @@ class Accelerator(Frozen):
         return int(self.wraparound.value) if self.wraparound else None
 
 
-def meant(name: str, known: Iterable[str]) -> str | None:
+def nearest_name(name: str, names: Iterable[str]) -> str | None:
     """``did you mean …?`` for the name of a figure or a link, None where nothing is near.
 
-    >>> meant("ib", ["NVLink", "InfiniBand"])
+    >>> nearest_name("ib", ["NVLink", "InfiniBand"])
     'did you mean InfiniBand?'
     """
-    return suggestion(SPELLINGS.get(name.upper(), name), known)
+    return suggestion(SPELLINGS.get(name.upper(), name), names)
 
 
 # Sources of one figure differ by no more than this where nothing is remarked.
@@ -144,6 +144,7 @@ def findings(chips: Iterable[Accelerator]) -> list[Finding]:
 
 
 def _flaws(chip: Accelerator, before: Accelerator | None) -> Iterator[tuple[str, str]]:
+    """Figures that cannot stand beside those of the chip itself, or of the one ``before`` it."""
     figures, memory = chip.figures, chip.figures.get("HBM")
     for name, spec in figures.items():
         if memory is not None and name.startswith("peak.") and spec.value < memory.value:
@@ -152,12 +153,17 @@ def _flaws(chip: Accelerator, before: Accelerator | None) -> Iterator[tuple[str,
             other = before.figures[name]
             if spec.value < other.value / 2:
                 yield "predecessor", f"{name} {spec.digits}, {before.title} {other.digits}"
-        family, _, which = name.partition(".")
+        family, _, direction = name.partition(".")
         if memory is not None and family in OUTSIDE and spec.value > memory.value:
             yield "link", f"{name} {spec.digits}, HBM {memory.digits}"
-        if which == "bidirectional" and family in figures and spec.value <= figures[family].value:
+        if direction == "bidirectional" and family in figures and spec.value <= figures[family].value:
             yield "directions", f"{name} {spec.digits}, {family} {figures[family].digits}"
-    for name, spec in (*figures.items(), *chip.parts.items()):
+    yield from _source_flaws(chip)
+
+
+def _source_flaws(chip: Accelerator) -> Iterator[tuple[str, str]]:
+    """Figures and parts without the address of a source, or far from what another source says."""
+    for name, spec in (*chip.figures.items(), *chip.parts.items()):
         unsourced = (entry for entry in (spec, *spec.alternatives) if not _is_sourced(entry))
         yield from (("address", f"{name} {entry.digits}: {entry.source}") for entry in unsourced)
         for other in spec.alternatives:

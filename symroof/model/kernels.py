@@ -22,10 +22,10 @@ from sympy import Expr, Integer
 
 from symroof.formula import Frozen, once
 from symroof.model.costs import Cost, Counting, Operation
-from symroof.model.dtype import Tensor
 from symroof.model.program import Program
 from symroof.model.program_tree import Line, Repeat, Statement, sized, turns_of
 from symroof.model.quantities import NAMELESS
+from symroof.model.tensor_types import Tensor
 from symroof.symbols import rational
 
 
@@ -158,10 +158,10 @@ def owners_of(lines: tuple[Line, ...], program: Program) -> Mapping[str, str]:
     return owners
 
 
-def written_in(line: Line, program: Program, kept: frozenset[str]) -> tuple[Repeat, ...]:
+def written_in(line: Line, program: Program, all_turns: frozenset[str]) -> tuple[Repeat, ...]:
     """The repeats in each turn of which a kernel writes what a statement makes: of what turns on the chip make the last
     alone, but where that of all of them is wanted."""
-    return line.repeats if program.memory.collected.get(line.statement.name) in kept else line.launched
+    return line.repeats if program.memory.collected.get(line.statement.name) in all_turns else line.launched
 
 
 def stored(program: Program, exchanged: Exchanged = frozenset()) -> frozenset[str]:

@@ -6,17 +6,18 @@ An elementary function (exp, a comparison, a reciprocal square root) counts as o
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+
+from sympy import Expr
 
 from symroof.errors import ModelError, suggestion
 from symroof.formula import Frozen
 from symroof.model.costs import Operation
-from symroof.model.dtype import Dim, Dtype, Tensor, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.program import Program
+from symroof.model.tensor_types import Dim, Dtype, Tensor, dtype
 from symroof.model.transforms import stored_as
 
-Cost = Callable[..., Any]
+Cost = Callable[..., Expr]
 
 WILLIAMS = "Williams, Waterman, Patterson, Roofline, CACM 52(4), 2009"
 BLAS = "Dongarra, Du Croz, Hammarling, Hanson, An extended set of Fortran BLAS, TOMS 14(1), 1988"
@@ -55,66 +56,66 @@ def _costs(
 
 
 # What is counted: operations on an array of N elements, and the bytes of such arrays.
-def each(N: Any) -> Any:
+def each(N: Expr) -> Expr:
     return N
 
 
-def twice_each(N: Any) -> Any:
+def twice_each(N: Expr) -> Expr:
     return 2 * N
 
 
-def bf16(N: Any) -> Any:
+def bf16(N: Expr) -> Expr:
     return 2 * N
 
 
-def two_bf16(N: Any) -> Any:
+def two_bf16(N: Expr) -> Expr:
     return 2 * N + 2 * N
 
 
-def two_bf16_and_a_number(N: Any) -> Any:
+def two_bf16_and_a_number(N: Expr) -> Expr:
     return 2 * N + 2 * N + 2
 
 
-def fp64(N: Any) -> Any:
+def fp64(N: Expr) -> Expr:
     return 8 * N
 
 
-def two_fp64(N: Any) -> Any:
+def two_fp64(N: Expr) -> Expr:
     return 8 * N + 8 * N
 
 
 # On each of B rows: N - 1 comparisons, N subtractions, N exponentials, N - 1 additions, N divisions.
-def softmax(B: Any, N: Any) -> Any:
+def softmax(B: Expr, N: Expr) -> Expr:
     return B * (N - 1 + N + N + N - 1 + N)
 
 
-def bf16_rows(B: Any, N: Any) -> Any:
+def bf16_rows(B: Expr, N: Expr) -> Expr:
     return 2 * B * N
 
 
 # On each of B rows: D squares, D - 1 additions, a division, an addition, a reciprocal root, 2D products.
-def rms_norm(B: Any, D: Any) -> Any:
+def rms_norm(B: Expr, D: Expr) -> Expr:
     return B * (D + D - 1 + 3 + 2 * D)
 
 
-def bf16_rows_and_weights(B: Any, D: Any) -> Any:
+def bf16_rows_and_weights(B: Expr, D: Expr) -> Expr:
     return 2 * B * D + 2 * D
 
 
-def bf16_normed(B: Any, D: Any) -> Any:
+def bf16_normed(B: Expr, D: Expr) -> Expr:
     return 2 * B * D
 
 
 # tm by tn by tk tiles of bm by bk and bk by bn; the output tile stays on the chip until it is done.
-def tiled(bm: Any, bn: Any, bk: Any, tm: Any, tn: Any, tk: Any) -> Any:
+def tiled(bm: Expr, bn: Expr, bk: Expr, tm: Expr, tn: Expr, tk: Expr) -> Expr:
     return 2 * tm * tn * tk * bm * bn * bk
 
 
-def tiles_read(bm: Any, bn: Any, bk: Any, tm: Any, tn: Any, tk: Any) -> Any:
+def tiles_read(bm: Expr, bn: Expr, bk: Expr, tm: Expr, tn: Expr, tk: Expr) -> Expr:
     return 2 * tm * tn * tk * (bm * bk + bk * bn)
 
 
-def tiles_written(bm: Any, bn: Any, bk: Any, tm: Any, tn: Any, tk: Any) -> Any:
+def tiles_written(bm: Expr, bn: Expr, bk: Expr, tm: Expr, tn: Expr, tk: Expr) -> Expr:
     return 2 * tm * tn * bm * bn
 
 

@@ -10,9 +10,8 @@ from math import prod
 from symroof.errors import ModelError, suggestion
 from symroof.model.chip_costs import busy_links, sent_by
 from symroof.model.hardware import Accelerator, Spec
-from symroof.model.mesh_axes import BACK, NETWORKS, MeshAxis
+from symroof.model.mesh_axes import BACK, NETWORKS, NODE, TREE, MeshAxis, filled
 from symroof.model.program import Program
-from symroof.model.switch_trees import NODE, TREE, filled
 
 
 def is_network(link: str) -> bool:
@@ -52,6 +51,7 @@ def wired_axes(axes: Iterable[MeshAxis], link: str, chip: Accelerator | None) ->
     figures = {} if chip is None else chip.figures
     mesh = _on_trees(mesh)
     mesh = tuple(replace(a, speed=_speed(a, figures)) for a in mesh)
+    _require_own_levels(mesh)
     _require_one_wiring(mesh)
     _require_node(mesh, chip)
     joined = [axis for axis in mesh if (axis.link, axis.origin) == (NODE, "network") and axis.chips]
@@ -80,9 +80,8 @@ def _speed(axis: MeshAxis, figures: Mapping[str, Spec]) -> Fraction | None:
     return min(speeds) if len(speeds) == len(axis.links) else None
 
 
-def _require_one_wiring(axes: tuple[MeshAxis, ...]) -> None:
-    """A link joins its chips by a switch, or by cables between neighbours; the levels of a tree are those of no
-    other."""
+def _require_own_levels(axes: tuple[MeshAxis, ...]) -> None:
+    """The levels of a tree carry no axis that is not on that tree."""
     for tree in (axis for axis in axes if axis.tree):
         links = [level.link for level in tree.tree]
         for axis in axes:
@@ -92,6 +91,10 @@ def _require_one_wiring(axes: tuple[MeshAxis, ...]) -> None:
                     f"{axis.name} is on {shared}, which is a level of the tree of {tree.name}",
                     expected=f"{axis.name} on that tree, or on another link",
                 )
+
+
+def _require_one_wiring(axes: tuple[MeshAxis, ...]) -> None:
+    """A link joins its chips by a switch, or by cables between neighbours."""
     for link in dict.fromkeys(axis.link for axis in axes):
         switched = [axis for axis in axes if axis.link == link and axis.wiring == "switch"]
         cabled = [axis for axis in axes if axis.link == link and axis.wiring != "switch" and axis.chips != 1]

@@ -9,11 +9,11 @@ from fractions import Fraction
 from symroof.errors import ModelError
 from symroof.formula import Compare, Formula, Frozen
 from symroof.model.costs import Counting
-from symroof.model.dtype import Dtype
-from symroof.model.hardware import Accelerator, Spec, meant
-from symroof.model.mesh import open_axes
+from symroof.model.hardware import Accelerator, Spec, nearest_name
 from symroof.model.mesh_axes import Mesh
 from symroof.model.program import Program
+from symroof.model.splits import open_axes
+from symroof.model.tensor_types import Dtype
 
 # ``answer`` is the table that sums up, with the words around it.
 SECTIONS = [
@@ -117,6 +117,6 @@ def bandwidth_of(chip: Accelerator | None, link: str) -> Spec | None:
         raise ModelError(
             f"{chip.title} has no bandwidth for {link}",
             expected=f"one of {', '.join(chip.links)}" if chip.links else None,
-            hint=meant(link, chip.links) or f"or say --given {link}=…",
+            hint=nearest_name(link, chip.links) or f"or say --given {link}=…",
         )
     return chip.figures[link]

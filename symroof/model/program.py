@@ -14,10 +14,8 @@ from sympy import Add, Expr
 
 from symroof.formula import Compare, Formula, Frozen, names
 from symroof.model.costs import Operation
-from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum
-from symroof.model.memory import Memory
-from symroof.model.mesh_axes import MeshAxis
+from symroof.model.mesh_axes import TREE, MeshAxis
 from symroof.model.program_tree import (
     ONE_CHIP,
     PRODUCT,
@@ -35,7 +33,8 @@ from symroof.model.program_tree import (
 )
 from symroof.model.quantities import NAMELESS
 from symroof.model.size_text import spelled_fact, spelled_size
-from symroof.model.switch_trees import TREE
+from symroof.model.storage import Memory
+from symroof.model.tensor_types import Dtype, Tensor
 from symroof.symbols import expression, symbol
 
 INDENT = "  "
@@ -83,7 +82,7 @@ class Program(Frozen):
         """The program of one statement that a product is, or an operation that is given by its costs. The tensors of a product
         are called as prose calls them.
 
-        >>> from symroof.model.dtype import Dim, dtype
+        >>> from symroof.model.tensor_types import Dim, dtype
         >>> bf16, (B, D, F) = dtype("bf16"), map(Dim, "BDF")
         >>> program = Program.of(Einsum((Tensor(bf16, (B, D)), Tensor(bf16, (D, F))), Tensor(bf16, (B, F))))
         >>> str(program), list(program.arrays)

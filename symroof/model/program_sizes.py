@@ -1,4 +1,15 @@
-"""Sizes of a program: those that others define, what is known of them, and the tokens that its weights meet."""
+"""Sizes of a program: those that others define, the places of windows, what is known of them, and the tokens that its weights meet.
+
+Windows slide over dimensions: the dimensions of their places, then those of the filter, which slides over as many.
+
+    windows(x) -> bf16[N, P, Q, R, S, C]    R by S taps around each place of P by Q
+    windows(x) -> bf16[N, U, V, R, S, C]    the same at every s-th place, where P = s*U and Q = s*V
+    windows(x) -> bf16[N, U, V, C]          every s-th place alone, of which no more are read
+
+The places before the taps are those that these slide over. Zeros around fill up what a window lacks, so that there are
+P/s places; where P = s*(U - 1) + R no window lacks anything. What stands in the zeros counts as work. A filter reaches
+at least to the next window, so that all of x is read.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +19,22 @@ from fractions import Fraction
 from sympy import Expr, Mul, ceiling
 
 from symroof.errors import ModelError
-from symroof.formula import Compare, Formula, Name, mapped, names
-from symroof.model.dtype import Dim, Tensor
+from symroof.formula import Compare, Formula, Frozen, Name, mapped, names
+from symroof.model.functions import Function
 from symroof.model.program import Program
-from symroof.model.program_tree import Line, sized, turns_of
+from symroof.model.program_tree import Line, Statement, sized, turns_of
 from symroof.model.size_text import spelled_fact, spelled_size
-from symroof.model.sliding_windows import NAME, slid, stride_of
+from symroof.model.tensor_types import Dim, Tensor
 from symroof.symbols import expression, rational, symbol
+
+
+def _require_touching_windows(program: Program, point: Mapping[Expr, Expr]) -> None:
+    """Windows leave out no place between them."""
+    for slide in (slide for line in program.forward for slide in slid(line.statement) if slide.taps):
+        stride, taps = stride_of(program, slide), program.resolved(sized(slide.taps)).subs(point)
+        if stride is not None and taps.is_Rational and taps < stride:
+            shown = f"{slide.taps} = {taps} taps at every {stride}th place of {slide.whole} leave places out"
+            raise ModelError(shown, expected="a filter that reaches to the next window, or windows without taps")
 
 
 def require_dimensions(program: Program, values: Mapping[str, Fraction]) -> None:
@@ -23,11 +43,7 @@ def require_dimensions(program: Program, values: Mapping[str, Fraction]) -> None
     _require_facts(program, values)
     dimensions, places = _dimensions(program), _places(program)
     point = {symbol(name): rational(value) for name, value in values.items()}
-    for slide in (slide for line in program.forward for slide in slid(line.statement) if slide.taps):
-        stride, taps = stride_of(program, slide), program.resolved(sized(slide.taps)).subs(point)
-        if stride is not None and taps.is_Rational and taps < stride:
-            shown = f"{slide.taps} = {taps} taps at every {stride}th place of {slide.whole} leave places out"
-            raise ModelError(shown, expected="a filter that reaches to the next window, or windows without taps")
+    _require_touching_windows(program, point)
     for name in program.where.keys() & dimensions:
         value = program.definitions[symbol(name)]
         number = value.subs(point)
@@ -103,12 +119,14 @@ def known_of_sizes(program: Program) -> tuple[Compare, ...]:
     """
     where = dict[str, Formula]()
 
-    def put(node: Formula) -> Formula:
+    def substitute(node: Formula) -> Formula:
         return where.get(node.name, node) if isinstance(node, Name) else node
 
     for name, formula in program.where.items():
-        where[name] = mapped(formula, put)
-    return tuple(Compare(mapped(fact.left, put), fact.relation, mapped(fact.right, put)) for fact in program.facts)
+        where[name] = mapped(formula, substitute)
+    return tuple(
+        Compare(mapped(fact.left, substitute), fact.relation, mapped(fact.right, substitute)) for fact in program.facts
+    )
 
 
 def tokens_of(program: Program) -> Expr | None:
@@ -142,7 +160,7 @@ def served_of(program: Program) -> Expr | None:
     every = ((*line.statement.operands, line.statement.result) for line in weighed)
     shared_out = any(set.intersection(*(set(t.labels) for t in tensors)) for tensors in every)
     functions = (line.statement.function for line in program.forward)
-    pixels = any(function is not None and function.name == NAME for function in functions)
+    pixels = any(function is not None and function.name == WINDOWS for function in functions)
     return None if pixels or shared_out or len(rows) != 1 else tokens_of(program)
 
 
@@ -154,15 +172,15 @@ def _held(program: Program) -> set[str]:
 def _met(program: Program, line: Line) -> Iterator[str]:
     """The dimensions that a contraction goes through, and those that its turns go along."""
     along = [spelled_size(repeat.times) for repeat in line.repeats if repeat.scans]
-    yield from _named(program, (*(x for tensor in line.statement.operands for x in tensor.labels), *along))
+    yield from _defining_names(program, (*(x for tensor in line.statement.operands for x in tensor.labels), *along))
 
 
 def _own(program: Program, tensors: Iterable[Tensor]) -> Iterator[str]:
     """The dimensions of tensors."""
-    return _named(program, (label for tensor in tensors for label in tensor.labels))
+    return _defining_names(program, (label for tensor in tensors for label in tensor.labels))
 
 
-def _named(program: Program, labels: Iterable[str]) -> Iterator[str]:
+def _defining_names(program: Program, labels: Iterable[str]) -> Iterator[str]:
     """Dimensions, one that is only another name of a size under the name of that: where S = T."""
     for label in labels:
         size = program.definitions.get(symbol(label)) if label in program.where else None
@@ -174,3 +192,77 @@ def _weighing(program: Program) -> list[Line]:
     weights = {*program.declared_as("weight")}
     contracting = (line for line in program.forward if line.statement.contracts)
     return [line for line in contracting if any(tensor in weights for tensor in line.statement.operands)]
+
+
+WINDOWS = "windows"
+# The widest stride that is looked for.
+WIDEST = 64
+
+
+class Slide(Frozen):
+    """One dimension that windows slide over: what the operand has, what the result has of it, and the taps, if there
+    are any."""
+
+    whole: str
+    places: str
+    taps: str = ""
+
+    @property
+    def strided(self) -> bool:
+        return self.whole != self.places
+
+
+def slides_of(operand: tuple[str, ...], result: tuple[str, ...]) -> tuple[Slide, ...] | None:
+    """The dimensions that windows slide over, told by the order of those of the result; None where it has too few of
+    them.
+
+    >>> [(s.whole, s.places, s.taps) for s in slides_of(("N", "P", "Q", "C"), ("N", "U", "Q", "R", "S", "C"))]
+    [('P', 'U', 'R'), ('Q', 'Q', 'S')]
+    """
+    new, lost = [x for x in result if x not in operand], [x for x in operand if x not in result]
+    if len(new) < len(lost):
+        return None
+    places, taps = new[: len(lost)], new[len(lost) :]
+    origins = dict(zip(places, lost, strict=True))
+    if not taps:
+        return tuple(Slide(origins[place], place) for place in places)
+    before = result[: result.index(taps[0])][-len(taps) :]
+    if len(before) < len(taps) or not {*places} <= {*before}:
+        return None
+    return tuple(Slide(origins.get(place, place), place, tap) for place, tap in zip(before, taps, strict=True))
+
+
+def takes_places(function: Function, operand: Tensor, result: Tensor) -> bool:
+    """Whether a function takes every few places of a tensor, without a filter: of it no others are read."""
+    slides = slides_of(operand.labels, result.labels) if function.name == WINDOWS else None
+    return bool(slides) and not any(slide.taps for slide in slides or ())
+
+
+def stride_of(program: Program, slide: Slide) -> int | None:
+    """Every how many places there is a window, as the sizes say; None where they do not."""
+    whole, places = (program.resolved(sized(label)) for label in (slide.whole, slide.places))
+    taps = program.resolved(sized(slide.taps or "1"))
+    rests = ((s, rest) for s in range(1, WIDEST + 1) for rest in (whole - s * places, whole - s * (places - 1) - taps))
+    return next((s for s, rest in rests if rest.expand() == 0), None)
+
+
+def slid(statement: Statement) -> tuple[Slide, ...]:
+    """The dimensions that a statement slides over."""
+    if statement.function is None or statement.function.name != WINDOWS:
+        return ()
+    return slides_of(statement.operands[0].labels, statement.result.labels) or ()
+
+
+def require_whole_places(line: Line) -> None:
+    """Raises :class:`~symroof.errors.ModelError` where chips share out places: windows at the border reach over to the
+    next chip."""
+    slides = slid(line.statement)
+    over = {label for slide in slides for label in (slide.whole, slide.places, slide.taps)}
+    for tensor in (*line.statement.operands, line.statement.result):
+        cut = next((dim for dim in tensor.dims if dim.label in over and dim.axes), None)
+        if cut is not None and slides:
+            raise ModelError(
+                f"{cut} is split, and the windows of {line.statement.name} reach over to the next chip",
+                expected=f"{cut.label} whole on every chip",
+                hint="split the images, the channels or the filters",
+            )

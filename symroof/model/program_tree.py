@@ -15,10 +15,10 @@ from functools import cached_property
 from sympy import Expr, Integer, Mul
 
 from symroof.formula import Formula, Frozen
-from symroof.model.dtype import Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.functions import APPENDED, COLLECTED, CUT, JOINED, PLACED, VIEWED, Function
 from symroof.model.size_text import spelled_factor
+from symroof.model.tensor_types import Tensor
 from symroof.symbols import expression, symbol
 
 ROLES = ("input", "weight", "cache")
@@ -217,29 +217,31 @@ class Statement(Frozen):
             return self.operands
         return (replace(self.operands[0], dims=self.result.dims), *self.operands[1:])
 
-    def __str__(self) -> str:
+    @property
+    def _right(self) -> str:
+        """What stands behind the equals sign, before its type."""
         names = [str(tensor.name) for tensor in self.operands]
         if self.views:
-            right = names[0]
-        elif self.cuts and self.undone is None:
+            return names[0]
+        if self.cuts and self.undone is None:
             size = next((label for label in self.result.labels if label not in self.operands[0].labels), "1")
-            right = f"slice({names[0]}, {self.cut}, {size})"
-        elif (self.placed or self.collects) and self.undone is None:
-            right = f"{self.how}({names[0]}, {self.along})"
-        elif self.appends:
-            right = f"append({', '.join(names)}, {self.grown})"
-        elif self.factor is not None:
-            right = f"{names[0]} {spelled_factor(self.factor)}"
-        elif self.function is not None:
+            return f"slice({names[0]}, {self.cut}, {size})"
+        if (self.placed or self.collects) and self.undone is None:
+            return f"{self.how}({names[0]}, {self.along})"
+        if self.appends:
+            return f"append({', '.join(names)}, {self.grown})"
+        if self.factor is not None:
+            return f"{names[0]} {spelled_factor(self.factor)}"
+        if self.function is not None:
             over = (self.over,) if self.over is not None and self.over != self.operands[0].labels[-1] else ()
-            right = f"{self.function.name}({', '.join((*names, *over))})"
-        elif self.kind == EXCHANGE:
-            right = names[0] if self.sends is None else f"send({names[0]}, {self.sends[1] or CORNER})"
-        elif len(names) == 1:
-            called = {SUM: "sum", MAXIMUM: "max"}.get(self.kind)
-            right = f"{called}({names[0]})" if called else f"-{names[0]}"
-        else:
-            right = f" {self.kind} ".join(names)
+            return f"{self.function.name}({', '.join((*names, *over))})"
+        if self.kind == EXCHANGE:
+            return names[0] if self.sends is None else f"send({names[0]}, {self.sends[1] or CORNER})"
+        if len(names) == 1:
+            return {SUM: "sum({})", MAXIMUM: "max({})"}.get(self.kind, "-{}").format(names[0])
+        return f" {self.kind} ".join(names)
+
+    def __str__(self) -> str:
         typed = (
             (self.kind in (PRODUCT, EXCHANGE) and self.sends is None)
             or self.views
@@ -247,7 +249,7 @@ class Statement(Frozen):
             or self.result.dtype != self.operands[0].dtype
         )
         masked = "" if self.mask is None else f" {self.mask}"
-        return f"{self.name} = {right}" + (f" -> {self.result}" if typed else "") + masked
+        return f"{self.name} = {self._right}" + (f" -> {self.result}" if typed else "") + masked
 
 
 class Fuse(Frozen):

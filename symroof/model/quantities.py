@@ -112,7 +112,7 @@ TABLE: Mapping[str, Quantity] = {
             part="bytes_added",
         ),
         Quantity("bytes_per_chip", "bytes", letter=r"\text{bytes per chip}", counted="bytes", owed=True, row=Row.OWN),
-        *(Quantity(f"{what}_moved{each}", "bytes", owner=Owner.SIZES) for each in ("", PER_CHIP) for what in MOVED),
+        *(Quantity(f"{kind}_moved{each}", "bytes", owner=Owner.SIZES) for each in ("", PER_CHIP) for kind in MOVED),
         Quantity("sent", "bytes", letter=r"\text{bytes sent}", row=Row.LINKS),
         Quantity("intensity", "FLOPs/bytes", Quotient(FLOPS, BYTES), "I", r"\text{intensity}", owed=True, row=Row.OWN),
         Quantity("ridge", "FLOPs/bytes", Quotient(PEAK, BANDWIDTH), "R", r"I_{\text{ridge}}", part=None),

@@ -21,7 +21,7 @@ from sympy import Add, Expr, Integer
 
 from symroof.formula import Call, Formula, Frozen, Name, Number, Quotient, number, product, total
 from symroof.model.chip_costs import busy_links, chip_costs
-from symroof.model.hardware import Accelerator, Spec, meant
+from symroof.model.hardware import Accelerator, Spec, nearest_name
 from symroof.model.kernels import costs_of, is_idle
 from symroof.model.mesh_axes import BACK, NETWORKS, is_latency
 from symroof.model.pipeline_stages import pipeline_of, stages_in, stretched, waited
@@ -203,7 +203,7 @@ def figures_of(rates: Rates, chip: Accelerator | None) -> dict[str, Spec]:
     def hint(name: str) -> str | None:
         if is_latency(name):
             return f"say --given {name}=1us"
-        return (meant(name, chip.figures) or f"{other}say --given {name}=…") if name in links else None
+        return (nearest_name(name, chip.figures) or f"{other}say --given {name}=…") if name in links else None
 
     unsaid = {rates.memory} - {*chip.figures} if chip.name == "given" else set[str]()  # it stays open, as on no chip
     return {name: chip.figure(name, hint(name)) for name in used if name not in unsaid}
@@ -225,7 +225,33 @@ def time_names(program: Program, memory: str, chip: Accelerator | None) -> tuple
 
 
 def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
-    """What each time of a program is, but for T_steps: those of its statements, their sums, and the two bounds.
+    """What each time of a program is, but for T_steps: those of its statements, their sums, and the two bounds."""
+    result = _times_of_statements(program, rates)
+    suffix = "_per_chip" if program.axes else ""
+    parts = tuple(Name(time_name(MATH, name)) for name, _ in rates.peaks)
+    if MATH not in rates.idle:
+        result["T_math"] = total(*parts) if rates.mixed else Quotient(Name(f"flops{suffix}"), PEAK)
+    if rates.memory not in rates.idle:
+        result[time_name(rates.memory)] = Quotient(Name(f"bytes{suffix}"), Name(rates.rate(rates.memory)))
+    for link, _ in rates.links:
+        result[time_name(link)] = Quotient(Name(sent_over(link)), Name(rates.rate(link)))
+    if rates.latencies:
+        longest = rates.latencies
+        result[time_name(LATENCY)] = Call("max", longest) if len(longest) > 1 else longest[0]
+    moving = tuple(Name(time_name(name)) for name in rates.moving)
+    result["T_comms"] = Call("max", moving) if rates.joint else result[time_name(rates.comms)]
+    if rates.vector is not None:
+        result["T_vector"] = Quotient(Name(f"ops{suffix}"), Name(rates.vector))
+    if rates.called:
+        result[time_name(rates.called)] = result["T_comms"]
+    sums = tuple(Name(time_name(resource)) for resource in rates.resources)
+    waits = (rates.waiting(r) or ((Name(time_name(r)),) if r != LATENCY else ()) for r in rates.resources)
+    upper = total(*chain(*waits), *_wait(program, rates, result))
+    return result | {"T_lower": Call("max", sums) if len(sums) > 1 else sums[0], "T_upper": upper}
+
+
+def _times_of_statements(program: Program, rates: Rates) -> dict[str, Formula]:
+    """The times of each statement, and of each exchange where messages wait for one another.
 
     A statement that has nothing to do for a resource takes none of its time.
     """
@@ -253,26 +279,7 @@ def times_of(program: Program, rates: Rates) -> dict[str, Formula]:
             }
             hops = (product(Name(hops_over(figure, send.label)), Name(figure)) for figure in send.hops)
             result[time_name(HOPS, send.label)] = total(*hops)
-    parts = tuple(Name(time_name(MATH, name)) for name, _ in rates.peaks)
-    if MATH not in rates.idle:
-        result["T_math"] = total(*parts) if rates.mixed else Quotient(Name(f"flops{suffix}"), PEAK)
-    if rates.memory not in rates.idle:
-        result[time_name(rates.memory)] = Quotient(Name(f"bytes{suffix}"), Name(rates.rate(rates.memory)))
-    for link, _ in rates.links:
-        result[time_name(link)] = Quotient(Name(sent_over(link)), Name(rates.rate(link)))
-    if rates.latencies:
-        longest = rates.latencies
-        result[time_name(LATENCY)] = Call("max", longest) if len(longest) > 1 else longest[0]
-    moving = tuple(Name(time_name(name)) for name in rates.moving)
-    result["T_comms"] = Call("max", moving) if rates.joint else result[time_name(rates.comms)]
-    if rates.vector is not None:
-        result["T_vector"] = Quotient(Name(f"ops{suffix}"), Name(rates.vector))
-    if rates.called:
-        result[time_name(rates.called)] = result["T_comms"]
-    sums = tuple(Name(time_name(resource)) for resource in rates.resources)
-    waits = (rates.waiting(r) or ((Name(time_name(r)),) if r != LATENCY else ()) for r in rates.resources)
-    upper = total(*chain(*waits), *_wait(program, rates, result))
-    return result | {"T_lower": Call("max", sums) if len(sums) > 1 else sums[0], "T_upper": upper}
+    return result
 
 
 def staged(program: Program) -> tuple[str, ...]:

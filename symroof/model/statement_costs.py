@@ -8,14 +8,14 @@ from sympy import Add, Expr, Integer, Mul
 
 from symroof.model.chip_costs import busy_links, chip_costs
 from symroof.model.costs import Counting
-from symroof.model.dtype import Tensor
 from symroof.model.kernels import costs_of, fetched, kernels_of
-from symroof.model.mesh import Split, split_of
 from symroof.model.pipeline_stages import BUBBLE, kept_of, pipeline_of, turns_on_a_chip
-from symroof.model.placing import kept_forms, summed_forms
+from symroof.model.placement import kept_forms, summed_forms
 from symroof.model.program import Program
 from symroof.model.program_tree import EXCHANGE, Repeat, kept_apart, turns_of
 from symroof.model.quantities import MOVED, NAMELESS, STOCKS, hops_over, of_statement, sent_over
+from symroof.model.splits import Split, split_of
+from symroof.model.tensor_types import Tensor
 
 
 def names_of_amounts(program: Program) -> tuple[str, ...]:
@@ -32,6 +32,24 @@ def amounts(program: Program, count: Counting) -> dict[str, Expr]:
     >>> found["flops(y)"], found["params"], found["size(x)"]
     (2*D*F*N, D*F, 2*D*N)
     """
+    result = _of_statements(program, count)
+    weights, caches = (program.stock(role, bytes_of=True) for role in ("weight", "cache"))
+    ops = Add(*(cost.ops for cost in costs_of(program).values()))
+    result |= {"params": program.stock("weight"), "weights": weights, "caches": caches, "ops": ops}
+    if program.training:
+        result |= _of_training(program, count)
+    if program.frozen:
+        result["trainable"] = Add(*(program.turns(tensor) * tensor.elements for tensor in program.trainable))
+    result |= _on_a_chip(program, count)
+    result |= _bytes_by_owner(program)
+    for suffix in ("", "_per_chip"):
+        stocks = [stock for kind in STOCKS if (stock := result.get(kind + suffix, 0)) != 0]
+        result |= {f"memory{suffix}": Add(*stocks)} if stocks else {}
+    return {name: program.resolved(value) for name, value in result.items()}
+
+
+def _of_statements(program: Program, count: Counting) -> dict[str, Expr]:
+    """What each statement costs, and what each tensor holds."""
     result: dict[str, Expr] = {}
     for name, cost in costs_of(program).items():
         flops = cost.flops_exact if count == "exact" else cost.flops
@@ -47,19 +65,7 @@ def amounts(program: Program, count: Counting) -> dict[str, Expr]:
             result[of_statement("pairs", line.statement.name)] = line.statement.mask.pairs
     for tensor in program.declared_as("weight"):
         result[of_statement("params", str(tensor.name))] = program.turns(tensor) * tensor.elements
-    weights, caches = (program.stock(role, bytes_of=True) for role in ("weight", "cache"))
-    ops = Add(*(cost.ops for cost in costs_of(program).values()))
-    result |= {"params": program.stock("weight"), "weights": weights, "caches": caches, "ops": ops}
-    if program.training:
-        result |= _of_training(program, count)
-    if program.frozen:
-        result["trainable"] = Add(*(program.turns(tensor) * tensor.elements for tensor in program.trainable))
-    result |= _on_a_chip(program, count)
-    result |= _moved(program)
-    for suffix in ("", "_per_chip"):
-        stocks = [stock for kind in STOCKS if (stock := result.get(kind + suffix, 0)) != 0]
-        result |= {f"memory{suffix}": Add(*stocks)} if stocks else {}
-    return {name: program.resolved(value) for name, value in result.items()}
+    return result
 
 
 def moved_of(part: str, program: Program) -> str:
@@ -67,7 +73,7 @@ def moved_of(part: str, program: Program) -> str:
     return f"{part}_moved{'_per_chip' if program.axes else ''}"
 
 
-def _moved(program: Program) -> dict[str, Expr]:
+def _bytes_by_owner(program: Program) -> dict[str, Expr]:
     """The bytes that are moved, by what they belong to: a program without weights has nothing to tell apart."""
     weights, caches = ({str(t.name) for t in program.declared_as(role)} for role in ("weight", "cache"))
     if not weights or program.line is not None:

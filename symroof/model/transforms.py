@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from symroof.errors import ModelError
 from symroof.model.backward import backward_of
-from symroof.model.dtype import Dtype, Tensor
 from symroof.model.einsum import Einsum
 from symroof.model.program import Program
 from symroof.model.program_tree import ONE_CHIP, PRODUCT, Declared, Node, Repeat, Statement
+from symroof.model.tensor_types import Dtype, Tensor
 
 LETTERS = "abcdefgh"
 
@@ -60,7 +60,7 @@ def stored_as(program: Program, types: Mapping[int, Dtype]) -> Program:
 def retyped(program: Program, types: Mapping[str, Dtype]) -> Program:
     """The program with the tensors of these names in other types, wherever they are made and used.
 
-    >>> from symroof.model.dtype import dtype
+    >>> from symroof.model.tensor_types import dtype
     >>> from symroof.reading.programs import read_program
     >>> mlp = read_program("input x: bf16[N, D]; weight W: bf16[D, F]; h = x * W -> bf16[N, F]; y = relu(h)")
     >>> print(retyped(mlp, {"W": dtype("int8")}))

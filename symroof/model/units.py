@@ -37,10 +37,10 @@ def unit_of_formula(
         """The unit of a product of powers."""
         total: Exponents = {}
         for part, power in parts:
-            known = unit(part)
-            if known is None:
+            powers = unit(part)
+            if powers is None:
                 return None
-            total = {name: total.get(name, Fraction(0)) + power * known.get(name, 0) for name in {**total, **known}}
+            total = {name: total.get(name, Fraction(0)) + power * powers.get(name, 0) for name in {**total, **powers}}
         return {name: e for name, e in total.items() if e}
 
     match formula:
@@ -52,8 +52,8 @@ def unit_of_formula(
             return of_name(name)
         case Sum(terms=terms) | Call(function="max" | "min" | "abs" | "ceil" | "floor", arguments=terms):
             every = [unit(term) for term in terms]
-            units = [known for known in every if known]
-            for unlike in (known for known in units if known != units[0]):
+            units = [powers for powers in every if powers]
+            for unlike in (powers for powers in units if powers != units[0]):
                 raise Mismatch(units[0], unlike)
             return units[0] if units else None if None in every else {}
         case Call(function="sqrt", arguments=(body,)):

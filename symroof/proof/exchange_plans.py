@@ -163,8 +163,8 @@ def _require_transposed(script: Script, plan: Sequence[Plan]) -> None:
         labels = {label for group in script.labels((*op.operands, op.result)) for label in group}
         forward_work = work[op.undoes]
         axes = {axis for _, axis in forward_work}
-        result_split = frozenset(pair for pair in script.array[op.result].split if pair[1] not in axes)
-        if work[op.result] != frozenset(pair for pair in forward_work if pair[0] in labels) | result_split:
+        form = frozenset(pair for pair in script.array[op.result].split if pair[1] not in axes)
+        if work[op.result] != frozenset(pair for pair in forward_work if pair[0] in labels) | form:
             raise CheckError(f"{op.result} is not shared out as {op.undoes} is, which it undoes")
 
 

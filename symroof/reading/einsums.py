@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from symroof.errors import nearest
 from symroof.formula import FUNCTIONS, KEYWORDS
-from symroof.model.dtype import BY_NAME, Dim, Dtype, Tensor, dtype
 from symroof.model.einsum import Einsum, OperandError
+from symroof.model.tensor_types import BY_NAME, Dim, Dtype, Tensor, dtype
 from symroof.reading.numbers import MOST_DIGITS
 from symroof.reading.scanner import Reader, T, Token
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from symroof.errors import ReadingError, require_one_of
 from symroof.formula import KEYWORDS, Compare, Formula, Frozen
-from symroof.model.dtype import Dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
+from symroof.model.tensor_types import Dtype
 from symroof.reading.keys import having
 from symroof.reading.languages import language_of
 from symroof.reading.numbers import exact

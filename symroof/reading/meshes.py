@@ -23,12 +23,11 @@ from typing import Any
 from symroof.errors import ReadingError, SymroofError, about, suggestion
 from symroof.formula import FUNCTIONS, KEYWORDS
 from symroof.model.hardware import Accelerator
-from symroof.model.mesh import require_axes
-from symroof.model.mesh_axes import NETWORKS, WIRINGS, Mesh, MeshAxis
+from symroof.model.mesh_axes import NETWORKS, TREE, WIRINGS, Level, Mesh, MeshAxis, require_levels, spelled
 from symroof.model.networks import wired
 from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES, Owner, quantities_of, time_name
-from symroof.model.switch_trees import TREE, Level, require_levels, spelled
+from symroof.model.splits import require_axes
 from symroof.model.transforms import split_over
 from symroof.reading.catalogue import shipped
 from symroof.reading.name_scope import split_word

@@ -11,11 +11,11 @@ from typing import Any
 from symroof.errors import ReadingError, SymroofError, about, require_one_of
 from symroof.formula import FUNCTIONS, KEYWORDS, Compare, Formula, Number, mapped, number
 from symroof.model.costs import CostFormula, Operation
-from symroof.model.dtype import Dtype, dtype
-from symroof.model.functions import Function, given
+from symroof.model.functions import Function, user_function
 from symroof.model.kernels import costs_of
 from symroof.model.pipeline_stages import SCHEDULES
 from symroof.model.program import Program
+from symroof.model.tensor_types import Dtype, dtype
 from symroof.model.transforms import in_training, numbers, retyped
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression
@@ -221,7 +221,7 @@ def functions_of(options: Mapping[str, Any]) -> dict[str, Function]:
         both = counts if isinstance(counts, list | tuple) else [counts]
         if not 1 <= len(both) <= 2:
             raise unfit(f"functions: {name}", counts, "operations per element, and those of the derivative", "[3, 5]")
-        found[name] = given(name, *(_operations(name, count) for count in both))
+        found[name] = user_function(name, *(_operations(name, count) for count in both))
     return found
 
 

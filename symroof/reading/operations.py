@@ -27,11 +27,11 @@ from typing import Any
 
 from symroof.errors import ModelError, ReadingError, SymroofError, nearest
 from symroof.formula import Frozen
-from symroof.model.dtype import Dim, Dtype, Tensor, dtype
 from symroof.model.einsum import Einsum
 from symroof.model.functions import Function
 from symroof.model.library import LIBRARY, Entry
 from symroof.model.program import Program
+from symroof.model.tensor_types import Dim, Dtype, Tensor, dtype
 from symroof.model.transforms import in_training
 from symroof.reading.einsums import TEXT, EinsumReader
 from symroof.reading.programs import read_program
@@ -131,7 +131,7 @@ class ProgramEntry(Frozen):
     def typed(self, element: Dtype | None) -> str:
         """The text with its usual element type, or another: those of indices and of scaled weights stay.
 
-        >>> from symroof.model.dtype import dtype
+        >>> from symroof.model.tensor_types import dtype
         >>> programs()["mlp"].typed(dtype("fp8")).splitlines()[0]
         'input  x:      fp8[B, D]'
         """

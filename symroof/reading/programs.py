@@ -37,8 +37,8 @@ from dataclasses import replace
 
 from symroof.errors import suggestion
 from symroof.formula import Formula, names
-from symroof.model.dtype import Dtype, Tensor
 from symroof.model.functions import FUNCTIONS as TABLE, Function
+from symroof.model.gradients import collected_in
 from symroof.model.mesh_axes import MeshAxis
 from symroof.model.pipeline_stages import require_stages
 from symroof.model.program import Program
@@ -56,8 +56,8 @@ from symroof.model.program_tree import (
     turns_of,
     weights_of,
 )
-from symroof.model.recomputation import collected_in
 from symroof.model.size_text import spelled_size
+from symroof.model.tensor_types import Dtype, Tensor
 from symroof.reading.meshes import read_mesh
 from symroof.reading.scanner import Token
 from symroof.reading.size_cases import Facts

@@ -13,14 +13,14 @@ from sympy import Add, Expr
 from symroof.algebra.rational import sign_of
 from symroof.errors import suggestion
 from symroof.formula import Call, Compare, Formula, names
-from symroof.model import sliding_windows
-from symroof.model.dtype import Tensor
+from symroof.model import program_sizes
 from symroof.model.program import Program
+from symroof.model.program_sizes import slides_of, stride_of
 from symroof.model.program_tree import Mask, Node, Statement, sized
 from symroof.model.quantities import QUANTITIES
 from symroof.model.size_text import spelled_fact, spelled_size
-from symroof.model.sliding_windows import slides_of, stride_of
 from symroof.model.statement_costs import names_of_amounts
+from symroof.model.tensor_types import Tensor
 from symroof.reading.scanner import Token
 from symroof.reading.size_cases import Facts, Premises, UndecidedError, at_points, decided, made_by
 from symroof.reading.statements import StatementReader
@@ -104,7 +104,7 @@ class MaskReader(StatementReader):
         """What is rearranged keeps its elements; what slides over windows keeps its dimensions."""
         for function, tensor, stated, place in self.reshaped:
             more = program.resolved(tensor.elements) - program.resolved(stated.elements)
-            if function.name == sliding_windows.NAME:
+            if function.name == program_sizes.WINDOWS:
                 self._require_places(program, tensor, stated, place)
             elif more.expand() != 0:
                 shown = f"{tensor} and {stated} do not have as many elements"

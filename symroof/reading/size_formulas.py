@@ -20,10 +20,10 @@ from graphlib import CycleError, TopologicalSorter
 
 from symroof.errors import AlgebraError
 from symroof.formula import FUNCTIONS, KEYWORDS, Compare, Formula, Group, Name, Number, Quotient, mapped, names, number
-from symroof.model.dtype import Dim, Tensor
 from symroof.model.functions import COLLECT, COLLECTED, FUNCTIONS as TABLE, PLACE, PLACED
 from symroof.model.program_tree import Node, Repeat, Statement, statements_in
 from symroof.model.size_text import spelled_size
+from symroof.model.tensor_types import Dim, Tensor
 from symroof.reading.expressions import read_expression
 from symroof.reading.name_scope import Scope
 from symroof.reading.scanner import Token

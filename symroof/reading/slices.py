@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from symroof.errors import suggestion
-from symroof.model.dtype import Dim, Tensor
 from symroof.model.functions import APPEND, APPENDED, CONCAT, CUT, JOINED, SLICE
 from symroof.model.mesh_axes import FAR, HANDED
 from symroof.model.program_tree import CORNER, EXCHANGE, ONE_CHIP, Statement
+from symroof.model.tensor_types import Dim, Tensor
 from symroof.reading.einsums import AXIS
 from symroof.reading.scanner import Token
 from symroof.reading.size_formulas import TURNED, ScanReader

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from symroof.errors import suggestion
-from symroof.model.dtype import Tensor
 from symroof.model.functions import FUNCTIONS as TABLE, Function
+from symroof.model.program_sizes import takes_places
 from symroof.model.program_tree import DIFFERENCE, EXCHANGE, MAXIMUM, PRODUCT, SUM, Mask, Statement
-from symroof.model.sliding_windows import takes_places
+from symroof.model.tensor_types import Tensor
 from symroof.reading.einsums import TIMES
 from symroof.reading.scanner import Token
 from symroof.reading.slices import LYING, SliceReader

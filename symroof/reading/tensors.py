@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from symroof.errors import ReadingError, suggestion
 from symroof.formula import FUNCTIONS, KEYWORDS, Compare, Formula, Name
-from symroof.model.dtype import Dim, Dtype, Tensor
 from symroof.model.functions import VIEW, Function
 from symroof.model.program_tree import ROLES, Mask, Statement
+from symroof.model.tensor_types import Dim, Dtype, Tensor
 from symroof.reading.einsums import EinsumReader
 from symroof.reading.scanner import Token, scan_long
 

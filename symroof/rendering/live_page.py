@@ -20,13 +20,13 @@ from symroof.derivation.setting import Setting
 from symroof.errors import CheckError, SymroofError
 from symroof.exploration.live import Live, LiveChip, Way, data_of, live
 from symroof.formula import Frozen
-from symroof.model.dtype import dtype
 from symroof.model.hardware import Accelerator
 from symroof.model.kernels import costs_of
-from symroof.model.mesh import open_axes, splits, stride
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.quantities import time_name
 from symroof.model.resources import LATENCY, MATH, VECTOR
+from symroof.model.splits import open_axes, splits, stride
+from symroof.model.tensor_types import dtype
 from symroof.model.transforms import numbers, retyped
 from symroof.reading.markup import html_of
 from symroof.rendering.formulas.mathml import mathml
@@ -34,6 +34,7 @@ from symroof.rendering.pages.document import render_derivation
 from symroof.rendering.pages.environment import render, shipped_template, words
 from symroof.rendering.pages.number_formats import sizes, to_digits
 from symroof.rendering.pages.typesetting import Style, claims_typesetter, typesetter_of
+from symroof.rendering.records.json_parts import Record
 from symroof.rendering.static_figure import static_roofline
 from symroof.symbols import fraction, symbol
 
@@ -97,7 +98,7 @@ class ShownPage(Frozen):
         """Write the page to a file."""
         Path(path).write_text(self.to_html(lang), "utf-8")
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> Record:
         """What the script of the page computes with."""
         return self.written().data
 
@@ -194,15 +195,15 @@ class LivePage:
         return FRAME + ROW * len(self.live.names) + LINE * (len(self.kinds) > 1)
 
     @cached_property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> Record:
         """What the script computes with."""
         kinds = [self._kind(label, kind) for label, kind in self.kinds]
-        for kind in kinds[1:]:
-            pairs = zip(kind["chips"], kinds[0]["chips"], strict=True)
-            kind["chips"] = [0 if chip == first else chip for chip, first in pairs]
+        first, *others = [kind["chips"] for kind in kinds]
+        for kind, chips in zip(kinds[1:], others, strict=True):
+            kind["chips"] = [0 if chip == usual else chip for chip, usual in zip(chips, first, strict=True)]
         return {
             "names": list(self.live.names),
-            "axes": [{"n": axis.name, "said": axis.said} for axis in self.live.axes],
+            "axes": [{"n": axis.name, "said": axis.user_wiring} for axis in self.live.axes],
             "splits": list(self._splits()),
             "turned": [n for n in self.derivation.setting.turned() if n in self.live.names],
             "start": self._start,
@@ -235,7 +236,7 @@ class LivePage:
         arguments += ["--count", problem.count] if problem.count != "fma" else []
         return [*arguments, "--compute", str(problem.compute)] if problem.compute else arguments
 
-    def _way(self, way: Way, kind: Live) -> dict[str, Any]:
+    def _way(self, way: Way, kind: Live) -> Record:
         setting, times = way.setting, self._times(way)
         printer = typesetter_of("markdown", setting.layout, setting.problem.link, self.style).printer
         solved: dict[str, dict[str, int]] = {}
@@ -259,12 +260,12 @@ class LivePage:
             "k": names,
         }
 
-    def _chip(self, live: LiveChip) -> dict[str, Any]:
+    def _chip(self, live: LiveChip) -> Record:
         chip, domain = live.chip, live.chip.domain
         wired = {"l": list(live.links), "c": chip.closing, "d": domain and int(domain.value)} if self.live.axes else {}
         return {"n": chip.name, "t": chip.title, **wired}
 
-    def _chip_figures(self, live: LiveChip, figures: Sequence[str]) -> str | list[Any]:
+    def _chip_figures(self, live: LiveChip, figures: Sequence[str]) -> str | list[object]:
         """A chip with one kind of element types: why it has no times; or its figures, what its peak is, and its ways."""
         if live.error:
             return live.error
@@ -283,7 +284,7 @@ class LivePage:
             start[name] = -(-start[name] // step) * step
         return start
 
-    def _splits(self) -> Iterable[list[Any]]:
+    def _splits(self) -> Iterable[list[object]]:
         """Each size that chips share out: by how many that are known, and by which axes of any number."""
         program = self.live.ways[0].setting.problem.operation
         chips = {axis.name: axis.chips or 1 for axis in program.mesh}

@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from symroof.formula import Frozen
 from symroof.reading.exercises import VERDICTS
 from symroof.rendering.pages.environment import guarded
 from symroof.rendering.pages.report_page import Explainer, render_report
 from symroof.rendering.pages.typesetting import Style
-from symroof.rendering.records.json_parts import SCHEMA, fields, spelled, text
+from symroof.rendering.records.json_parts import SCHEMA, Record, fields, spelled, text
 from symroof.rendering.results import Result
 from symroof.verification.baseline import Accepted
 from symroof.verification.files import Moved, judge_file
@@ -46,7 +45,7 @@ class ShownReport(Result, Frozen):
     def page(self, form: str, style: Style) -> str:
         return render_report(self.files, form, replace(style, lang=style.lang or self.lang))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Record:
         return report_record(self.files)
 
     def __repr__(self) -> str:
@@ -60,12 +59,12 @@ def claims_of(path: Path) -> ShownReport:
 
 def report_record(
     files: Iterable[FileReport], moves: Iterable[Moved] | None = None, gone: Iterable[Accepted] | None = None
-) -> dict[str, Any]:
+) -> Record:
     """The JSON object of a report on some files."""
     files = tuple(files)
     with guarded(None):
         explainer = Explainer()
-        record: dict[str, Any] = {
+        record: Record = {
             "schema": SCHEMA,
             "files": [
                 {
@@ -90,16 +89,16 @@ def report_record(
                 for move in moves
             ]
         if gone is not None:
-            record["gone"] = [fields(one, "file", "claim", "verdict", "reason", "count") for one in gone]
+            record["gone"] = [fields(finding, "file", "claim", "verdict", "reason", "count") for finding in gone]
     return spelled(record)
 
 
-def coverage_record(coverage: Coverage) -> dict[str, Any]:
+def coverage_record(coverage: Coverage) -> Record:
     """Formulas with a relation; those that claim something, those that are judged; and the others by cause."""
     return {**fields(coverage, "formulas", "judgeable", "judged"), "skipped": dict(coverage.skipped)}
 
 
-def skipped_record(skip: Skipped, explainer: Explainer) -> dict[str, Any]:
+def skipped_record(skip: Skipped, explainer: Explainer) -> Record:
     reason = skip.reason
     link = skip.link and explainer.left_out(skip)
     return {
@@ -110,7 +109,7 @@ def skipped_record(skip: Skipped, explainer: Explainer) -> dict[str, Any]:
     }
 
 
-def judgement_record(judgement: Judgement, explainer: Explainer) -> dict[str, Any]:
+def judgement_record(judgement: Judgement, explainer: Explainer) -> Record:
     worst = judgement.worst
     details = [[explainer.remark(remark) for remark in finding.remarks] for finding in judgement.findings]
     return {
@@ -137,6 +136,6 @@ def judgement_record(judgement: Judgement, explainer: Explainer) -> dict[str, An
     }
 
 
-def _counterexample(found: Counterexample) -> dict[str, Any]:
-    left, right = (side if isinstance(side, bool) else text(side) for side in (found.left, found.right))
-    return {"values": {name: text(value) for name, value in found.values.items()}, "left": left, "right": right}
+def _counterexample(at: Counterexample) -> Record:
+    left, right = (side if isinstance(side, bool) else text(side) for side in (at.left, at.right))
+    return {"values": {name: text(value) for name, value in at.values.items()}, "left": left, "right": right}

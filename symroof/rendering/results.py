@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from symroof.derivation.evaluation import QuantityFunction, function_of
 from symroof.derivation.pipeline import Derivation
-from symroof.derivation.quantity_definitions import quantities
 from symroof.derivation.setting import setting_of
-from symroof.errors import ReadingError, suggestion
-from symroof.formula import Frozen
-from symroof.model.quantities import parts_of
+from symroof.errors import ReadingError
 from symroof.reading.arguments import Words, listed
-from symroof.rendering.pages.inline_values import Shape, inserted
-from symroof.rendering.pages.typesetting import Style, typesetter_of
+from symroof.rendering.pages.typesetting import Style
 
 if TYPE_CHECKING:
-    from symroof.rendering.values_at_sizes import Values
+    from symroof.rendering.printed_values import ShownParts
 
 
 class Options(TypedDict, total=False):
@@ -110,11 +104,11 @@ class ShownDerivation(Result, Derivation):
         >>> d.function("T_lower")() == d.function("T_lower")(B=64), d.function("B/T_lower")(B=64) < d.function("B/T_lower")(B=128)
         (True, True)
         """
-        from symroof.rendering.values_at_sizes import is_plain, with_expressions
+        from symroof.rendering.printed_values import is_plain, with_expressions
 
         problem = self.setting.problem
-        known = not isinstance(name, str) or is_plain(name)
-        setting = self.setting if known else setting_of(with_expressions(problem, [name]))
+        is_quantity = not isinstance(name, str) or is_plain(name)
+        setting = self.setting if is_quantity else setting_of(with_expressions(problem, [name]))
         sizes = problem.at[0] if len(problem.at) == 1 else {}
         return replace(function_of(setting, name), sizes=sizes, problem=problem)
 
@@ -127,13 +121,13 @@ class ShownDerivation(Result, Derivation):
         >>> sr.derive("matmul", on="tpu-v5e", at="B=64,D=F=8192").value("T_lower", "us")
         166.23...
         """
-        points, asked = self.setting.problem.at, self.only([name]).asked(name)
-        known = [value for value in (() if asked is None else asked.values) if isinstance(value, Fraction)]
-        if asked is None and len(points) == 1:
+        points, quantity = self.setting.problem.at, self.only([name]).quantity(name)
+        numbers = [value for value in (() if quantity is None else quantity.values) if isinstance(value, Fraction)]
+        if quantity is None and len(points) == 1:
             raise ReadingError(f"{name} does not apply here: the derivation has none")
-        if asked is None or len(points) != 1 or len(known) != 1:
+        if quantity is None or len(points) != 1 or len(numbers) != 1:
             raise ReadingError(f"{name} is no number here", expected="one set of sizes that leaves nothing of it open")
-        return float(known[0] if unit is None else asked.scaled(known[0], unit)[0])
+        return float(numbers[0] if unit is None else quantity.scaled(numbers[0], unit)[0])
 
     def only(self, values: Words = (), formulas: Words = (), unit: str | None = None) -> ShownParts:
         """Parts of the answer, under the names that they have in the JSON; and what quantities and expressions of them come
@@ -146,6 +140,8 @@ class ShownDerivation(Result, Derivation):
         T_lower         166.2 µs
         T_math/T_lower  0.262
         """
+        from symroof.rendering.printed_values import ShownParts
+
         names = (*((name, False) for name in listed(values)), *((name, True) for name in listed(formulas)))
         return ShownParts(self, names, unit)
 
@@ -176,89 +172,6 @@ class ShownDerivation(Result, Derivation):
     def __repr__(self) -> str:
         counts, operation = self.counts(), self.setting.problem.operation.title
         return f"<Derivation of {operation}: {counts['proved']} proved, {counts['sampled']} sampled>"
-
-
-class ShownParts(Result, Frozen):
-    """Parts of an answer, each on a line: its value, or its formula; a quantity at sizes on a line for each set of them.
-    In text each of several stands behind its name."""
-
-    derivation: ShownDerivation
-    names: tuple[tuple[str, bool], ...]
-    unit: str | None = None
-
-    def __repr__(self) -> str:
-        return f"<{', '.join(name for name, _ in self.names)} of {self.derivation.setting.problem.operation.title}>"
-
-    def page(self, form: str, style: Style) -> str:
-        setting = self.derivation.setting
-        typesetter = typesetter_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
-        named = form == "text" and len(self.names) > 1
-        width, lines = max(len(name) for name, _ in self.names) + 2 if named else 0, list[str]()
-        for name, formula in self.names:
-            asked = None if formula else self.asked(name)
-            if asked is not None:
-                values = [asked.line(value, typesetter, self.unit) for value in asked.values]
-            else:
-                values = [inserted(self._part(name), typesetter, Shape(formula=formula))]
-            lines += [f"{name if named else '':{width}}{value}\n" for value in values]
-        return "".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        from symroof.rendering.records.json_parts import spelled
-
-        setting, result = self.derivation.setting, dict[str, Any]()
-        for name, formula in self.names:
-            asked = None if formula else self.asked(name)
-            values = [self._part(name)] if asked is None else list(asked.values)
-            tree = spelled(values, setting.layout.write)
-            result[name] = tree[0] if len(tree) == 1 else tree
-        return result
-
-    @property
-    def open(self) -> dict[str, tuple[str, ...]]:
-        """What is a formula although there are sizes: by its name the sizes that leave it open.
-
-        >>> import symroof as sr
-        >>> sr.derive("matmul", on="tpu-v5e", at="B=64").only(["T_math", "ridge"]).open
-        {'T_math': ('D', 'F')}
-        """
-        if not self.derivation.setting.problem.at:
-            return {}
-        result = {name: self.asked(name) for name, formula in self.names if not formula}
-        return {name: asked.open for name, asked in result.items() if asked is not None and asked.open}
-
-    def asked(self, name: str) -> Values | None:
-        """What a name or an expression comes to, where it is one of quantities; None for a part of the answer."""
-        return self._values[name]
-
-    @cached_property
-    def _values(self) -> dict[str, Values | None]:
-        from symroof.rendering.values_at_sizes import asked
-
-        return {name: asked(self.derivation, name) for name, formula in self.names if not formula}
-
-    def _unknown_part(self, name: str, known: Mapping[str, Any]) -> ReadingError:
-        """That an answer has no such part: what it has is said without what it says of each statement."""
-        every = dict.fromkeys(
-            (*(part for part, said in known.items() if said is not None), *quantities(self.derivation.setting))
-        )
-        plain = [part for part in every if not part.endswith(")")]
-        each = dict.fromkeys(f"{parts_of(part)[0]}(…)" for part in every if part.endswith(")"))
-        return ReadingError(
-            f"the answer has no {name!r}",
-            expected=f"one of {', '.join((*plain, *each))}",
-            hint=suggestion(name, [part for part in every if "(" in part] if "(" in name else plain),
-        )
-
-    def _part(self, name: str) -> Any:
-        from symroof.rendering.records.derivations import parts
-
-        known = parts(self.derivation)
-        if name not in known:
-            raise self._unknown_part(name, known)
-        if known[name] is None:
-            raise ReadingError(f"{name} does not apply here: the derivation has none")
-        return known[name]
 
 
 def dataframe(rows: list[Any]) -> Any:

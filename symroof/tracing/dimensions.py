@@ -16,11 +16,11 @@ from typing import Any
 from sympy import Expr
 
 from symroof.formula import Frozen
-from symroof.model.dtype import Dim, Dtype, Tensor, dtype
 from symroof.model.functions import FUNCTIONS, VIEW
-from symroof.model.mesh import same_blocks
 from symroof.model.program import Program
 from symroof.model.program_tree import EXCHANGE, PRODUCT, Node, Statement
+from symroof.model.splits import same_blocks
+from symroof.model.tensor_types import Dim, Dtype, Tensor, dtype
 from symroof.tracing.size_names import Sizes
 from symroof.tracing.traces import ONE, Array, Constant, Equation, Frame, Operand, TracingError, place_of, refusal
 

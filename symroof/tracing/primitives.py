@@ -11,9 +11,9 @@ from sympy import Expr, Integer
 
 from symroof.algebra.rational import sign_of
 from symroof.formula import Formula, Quotient, number
-from symroof.model.dtype import dtype
 from symroof.model.functions import APPEND, CONCAT, FUNCTIONS, SLICE
 from symroof.model.program_tree import MAXIMUM, PRODUCT, SUM, Fuse, Mask
+from symroof.model.tensor_types import dtype
 from symroof.tracing.dimensions import Axis, Tensors, Value, solid
 from symroof.tracing.size_names import Sizes
 from symroof.tracing.traces import Constant, Equation, TracingError, refusal

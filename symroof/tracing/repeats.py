@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from symroof.formula import Frozen, number
-from symroof.model.dtype import Tensor
 from symroof.model.functions import CUT
 from symroof.model.program_tree import Node, Repeat, Statement, statements_in
+from symroof.model.tensor_types import Tensor
 
 
 class Roll(Frozen):

@@ -11,11 +11,11 @@ from sympy import Expr, Integer
 
 from symroof.errors import SymroofError, quote
 from symroof.formula import Frozen
-from symroof.model.dtype import Dim
 from symroof.model.kernels import costs_of
-from symroof.model.placing import placed
+from symroof.model.placement import placed
 from symroof.model.program import Program
 from symroof.model.program_tree import Node, Statement
+from symroof.model.tensor_types import Dim
 from symroof.model.transforms import split_over
 from symroof.reading.meshes import meshed
 from symroof.reading.programs import read_program

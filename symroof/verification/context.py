@@ -37,7 +37,7 @@ from symroof.formula import (
     number,
 )
 from symroof.model.hardware import Accelerator
-from symroof.model.mesh import padded
+from symroof.model.splits import padded
 from symroof.proof.check import check
 from symroof.proof.propositions import OPEN, Decision, decide, direct_proof
 from symroof.proof.quotients import ORDER, Exact

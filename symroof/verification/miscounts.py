@@ -15,12 +15,12 @@ from sympy import Expr
 
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Name, names, number
-from symroof.model.dtype import Dtype, dtype
 from symroof.model.kernels import cost_of, costs_of
 from symroof.model.program import Program
 from symroof.model.program_tree import Node, Repeat, Statement, turns_of
 from symroof.model.quantities import of_statement, parts_of
 from symroof.model.statement_costs import amounts, kept_for_backward
+from symroof.model.tensor_types import Dtype, dtype
 from symroof.model.transforms import in_training, retyped
 from symroof.symbols import rational
 from symroof.verification.context import Context

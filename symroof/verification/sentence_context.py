@@ -10,7 +10,7 @@ from functools import cache, cached_property
 
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Name
-from symroof.model.dtype import BY_NAME, Dtype
+from symroof.model.tensor_types import BY_NAME, Dtype
 from symroof.reading.catalogue import shipped
 from symroof.reading.claims import read_regime, regime
 from symroof.reading.documents import Document, Written

@@ -32,7 +32,7 @@ from symroof.rendering.figures.labels import (
 )
 from symroof.rendering.figures.signature import described
 from symroof.rendering.figures.style import GREY, INK, Dash, between, legible
-from symroof.rendering.pages.characters import NBSP
+from symroof.rendering.pages.text_width import NBSP
 
 WIDTH = 7.2
 # How narrow and broad a sheet may be, in inches.

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from symroof.errors import RenderingError
 from symroof.reading.documents import with_formulas_set
-from symroof.rendering.formulas.letters import GREEK
+from symroof.rendering.formulas.plain import GREEK
 from symroof.rendering.formulas.tex import COMMANDS
 
 TOKEN = re.compile(r"\\(?:text|mathrm)\{(?:\\.|[^{}\\])*\}|\\[A-Za-z]+|\\\\(?:\[\w+\])?|\\.|\d+(?:\.\d+)?|\S")
@@ -109,18 +109,18 @@ class _Translation:
     def ahead(self) -> str | None:
         return self.tokens[self.place] if self.place < len(self.tokens) else None
 
-    def take(self, wanted: str | None = None) -> str:
+    def take(self, expected: str | None = None) -> str:
         token = self.ahead
-        if token is None or wanted not in (None, token):
-            raise self.refused(wanted)
+        if token is None or expected not in (None, token):
+            raise self.refused(expected)
         self.place += 1
         return token
 
-    def refused(self, wanted: str | None = None) -> RenderingError:
+    def refused(self, expected: str | None = None) -> RenderingError:
         result = "the end" if self.ahead is None else self.ahead
         return RenderingError(
             f"{result} in {' '.join(self.latex.split())!r} cannot be set as MathML",
-            expected=wanted or "what symroof prints",
+            expected=expected or "what symroof prints",
         )
 
     def row(self) -> str:
@@ -213,7 +213,7 @@ class _Translation:
 
     def table(self) -> str:
         """A block of rows."""
-        kind = self.named()
+        kind = self.block_name()
         rows: list[list[str]] = [[self.row()]]
         while self.ahead != r"\end":
             if self.ahead == "&":
@@ -225,13 +225,13 @@ class _Translation:
             else:
                 raise self.refused(rf"\end{{{kind}}}")
         self.take()
-        if self.named(kind) != kind:
+        if self.block_name(kind) != kind:
             raise self.refused(rf"\end{{{kind}}}")
         body = "".join(f"<mtr>{''.join(_cells(row, kind))}</mtr>" for row in rows)
         table = f'<mtable displaystyle="{"false" if kind == "cases" else "true"}">{body}</mtable>'
         return f"<mrow><mo>{escaped('{')}</mo>{table}</mrow>" if kind == "cases" else table
 
-    def named(self, wanted: str | None = None) -> str:
+    def block_name(self, expected: str | None = None) -> str:
         """The name of a block in its braces."""
         self.take("{")
         name = ""
@@ -239,7 +239,7 @@ class _Translation:
             name += self.take()
         self.take("}")
         if name not in TABLES:
-            raise RenderingError(f"a block {name} cannot be set as MathML", expected=wanted or ", ".join(TABLES))
+            raise RenderingError(f"a block {name} cannot be set as MathML", expected=expected or ", ".join(TABLES))
         return name
 
 

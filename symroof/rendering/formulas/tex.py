@@ -20,13 +20,11 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import ceil
-from typing import Any
 from unicodedata import east_asian_width
 
 from symroof.formula import Call, Cases, Figure, Formula, Frozen, Name, Number, Written
 from symroof.model.quantities import TABLE
-from symroof.rendering.formulas.letters import Letters
-from symroof.rendering.formulas.plain import ATOM, NEGATIVE, POWER, PRODUCT, SUM, Kind, Notation, Part, no_unit
+from symroof.rendering.formulas.plain import ATOM, NEGATIVE, POWER, PRODUCT, SUM, Kind, Letters, Notation, Part, no_unit
 
 SIGNS = {
     "~": r"\approx",
@@ -150,9 +148,9 @@ class LatexPrinter(Notation):
     def call(self, node: Call, *arguments: Part) -> Part:
         if node.function == "sqrt":
             return Part(rf"\sqrt{{{arguments[0].text}}}", ATOM, True, Kind.COMMAND)
-        listed, known = self.joined(", ", *arguments), node.function in COMMANDS
-        head = rf"\{node.function}" if known else rf"\mathrm{{{node.function}}}"
-        return Part(head + self.brackets(listed), ATOM, listed.tall, Kind.COMMAND if known else Kind.WORD)
+        listed, has_command = self.joined(", ", *arguments), node.function in COMMANDS
+        head = rf"\{node.function}" if has_command else rf"\mathrm{{{node.function}}}"
+        return Part(head + self.brackets(listed), ATOM, listed.tall, Kind.COMMAND if has_command else Kind.WORD)
 
     def cases(self, node: Cases, *parts: Part) -> Part:
         large = [part.text.replace(r"\frac", r"\dfrac", 1) for part in parts[::2]]
@@ -227,7 +225,7 @@ PLACEHOLDER = "symroofplaceholder{}q"
 
 
 @lru_cache(maxsize=256)
-def typeset(function: Callable[..., Any], letters: Letters) -> str | None:
+def typeset(function: Callable[..., object], letters: Letters) -> str | None:
     r"""The right-hand side of the function, or None where latexify is absent or would not print it faithfully."""
     from symroof.model.costs import returned
 

@@ -15,6 +15,7 @@ from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.environment import load
 from symroof.rendering.pages.terminal import table
 from symroof.rendering.pages.typesetting import Sentences
+from symroof.rendering.records.json_parts import Record
 
 
 def chips_table(chips: list[Accelerator], lang: str | None) -> str:
@@ -42,7 +43,7 @@ def finding_record(finding: Finding) -> dict[str, str]:
     return {"chip": finding.chip, "kind": finding.kind, "shown": finding.shown}
 
 
-def chip_record(chip: Accelerator) -> dict[str, Any]:
+def chip_record(chip: Accelerator) -> Record:
     return {
         "name": chip.name,
         "title": chip.title,
@@ -55,7 +56,7 @@ def chip_record(chip: Accelerator) -> dict[str, Any]:
     }
 
 
-def _figure(spec: Spec) -> dict[str, Any]:
+def _figure(spec: Spec) -> Record:
     figure = {"value": spec.digits, "float": float(spec.value), "unit": spec.unit, "source": spec.source}
     return figure | {"alternatives": [_figure(other) for other in spec.alternatives]}
 
@@ -72,7 +73,7 @@ def operation_table(entry: AnyEntry, lang: str | None) -> str:
     return _say(lang, "operation", operation_record(entry))
 
 
-def operation_record(entry: AnyEntry) -> dict[str, Any]:
+def operation_record(entry: AnyEntry) -> Record:
     """An operation in plain values, as its derivation says them; that of a program is its text, and has its parameters."""
     problem = read_problem({"operation": entry.name})
     draft, printer = counted(problem), PlainPrinter()
@@ -95,7 +96,7 @@ def _words(lang: str | None) -> Any:
     return load(f"{lang}/catalogues.j2", None, lang, {})
 
 
-def _say(lang: str | None, macro: str, *facts: Any) -> str:
+def _say(lang: str | None, macro: str, *facts: object) -> str:
     return Sentences(load("catalogues.j2", None, lang or USUAL_LANGUAGE, {})).lines(macro, *facts) + "\n"
 
 

@@ -1,10 +1,12 @@
-"""What templates ask of a derivation or a sketch, by name."""
+"""What templates ask of a derivation or a sketch, by name: of a program its text, and the tables of what its statements cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import groupby
 from typing import Any
 
 from sympy import Expr, Mul
@@ -16,11 +18,175 @@ from symroof.derivation.layout import with_digits
 from symroof.derivation.pipeline import Derivation
 from symroof.derivation.sketching import Sketched
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
+from symroof.model.kernels import costs_of
+from symroof.model.program import Program, spelled_backward
+from symroof.model.program_tree import Statement
+from symroof.model.quantities import PER_CHIP, STOCKS, of_statement
 from symroof.proof.loop_counts import Arrays
+from symroof.proof.program_recounts import Dots, Members, Moves
 from symroof.proof.step import Reason, Step, against
+from symroof.rendering.formulas.plain import OF_TENSOR
+from symroof.rendering.pages.blocks import Code, Paragraph
 from symroof.rendering.pages.mesh_view import Mesh
 from symroof.rendering.pages.number_formats import decimal_number, grouped, grouped_sizes
-from symroof.rendering.pages.program_tables import Statements
+from symroof.rendering.pages.page import Grid, merged_rows
+from symroof.rendering.pages.typesetting import Sentences, Typesetter
+
+# The sections that begin with tables.
+TABLED = ("work", "traffic")
+
+
+class CostTables:
+    """The tables of the sections on work and traffic; statements of equal costs share a row."""
+
+    def __init__(self, derivation: Derivation, program: Statements, typesetter: Typesetter) -> None:
+        self.derivation, self.program, self.typesetter = derivation, program, typesetter
+        self.say = typesetter.sentences("sized.j2", d=None, t_steps=None)
+        rounded = derivation.setting.problem.count != "exact"
+        self.lead = "dots_rounded" if rounded else "dots"
+
+    def blocks(self, section: str) -> tuple[Paragraph | Grid, ...]:
+        """What stands at the head of a section, in place of a sentence for each statement."""
+        steps = self.derivation.section(section)
+        return (*self._work(steps), *self._elementwise(steps)) if section == "work" else tuple(self._traffic(steps))
+
+    def _table(self, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, alike: bool = False) -> Grid:
+        """A table of statements; rows that are ``alike`` but for the statement are one."""
+        return Grid(tuple(self.say("head", c) for c in columns), self.grouped(rows) if alike else tuple(rows)).filled
+
+    def _work(self, steps: tuple[Step, ...]) -> Iterator[Paragraph | Grid]:
+        """Outputs, length and FLOPs of each contraction; those alike together."""
+        result = [step for step in steps if isinstance(step.facts, Dots)]
+        rows = []
+        for step in result:
+            name, facts = self.program.about(step).name, step.facts
+            cost = self.program.cost("flops", name)
+            assert cost is not None
+            parts = map(self._or_nothing, (facts.outputs, facts.length, facts.turns or number(1), cost))
+            rows.append((self.typesetter.code(name), *parts))
+        if rows:
+            yield Paragraph(self.say(self.lead))
+            yield self._table(("statement", "outputs", "length", "turns", "flops"), rows, alike=True)
+
+    def _elementwise(self, steps: tuple[Step, ...]) -> Iterator[Paragraph | Grid]:
+        """The functions, with what each takes for an element or a row."""
+        rows = []
+        for step in steps:
+            if isinstance(step.facts, Members):
+                name = self.program.about(step).name
+                for i, item in enumerate(step.facts.applied):
+                    each = self.say("saves_one") if item.sums else self.typesetter.inline(item.each)
+                    each = self.say("for_each_row", each) if item.over is not None else each
+                    cost = self.typesetter.inline(step.right) if i == len(step.facts.applied) - 1 else ""
+                    applied = self.typesetter.code(self.program.applied(item.result))
+                    rows.append((self.typesetter.code(name), applied, each, cost))
+        if rows:
+            yield Paragraph(self.say("functions_applied"))
+            yield self._table(("statement", "function", "each", "in_all"), rows)
+
+    def _traffic(self, steps: tuple[Step, ...]) -> Iterator[Paragraph | Grid]:
+        """What each statement reads and writes, and what stays on the chip."""
+        rows = []
+        for step in steps:
+            if isinstance(step.facts, Moves):
+                name, moves = self.program.about(step).name, step.facts
+                on_chip = (*moves.found, *(name for name in moves.kept if name not in moves.found))
+                parts = (self._each(part) for part in (moves.loaded, moves.stored, on_chip))
+                rows.append((self.typesetter.code(name), *parts, self.typesetter.inline(step.right)))
+        if rows:
+            yield Paragraph(self.say("moved_once"))
+            yield self._table(("statement", "reads", "writes", "kept", "bytes"), rows)
+
+    def stays(self) -> tuple[Paragraph | Grid, ...]:
+        """What stays in memory, and on a mesh what one chip holds of it: a row for each of them."""
+        steps = {step.left: step for step in self.derivation.section("traffic")}
+        names = [name for name in ("params", *STOCKS) if Name(name) in steps]
+        if not names:
+            return ()
+        split = any(Name(name + PER_CHIP) in steps for name in STOCKS)
+        rows = tuple(
+            (self.say("stock", name), *(self._of(steps, of) for of in (name, name + PER_CHIP))) for name in names
+        )
+        columns = ("name", "in_all_bytes" if split else "bytes_held", "on_each")
+        return Paragraph(self.say("stays", split)), self._table(columns, rows)
+
+    def grouped(self, rows: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+        """The rows of statements, those that are alike but for the name as one."""
+        return merged_rows(rows, lambda names: self.say("each_of", names))
+
+    def _of(self, steps: Mapping[Formula, Step], name: str) -> str:
+        return self.typesetter.inline(steps[Name(name)].right) if Name(name) in steps else ""
+
+    def _each(self, names: tuple[str, ...]) -> str:
+        return self.say("listed", [self.typesetter.code(name) for name in names]) if names else ""
+
+    def _or_nothing(self, formula: Formula) -> str:
+        """A formula of a column that is left out where it is 1 everywhere."""
+        return "" if formula == number(1) else self.typesetter.inline(formula)
+
+
+# The role, the name and the type of a declaration.
+DECLARED = re.compile(r"((?:\w+ )*(?:weight|cache|input)\s+)(\w+)(: .*)")
+# From so many statements with costs on there is a table of them.
+MANY = 5
+
+
+class Statements:
+    """What the steps of a derivation say of the statements of a program, by their names."""
+
+    def __init__(self, derivation: Derivation, program: Program) -> None:
+        self.program = program
+        lying = {line.statement.name for line in program.lines if line.statement.how}
+        self.names = tuple(name for name, owner in costs_of(program).items() if name not in lying or owner.stores)
+        self.right = {step.left: step.right for step in derivation.written if step.point is None}
+        self.makes_again = any(line.fuse is not None and line.fuse.again for line in program.lines)
+
+    def named(self, name: str) -> Statement:
+        return next(line.statement for line in self.program.lines if line.statement.name == name)
+
+    def about(self, step: Step) -> Statement:
+        """The statement that a step is about."""
+        result = OF_TENSOR.fullmatch(step.left.name) if isinstance(step.left, Name) else None
+        assert result is not None, step
+        return self.named(result[2])
+
+    def cost(self, amount: str, name: str) -> Formula | None:
+        """What a step says that a statement costs."""
+        return self.right.get(Name(of_statement(amount, name)))
+
+    def intensity(self, name: str) -> Formula | None:
+        return self.right.get(Quotient(*(Name(of_statement(amount, name)) for amount in ("flops", "bytes"))))
+
+    def applied(self, name: str) -> str:
+        """An elementwise statement without its name and its type: ``relu(h)``, ``x + o``."""
+        return str(self.named(name)).partition(" = ")[2].partition(" -> ")[0]
+
+    @property
+    def many(self) -> bool:
+        return len(self.names) >= MANY
+
+
+def listing(program: Program, say: Sentences) -> Code:
+    """The text of a program."""
+    return Code((*_together(str(program).split("\n")), *_backward(program, say)))
+
+
+def _together(lines: list[str]) -> Iterator[str]:
+    """The lines of a program; declarations of one role and type that follow one another in one.
+
+    >>> list(_together(["weight W1: bf16[D, F]", "weight W3: bf16[D, F]", "x = W1 + W3"]))
+    ['weight W1, W3: bf16[D, F]', 'x = W1 + W3']
+    """
+    for (role, kind), same in groupby(lines, lambda line: DECLARED.sub(r"\1\n\3", line).partition("\n")[::2]):
+        names = [DECLARED.sub(r"\2", line) for line in same]
+        yield from [f"{role}{', '.join(names)}{kind}"] if kind else names
+
+
+def _backward(program: Program, say: Sentences) -> Iterator[str]:
+    """The statements of the backward pass, under a comment."""
+    if program.training:
+        yield f"# {say('backward_pass')}"
+        yield from spelled_backward(program)
 
 
 class StepsByReason:
@@ -71,7 +237,7 @@ class StepsByReason:
 class View(StepsByReason):
     """A derivation, asked for by name. Every formula here is on some step, or is a value of the answer.
 
-    ``variable`` is what the condition is solved for, ``asked`` the size that was asked for where it equals that one,
+    ``variable`` is what the condition is solved for, ``solved_size`` the size that the problem solves for where it equals that one,
     ``chips`` are all those of the mesh, ``unsplit`` its axes that split nothing; ``matrix_unit`` says whether the peak is that of a matrix unit. The ridge
     is in decimals; ``number_condition`` is the exact condition, where it is a number without any regime.
     """
@@ -86,15 +252,15 @@ class View(StepsByReason):
         self.program = Statements(derivation, program) if program.line is None else None
         self.mesh = Mesh(derivation, program) if program.axes else None
         self.variable = Name(self.setting.variable.name)
-        asked = problem.solve_for if problem.solve is None else None
+        unknown = problem.solve_for if problem.solve is None else None
         self.unknown = Name(str(problem.solve_for))  # of the relation that is solved
-        self.asked = None if asked in (None, self.variable.name) else Name(str(asked))
+        self.solved_size = None if unknown in (None, self.variable.name) else Name(str(unknown))
         axes = tuple(axis for axis in problem.mesh.values() if problem.operation.axes)
         self.chips = self.setting.layout.write(Mul(*(axis.size for axis in axes)))
         self.unsplit = [a.name for a in axes if a.name not in problem.operation.axes and a.chips != 1]
         self.links = tuple(self._bounds_of_links()) if self.setting.joint else ()
         self.matrix_unit, self.rates = self.setting.matrix_unit, self.setting.rates
-        self.said = self.answer.formula
+        self.formula_of = self.answer.formula
         self.ridge = None if self.answer.ridge is None else decimal_number(self.answer.ridge)
         rule = self.answer.rule
         self.rule_condition = self.condition(self.answer, self.answer.rule_bound) if rule else None
@@ -104,7 +270,7 @@ class View(StepsByReason):
     @property
     def upside_down(self) -> Compare | None:
         """The condition as a bound on 1/intensity, the ridge in decimals where it is known."""
-        result = self.said("upside_down")
+        result = self.formula_of("upside_down")
         if not isinstance(result, Compare) or self.ridge is None:
             return result if isinstance(result, Compare) else None
         return replace(result, right=Quotient(number(1), self.ridge))
@@ -130,7 +296,7 @@ class View(StepsByReason):
     @property
     def in_figures(self) -> Compare | None:
         """The condition on the chips of a mesh, its bound with the figures put in."""
-        solution, bound = self.answer.threshold, self.said("bound")
+        solution, bound = self.answer.threshold, self.formula_of("bound")
         if not self.setting.several_chips or solution is None or solution.end != solution.formula or bound is None:
             return None
         return Compare(solution.end.left, solution.end.relation, bound)
@@ -138,7 +304,7 @@ class View(StepsByReason):
     @property
     def no_vector_time(self) -> bool:
         """Whether there is elementwise work beside contractions, and no figure for the unit that does it."""
-        works = self.said("ops") is not None and not self.operation.vector
+        works = self.formula_of("ops") is not None and not self.operation.vector
         return works and self.rates.vector is None
 
     @property
@@ -166,9 +332,9 @@ class View(StepsByReason):
         limit = self.find("limit")
         return of_kind(limit.assumptions if limit else self.problem.assume, "<<", "->", "~", "~~")
 
-    def condition(self, said: Steps, edge: Expr | Root | None) -> dict[str, Any] | None:
+    def condition(self, steps: Steps, edge: Expr | Root | None) -> dict[str, Any] | None:
         """``B > 240.24, so B >= 241``: relation, decimal bound and first whole size; None for a symbolic bound."""
-        stated, value, first = said.condition, numeric(edge), said.smallest_integer
+        stated, value, first = steps.condition, numeric(edge), steps.smallest_integer
         if not isinstance(stated, Compare) or value is None:
             return None
         shown = decimal_number(value)
@@ -178,7 +344,7 @@ class View(StepsByReason):
             "relation": stated.relation,
             "bound": shown,
             "first": None if first is None else number(first),
-            "whole": said.step("smallest"),
+            "whole": steps.step("smallest"),
         }
 
     def _point(self, point: Point) -> dict[str, Any]:

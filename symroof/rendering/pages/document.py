@@ -16,12 +16,11 @@ from symroof.model.quantities import time_name
 from symroof.proof.propositions import without_cases
 from symroof.proof.step import Reason, Role, Step, named_formula
 from symroof.rendering.pages.blocks import UNSEEN, Code, blocks
-from symroof.rendering.pages.derivation_view import SketchView, View
+from symroof.rendering.pages.derivation_view import TABLED, CostTables, SketchView, View, listing
 from symroof.rendering.pages.mesh_view import OF_CHIPS, labelled, of_a_chip
 from symroof.rendering.pages.number_formats import bound_shown, in_decimals, quantity, shown_times, unit_of_times
 from symroof.rendering.pages.number_tables import NumberTables
 from symroof.rendering.pages.page import Block, Grid, Lines, Page, Section, render_page
-from symroof.rendering.pages.program_tables import TABLED, CostTables, listing
 from symroof.rendering.pages.typesetting import Sentences, Style, Typesetter, typesetter_of
 
 
@@ -88,7 +87,7 @@ class Writer:
         whole, style = view.problem.sections == tuple(SECTIONS) and view.problem.statement is None, typesetter.style
         self.short = view.program is not None and whole and not (style.brief or style.full)
         if self.short and self.in_letters:
-            view.said = lambda role: self.in_letters.get(Name(role)) or view.answer.formula(role)
+            view.formula_of = lambda role: self.in_letters.get(Name(role)) or view.answer.formula(role)
         names = {
             **SYMBOLS,
             "d": view,
@@ -175,7 +174,7 @@ class Writer:
         else:
             yield from (self._answer(sized.points), *sized.beside())
             yield from (
-                block for point in self.view.points if point not in sized.points for block in sized.known(point)
+                block for point in self.view.points if point not in sized.points for block in sized.number_rows(point)
             )
         if not sized.alone or (not (self.style.brief or self.short) and self.view.mesh is not None):
             yield from self._statements()  # with sizes, where no section has what a chip does of each
@@ -195,16 +194,16 @@ class Writer:
 
     def _answer(self, sized: list[dict[str, Any]]) -> Grid:
         view, text = self.view, self.form == "text"
-        stocks = [name for name in ("params", "trainable", "caches", "saved") if view.said(name)]
-        work = ["flops", "ops"] if view.said("ops") and not (view.operation.vector or view.mesh) else ["flops"]
+        stocks = [name for name in ("params", "trainable", "caches", "saved") if view.formula_of(name)]
+        work = ["flops", "ops"] if view.formula_of("ops") and not (view.operation.vector or view.mesh) else ["flops"]
         alone = text and (view.program is not None or self.style.brief) and view.chips == number(1)
-        moved = ["reads", "writes", "bytes"] if alone and view.said("reads") else ["bytes"]
+        moved = ["reads", "writes", "bytes"] if alone and view.formula_of("reads") else ["bytes"]
         names = [*stocks, *work, *moved, "intensity", "compute"]
         if view.setting.idle:
-            names = [*stocks, *([*moved] if view.said("bytes") else ()), "lower"]
+            names = [*stocks, *([*moved] if view.formula_of("bytes") else ()), "lower"]
         if view.ridge is not None and (view.setting.over_network or text or self.short):
             names.insert(-1, "ridge")
-        names += [name for name, role in ASKED if view.said(role)]
+        names += [name for name, role in ASKED if view.formula_of(role)]
         lettered = self.short and bool(self.in_letters)
         apart = [p for p in view.points if p not in sized or len(sized) < 2]
         rows: list[tuple[str, ...]] = []
@@ -241,7 +240,7 @@ class Writer:
         staying: tuple[Block, ...] = ()
         if self.counts is not None and name in TABLED:
             head, staying = self.counts.blocks(name), self.counts.stays() if name == "traffic" else ()
-        written = blocks(tuple(map(_in_units, steps)), self._said, joint, self._is_in_table)
+        written = blocks(tuple(map(_in_units, steps)), self._sentence, joint, self._is_in_table)
         timed = name == "time" and self.view.problem.statement is None
         points = [point for point in self.view.points if timed and point["said"].times]
         tables = map(self._times, points)
@@ -258,10 +257,10 @@ class Writer:
         head = Grid(tuple(self.sized.say("head", part) for part in ("name", "formula", "value")), tuple(rows))
         solved = (Reason.REACH,) if self.sized.never() else (Reason.SOLVE, Reason.REACH)
         parts = ([step for step in steps if step.reason in reasons] for reasons in ((Reason.EXPANDED,), solved))
-        displays = (block for part in parts for block in blocks(tuple(part), self._said))
+        displays = (block for part in parts for block in blocks(tuple(part), self._sentence))
         return Section(self.say("head", "letters"), (head, *displays))
 
-    def _said(self, part: str, step: Any) -> str:
+    def _sentence(self, part: str, step: Any) -> str:
         """What is said of a step, before or behind it."""
         say = self.say.lines if step.reason in (Reason.CHIPS, *OF_CHIPS) and self.form == "text" else self.say
         return say(step.reason.value, part, step).strip("\n")

@@ -16,13 +16,18 @@ from contextlib import contextmanager
 from functools import lru_cache, partial
 from os.path import realpath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from symroof.errors import RenderingError
 from symroof.formula import Either, Formula, Group, Name
 from symroof.proof.propositions import without_cases
 from symroof.reading.languages import known, template_folders
-from symroof.rendering.pages.characters import cells, closed_up, padded
+from symroof.rendering.pages.text_width import cells, closed_up, padded
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from jinja2.bccache import Bucket
 
 # A phrase of a language: its name, what it takes, and its words, which may stand in several rows; or a table.
 ENTRY = re.compile(r"^(\w+)(\([^)\n]*\))?(:| =) ?(.*(?:\n[ })].*)*)", re.MULTILINE)
@@ -40,7 +45,8 @@ def section(phrases: str, lang: str, subject: str) -> str | None:
     >>> section("[words]\ncomma = ', '\n[maps]\n# Corners.\nat(sizes): at <<sizes | join(comma)>>", "en", "maps")
     '\n\n<% from "en/words.j2" import comma %>\n\n<% macro at(sizes) %>at <<sizes | join(comma)>><% endmacro %>'
     """
-    subjects = dict(re.findall(r"(?ms)^\[(\w+)\]$(.*?)(?=^\[\w+\]$|\Z)", phrases))
+    _, *parts = re.split(r"(?m)^\[(\w+)\]$", phrases)
+    subjects = dict(zip(parts[::2], parts[1::2], strict=True))
     if subject not in subjects:
         return None
     shared, own = ({entry[1] for entry in ENTRY.finditer(subjects[name])} for name in ("words", subject))
@@ -127,11 +133,16 @@ def environment(folder: str | None) -> Any:
 
 
 def _cache() -> Any:
-    """Compiled templates are kept where Jinja keeps them: a private folder of this user, checked before it is used."""
+    """Compiled templates are kept where Jinja keeps them: a private folder of this user, checked before it is used. Other versions
+    of a template are kept beside it."""
     from jinja2 import FileSystemBytecodeCache
 
+    class Versions(FileSystemBytecodeCache):
+        def get_bucket(self, environment: Environment, name: str, filename: str | None, source: str) -> Bucket:
+            return super().get_bucket(environment, f"{name} {crc32(source.encode())}", filename, source)
+
     try:
-        return FileSystemBytecodeCache()
+        return Versions()
     except (OSError, RuntimeError):
         return None
 
@@ -155,7 +166,7 @@ def looked_up(text: str, table: Mapping[str, str]) -> str:
     return ""
 
 
-def load(name: str, folder: str | None, lang: str, names: dict[str, Any]) -> Any:
+def load(name: str, folder: str | None, lang: str, names: Mapping[str, object]) -> Any:
     """A template as a module of macros in a language, with ``names`` as its globals."""
     return environment(folder).get_template(name, globals={"lang": known(lang, folder), **names}).make_module()
 
@@ -166,7 +177,7 @@ def words(folder: str | None, lang: str, subject: str = "words") -> Any:
     return load(f"{known(lang, folder)}/{subject}.j2", folder, lang, {})
 
 
-def render(name: str, folder: str | None, lang: str, names: dict[str, Any]) -> str:
+def render(name: str, folder: str | None, lang: str, names: Mapping[str, object]) -> str:
     text: str = environment(folder).get_template(name).render(lang=known(lang, folder), **names)
     return text
 

@@ -113,24 +113,24 @@ def _times_of(row: LongestRow) -> tuple[Name, ...]:
     return tuple(time.name for time in row.times if time.label in row.longest)
 
 
-def _leaders(found: RegimeMap, say: Sentences) -> Iterable[Grid]:
+def _leaders(regime_map: RegimeMap, say: Sentences) -> Iterable[Grid]:
     """Which statements of a program most of its work and of its bytes are in: one row where that is so in all regimes."""
-    if not any(row.statements for row in found.rows):
+    if not any(row.statements for row in regime_map.rows):
         return
-    rows = [tuple(say("cell_leaders", row, whole) for whole in row.statements) for row in found.rows]
-    regimes = [say("cell_regime", row) for row in found.rows]
+    rows = [tuple(say("cell_leaders", row, whole) for whole in row.statements) for row in regime_map.rows]
+    regimes = [say("cell_regime", row) for row in regime_map.rows]
     if len(set(rows)) == 1:
         rows, regimes = rows[:1], [say("any_sizes")]
     head = tuple(say("head", column) for column in ("regime", "work", "moves"))
     yield Grid(head, tuple((regime, *row) for regime, row in zip(regimes, rows, strict=True)))
 
 
-def _details(found: RegimeMap, say: Sentences) -> Iterable[Grid]:
+def _details(regime_map: RegimeMap, say: Sentences) -> Iterable[Grid]:
     """How far the leading forms are off, and what one size alone comes to."""
-    if any(row.factor != 1 for row in found.rows):
-        yield _grid(say, ("regime", "factor"), found.rows)
-    if found.singles:
-        yield _grid(say, ("alone", "rises", "possible"), found.singles)
+    if any(row.factor != 1 for row in regime_map.rows):
+        yield _grid(say, ("regime", "factor"), regime_map.rows)
+    if regime_map.singles:
+        yield _grid(say, ("alone", "rises", "possible"), regime_map.singles)
 
 
 def _comparison(comparison: Comparison, typesetter: Typesetter) -> Page:
@@ -252,8 +252,8 @@ def _page(views: Sequence[View], names: Sequence[str], typesetter: Typesetter, r
         operation, chip, *sizes = about[0]
         lines: tuple[str, ...] = ("; ".join(filter(None, (operation, chip if chip == about[-1][1] else "", *sizes))),)
     else:
-        said = zip(names, ("; ".join(filter(None, parts)) for parts in about), strict=True)
-        lines = tuple(f"{typesetter.words(name)}: {parts}" for name, parts in said if parts)
+        remarks = zip(names, ("; ".join(filter(None, parts)) for parts in about), strict=True)
+        lines = tuple(f"{typesetter.words(name)}: {parts}" for name, parts in remarks if parts)
     table = Grid(head, rows, frozenset(range(1, len(head))))
     return Page(
         say("side_by_side"),
@@ -290,7 +290,7 @@ def _cells(view: View, typesetter: Typesetter) -> Iterator[tuple[str, tuple[str,
     for name in (*names, *view.problem.let):
         if name in view.problem.let:
             if name in numbers:
-                yield name, (typesetter.code(name), sized.named(name, numbers[name]))
+                yield name, (typesetter.code(name), sized.named_amount(name, numbers[name]))
             continue
         shown = sized.number(numbers[name], name) if name in numbers and point is not None else sized.formula(name)
         if shown and numbers.get(name) != 0:

@@ -49,8 +49,8 @@ def grouped(pairs: Iterable[tuple[T, V]]) -> list[tuple[list[T], V]]:
     [(['B'], 128), (['D', 'F'], 8192)]
     """
     groups: dict[V, list[T]] = {}
-    for what, value in pairs:
-        groups.setdefault(value, []).append(what)
+    for key, value in pairs:
+        groups.setdefault(value, []).append(key)
     return [(whats, value) for value, whats in groups.items()]
 
 

@@ -19,11 +19,11 @@ from symroof.model.resources import VECTOR, overlapping
 from symroof.proof.propositions import without_cases
 from symroof.proof.step import Step, amount_of, named_formula, number_of
 from symroof.rendering.formulas.tex import breadth
-from symroof.rendering.pages.characters import cells
 from symroof.rendering.pages.derivation_view import View
 from symroof.rendering.pages.number_formats import bound_shown, decimal_number, grouped_sizes, measured_in, readable
-from symroof.rendering.pages.page import Grid, Lines, grouped
+from symroof.rendering.pages.page import Grid, Lines, merged_rows
 from symroof.rendering.pages.terminal import GAP, LABEL, VALUE
+from symroof.rendering.pages.text_width import cells
 from symroof.rendering.pages.typesetting import Sentences, Typesetter
 from symroof.symbols import expression
 
@@ -84,7 +84,7 @@ class NumberTables:
             step = point["said"].step(named_formula(name))
             value = None if step is None else numeric(expression(step.right))
             if value is not None:
-                yield self.typesetter.code(name), self.named(name, value), "", self.typesetter.inline(formula)
+                yield self.typesetter.code(name), self.named_amount(name, value), "", self.typesetter.inline(formula)
         yield from self._solution(self.view.points.index(point))
         if not self.view.setting.idle:
             yield from self._compute_bound(self.view.points.index(point))
@@ -110,10 +110,10 @@ class NumberTables:
     def _solution(self, place: int) -> Iterator[tuple[str, str, str, str]]:
         """The relation that is solved, at sizes that the problem names; its own size is left open."""
         solve, answer = self.view.problem.solve, self.view.answer
-        there = answer.solved(place)
-        if solve is None or there is None:
+        solution = answer.solved(place)
+        if solve is None or solution is None:
             return
-        label, shown = self.typesetter.inline(solve), self.typesetter.inline(bound_shown(without_cases(there)))
+        label, shown = self.typesetter.inline(solve), self.typesetter.inline(bound_shown(without_cases(solution)))
         free, general = answer.step(number_of(f"solution({place})")), answer.solved(None)
         if free is None:
             yield label, shown, "", ""
@@ -174,7 +174,7 @@ class NumberTables:
         if name.startswith("memory"):
             return False
         if name.removesuffix(self.each) in STOCKS and not isinstance(
-            self.view.said(amount_of(f"memory{self.each}")), Sum
+            self.view.formula_of(amount_of(f"memory{self.each}")), Sum
         ):
             return True
         return value == 0 or (name == T_STEPS.name and value == answer.number(number_of("T_lower")))
@@ -194,7 +194,7 @@ class NumberTables:
             return self._share(value)
         return self.typesetter.amount(*readable(value, unit_of_amount(name) or "1"))
 
-    def named(self, name: str, value: Fraction) -> str:
+    def named_amount(self, name: str, value: Fraction) -> str:
         """A number of a formula that the problem names, with its unit where that is known."""
         return self.typesetter.amount(*measured_in(value, unit_in(self.view.setting, self.view.problem.let[name])))
 
@@ -217,8 +217,8 @@ class NumberTables:
         if name == "bytes":
             return [self.say("read_and_write", amount("reads"), amount("writes"))]
         if name == "intensity":
-            reached = answer.number(number_of("reached"))
-            return [self.say("reached", point, "" if reached in (None, 1) else self._share(reached))]
+            share = answer.number(number_of("reached"))
+            return [self.say("reached", point, "" if share in (None, 1) else self._share(share))]
         return []
 
     def _parts(self, answer: Any) -> list[tuple[str, str]]:
@@ -241,9 +241,9 @@ class NumberTables:
         return "" if filled is None or most is None else self.say("most", most, 0 if self.each else ceil(filled))
 
     def formula(self, name: str) -> str:
-        formula = self.view.said(amount_of(name))
+        formula = self.view.formula_of(amount_of(name))
         if isinstance(formula, Name) and formula.name.startswith(STOCKS):
-            formula = self.view.said(amount_of(formula.name))
+            formula = self.view.formula_of(amount_of(formula.name))
         return "" if formula is None or name.startswith("T_") else self.typesetter.inline(formula)
 
     def answer(self, point: dict[str, Any]) -> Grid:
@@ -270,7 +270,7 @@ class NumberTables:
         head = tuple("" if text else self.say("head", part) for part in ("name", "value", "formula"))
         return Grid(head, tuple(rows), ledger=True)
 
-    def known(self, point: dict[str, Any]) -> Iterator[Lines | Grid]:
+    def number_rows(self, point: dict[str, Any]) -> Iterator[Lines | Grid]:
         """What is a number at sizes that leave others open: what stays in memory, above all."""
         rows = [row for row in self._amounts(point) if row[1]]
         if rows and point["where"]:
@@ -301,5 +301,5 @@ class NumberTables:
             rows.append((" + ".join(map(self.typesetter.code, group)), *amounts, self._share(share)))
         if rows:
             heads = tuple(self.say("head", part) for part in ("statement", "flops", "ops", "bytes"))
-            table = grouped(rows, lambda names: self.say("each_of", names))
+            table = merged_rows(rows, lambda names: self.say("each_of", names))
             yield Grid((*heads, self.say("head_share")), table, frozenset({1, 2, 3, 4}))

@@ -60,10 +60,10 @@ class Grid(Frozen):
         return Grid(tuple(self.head[i] for i in places), rows, right, keys, self.ledger)
 
 
-def grouped(rows: Iterable[tuple[str, ...]], together: Callable[[list[str]], str]) -> tuple[tuple[str, ...], ...]:
+def merged_rows(rows: Iterable[tuple[str, ...]], together: Callable[[list[str]], str]) -> tuple[tuple[str, ...], ...]:
     """Rows of which the first cell is a name, those that are alike otherwise as one.
 
-    >>> grouped([("h", "2BDF"), ("y", "BF"), ("dx", "2BDF")], ", ".join)
+    >>> merged_rows([("h", "2BDF"), ("y", "BF"), ("dx", "2BDF")], ", ".join)
     (('h, dx', '2BDF'), ('y', 'BF'))
     """
     groups: dict[tuple[str, ...], list[str]] = {}
@@ -104,7 +104,7 @@ def render_page(build: Callable[[Typesetter], Page], typesetter: Typesetter, **n
             typesetter = typesetter.folded
             page = build(typesetter)
         breaks = typesetter.inner is not None
-        known = {
+        variables = {
             "page": _around(page, typesetter),
             "typesetter": typesetter,
             "blocks": list(_in_text(page, typesetter) if typesetter.form == "text" else _on_a_sheet(page, typesetter)),
@@ -115,7 +115,9 @@ def render_page(build: Callable[[Typesetter], Page], typesetter: Typesetter, **n
             "columns": lambda grid: columns(grid, _room(page), breaks),
         }
         style = typesetter.style
-        text = render(FORMATS[typesetter.form].page, style.template, style.language, known | names).strip("\n") + "\n"
+        text = (
+            render(FORMATS[typesetter.form].page, style.template, style.language, variables | names).strip("\n") + "\n"
+        )
     return typesetter.dialect.finished(text)
 
 

@@ -17,10 +17,10 @@ from symroof.reading.claims import Claim, Logic
 from symroof.reading.exercises import VERDICTS
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.characters import padded
 from symroof.rendering.pages.environment import guarded, load, render, words
 from symroof.rendering.pages.number_formats import percent, quantity, sizes, told_apart
 from symroof.rendering.pages.terminal import fold
+from symroof.rendering.pages.text_width import padded
 from symroof.rendering.pages.typesetting import Sentences, Style
 from symroof.verification.baseline import Accepted
 from symroof.verification.enclosures import enclosed, is_numeric
@@ -87,47 +87,47 @@ class Explainer:
         verdicts = Counter(judgement.verdict for judgement in judgements)
         counts = [(verdict, verdicts[verdict]) for verdict in VERDICTS if verdict in verdicts]
         expected = sum(j.good and j.verdict not in GOOD for j in judgements)
-        said = [self.say.lines("last", len(judgements), counts, expected)]
+        lines = [self.say.lines("last", len(judgements), counts, expected)]
         documents = [file for file in files if file.kind == "document" and file.error is None]
         if documents:
             skipped = sum(skip.link is None for file in documents for skip in file.skipped)
-            said.append(self.say.lines("last_read", sum(file.notes for file in documents), skipped))
+            lines.append(self.say.lines("last_read", sum(file.notes for file in documents), skipped))
         if len(files) > 1:
-            said.append(self.say.lines("last_files", len(files)))
+            lines.append(self.say.lines("last_files", len(files)))
         accepted = sum(judgement.accepted is not None for judgement in judgements) + sum(f.accepted for f in files)
         if accepted:
-            said.append(self.say.lines("last_accepted", accepted))
-        return "".join(said)
+            lines.append(self.say.lines("last_accepted", accepted))
+        return "".join(lines)
 
-    def gone(self, one: Accepted) -> str:
+    def gone(self, finding: Accepted) -> str:
         """A finding of a baseline that is there no more."""
-        verdict = self.words.verdicts.get(one.verdict, "")
-        return printable(self.say("gone", one.file, one.claim, verdict, one.count))
+        verdict = self.words.verdicts.get(finding.verdict, "")
+        return printable(self.say("gone", finding.file, finding.claim, verdict, finding.count))
 
     def files(self, file: FileReport, standard: Standard, verbose: bool) -> list[str]:
         """What there is to say of a file as a whole."""
         if file.error is not None:
             return []
-        said, coverage, name = [], file.coverage, file.file or self.words.unnamed
+        lines, coverage, name = [], file.coverage, file.file or self.words.unnamed
         if not file.judgements and file.kind == "document":
-            said.append(self.say("nothing_read", name, coverage.formulas, file.notes))
+            lines.append(self.say("nothing_read", name, coverage.formulas, file.notes))
         elif not file.judgements:
-            said.append(self.say("nothing_claimed", name))
+            lines.append(self.say("nothing_claimed", name))
         if file.short(standard):
             shares = (short(share * 100, 4) for share in (coverage.share, standard.coverage))
-            said.append(self.say("short", name, coverage.judged, coverage.judgeable, *shares))
+            lines.append(self.say("short", name, coverage.judged, coverage.judgeable, *shares))
         if verbose and coverage.formulas > 0:
             skipped = sorted(coverage.skipped.items(), key=lambda item: -item[1])
-            said.append(self.say("coverage", name, coverage.formulas, coverage.judged, skipped))
-        return list(map(printable, said))
+            lines.append(self.say("coverage", name, coverage.formulas, coverage.judged, skipped))
+        return list(map(printable, lines))
 
     def remark(self, remark: Remark) -> str:
         """A remark of the judge, or why a formula is not judged."""
-        said, facts = self.omissions if isinstance(remark, Omission) else self.remarks, dict(remark.facts)
-        if hasattr(said.macros, remark.kind):
-            return said(remark.kind, facts)
+        sentences, facts = self.omissions if isinstance(remark, Omission) else self.remarks, dict(remark.facts)
+        if hasattr(sentences.macros, remark.kind):
+            return sentences(remark.kind, facts)
         printed = ((name, self.print(fact) if isinstance(fact, Formula) else fact) for name, fact in facts.items())
-        return said.filled(remark.kind, dict(printed))
+        return sentences.filled(remark.kind, dict(printed))
 
     def left_out(self, skip: Skipped) -> str:
         """The formula that is not judged, or the link of it."""
@@ -210,13 +210,13 @@ class Explainer:
             yield from self._wrong(finding, judgement)
 
     def _conditional(self, finding: Finding, judgement: Judgement) -> Iterator[Label]:
-        said = self.words.semicolon.join(self.remark(r) for r in finding.remarks if r.kind == "stated")
+        regimes_stated = self.words.semicolon.join(self.remark(r) for r in finding.remarks if r.kind == "stated")
         yield from (("needs", [self.remark(r)]) for r in finding.remarks if r.kind == "another_count")
         if not finding.needs:
             return
         regimes = [[self.regime([r]) for r in relations] for relations in finding.needs]
-        yield "needs", [self.say("needs", regimes, judgement.line, said)]
-        if said:
+        yield "needs", [self.say("needs", regimes, judgement.line, regimes_stated)]
+        if regimes_stated:
             return
         exact = finding.value if finding.leaves is not None else None
         yield "fix", [self.say("fix", self.regime(finding.needs[0]), exact and self.print(without_cases(exact)))]
@@ -234,7 +234,7 @@ class Explainer:
 
     def _hints(self, finding: Finding, judgement: Judgement) -> Iterator[str]:
         """Which step to look at, and what for, without what is right."""
-        steps = [one.link for one in judgement.findings]
+        steps = [finding_of_link.link for finding_of_link in judgement.findings]
         if len(steps) > 1:
             yield self.say("hint_step", steps.index(finding.link) + 1, len(steps), self.print(finding.link))
         mistake = finding.diagnosis
@@ -256,10 +256,10 @@ class Explainer:
         left, right = at.left, at.right
         where = sizes(at.values) if at.values else self.words.everywhere
         if isinstance(left, bool) and len(at.parts) == 2:
-            one, other = at.parts
-            sign = ">" if one[1] > other[1] else "<" if one[1] < other[1] else "="
+            first, other = at.parts
+            sign = ">" if first[1] > other[1] else "<" if first[1] < other[1] else "="
             return self.say.each(
-                "compared", where, f"{self._part(one, other)} {sign} {self._part(other, one)}", left == right
+                "compared", where, f"{self._part(first, other)} {sign} {self._part(other, first)}", left == right
             )
         if isinstance(left, bool):
             return self.say.each("conditions", where, left, right)
@@ -270,9 +270,9 @@ class Explainer:
             "values", where, quantity(left, finding.unit, right), quantity(right, finding.unit, left), ordered
         )
 
-    def _part(self, one: Part, other: Part) -> str:
+    def _part(self, part: Part, other: Part) -> str:
         """What one side of a condition is, and its value where that says more."""
-        formula, value = self.print(one[0]), quantity(one[1], one[2], other[1])
+        formula, value = self.print(part[0]), quantity(part[1], part[2], other[1])
         return formula if formula == value else f"{formula} = {value}"
 
     def aside(self, judgement: Judgement) -> str:
@@ -359,8 +359,8 @@ def render_report(
 
 def lang_of(files: Iterable[FileReport]) -> str:
     """The language that all files ask for, where they agree on one."""
-    asked = {file.lang for file in files}
-    return (asked.pop() if len(asked) == 1 else None) or USUAL_LANGUAGE
+    langs = {file.lang for file in files}
+    return (langs.pop() if len(langs) == 1 else None) or USUAL_LANGUAGE
 
 
 def _place(file: str, judgement: Judgement | Skipped) -> str:

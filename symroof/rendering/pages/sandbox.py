@@ -40,7 +40,7 @@ class Bounded(ImmutableSandboxedEnvironment):
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         if operator in ("*", "+") and any(map(_long, (left, right))):
             times = next((n for n in (left, right) if isinstance(n, int)), 1) if operator == "*" else 1
-            length = sum(len(one) for one in (left, right) if _long(one))
+            length = sum(len(operand) for operand in (left, right) if _long(operand))
             _require(length * times <= LARGEST)
         if operator == "**":
             _require(isinstance(right, int) and abs(right) <= 64 and abs(left) < LARGEST)
@@ -59,21 +59,21 @@ class Bounded(ImmutableSandboxedEnvironment):
         return super().call(__context, __obj, *arguments, **options)
 
 
-def _long(value: Any) -> bool:
+def _long(value: object) -> bool:
     return isinstance(value, str | list | tuple)
 
 
-def _bounded(made: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(made)
-    def small(*arguments: Any, **options: Any) -> Any:
+def _bounded(filter_function: Callable[..., object]) -> Callable[..., object]:
+    @wraps(filter_function)
+    def small(*arguments: object, **options: object) -> object:
         _require_small((*arguments, *options.values()))
-        _require(made.__name__ != "do_format" or not WIDE.search(str(arguments[0])))
-        return made(*arguments, **options)
+        _require(filter_function.__name__ != "do_format" or not WIDE.search(str(arguments[0])))
+        return filter_function(*arguments, **options)
 
     return small
 
 
-def _require_small(values: tuple[Any, ...]) -> None:
+def _require_small(values: tuple[object, ...]) -> None:
     for value in values:
         _require(not isinstance(value, int) or abs(value) <= LARGEST)
         _require(not isinstance(value, str) or len(value) <= LARGEST)

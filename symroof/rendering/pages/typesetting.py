@@ -15,14 +15,13 @@ from symroof.errors import RenderingError
 from symroof.formula import Compare, Formula, Frozen, Name, Number, Quotient, Sum, nodes, number
 from symroof.model.problem import Problem
 from symroof.reading.languages import USUAL_LANGUAGE
-from symroof.rendering.formulas.letters import GREEK, Letters
-from symroof.rendering.formulas.plain import PlainPrinter, Words
+from symroof.rendering.formulas.plain import GREEK, Letters, PlainPrinter, Words
 from symroof.rendering.formulas.tex import FoldingPrinter, LatexPrinter, breadth, in_line
-from symroof.rendering.pages.characters import NBSP, closed_up
 from symroof.rendering.pages.dialects import FORMATS, Dialect, dialect_of
 from symroof.rendering.pages.environment import load, words
 from symroof.rendering.pages.number_formats import readable, to_digits
 from symroof.rendering.pages.terminal import glued
+from symroof.rendering.pages.text_width import NBSP, closed_up
 
 # The room of a fraction or a bracket in a line of prose.
 ROOM = 36
@@ -106,7 +105,7 @@ class Typesetter(Frozen):
         """The letters that stand for names on this page, with the names."""
         return tuple((self.inline(Name(name)), self.code(name)) for name, _ in self.printer.letters.stands_for)
 
-    def inline(self, *parts: Any) -> str:
+    def inline(self, *parts: object) -> str:
         """Mathematics in a line of prose: formulas, relations between them, and lists."""
         text = " ".join(self._part(part) for part in parts)
         if self.form in ("text", "claims"):
@@ -130,7 +129,7 @@ class Typesetter(Frozen):
         texts = [self.inline(*(f"regime {part}" if isinstance(part, str) else part for part in item)) for item in items]
         return last.join([comma.join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
-    def _part(self, part: Any) -> str:
+    def _part(self, part: object) -> str:
         match part:
             case Formula() if self.inner is not None:
                 return self._broken(part, self.inner)
@@ -207,7 +206,7 @@ class Typesetter(Frozen):
             unit = r"$\mu$s" if self.form == "latex" else "µs" if self.style.unicode else unit
         return f"{value}{self.thin}{unit}"
 
-    def sentences(self, template: str, phrases: Any = None, **names: Any) -> Sentences:
+    def sentences(self, template: str, phrases: Any = None, **names: object) -> Sentences:
         """The macros of a template, which set their formulas with this typesetter, and phrases, by default the small words."""
         own = {
             "m": self.inline,
@@ -285,23 +284,23 @@ class Sentences:
     def __init__(self, macros: Any, phrases: Any = None) -> None:
         self.macros, self.phrases = macros, phrases
 
-    def __call__(self, macro: str, *facts: Any) -> str:
+    def __call__(self, macro: str, *facts: object) -> str:
         return closed_up(re.sub(r"[ \n]+", " ", self.lines(macro, *facts)).strip(" "))
 
-    def each(self, macro: str, *facts: Any) -> tuple[str, ...]:
+    def each(self, macro: str, *facts: object) -> tuple[str, ...]:
         """Sentences, each on a line of its own."""
         lines = (re.sub(" +", " ", line).strip(" ") for line in self.lines(macro, *facts).split("\n"))
         return tuple(line for line in lines if line)
 
-    def lines(self, macro: str, *facts: Any) -> str:
+    def lines(self, macro: str, *facts: object) -> str:
         if macro in getattr(self.macros, "silent", ()):
             return ""
-        said = getattr(self.macros, macro, getattr(self.phrases, macro, None))
-        if said is None:
+        sentence = getattr(self.macros, macro, getattr(self.phrases, macro, None))
+        if sentence is None:
             raise RenderingError(
                 f"the template {self.macros} has no macro {macro}", hint="copy the shipped one, and change that"
             )
-        return closed_up((said if isinstance(said, str) else str(said(*facts))).strip("\n"))
+        return closed_up((sentence if isinstance(sentence, str) else str(sentence(*facts))).strip("\n"))
 
     def filled(self, macro: str, facts: Mapping[str, object]) -> str:
         """A phrase, each of its holes filled with the fact of that name."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from sympy import Mul
 
@@ -20,12 +19,12 @@ from symroof.model.program import Program
 from symroof.model.quantities import PER_CHIP, TABLE, Owner, of_statement, sent_over, time_name
 from symroof.model.statement_costs import names_of_amounts
 from symroof.proof.step import Part, Role, against, amount_of, named_formula, number_of
-from symroof.rendering.formulas.letters import Letters
-from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.rendering.formulas.plain import Letters, PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
 from symroof.rendering.pages.mesh_view import about, moved_by
 from symroof.rendering.records.json_parts import (
     SCHEMA,
+    Record,
     beside,
     fields,
     let_record,
@@ -42,7 +41,7 @@ OUTCOMES = {"always": "always compute-bound", "never": "never compute-bound", "d
 PLAIN = PlainPrinter()
 
 
-def record(derivation: Derivation) -> dict[str, Any]:
+def record(derivation: Derivation) -> Record:
     """The object of one derivation; keys that do not apply are null."""
     setting, problem, chip = derivation.setting, derivation.setting.problem, derivation.setting.problem.hardware
     letters = Letters(frozenset(problem.operation.dimensions), problem.link, beside=setting.layout.beside)
@@ -55,7 +54,7 @@ def record(derivation: Derivation) -> dict[str, Any]:
         "hardware": chip
         and {
             **fields(chip, "name", "title"),
-            "figures": {name: known.digits for name, known in chip.figures.items()},
+            "figures": {name: figure.digits for name, figure in chip.figures.items()},
             "peak": setting.peak_name,
             "link": problem.link,
         },
@@ -63,11 +62,11 @@ def record(derivation: Derivation) -> dict[str, Any]:
         "answer": _answer(derivation.answer, setting),
         "steps": [step_record(i, step, latex) for i, step in enumerate(derivation.steps, 1)],
     }
-    result: dict[str, Any] = spelled(tree, setting.layout.write)
+    result: Record = spelled(tree, setting.layout.write)
     return result
 
 
-def parts(derivation: Derivation) -> dict[str, Any]:
+def parts(derivation: Derivation) -> Record:
     """What the answer says, under the names of the record: formulas, numbers and words, before they are spelled out.
 
     >>> from symroof.derivation.pipeline import derive
@@ -77,16 +76,17 @@ def parts(derivation: Derivation) -> dict[str, Any]:
     (Fraction(9850, 41), 241)
     """
     answer, setting = derivation.answer, derivation.setting
-    told = _answer(answer, setting)
-    told |= told.pop("threshold") or {}
-    told |= {"ridge": answer.ridge, "exact_bound": answer.bound, "rule_bound": answer.rule_bound}
-    told |= {"threshold": answer.formula("threshold"), "condition": answer.condition}
+    record = _answer(answer, setting)
+    threshold = record.pop("threshold")
+    record |= threshold if isinstance(threshold, dict) else {}
+    record |= {"ridge": answer.ridge, "exact_bound": answer.bound, "rule_bound": answer.rule_bound}
+    record |= {"threshold": answer.formula("threshold"), "condition": answer.condition}
     if setting.problem.solve is not None:
-        told |= {"solution": answer.solved(0 if len(answer.at) == 1 else None)}
-    named = set(names_of_amounts(setting.problem.operation)) - told.keys()  # flops(h), as the first step on it says
+        record |= {"solution": answer.solved(0 if len(answer.at) == 1 else None)}
+    named = set(names_of_amounts(setting.problem.operation)) - record.keys()  # flops(h), as the first step on it says
     stated = ((s.left.name, s.right) for s in reversed(derivation.steps) if isinstance(s.left, Name))
-    told |= {name: answer.formula(amount_of(name)) or amount for name, amount in stated if name in named}
-    return {name: part for name, part in told.items() if not isinstance(part, dict | list) and "_float" not in name}
+    record |= {name: answer.formula(amount_of(name)) or amount for name, amount in stated if name in named}
+    return {name: part for name, part in record.items() if not isinstance(part, dict | list) and "_float" not in name}
 
 
 def bracket(answer: Answer) -> str | None:
@@ -97,37 +97,37 @@ def bracket(answer: Answer) -> str | None:
     return f"{text(step.left)} <= intensity < {text(step.left.above)}"
 
 
-def _answer(answer: Answer, setting: Setting) -> dict[str, Any]:
-    said, leading, write = answer.formula, answer.leading, setting.layout.write
+def _answer(answer: Answer, setting: Setting) -> Record:
+    formula_of, leading, write = answer.formula, answer.leading, setting.layout.write
     within = leading and " and ".join(f"{text(y, write)} >= {text(x, write)}" for y, x in leading.within or ())
     return {
-        **_amounts(said, Owner.OPERATION),
-        "flops_exact": said("flops_exact") or said("flops"),
+        **_amounts(formula_of, Owner.OPERATION),
+        "flops_exact": formula_of("flops_exact") or formula_of("flops"),
         "chips": int(setting.chips) if setting.chips.is_Integer else setting.chips,
-        "sent": said(amount_of(setting.moved_name)) if setting.over_network else None,
-        "reciprocal": said("reciprocal"),
+        "sent": formula_of(amount_of(setting.moved_name)) if setting.over_network else None,
+        "reciprocal": formula_of("reciprocal"),
         "bracket": bracket(answer),
-        "intensity_leading": said("leading"),
-        "intensity_factor": said("factor"),
+        "intensity_leading": formula_of("leading"),
+        "intensity_factor": formula_of("factor"),
         "within": within or None,
         "next_order": leading and leading.next_order,
         "limits": dict(answer.limits),
         **beside("ridge", answer.ridge),
-        **_of_program(said, answer, setting),
-        **_asked(answer, setting),
+        **_of_program(formula_of, answer, setting),
+        **_solutions(answer, setting),
         "threshold": answer.threshold and _threshold(answer, answer.threshold),
         "at": [_point(point, setting) for point in answer.at],
     }
 
 
-def _amounts(said: Callable[[Role | Part], Formula | None], owner: Owner, *, split: bool = False) -> dict[str, Any]:
+def _amounts(formula_of: Callable[[Role | Part], Formula | None], owner: Owner, *, split: bool = False) -> Record:
     """Each quantity of the table by its name."""
     rows = ((name, row.part) for name, row in TABLE.items() if row.owner is owner and row.part is not None)
-    here = (row for row in rows if owner is Owner.PROGRAM or row[0].endswith(PER_CHIP) == split)
-    return {name: said(amount_of(part or name)) for name, part in here}
+    own_rows = (row for row in rows if owner is Owner.PROGRAM or row[0].endswith(PER_CHIP) == split)
+    return {name: formula_of(amount_of(part or name)) for name, part in own_rows}
 
 
-def _thresholds(point: Point, setting: Setting) -> dict[str, Any]:
+def _thresholds(point: Point, setting: Setting) -> Record:
     """The conditions against the memory and each link of a mesh at a set of sizes, and against all of them."""
     if not setting.several_chips:
         return {}
@@ -135,19 +135,19 @@ def _thresholds(point: Point, setting: Setting) -> dict[str, Any]:
     return {"thresholds": {name: _against(point, name) for name in names}, "condition": point.formula("all")}
 
 
-def _threshold(answer: Answer, solution: Solution) -> dict[str, Any]:
-    said, rule = answer.formula, answer.rule
+def _threshold(answer: Answer, solution: Solution) -> Record:
+    formula_of, rule = answer.formula, answer.rule
     held = getattr(solution.otherwise, "holds", None)
     outcome = OUTCOMES["depends" if held is None else "always" if held else "never"]
     return {
         "variable": solution.variable,
-        "exact": _condition(solution, said("bound")),
-        **beside("exact_bound", answer.bound, said("bound")),
-        "guard": said("guard") or solution.guard,
-        "otherwise": solution.otherwise and {"outcome": outcome, "supremum": said("supremum")},
-        "rule": rule and _condition(rule, said("rule_bound")),
-        **beside("rule_bound", answer.rule_bound, said("rule_bound")),
-        "rule_factor": said("rule_factor"),
+        "exact": _condition(solution, formula_of("bound")),
+        **beside("exact_bound", answer.bound, formula_of("bound")),
+        "guard": formula_of("guard") or solution.guard,
+        "otherwise": solution.otherwise and {"outcome": outcome, "supremum": formula_of("supremum")},
+        "rule": rule and _condition(rule, formula_of("rule_bound")),
+        **beside("rule_bound", answer.rule_bound, formula_of("rule_bound")),
+        "rule_factor": formula_of("rule_factor"),
         "smallest_integer": answer.smallest_integer,
         "outcome": OUTCOMES[solution.outcome],
     }
@@ -162,7 +162,7 @@ def _condition(solution: Solution, bound: Formula | None) -> Formula | str:
     return solution.first
 
 
-def _point(point: Point, setting: Setting) -> dict[str, Any]:
+def _point(point: Point, setting: Setting) -> Record:
     return {
         "values": {name: text(value) for name, value in point.values.items()},
         **beside("exact_bound", point.bound),
@@ -171,7 +171,7 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
         **beside("intensity", point.value("intensity")),
         **{name: point.formula(name) for name in TIMES},
         **_times(point.formula, setting),
-        **_asked(point, setting),
+        **_solutions(point, setting),
         **_thresholds(point, setting),
         "numbers": {
             k: x
@@ -198,12 +198,12 @@ def _point(point: Point, setting: Setting) -> dict[str, Any]:
 def numbers_of(point: Point) -> dict[str, Fraction]:
     """Every quantity that the sizes leave no part of open, and what the problem names."""
     named = ((step.left.name, step) for step in point.steps if isinstance(step.left, Name))
-    wanted = {name: step for name, step in named if step.role in (number_of(name), named_formula(name))}
-    values = {name: numeric(expression(step.right)) for name, step in wanted.items()}
+    steps = {name: step for name, step in named if step.role in (number_of(name), named_formula(name))}
+    values = {name: numeric(expression(step.right)) for name, step in steps.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _of_program(said: Callable[[Role | Part], Formula | None], answer: Answer, setting: Setting) -> dict[str, Any]:
+def _of_program(formula_of: Callable[[Role | Part], Formula | None], answer: Answer, setting: Setting) -> Record:
     """What only programs have; each part is what a step says."""
     program = setting.problem.operation
     if program.alone:
@@ -221,20 +221,20 @@ def _of_program(said: Callable[[Role | Part], Formula | None], answer: Answer, s
         return setting.layout.write(program.resolved(expression(formula)).expand())
 
     written = {line.statement.name: str(program.line or line.statement) for line in program.lines}
-    statements: list[dict[str, Any]] = [
+    statements: list[Record] = [
         {
             "name": program.called(name),
             "text": written[name],
-            **{what: resolved(of_statement(what, name)) for what in ("flops", "ops", "reads", "writes", "bytes")},
+            **{amount: resolved(of_statement(amount, name)) for amount in ("flops", "ops", "reads", "writes", "bytes")},
             "exchanges": _exchanges(answer, program, name),
         }
         for name in costs_of(program)
     ]
-    amounts = _amounts(said, Owner.PROGRAM) | _amounts(said, Owner.OPERATION, split=True)
-    return {**amounts, **_over_links(answer, setting), **_times(said, setting), "statements": statements}
+    amounts = _amounts(formula_of, Owner.PROGRAM) | _amounts(formula_of, Owner.OPERATION, split=True)
+    return {**amounts, **_over_links(answer, setting), **_times(formula_of, setting), "statements": statements}
 
 
-def _exchanges(answer: Answer, program: Program, name: str) -> list[dict[str, Any]]:
+def _exchanges(answer: Answer, program: Program, name: str) -> list[Record]:
     """The collectives of a statement, each once: one over several axes is on the step of each, with what that carries."""
     moved = (each for step in answer.steps for each in moved_by(step) if about(step) == name)
     result = {replace(each, share=number(0)): each for each in moved}
@@ -255,12 +255,12 @@ def _exchanged(derivation: Derivation) -> list[str]:
     """Every collective in a few words, once."""
     mesh, moved = derivation.setting.problem.mesh, (each for step in derivation.written for each in moved_by(step))
     sizes = {name: axis.size for name, axis in mesh.items()}
-    each = ((one.collective, "".join(one.axes), Mul(*(sizes[axis] for axis in one.axes))) for one in moved)
+    each = ((move.collective, "".join(move.axes), Mul(*(sizes[axis] for axis in move.axes))) for move in moved)
     written = (f"{kind} over {axes}" + (f" = {chips}" if chips.is_Integer else "") for kind, axes, chips in each)
     return list(dict.fromkeys(written))
 
 
-def _over_links(answer: Answer, setting: Setting) -> dict[str, Any]:
+def _over_links(answer: Answer, setting: Setting) -> Record:
     """What each link of a mesh carries, and the conditions against the memory and against each link; None on one chip."""
     program, rates = setting.problem.operation, setting.rates
     if not program.axes:
@@ -276,7 +276,7 @@ def _over_links(answer: Answer, setting: Setting) -> dict[str, Any]:
     }
 
 
-def _against(answer: Answer | Point, resource: str) -> dict[str, Any] | None:
+def _against(answer: Answer | Point, resource: str) -> Record | None:
     """Where arithmetic takes longer than a link, in the form of the threshold."""
     solution, bound = answer.solution(against("threshold", resource)), answer.formula(against("bound", resource))
     if solution is None:
@@ -296,22 +296,22 @@ def _against(answer: Answer | Point, resource: str) -> dict[str, Any] | None:
     }
 
 
-def _times(said: Callable[[Role | Part], Formula | None], setting: Setting) -> dict[str, Any]:
+def _times(formula_of: Callable[[Role | Part], Formula | None], setting: Setting) -> Record:
     """The times that only programs have: of each resource by its name, and T_steps."""
     if setting.problem.operation.alone:
         return {}
-    resources = {resource: said(amount_of(time_name(resource))) for resource in setting.rates.resources}
-    return {"T": resources, "T_steps": said("T_steps")}
+    resources = {resource: formula_of(amount_of(time_name(resource))) for resource in setting.rates.resources}
+    return {"T": resources, "T_steps": formula_of("T_steps")}
 
 
-def _asked(said: Answer | Point, setting: Setting) -> dict[str, Any]:
+def _solutions(steps: Answer | Point, setting: Setting) -> Record:
     """What the formulas of the problem come to, and the relation that was to be solved; for programs always."""
-    problem, result = setting.problem, dict[str, Any]()
+    problem, result = setting.problem, Record()
     always = not problem.operation.alone
     if problem.let or always:
-        result["let"] = let_record(said, problem.let)
+        result["let"] = let_record(steps, problem.let)
     if problem.solve is not None or always:
-        result["solution"] = None if problem.solve is None else solution_record(said, problem.solve_for)
+        result["solution"] = None if problem.solve is None else solution_record(steps, problem.solve_for)
     if problem.minimize is not None or always:
-        result["optimum"] = None if problem.minimize is None else optimum_record(said, problem.over)
+        result["optimum"] = None if problem.minimize is None else optimum_record(steps, problem.over)
     return result

@@ -18,8 +18,7 @@ from symroof.derivation.solutions import Solution
 from symroof.derivation.whole_sizes import spans_of
 from symroof.formula import Compare, Formula, Verdict
 from symroof.proof.step import Check, Step, named_formula, number_of
-from symroof.rendering.formulas.letters import Letters
-from symroof.rendering.formulas.plain import PlainPrinter
+from symroof.rendering.formulas.plain import Letters, PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
 from symroof.symbols import expression
 
@@ -28,6 +27,9 @@ EXPLICIT = PlainPrinter(explicit=True)
 # Digits of a rational that people and parsers take, in bits; beyond them it is rounded.
 LONGEST = 4000
 Value: TypeAlias = "Formula | Expr | Root | Fraction | None"
+
+# An object of JSON, by its keys, in the order in which they are printed.
+Record = dict[str, object]
 
 
 def text(value: Value, write: Callable[[Any], Formula] | None = None) -> str | None:
@@ -46,7 +48,7 @@ def text(value: Value, write: Callable[[Any], Formula] | None = None) -> str | N
     return short(value) if long else str(value)
 
 
-def beside(key: str, known: Expr | Root | Fraction | None, shown: Formula | None = None) -> dict[str, Any]:
+def beside(key: str, known: Expr | Root | Fraction | None, shown: Formula | None = None) -> Record:
     """An expression under its key, as a step shows it, and beside it a float where it is known to be a number."""
     number = known if isinstance(known, Fraction) or known is None else numeric(known)
     value = str(known) if isinstance(known, Fraction) else shown or known
@@ -65,7 +67,7 @@ def nearest_float(value: Fraction | None) -> float | None:
         return None
 
 
-def fields(value: object, *names: str) -> dict[str, Any]:
+def fields(value: object, *names: str) -> Record:
     """What a value says of itself, under its own names."""
     return {name: getattr(value, name) for name in names}
 
@@ -94,31 +96,31 @@ def spelled(value: Any, write: Callable[[Any], Formula] | None = None) -> Any:
 PLAIN = PlainPrinter()
 
 
-def let_record(said: Steps, let: Mapping[str, Formula]) -> dict[str, Any] | None:
+def let_record(steps: Steps, let: Mapping[str, Formula]) -> Record | None:
     """What each named formula comes to: with the figures put in, and as a float where it is a number."""
-    result = {}
+    result: Record = {}
     for name, formula in let.items():
-        value = said.formula(named_formula(name))
+        value = steps.formula(named_formula(name))
         number = None if value is None else numeric(expression(value))
         result[name] = {"formula": formula, "value": value, "float": nearest_float(number)}
     return result or None
 
 
-def solution_record(said: Steps, variable: str | None) -> dict[str, Any] | None:
+def solution_record(steps: Steps, variable: str | None) -> Record | None:
     """A relation between quantities, solved: its first case with the figures put in, its guard, and whole numbers."""
-    step = said.step("solution")
+    step = steps.step("solution")
     if step is None or variable is None:
         return None
     ends = tuple(a for a in step.assumptions if not isinstance(a, Compare))
     solution = Solution(variable, step.right, ends)
-    put = said.formula("solution_bound")
+    put = steps.formula("solution_bound")
     edge = None if solution.end is None else put or solution.end.right
     exact = (
         solution.first
         if solution.end is None or edge is None
         else Compare(solution.end.left, solution.end.relation, edge)
     )
-    whole = said.formula("solution_whole")
+    whole = steps.formula("solution_whole")
     spans = None if whole is None else spans_of(whole, variable)
     least, most = (spans[0].low or None, spans[-1].high) if spans else (None, None)
     return {
@@ -126,7 +128,7 @@ def solution_record(said: Steps, variable: str | None) -> dict[str, Any] | None:
         "relation": step.left,
         "exact": _condition(exact),
         **beside("exact_bound", None if edge is None else solution.bound if put is None else expression(put), edge),
-        "guard": said.formula("solution_guard") or solution.guard,
+        "guard": steps.formula("solution_guard") or solution.guard,
         "otherwise": None if solution.otherwise is None else _condition(solution.otherwise),
         "smallest_integer": None if least is None else int(least),
         "largest_integer": None if most is None else int(most),
@@ -135,33 +137,33 @@ def solution_record(said: Steps, variable: str | None) -> dict[str, Any] | None:
     }
 
 
-def optimum_record(said: Steps, over: str | None) -> dict[str, Any] | None:
+def optimum_record(steps: Steps, over: str | None) -> Record | None:
     """What is least: where, its value there, under which guard and what is best otherwise, and what being compute-bound
     there means; at a set of sizes, as a number."""
-    best, bound = said.step("optimum") or said.step("optimum_at"), said.step("optimum_bound")
-    edge = said.formula("optimum_bound_value") or said.formula("optimum_bound_at")
+    best, bound = steps.step("optimum") or steps.step("optimum_at"), steps.step("optimum_bound")
+    edge = steps.formula("optimum_bound_value") or steps.formula("optimum_bound_at")
     if best is None and edge is None:
         return None
-    ends = [{"where": step.assumptions[-1], "at": step.right} for step in said.all("optimum_end")]
+    ends = [{"where": step.assumptions[-1], "at": step.right} for step in steps.all("optimum_end")]
     right = bound and bound.right
     return {
         "over": over,
         "at": best and best.right,
-        **_precisely("at", said, best),
-        "value": said.formula("optimum_value"),
-        "guard": [step.right for step in said.all("optimum_guard")] or None,
+        **_precisely("at", steps, best),
+        "value": steps.formula("optimum_value"),
+        "guard": [step.right for step in steps.all("optimum_guard")] or None,
         "otherwise": ends or None,
         "compute_bound": replace(right, right=edge) if isinstance(right, Compare) and edge else right,
         "bound": edge or (right.right if isinstance(right, Compare) else None),
-        **_precisely("bound", said, said.step("optimum_bound_at")),
+        **_precisely("bound", steps, steps.step("optimum_bound_at")),
     }
 
 
-def _precisely(key: str, said: Steps, step: Step | None) -> dict[str, Any]:
+def _precisely(key: str, steps: Steps, step: Step | None) -> Record:
     """What a number at sizes is exactly, and as a float; nothing of a formula in sizes that are open."""
     if step is None or not step.role.endswith("_at"):
         return {}
-    exact, decimals = (said.step(number_of(f"{kind}{step.role}")) for kind in ("", "decimals "))
+    exact, decimals = (steps.step(number_of(f"{kind}{step.role}")) for kind in ("", "decimals "))
     shown, long = exact or step, decimals or step
     return {f"{key}_exact": shown.right, f"{key}_float": nearest_float(numeric(expression(long.right)))}
 
@@ -170,21 +172,24 @@ def _condition(formula: Formula) -> Formula | str:
     return ("always" if formula.holds else "never") if isinstance(formula, Verdict) else formula
 
 
-def sketch_record(sketched: Sketched) -> dict[str, Any]:
+def sketch_record(sketched: Sketched) -> Record:
     """The object of a sketch; keys that do not apply are null."""
     sketch, answer = sketched.sketch, sketched.answer
     chip, latex = sketch.hardware, LatexPrinter(Letters(frozenset(sketched.layout.order)))
 
-    def asked(said: Steps) -> dict[str, Any]:
-        result = {"let": let_record(said, sketch.let), "solution": solution_record(said, sketch.solve_for)}
-        return result if sketch.minimize is None else {**result, "optimum": optimum_record(said, sketch.over)}
+    def asked(steps: Steps) -> Record:
+        result: Record = {"let": let_record(steps, sketch.let), "solution": solution_record(steps, sketch.solve_for)}
+        return result if sketch.minimize is None else {**result, "optimum": optimum_record(steps, sketch.over)}
 
     tree = {
         "schema": SCHEMA,
         "title": sketch.title,
         "operation": None,
         "hardware": chip
-        and {**fields(chip, "name", "title"), "figures": {name: known.digits for name, known in chip.figures.items()}},
+        and {
+            **fields(chip, "name", "title"),
+            "figures": {name: figure.digits for name, figure in chip.figures.items()},
+        },
         "answer": {
             **asked(answer),
             "at": [{"values": {n: text(x) for n, x in point.values.items()}, **asked(point)} for point in answer.at],
@@ -194,7 +199,7 @@ def sketch_record(sketched: Sketched) -> dict[str, Any]:
     return dict(spelled(tree, sketched.layout.write))
 
 
-def step_record(index: int, step: Step, latex: LatexPrinter) -> dict[str, Any]:
+def step_record(index: int, step: Step, latex: LatexPrinter) -> Record:
     """One step: its formulas in claim syntax and in LaTeX, and what checked it."""
     line = f"{latex.print(step.left)} {latex.relation(step.relation)} {latex.print(step.right)}"
     return {

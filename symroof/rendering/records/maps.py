@@ -16,11 +16,11 @@ from symroof.exploration.regimes import Exploration, Place, Weakest
 from symroof.exploration.time_regimes import LongestMap
 from symroof.rendering.pages.typesetting import claims_typesetter
 from symroof.rendering.records.derivations import bracket
-from symroof.rendering.records.json_parts import SCHEMA, fields, spelled, text
+from symroof.rendering.records.json_parts import SCHEMA, Record, fields, spelled, text
 from symroof.symbols import expression, fraction
 
 
-def map_record(exploration: Exploration) -> dict[str, Any]:
+def map_record(exploration: Exploration) -> Record:
     """The object of one map; keys that do not apply are null."""
     result, setting = exploration.found, exploration.found.setting
     if isinstance(result, LongestMap):
@@ -61,19 +61,19 @@ def map_record(exploration: Exploration) -> dict[str, Any]:
     return dict(spelled(record, lambda value: setting.layout.write(in_ridge(value))))
 
 
-def _longest(found: LongestMap) -> dict[str, Any]:
+def _longest(longest: LongestMap) -> Record:
     """The object of the map of which time is longest."""
-    setting, typesetter = found.setting, claims_typesetter(found.setting.layout)
+    setting, typesetter = longest.setting, claims_typesetter(longest.setting.layout)
     chip = setting.problem.hardware
     record = {
         "schema": SCHEMA,
         "operation": str(setting.problem.operation),
         "hardware": chip and {"name": chip.name, "peak": setting.peak_name, "link": setting.problem.link},
         "quantity": T_LOWER,
-        "value": found.whole,
-        "assume": typesetter.condition(found.assume),
-        "figures": {text(step.left): fraction(expression(step.right)) for step in found.figures},
-        "count": found.count,
+        "value": longest.whole,
+        "assume": typesetter.condition(longest.assume),
+        "figures": {text(step.left): fraction(expression(step.right)) for step in longest.figures},
+        "count": longest.count,
         "regimes": [
             {
                 "regime": typesetter.condition(row.relations),
@@ -81,10 +81,10 @@ def _longest(found: LongestMap) -> dict[str, Any]:
                 "leading": row.tends,
                 "check": row.check,
             }
-            for row in found.rows
+            for row in longest.rows
         ],
-        "never": [f"{text(step.left)} < {text(step.right)}" for step in found.never],
-        "complete": found.complete or {"status": "not proved", "by": "exact enumeration of faces"},
+        "never": [f"{text(step.left)} < {text(step.right)}" for step in longest.never],
+        "complete": longest.complete or {"status": "not proved", "by": "exact enumeration of faces"},
     }
     return dict(spelled(record, lambda value: setting.layout.write(in_ridge(value))))
 
@@ -94,8 +94,8 @@ def _leaders(row: RegimeRow) -> dict[str, list[str]]:
     return {whole: [statement.label for statement in row.leaders(whole)] for whole in row.statements}
 
 
-def _place(found: RegimeMap, place: Place) -> dict[str, Any]:
-    setting = found.setting
+def _place(regime_map: RegimeMap, place: Place) -> Record:
+    setting = regime_map.setting
     over = place.over_ridge
     return {
         "values": {name: text(value) for name, value in place.values.items()},
@@ -108,7 +108,7 @@ def _place(found: RegimeMap, place: Place) -> dict[str, Any]:
     }
 
 
-def inferred_record(inferred: Weakest) -> dict[str, Any]:
+def inferred_record(inferred: Weakest) -> Record:
     """The regimes that an approximation needs."""
     typesetter, write = claims_typesetter(inferred.layout), inferred.layout.write
     record = {
@@ -116,14 +116,14 @@ def inferred_record(inferred: Weakest) -> dict[str, Any]:
         "approximation": f"{text(inferred.exact)} ~ {text(inferred.approximate)}",
         "regimes": [
             {
-                "regime": typesetter.condition(one.relations),
-                "factor": one.factor,
+                "regime": typesetter.condition(alternative.relations),
+                "factor": alternative.factor,
                 "within": None
-                if one.within is None and one.factor != 1
-                else [f"{text(a, write)} >= {text(b, write)}" for a, b in one.within or ()],
-                "check": one.check,
+                if alternative.within is None and alternative.factor != 1
+                else [f"{text(a, write)} >= {text(b, write)}" for a, b in alternative.within or ()],
+                "check": alternative.check,
             }
-            for one in inferred.alternatives
+            for alternative in inferred.alternatives
         ],
     }
     return dict(spelled(record, write))
@@ -132,7 +132,7 @@ def inferred_record(inferred: Weakest) -> dict[str, Any]:
 def comparison_record(comparison: Comparison) -> dict[str, Any]:
     """The object of one comparison; a row without figures has an error, and the rest of it is null."""
     problem, derivation = comparison.problem, comparison.derivation
-    record: dict[str, Any] = {
+    record: Record = {
         "schema": SCHEMA,
         "operation": str(problem.operation),
         "link": problem.link,
@@ -146,7 +146,7 @@ def comparison_record(comparison: Comparison) -> dict[str, Any]:
     return dict(spelled(record, derivation.setting.layout.write))
 
 
-def _row(row: OneChip) -> dict[str, Any]:
+def _row(row: OneChip) -> Record:
     setting, answer = row.derivation and row.derivation.setting, row.derivation and row.derivation.answer
     return {
         "chip": row.chip.name,
@@ -162,7 +162,7 @@ def _row(row: OneChip) -> dict[str, Any]:
     }
 
 
-def _at_sizes(point: Point) -> dict[str, Any]:
+def _at_sizes(point: Point) -> Record:
     """The condition at sizes; and T_steps, where no size of a program is open."""
     steps = steps_at(point)
     seconds = {} if steps is None else {"T_steps": float(steps)}
@@ -182,22 +182,22 @@ def comparison_csv(comparison: Comparison) -> str:
     return out.getvalue()
 
 
-def _flat(row: dict[str, Any], places: list[str]) -> dict[str, Any]:
+def _flat(row: dict[str, Any], places: list[str]) -> Record:
     points = zip(places, row.pop("at"), strict=False)
     at = {f"{key} at {place}": value for place, point in points for key, value in point.items()}
     error, ridge = row.pop("error"), row["ridge"]
     return row | {"ridge": ridge and ridge["float"]} | at | {"error": error}
 
 
-def measured_record(one: Measurement) -> dict[str, Any]:
+def measured_record(point: Measurement) -> Record:
     """A measured point, and what part of its bound it reached."""
-    times = {"seconds": one.seconds, "T_lower": one.bound}
+    times = {"seconds": point.seconds, "T_lower": point.bound}
     return {
-        "name": one.name,
-        "sizes": {name: int(value) for name, value in one.values.items()},
-        "FLOPs/byte": float(one.intensity),
-        "FLOPs/s": float(one.rate),
+        "name": point.name,
+        "sizes": {name: int(value) for name, value in point.values.items()},
+        "FLOPs/byte": float(point.intensity),
+        "FLOPs/s": float(point.rate),
         **{name: float(value) for name, value in times.items() if value is not None},
-        "reached": float(one.reached),
-        "possible": not one.impossible,
+        "reached": float(point.reached),
+        "possible": not point.impossible,
     }

@@ -1,6 +1,6 @@
 """A program on a mesh: who multiplies what, and the exchanges that this needs, statement by statement.
 
-Each product is placed by the rules of :mod:`symroof.model.mesh`, axis by axis, from the splits of its tensors alone. A
+Each product is placed by the rules of :mod:`symroof.model.splits`, axis by axis, from the splits of its tensors alone. A
 statement that multiplies nothing is split as its result is. The backward pass is the transpose: what undoes a statement is
 split as that is.
 
@@ -19,13 +19,13 @@ from sympy import Expr
 
 from symroof.errors import ModelError
 from symroof.formula import Frozen
-from symroof.model.dtype import Tensor
 from symroof.model.functions import BROADCAST, FUNCTIONS
-from symroof.model.mesh import Split, axes_in, divided_by, needed_split, same_blocks, shared_split, split_of
 from symroof.model.mesh_axes import HANDED, MeshAxis, fast_first
 from symroof.model.pipeline_stages import handed_on, turns_on_a_chip
 from symroof.model.program import Program
 from symroof.model.program_tree import EXCHANGE, PRODUCT, SUM, Line, Repeat, Statement
+from symroof.model.splits import Split, axes_in, divided_by, needed_split, same_blocks, shared_split, split_of
+from symroof.model.tensor_types import Tensor
 
 # How many numbers of each row the chips of an axis add up: a maximum and a sum, a sum of squares, …
 ROW_NUMBERS = {"softmax": 2, "softmax'": 1, "layer_norm": 2, "layer_norm'": 2, "rms_norm": 1, "rms_norm'": 1}
@@ -72,7 +72,7 @@ class Placement(Frozen):
 
     line: Line
     division: Split
-    made: Split
+    form: Split
     moves: tuple[Move, ...]
 
 
@@ -108,7 +108,7 @@ def _microbatch(line: Line) -> Repeat | None:
 def summed_forms(program: Program) -> Mapping[str, Split]:
     """How the chips hold the gradients that microbatches accumulate, by their names, while each chip has its own sum."""
     places = (place for place in placed(program) if any(m.once and m.of == "sums" for m in place.moves))
-    return {place.line.statement.name: place.made for place in places}
+    return {place.line.statement.name: place.form for place in places}
 
 
 def multiplies(line: Line) -> bool:
@@ -325,17 +325,17 @@ class _Chips:
         everywhere, across = axes_in(form) | scattered, axes_in(form - declared) & axes_in(declared - form)
         gathered = axes_in(form) - axes_in(declared)
 
-        def moved(
+        def moves_over(
             collective: str, over: set[str], apart: set[str], purpose: str, before: Split, after: Split = frozenset()
         ) -> Iterator[Move]:
             for axes, beside in self._by_link(over, apart, slow_first=purpose == "result"):
                 ends = _along(before, axes), _along(after, axes)
                 yield Move(collective, axes, tensor, beside, str(tensor.name), purpose, *ends)
 
-        yield from moved("reduce-scatter", scattered, axes_in(form), "sums", partial, declared)
-        yield from moved("all-reduce", summed - scattered, everywhere, "sums", partial)
-        yield from moved("all-to-all", across, everywhere, "result", form, declared)
-        yield from moved("all-gather", gathered, everywhere - gathered, "result", form)
+        yield from moves_over("reduce-scatter", scattered, axes_in(form), "sums", partial, declared)
+        yield from moves_over("all-reduce", summed - scattered, everywhere, "sums", partial)
+        yield from moves_over("all-to-all", across, everywhere, "result", form, declared)
+        yield from moves_over("all-gather", gathered, everywhere - gathered, "result", form)
 
     def _by_link(
         self, axes: Iterable[str], apart: Iterable[str], *, slow_first: bool

@@ -1,5 +1,5 @@
-"""Aliases: an exchange and a view lie where their tensor does, a slice is a part of one, and a concatenation lies where its parts
-do.
+"""Where tensors are stored: an exchange and a view lie where their tensor does, a slice is a part of one, and a concatenation
+lies where its parts do.
 
 To read what is joined is to read its parts: what is made in the program is written into its place there, and what is
 declared is copied to it, but inside a fuse that alone uses it, and what has a place already is copied to the second.
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from symroof.formula import Frozen
-from symroof.model.dtype import Tensor
 from symroof.model.program_tree import Fuse, Line, Repeat, Statement
+from symroof.model.tensor_types import Tensor
 
 
 class Memory(Frozen):
@@ -42,7 +42,7 @@ class Memory(Frozen):
         return self.sources.get(name, (name,))
 
     @cached_property
-    def _seen(self) -> Mapping[str, str]:
+    def _views(self) -> Mapping[str, str]:
         """Views, and what has entries appended, with the tensors that they are."""
         return {x.statement.name: str(x.statement.operands[0].name) for x in self.lines if x.statement.is_operand}
 
@@ -68,8 +68,8 @@ class Memory(Frozen):
         """A name, and those of which it is a view: in the turns of repeats what enters them is itself."""
         entering = {n for repeat in repeats for r in (repeat, repeat.reverses) if r is not None for n in r.enters}
         result = [name]
-        while result[-1] in self._seen and result[-1] not in entering:
-            result.append(self._seen[result[-1]])
+        while result[-1] in self._views and result[-1] not in entering:
+            result.append(self._views[result[-1]])
         return tuple(result)
 
     def root(self, name: str, repeats: Iterable[Repeat] = ()) -> str:
@@ -111,14 +111,14 @@ class Memory(Frozen):
             return name, ""
         return self.root(str(maker.operands[0].name)), maker.along
 
-    def written(self, wanted: Iterable[str]) -> frozenset[str]:
+    def written(self, tensors: Iterable[str]) -> frozenset[str]:
         """What has to be made in memory where these are wanted: what they lie in; of that of which slices alone are
         wanted, these. With what each turn makes there is what is wanted of all of them."""
-        wanted = {*wanted}
-        places = {part for name in wanted for part in (self.root(name), *self.wholes(name))}
+        tensors = {*tensors}
+        places = {part for name in tensors for part in (self.root(name), *self.wholes(name))}
         parts: dict[str, set[str]] = {}  # the slices that are wanted, by what they are parts of
         entire: set[str] = set()
-        for name in wanted:
+        for name in tensors:
             root = self.root(name)
             if root in self._cut and not self.turned(name) and self.origins(name) == (self.whole(name),):
                 parts.setdefault(self.whole(name), set()).add(root)

@@ -12,8 +12,8 @@ from symroof.reading.languages import languages
 from symroof.rendering.formulas.plain import PlainPrinter, Words
 from symroof.rendering.pages import terminal
 from symroof.rendering.pages.blocks import Row
-from symroof.rendering.pages.characters import cells, closed_up, pieces, plain, whole
 from symroof.rendering.pages.terminal import GAP, display, fold, glued, ledger, table, titled
+from symroof.rendering.pages.text_width import cells, closed_up, pieces, plain, whole
 
 OPENS, CLOSES = "（“《", "，。；：、）”》？！"
 FORMULAS = ["B", "B ≪ D, F", "BF(2D - 1)", "BDF/(BD + DF + BF)", "B > 240.24", "5 %", "若 B > 1 则恒成立"]

@@ -122,7 +122,7 @@ class Tensor(Frozen):
     @cached_property
     def bytes(self) -> Expr:
         """
-        >>> from symroof.model.dtype import dtype
+        >>> from symroof.model.tensor_types import dtype
         >>> Tensor(dtype("int4"), (Dim("D"), Dim("F"))).bytes
         D*F/2
         """

@@ -1,4 +1,4 @@
-"""Chips in a mesh: who multiplies what.
+"""How the work of a product is split over the axes of a mesh: who multiplies what.
 
 Work and tensors are split by pairs (dimension, axis): (D, X) says that a chip deals with the part of D that has its own
 place on X. For each axis the work is divided by the first rule that applies:
@@ -28,10 +28,10 @@ from sympy import Expr, Integer
 
 from symroof.errors import ModelError
 from symroof.formula import Name
-from symroof.model.dtype import Dim, Tensor
 from symroof.model.mesh_axes import Mesh
 from symroof.model.program import Program
 from symroof.model.program_tree import Line, Statement, sized
+from symroof.model.tensor_types import Dim, Tensor
 from symroof.symbols import fraction, rational, symbol
 
 Split = frozenset[tuple[str, str]]
