@@ -66,10 +66,10 @@ def trace(
     symroof trace layer.py:mlp --shape "x=bf16[B, T, D]" --shape "W1=bf16[D, F]" --shape "W2=bf16[F, D]" --weight W1 --weight W2
     symroof trace block.py:Block --init "D, F" --shape "x=bf16[B, T, D]"
     """
-    from symroof.tracing.tracer import written
+    from symroof.tracing.tracer import program_text
 
     named = dict(_name_and_value(text, "--function layer.py:rms_norm=rms_norm") for text in functions)
-    text = written(
+    text = program_text(
         _function(function),
         _tree(shapes),
         weights=weights,

@@ -57,7 +57,7 @@ def around(place: Point, sides: str = "e ne se w nw sw n s", gaps: Sequence[floa
     return tuple(Spot(place, side, gap) for gap in gaps for side in sides.split())
 
 
-def in_place_of(label: Label) -> tuple[Spot, ...]:
+def number_spots(label: Label) -> tuple[Spot, ...]:
     """Where a number may stand that takes the place of words: at their place, or along the line that they name."""
     if not label.line:
         return around(label.spots[0].place, gaps=(4, 8, 14, 22, 32))
@@ -193,7 +193,7 @@ def _names(line: Sequence[Shape], own: Point, reach: Shape) -> bool:
     return any(meet(reach, piece) for piece in line) and min(distance(piece, own) for piece in line) > TOGETHER
 
 
-def placed(
+def best_spots(
     wishes: Sequence[Sequence[Shape]], taken: Sequence[Shape], lines: Sequence[Shape], frame: Shape
 ) -> tuple[int | None, ...]:
     """For each label, told by the shapes that it may have, the best first, the number of its shape; None where it fits
@@ -203,9 +203,9 @@ def placed(
     the best that is left; a line behind a label counts as some spots down.
 
     >>> spot = lambda x: box((x, 0), 4, 1)
-    >>> placed([(spot(0), spot(10)), (spot(1),)], [], [], box((0, 0), 20, 5))
+    >>> best_spots([(spot(0), spot(10)), (spot(1),)], [], [], box((0, 0), 20, 5))
     (1, 0)
-    >>> placed([(spot(0),), (spot(1),)], [spot(15)], [], box((0, 0), 20, 5))
+    >>> best_spots([(spot(0),), (spot(1),)], [spot(15)], [], box((0, 0), 20, 5))
     (0, None)
     """
     free = [

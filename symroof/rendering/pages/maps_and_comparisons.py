@@ -18,7 +18,7 @@ from symroof.exploration.comparison import Comparison, OneChip, steps_at
 from symroof.exploration.regime_map import RegimeMap
 from symroof.exploration.regime_steps import shares
 from symroof.exploration.regimes import Exploration, Weakest
-from symroof.exploration.time_regimes import LongestMap, LongestRow
+from symroof.exploration.time_regimes import TimeRegime, TimeRegimes
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Number, Quotient, Verdict, number
 from symroof.proof.check import checked
 from symroof.proof.ledger import Ledger
@@ -47,7 +47,7 @@ COMPARED = ("chip", "dtype", "peak", "bandwidth", "ridge", "condition", "from", 
 
 def render_exploration(exploration: Exploration, form: str, style: Style) -> str:
     """The page of one map."""
-    setting = exploration.found.setting
+    setting = exploration.regimes.setting
     style = style.of(setting.problem)
     return render_page(partial(_map, exploration), typesetter_of(form, setting.layout, setting.problem.link, style))
 
@@ -75,8 +75,8 @@ def render_comparison(comparison: Comparison, form: str, style: Style) -> str:
 
 
 def _map(exploration: Exploration, typesetter: Typesetter) -> Page:
-    result, setting = exploration.found, exploration.found.setting
-    if isinstance(result, LongestMap):
+    result, setting = exploration.regimes, exploration.regimes.setting
+    if isinstance(result, TimeRegimes):
         return _longest(result, typesetter)
     symbols = [s.name for s in result.fan.symbols if s.name in setting.layout.order]
     say = _sentences(typesetter, found=result, ridge=setting.ridge, whole=len(shares(setting)), symbols=symbols)
@@ -93,7 +93,7 @@ def _map(exploration: Exploration, typesetter: Typesetter) -> Page:
     return Page(title, typesetter.words(say("machine", setting)), tuple(blocks), landscape=True)
 
 
-def _longest(found: LongestMap, typesetter: Typesetter) -> Page:
+def _longest(found: TimeRegimes, typesetter: Typesetter) -> Page:
     """Which time is longest in each regime."""
     setting = found.setting
     symbols = [s.name for s in found.fan.symbols if s.name in setting.problem.names]
@@ -109,7 +109,7 @@ def _longest(found: LongestMap, typesetter: Typesetter) -> Page:
     return Page(title, typesetter.words(say("machine", setting)), tuple(blocks), landscape=True)
 
 
-def _times_of(row: LongestRow) -> tuple[Name, ...]:
+def _times_of(row: TimeRegime) -> tuple[Name, ...]:
     """The times that are not negligible in a regime."""
     return tuple(time.name for time in row.times if time.label in row.longest)
 
