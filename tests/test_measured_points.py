@@ -178,12 +178,12 @@ def test_of_many_points_those_beyond_the_bound_have_words():
     """Forty points are forty marks; a dozen of them, the impossible ones first, stand in the table."""
     from symroof.rendering.figures.drawings import draw
 
-    rows = [{"B": b, "D": 4096, "F": 4096, "us": 30 if b == 900 else 900} for b in range(30, 1200, 30)]
+    rows = [{"B": b, "D": 4096, "F": 4096, "us": 30 if b == 1020 else 900} for b in range(30, 1200, 30)]
     shown = sr.plot("matmul", on="tpu-v5e", points=rows)
     canvas = draw(shown.drawing)
     _, table, _ = canvas._table
     assert len(table) == 13
-    assert "B = 900" in table[0][1]
+    assert table[0][1] == "measured: B = 1,020", "sizes that all share stand under the title"
     assert table[-1][1] == f"the other {len(rows) - 12}"
     assert sum(line.get_marker() == "X" for line in canvas.axes.lines) == len(rows)
-    assert [one.values["B"] for one in shown.findings] == [900]
+    assert [one.values["B"] for one in shown.findings] == [1020]

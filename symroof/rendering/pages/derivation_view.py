@@ -94,7 +94,7 @@ class View(StepsByReason):
         self.unsplit = [a.name for a in axes if a.name not in problem.operation.axes and a.chips != 1]
         self.links = tuple(self._bounds_of_links()) if self.setting.joint else ()
         self.matrix_unit, self.rates = self.setting.matrix_unit, self.setting.rates
-        self.said = self.answer.formula
+        self.formula_of = self.answer.formula
         self.ridge = None if self.answer.ridge is None else decimal_number(self.answer.ridge)
         rule = self.answer.rule
         self.rule_condition = self.condition(self.answer, self.answer.rule_bound) if rule else None
@@ -104,7 +104,7 @@ class View(StepsByReason):
     @property
     def upside_down(self) -> Compare | None:
         """The condition as a bound on 1/intensity, the ridge in decimals where it is known."""
-        result = self.said("upside_down")
+        result = self.formula_of("upside_down")
         if not isinstance(result, Compare) or self.ridge is None:
             return result if isinstance(result, Compare) else None
         return replace(result, right=Quotient(number(1), self.ridge))
@@ -130,7 +130,7 @@ class View(StepsByReason):
     @property
     def in_figures(self) -> Compare | None:
         """The condition on the chips of a mesh, its bound with the figures put in."""
-        solution, bound = self.answer.threshold, self.said("bound")
+        solution, bound = self.answer.threshold, self.formula_of("bound")
         if not self.setting.several_chips or solution is None or solution.end != solution.formula or bound is None:
             return None
         return Compare(solution.end.left, solution.end.relation, bound)
@@ -138,7 +138,7 @@ class View(StepsByReason):
     @property
     def no_vector_time(self) -> bool:
         """Whether there is elementwise work beside contractions, and no figure for the unit that does it."""
-        works = self.said("ops") is not None and not self.operation.vector
+        works = self.formula_of("ops") is not None and not self.operation.vector
         return works and self.rates.vector is None
 
     @property
@@ -184,7 +184,7 @@ class View(StepsByReason):
     def _point(self, point: Point) -> dict[str, Any]:
         value, solution = numeric(point.value("intensity")), point.threshold
         return {
-            "said": point,
+            "answer": point,
             "variable": self.variable if solution is None else Name(solution.variable),
             "where": grouped_sizes(point.values, self.setting.layout),
             "condition": self.condition(point, point.bound),

@@ -79,7 +79,7 @@ def _map(exploration: Exploration, typesetter: Typesetter) -> Page:
     if isinstance(result, TimeRegimes):
         return _longest(result, typesetter)
     symbols = [s.name for s in result.fan.symbols if s.name in setting.layout.order]
-    say = _sentences(typesetter, found=result, ridge=setting.ridge, whole=len(shares(setting)), symbols=symbols)
+    say = _sentences(typesetter, regimes=result, ridge=setting.ridge, whole=len(shares(setting)), symbols=symbols)
     blocks: list[Grid | Lines] = [
         Lines(say.each("facts")),
         _grid(say, MAP, result.rows),
@@ -97,7 +97,7 @@ def _longest(found: TimeRegimes, typesetter: Typesetter) -> Page:
     """Which time is longest in each regime."""
     setting = found.setting
     symbols = [s.name for s in found.fan.symbols if s.name in setting.problem.names]
-    say = _sentences(typesetter, found=found, ridge=setting.ridge, symbols=symbols, times_of=_times_of)
+    say = _sentences(typesetter, regimes=found, ridge=setting.ridge, symbols=symbols, times_of=_times_of)
     blocks: list[Grid | Lines] = [
         Lines(say.each("times")),
         _grid(say, LONGEST, found.rows),
@@ -221,7 +221,7 @@ def render_contrast(derivations: Sequence[Derivation], names: Sequence[str], for
 
 def numbers_at(view: View) -> dict[str, Fraction]:
     """The numbers of a problem at its sizes, by the names of quantities."""
-    return numbers_of(view.points[0]["said"]) if len(view.points) == 1 else {}
+    return numbers_of(view.points[0]["answer"]) if len(view.points) == 1 else {}
 
 
 def ratios_of(views: Sequence[View]) -> Mapping[str, Step]:
@@ -268,7 +268,7 @@ def _too_large(views: Sequence[View], names: Sequence[str], typesetter: Typesett
     """Which chips do not hold the problem, each with how many of them do."""
     for name, view in zip(names, views, strict=True):
         tables = Writer(view, typesetter).sized
-        held = [tables.held(point["said"]) for point in view.points if point["said"].held is False]
+        held = [tables.held(point["answer"]) for point in view.points if point["answer"].held is False]
         yield from (f"{typesetter.words(name)}: {words}" for words in held)
 
 

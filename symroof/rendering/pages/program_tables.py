@@ -28,7 +28,7 @@ class CostTables:
 
     def __init__(self, derivation: Derivation, program: Statements, typesetter: Typesetter) -> None:
         self.derivation, self.program, self.typesetter = derivation, program, typesetter
-        self.say = typesetter.sentences("sized.j2", d=None, t_steps=None)
+        self.say = typesetter.sentences("sized.j2", view=None, t_steps=None)
         rounded = derivation.setting.problem.count != "exact"
         self.lead = "dots_rounded" if rounded else "dots"
 
