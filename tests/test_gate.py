@@ -262,7 +262,7 @@ FAULTS = {
     "derivation.sizes._shortest": (doubled, side_by_side),
     "derivation.sizes._side": (doubled, side_by_side),
     "derivation.evaluation.amounts": (doubled, amounts_of_tensors),
-    "exploration.breakdowns._longest": (doubled, broken_down),
+    "exploration.breakdowns._sum_at": (doubled, broken_down),
     "exploration.breakdowns._unnamed": (doubled, broken_down),
     "exploration.measured_points.quantities": (doubled, measured_point),
     "exploration.latency.quantities": (doubled, served),

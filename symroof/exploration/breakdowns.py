@@ -76,9 +76,8 @@ def breakdown(problem: Problem) -> Breakdown:
     setting = setting_of(replace(problem, at=()))
     program = setting.problem.operation
     if len(costs_of(program)) < 2:
-        raise ModelError(
-            "there is one statement, and nothing to break down", expected="a program of several statements"
-        )
+        shown = "there is one statement, and nothing to break down"
+        raise ModelError(shown, expected="a program of several statements")
     if not setting.timed:
         raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
     draft = with_times(setting)
@@ -88,10 +87,6 @@ def breakdown(problem: Problem) -> Breakdown:
     stretch = 1 / (1 - result.get(BUBBLE.name, Integer(0)))
     needed = {s.name for name in times for s in formulas[name].free_symbols}
 
-    def sum_at(times: Sequence[Formula], point: Mapping[Expr, Expr]) -> Fraction:
-        """The sum of times, of each of which the longest part counts."""
-        return fraction(Add(*(max(formulas[name].subs(point) for name in names(time)) for time in times)))
-
     bars = []
     for values in problem.at or ({},):
         require_sizes(needed, values)
@@ -99,7 +94,7 @@ def breakdown(problem: Problem) -> Breakdown:
         where = (*setting.equalities, *(equality(name, value) for name, value in values.items()))
         for time, parts in times.items():
             taken = [
-                max(sum_at(each, point) for each in sums) * (fraction(stretch.subs(point)) if waits else 1)
+                max(_sum_at(each, formulas, point) for each in sums) * (fraction(stretch.subs(point)) if waits else 1)
                 for *_, sums, waits in parts
             ]
             steps = [
@@ -110,6 +105,11 @@ def breakdown(problem: Problem) -> Breakdown:
             steps.append(Step("time", Reason.FACT, Group(Name(time)), "=", all_of_it, where, role="whole"))
             bars.append(Bar(draft.add(*steps).since(draft), values, time, tuple(name for name, *_ in parts)))
     return Breakdown(setting, tuple(bars), len(times))
+
+
+def _sum_at(times: Sequence[Formula], formulas: Mapping[str, Expr], point: Mapping[Expr, Expr]) -> Fraction:
+    """The sum of times, of each of which the longest part counts."""
+    return fraction(Add(*(max(formulas[name].subs(point) for name in names(time)) for time in times)))
 
 
 def _times(setting: Setting, program: Program) -> Iterator[tuple[str, Iterator[Part]]]:
