@@ -123,7 +123,7 @@ def require_measured_points(seed):
     known = Known("matmul", on="tpu-v5e")
     (one,) = sr.plot("matmul", on="tpu-v5e", points=[{**at, "seconds": seconds}]).measured
     assert one.rate == pytest.approx(known("flops", at) / seconds)
-    assert one.reached == pytest.approx(known("T_lower", at) / seconds)
+    assert one.share == pytest.approx(known("T_lower", at) / seconds)
 
 
 @pytest.mark.thorough
@@ -136,7 +136,7 @@ def test_steps_and_measured_points(law, seed):
 FAULTS = {
     "a batch less": (latency, "_last", lambda f: lambda *a: f(*a) - 1, require_steps_of_a_batch),
     "twice the time": (latency, "along", lambda f: lambda *a: tuple(2 * y for y in f(*a)), require_steps_of_a_batch),
-    "twice the roof": (measured_points, "_at", lambda f: lambda *a: (lambda one: replace(one, most=2 * one.most))(f(*a)), require_measured_points),
+    "twice the roof": (measured_points, "_at", lambda f: lambda *a: (lambda one: replace(one, attainable=2 * one.attainable))(f(*a)), require_measured_points),
 }  # fmt: skip
 
 

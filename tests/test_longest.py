@@ -13,7 +13,7 @@ from effort import draws
 import symroof as sr
 from symroof.errors import AlgebraError, CheckError, ModelError
 from symroof.exploration.planes import plane
-from symroof.exploration.time_regimes import longest_map
+from symroof.exploration.time_regimes import time_regimes
 from symroof.formula import Infinity, Name, names
 from symroof.reading.grids import read_grid
 from symroof.reading.problems import read_problem
@@ -86,7 +86,7 @@ def written(formula):
 def test_the_longest_time_of_random_scalings(name):
     """Sizes and figures are powers of a large number: one row or none holds, and it names the time that is longest."""
     times, problem = CASES[name]
-    found = longest_map(read_problem(problem))
+    found = time_regimes(read_problem(problem))
     assert found.complete.status == "proved"
     assert {row.check.status for row in found.rows} == {"proved"}
     given = {"B <<": "D"} if "assume" in problem else {}
@@ -123,7 +123,8 @@ def test_the_longest_time_of_random_scalings(name):
 @pytest.mark.parametrize("name", ["matmul", "mlp", "attention", "fsdp-megatron"])
 def test_a_row_is_what_the_times_of_the_chip_say(name, chip):
     """At random sizes, where what a row asks of them holds by far, the longest time is one that the row names."""
-    found, random, tried = longest_map(read_problem({"operation": name, "hardware": chip})), Random(f"{name} {chip}"), 0
+    found, random = time_regimes(read_problem({"operation": name, "hardware": chip})), Random(f"{name} {chip}")
+    tried = 0
     numbers = found.setting.in_numbers
     for _ in range(draws(120)):
         sizes = {
@@ -140,7 +141,7 @@ def test_a_row_is_what_the_times_of_the_chip_say(name, chip):
 
 def test_a_row_that_the_figures_exclude_is_said_with_its_reason():
     """On a chip whose links are slower than its memory the weights are never read for longer than they are sent."""
-    free, on_chip = (longest_map(read_problem(CASES[name][1])) for name in ("shared", "shared on a chip"))
+    free, on_chip = (time_regimes(read_problem(CASES[name][1])) for name in ("shared", "shared on a chip"))
     assert [len(found.rows) for found in (free, on_chip)] == [6, 4]
     assert {str(step.right) for step in free.never} == set()
     assert len(on_chip.never) == 2
@@ -150,7 +151,7 @@ def test_a_row_that_the_figures_exclude_is_said_with_its_reason():
 @pytest.mark.thorough
 def test_another_time_or_form_is_not_what_the_running_time_tends_to():
     """T_lower lies between its longest part and their sum: both have to tend to the form, and the part has to be one of them."""
-    found = longest_map(read_problem(CASES["shared on a chip"][1]))
+    found = time_regimes(read_problem(CASES["shared on a chip"][1]))
     ledger = found.draft.ledger
     for row, other in zip(found.rows, (*found.rows[1:], found.rows[0]), strict=True):
         step, wrong = row.step("leading"), other.step("leading")
@@ -172,7 +173,7 @@ def test_another_time_or_form_is_not_what_the_running_time_tends_to():
 def test_times_of_one_order_are_named_together():
     """Two axes that carry the same bytes: no regime tells which of them is longer."""
     text = "mesh X = 4, Y = 8 on ICI; input x: bf16[B, D_X]; input z: bf16[B, D_Y]; weight W: bf16[D_X, F]; weight V: bf16[D_Y, F];"
-    found = longest_map(read_problem({"operation": text + "y = x * W -> bf16[B, F]; u = z * V -> bf16[B, F]"}))
+    found = time_regimes(read_problem({"operation": text + "y = x * W -> bf16[B, F]; u = z * V -> bf16[B, F]"}))
     together = [row for row in found.rows if len(row.longest) > 1]
     assert [row.longest for row in together] == [("X", "Y")]
     assert [row.tends for row in together] == [None]
@@ -226,10 +227,10 @@ def test_maps_over_axes_of_a_mesh():
 def test_what_is_refused_and_what_is_not(more, says):
     problem = read_problem({"operation": MATMUL, "hardware": "tpu-v5e", **more})
     if says is None:
-        assert longest_map(problem).rows
+        assert time_regimes(problem).rows
     else:
         with pytest.raises(AlgebraError, match=says):
-            longest_map(problem)
+            time_regimes(problem)
 
 
 CHIP = {"peak": 459 * 10**12, "bandwidth": 28 * 10**11, "ICI": 9 * 10**10}

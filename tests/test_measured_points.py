@@ -44,7 +44,7 @@ def test_a_point_is_a_finding_where_it_is_faster_than_its_bound(seed):
     assert len(found.findings) == sum(expected)
     for row, one in zip(rows, found.drawing.measured, strict=True):
         seconds = Fraction(row["seconds"])
-        assert one.reached == lower(row["B"], row["D"], row["F"]) / seconds
+        assert one.share == lower(row["B"], row["D"], row["F"]) / seconds
         assert one.rate == 2 * row["B"] * row["D"] * row["F"] / seconds
 
 
@@ -57,7 +57,7 @@ def test_a_time_and_a_rate_say_the_same():
     assert rates[0] == rates[1] == rates[2]
     counted = {"FLOPs/byte": "100", "TFLOPs/s": "50"}
     (one,) = sr.plot("matmul", on="tpu-v5e", points=[counted]).drawing.measured
-    assert one.reached == Fraction(50 * 10**12) / (100 * HBM)
+    assert one.share == Fraction(50 * 10**12) / (100 * HBM)
     assert not one.impossible
     (two,) = sr.plot("matmul", on="tpu-v5e", points=[counted | {"TFLOPs/s": "82.1"}]).findings
     assert two.impossible, "the memory allows 82"
@@ -79,7 +79,7 @@ def test_a_mesh_has_the_times_of_all_of_its_links():
         shown = sr.plot(mesh, on="tpu-v5p", points=[at | {"seconds": time * factor}])
         (one,) = shown.drawing.measured
         assert one.impossible == impossible
-        assert float(one.reached) == pytest.approx(1 / factor)
+        assert float(one.share) == pytest.approx(1 / factor)
         x, y = next((row["FLOPs/byte"], row["FLOPs/s"]) for row in shown.rows if row["what"].startswith("measured"))
         assert y == pytest.approx(float(one.rate) / 16), "under the roofs of one chip"
         assert x == float(one.intensity)
@@ -170,7 +170,7 @@ def test_a_block_has_measured_points_beside_the_document(tmp_path):
 def test_rows_of_a_csv_are_those_of_python():
     rows = [{"name": "a, b", "B": 64, "D": 8, "F": 8, "us": 4}, {"B": 2, "D": 8, "F": 8, "us": 1}]
     found = sr.plot("matmul", on="tpu-v5e", points=rows).drawing.measured
-    assert [one.said for one in found] == ["a, b", "B = 2, D = 8, F = 8"]
+    assert [one.label for one in found] == ["a, b", "B = 2, D = 8, F = 8"]
 
 
 @pytest.mark.thorough
@@ -178,12 +178,12 @@ def test_of_many_points_those_beyond_the_bound_have_words():
     """Forty points are forty marks; a dozen of them, the impossible ones first, stand in the table."""
     from symroof.rendering.figures.drawings import draw
 
-    rows = [{"B": b, "D": 4096, "F": 4096, "us": 30 if b == 900 else 900} for b in range(30, 1200, 30)]
+    rows = [{"B": b, "D": 4096, "F": 4096, "us": 30 if b == 1020 else 900} for b in range(30, 1200, 30)]
     shown = sr.plot("matmul", on="tpu-v5e", points=rows)
     canvas = draw(shown.drawing)
     _, table, _ = canvas._table
     assert len(table) == 13
-    assert "B = 900" in table[0][1]
+    assert table[0][1] == "measured: B = 1,020", "sizes that all share stand under the title"
     assert table[-1][1] == f"the other {len(rows) - 12}"
     assert sum(line.get_marker() == "X" for line in canvas.axes.lines) == len(rows)
-    assert [one.values["B"] for one in shown.findings] == [900]
+    assert [one.values["B"] for one in shown.findings] == [1020]

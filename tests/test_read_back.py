@@ -392,7 +392,7 @@ def said_by(answer):
     """The steps of an answer and what is asked of it; those of a map grow with what is printed."""
     match answer:
         case ShownRegimes(explorations=(exploration,)):
-            draft = exploration.found.draft
+            draft = exploration.regimes.draft
             return draft.ledger.established, draft.setting.layout, draft.setting, ()
         case ShownInferred(inferred=one):
             return one.ledger.established, one.layout, one.setting, Compare(one.exact, "~", one.approximate)

@@ -60,7 +60,7 @@ def test_templates_hold_no_algebra_and_cannot_run_code():
 
 @pytest.mark.thorough
 def test_a_folder_of_ones_own_replaces_a_template(tmp_path):
-    (tmp_path / "page.txt.j2").write_text("<<d.operation>> is <<d.outcome>> compute-bound\n")
+    (tmp_path / "page.txt.j2").write_text("<<view.operation>> is <<view.outcome>> compute-bound\n")
     d = sr.derive("dot", on="tpu-v5e")
     assert d.to_text(template=str(tmp_path)) == "bf16[N] * bf16[N] -> bf16[1] is never compute-bound\n"
     assert d.to_markdown(template=str(tmp_path)) == d.to_markdown()

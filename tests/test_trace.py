@@ -29,9 +29,9 @@ from symroof.reading.programs import read_program
 from symroof.symbols import expression
 from symroof.tracing import lowering
 from symroof.tracing.jaxprs import dot_flops, jaxpr_of
-from symroof.tracing.signatures import Arguments
+from symroof.tracing.signatures import Signature
 from symroof.tracing.size_names import Sizes, formula_of
-from symroof.tracing.tracer import written
+from symroof.tracing.tracer import program_text
 from symroof.tracing.traces import TracingError
 
 if os.environ.get("SYMROOF_REQUIRE_JAX") == "1":
@@ -93,7 +93,7 @@ def example():
 
 
 def of(name, **options):
-    return written(getattr(fs, name), TYPES[name], **options)
+    return program_text(getattr(fs, name), TYPES[name], **options)
 
 
 @pytest.mark.part(1)
@@ -166,9 +166,9 @@ def of_vjp(name, function):
         return function(*jax.vjp(getattr(fs, name), *arguments))
 
     called.__signature__ = signature(getattr(fs, name))
-    asked = Arguments(called, TYPES[name], of_torch=False)
-    jaxpr = jaxpr_of(called, asked)
-    return jaxpr, Sizes(asked.free, asked.numbers, asked.scales), asked
+    arguments = Signature(called, TYPES[name], of_torch=False)
+    jaxpr = jaxpr_of(called, arguments)
+    return jaxpr, Sizes(arguments.free, arguments.numbers, arguments.scales), arguments
 
 
 def keeping(function, made):
@@ -195,8 +195,8 @@ def test_a_training_step_multiplies_and_keeps_what_jax_does(name, monkeypatch):
         module, function = path.split(".")
         own = getattr(getattr(jax, module), function)
         monkeypatch.setattr(getattr(jax, module), function, keeping(own, path in MADE))
-    jaxpr, sizes, asked = of_vjp(name, lambda made, back: jax.tree_util.tree_leaves(back))
-    weights = {var for var, n in zip(jaxpr.invars, asked.leaves, strict=True) if asked.types[n].role == "weight"}
+    jaxpr, sizes, arguments = of_vjp(name, lambda made, back: jax.tree_util.tree_leaves(back))
+    weights = {v for v, n in zip(jaxpr.invars, arguments.leaves, strict=True) if arguments.types[n].role == "weight"}
     kept = {var for var in jaxpr.outvars if not hasattr(var, "val") and var.aval.dtype.kind != "i"} - weights
     total = sum(var.aval.dtype.itemsize * prod(map(sizes.size, var.aval.shape)) for var in kept)
     more = expression(formula_of(KEPT.get(name, "0")))
@@ -221,7 +221,7 @@ def test_what_is_split_in_code_is_the_program_that_is_split_by_hand(name):
     axes = {"data": "X", "tensor": "Y", "fsdp": "X", "both": "X=4, Y=2"}[name]
     hand = f"mesh {axes}; input x: {x}; weight W1: {W1}; weight W2: {W2}; h = x * W1 -> {h}; a = gelu(h); t1 = a * W2 -> {y}"
     whole = {argument: re.sub("_[XY]", "", kind) for argument, kind in types.items()}
-    traced = written(fs.constrained, whole) if name == "both" else written(fs.mlp, types)
+    traced = program_text(fs.constrained, whole) if name == "both" else program_text(fs.mlp, types)
     one, other = (in_training(read_program(text)) for text in (traced, hand))
     assert str(one) == str(other)
     moves = [[place.moves for place in placed(meshed(program, {})[0])] for program in (one, other)]
@@ -240,7 +240,7 @@ def test_what_is_used_is_exchanged_where_the_code_says_so():
 
 def test_a_layer_is_the_one_of_the_library():
     """The example is the decoder layer of the library, written in JAX: the same FLOPs, elementwise work, bytes and parameters."""
-    text = written(example(), LLAMA, functions=OWN, fuse=("attention",))
+    text = program_text(example(), LLAMA, functions=OWN, fuse=("attention",))
     mine, theirs = sr.operation(text), sr.operation("decoder-layer")
     one, other = (amounts(program, "fma") for program in (mine, theirs))
     for what in ("params", "ops", "weights"):
@@ -253,7 +253,7 @@ def test_a_layer_is_the_one_of_the_library():
 
 def test_unrolled_layers_are_turns():
     types = {"x": "bf16[B, D]", "layers": [{"up": "weight bf16[D, F]", "down": "weight bf16[F, D]"}] * 100}
-    text = written(fs.layers, types)
+    text = program_text(fs.layers, types)
     assert "repeat 100 as x = " in text
     assert len(read_program(text).forward) == 4
     assert sr.derive(text, at="D=2,F=3").value("params") == 100 * 2 * 2 * 3
@@ -284,16 +284,16 @@ def test_scans_have_places_and_what_is_stacked():
     assert "collect(" in text
     assert "scan" not in text
     types = {"x": "bf16[T, B, D]", "h": "bf16[B, D]", "U": "weight bf16[D, D]"}
-    assert written(fs.stacked_twice, types).count("collect(") == 1
-    assert "from the last place to the first" in written(fs.last_first, types)
-    assert "scan L as x = " in written(fs.made_before, {"x": "bf16[B, D]", "W": "weight bf16[L, D, D]"})
+    assert program_text(fs.stacked_twice, types).count("collect(") == 1
+    assert "from the last place to the first" in program_text(fs.last_first, types)
+    assert "scan L as x = " in program_text(fs.made_before, {"x": "bf16[B, D]", "W": "weight bf16[L, D, D]"})
     inputs = {"x": "bf16[B, D]", "W": "bf16[L, D, F]", "V": "bf16[L, F, D]"}
-    assert "W_l = place(W, L)" in written(fs.scanned, inputs)
-    assert "frozen input start: bf16[B, D]" in written(fs.with_a_sum, {"x": "bf16[B, D]", "Ws": TURNS})
+    assert "W_l = place(W, L)" in program_text(fs.scanned, inputs)
+    assert "frozen input start: bf16[B, D]" in program_text(fs.with_a_sum, {"x": "bf16[B, D]", "Ws": TURNS})
 
 
 test_what_no_statement_says_is_told = refused(
-    lambda name, types: written(getattr(fs, name), types),
+    lambda name, types: program_text(getattr(fs, name), types),
     ("overlapping", {"x": "bf16[B, T, D]", "W": "bf16[D, F]"}, "two slices share places"),
     ("with_steps", {"x": "bf16[2*B, D]", "W": "bf16[D, F]"}, "a slice with steps"),
     ("padded", {"x": "bf16[B, D]", "W": "bf16[D, F]"}, "numbers are joined to an array"),
@@ -328,18 +328,19 @@ test_what_no_statement_says_is_told = refused(
 
 def test_sizes_that_are_fixed_are_numbers():
     types = {"x": "bf16[B, T, D]", **dict.fromkeys(("Wq", "Wk", "Wv"), "weight bf16[D, N, H=128]")}
-    text = written(fs.plain_attention, types | {"Wo": "weight bf16[N, H=128, D]"})
+    text = program_text(fs.plain_attention, types | {"Wo": "weight bf16[N, H=128, D]"})
     assert "bf16[D, N, 128]" in text
     assert "H" not in read_program(text).sizes
 
 
 def test_a_size_whose_number_is_asked_for_is_told():
     """A branch on a size, and a root of one: the code runs at a number, which the text says with the line."""
-    text = written(fs.branch, {"x": "bf16[B, D]", "W": "bf16[D, F]"})
+    text = program_text(fs.branch, {"x": "bf16[B, D]", "W": "bf16[D, F]"})
     assert text.startswith("# traced at B = 348: traced_functions.py:")
     assert "relu(t1)" in text
     assert of("heads").startswith("# traced at H = ")
-    assert "h = x * W -> bf16[B_XY, F]" in written(fs.rooted, {"x": "bf16[B, D]", "W": "bf16[D, F]"})  # over 8 chips
+    shapes = {"x": "bf16[B, D]", "W": "bf16[D, F]"}
+    assert "h = x * W -> bf16[B_XY, F]" in program_text(fs.rooted, shapes)  # over 8 chips
     assert "/ sqrt(H)" in of("heads")
     assert "traced at" not in of("plain_attention")
 
@@ -347,7 +348,7 @@ def test_a_size_whose_number_is_asked_for_is_told():
 @pytest.mark.parametrize("fault", ["a product less", "a turn less", "one weight for all turns"])
 def test_a_program_of_something_else_is_refused(monkeypatch, fault):
     """Its products and parameters are counted again, as polynomials, by the primitives of the function alone."""
-    honest = lowering.rolled
+    honest = lowering.find_repeats
 
     def wrong(*body):
         roll = honest(*body)
@@ -360,11 +361,11 @@ def test_a_program_of_something_else_is_refused(monkeypatch, fault):
         elif fault == "a turn less":
             turns = replace(turns, times=number(2))
         else:
-            roll = replace(roll, alike=frozenset(body[1]))
+            roll = replace(roll, shared=frozenset(body[1]))
         return replace(roll, body=(turns,))
 
     assert "repeat 3" in of("layers")
-    monkeypatch.setattr(lowering, "rolled", wrong)
+    monkeypatch.setattr(lowering, "find_repeats", wrong)
     with pytest.raises(TracingError, match="the program that was written has"):
         of("layers")
 
@@ -391,7 +392,7 @@ def test_the_documentation_shows_what_is_written(monkeypatch, run):
 
 def lines(name, **types):
     """The statements of a function, without what stands where."""
-    text = written(getattr(fs, name), types)
+    text = program_text(getattr(fs, name), types)
     return text, [line.partition("  #")[0].strip() for line in text.split("\n")]
 
 
@@ -406,7 +407,7 @@ def test_a_gradient_is_a_program_too():
     """What jax.grad makes is written out: a forward pass and, for each product, one for each operand that is asked for. What is
     transposed stands where its forward pass does, and is no call of it: every tensor but the gradients is used."""
     types = {"w": ["weight bf16[D, F]", "weight bf16[F, D]"], "x": "bf16[B, D]", "y": "bf16[B, D]"}
-    program = sr.operation(written(jax.grad(fs.squared_error), types))
+    program = sr.operation(program_text(jax.grad(fs.squared_error), types))
     assert len(program.results) == 2
     assert not program.training
     B, D, F = sr.dimensions("B D F")

@@ -13,7 +13,7 @@ from texts import refused
 import symroof as sr
 from symroof.reading.programs import read_program
 from symroof.tracing import aten_equations
-from symroof.tracing.tracer import written
+from symroof.tracing.tracer import program_text
 from symroof.tracing.traces import TracingError
 
 if os.environ.get("SYMROOF_REQUIRE_TORCH") == "1":
@@ -64,7 +64,7 @@ def case(name):
     types = dict(part.split(": ") for part in arguments.split("; "))
     make = {"Cross": ms.Heads, "Latent": ms.Heads}.get(name) or getattr(ms, name)
     kind = "int64" if name == "GPT2" else "fp32"
-    return make, types, init, written(make, {n: f"{kind}[{dims}]" for n, dims in types.items()}, init=init)
+    return make, types, init, program_text(make, {n: f"{kind}[{dims}]" for n, dims in types.items()}, init=init)
 
 
 @pytest.mark.thorough
@@ -126,39 +126,39 @@ def test_a_module_costs_what_pytorch_counts(name):
 @pytest.mark.thorough
 def test_a_class_may_be_a_function_of_the_table():
     shapes = {"x": "bf16[B, D]"}
-    assert "rms_norm(x, norm)" in written(ms.Normed, shapes, init="D, F", functions={"RMSNorm": "rms_norm"})
-    assert "rsqrt" in written(ms.Normed, shapes, init="D, F")
+    assert "rms_norm(x, norm)" in program_text(ms.Normed, shapes, init="D, F", functions={"RMSNorm": "rms_norm"})
+    assert "rsqrt" in program_text(ms.Normed, shapes, init="D, F")
 
 
 @pytest.mark.thorough
 def test_a_stride_that_does_not_divide_a_size_is_told():
     shapes = {"input": "bf16[N, C, P, Q]"}
     with pytest.raises(TracingError, match="every 5th place of P"):
-        written(torch.nn.Conv2d, shapes, init="C, K, 5, 5")
-    assert "windows(input)" in written(torch.nn.Conv2d, {"input": "bf16[N, C, 5*P, 5*Q]"}, init="C, K, 5, 5")
+        program_text(torch.nn.Conv2d, shapes, init="C, K, 5, 5")
+    assert "windows(input)" in program_text(torch.nn.Conv2d, {"input": "bf16[N, C, 5*P, 5*Q]"}, init="C, K, 5, 5")
 
 
 @pytest.mark.thorough
 def test_a_module_with_numbers_gets_names():
     module = ms.Block(128, 8, 2, 352).bfloat16()
     names = {"K": 2, "G": 4, "H": 16, "D": "K*G*H", "F": 352}
-    text = written(module, {"x": "bf16[B, T, D]"}, names=names)
+    text = program_text(module, {"x": "bf16[B, T, D]"}, names=names)
     assert text.startswith("# K = 2, G = 4, H = 16, F = 352 in the module that was traced\n")
     assert all(parameter.device.type == "cpu" for parameter in module.parameters())
     d = sr.derive(text, on="h100", at="B=4,T=64,K=2,G=4,H=16,F=352")
     assert d.value("params") == sum(p.numel() for p in module.parameters())
-    assert "fp32[256, 64]" in written(ms.MLP(64, 256), {"x": "fp32[B, T, 64]"})
+    assert "fp32[256, 64]" in program_text(ms.MLP(64, 256), {"x": "fp32[B, T, 64]"})
     module = ms.Attention(64, 4)
-    text = written(module, {"x": "fp32[B, T, D]"}, names={"N": 4, "H": 16, "D": "N*H"})
+    text = program_text(module, {"x": "fp32[B, T, D]"}, names={"N": 4, "H": 16, "D": "N*H"})
     assert "where S = 3*D" in text
     assert sr.derive(text, on="h100", at="B=2,T=8,N=4,H=16").value("params") == 4 * (64 * 64 + 64)
     with pytest.raises(TracingError, match="is no number"):
-        written(module, {"x": "fp32[B, T, D]"}, names={"N": 4, "D": "N*Q"})
+        program_text(module, {"x": "fp32[B, T, D]"}, names={"N": 4, "D": "N*Q"})
 
 
 @pytest.mark.thorough
 def test_a_function_of_tensors_is_a_program():
-    text = written(ms.projected, {"x": "bf16[B, D]", "w": "weight bf16[D, F]", "v": "weight bf16[F, D]"})
+    text = program_text(ms.projected, {"x": "bf16[B, D]", "w": "weight bf16[D, F]", "v": "weight bf16[F, D]"})
     assert "relu(h)" in text
     assert "# traced_modules.py:" in text
     program = sr.trace(ms.projected, x="bf16[B, D]", w="weight bf16[D, F]", v="weight bf16[F, D]")
@@ -167,31 +167,31 @@ def test_a_function_of_tensors_is_a_program():
 
 @pytest.mark.parametrize(("given", "sign"), [("bias", "+"), ("gain", "*"), ("more", "-")])
 def test_arguments_that_are_left_out_stay_out(given, sign):
-    text = written(ms.Optional, {"x": "bf16[B, D]", given: "bf16[B, D]"}, init="D")
+    text = program_text(ms.Optional, {"x": "bf16[B, D]", given: "bf16[B, D]"}, init="D")
     assert f" {sign} {given}  # " in text or f" {sign} {given} -> " in text
 
 
 @pytest.mark.thorough
 def test_what_modules_do_of_their_own_is_written():
     """What is changed in place is another tensor, and what is compared is read."""
-    assert written(ms.InPlace, {"x": "bf16[B, T, D]"}, init="D").count("relu(") == 2
-    assert "x - y" in written(ms.larger, {"x": "bf16[B, D]", "y": "bf16[B, D]"})
+    assert program_text(ms.InPlace, {"x": "bf16[B, T, D]"}, init="D").count("relu(") == 2
+    assert "x - y" in program_text(ms.larger, {"x": "bf16[B, D]", "y": "bf16[B, D]"})
 
 
 def test_a_branch_on_a_size_is_told():
-    text = written(ms.by_size, {"x": "bf16[B, D]", "w": "bf16[D, F]"})
+    text = program_text(ms.by_size, {"x": "bf16[B, D]", "w": "bf16[D, F]"})
     assert text.startswith("# traced where 101 <= B\n")
     assert "relu" not in text
 
 
 def test_one_place_is_no_dimension():
-    text = written(ms.broadcast, {"x": "bf16[B, T, D]", "c": "bf16[B, 1, D]"})
+    text = program_text(ms.broadcast, {"x": "bf16[B, T, D]", "c": "bf16[B, 1, D]"})
     assert "input c: bf16[B, D]" in text
     assert {step.check.status for step in sr.derive(text, on="h100").steps} == {"proved"}
 
 
 def test_each_bound_is_a_comparison():
-    assert sr.derive(written(ms.clamped, {"x": "bf16[N]"}), on="h100", at="N=8").value("ops") == 2 * 8
+    assert sr.derive(program_text(ms.clamped, {"x": "bf16[N]"}), on="h100", at="N=8").value("ops") == 2 * 8
 
 
 def test_the_command_takes_names_of_numbers(monkeypatch, run):
@@ -202,7 +202,7 @@ def test_the_command_takes_names_of_numbers(monkeypatch, run):
 
 
 test_what_no_statement_says_is_told = refused(
-    lambda name, shapes, options: written(getattr(ms, name), shapes, **options),
+    lambda name, shapes, options: program_text(getattr(ms, name), shapes, **options),
     ("Dropped", {"x": "bf16[B, D]"}, {"init": "D"}, "a dropout of training"),
     ("Recurrent", {"input": "bf16[B, T, D]"}, {"init": "D, D"}, "lstm of"),
     ("nothing_known", {"x": "bf16[B, D]"}, {}, "traced_modules.py:"),

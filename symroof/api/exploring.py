@@ -109,7 +109,7 @@ def plot(
     proved, and ``findings`` are those that are faster than the bound.
 
     >>> answer = plot("matmul", on="tpu-v5e", points=[{"B": 64, "D": 8192, "F": 8192, "us": 200}])
-    >>> [f"{float(point.reached):.2f}" for point in answer.drawing.measured], answer.findings
+    >>> [f"{float(point.share):.2f}" for point in answer.drawing.measured], answer.findings
     (['0.83'], ())
     >>> answer = plot("matmul", on="tpu-v5e", at=["D=F=4096", "D=F=1024"], over="B=1..600")
     >>> [curve.first for curve in answer.drawing.curves]

@@ -27,7 +27,7 @@ from symroof.reading.languages import language_of, languages
 from symroof.reading.operation_keys import has_operation
 from symroof.reading.problems import read_problem_file, require_key
 from symroof.reading.toml import text, unfit
-from symroof.rendering.figures.signature import signed
+from symroof.rendering.figures.signature import sign
 from symroof.rendering.pages.typesetting import Style, Typesetter
 from symroof.rendering.printed_values import Shape, inserted, read_shape
 from symroof.rendering.records.derivations import parts
@@ -209,7 +209,7 @@ def _frame(request: Request, file: Any, height: Any, page: Any, settings: Settin
     live = page.written(request.style.lang)
     frame = f'<iframe src="{escape(name)}" title="{escape(live.title)}" width="100%" height="{height or live.height}" loading="lazy"></iframe>'
     shown = FRAMES[settings.form].format(frame=frame, title=live.title.replace("[", "(").replace("]", ")"), name=name)
-    return Content(shown, page, {path: signed(live.html().encode(), "html")}, live.digest)
+    return Content(shown, page, {path: sign(live.html().encode(), "html")}, live.digest)
 
 
 DOTTED = re.compile(r"[^\W\d]\w*\.[^\W\d][\w.]*")

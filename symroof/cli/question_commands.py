@@ -188,8 +188,8 @@ def plot(
     tables = {"text": lambda: figure.to_text(lang), "csv": figure.to_csv, "json": figure.to_json}
     write(tables[form]() if form in tables else figure.drawn(form_of, width, lang), output)
     for finding in figure.findings:
-        faster = f"faster than its bound allows, by {float(finding.reached - 1) * 100:.2g} %"
-        click.echo(f"symroof: {finding.said} is {faster}: a count, a figure or the measurement is wrong", err=True)
+        faster = f"faster than its bound allows, by {float(finding.share - 1) * 100:.2g} %"
+        click.echo(f"symroof: {finding.label} is {faster}: a count, a figure or the measurement is wrong", err=True)
     if figure.findings:
         sys.exit(1)
 

@@ -66,10 +66,10 @@ def trace(
     symroof trace layer.py:mlp --shape "x=bf16[B, T, D]" --shape "W1=bf16[D, F]" --shape "W2=bf16[F, D]" --weight W1 --weight W2
     symroof trace block.py:Block --init "D, F" --shape "x=bf16[B, T, D]"
     """
-    from symroof.tracing.tracer import written
+    from symroof.tracing.tracer import program_text
 
     named = dict(_name_and_value(text, "--function layer.py:rms_norm=rms_norm") for text in functions)
-    text = written(
+    text = program_text(
         _function(function),
         _tree(shapes),
         weights=weights,
@@ -91,7 +91,7 @@ def _name_and_value(text: str, example: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _tree(shapes: tuple[str, ...]) -> dict[str, object]:
+def _tree(shapes: tuple[str, ...]) -> dict[str, Any]:
     """The shapes of arguments, those of trees under their paths."""
     tree: dict[str, Any] = {}
     for text in shapes:
@@ -107,7 +107,7 @@ def _tree(shapes: tuple[str, ...]) -> dict[str, object]:
     return result
 
 
-def _listed(part: object) -> object:
+def _listed(part: object) -> Any:
     """A tree whose places are numbers as a list: layers.0.W, layers.1.W."""
     if not isinstance(part, dict):
         return part

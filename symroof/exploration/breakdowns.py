@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -76,21 +76,16 @@ def breakdown(problem: Problem) -> Breakdown:
     setting = setting_of(replace(problem, at=()))
     program = setting.problem.operation
     if len(costs_of(program)) < 2:
-        raise ModelError(
-            "there is one statement, and nothing to break down", expected="a program of several statements"
-        )
+        shown = "there is one statement, and nothing to break down"
+        raise ModelError(shown, expected="a program of several statements")
     if not setting.timed:
         raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
     draft = with_times(setting)
     times = {name: list(parts) for name, parts in _times(setting, program)}
     result = quantities(setting)
-    known = {name: with_figures(setting, name, value).expression for name, value in result.items()}
+    formulas = {name: with_figures(setting, name, value).expression for name, value in result.items()}
     stretch = 1 / (1 - result.get(BUBBLE.name, Integer(0)))
-    needed = {s.name for name in times for s in known[name].free_symbols}
-
-    def at(time: Formula, point: Mapping[Expr, Expr]) -> Expr:
-        """The longest of several times, or one."""
-        return max(known[name].subs(point) for name in names(time))
+    needed = {s.name for name in times for s in formulas[name].free_symbols}
 
     bars = []
     for values in problem.at or ({},):
@@ -99,9 +94,8 @@ def breakdown(problem: Problem) -> Breakdown:
         where = (*setting.equalities, *(equality(name, value) for name, value in values.items()))
         for time, parts in times.items():
             taken = [
-                _longest([Add(*(at(one, point) for one in each)) for each in some])
-                * (fraction(stretch.subs(point)) if waits else 1)
-                for *_, some, waits in parts
+                max(_sum_at(each, formulas, point) for each in sums) * (fraction(stretch.subs(point)) if waits else 1)
+                for *_, sums, waits in parts
             ]
             steps = [
                 Step("time", Reason.FACT, left, "=", draft.write(seconds), where, role="part")
@@ -113,8 +107,9 @@ def breakdown(problem: Problem) -> Breakdown:
     return Breakdown(setting, tuple(bars), len(times))
 
 
-def _longest(times: list[Expr]) -> Fraction:
-    return max(map(fraction, times))
+def _sum_at(times: Sequence[Formula], formulas: Mapping[str, Expr], point: Mapping[Expr, Expr]) -> Fraction:
+    """The sum of times, of each of which the longest part counts."""
+    return fraction(Add(*(max(formulas[name].subs(point) for name in names(time)) for time in times)))
 
 
 def _times(setting: Setting, program: Program) -> Iterator[tuple[str, Iterator[Part]]]:
@@ -128,10 +123,10 @@ def _times(setting: Setting, program: Program) -> Iterator[tuple[str, Iterator[P
         result = ((name, time) for name, time in each if not isinstance(times[time.name], Number))
         yield time_name(resource), ((name, Group(time), ((time,),), False) for name, time in result)
     groups, inside = times_of_groups(program, rates).items(), staged(program)
-    kept = ((names, formula, tuple(busy(times, rates, names).values())) for names, formula in groups)
-    yield "T_steps", ((", ".join(names), _apart(formula), parts, names[0] in inside) for names, formula, parts in kept)
+    sums_of = ((names, formula, tuple(busy(times, rates, names).values())) for names, formula in groups)
+    yield "T_steps", ((", ".join(names), _unnamed(time), parts, names[0] in inside) for names, time, parts in sums_of)
 
 
-def _apart(formula: Formula) -> Formula:
+def _unnamed(formula: Formula) -> Formula:
     """A time that is no name of its own, so that what it comes to defines nothing."""
     return formula if isinstance(formula, Call) else Group(formula)

@@ -109,15 +109,15 @@ def at_one_peak(problem: Problem) -> Setting:
     return setting
 
 
-def require_numbers_of_chips(problem: Problem, known: Iterable[str] = ()) -> None:
+def require_numbers_of_chips(problem: Problem, sizes: Iterable[str] = ()) -> None:
     """Every axis of the mesh has a number of chips."""
-    if axes := [name for name in open_axes(problem.mesh) if name not in known]:
+    if axes := [name for name in open_axes(problem.mesh) if name not in sizes]:
         raise ModelError(f"a figure needs the number of chips of {', '.join(axes)}", hint=f"say --mesh {axes[0]}=4")
 
 
-def require_sizes(needed: Iterable[str], known: Iterable[str], otherwise: str = "") -> None:
+def require_sizes(needed: Iterable[str], given: Iterable[str], otherwise: str = "") -> None:
     """Every size that is needed is put in, or runs over an axis."""
-    missing = sorted({*needed} - {*known})
+    missing = sorted({*needed} - {*given})
     if missing:
         raise ModelError(
             f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} no size",
@@ -204,7 +204,7 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
             f"the times of all resources are drawn at one set of sizes, and there are {len(points)}",
             hint="--kind throughput shows several",
         )
-    whole = _measured(problem, kind)
+    whole = _source(problem, kind)
     setting = whole.draft.setting
     needed = {name for function in whole.functions.values() for name in function.parameters}
     if x not in needed:
@@ -215,15 +215,13 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
         points = tuple({name: size for name, size in values.items() if name != x} for values in points)
     for values in points:
         require_sizes(needed, {*values, x})
-    if x in setting.problem.mesh:
-        for values in points:
+        if x in problem.mesh:
             require_joined(setting.problem, {**values, x: Fraction(over.ends[1])})
-    for values in points:
         _require_stages(setting, over, values)
     ring, drawn = _from_the_least_ring(setting, over)
     for values in points if x in setting.problem.mesh else ():
         require_shared_out(setting.problem, {**whole_sizes(values), x: (over.ends[1],)})
-    few = [_measured(numbered(problem, x, n), kind) for n in _below(drawn, over) if kind == "throughput"]
+    few = [_source(with_chips(problem, x, n), kind) for n in _numbers_below(drawn, over) if kind == "throughput"]
     result = []
     for values in points:
         step = ring or stride(whole.program, setting.problem.mesh, x, values)
@@ -231,7 +229,8 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
         each = tuple(stretches(draft, whole.times(values), symbol(x), drawn.ends, whole.where(values)))
         xs = spread(drawn, *map(float, drawn.values if ring else ()), *(float(stretch.ends[0]) for stretch in each))
         dots = tuple(_few(own, x, values) for own in few)
-        never = _ceiling(setting, values, symbol(x)) if all(one.time != "T_math" for one in each) else (None, False)
+        reaches = any(stretch.time == "T_math" for stretch in each)
+        never = (None, False) if reaches else _ceiling(setting, values, symbol(x))
         result.append(Curve(values, xs, whole.lines(values, x, xs), each, dots, *never))
     rule = _rule(setting, symbol(x), over, result, whole.functions) if kind == "throughput" else None
     return Curves(kind, setting, x, over.log, over.ends, ring, tuple(result), rule)
@@ -252,13 +251,13 @@ def _require_stages(setting: Setting, over: Axis, values: Mapping[str, Fraction]
         require_filled(program, {**values, x: Fraction(low)})
 
 
-def _measured(problem: Problem, kind: str) -> Source:
+def _source(problem: Problem, kind: str) -> Source:
     setting = at_one_peak(problem)
     beside = ("throughput", *(("chips",) if setting.several_chips else ()))
     if kind == "times":
         beside = tuple(name for name in BOUNDS if name != "T_steps" or not setting.problem.operation.alone)
-    draft, known = proved(setting, (*map(time_name, setting.rates.resources), *beside))
-    return Source(draft, {name: with_figures(setting, name, value) for name, value in known.items()})
+    draft, values = proved(setting, (*map(time_name, setting.rates.resources), *beside))
+    return Source(draft, {name: with_figures(setting, name, value) for name, value in values.items()})
 
 
 def _few(own: Source, x: str, values: Mapping[str, Fraction]) -> FewChips:
@@ -268,7 +267,7 @@ def _few(own: Source, x: str, values: Mapping[str, Fraction]) -> FewChips:
     return FewChips(chips, throughput, peak, longest_at(own.draft, own.times(values), own.where(values)))
 
 
-def numbered(problem: Problem, x: str, chips: int) -> Problem:
+def with_chips(problem: Problem, x: str, chips: int) -> Problem:
     """The problem with a number of chips on an axis."""
     return _with_axis(problem, problem.mesh[x].numbered(chips))
 
@@ -278,7 +277,7 @@ def _with_axis(problem: Problem, changed: MeshAxis) -> Problem:
     return replace(problem, mesh=mesh, operation=replace(problem.operation, mesh=tuple(mesh.values())))
 
 
-def _below(drawn: Axis, over: Axis) -> list[int]:
+def _numbers_below(drawn: Axis, over: Axis) -> list[int]:
     """The powers of two of an axis that are below what is drawn of it."""
     low = drawn.ends[0]
     return [n for n in (1 << i for i in range(low.bit_length())) if n < low and n in over.values]
@@ -331,7 +330,7 @@ def _ceiling(setting: Setting, values: Mapping[str, Fraction], x: Expr) -> tuple
 
 
 def _rule(
-    setting: Setting, x: Expr, over: Axis, found: Sequence[Curve], functions: Mapping[str, QuantityFunction]
+    setting: Setting, x: Expr, over: Axis, drawn: Sequence[Curve], functions: Mapping[str, QuantityFunction]
 ) -> Rule | None:
     """The intensity with every other size without bound, times the bandwidth, up to the peak. None where no curve gets
     to the peak, or at none of their sizes the others are larger than where the rule says that it is reached."""
@@ -349,7 +348,7 @@ def _rule(
     bound = numeric(solution.bound) if solution.rises else None
     if bound is None or not any(
         curve.ceiling is None and all(curve.values.get(other.name, bound) >= bound for other in others)
-        for curve in found
+        for curve in drawn
     ):
         return None
     xs, first = spread(over, float(bound)), first_size(setting, solution)
@@ -357,6 +356,6 @@ def _rule(
     rule = Rule(xs, ys, float(bound), first)
     if first is None:
         return rule
-    there = [along(functions["throughput"], curve.values, x.name, [float(first)])[0] / peak for curve in found]
-    share, short = min(zip(there, found, strict=True), key=lambda pair: pair[0])
+    shares = [along(functions["throughput"], curve.values, x.name, [float(first)])[0] / peak for curve in drawn]
+    share, short = min(zip(shares, drawn, strict=True), key=lambda pair: pair[0])
     return rule if share > 0.99 else replace(rule, short=short, share=share)

@@ -124,18 +124,18 @@ def rows(drawn: Drawn) -> tuple[Row, tuple[Row, ...]]:
                 lines.append((Label("longest" if drawn.times else "corner", of), region.corners))
             return (*names, WHAT), tuple((*point, label) for label, points in lines for point in points)
         case Breakdown():
-            return (Label("at"), WHAT, STATEMENT, "s"), tuple(_broken_down(drawn))
+            return (Label("at"), WHAT, STATEMENT, "s"), tuple(_rows_of_bars(drawn))
         case Latency():
-            return (Label("at"), CHIP, drawn.variable, "s", Label("tokens_of_a_chip")), tuple(_served(drawn))
+            return (Label("at"), CHIP, drawn.variable, "s", Label("tokens_of_a_chip")), tuple(_rows_of_latency(drawn))
         case Roofline():
             head = (WHAT, CHIP, LINK, "FLOPs/byte", "FLOPs/s", BOUND_BY)
-            return head, tuple(_under_roofs(drawn))
+            return head, tuple(_rows_under_roofs(drawn))
         case Curves(kind="times"):
-            return (Label("at"), drawn.variable, *drawn.curves[0].lines, BOUND_BY), tuple(_over_a_size(drawn))
-    return (Label("curve"), drawn.variable, "FLOPs/s", BOUND_BY), tuple(_over_a_size(drawn))
+            return (Label("at"), drawn.variable, *drawn.curves[0].lines, BOUND_BY), tuple(_rows_of_curves(drawn))
+    return (Label("curve"), drawn.variable, "FLOPs/s", BOUND_BY), tuple(_rows_of_curves(drawn))
 
 
-def _said(values: Mapping[str, object]) -> str:
+def _sizes_text(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
@@ -143,37 +143,36 @@ def _chip(chip: Accelerator) -> Label | str:
     return Label("given_chip") if chip.unnamed else chip.title
 
 
-def _under_roofs(drawn: Roofline) -> Iterable[Row]:
+def _rows_under_roofs(drawn: Roofline) -> Iterable[Row]:
     for roof in drawn.roofs:
         yield Label("of_ridge"), _chip(roof.chip), roof.link, roof.ridge, roof.height(roof.ridge), ""
     for track in drawn.tracks:
         for place in track.places:
             roof, size = place.roof, {} if place.size is None else {drawn.variable: f"{place.size:g}"}
-            said = ", ".join(filter(None, (track.statement, _said({**track.values, **size}))))
-            yield said, _chip(roof.chip), roof.link, *place.point, _busy(time_name(place.bound_by), roof.setting)
+            text = ", ".join(filter(None, (track.statement, _sizes_text({**track.values, **size}))))
+            yield text, _chip(roof.chip), roof.link, *place.point, _busy(time_name(place.bound_by), roof.setting)
     roof = drawn.roofs[0]
-    for one in drawn.measured:
-        point = float(one.intensity), float(one.rate / one.chips)
-        yield Label("measured", (one.said,)), _chip(roof.chip), roof.link, *point, ""
+    for measurement in drawn.measured:
+        yield Label("measured", (measurement.label,)), _chip(roof.chip), roof.link, *measurement.point, ""
 
 
-def _broken_down(drawn: Breakdown) -> Iterable[Row]:
+def _rows_of_bars(drawn: Breakdown) -> Iterable[Row]:
     for bar in drawn.bars:
         for name, seconds in (*bar.parts, ("", bar.seconds)):
-            yield _said(bar.values), bar.time, name or Label("in_all"), float(seconds)
+            yield _sizes_text(bar.values), bar.time, name or Label("in_all"), float(seconds)
 
 
-def _served(drawn: Latency) -> Iterable[Row]:
+def _rows_of_latency(drawn: Latency) -> Iterable[Row]:
     for curve in drawn.curves:
         name = _chip(curve.chip)
         for size in curve.marks:
-            yield _said(curve.values), name, float(size), *curve.place(size)
+            yield _sizes_text(curve.values), name, float(size), *curve.place(size)
 
 
-def _over_a_size(drawn: Curves) -> Iterable[Row]:
+def _rows_of_curves(drawn: Curves) -> Iterable[Row]:
     setting = drawn.setting
     for curve in drawn.curves:
-        name = _said(curve.values) or (Label("exact") if drawn.kind == "throughput" else "")
+        name = _sizes_text(curve.values) or (Label("exact") if drawn.kind == "throughput" else "")
         for few in curve.few:
             yield name, float(few.chips), few.throughput, _busy(few.longest.time, setting)
         lines = curve.lines.values() if drawn.kind == "times" else (curve.lines["throughput"],)

@@ -44,11 +44,6 @@ class LatencyCurve(Frozen):
         assert chip is not None
         return chip
 
-    @property
-    def held(self) -> str:
-        """The name of what has to fit into the memory of a chip."""
-        return "memory_per_chip" if self.setting.several_chips else "memory"
-
     def place(self, size: float) -> tuple[float, float]:
         """The time and the tokens/s per chip at a size."""
         at = self.xs.index(float(size))
@@ -108,11 +103,11 @@ def latency(problem: Problem, chips: Sequence[Accelerator | None], over: Axis) -
 
 def _curves(setting: Setting) -> tuple[str, ...]:
     """The quantities of a curve. Raises :class:`ModelError` where no tokens are served."""
-    known = quantities(setting)
-    if TOKENS not in known:
+    values = quantities(setting)
+    if TOKENS not in values:
         raise ModelError("the program serves no tokens", expected="a program of tokens, as decode-step")
     held = "memory_per_chip" if setting.several_chips else "memory"
-    return TIME, TOKENS, *(name for name in (held, "chips") if name in known)
+    return TIME, TOKENS, *(name for name in (held, "chips") if name in values)
 
 
 def _curve(
@@ -125,14 +120,14 @@ def _curve(
     if x not in needed:
         raise ModelError(f"nothing depends on {x}", expected=f"one of {', '.join(sorted(needed))}")
     require_sizes(needed, {*values, x})
-    each, (low, high) = stride(problem.operation, problem.mesh, x, values), over.ends
-    last = _last(setting, functions[held].expression, values, x, each, high) if held in functions else high
-    sizes = [n for n in _marks(low, last, each) if is_there(problem, {**values, x: Fraction(n)})]
+    step, (low, high) = stride(problem.operation, problem.mesh, x, values), over.ends
+    last = _last(setting, functions[held].expression, values, x, step, high) if held in functions else high
+    sizes = [n for n in _marks(low, last, step) if is_there(problem, {**values, x: Fraction(n)})]
     chips = along(functions["chips"], values, x, [float(low)])[0] if "chips" in functions else 1.0
     between = [n for n in spread(over) if sizes and sizes[0] <= n <= sizes[-1]]
     xs = tuple(sorted({*map(float, sizes), *between}))
     lines = {name: along(functions[name], values, x, xs) for name in (TIME, TOKENS)}
-    return LatencyCurve(setting, values, xs, lines, chips, tuple(sizes), None if last + each > high else last)
+    return LatencyCurve(setting, values, xs, lines, chips, tuple(sizes), None if last + step > high else last)
 
 
 def _last(setting: Setting, memory: Expr, values: Mapping[str, Fraction], x: str, each: int, high: int) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 from typing import Any, TypeAlias
 
 from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, floor, log
@@ -50,8 +50,8 @@ class Way(Frozen):
 
     def numbers(self, axis: str) -> tuple[int, int]:
         """The least number of chips of an axis that the formulas are about, and what each is a multiple of."""
-        there = [n for n in (1, 5) if is_there(self.setting.problem, {axis: Fraction(n)})]
-        return 1 if 1 in there else 2, 1 if 5 in there else 2
+        defined = [n for n in (1, 5) if is_there(self.setting.problem, {axis: Fraction(n)})]
+        return 1 if 1 in defined else 2, 1 if 5 in defined else 2
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
@@ -97,12 +97,12 @@ class Live(Frozen):
             own = axis.numbered(sizes[axis.name]).wiring
             return {str(own)} if sizes[axis.name] > 1 else {str(own), "ring"}
 
-        known = (
+        places = (
             place
             for key, place in ways.items()
             if all(way in wirings(a) for way, a in zip(key, self.axes, strict=True))
         )
-        return next((self.ways[place] for place in known), None)
+        return next((self.ways[place] for place in places), None)
 
 
 def live(problem: Problem, chips: Sequence[Accelerator], solved: int = SOLVED) -> Live:
@@ -122,7 +122,7 @@ def live(problem: Problem, chips: Sequence[Accelerator], solved: int = SOLVED) -
         require_shared(problem.operation, values)
     problem = replace(problem, at=(), solve=None, minimize=None)
     settings: dict[object, Setting] = {}
-    fitted = [_fitted(problem, chip, settings) for chip in chips]
+    fitted = [_live_chip(problem, chip, settings) for chip in chips]
     if not settings or (problem.hardware is not None and fitted[0].error):
         setting_of(problem)  # what it lacks, with a cure
         raise ModelError(fitted[0].error if fitted else "there are no chips", expected="a chip with these figures")
@@ -130,16 +130,15 @@ def live(problem: Problem, chips: Sequence[Accelerator], solved: int = SOLVED) -
     ways = tuple(_way(setting, solved) for setting in settings.values())
     setting = ways[0].setting
     axes = tuple(_axes(setting_of(replace(problem, hardware=next(c.chip for c in fitted if not c.error)))))
-    figures = tuple(
-        dict.fromkeys(s.name for way in ways for v in way.values.values() for s in sorted(v.free_symbols, key=str))
-    )
+    free = (value.free_symbols for way in ways for value in way.values.values())
+    figures = dict.fromkeys(s.name for symbols in free for s in sorted(symbols, key=str))
     names = (*setting.problem.operation.dimensions, *(axis.name for axis in axes))
-    known = tuple(name for name in setting.figures if name in figures)
-    others = tuple(name for name in figures if name not in names and name not in known)
-    return Live(problem, tuple(n for n in names if n in figures), axes, (*known, *others), ways, tuple(fitted))
+    ordered = dict.fromkeys((*(name for name in setting.figures if name in figures), *figures))
+    given = tuple(name for name in ordered if name not in names)
+    return Live(problem, tuple(n for n in names if n in figures), axes, given, ways, tuple(fitted))
 
 
-def _fitted(problem: Problem, chip: Accelerator, settings: dict[object, Setting]) -> LiveChip:
+def _live_chip(problem: Problem, chip: Accelerator, settings: dict[object, Setting]) -> LiveChip:
     """A chip with its ways, which are added to those that are known."""
     try:
         own = setting_of(replace(problem, hardware=chip))
@@ -147,13 +146,13 @@ def _fitted(problem: Problem, chip: Accelerator, settings: dict[object, Setting]
         if not own.timed:
             raise ModelError(f"{chip.title} lacks a figure")
         for wiring in product(*map(_wirings, axes)):
-            setting = own if not axes else _wired(problem, chip, axes, wiring)
+            setting = own if not axes else _with_wiring(problem, chip, axes, wiring)
             key = (setting.rates, *setting.wirings, wiring)
             ways[wiring] = list(settings).index(key) if key in settings else len(settings)
             settings.setdefault(key, setting)
     except SymroofError as error:
         return LiveChip(chip, error=str(error).split("\n")[0])
-    figures = {name: known.digits for name, known in own.figures.items()}
+    figures = {name: figure.digits for name, figure in own.figures.items()}
     if (held := own.known.get(f"capacity.{own.rates.memory}")) is not None:
         figures["capacity"] = held.digits
     return LiveChip(chip, figures, own.peak_name, tuple(str(axis.link) for axis in axes), ways)
@@ -161,8 +160,8 @@ def _fitted(problem: Problem, chip: Accelerator, settings: dict[object, Setting]
 
 def _axes(setting: Setting) -> Iterable[MeshAxis]:
     """The axes that are of any number of chips."""
-    known = open_axes(setting.problem.mesh)
-    return (axis for axis in setting.problem.operation.mesh if axis.name in known)
+    open_names = open_axes(setting.problem.mesh)
+    return (axis for axis in setting.problem.operation.mesh if axis.name in open_names)
 
 
 def _wirings(axis: MeshAxis) -> tuple[str, ...]:
@@ -173,12 +172,12 @@ def _wirings(axis: MeshAxis) -> tuple[str, ...]:
     return ("ring", "line") if wiring != "line" and (wiring == "ring" or axis.closing) else ("line",)
 
 
-def _wired(problem: Problem, chip: Accelerator, axes: Sequence[MeshAxis], wiring: Sequence[str]) -> Setting:
-    said = {
+def _with_wiring(problem: Problem, chip: Accelerator, axes: Sequence[MeshAxis], wiring: Sequence[str]) -> Setting:
+    wired = {
         axis.name: replace(axis, wiring=way, origin=None, speed=None) for axis, way in zip(axes, wiring, strict=True)
     }
-    mesh = {name: said.get(name, axis) for name, axis in problem.mesh.items()}
-    operation = replace(problem.operation, mesh=tuple(said.get(a.name, a) for a in problem.operation.mesh))
+    mesh = {name: wired.get(name, axis) for name, axis in problem.mesh.items()}
+    operation = replace(problem.operation, mesh=tuple(wired.get(a.name, a) for a in problem.operation.mesh))
     return setting_of(replace(problem, hardware=chip, mesh=mesh, operation=operation))
 
 
@@ -207,14 +206,14 @@ def _way(setting: Setting, solved: int) -> Way:
     values = {name: result[name] for name in dict.fromkeys((*own, bytes_moved)) if name in result}
     values = {name: value for name, value in values.items() if _is_computed(value)}
     require_proved(setting, values)
-    return Way(setting, values, dict(_solved(setting, values, solved)))
+    return Way(setting, values, dict(_solutions(setting, values, solved)))
 
 
 def _is_computed(value: Expr) -> bool:
     return is_rational(value) or value.has(Max, Min) or not value.free_symbols
 
 
-def _solved(setting: Setting, values: Mapping[str, Expr], solved: int) -> Iterable[tuple[tuple[str, str], Solution]]:
+def _solutions(setting: Setting, values: Mapping[str, Expr], solved: int) -> Iterable[tuple[tuple[str, str], Solution]]:
     """For the sizes that people turn, and each resource, where arithmetic takes longer; nothing where that has no solved
     form."""
     free = {s.name for name in map(time_name, setting.rates.resources) for s in values[name].free_symbols}
@@ -233,27 +232,17 @@ def _solved(setting: Setting, values: Mapping[str, Expr], solved: int) -> Iterab
                 yield (size, resource), result
 
 
-def data_of(found: Live) -> Data:
+def data_of(live: Live) -> Data:
     """The names, the pool of quotients and the ways, as what JSON has."""
-    pool = Coefficients((*found.names, *found.figures))
-    ways = [{"q": {name: pool.written(value) for name, value in way.values.items()}} for way in found.ways]
-    return {"names": list(found.names), "figures": list(found.figures), "ways": ways, "pool": pool.pool}
+    pool = Coefficients((*live.names, *live.figures))
+    ways = [{"q": {name: pool.write(value) for name, value in way.values.items()}} for way in live.ways]
+    return {"names": list(live.names), "figures": list(live.figures), "ways": ways, "pool": pool.pool}
 
 
 Data: TypeAlias = Any
 # Beyond that a float rounds.
 EXACT = 2**53
-MADE: Mapping[str, Any] = {
-    "+": Add,
-    "*": Mul,
-    "max": Max,
-    "min": Min,
-    "ceil": ceiling,
-    "floor": floor,
-    "log": log,
-    "abs": Abs,
-}
-NAMED = {made: name for name, made in MADE.items()}
+FUNCTION_NAMES = {Add: "+", Mul: "*", Max: "max", Min: "min", ceiling: "ceil", floor: "floor", log: "log", Abs: "abs"}
 
 
 class Coefficients:
@@ -261,7 +250,7 @@ class Coefficients:
 
     >>> B, D = symbol("B"), symbol("D")
     >>> pool = Coefficients(("B", "D"))
-    >>> pool.written(Max(2*B*D, B/D)), pool.pool
+    >>> pool.write(Max(2*B*D, B/D)), pool.pool
     (['max', 0, 1], [[[[2, 0, 1, 1, 1]], [[1]]], [[[1, 0, 1]], [[1, 1, 1]]]])
     """
 
@@ -270,20 +259,20 @@ class Coefficients:
         self.pool: list[Data] = []
         self._places: dict[Expr, int] = {}
 
-    def written(self, value: Expr) -> Data:
+    def write(self, value: Expr) -> Data:
         """A value: the place of a quotient in the pool, or what is made of others. Raises :class:`ModelError` for what is
         made otherwise."""
         if is_rational(value):
             return self._quotient(value)
         if isinstance(value, Pow) and value.exp.is_Rational:
             whole = Fraction(int(value.exp.p), int(value.exp.q))
-            return ["^", self.written(value.base), whole.numerator, whole.denominator]
-        for made, name in NAMED.items():
-            if isinstance(value, made):
+            return ["^", self.write(value.base), whole.numerator, whole.denominator]
+        for function, name in FUNCTION_NAMES.items():
+            if isinstance(value, function):
                 parts = sorted(value.args, key=str)
-                plain = [part for part in parts if is_rational(part)] if made in (Add, Mul) else []
-                others = [self.written(part) for part in parts if part not in plain]
-                return [name, *([self._quotient(made(*plain))] if plain else []), *others]
+                plain = [part for part in parts if is_rational(part)] if function in (Add, Mul) else []
+                others = [self.write(part) for part in parts if part not in plain]
+                return [name, *([self._quotient(function(*plain))] if plain else []), *others]
         raise ModelError(f"{str(value)[:80]} is not computed on a page")
 
     def _quotient(self, value: Expr) -> int:
@@ -296,14 +285,8 @@ class Coefficients:
         return self._places[value]
 
     def _terms(self, terms: Polynomial) -> list[Data]:
-        return [[_coefficient(c), *_powers(exponents)] for exponents, c in terms.items()]
-
-
-def _coefficient(value: Fraction) -> int | str:
-    if value.denominator != 1:
-        raise CheckError("a coefficient is no whole number")
-    return value.numerator if abs(value.numerator) < EXACT else str(value.numerator)
-
-
-def _powers(exponents: Sequence[int]) -> list[int]:
-    return [x for place, power in enumerate(exponents) if power for x in (place, power)]
+        if any(c.denominator != 1 for c in terms.values()):
+            raise CheckError("a coefficient is no whole number")
+        whole = {exponents: int(c) for exponents, c in terms.items()}
+        powers = {exponents: [(place, power) for place, power in enumerate(exponents) if power] for exponents in whole}
+        return [[c if abs(c) < EXACT else str(c), *chain(*powers[exponents])] for exponents, c in whole.items()]

@@ -150,9 +150,9 @@ def _first(draft: Draft, x: str, turn: Root) -> Iterator[Step]:
 
 def _equal(times: Times, x: Expr, setting: Setting) -> Iterator[Solution]:
     """Where one of two times is longer than the other."""
-    for one, other in combinations(times.values(), 2):
-        if (one - other).has(x):
-            yield solution_of(one, other, x, setting.least_one)
+    for first, second in combinations(times.values(), 2):
+        if (first - second).has(x):
+            yield solution_of(first, second, x, setting.least_one)
 
 
 def _ends(solution: Solution) -> Iterator[Root]:

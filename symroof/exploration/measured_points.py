@@ -30,23 +30,28 @@ class Measurement(Frozen):
     values: Mapping[str, Fraction]
     intensity: Fraction
     rate: Fraction
-    most: Fraction
+    attainable: Fraction
     chips: Fraction
     seconds: Fraction | None
     bound: Fraction | None
 
     @property
-    def reached(self) -> Fraction:
+    def point(self) -> tuple[float, float]:
+        """Its place under the roof of one chip: FLOPs/byte and FLOPs/s."""
+        return float(self.intensity), float(self.rate / self.chips)
+
+    @property
+    def share(self) -> Fraction:
         """The part of the bound that was reached."""
-        return self.rate / self.most
+        return self.rate / self.attainable
 
     @property
     def impossible(self) -> bool:
         """Whether it is faster than the bound, exactly: then a count, a figure or the measurement is wrong."""
-        return self.rate > self.most
+        return self.rate > self.attainable
 
     @property
-    def said(self) -> str:
+    def label(self) -> str:
         """By what it is called: its name, or its sizes, or its place."""
         sizes = ", ".join(f"{name} = {value}" for name, value in self.values.items())
         return self.name or sizes or f"{float(self.intensity):.4g} FLOPs/byte"
@@ -65,22 +70,22 @@ def measurements(
     >>> from symroof.reading.problems import read_problem
     >>> setting = setting_of(read_problem({"operation": "matmul", "hardware": "tpu-v5e"}))
     >>> rows = read_measurements("B,D,F,us\\n64,8192,8192,200\\n64,8192,8192,160\\n", "BDF")
-    >>> [(f"{float(one.reached):.3f}", one.impossible) for one in measurements(setting, rows, {})]
+    >>> [(f"{float(one.share):.3f}", one.impossible) for one in measurements(setting, rows, {})]
     [('0.831', False), ('1.039', True)]
     """
     if not setting.timed:
         raise ModelError("measured points need a peak and a bandwidth", hint="say --on CHIP")
-    known = quantities(setting)
-    known |= {} if under is None else {"intensity": quantities(under)["intensity"]}
-    require_proved(setting, {name: known[name] for name in NEEDED if name in known and name != "intensity"})
-    figures = {symbol(name): rational(figure.value) for name, figure in setting.figures.items()}
-    needed = {s.name for name in NEEDED if name in known for s in known[name].free_symbols} - setting.figures.keys()
+    formulas = quantities(setting)
+    formulas |= {} if under is None else {"intensity": quantities(under)["intensity"]}
+    require_proved(setting, {name: formulas[name] for name in NEEDED if name in formulas and name != "intensity"})
+    needed = {s.name for name in NEEDED if name in formulas for s in formulas[name].free_symbols}
+    needed -= setting.figures.keys()
     result = []
     for row in rows:
         with about(f"{row.where}: "):
             values = {name: value for name, value in {**common, **row.sizes}.items() if name in setting.problem.names}
             result.append(
-                _at(setting, known, row, values, figures, needed)
+                _at(setting, formulas, row, values, needed)
                 if row.sizes or row.intensity is None
                 else _by_intensity(setting, row)
             )
@@ -88,19 +93,15 @@ def measurements(
 
 
 def _at(
-    setting: Setting,
-    known: Mapping[str, Expr],
-    row: Row,
-    values: Mapping[str, Fraction],
-    figures: Mapping[Expr, Expr],
-    needed: set[str],
+    setting: Setting, formulas: Mapping[str, Expr], row: Row, values: Mapping[str, Fraction], needed: set[str]
 ) -> Measurement:
     if row.intensity is not None:
         raise ModelError("sizes and FLOPs/byte are said of one point", expected="one of them")
     require_sizes(needed, values)
     require_sizes_agree(setting, values)
-    put = {**figures, **{symbol(name): rational(value) for name, value in values.items()}}
-    exact = {name: known[name].subs(put) for name in NEEDED if name in known}
+    put = {symbol(name): rational(figure.value) for name, figure in setting.figures.items()}
+    put |= {symbol(name): rational(value) for name, value in values.items()}
+    exact = {name: formulas[name].subs(put) for name in NEEDED if name in formulas}
     if not all(value.is_Rational for value in exact.values()):
         raise ModelError("the bound has no exact value at these sizes", expected="sums, products and maxima of sizes")
     flops, intensity, bound, chips = (fraction(exact.get(name, Integer(1))) for name in NEEDED)

@@ -186,16 +186,16 @@ def _minus(a: Affine, b: Affine) -> Affine:
 
 def _cut(corners: list[Point], side: Affine) -> list[Point]:
     """The part of a polygon where a + b x + c y >= 0 (Sutherland, Hodgman, 1974)."""
-    kept: list[Point] = []
+    corners_inside: list[Point] = []
     heights = [side[0] + side[1] * x + side[2] * y for x, y in corners]
     for i, (x, y) in enumerate(corners):
         before, (u, v) = heights[i - 1], corners[i - 1]
         if (heights[i] >= 0) != (before >= 0):
             t = before / (before - heights[i])
-            kept.append((u + t * (x - u), v + t * (y - v)))
+            corners_inside.append((u + t * (x - u), v + t * (y - v)))
         if heights[i] >= 0:
-            kept.append((x, y))
-    return kept
+            corners_inside.append((x, y))
+    return corners_inside
 
 
 def _area(corners: Sequence[Point]) -> float:
@@ -239,9 +239,9 @@ def _of_times(setting: Setting, x: Axis, y: Axis) -> Plane:
         if axis.ends[0] < least:
             raise ModelError(f"{axis.names[0]} starts below {least} chips", expected=f"a range from {least}")
     require_joined(setting.problem, {axis.names[0]: Fraction(axis.ends[1]) for axis in (x, y)})
-    known = times_in_figures(setting)
-    draft = require_proved(setting, known)
-    values = {name: setting.in_numbers(value) for name, value in known.items()}
+    formulas = times_in_figures(setting)
+    draft = require_proved(setting, formulas)
+    values = {name: setting.in_numbers(value) for name, value in formulas.items()}
     require_sizes((s.name for value in values.values() for s in value.free_symbols), names)
     result = tuple(_joined(_Times(values, names, ranges)))
     proved = (
@@ -297,9 +297,8 @@ def _joined(plane: _Times) -> Iterator[Region]:
 
 def _longest(draft: Draft, values: Mapping[str, Expr], names: tuple[str, str], region: Region) -> Iterator[Step]:
     """That no other time is longer in the middle of a region."""
-    sizes = {
-        name: Fraction(size).limit_denominator(1000) for name, size in zip(names, _middle(region.corners), strict=True)
-    }
+    middle = zip(names, _middle(region.corners), strict=True)
+    sizes = {name: Fraction(size).limit_denominator(1000) for name, size in middle}
     where = (*draft.setting.equalities, *(equality(name, size) for name, size in sizes.items()))
     point = {symbol(name): rational(size) for name, size in sizes.items()}
     longest = draft.write(values[region.largest.name].subs(point))

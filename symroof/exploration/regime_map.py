@@ -65,8 +65,8 @@ class RegimeRow(Leading):
 
     def leaders(self, whole: str) -> tuple[Traffic, ...]:
         """The statements whose part of the ``flops`` or the ``bytes`` is not negligible."""
-        told = self.formula(lead_of(whole))
-        return tuple(s for s in self.statements.get(whole, ()) if told is not None and s.name.name in names(told))
+        total = self.formula(lead_of(whole))
+        return tuple(s for s in self.statements.get(whole, ()) if total is not None and s.name.name in names(total))
 
 
 class RegimeMap(Regimes):
@@ -138,46 +138,45 @@ def regime_map(problem: Problem, of: Formula = INTENSITY, *, every: bool = False
     >>> [str(row.leading) for row in found.rows][:4], found.complete.status
     (['B', 'D', 'F', 'B*D/(B + D)'], 'proved')
     """
-    return listed(outlined(problem, of), every=every)
+    return with_rows(enumerated_regimes(problem, of), every=every)
 
 
-def outlined(problem: Problem, of: Formula = INTENSITY) -> RegimeMap:
+def enumerated_regimes(problem: Problem, of: Formula = INTENSITY) -> RegimeMap:
     """The map with its regimes enumerated, and none of them listed."""
     require_scalings(problem)
     draft = counted(problem)
     setting = draft.setting
     if of == INTENSITY:
         require_arithmetic(setting, "regimes of a time: --of T_lower")
-    value = setting.intensity if of == INTENSITY else valued(of, setting)
+    value = setting.intensity if of == INTENSITY else value_of(of, setting)
     order = [symbol(name) for name in setting.problem.names]
     constants = tuple((s, "~~", Rational(1)) for s in symbols_of(value) if s not in order)
     base = Regime((*setting.regime.relations, *constants, *at_least_two(setting)), setting.least_one)
-    draft = defined(draft, names(of))
+    draft = with_definitions(draft, names(of))
     result = RegimeMap(draft, base, fan(value, base, order), of, value)
     if of == INTENSITY:
         return replace(result, draft=draft.add(*parts(draft)))
     equal = tuple(r for r in result.assume if r.relation == "=")
-    return replace(
-        result, draft=draft.add(Step("regime", Reason.CANCEL, result.spelled, "=", draft.write(value), equal))
-    )
+    step = Step("regime", Reason.CANCEL, result.spelled, "=", draft.write(value), equal)
+    return replace(result, draft=draft.add(step))
 
 
-def listed(found: RegimeMap, *, every: bool = False) -> RegimeMap:
+def with_rows(regimes: RegimeMap, *, every: bool = False) -> RegimeMap:
     """The map with its regimes, each with its leading form and what leads there; the corners alone of a long list."""
-    masks, draft = found.fan.masks, found.draft
+    masks, draft = regimes.fan.masks, regimes.draft
     if every and len(masks) > MOST_PROVED:
         raise AlgebraError(
             f"{len(masks)} regimes are too many to list",
-            expected=f"at most {MOST_PROVED}: put sizes in, as in --at {found.fan.symbols[-1]}=8192, or assume more",
+            expected=f"at most {MOST_PROVED}: put sizes in, as in --at {regimes.fan.symbols[-1]}=8192, or assume more",
         )
-    chosen = [mask for mask in masks if every or len(masks) <= MOST_LISTED or found.fan.is_corner(mask)]
-    told = {mask: relations(found.fan, mask) for mask in chosen}
-    evidence = partition(found.fan, told, draft.layout)
+    chosen = [mask for mask in masks if every or len(masks) <= MOST_LISTED or regimes.fan.is_corner(mask)]
+    cells = {mask: relations(regimes.fan, mask) for mask in chosen}
+    evidence = partition(regimes.fan, cells, draft.layout)
     return replace(
-        found,
+        regimes,
         every=every,
-        rows=tuple(_row(found, mask, told[mask]) for mask in chosen),
-        complete=None if evidence is None else check_partition(found.spelled, evidence, found.assume, draft.ledger),
+        rows=tuple(_row(regimes, mask, cells[mask]) for mask in chosen),
+        complete=None if evidence is None else check_partition(regimes.spelled, evidence, regimes.assume, draft.ledger),
     )
 
 
@@ -187,7 +186,7 @@ def at_least_two(setting: Setting) -> tuple[Relation, ...]:
     return tuple((axis, ">=", Integer(2)) for axis in axes if axis not in setting.regime.substitution)
 
 
-def valued(formula: Formula, setting: Setting) -> Expr:
+def value_of(formula: Formula, setting: Setting) -> Expr:
     """The value of a formula over the names of a problem: a function of its sizes and figures."""
     value = setting.regime.apply(put(expression(formula), quantities(setting)))
     if not value.is_rational_function():
@@ -200,19 +199,19 @@ def valued(formula: Formula, setting: Setting) -> Expr:
     return value.cancel()
 
 
-def _row(found: RegimeMap, mask: int, told: tuple[Relation, ...]) -> RegimeRow:
+def _row(regimes: RegimeMap, mask: int, cell: tuple[Relation, ...]) -> RegimeRow:
     """A regime with its leading form; everything in it has been checked."""
-    draft, form = found.draft, found.fan.leading(mask)
-    regime = Regime((*found.base.relations, *told), found.base.least_one)
-    steps: tuple[Step, ...] = leads(found.spelled, found.value, form, regime, draft.layout)
-    if found.of_intensity:
+    draft, form = regimes.draft, regimes.fan.leading(mask)
+    regime = Regime((*regimes.base.relations, *cell), regimes.base.least_one)
+    steps: tuple[Step, ...] = leads(regimes.spelled, regimes.value, form, regime, draft.layout)
+    if regimes.of_intensity:
         steps = (*steps, *dominant(draft, regime), *leaders(draft, regime))
-    if found.of_ridge:
+    if regimes.of_ridge:
         steps = (*steps, above_ridge(draft, form, upside_down), *equal_sizes(draft, form))
-    said = draft.add(*steps).since(draft)
-    corner = found.fan.is_corner(mask)
-    whole = shares(draft.setting), statements(draft.setting) if found.of_intensity else {}
-    return RegimeRow(said, written(told, draft.write), mask, regime, corner, *whole)
+    steps_of_row = draft.add(*steps).since(draft)
+    corner = regimes.fan.is_corner(mask)
+    whole = shares(draft.setting), statements(draft.setting) if regimes.of_intensity else {}
+    return RegimeRow(steps_of_row, written(cell, draft.write), mask, regime, corner, *whole)
 
 
 def require_scalings(problem: Problem) -> None:
@@ -227,15 +226,15 @@ def require_scalings(problem: Problem) -> None:
             )
 
 
-def defined(draft: Draft, spoken: Iterable[str]) -> Draft:
+def with_definitions(draft: Draft, names_used: Iterable[str]) -> Draft:
     """What the names mean that a quantity speaks of and the counts have not defined."""
     problem = draft.setting.problem
-    spoken = {*spoken, *(name for formula in problem.let.values() for name in names(formula))}
-    if any(name.startswith("T_") for name in spoken):
+    names_used = {*names_used, *(name for formula in problem.let.values() for name in names(formula))}
+    if any(name.startswith("T_") for name in names_used):
         draft = times_defined(draft, problem.operation)
-    bounds = (name for name in ("T_lower", "T_upper") if name in spoken)
+    bounds = (name for name in ("T_lower", "T_upper") if name in names_used)
     draft = draft.add(*(Step("time", Reason.LINE, Name(name), "=", draft.ledger.formula(name)) for name in bounds))
-    named = (item for item in problem.let.items() if spoken & set(problem.let))
+    named = (item for item in problem.let.items() if names_used & set(problem.let))
     plain = ((name, formula) for name, formula in named if not any(isinstance(part, Call) for part in nodes(formula)))
     return draft.add(*(Step("formulas", Reason.LINE, Name(name), "=", formula) for name, formula in plain))
 
@@ -247,5 +246,5 @@ def equality(name: str, value: Fraction) -> Compare:
 
 def at_sizes(problem: Problem, values: dict[str, Fraction]) -> Problem:
     """The problem with some of its sizes put in; how these grow is no question then."""
-    kept = (r for r in problem.assume if r.relation == "=" or not values.keys() & {*names(r.left), *names(r.right)})
-    return replace(problem, assume=(*kept, *(equality(name, value) for name, value in values.items())), at=())
+    other = (r for r in problem.assume if r.relation == "=" or not values.keys() & {*names(r.left), *names(r.right)})
+    return replace(problem, assume=(*other, *(equality(name, value) for name, value in values.items())), at=())

@@ -102,7 +102,7 @@ def leads(left: Formula, exact: Expr, form: Expr, regime: Regime, layout: Layout
 
 
 def partition(
-    fan: Fan, told: Mapping[int, tuple[Relation, ...]], layout: Layout, *, corners: bool = False
+    fan: Fan, relations: Mapping[int, tuple[Relation, ...]], layout: Layout, *, corners: bool = False
 ) -> Partition | None:
     """The fan as a list of cases: a scaling of each, and the relations of those in ``told``, whose conditions are claimed.
 
@@ -111,7 +111,7 @@ def partition(
     if len(fan.masks) > MOST_PROVED:
         return None
     above, below = map(layout.write, (fan.numerator, fan.denominator))
-    return Partition(above, below, tuple(_case(fan, mask, told.get(mask), layout) for mask in fan.masks), corners)
+    return Partition(above, below, tuple(_case(fan, mask, relations.get(mask), layout) for mask in fan.masks), corners)
 
 
 def _case(fan: Fan, mask: int, relations: tuple[Relation, ...] | None, layout: Layout) -> Case:
@@ -170,14 +170,14 @@ def moved_name(tensor: str) -> Name:
 def dominant(draft: Draft, regime: Regime) -> tuple[Step, ...]:
     """That the bytes are, in a regime, those of the parts that are not negligible."""
     result = shares(draft.setting)
-    return (carried(draft, regime, Name(draft.setting.moved_name), result, "moves"),) if result else ()
+    return (sum_of_leaders(draft, regime, Name(draft.setting.moved_name), result, "moves"),) if result else ()
 
 
-def carried(draft: Draft, regime: Regime, left: Formula, everything: tuple[Traffic, ...], role: Role | Part) -> Step:
+def sum_of_leaders(draft: Draft, regime: Regime, left: Formula, of: tuple[Traffic, ...], role: Role | Part) -> Step:
     """That a whole is, in a regime, the sum of those of its parts that are not negligible."""
-    whole = Add(*(t.amount for t in everything))
-    kept = tuple(t for t in everything if not vanishes(t.amount / whole, regime)) or everything
-    right, similarity = total(*(t.name for t in kept)), similar(whole, Add(*(t.amount for t in kept)), regime)
+    whole = Add(*(t.amount for t in of))
+    large = tuple(t for t in of if not vanishes(t.amount / whole, regime)) or of
+    right, similarity = total(*(t.name for t in large)), similar(whole, Add(*(t.amount for t in large)), regime)
     assume, evidence = written(regime.relations, draft.write), dominated(similarity, draft.write)
     return Step("regime", Reason.LEADING, left, "~", right, assume, evidence, role=role)
 
@@ -196,11 +196,11 @@ def statements(setting: Setting) -> Mapping[str, tuple[Traffic, ...]]:
     operation = setting.problem.operation
     if len(costs_of(operation)) < 2 or setting.several_chips:
         return {}
-    known, work = amounts(operation, setting.problem.count), "ops" if operation.vector else "flops"
+    values, work = amounts(operation, setting.problem.count), "ops" if operation.vector else "flops"
     result = {}
     for whole, kind in (("flops", work), ("bytes", "bytes")):
         each = ((name, of_statement(kind, name)) for name in costs_of(operation))
-        parts = (Traffic(name, Name(of), setting.regime.apply(known[of])) for name, of in each)
+        parts = (Traffic(name, Name(of), setting.regime.apply(values[of])) for name, of in each)
         result[whole] = tuple(part for part in parts if part.amount != 0)
     return result
 
@@ -208,7 +208,7 @@ def statements(setting: Setting) -> Mapping[str, tuple[Traffic, ...]]:
 def leaders(draft: Draft, regime: Regime) -> tuple[Step, ...]:
     """That the work and the bytes of a program are, in a regime, those of the statements that are not negligible."""
     result = statements(draft.setting)
-    return tuple(carried(draft, regime, Name(whole), parts, lead_of(whole)) for whole, parts in result.items())
+    return tuple(sum_of_leaders(draft, regime, Name(whole), parts, lead_of(whole)) for whole, parts in result.items())
 
 
 def shares_at(draft: Draft, values: Mapping[str, Fraction], where: tuple[Formula, ...]) -> tuple[Step, ...]:
@@ -300,7 +300,7 @@ def upside_down(draft: Draft, form: Expr) -> Formula:
     return Compare(draft.write(Add(*(1 / m for m in parts))), "<", Quotient(number(1), RIDGE))
 
 
-def cleared(draft: Draft, form: Expr) -> Formula:
+def as_product(draft: Draft, form: Expr) -> Formula:
     """DF > ridge (D + F): the form above the ridge without a denominator."""
     symbols = symbols_of(form)
     above, below = (polynomial(terms, symbols) for terms in ratio(form, symbols))
@@ -352,7 +352,7 @@ def _alone(draft: Draft, x: Expr) -> tuple[Step, ...]:
         how = (replace(tends_to(INTENSITY, value, leading(value, alone), alone, setting.layout), role=""),)
     if top == oo:
         return (tends, *how)
-    return (tends, *how, *_highest(draft, x, top), above_ridge(draft, top, cleared), *equal_sizes(draft, top))
+    return (tends, *how, *_highest(draft, x, top), above_ridge(draft, top, as_product), *equal_sizes(draft, top))
 
 
 def least_upper_bound(value: Expr, x: Expr, least_one: frozenset[Expr]) -> tuple[Expr, bool] | None:
@@ -367,10 +367,10 @@ def least_upper_bound(value: Expr, x: Expr, least_one: frozenset[Expr]) -> tuple
 def _highest(draft: Draft, x: Expr, top: Expr) -> tuple[Step, ...]:
     """What the intensity rises to, or has at 1 where it falls; nothing where neither is known."""
     value, equal = draft.setting.intensity, draft.setting.equalities
-    found = least_upper_bound(value, x, draft.setting.least_one)
-    if found is None:
+    supremum = least_upper_bound(value, x, draft.setting.least_one)
+    if supremum is None:
         return ()
-    edge, reached = found
-    relation = "<=" if reached else stays_below(top, value, draft.setting.least_one)
-    evidence = Supremum((x.name,), reached)
+    edge, attained = supremum
+    relation = "<=" if attained else stays_below(top, value, draft.setting.least_one)
+    evidence = Supremum((x.name,), attained)
     return (Step("regime", Reason.REACH, INTENSITY, relation, draft.write(edge), equal, evidence, role="highest"),)

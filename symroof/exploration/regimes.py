@@ -20,14 +20,14 @@ from symroof.exploration.regime_map import (
     RegimeMap,
     RegimeRow,
     at_sizes,
+    enumerated_regimes,
     equality,
-    listed,
-    outlined,
     regime_map,
-    valued,
+    value_of,
+    with_rows,
 )
 from symroof.exploration.regime_steps import Leading, leads, shares, shares_at
-from symroof.exploration.time_regimes import LongestMap, longest_map
+from symroof.exploration.time_regimes import TimeRegimes, time_regimes
 from symroof.formula import Formula, Frozen, Quotient, Sizes, names, several_of
 from symroof.model.problem import Problem
 from symroof.proof.check import establish
@@ -38,12 +38,12 @@ from symroof.symbols import expression, fraction, rational, symbol
 class Place(Steps):
     """A point on a map, beside the leading forms of its corners."""
 
-    found: RegimeMap
+    regimes: RegimeMap
     values: Mapping[str, Fraction]
 
     @property
     def intensity(self) -> Fraction:
-        return self.numbers(_role(self.found))[0]
+        return self.numbers(_role(self.regimes))[0]
 
     @property
     def over_ridge(self) -> Fraction | None:
@@ -53,31 +53,26 @@ class Place(Steps):
     @property
     def parts(self) -> tuple[tuple[str, Fraction], ...]:
         """Each part of the bytes, with its share."""
-        labels = (part.label for part in shares(self.found.setting))
+        labels = (part.label for part in shares(self.regimes.setting))
         return tuple(zip(labels, self.numbers("share"), strict=False))
-
-    @property
-    def _nearest(self) -> tuple[RegimeRow, Fraction]:
-        factors = zip(self.found.corner_rows, self.numbers("factor"), strict=True)
-        return min(factors, key=lambda pair: max(pair[1], 1 / pair[1]))
-
-    @property
-    def nearest(self) -> RegimeRow:
-        """The corner whose leading form is least off."""
-        return self._nearest[0]
 
     @property
     def factor(self) -> Fraction:
         """The leading form of the nearest corner over the exact intensity."""
-        return self._nearest[1]
+        return min(self.numbers("factor"), key=lambda factor: max(factor, 1 / factor))
+
+    @property
+    def nearest(self) -> RegimeRow:
+        """The corner whose leading form is least off."""
+        return self.regimes.corner_rows[self.numbers("factor").index(self.factor)]
 
 
-def covers(found: RegimeMap, values: Mapping[str, Fraction]) -> bool:
+def covers(regimes: RegimeMap, values: Mapping[str, Fraction]) -> bool:
     """Whether the values leave no size of the quantity open."""
-    return all(s.name in values for s in found.value.free_symbols if s not in found.setting.values)
+    return all(s.name in values for s in regimes.value.free_symbols if s not in regimes.setting.values)
 
 
-def place(found: RegimeMap, values: Mapping[str, Fraction]) -> Place:
+def place(regimes: RegimeMap, values: Mapping[str, Fraction]) -> Place:
     """Where sizes that leave nothing open stand on the map; everything in it is exact.
 
     >>> from symroof.exploration.regime_map import regime_map
@@ -87,36 +82,36 @@ def place(found: RegimeMap, values: Mapping[str, Fraction]) -> Place:
     >>> at.intensity, str(at.nearest.leading), at.factor
     (Fraction(32, 17), 'B', Fraction(17, 16))
     """
-    setting, write = found.setting, found.draft.write
+    setting, write = regimes.setting, regimes.draft.write
     point = {symbol(name): rational(value) for name, value in values.items()}
     where = (*setting.equalities, *(equality(name, value) for name, value in values.items()))
 
-    def said(role: Role, left: Formula, value: Expr) -> Step:
+    def step(role: Role, left: Formula, value: Expr) -> Step:
         put = write(setting.in_numbers(value.subs(point)))
         return Step("regime", Reason.AT_POINT, left, "=", put, where, role=role)
 
-    steps = [said(_role(found), found.spelled, found.value)]
-    if setting.ridge is not None and found.of_intensity:
+    steps = [step(_role(regimes), regimes.spelled, regimes.value)]
+    if setting.ridge is not None and regimes.of_intensity:
         over = write(fraction(expression(steps[0].right)) / setting.ridge)
         steps.append(Step("regime", Reason.FACT, Quotient(steps[0].right, RIDGE), "=", over, role="over"))
-    for row in found.corner_rows:
-        steps.append(said("factor", Quotient(write(row.leading), found.name), row.leading / found.value))
-    if found.of_intensity:
+    for row in regimes.corner_rows:
+        steps.append(step("factor", Quotient(write(row.leading), regimes.name), row.leading / regimes.value))
+    if regimes.of_intensity:
         rest = {name: Fraction(1) for name in setting.problem.operation.dimensions if name not in values}
         open_sizes = (item for item in rest.items() if symbol(item[0]) not in setting.regime.substitution)
-        steps += shares_at(found.draft, rest | dict(values), (*where, *(equality(*item) for item in open_sizes)))
-    return Place(found.draft.add(*steps).since(found.draft), found, values)
+        steps += shares_at(regimes.draft, rest | dict(values), (*where, *(equality(*item) for item in open_sizes)))
+    return Place(regimes.draft.add(*steps).since(regimes.draft), regimes, values)
 
 
-def _role(found: RegimeMap) -> Role:
+def _role(regimes: RegimeMap) -> Role:
     """What the value at a point is said to be of: only the intensity has a name that the second engine knows."""
-    return "intensity" if found.of_intensity else "quantity"
+    return "intensity" if regimes.of_intensity else "quantity"
 
 
 class Exploration(Frozen):
     """A map, and the points that were asked for on it."""
 
-    found: RegimeMap | LongestMap
+    regimes: RegimeMap | TimeRegimes
     places: tuple[Place, ...] = ()
 
 
@@ -126,21 +121,21 @@ def explore(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -
 
     >>> from fractions import Fraction
     >>> from symroof.model.library import library_operation
-    >>> found, = explore(Problem(library_operation("matmul"), at=({"D": Fraction(128)},)))
-    >>> len(found.found.rows)
+    >>> answer, = explore(Problem(library_operation("matmul"), at=({"D": Fraction(128)},)))
+    >>> len(answer.regimes.rows)
     4
     """
     if of == T_LOWER:
-        each = [at_sizes(problem, dict(values)) for values in problem.at] or [problem]
-        return tuple(Exploration(longest_map(one)) for one in each)
+        problems = [at_sizes(problem, dict(values)) for values in problem.at] or [problem]
+        return tuple(map(Exploration, map(time_regimes, problems)))
     plain = replace(problem, at=())
-    whole = outlined(plain, of)
+    whole = enumerated_regimes(plain, of)
     for values in problem.at:
         require_sizes_agree(whole.setting, values)
     points = [values for values in problem.at if covers(whole, values)]
     result = []
     if points or not problem.at:
-        whole = listed(whole, every=every)
+        whole = with_rows(whole, every=every)
         places = tuple(place(whole, values) for values in points)
         result.append(Exploration(whole, places))
     for values in problem.at:
@@ -185,13 +180,13 @@ def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Weak
                 "sizes that are put in do not help to find a regime", expected="an equality instead, as in --assume D=8"
             )
         layout, base = setting.layout, setting.regime
-        values = tuple(setting.in_numbers(valued(side, setting)) for side in (exact, approximate))
+        values = tuple(setting.in_numbers(value_of(side, setting)) for side in (exact, approximate))
     ledger = Ledger(Sizes(base.least_one, several_of(base.least_one)).named)
     alternatives = []
-    for told in weakest_regimes(*values, base):
-        regime = Regime((*base.relations, *told), base.least_one)
+    for relations in weakest_regimes(*values, base):
+        regime = Regime((*base.relations, *relations), base.least_one)
         steps = establish(_true_in(*values, regime, layout), ledger)
-        alternatives.append(Leading(steps, written(told, layout.write)))
+        alternatives.append(Leading(steps, written(relations, layout.write)))
     return Weakest(exact, approximate, layout, tuple(alternatives), ledger, setting)
 
 

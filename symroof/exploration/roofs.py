@@ -109,7 +109,7 @@ class Roofline(Frozen):
     @property
     def shared(self) -> dict[str, Fraction]:
         """The sizes that are the same at all points."""
-        return in_common([*(track.values for track in self.tracks), *(one.values for one in self.measured)])
+        return in_common([*(track.values for track in self.tracks), *(point.values for point in self.measured)])
 
     @property
     def several_chips(self) -> bool:
@@ -151,7 +151,7 @@ def roofline(
     draft, whole, busy = _intensities(roofs)
     # The paths of many statements would cover one another.
     each = kernels(draft) if over is None else {}
-    every = (*whole, *(one for own in busy for one in own), *(one for units in each.values() for one in units.values()))
+    every = chain(whole, *busy, *(units.values() for units in each.values()))
     needed = {size for function in every for size in function.parameters}
     if points:  # what is said of some sizes alone, is said of every measured point
         at = tuple(values for values in at if needed <= values.keys())
@@ -166,9 +166,9 @@ def roofline(
         crossed = [_sends(function, values) for function in whole]
         for roof, sends in zip(roofs, crossed, strict=True):
             if not sends and not problem.joint:
-                there = ", ".join(f"{name} = {value}" for name, value in values.items() if name in problem.mesh)
+                axes = ", ".join(f"{name} = {value}" for name, value in values.items() if name in problem.mesh)
                 hint = f"--link HBM, or more chips along {roof.link}"
-                raise ModelError(f"nothing crosses {roof.link} at {there}", hint=hint)
+                raise ModelError(f"nothing crosses {roof.link} at {axes}", hint=hint)
         slower, axis = _slower(roofs[0].setting, busy[0], values), over if runs else None
         each_roof = zip(roofs, whole, busy, crossed, strict=True)
         under = (_places(roof, own, others, values, axis, slower) for roof, own, others, sends in each_roof if sends)
@@ -202,13 +202,13 @@ def _intensities(roofs: Sequence[Roof]) -> tuple[Draft, list[QuantityFunction], 
         )
         names = ("flops", *times, *(("chips",) if setting.several_chips else ())) if times else ()
         if key not in drafts:
-            alike = [roof] if program.alone else [one for one in roofs if one.setting.wirings == setting.wirings]
-            drafts[key] = proved(setting, (setting.flops_name, *(one.setting.moved_name for one in alike), *names))
-        draft, known = drafts[key]
+            alike = [roof] if program.alone else [r for r in roofs if r.setting.wirings == setting.wirings]
+            drafts[key] = proved(setting, (setting.flops_name, *(r.setting.moved_name for r in alike), *names))
+        draft, values = drafts[key]
         quotient = Quotient(Name(setting.flops_name), Name(setting.moved_name))
         draft.add(Step("intensity", Reason.LINE, quotient, "=", draft.write(setting.intensity), setting.equalities))
         whole.append(with_figures(setting, "intensity", setting.intensity))
-        busy.append(tuple(with_figures(setting, name, known[name]) for name in names))
+        busy.append(tuple(with_figures(setting, name, values[name]) for name in names))
     return next(iter(drafts.values()))[0], whole, busy
 
 
@@ -226,11 +226,11 @@ def kernels(draft: Draft) -> dict[str, dict[str, QuantityFunction]]:
     setting, program, rates = draft.setting, draft.setting.problem.operation, draft.setting.rates
     if len(costs_of(program)) < 2 or setting.several_chips:
         return {}
-    known, result = amounts(program, setting.problem.count), dict[str, dict[str, QuantityFunction]]()
+    values, result = amounts(program, setting.problem.count), dict[str, dict[str, QuantityFunction]]()
     units = {MATH: "ops" if program.vector else "flops", **({VECTOR: "ops"} if rates.vector else {})}
 
     def sum_of(kind: str, names: tuple[str, ...]) -> tuple[Formula, Expr]:
-        each = [(of, setting.regime.apply(known[of])) for of in (of_statement(kind, name) for name in names)]
+        each = [(of, setting.regime.apply(values[of])) for of in (of_statement(kind, name) for name in names)]
         return total(*(Name(of) for of, amount in each if amount != 0)), Add(*(amount for _, amount in each))
 
     for names in overlapping(program):

@@ -78,7 +78,7 @@ class Sweep(Frozen):
 
 def sweep_of(setting: Setting, grid: tuple[Axis, ...], names: Sequence[str] = ()) -> Sweep:
     """The sweep of quantities of a problem, by default of those whose figures are known; refused where it lacks a size."""
-    grid = tuple(_padded(setting.problem, axis) for axis in grid) if setting.problem.pad else grid
+    grid = tuple(_with_padding(setting.problem, axis) for axis in grid) if setting.problem.pad else grid
     runs = {name: axis.values for axis in grid for name in axis.names}
     if size_of(grid) > MOST_ROWS:
         wrong = f"a grid of {size_of(grid)} points does not end"
@@ -98,12 +98,12 @@ def sweep_of(setting: Setting, grid: tuple[Axis, ...], names: Sequence[str] = ()
     for function in functions:
         missing = [name for name in function.parameters if name not in runs]
         if missing:
-            what = "say --on or --given" if set(missing) <= {"peak", "bandwidth"} else f"add {missing[0]}=… to the grid"
-            raise ModelError(f"{function.name} needs {', '.join(missing)}, and the grid does not have it", hint=what)
+            cure = "say --on or --given" if set(missing) <= {"peak", "bandwidth"} else f"add {missing[0]}=… to the grid"
+            raise ModelError(f"{function.name} needs {', '.join(missing)}, and the grid does not have it", hint=cure)
     return Sweep(tuple(functions), grid)
 
 
-def _padded(problem: Problem, axis: Axis) -> Axis:
+def _with_padding(problem: Problem, axis: Axis) -> Axis:
     """An axis of a grid, with each value that chips do not share out as the next that they do."""
     operation, mesh = problem.operation, problem.mesh
     each = lcm(*(stride(operation, mesh, name) for name in axis.names if name not in mesh))

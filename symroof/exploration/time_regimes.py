@@ -23,8 +23,8 @@ from symroof.derivation.pipeline import begun, compared, drafted
 from symroof.derivation.quantity_definitions import PEAK, times_in_figures
 from symroof.derivation.setting import Setting
 from symroof.errors import ContradictionError, ModelError
-from symroof.exploration.regime_map import at_least_two, defined, require_scalings
-from symroof.exploration.regime_steps import Leading, Regimes, Traffic, carried, partition
+from symroof.exploration.regime_map import at_least_two, require_scalings, with_definitions
+from symroof.exploration.regime_steps import Leading, Regimes, Traffic, partition, sum_of_leaders
 from symroof.formula import Formula, Frozen, Name, Number, names, several_of, total
 from symroof.model.problem import Problem
 from symroof.model.quantities import time_name
@@ -35,7 +35,7 @@ from symroof.proof.step import Check, Reason, Step
 from symroof.symbols import expression, symbol
 
 
-class LongestRow(Leading):
+class TimeRegime(Leading):
     """A regime, and the ``times`` of which some are longest there."""
 
     times: tuple[Traffic, ...]
@@ -43,8 +43,8 @@ class LongestRow(Leading):
     @property
     def longest(self) -> tuple[str, ...]:
         """The resources whose times are not negligible."""
-        told = self.formula("longest")
-        return tuple(time.label for time in self.times if told is not None and time.name.name in names(told))
+        form = self.formula("longest")
+        return tuple(time.label for time in self.times if form is not None and time.name.name in names(form))
 
     @property
     def tends(self) -> Formula | None:
@@ -52,12 +52,12 @@ class LongestRow(Leading):
         return self.formula("leading")
 
 
-class LongestMap(Regimes):
+class TimeRegimes(Regimes):
     """The regimes of T_lower, each with the times that lead there; ``figures`` are the values of the
     quotients of figures that they speak of. ``never`` says of terms of the sum that they are smaller than others, whatever
     the sizes, since no size tells them apart and the figures do."""
 
-    rows: tuple[LongestRow, ...]
+    rows: tuple[TimeRegime, ...]
     figures: tuple[Step, ...]
     never: tuple[Step, ...]
     complete: Check | None
@@ -77,24 +77,24 @@ class Cells(Frozen):
 
     fan: Fan
     base: Regime
-    told: Mapping[int, tuple[Relation, ...]]
+    relations: Mapping[int, tuple[Relation, ...]]
     forms: Mapping[int, Expr]
     smaller: Mapping[int, int]
 
     @property
-    def kept(self) -> Mapping[int, tuple[Relation, ...]]:
-        return {mask: told for mask, told in self.told.items() if mask not in self.smaller}
+    def shown(self) -> Mapping[int, tuple[Relation, ...]]:
+        return {mask: relations for mask, relations in self.relations.items() if mask not in self.smaller}
 
     def regime(self, mask: int) -> Regime:
-        return replace(self.base, relations=(*self.base.relations, *self.told[mask]))
+        return replace(self.base, relations=(*self.base.relations, *self.relations[mask]))
 
 
-def longest_map(problem: Problem) -> LongestMap:
+def time_regimes(problem: Problem) -> TimeRegimes:
     """The regimes of T_lower, every line checked by the second engine.
 
     >>> from symroof.model.library import library_operation
     >>> from symroof.reading.catalogue import chip
-    >>> found = longest_map(Problem(library_operation("matmul"), chip("tpu-v5e")))
+    >>> found = time_regimes(Problem(library_operation("matmul"), chip("tpu-v5e")))
     >>> [(row.longest, row.tends is not None) for row in found.rows][2:], found.complete.status
     ([(('HBM',), True), (('math',), True)], 'proved')
     """
@@ -102,43 +102,42 @@ def longest_map(problem: Problem) -> LongestMap:
     setting = begun(problem).setting
     setting = replace(setting, rates=slowest(setting.rates, setting.exact))
     if len(several := setting.rates.latencies) > 1:
-        shown = " and ".join(str(expression(one)).replace("*", " ") for one in several)
+        shown = " and ".join(str(expression(latency)).replace("*", " ") for latency in several)
         raise ModelError(f"which hops take longest is open: {shown}", expected="--on CHIP, or --given for each latency")
     draft = compared(drafted(setting))
-    draft, setting = defined(draft, ("T_lower", "T_upper")), draft.setting
+    draft, setting = with_definitions(draft, ("T_lower", "T_upper")), draft.setting
     times = _times(setting)
     value = cancelled(Add(*(time.amount for time in times)))
     plain = Regime((*setting.regime.relations, *at_least_two(setting)), setting.least_one)
     whole = result = _cells(value, plain, setting)
-    of_figures = {r: None for told in whole.kept.values() for r in told if _is_of_figures(r, setting)}
+    strict = [r for r in chain(*whole.shown.values()) if r[1] == "<<"]
+    of_figures = dict.fromkeys(r for r in strict if _factors(r[0] / r[2], setting)[0] == 1)
     _require_scales(of_figures, setting)
-    with suppress(
-        ContradictionError
-    ):  # what is told of figures alone is said once, and what follows from it not at all
+    with suppress(ContradictionError):  # a relation of figures alone stands once, and what follows from it nowhere
         result = _cells(value, replace(plain, relations=(*plain.relations, *of_figures)), setting)
-    evidence = partition(result.fan, result.kept, draft.layout, corners=True)
+    evidence = partition(result.fan, result.shown, draft.layout, corners=True)
     named, assumed = total(*(time.name for time in times)), written(result.base.relations, draft.write)
     rows = (
-        LongestRow(_said(draft, times, result.forms[mask], result.regime(mask)), written(told, draft.write), times)
-        for mask, told in result.kept.items()
+        TimeRegime(_steps(draft, times, result.forms[mask], result.regime(mask)), written(cell, draft.write), times)
+        for mask, cell in result.shown.items()
     )
-    return LongestMap(
+    return TimeRegimes(
         draft,
         result.base,
         result.fan,
         tuple(rows),
-        draft.add(*_figures(draft, (*of_figures, *chain(*result.kept.values())))).since(draft),
-        draft.add(*_never(draft, whole)).since(draft),
+        draft.add(*_figures(draft, (*of_figures, *chain(*result.shown.values())))).since(draft),
+        draft.add(*_always_smaller(draft, whole)).since(draft),
         None if evidence is None else check_partition(named, evidence, assumed, draft.ledger),
     )
 
 
-def _require_scales(told: Iterable[Relation], setting: Setting) -> None:
+def _require_scales(relations: Iterable[Relation], setting: Setting) -> None:
     """Scalings compare times where no size is a number, and where figures grow as the chip orders them: all else is a question
     of numbers. Raises :class:`ModelError` where it is."""
     equal = {expression(r.left): r.right.value for r in setting.equalities if isinstance(r.right, Number)}
     numbers = [f"{size} = {value}" for size, value in equal.items() if str(size) not in setting.problem.mesh]
-    false = [(x, y) for x, _, y in told if (value := setting.in_numbers(x / y)).is_Rational and value >= 1]
+    false = [(x, y) for x, _, y in relations if (value := setting.in_numbers(x / y)).is_Rational and value >= 1]
     if numbers or false:
         why = ", ".join(numbers) or f"{false[0][0]} << {false[0][1]} would have to hold, and does not on this chip"
         shown = f"scalings do not say which time is longest: {why}"
@@ -147,26 +146,26 @@ def _require_scales(told: Iterable[Relation], setting: Setting) -> None:
 
 def _times(setting: Setting) -> tuple[Traffic, ...]:
     """The times whose longest is T_lower, by what they are the times of."""
-    rates, known = setting.rates, times_in_figures(setting)
+    rates, amounts = setting.rates, times_in_figures(setting)
     named = ((rates.called if resource == COMMS else resource, time_name(resource)) for resource in rates.resources)
-    result = tuple(Traffic(label, Name(name), known[name]) for label, name in named)
+    result = tuple(Traffic(label, Name(name), amounts[name]) for label, name in named)
     return tuple(time for time in result if time.amount != 0)
 
 
 def _cells(value: Expr, base: Regime, setting: Setting) -> Cells:
     fan = corners(value, base, [symbol(name) for name in setting.problem.names])
-    told = {mask: tuple(_told(r, setting) for r in relations(fan, mask)) for mask in fan.masks}
-    result = Cells(fan, base, told, {}, {})
+    cells = {mask: tuple(_by_sides(r, setting) for r in relations(fan, mask)) for mask in fan.masks}
+    result = Cells(fan, base, cells, {}, {})
     result = replace(result, forms={mask: leading(value, result.regime(mask)) for mask in fan.masks})
     return replace(result, smaller=_smaller(result, setting))
 
 
-def _told(relation: Relation, setting: Setting) -> Relation:
+def _by_sides(relation: Relation, setting: Setting) -> Relation:
     """A relation with its sizes on one side and its figures on the other: peak/ICI << B/X."""
     left, sign, right = relation
     if sign != "<<":
         return relation
-    sizes, figures = _apart(left / right, setting)
+    sizes, figures = _factors(left / right, setting)
     if 1 in (sizes, figures):
         return relation
     value, (above, below) = setting.in_numbers(figures), sizes.as_numer_denom()
@@ -174,29 +173,23 @@ def _told(relation: Relation, setting: Setting) -> Relation:
     return (figures, sign, 1 / sizes) if plain else (sizes, sign, 1 / figures)
 
 
-def _is_of_figures(relation: Relation, setting: Setting) -> bool:
-    """Whether a relation compares figures alone."""
-    left, sign, right = relation
-    return sign == "<<" and _apart(left / right, setting)[0] == 1
-
-
-def _apart(monomial: Expr, setting: Setting) -> tuple[Expr, Expr]:
+def _factors(monomial: Expr, setting: Setting) -> tuple[Expr, Expr]:
     """The sizes and the figures of a product."""
     names = {symbol(name) for name in setting.problem.names}
     parts = monomial.as_powers_dict().items()
     return Mul(*(x**e for x, e in parts if x in names)), Mul(*(x**e for x, e in parts if x not in names))
 
 
-def _smaller(found: Cells, setting: Setting) -> dict[int, int]:
+def _smaller(cells: Cells, setting: Setting) -> dict[int, int]:
     """The cells whose form is smaller than that of another one, whatever the sizes, once the figures are put in."""
     above = {axis: axis + 1 for axis in several_of(setting.least_one)}  # an axis has at least two chips
-    sizes = {mask: _sizes(found.fan, mask, setting) for mask in found.forms}
+    sizes = {mask: _sizes(cells.fan, mask, setting) for mask in cells.forms}
     smaller: dict[int, int] = {}
-    for one, other in permutations(found.forms, 2):
-        if sizes[one] == sizes[other] and one not in smaller and other not in smaller:
-            rest = setting.in_numbers(found.forms[other] - found.forms[one]).subs(above, simultaneous=True)
+    for lower, larger in permutations(cells.forms, 2):
+        if sizes[lower] == sizes[larger] and lower not in smaller and larger not in smaller:
+            rest = setting.in_numbers(cells.forms[larger] - cells.forms[lower]).subs(above, simultaneous=True)
             if rest.free_symbols <= setting.least_one and sign_of(rest, setting.least_one) == 1:
-                smaller[one] = other
+                smaller[lower] = larger
     return smaller
 
 
@@ -206,34 +199,33 @@ def _sizes(fan: Fan, mask: int, setting: Setting) -> Exponents:
     return tuple(e for s, e in zip(fan.symbols, plus(above, below, -1), strict=True) if s.name in setting.problem.names)
 
 
-def _said(draft: Draft, times: tuple[Traffic, ...], form: Expr, regime: Regime) -> tuple[Step, ...]:
+def _steps(draft: Draft, times: tuple[Traffic, ...], form: Expr, regime: Regime) -> tuple[Step, ...]:
     """Which times lead in a regime; and what T_lower tends to, where one of them does."""
     whole, assumed = Add(*(time.amount for time in times)), written(regime.relations, draft.write)
     every = total(*(time.name for time in times)) if draft.setting.rates.latencies else T_UPPER
-    lead = carried(draft, regime, every, times, "longest")
-    one = next((time for time in times if time.name == lead.right), None)
-    if one is None:
+    lead = sum_of_leaders(draft, regime, every, times, "longest")
+    leader = next((time for time in times if time.name == lead.right), None)
+    if leader is None:
         return draft.add(lead).since(draft)
-    own, of_whole = (dominated(similar(amount, form, regime), draft.write) for amount in (one.amount, whole))
-    evidence, right = Longest(one.name, own, of_whole), draft.layout.factored(form)
-    return draft.add(
-        lead, Step("regime", Reason.LEADING, T_LOWER, "~", right, assumed, evidence, role="leading")
-    ).since(draft)
+    own, of_whole = (dominated(similar(amount, form, regime), draft.write) for amount in (leader.amount, whole))
+    evidence, right = Longest(leader.name, own, of_whole), draft.layout.factored(form)
+    tends = Step("regime", Reason.LEADING, T_LOWER, "~", right, assumed, evidence, role="leading")
+    return draft.add(lead, tends).since(draft)
 
 
-def _figures(draft: Draft, told: Iterable[Relation]) -> Iterator[Step]:
+def _figures(draft: Draft, relations: Iterable[Relation]) -> Iterator[Step]:
     """The values of the quotients of figures in the regimes, where they are known."""
     setting = draft.setting
-    sides = (_apart(side, setting)[1] for left, sign, right in told if sign == "<<" for side in (left, right))
+    sides = (_factors(side, setting)[1] for left, sign, right in relations if sign == "<<" for side in (left, right))
     for quotient in dict.fromkeys(sides):
         value = setting.in_numbers(quotient)
         if quotient.as_numer_denom()[1] != 1 and value.is_Rational:
             yield Step("regime", Reason.FIGURES, draft.write(quotient), "=", draft.write(value), role="figures")
 
 
-def _never(draft: Draft, found: Cells) -> Iterator[Step]:
+def _always_smaller(draft: Draft, cells: Cells) -> Iterator[Step]:
     """That terms are smaller than others for all sizes, with the figures put in."""
-    assumed = written(found.base.relations, draft.write)
-    for one, other in found.smaller.items():
-        left, right = (draft.in_digits(draft.layout.factored(found.forms[mask])) for mask in (one, other))
+    assumed = written(cells.base.relations, draft.write)
+    for lower, larger in cells.smaller.items():
+        left, right = (draft.in_digits(draft.layout.factored(cells.forms[mask])) for mask in (lower, larger))
         yield Step("regime", Reason.SIDE, left, "<", right, assumed, role="never")

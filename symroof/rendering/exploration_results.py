@@ -19,14 +19,14 @@ from symroof.exploration.regime_map import RegimeMap
 from symroof.exploration.regime_steps import Leading
 from symroof.exploration.regimes import Exploration, Weakest
 from symroof.exploration.roofs import Roofline
-from symroof.exploration.time_regimes import LongestMap
+from symroof.exploration.time_regimes import TimeRegimes
 from symroof.formula import Frozen
 from symroof.model.problem import Sketch
 from symroof.reading.arguments import Words
 from symroof.rendering.figures.canvas import NARROWEST, WIDTH
 from symroof.rendering.figures.captions import captions
 from symroof.rendering.figures.drawings import draw
-from symroof.rendering.figures.signature import signed
+from symroof.rendering.figures.signature import sign
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.catalogues import columns
 from symroof.rendering.pages.document import render_sketch
@@ -80,9 +80,9 @@ class ShownRegimes(Result, Frozen):
     explorations: tuple[Exploration, ...]
 
     @property
-    def map(self) -> RegimeMap | LongestMap:
+    def map(self) -> RegimeMap | TimeRegimes:
         """The first map."""
-        return self.explorations[0].found
+        return self.explorations[0].regimes
 
     def page(self, form: str, style: Style) -> str:
         return "\n".join(render_exploration(exploration, form, style) for exploration in self.explorations)
@@ -185,7 +185,7 @@ class ShownFigure(Frozen):
         fonts, a PNG and a PDF need one on this machine.
         """
         inches, pixels = breadth(width)
-        return signed(draw(self.drawing, inches, self._language(lang)).drawn(form, pixels), form)
+        return sign(draw(self.drawing, inches, self._language(lang)).drawn(form, pixels), form)
 
     def description(self, lang: str | None = None) -> str:
         """What the picture shows, in sentences, for those who do not see it.

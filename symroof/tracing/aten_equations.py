@@ -10,7 +10,7 @@ from typing import Any
 from sympy import Expr, Integer, sqrt
 
 from symroof.formula import Frozen
-from symroof.tracing.traces import ONE, Array, Constant, Equation, Frame, Made, Shape, TracingError, place_of, refusal
+from symroof.tracing.traces import ONE, Array, Constant, Equation, Frame, Instruction, TracingError, place_of, refusal
 
 ATTENTION = Frame("<torch>/nn/functional.py", "scaled_dot_product_attention", 0, 0, own=False)
 
@@ -37,13 +37,13 @@ class Call(Frozen):
 
     def axes(self, place: int, default: Any = None) -> tuple[int, ...]:
         """The dimensions that an argument says, counted from the first; all where it says none."""
-        said, rank = (
+        argument, rank = (
             self.at(place, "dim", default),
             len(getattr(self.arguments[0], "shape", ())) or len(self.results.shape),
         )
-        return tuple(range(rank)) if said is None or said == () else tuple(n % rank for n in several(said))
+        return tuple(range(rank)) if argument is None or argument == () else tuple(n % rank for n in several(argument))
 
-    def start(self, place: int) -> Shape:
+    def start(self, place: int) -> tuple[Expr, ...]:
         """Where a part along one dimension starts; a place may be counted from the end."""
         shape, (axis,) = self.arguments[0].shape, self.axes(1, 0)
         begin = self.at(place)
@@ -155,11 +155,11 @@ OPERATIONS: Mapping[str, Operation] = {
 
 
 class AtenReader:
-    """Operations as equations, which are noted in ``made``."""
+    """Operations as equations, which are noted in ``instructions``."""
 
     def __init__(self, keys: Iterator[int]) -> None:
         self.keys = keys
-        self.made: list[Made] = []
+        self.instructions: list[Instruction] = []
         self.frames: tuple[Frame, ...] = ()
 
     def array(self, shape: Sequence[Expr], dtype: str) -> Array:
@@ -169,14 +169,14 @@ class AtenReader:
         """An equation, and what it makes."""
         values = tuple(o if isinstance(o, Array | Constant) else Constant(o, True) for o in operands)
         results = result if isinstance(result, tuple) else (result,)
-        self.made.append(Equation(primitive, values, results, params, self.frames))
+        self.instructions.append(Equation(primitive, values, results, params, self.frames))
         return result
 
     def shaped(self, primitive: str, operands: Sequence[object], shape: Sequence[Expr], **params: object) -> Array:
         """An equation that makes an array of a shape, of the type of its first operand."""
         first = next(operand for operand in operands if isinstance(operand, Array))
-        made: Array = self.emit(primitive, operands, self.array(shape, first.dtype), **params)
-        return made
+        array: Array = self.emit(primitive, operands, self.array(shape, first.dtype), **params)
+        return array
 
     @classmethod
     def knows(cls, name: str) -> bool:
@@ -184,10 +184,10 @@ class AtenReader:
         read = name in OPERATIONS or name in REDUCED or name in SAME or hasattr(cls, f"aten_{name}")
         return read or name in ("getitem", "sym_size", "floordiv")
 
-    def said(self, call: Call) -> Any:
+    def result_of(self, call: Call) -> Any:
         """What a call makes, by equations that are noted. Raises :class:`TracingError` for what none says."""
         self.frames = call.frames
-        arrays = [one for one in _flat((*call.arguments, *call.keywords.values())) if isinstance(one, Array)]
+        arrays = [value for value in _flat((*call.arguments, *call.keywords.values())) if isinstance(value, Array)]
         results = call.results if isinstance(call.results, tuple) else (call.results,)
         method = getattr(self, f"aten_{call.name}", None)
         if not arrays:
@@ -200,9 +200,9 @@ class AtenReader:
             return self._reduced(call)
         if call.name in OPERATIONS:
             operation = OPERATIONS[call.name]
-            operands = _flat(one for place in operation.places if (one := call.at(place)) is not None)
+            operands = _flat(value for place in operation.places if (value := call.at(place)) is not None)
             return self.emit(operation.primitive, [*operands], call.results, **operation.params(call))
-        if any(one.floating for one in results if isinstance(one, Array)):
+        if any(value.floating for value in results if isinstance(value, Array)):
             raise TracingError(
                 f"{call.where}: {call.name} of {', '.join(map(str, arrays))} is no statement",
                 expected="products, sums, reductions, functions of each element or row, views",
@@ -213,8 +213,8 @@ class AtenReader:
     def aten_linear(self, call: Call) -> Array:
         value, weights, bias = *call.arguments[:2], call.at(2, "bias")
         numbers = ((len(call.results.shape) - 1,), (1,)), ((), ())
-        made = self.shaped("dot_general", [value, weights], call.results.shape, dimension_numbers=numbers)
-        return made if bias is None else self.shaped("add", [made, bias], made.shape)
+        product = self.shaped("dot_general", [value, weights], call.results.shape, dimension_numbers=numbers)
+        return product if bias is None else self.shaped("add", [product, bias], product.shape)
 
     def aten_clamp(self, call: Call) -> Array:
         """A comparison for each bound."""
@@ -226,10 +226,10 @@ class AtenReader:
     def _reduced(self, call: Call) -> Array:
         axes, shape = call.axes(1), call.arguments[0].shape
         short = [n for i, n in enumerate(shape) if i not in axes]
-        made = self.shaped(REDUCED[call.name], call.arguments[:1], short, axes=axes)
+        total = self.shaped(REDUCED[call.name], call.arguments[:1], short, axes=axes)
         if call.name == "mean":
-            made = self.shaped("div", [made, Constant(prod(shape[i] for i in axes), True)], short)
-        return made if made.shape == call.results.shape else self.emit("reshape", [made], call.results)
+            total = self.shaped("div", [total, Constant(prod(shape[i] for i in axes), True)], short)
+        return total if total.shape == call.results.shape else self.emit("reshape", [total], call.results)
 
     def aten_scaled_dot_product_attention(self, call: Call) -> Array:
         """Scores, their softmax, and what it weighs, on the chip; queries of a group share keys and values."""
@@ -247,9 +247,8 @@ class AtenReader:
         batch, rank = tuple(range(len(key.shape) - 2)), len(ahead)
         self.frames = (ATTENTION, *call.frames)
         numbers = ((rank + 1,), (len(batch) + 1,)), (batch, batch)
-        scores = self.shaped(
-            "dot_general", [query, key], (*ahead, rows, columns), dimension_numbers=numbers, causal=causal
-        )
+        shape = (*ahead, rows, columns)
+        scores = self.shaped("dot_general", [query, key], shape, dimension_numbers=numbers, causal=causal)
         scale: float | Expr = call.keywords.get("scale") or 1 / sqrt(width)
         scores = self.shaped("mul", [scores, scale], scores.shape)
         if isinstance(mask, Array):
@@ -259,11 +258,12 @@ class AtenReader:
             scores = self.emit(kind, operands, self.array(scores.shape, scores.dtype))
         weights = self.shaped("function", [scores], scores.shape, name="softmax", over=rank + 1)
         heads = max(len(batch) - 1, 0)
-        laid = (*range(heads), rank, *range(heads, rank), rank + 1)  # rows before heads
+        order = (*range(heads), rank, *range(heads, rank), rank + 1)  # rows before heads
         numbers = ((rank + 1,), (len(batch),)), (batch, batch)
-        made = self.shaped("dot_general", [weights, value], (*ahead, rows, width), dimension_numbers=numbers, laid=laid)
+        shape = (*ahead, rows, width)
+        output = self.shaped("dot_general", [weights, value], shape, dimension_numbers=numbers, laid=order)
         self.frames = call.frames
-        return self.emit("reshape", [made], call.results)
+        return self.emit("reshape", [output], call.results)
 
 
 def _flat(values: Iterable[object]) -> Iterator[object]:

@@ -56,7 +56,7 @@ class Tensors:
         self.sizes = sizes
         self.types: dict[str, Tensor] = {}  # by names that hold until the end
         self.sources: dict[str, Source] = {}
-        self.outside: dict[str, str] = {}  # the names of arguments
+        self.arguments: dict[str, str] = {}  # the names of arguments
         self.values: dict[int, Value | Constant] = {}
         self.body: list[Node] = []
         self.used: set[str] = set()
@@ -72,7 +72,7 @@ class Tensors:
     def element(self, value: Value) -> Dtype:
         return self.types[value.tensor].dtype
 
-    def made(
+    def add(
         self,
         kind: str,
         operands: Sequence[Value],
@@ -100,35 +100,36 @@ class Tensors:
         """What a statement makes, split over each axis that splits one of its dimensions in the operands. Where an axis splits
         two of them, or what is left of neither, the rules of programs decide what is exchanged, or refuse it."""
         result = statement.result
-        held = dict.fromkeys((dim.label, axis) for one in statement.operands for dim in one.dims for axis in dim.axes)
-        if held and statement.views:
-            there = dict(same_blocks(Program((), (), self.sizes.where), statement))
-            held = dict.fromkeys((there[label], axis) for label, axis in held if label in there)
-        own = [(label, axis) for label, axis in held if label in result.labels]
+        dims = (dim for operand in statement.operands for dim in operand.dims)
+        splits = dict.fromkeys((dim.label, axis) for dim in dims for axis in dim.axes)
+        if splits and statement.views:
+            labels = dict(same_blocks(Program((), (), self.sizes.where), statement))
+            splits = dict.fromkeys((labels[label], axis) for label, axis in splits if label in labels)
+        own = [(label, axis) for label, axis in splits if label in result.labels]
         axes = [axis for _, axis in own]
         return _split(result, [(label, axis) for label, axis in own if axes.count(axis) == 1]) if own else result
 
-    def constrained(self, equation: Equation, value: Value) -> Value:
+    def reshard(self, equation: Equation, value: Value) -> Value:
         """An array that is split as the code says: made so, where nothing has used it, and exchanged elsewhere."""
         value = self.flat(value, None, equation.frames)
         own = self.types[value.tensor]
-        asked = [
+        constraint = [
             (str(axis[0]), name)
             for axis, over in zip(value.axes, equation.params["axes"], strict=False)
             for name in (over if solid(axis) else ())
         ]
-        there = [(dim.label, name) for dim in own.dims for name in dim.axes]
-        if {*asked} == {*there}:
+        current = [(dim.label, name) for dim in own.dims for name in dim.axes]
+        if {*constraint} == {*current}:
             return value
-        declared = value.tensor in self.outside and there
-        if value.tensor not in self.used and {*there} < {*asked} and not declared:
-            self.types[value.tensor] = _split(own, asked)
+        declared = value.tensor in self.arguments and current
+        if value.tensor not in self.used and {*current} < {*constraint} and not declared:
+            self.types[value.tensor] = _split(own, constraint)
             return value
-        made = self.made(EXCHANGE, [value], own.dtype, own.labels, equation.frames)
-        self.types[made] = _split(self.types[made], asked)
-        return replace(value, tensor=made)
+        result = self.add(EXCHANGE, [value], own.dtype, own.labels, equation.frames)
+        self.types[result] = _split(self.types[result], constraint)
+        return replace(value, tensor=result)
 
-    def applied(
+    def apply(
         self,
         function: str,
         operands: Sequence[Value],
@@ -139,20 +140,20 @@ class Tensors:
     ) -> Value:
         """A function of the table: what it makes lies as its first operand does."""
         first = operands[0]
-        known = FUNCTIONS.get(function)
-        if known is None:
+        entry = FUNCTIONS.get(function)
+        if entry is None:
             raise TracingError(f"there is no function {function}", expected=f"one of {', '.join(FUNCTIONS)}")
         labels = self.types[first.tensor].labels
-        over = over or (labels[-1] if known.rows and labels else None)
-        made = self.made(
-            "function", operands, element or self.element(first), labels, frames, function=known, over=over, **more
+        over = over or (labels[-1] if entry.rows and labels else None)
+        result = self.add(
+            "function", operands, element or self.element(first), labels, frames, function=entry, over=over, **more
         )
-        return replace(first, tensor=made)
+        return replace(first, tensor=result)
 
     def read(self, operand: Operand) -> Value | Constant:
         return self.values[operand.key] if isinstance(operand, Array) else operand
 
-    def braced(self, node: Callable[[tuple[Node, ...]], Node], fill: Callable[[], None]) -> None:
+    def nest(self, node: Callable[[tuple[Node, ...]], Node], fill: Callable[[], None]) -> None:
         """What is filled in, in braces."""
         outer, self.body = self.body, []
         try:
@@ -164,7 +165,7 @@ class Tensors:
 
     # Other dimensions.
 
-    def regrouped(self, value: Value, parts: Mapping[Axis, Axis], frames: Sequence[Frame]) -> Value:
+    def regroup(self, value: Value, parts: Mapping[Axis, Axis], frames: Sequence[Frame]) -> Value:
         """The same elements with other labels for runs of dimensions: in place where a run lies together, and moved elsewhere."""
         parts = {old: new for old, new in parts.items() if old != new}
         if not parts:
@@ -186,7 +187,7 @@ class Tensors:
         for label in own:
             if own.count(label) > 1:
                 raise refusal(place_of(frames), f"{label} is a size of a tensor twice", "two names")
-        return Value(self.made("function", [value], self.element(value), own, frames, function=function), axes)
+        return Value(self.add("function", [value], self.element(value), own, frames, function=function), axes)
 
     def _laid(self, tensor: str, labels: tuple[str, ...]) -> bool:
         """Whether a tensor lies in this order: a product that nothing has used yet is made so."""
@@ -198,9 +199,9 @@ class Tensors:
         self.types[tensor] = replace(self.types[tensor], dims=tuple(dims[label] for label in labels))
         return True
 
-    def renamed(self, value: Value, names: Mapping[str, str], frames: Sequence[Frame]) -> Value:
+    def rename(self, value: Value, names: Mapping[str, str], frames: Sequence[Frame]) -> Value:
         """The same tensor with other names for its sizes."""
-        return self.regrouped(value, {(old,): (new,) for old, new in names.items()}, frames)
+        return self.regroup(value, {(old,): (new,) for old, new in names.items()}, frames)
 
     def flat(self, value: Value, places: Iterable[int] | None, frames: Sequence[Frame]) -> Value:
         """The value with one dimension for what had been put together in these places."""
@@ -211,7 +212,7 @@ class Tensors:
                 size = times(map(self.size, axis))
                 taken = {label for label in value.labels if label not in axis}
                 parts[axis] = (self.sizes.label(size, (*taken, *(str(new[0]) for new in parts.values()))),)
-        return self.regrouped(value, parts, frames)
+        return self.regroup(value, parts, frames)
 
     def size(self, part: str | Expr) -> Expr:
         return self.sizes.value(part) if isinstance(part, str) else part
@@ -219,31 +220,31 @@ class Tensors:
     def split(self, value: Value, place: int, into: Sequence[Expr], frames: Sequence[Frame]) -> Value:
         """The value with a dimension taken apart into sizes: what had been put together comes apart."""
         axis = value.axes[place]
-        found = self._apart(axis, into)
-        if found is None:
+        parts = self._parts_of(axis, into)
+        if parts is None:
             value = self.flat(value, [place], frames)
             axis, taken, new = value.axes[place], list(value.labels), list[str]()
             for size in into:
                 if size != 1:
                     new.append(self.sizes.label(size, (*(x for x in taken if x not in axis), *new)))
-            value = self.regrouped(value, {axis: tuple(new)}, frames)
+            value = self.regroup(value, {axis: tuple(new)}, frames)
             labels = iter(new)
-            found = [() if size == 1 else (next(labels),) for size in into]
-        return replace(value, axes=(*value.axes[:place], *found, *value.axes[place + 1 :]))
+            parts = [() if size == 1 else (next(labels),) for size in into]
+        return replace(value, axes=(*value.axes[:place], *parts, *value.axes[place + 1 :]))
 
-    def _apart(self, axis: Axis, into: Sequence[Expr]) -> list[Axis] | None:
+    def _parts_of(self, axis: Axis, into: Sequence[Expr]) -> list[Axis] | None:
         """The parts of a dimension by sizes, where they are these."""
-        left, found = list(axis), list[Axis]()
+        left, parts = list(axis), list[Axis]()
         for size in into:
             own: list[str | Expr] = []
             while left and times(map(self.size, own)) != size:
                 own.append(left.pop(0))
             if times(map(self.size, own)) != size:
                 return None
-            found.append(tuple(own))
-        return None if left else found
+            parts.append(tuple(own))
+        return None if left else parts
 
-    def reshaped(self, value: Value, before: Sequence[Expr], after: Sequence[Expr], frames: Sequence[Frame]) -> Value:
+    def reshape(self, value: Value, before: Sequence[Expr], after: Sequence[Expr], frames: Sequence[Frame]) -> Value:
         """The same elements in other dimensions: put together until somebody asks, and taken apart."""
         place = 0
         for old, new in grouped(before, after):
@@ -253,7 +254,7 @@ class Tensors:
             place += len(new)
         return value
 
-    def moved(self, equation: Equation, value: Value) -> Value | None:
+    def view(self, equation: Equation, value: Value) -> Value | None:
         """What lies where its operand does."""
         params, axes, shape = equation.params, value.axes, equation.results[0].shape
         match equation.primitive:
@@ -266,28 +267,28 @@ class Tensors:
                 return replace(value, axes=tuple(wide))
             case "reshape" | "squeeze":
                 before = next(array.shape for array in equation.arrays)
-                return self.reshaped(value, before, shape, equation.frames)
+                return self.reshape(value, before, shape, equation.frames)
             case name if name in SAME:
                 return value
         return None
 
     # Two values at once.
 
-    def aligned(self, left: Value, right: Value, frames: Sequence[Frame]) -> tuple[Value, Value, tuple[Axis, ...]]:
+    def align(self, left: Value, right: Value, frames: Sequence[Frame]) -> tuple[Value, Value, tuple[Axis, ...]]:
         """Two values with as many dimensions, under one name where a size has two; and the dimensions of both."""
         rank = max(len(left.axes), len(right.axes))
         left, right = (replace(v, axes=((),) * (rank - len(v.axes)) + v.axes) for v in (left, right))
         for place in range(rank):
             a, b = left.axes[place], right.axes[place]
             if a != b and a and b and any(isinstance(x, str) for x in a) and any(isinstance(x, str) for x in b):
-                left, right = self.met(left, place, right, place, frames)
+                left, right = self.meet(left, place, right, place, frames)
         names = {
             b: a
-            for one, other in zip(left.axes, right.axes, strict=True)
-            for a, b in zip(one, other, strict=False)
+            for axis, other in zip(left.axes, right.axes, strict=True)
+            for a, b in zip(axis, other, strict=False)
             if isinstance(a, str) and isinstance(b, str) and a != b
         }
-        right = self.renamed(right, names, frames)
+        right = self.rename(right, names, frames)
         axes = []
         for a, b in zip(left.axes, right.axes, strict=True):
             longer = a if len(a) >= len(b) else b
@@ -296,23 +297,23 @@ class Tensors:
             axes.append(tuple(x if isinstance(x, str) else y for x, y in both))
         return left, right, tuple(axes)
 
-    def met(self, left: Value, i: int, right: Value, j: int, frames: Sequence[Frame]) -> tuple[Value, Value]:
+    def meet(self, left: Value, i: int, right: Value, j: int, frames: Sequence[Frame]) -> tuple[Value, Value]:
         """Two values that meet along a dimension each, with as many parts there."""
         a, b = left.axes[i], right.axes[j]
-        return self._as_other(left, i, b, frames), self._as_other(right, j, a, frames)
+        return self._match_parts(left, i, b, frames), self._match_parts(right, j, a, frames)
 
-    def _as_other(self, value: Value, place: int, other: Axis, frames: Sequence[Frame]) -> Value:
+    def _match_parts(self, value: Value, place: int, other: Axis, frames: Sequence[Frame]) -> Value:
         """A value whose parts along a dimension meet those of another value: one is taken apart where the other repeats parts, and
         what is in other parts there is put together."""
         own, first = value.axes[place], place
         runs = [(own[m], other[n]) for m, n in _slices(grouped(list(map(self.size, own)), list(map(self.size, other))))]
         before, behind = value.axes[:place], value.axes[place + 1 :]
         value = replace(value, axes=(*before, *(run for run, _ in runs), *behind))
-        for run, there in runs:
-            if len(run) == 1 and any(not isinstance(part, str) for part in there):
-                value = self.split(value, place, list(map(self.size, there)), frames)
-                place += len(there) - 1
-            elif len(run) != len(there) and all(isinstance(part, str) for part in run):
+        for run, others in runs:
+            if len(run) == 1 and any(not isinstance(part, str) for part in others):
+                value = self.split(value, place, list(map(self.size, others)), frames)
+                place += len(others) - 1
+            elif len(run) != len(others) and all(isinstance(part, str) for part in run):
                 value = self.flat(value, [place], frames)
             place += 1
         joined: Axis = tuple(part for axis in value.axes[first:place] for part in axis)
@@ -341,6 +342,10 @@ def _replaced(labels: tuple[str, ...], parts: Mapping[Axis, Axis]) -> tuple[str,
             return None
         labels = (*labels[:start], *map(str, new), *labels[start + len(old) :])
     return labels
+
+
+def with_axis(axes: Sequence[Axis], place: int, axis: Axis) -> tuple[Axis, ...]:
+    return (*axes[:place], axis, *axes[place + 1 :])
 
 
 def grouped(before: Sequence[Expr], after: Sequence[Expr]) -> Iterator[tuple[Sequence[Expr], Sequence[Expr]]]:

@@ -24,16 +24,16 @@ from symroof.model.functions import FUNCTIONS
 from symroof.reading.tensors import WORDS
 from symroof.symbols import symbol
 from symroof.tracing.aten_equations import WHOLE, AtenReader, Call
-from symroof.tracing.signatures import Arguments
+from symroof.tracing.signatures import Signature
 from symroof.tracing.size_names import Sizes
-from symroof.tracing.traces import Array, Constant, Frame, Trace, TracingError, of_library
+from symroof.tracing.traces import Array, Constant, Frame, Function, Trace, TracingError, of_library
 
 FRAME = re.compile(r'File "(.*?)", line (\d+), in (\S+)')
 # What the one parameter of a layer is called, at the end of its path.
 PLAIN = "weight"
 
 
-def is_of_torch(function: Callable[..., Any]) -> bool:
+def is_of_torch(function: Function) -> bool:
     """Whether something is a module of PyTorch, or a function in a module that has PyTorch and no JAX."""
     torch = sys.modules.get("torch")
     if torch is None:
@@ -41,35 +41,35 @@ def is_of_torch(function: Callable[..., Any]) -> bool:
     if isinstance(function, torch.nn.Module) or (isinstance(function, type) and issubclass(function, torch.nn.Module)):
         return True
     scope = getattr(inspect.unwrap(function), "__globals__", {})
-    roots = {str(getattr(one, "__name__", "")).partition(".")[0] for one in scope.values() if inspect.ismodule(one)}
+    roots = {value.__name__.partition(".")[0] for value in scope.values() if inspect.ismodule(value)}
     return "torch" in roots and "jax" not in roots
 
 
-class Run:
+class ModuleRun:
     """A module and its arguments at numbers, without elements in them."""
 
-    def __init__(self, function: Callable[..., Any], asked: Arguments, numbers: Mapping[str, int]) -> None:
+    def __init__(self, function: Function, signature: Signature, numbers: Mapping[str, int]) -> None:
         try:
             import torch
         except ImportError:
             problem = "tracing a module needs PyTorch, which is not installed here"
             raise TracingError(problem, expected="pip install 'symroof[torch]'") from None
-        self.asked, self.shown = asked, asked.shown(numbers)
+        self.signature, self.shown = signature, signature.shapes_at(numbers)
         with torch.device("meta"):
             tensors = {
-                name: torch.empty([*map(int, asked.dims(one, numbers))], dtype=getattr(torch, one.numpy))
-                for name, one in asked.types.items()
+                name: torch.empty([*map(int, signature.dims(kind, numbers))], dtype=getattr(torch, kind.numpy))
+                for name, kind in signature.types.items()
             }
-            filled = dict(zip(asked.tree, asked.filled(tensors), strict=True))
-            self.arguments = tuple(value for name, value in filled.items() if name not in asked.keywords)
-            self.keywords = {name: value for name, value in filled.items() if name in asked.keywords}
+            filled = dict(zip(signature.tree, signature.fill(tensors), strict=True))
+            self.arguments = tuple(value for name, value in filled.items() if name not in signature.keywords)
+            self.keywords = {name: value for name, value in filled.items() if name in signature.keywords}
             floating = [tensor.dtype for tensor in tensors.values() if tensor.is_floating_point()]
-            if isinstance(function, type) or asked.built:
+            if isinstance(function, type) or signature.init_sizes:
                 built = [
-                    int(asked.value(size).subs({symbol(n): numbers[n] for n in names(size) if n in numbers}))
-                    for size in asked.built
+                    int(signature.value(size).subs({symbol(n): numbers[n] for n in names(size) if n in numbers}))
+                    for size in signature.init_sizes
                 ]
-                module = self.tried(lambda: function(*built))
+                module = self.guarded(lambda: function(*built))
                 if not isinstance(module, torch.nn.Module):
                     problem = "what is called with sizes makes no module"
                     raise TracingError(problem, expected="a class, or a function that makes one")
@@ -81,20 +81,21 @@ class Run:
         """The graph: in core ATen, where it has operations that the reader does not know."""
         import torch
 
-        asked, auto = self.asked, torch.export.Dim.AUTO
+        signature, auto = self.signature, torch.export.Dim.AUTO
         dynamic = {
-            name: {i: auto for i, size in enumerate(one.dims) if asked.open_names(size)}
-            for name, one in asked.types.items()
+            name: {i: auto for i, size in enumerate(kind.dims) if signature.open_names(size)}
+            for name, kind in signature.types.items()
         }
-        filled = dict(zip(asked.tree, asked.filled(dynamic), strict=True))
+        filled = dict(zip(signature.tree, signature.fill(dynamic), strict=True))
 
         def export() -> Any:
             with torch.device("meta"), patch.object(torch.fx.proxy.TracerBase, "_filter_traceback_frames", _own_frames):
                 whole = torch.export.export(self.module, self.arguments, self.keywords, dynamic_shapes=filled)
-                known = all(AtenReader.knows(name_of(node)) for node in whole.graph.nodes if node.op == "call_function")
-                return whole if known else whole.run_decompositions(_decompositions())
+                calls = (node for node in whole.graph.nodes if node.op == "call_function")
+                complete = all(AtenReader.knows(name_of(node)) for node in calls)
+                return whole if complete else whole.run_decompositions(_decompositions())
 
-        return self.tried(export)
+        return self.guarded(export)
 
     def counted(self) -> int:
         """The FLOPs of the products, masks in full, as PyTorch itself counts them."""
@@ -103,18 +104,18 @@ class Run:
 
         counter = FlopCounterMode(display=False)
         with counter, torch.device("meta"), torch.no_grad():
-            self.tried(lambda: self.module(*self.arguments, **self.keywords))
+            self.guarded(lambda: self.module(*self.arguments, **self.keywords))
         return int(counter.get_total_flops())
 
-    def tried(self, made: Callable[[], Any]) -> Any:
+    def guarded(self, call: Callable[[], Any]) -> Any:
         before = logging.root.manager.disable
         logging.disable(logging.CRITICAL)  # what matters is raised
         try:
             with warnings.catch_warnings(action="ignore"):
-                return made()
+                return call()
         except Exception as error:
-            said = str(error).strip().partition("\n")[0]
-            raise TracingError(f"the function fails with {self.shown}: {said}") from error
+            message = str(error).strip().partition("\n")[0]
+            raise TracingError(f"the function fails with {self.shown}: {message}") from error
         finally:
             logging.disable(before)
 
@@ -174,7 +175,7 @@ def _on_meta(module: Any) -> Any:
     return copy.deepcopy(module, memo).eval()
 
 
-def _module_of(function: Callable[..., Any]) -> Any:
+def _module_of(function: Function) -> Any:
     """A module that does what a function does."""
     import torch
 
@@ -191,45 +192,44 @@ def name_of(node: Any) -> str:
 class GraphReader:
     """An exported program as a trace."""
 
-    def __init__(self, run: Run, sizes: Sizes) -> None:
+    def __init__(self, run: ModuleRun, sizes: Sizes) -> None:
         self.exported, self.module = run.exported(), run.module
-        self.asked, self.sizes, self.reader = run.asked, sizes, AtenReader(count())
-        self.known: dict[str, Any] = {}
+        self.signature, self.sizes, self.reader = run.signature, sizes, AtenReader(count())
+        self.values: dict[str, Any] = {}
         self.dynamic: dict[Expr, Expr] = {}  # what PyTorch's symbols stand for
 
     def trace(self) -> Trace:
-        signature, arguments, results = self.exported.graph_signature, dict[str, Array](), list[Array]()
-        weights, buffers = {**signature.inputs_to_parameters}, {**signature.inputs_to_buffers}
-        called = dict(zip(signature.user_inputs, self.asked.leaves, strict=True))
-        called |= dict(_named({**weights, **buffers}, {*called.values(), *WORDS, *FUNCTIONS}))
+        names, arguments, results = self.exported.graph_signature, dict[str, Array](), list[Array]()
+        weights, buffers = {**names.inputs_to_parameters}, {**names.inputs_to_buffers}
+        called = dict(zip(names.user_inputs, self.signature.leaves, strict=True))
+        called |= dict(_parameter_names({**weights, **buffers}, {*called.values(), *WORDS, *FUNCTIONS}))
         for node in self.exported.graph.nodes:
             if node.op == "placeholder" and node.name in called and (node.users or node.name not in buffers):
-                if called[node.name] in self.asked.types:
+                if called[node.name] in self.signature.types:
                     self._dimensions(called[node.name], node.meta["val"].shape)
-                arguments[called[node.name]] = self.known[node.name] = self._array(node.meta["val"])
+                arguments[called[node.name]] = self.values[node.name] = self._array(node.meta["val"])
             elif node.op in ("placeholder", "get_attr"):
-                self.known[node.name] = Constant()
+                self.values[node.name] = Constant()
             elif node.op == "call_function":
                 self._call(node)
             elif node.op == "output":
-                every = {name: self.known.get(name) for name in signature.user_outputs if isinstance(name, str)}
-                results += [one for one in every.values() if isinstance(one, Array)]
-        fixed = {name for name, one in self.module.named_parameters() if not one.requires_grad}
-        frozen = tuple(
-            called[node] for node, path in {**weights, **buffers}.items() if path in fixed or node in buffers
-        )
-        return Trace(
-            arguments, tuple(self.reader.made), tuple(results), tuple(called[name] for name in weights), frozen
-        )
+                every = {name: self.values.get(name) for name in names.user_outputs if isinstance(name, str)}
+                results += [value for value in every.values() if isinstance(value, Array)]
+        fixed = {name for name, weight in self.module.named_parameters() if not weight.requires_grad}
+        stocks = {**weights, **buffers}.items()
+        frozen = tuple(called[node] for node, path in stocks if path in fixed or node in buffers)
+        trained, body = tuple(called[name] for name in weights), tuple(self.reader.instructions)
+        return Trace(arguments, body, tuple(results), trained, frozen)
 
     def _dimensions(self, name: str, shape: Any) -> None:
         """What the symbols of an argument stand for; a size that has become a number has been asked for."""
-        for size, there in zip(self.asked.types[name].dims, shape, strict=True):
-            dynamic = getattr(getattr(there, "node", None), "expr", None)
+        for size, traced_size in zip(self.signature.types[name].dims, shape, strict=True):
+            dynamic = getattr(getattr(traced_size, "node", None), "expr", None)
             if dynamic is not None and dynamic.is_Symbol:
-                self.dynamic[dynamic] = self.asked.value(size)
+                self.dynamic[dynamic] = self.signature.value(size)
             else:
-                self.sizes.numbers = self.sizes.numbers | {n: self.asked.drawn[n] for n in self.asked.open_names(size)}
+                names_of_size = self.signature.open_names(size)
+                self.sizes.numbers |= {name: self.signature.samples[name] for name in names_of_size}
 
     @property
     def bounds(self) -> Iterator[str]:
@@ -257,25 +257,24 @@ class GraphReader:
         """One call of an operation."""
         name = name_of(node)
         if name == "getitem":
-            whole = self.known[node.args[0].name]
-            self.known[node.name] = whole[node.args[1]] if isinstance(whole, tuple) else whole
+            whole = self.values[node.args[0].name]
+            self.values[node.name] = whole[node.args[1]] if isinstance(whole, tuple) else whole
             return
         value = node.meta.get("val")
         if value is None:
             return
         if not isinstance(value, list | tuple) and not hasattr(value, "shape"):
-            self.known[node.name] = self._argument(value)
+            self.values[node.name] = self._argument(value)
             return
         results = tuple(map(self._array, value)) if isinstance(value, list | tuple) else self._array(value)
-        keywords = {key: self._argument(one) for key, one in node.kwargs.items()}
-        self.known[node.name] = self.reader.said(
-            Call(name, self._argument(node.args), keywords, results, _frames(node))
-        )
+        keywords = {key: self._argument(argument) for key, argument in node.kwargs.items()}
+        call = Call(name, self._argument(node.args), keywords, results, _frames(node))
+        self.values[node.name] = self.reader.result_of(call)
 
     def _argument(self, value: Any) -> Any:
         """What is at one place of a call: an array, several of them, or a number; that of a size as a constant."""
         if hasattr(value, "op") and hasattr(value, "name"):
-            return self.known[value.name]
+            return self.values[value.name]
         if isinstance(value, list | tuple):
             return tuple(map(self._argument, value))
         if not isinstance(value, int | float) and hasattr(value, "node"):
@@ -283,7 +282,7 @@ class GraphReader:
         return value
 
 
-def _named(paths: Mapping[str, str], taken: set[str]) -> Iterator[tuple[str, str]]:
+def _parameter_names(paths: Mapping[str, str], taken: set[str]) -> Iterator[tuple[str, str]]:
     """The names of parameters by their paths: the last word of it, or all of it where that is taken."""
     taken = {*taken}
     for node, path in paths.items():
@@ -306,10 +305,10 @@ def _frames(node: Any) -> tuple[Frame, ...]:
     own = [(path, str(kind).rpartition(".")[2]) for path, kind in stack if not str(kind).startswith("torch.nn.")]
     forwards = sum(function == "forward" for _, _, function in calls)
     own = own[len(own) - forwards :] if forwards <= len(own) else own
-    found = []
+    frames = []
     for file, line, function in calls:
         path, called = ("", function)
         if function == "forward" and own:
             path, called = own.pop()
-        found.append(Frame(file, called, int(line), hash(path)))
-    return tuple(found)
+        frames.append(Frame(file, called, int(line), hash(path)))
+    return tuple(frames)

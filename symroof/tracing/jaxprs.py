@@ -3,26 +3,28 @@ frames say."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count
+from math import prod
 from types import CodeType
 from typing import Any
 
 from sympy import Expr, Integer, sqrt
 
-from symroof.tracing.signatures import Arguments
+from symroof.tracing.signatures import Signature
 from symroof.tracing.size_names import Sizes
 from symroof.tracing.traces import (
     ONE,
-    Again,
     Array,
     Constant,
     Equation,
     Frame,
+    Function,
+    Instruction,
     Loop,
-    Made,
     Operand,
+    Recomputation,
     Trace,
     TracingError,
     of_library,
@@ -57,9 +59,9 @@ FOLDED: Mapping[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def jaxpr_of(function: Callable[..., Any], asked: Arguments) -> Any:
+def jaxpr_of(function: Function, signature: Signature) -> Any:
     """The jaxpr of a function of arrays, on symbolic shapes, without what nothing uses. What a shape without numbers does not survive is traced again
-    with one of the names at a number, then with all; ``asked.numbers`` and ``asked.reason`` say it."""
+    with one of the names at a number, then with all; ``signature.numbers`` and ``signature.reason`` say it."""
     try:
         import jax
         from jax import export
@@ -68,135 +70,129 @@ def jaxpr_of(function: Callable[..., Any], asked: Arguments) -> Any:
         problem = "tracing needs JAX, which is not installed here"
         raise TracingError(problem, expected="pip install 'symroof[jax]'") from None
     wide: Any = getattr(jax if hasattr(jax, "enable_x64") else jax.experimental, "enable_x64")  # noqa: B009 (typed in some versions)
-    called, scope = asked.by_place(function), export.SymbolicScope()
+    called, scope = signature.by_place(function), export.SymbolicScope()
 
     def made(numbers: Mapping[str, int]) -> Any:
-        known: dict[object, object] = {}
-        for one in asked.types.values():
-            if one.form not in known:
-                dims = ", ".join(asked.dims(one, numbers))
+        structs_by_type: dict[object, object] = {}
+        for kind in signature.types.values():
+            if kind.form not in structs_by_type:
+                dims = ", ".join(signature.dims(kind, numbers))
                 shape = export.symbolic_shape(dims, scope=scope) if dims else ()
-                known[one.form] = jax.ShapeDtypeStruct(shape, jax.numpy.dtype(one.numpy))
-        structs = {name: known[one.form] for name, one in asked.types.items()}
-        with wide(any(one.element.bits == 64 for one in asked.types.values())):
-            jaxpr = jax.make_jaxpr(called)(*asked.filled(structs)).jaxpr
+                structs_by_type[kind.form] = jax.ShapeDtypeStruct(shape, jax.numpy.dtype(kind.numpy))
+        structs = {name: structs_by_type[kind.form] for name, kind in signature.types.items()}
+        with wide(any(kind.element.bits == 64 for kind in signature.types.values())):
+            jaxpr = jax.make_jaxpr(called)(*signature.fill(structs)).jaxpr
         return dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)[0]
 
-    attempts = [{}, *({name: number} for name, number in asked.drawn.items()), asked.drawn]
+    attempts = [{}, *({name: number} for name, number in signature.samples.items()), signature.samples]
     first: Exception | None = None
     for numbers in attempts:
         try:
-            found = made(numbers)
+            jaxpr = made(numbers)
         except Exception as error:
             first, last = first or error, error
         else:
-            asked.numbers = dict(numbers)
-            asked.reason = "" if first is None else _raised(first).removesuffix(": ")
-            return found
-    shown = f"{_raised(last)}the function fails with {asked.shown(asked.drawn)}: {last}"
+            signature.numbers = dict(numbers)
+            signature.reason = "" if first is None else _origin_of(first).removesuffix(": ")
+            return jaxpr
+    shown = f"{_origin_of(last)}the function fails with {signature.shapes_at(signature.samples)}: {last}"
     raise TracingError(shown.partition("\n")[0]) from last
 
 
-def traced(function: Callable[..., Any], asked: Arguments, jaxpr: Any, sizes: Sizes) -> Trace:
+def trace_jaxpr(function: Function, signature: Signature, jaxpr: Any, sizes: Sizes) -> Trace:
     """The equations of a jaxpr."""
-    return _Reader(function, sizes).trace(jaxpr, asked.leaves)
+    return _Reader(function, sizes).trace(jaxpr, signature.leaves)
 
 
 def dot_flops(jaxpr: Any, sizes: Sizes) -> Expr:
     """The FLOPs of the products in a jaxpr, those of every turn: counted by the primitives alone."""
-    found: Expr = Integer(0)
-    for one in jaxpr.eqns:
+    flops: Expr = Integer(0)
+    for equation in jaxpr.eqns:
         shapes = [
             tuple(map(sizes.size, var.aval.shape))
-            for var in (*one.invars[:2], *one.outvars[:1])
+            for var in (*equation.invars[:2], *equation.outvars[:1])
             if hasattr(var.aval, "shape")
         ]
-        if one.primitive.name == "dot_general":
-            (left, _), _ = one.params["dimension_numbers"]
+        if equation.primitive.name == "dot_general":
+            (left, _), _ = equation.params["dimension_numbers"]
             each = [shapes[0][i] for i in left]
-            found += _product((2, *each, *shapes[-1])) if left else 0
-        elif one.primitive.name == "conv_general_dilated":
-            each = [shapes[1][i] for i in one.params["dimension_numbers"].rhs_spec[1:]]
-            found += _product((2, *each, *shapes[-1]))
-        for inner in (one.params[key] for key in CALLS if key in one.params):
-            turns = sizes.size(one.params["length"]) if one.primitive.name == "scan" else ONE
-            found += turns * dot_flops(getattr(inner, "jaxpr", inner), sizes)
-    return found.expand()
-
-
-def _product(factors: Iterable[Any]) -> Expr:
-    found: Expr = ONE
-    for factor in factors:
-        found *= factor
-    return found
+            flops += prod((2, *each, *shapes[-1]), start=ONE) if left else 0
+        elif equation.primitive.name == "conv_general_dilated":
+            each = [shapes[1][i] for i in equation.params["dimension_numbers"].rhs_spec[1:]]
+            flops += prod((2, *each, *shapes[-1]), start=ONE)
+        for inner in (equation.params[key] for key in CALLS if key in equation.params):
+            turns = sizes.size(equation.params["length"]) if equation.primitive.name == "scan" else ONE
+            flops += turns * dot_flops(getattr(inner, "jaxpr", inner), sizes)
+    return flops.expand()
 
 
 class _Reader:
-    def __init__(self, function: Callable[..., Any], sizes: Sizes) -> None:
+    def __init__(self, function: Function, sizes: Sizes) -> None:
         self.sizes, self.keys = sizes, count()
         self.mesh: dict[str, int] = {}
         self.code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
 
     def trace(self, jaxpr: Any, names: Sequence[str]) -> Trace:
-        known: dict[Any, Operand] = dict.fromkeys(jaxpr.constvars, Constant())
-        arguments = {name: self._new(var, known) for name, var in zip(names, jaxpr.invars, strict=True)}
-        body = tuple(self._equations(jaxpr, known, ()))
-        results = [self._value(var, known) for var in jaxpr.outvars]
-        made = tuple(one for one in results if isinstance(one, Array))
-        return Trace(arguments, body, made, mesh=self.mesh)
+        values: dict[Any, Operand] = dict.fromkeys(jaxpr.constvars, Constant())
+        arguments = {name: self._new(var, values) for name, var in zip(names, jaxpr.invars, strict=True)}
+        body = tuple(self._equations(jaxpr, values, ()))
+        results = [self._value(var, values) for var in jaxpr.outvars]
+        arrays = tuple(operand for operand in results if isinstance(operand, Array))
+        return Trace(arguments, body, arrays, mesh=self.mesh)
 
-    def _new(self, var: Any, known: dict[Any, Operand]) -> Array:
+    def _new(self, var: Any, values: dict[Any, Operand]) -> Array:
         array = Array(next(self.keys), tuple(map(self.sizes.size, var.aval.shape)), str(var.aval.dtype))
-        known[var] = array
+        values[var] = array
         return array
 
-    def _value(self, var: Any, known: Mapping[Any, Operand]) -> Operand:
+    def _value(self, var: Any, values: Mapping[Any, Operand]) -> Operand:
         if not hasattr(var, "val"):
-            return known[var]
+            return values[var]
         single = getattr(var.val, "size", 1) == 1
         return Constant(getattr(var.val, "item", lambda: var.val)() if single else None, single)
 
-    def _equations(self, jaxpr: Any, known: dict[Any, Operand], around: tuple[Frame, ...]) -> Iterator[Made]:
-        for one in jaxpr.eqns:
-            name = one.primitive.name
-            operands = tuple(self._value(var, known) for var in one.invars)
+    def _equations(self, jaxpr: Any, values: dict[Any, Operand], around: tuple[Frame, ...]) -> Iterator[Instruction]:
+        for equation in jaxpr.eqns:
+            name = equation.primitive.name
+            operands = tuple(self._value(var, values) for var in equation.invars)
             if not any(isinstance(operand, Array) for operand in operands) and name not in (
                 "scan",
                 *CALLED,
                 *REMADE,
                 *REFUSED,
             ):
-                known.update(dict.fromkeys(one.outvars, self._folded(one, operands)))
+                values.update(dict.fromkeys(equation.outvars, self._fold(equation, operands)))
                 continue
-            frames = (*self._frames(one), *around)
-            inner = next((one.params[key] for key in CALLS if key in one.params), None)
+            frames = (*self._frames(equation), *around)
+            inner = next((equation.params[key] for key in CALLS if key in equation.params), None)
             if inner is not None and name in CALLED | REMADE:
                 body = getattr(inner, "jaxpr", inner)
-                own = _bound(body, operands)
-                found = tuple(self._equations(body, own, frames))
-                yield from ((Again(found),) if name in REMADE else found)
-                known.update((var, self._value(out, own)) for var, out in zip(one.outvars, body.outvars, strict=True))
+                own = _bindings(body, operands)
+                inside = tuple(self._equations(body, own, frames))
+                yield from ((Recomputation(inside),) if name in REMADE else inside)
+                outputs = zip(equation.outvars, body.outvars, strict=True)
+                values.update((var, self._value(output, own)) for var, output in outputs)
             elif name == "scan":
-                yield self._scan(one, operands, known, frames)
+                yield self._scan(equation, operands, values, frames)
             elif name in REFUSED:
                 shown, expected = REFUSED[name]
                 raise TracingError(f"{place_of(frames)}: {shown}", expected=expected)
             else:
-                results = tuple(self._new(var, known) for var in one.outvars)
-                back = "transpose(" in str(one.source_info.name_stack)
-                primitive, params = self._part(name, one.params, operands)
+                results = tuple(self._new(var, values) for var in equation.outvars)
+                back = "transpose(" in str(equation.source_info.name_stack)
+                primitive, params = self._as_slice(name, equation.params, operands)
                 if name == "sharding_constraint":
-                    params = {"axes": self._axes(one.params["sharding"], place_of(frames))}
+                    params = {"axes": self._axes(equation.params["sharding"], place_of(frames))}
                 yield Equation(primitive, operands, results, params, frames, back)
 
-    def _folded(self, one: Any, operands: Sequence[Operand]) -> Constant:
+    def _fold(self, equation: Any, operands: Sequence[Operand]) -> Constant:
         """What numbers come to, where that is one number."""
-        name, single = one.primitive.name, all(n == 1 for n in one.outvars[0].aval.shape)
+        name, single = equation.primitive.name, all(n == 1 for n in equation.outvars[0].aval.shape)
         if name == "dim_as_value":
-            return Constant(self.sizes.size(one.params["dim"]), True)
+            return Constant(self.sizes.size(equation.params["dim"]), True)
         values = [operand.value for operand in operands if isinstance(operand, Constant)]
         if name == "integer_pow":
-            name, values = "pow", [*values, one.params["y"]]
+            name, values = "pow", [*values, equation.params["y"]]
         if name not in FOLDED or not values or any(value is None for value in values):
             return Constant(None, single)
         try:
@@ -204,11 +200,12 @@ class _Reader:
         except (ArithmeticError, TypeError):
             return Constant(None, single)
 
-    def _part(self, name: str, params: Mapping[str, Any], operands: Sequence[Operand]) -> tuple[str, Mapping[str, Any]]:
+    def _as_slice(
+        self, name: str, params: Mapping[str, Any], operands: Sequence[Operand]
+    ) -> tuple[str, Mapping[str, Any]]:
         """A gather of neighbouring places as the slice that it is, and where that starts; JAX writes slices of symbolic
         shapes so."""
         first = operands[0]
-        assert isinstance(first, Array) or name not in ("gather", "slice", "dynamic_slice")
         if name == "slice" and isinstance(first, Array):
             return name, {**params, "starts": tuple(map(self.sizes.size, params["start_indices"]))}
         at = operands[1] if len(operands) > 1 else None
@@ -218,11 +215,8 @@ class _Reader:
             for axis, value in zip(numbers.start_index_map, values, strict=True):
                 starts[axis] = self.sizes.size(value)
             lengths = tuple(map(self.sizes.size, params["slice_sizes"]))
-            return "slice", {
-                "starts": tuple(starts),
-                "lengths": lengths,
-                "dropped": tuple(numbers.collapsed_slice_dims),
-            }
+            dropped = tuple(numbers.collapsed_slice_dims)
+            return "slice", {"starts": tuple(starts), "lengths": lengths, "dropped": dropped}
         return name, params
 
     def _axes(self, sharding: object, where: str) -> tuple[tuple[str, ...], ...]:
@@ -239,21 +233,21 @@ class _Reader:
         return tuple(tuple(called[name] for name in each if name is not None) for each in over)
 
     def _scan(
-        self, one: Any, operands: Sequence[Operand], known: dict[Any, Operand], frames: tuple[Frame, ...]
+        self, equation: Any, operands: Sequence[Operand], values: dict[Any, Operand], frames: tuple[Frame, ...]
     ) -> Loop:
-        constants, carries = one.params["num_consts"], one.params["num_carry"]
-        body = one.params["jaxpr"].jaxpr
-        own = _bound(body, operands)
+        constants, carries = equation.params["num_consts"], equation.params["num_carry"]
+        body = equation.params["jaxpr"].jaxpr
+        own = _bindings(body, operands)
         ends = constants + carries
         entering = tuple(self._new(var, own) for var in body.invars[constants:ends])
         parts = tuple(self._new(var, own) for var in body.invars[ends:])
-        found = tuple(self._equations(body, own, frames))
+        instructions = tuple(self._equations(body, own, frames))
         leaving = tuple(self._value(var, own) for var in body.outvars)
-        results = tuple(self._new(var, known) for var in one.outvars)
+        results = tuple(self._new(var, values) for var in equation.outvars)
         scanned = tuple(zip(operands[ends:], parts, strict=True))
         return Loop(
-            self.sizes.size(one.params["length"]), tuple(operands[constants:ends]), entering, leaving[:carries], results[:carries],
-            scanned, leaving[carries:], results[carries:], found, frames, bool(one.params["reverse"]),
+            self.sizes.size(equation.params["length"]), tuple(operands[constants:ends]), entering, leaving[:carries], results[:carries],
+            scanned, leaving[carries:], results[carries:], instructions, frames, bool(equation.params["reverse"]),
         )  # fmt: skip
 
     def _frames(self, equation: Any) -> tuple[Frame, ...]:
@@ -261,16 +255,16 @@ class _Reader:
         file and name."""
         traceback = equation.source_info.traceback
         codes, places = traceback.raw_frames() if traceback is not None else ((), ())
-        found: list[Frame] = []
+        frames: list[Frame] = []
         for code, place in zip(codes, places, strict=True):
             if not of_library(code.co_filename) or "/nn/" in code.co_filename:
-                found.append(_frame(code, place))
+                frames.append(_frame(code, place))
             if code is self.code:
                 break
-        return tuple(found)
+        return tuple(frames)
 
 
-def _bound(body: Any, operands: Sequence[Operand]) -> dict[Any, Operand]:
+def _bindings(body: Any, operands: Sequence[Operand]) -> dict[Any, Operand]:
     """What the arguments and constants of a body are inside of it."""
     return dict.fromkeys(body.constvars, Constant()) | dict(zip(body.invars, operands, strict=True))
 
@@ -284,12 +278,12 @@ def _frame(code: CodeType, place: int) -> Frame:
     )
 
 
-def _raised(error: BaseException) -> str:
+def _origin_of(error: BaseException) -> str:
     """Where in the user's code an error was raised."""
-    found, traceback = "", error.__traceback__
+    place, traceback = "", error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if not of_library(code.co_filename):
-            found = f"{code.co_filename.rsplit('/', 1)[-1]}:{traceback.tb_lineno}: "
+            place = f"{code.co_filename.rsplit('/', 1)[-1]}:{traceback.tb_lineno}: "
         traceback = traceback.tb_next
-    return found
+    return place

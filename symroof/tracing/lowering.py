@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, count
@@ -15,18 +15,18 @@ from symroof.model.program import Program
 from symroof.model.program_tree import Declared, Fuse, Node, Recompute, Repeat, Statement, statements_in
 from symroof.model.tensor_types import Dim
 from symroof.tracing.dimensions import Axis, Value
-from symroof.tracing.primitives import COMPARED, REDUCED, Operands, Statements
-from symroof.tracing.repeats import renewed, rolled
+from symroof.tracing.primitives import COMPARED, REDUCED, RULES, Operands, Statements
+from symroof.tracing.repeats import find_repeats, with_tensors
 from symroof.tracing.size_names import Sizes, formula_of
 from symroof.tracing.traces import (
-    Again,
     Array,
     Constant,
     Equation,
-    Known,
+    Instruction,
+    KnownCalls,
     Loop,
-    Made,
     Operand,
+    Recomputation,
     Region,
     Trace,
     TracingError,
@@ -38,106 +38,94 @@ from symroof.tracing.traces import (
 
 
 class Lowering(Statements):
-    """``roles`` are those of arguments by name, ``shapes`` their dimensions."""
+    """``roles`` are those of arguments by name, ``dims`` their dimensions."""
 
     def __init__(
-        self, trace: Trace, sizes: Sizes, known: Known, roles: Mapping[str, str], shapes: Mapping[str, Sequence[Dim]]
+        self, trace: Trace, sizes: Sizes, calls: KnownCalls, roles: Mapping[str, str], dims: Mapping[str, Sequence[Dim]]
     ) -> None:
         super().__init__(sizes)
-        self.trace, self.known, self.roles = trace, known, roles
-        self.alike: set[str] = set()  # arguments that all turns have
-        self.begun: set[str] = set()  # what begins as a number and is carried
-        self.heads: dict[str, str] = {}  # what is said beside a scan, by what enters it
-        self.uses: Mapping[int, int] = Counter(one.key for one in (*operands_in(trace.body), *trace.results))
-        for name, dims in shapes.items():
+        self.trace, self.calls, self.roles = trace, calls, roles
+        self.shared: set[str] = set()  # arguments that all turns have
+        self.starts: set[str] = set()  # what begins as a number and is carried
+        self.scan_notes: dict[str, str] = {}  # what stands beside a scan, by what enters it
+        self.uses: Mapping[int, int] = Counter(array.key for array in (*operands_in(trace.body), *trace.results))
+        for name, dims_of in dims.items():
             array, tensor = trace.arguments[name], self.tensor(trace.arguments[name].dtype, ())
-            own = tuple(dim for dim in dims if dim.label != "1")  # one place is no dimension
+            own = tuple(dim for dim in dims_of if dim.label != "1")  # one place is no dimension
             self.types[tensor] = replace(self.types[tensor], dims=own)
-            self.outside[tensor] = name
-            self.values[array.key] = Value(tensor, tuple(() if dim.label == "1" else (dim.label,) for dim in dims))
+            self.arguments[tensor] = name
+            self.values[array.key] = Value(tensor, tuple(() if dim.label == "1" else (dim.label,) for dim in dims_of))
 
     def program(self) -> tuple[Program, Mapping[str, str]]:
-        """The program, and what is said beside its lines, by how they start: where in the code they come from."""
+        """The program, and what stands beside its lines, by how they start: where in the code they come from."""
         self.lower(self.trace.body)
         results = [value for array in self.trace.results if isinstance(value := self.values.get(array.key), Value)]
         returned = list(dict.fromkeys(self.flat(value, None, ()).tensor for value in results))
         if not self.body:
             raise TracingError("the function makes nothing of its arguments", expected="an operation on them")
         self._require_used({*returned})
-        body = tuple(renewed(node, self.types) for node in _live(self.body, {*returned}))
-        stocks = {tensor for tensor, name in self.outside.items() if self.roles.get(name, "input") != "input"}
-        roll = rolled(body, stocks, {*returned})
-        self.alike |= roll.alike
-        returned = [roll.instead.get(tensor, tensor) for tensor in returned]
+        body = tuple(with_tensors(node, self.types) for node in _live(self.body, {*returned}))
+        stocks = {tensor for tensor, name in self.arguments.items() if self.roles.get(name, "input") != "input"}
+        roll = find_repeats(body, stocks, {*returned})
+        self.shared |= roll.shared
+        returned = [roll.replacements.get(tensor, tensor) for tensor in returned]
         names = self._names(roll.body)
-        used = {str(tensor.name) for one in statements_in(roll.body) for tensor in one.operands}
-        declared = [self._declared(tensor, names) for tensor in self.outside if tensor in used]
-        again = tuple(names[tensor] for tensor in returned if tensor in used and tensor not in self.outside)
-        tensors = (tensor for one in statements_in(roll.body) for tensor in (*one.operands, one.result))
-        last = {str(tensor.name): replace(tensor, name=names[str(tensor.name)]) for tensor in tensors}
-        body = tuple(renewed(node, last) for node in roll.body)
-        shapes = [one.tensor for one in declared] + [one.result for one in statements_in(body)]
-        sized = [label for tensor in shapes for label in tensor.labels]
-        sized += [name for one in statements_in(body) if one.factor is not None for name in names_in(one.factor)]
-        sized += [name for node in body if isinstance(node, Repeat) for name in names_in(node.times)]
+        operands = {str(tensor.name) for statement in statements_in(roll.body) for tensor in statement.operands}
+        declared = tuple(self._declaration(tensor, names) for tensor in self.arguments if tensor in operands)
+        again = tuple(names[tensor] for tensor in returned if tensor in operands and tensor not in self.arguments)
+        body = _with_names(roll.body, names)
         mesh = tuple(MeshAxis(axis, chips) for axis, chips in self.trace.mesh.items())
-        program = Program(tuple(declared), body, self.sizes.spelled(sized), again, mesh=mesh)
-        said = {f"{names[tensor]} = ": source.place for tensor, source in self.sources.items() if tensor in names}
-        said |= {f" {self.outside[tensor]}: ": "begins as numbers" for tensor in self.begun}
-        said |= {f" as {names[tensor]} = ": text for tensor, text in self.heads.items() if tensor in names}
-        return program, said
+        definitions = self.sizes.definitions_of(_sizes_in(declared, body))
+        return Program(declared, body, definitions, again, mesh=mesh), self._notes(names)
+
+    def _notes(self, names: Mapping[str, str]) -> dict[str, str]:
+        """What stands beside lines, by how they start."""
+        notes = {f"{names[tensor]} = ": source.place for tensor, source in self.sources.items() if tensor in names}
+        notes |= {f" {self.arguments[tensor]}: ": "begins as numbers" for tensor in self.starts}
+        return notes | {f" as {names[tensor]} = ": note for tensor, note in self.scan_notes.items() if tensor in names}
 
     def _require_used(self, returned: set[str]) -> None:
-        """What something uses that no statement says is told."""
-        live = {one.name for one in statements_in(tuple(_live(self.body, returned)))}
+        """Whatever an equation uses, a statement says."""
+        live = {statement.name for statement in statements_in(tuple(_live(self.body, returned)))}
+        idle = self.sources.keys() - live - returned
         for key, value in self.values.items():
-            if (
-                isinstance(value, Value)
-                and self.uses[key]
-                and value.tensor in self.sources
-                and value.tensor not in live | returned
-            ):
-                raise refusal(
-                    self.sources[value.tensor].place,
-                    "what this is used for no statement says",
-                    "sums, products, functions",
-                )
+            if isinstance(value, Value) and self.uses[key] and value.tensor in idle:
+                place, expected = self.sources[value.tensor].place, "sums, products, functions"
+                raise refusal(place, "what this is used for no statement says", expected)
 
-    def _declared(self, tensor: str, names: Mapping[str, str]) -> Declared:
+    def _declaration(self, tensor: str, names: Mapping[str, str]) -> Declared:
         name = names[tensor]
         role = self.roles.get(name, "input")
-        frozen = tensor in self.begun or name in self.trace.frozen
-        return Declared(role, replace(self.types[tensor], name=name), frozen, tensor in self.alike and role != "input")
+        frozen = tensor in self.starts or name in self.trace.frozen
+        return Declared(role, replace(self.types[tensor], name=name), frozen, tensor in self.shared and role != "input")
 
     def _names(self, body: tuple[Node, ...]) -> dict[str, str]:
         """A name for each tensor: that of an argument, of the variable that the last statement of its line is assigned to, or
         t1, t2."""
-        names, made = dict(self.outside), [one.name for one in statements_in(body)]
+        names, results = dict(self.arguments), [statement.name for statement in statements_in(body)]
         taken, last = {*names.values(), *FUNCTIONS, "max", "min", "sum", "mean"}, {}
-        for tensor in made:
+        for tensor in results:
             last[self.sources[tensor]] = tensor
         plain = (f"t{number}" for number in count(1))
-        for tensor in made:
+        for tensor in results:
             variable = self.sources[tensor].variable if last[self.sources[tensor]] == tensor else ""
-            tries: Iterable[str] = (
-                chain((variable,), (f"{variable}{number}" for number in count(1))) if variable else plain
-            )
+            tries = chain((variable,), (f"{variable}{number}" for number in count(1))) if variable else iter(plain)
             names[tensor] = next(name for name in tries if name not in taken and self.sizes.is_free(name))
             taken.add(names[tensor])
         return names
 
     # Bodies.
 
-    def lower(self, body: Sequence[Made]) -> None:
-        for one in regions(body, self.known):
-            if isinstance(one, Region):
-                self._region(one)
-            elif isinstance(one, Loop):
-                self._loop(one)
-            elif isinstance(one, Again):
-                self.braced(Recompute, partial(self.lower, one.body))
+    def lower(self, body: Sequence[Instruction]) -> None:
+        for part in regions(body, self.calls):
+            if isinstance(part, Region):
+                self._region(part)
+            elif isinstance(part, Loop):
+                self._loop(part)
+            elif isinstance(part, Recomputation):
+                self.nest(Recompute, partial(self.lower, part.body))
             else:
-                self.equation(one)
+                self.equation(part)
 
     def equation(self, equation: Equation) -> None:
         """An equation, as statements or as values of tensors that there are."""
@@ -149,44 +137,45 @@ class Lowering(Statements):
         elif equation.primitive == "split":
             self.splits(equation, live[0])
         elif equation.primitive == "sharding_constraint":
-            self.values[result.key] = self.constrained(equation, live[0])
+            self.values[result.key] = self.reshard(equation, live[0])
         elif not result.floating and equation.primitive not in ("dot_general", "gather", "slice"):
             self.values[result.key] = self._places(equation, operands, live)
         else:
-            made = self.moved(equation, live[0]) or self.computed(equation, operands, live)
-            if made is None:
+            rule = RULES.get(equation.primitive, lambda *_: None)
+            output = self.view(equation, live[0]) or rule(self, equation, operands, live)
+            if output is None:
                 frame = next((frame for frame in equation.frames if frame.own), None)
-                said = "f" if frame is None else f"{frame.file.rsplit('/', 1)[-1]}:{frame.function}"
+                name = "f" if frame is None else f"{frame.file.rsplit('/', 1)[-1]}:{frame.function}"
                 raise TracingError(
                     f"{equation.where}: {equation.primitive} of {', '.join(map(str, equation.arrays))} is no statement",
                     expected="products, sums, reductions, functions of each element or row, views",
-                    hint=f"say what the function that it stands in is: --function {said}=NAME, one of the table",
+                    hint=f"say what the function that it stands in is: --function {name}=NAME, one of the table",
                 )
-            self.values[result.key] = made
+            self.values[result.key] = output
 
     def _places(self, equation: Equation, operands: Operands, live: Sequence[Value]) -> Value | Constant:
         """Numbers of places are what they are made of; to compare two tensors is to subtract one."""
         if equation.primitive in COMPARED and len({v.tensor for v in live}) == 2:
-            return self.joined(equation, live[0], live[1], "-", self.element(live[0]).name)
+            return self.combine(equation, live[0], live[1], "-", self.element(live[0]).name)
         same = (v for v in live if len(v.axes) == len(equation.results[0].shape))
-        return self.moved(equation, live[0]) or next(same, Constant())
+        return self.view(equation, live[0]) or next(same, Constant())
 
     def _region(self, region: Region) -> None:
         if region.call.name is None:
-            self.braced(Fuse, partial(self._opened, region))
+            self.nest(Fuse, partial(self._inline, region))
             return
         enters, leaves = region.ends(self.uses)
         operands = [value for array in enters if isinstance(value := self.values[array.key], Value)]
         before, cuts, where = len(self.body), {key: [*parts] for key, parts in self.cuts.items()}, len(self.sizes.where)
         single = len(leaves) == 1 and bool(operands)
         try:
-            self._opened(region)
+            self._inline(region)
         except TracingError:  # what is inside need not be said, where the function has the shape of its operand
             if not single or enters[0].shape != leaves[0].shape:
                 raise
             self.values[leaves[0].key] = operands[0]
-        made = self.values[leaves[0].key] if single else None
-        if not isinstance(made, Value) or {*made.labels} != {*operands[0].labels}:
+        result = self.values[leaves[0].key] if single else None
+        if not isinstance(result, Value) or {*result.labels} != {*operands[0].labels}:
             return
         over = self._over(region, operands[0])
         if over is None:
@@ -195,22 +184,22 @@ class Lowering(Statements):
             del self.sources[statement.name]
         del self.body[before:]
         self.cuts = cuts
-        self.sizes.forget(where, made.labels)
+        self.sizes.forget(where, result.labels)
         function = FUNCTIONS.get(region.call.name)
         gains = min(len(operands) - 1, function.gains if function is not None else 0)
         kind, frames = leaves[0].dtype, region.call.frames
         self.values[leaves[0].key] = replace(
-            self.applied(region.call.name, operands[: 1 + gains], kind, frames, over or None), axes=made.axes
+            self.apply(region.call.name, operands[: 1 + gains], kind, frames, over or None), axes=result.axes
         )
 
-    def _opened(self, region: Region) -> None:
+    def _inline(self, region: Region) -> None:
         """The equations of a call as statements of their own."""
-        known = self.known
-        self.known = replace(known, opened=(*known.opened, region.call.function))
+        calls = self.calls
+        self.calls = replace(calls, opened=(*calls.opened, region.call.function))
         try:
             self.lower(region.body)
         finally:
-            self.known = known
+            self.calls = calls
 
     def _over(self, region: Region, operand: Value) -> str | None:
         """The dimension that a function of rows is over, which a call reduces; None where there is not one, and nothing for a
@@ -218,32 +207,24 @@ class Lowering(Statements):
         function = FUNCTIONS.get(str(region.call.name))
         if function is None or not function.rows:
             return ""
-        found = set[str]()
+        labels = set[str]()
         for equation in region.body:
             value = self.read(equation.operands[0]) if equation.primitive in REDUCED else None
             if isinstance(value, Value):
-                found |= {str(part) for axis in equation.params["axes"] for part in value.axes[int(axis)]}
-        return found.pop() if len(found) == 1 else None
+                labels |= {str(part) for axis in equation.params["axes"] for part in value.axes[int(axis)]}
+        return labels.pop() if len(labels) == 1 else None
 
     # Loops.
 
     def _loop(self, loop: Loop) -> None:
         """Turns: what is carried; of what is scanned each turn has weights of its own, or its place; what is stacked
         each puts at its place."""
-        where = place_of(loop.frames)
-        carried = [i for i, array in enumerate(loop.enters) if array.floating and self._is_carried(loop, i)]
-        if not carried:
-            raise refusal(where, "a loop carries no tensor", "tensors of the function's")
-        for i, operand in enumerate(loop.carried):
-            value = self.read(operand)
-            begins = i in carried and not isinstance(value, Value)
-            self.values[loop.enters[i].key] = self._begun(loop.enters[i]) if begins else value
-            self.values[loop.results[i].key] = Constant()
+        where, carried = place_of(loop.frames), self._enter(loop)
         scanned = {operand: value for operand, _ in loop.scanned if isinstance(value := self.read(operand), Value)}
         placed = {
-            one
-            for one, value in scanned.items()
-            if self.roles.get(self.outside.get(value.tensor, ""), "input") == "input"
+            operand
+            for operand, value in scanned.items()
+            if self.roles.get(self.arguments.get(value.tensor, ""), "input") == "input"
         }
         stacked = [both for both in zip(loop.down, loop.stacked, strict=True) if self.uses[both[1].key]]
         scans = bool(placed or stacked) and scanned.keys() <= placed
@@ -252,39 +233,51 @@ class Lowering(Statements):
         def fill() -> None:
             self.used = set()
             for operand, part in loop.scanned:
-                self.values[part.key] = self._scanned(operand, part, loop, operand in placed)
+                self.values[part.key] = self._scan_part(operand, part, loop, operand in placed)
             starts = [self.values[loop.enters[place].key] for place in carried]
             self.lower(loop.body)
             for start, place in zip(starts, carried, strict=True):
                 left = self.read(loop.leaves[place])
                 if not isinstance(left, Value) or not isinstance(start, Value):
                     raise refusal(where, "the turns make nothing", "a tensor that is carried")
-                pairs.append((start, self.aligned(start, left, loop.frames)[1]))  # with the names of what enters it
+                pairs.append((start, self.align(start, left, loop.frames)[1]))  # with the names of what enters it
             for put, whole in dict(reversed(stacked)).items():
-                self.values[whole.key] = self._collected(put, whole, loop, turns)
+                self.values[whole.key] = self._collect(put, whole, loop, turns)
 
         def repeat(body: tuple[Node, ...]) -> Node:
             carries = tuple((start.tensor, left.tensor) for start, left in pairs)
             return Repeat(formula_of(turns), carries, body, scans=scans)
 
-        self.braced(repeat, fill)
+        self.nest(repeat, fill)
         wholes = dict(reversed(stacked))
         self.values |= {whole.key: self.values[wholes[put].key] for put, whole in stacked}
         if not scans:
             own = {value.tensor for value in scanned.values()} | {tensor.tensor for pair in pairs for tensor in pair}
-            self.alike |= {tensor for tensor in self.used if tensor in self.outside and tensor not in own}
+            self.shared |= {tensor for tensor in self.used if tensor in self.arguments and tensor not in own}
         self.used |= used
         if loop.reversed and (placed or stacked):
-            self.heads[pairs[0][0].tensor] = f"{where}, from the last place to the first"
+            self.scan_notes[pairs[0][0].tensor] = f"{where}, from the last place to the first"
         for (_, left), place in zip(pairs, carried, strict=True):
             self.values[loop.results[place].key] = left
+
+    def _enter(self, loop: Loop) -> list[int]:
+        """The places of the tensors that turns carry; the first turn begins with their values."""
+        carried = [i for i, array in enumerate(loop.enters) if array.floating and self._is_carried(loop, i)]
+        if not carried:
+            raise refusal(place_of(loop.frames), "a loop carries no tensor", "tensors of the function's")
+        for i, operand in enumerate(loop.carried):
+            value = self.read(operand)
+            begins = i in carried and not isinstance(value, Value)
+            self.values[loop.enters[i].key] = self._start(loop.enters[i]) if begins else value
+            self.values[loop.results[i].key] = Constant()
+        return carried
 
     def _is_carried(self, loop: Loop, place: int) -> bool:
         """Whether something goes from turn to turn that an argument goes into, or that turns change."""
         start, end = self.read(loop.carried[place]), loop.leaves[place]
         return isinstance(start, Value) or (isinstance(end, Array) and end.key != loop.enters[place].key)
 
-    def _begun(self, array: Array) -> Value:
+    def _start(self, array: Array) -> Value:
         """What is carried and begins as a number, as zeros do: something that comes from outside and is not trained."""
         axes: list[Axis] = []
         for size in array.shape:
@@ -292,11 +285,11 @@ class Lowering(Statements):
             axes.append(() if size == 1 else (self.sizes.label(size, taken),))
         tensor = self.tensor(array.dtype, [str(part) for axis in axes for part in axis])
         names = chain(("start",), (f"start{number}" for number in count(2)))
-        self.outside[tensor] = next(name for name in names if name not in self.outside.values())
-        self.begun.add(tensor)
+        self.arguments[tensor] = next(name for name in names if name not in self.arguments.values())
+        self.starts.add(tensor)
         return Value(tensor, tuple(axes))
 
-    def _scanned(self, operand: Operand, part: Array, loop: Loop, placed: bool) -> Value | Constant:
+    def _scan_part(self, operand: Operand, part: Array, loop: Loop, placed: bool) -> Value | Constant:
         """What a turn has of something that is scanned: a weight is another one in each turn, of all else it has its place."""
         value = self.read(operand)
         if not isinstance(value, Value):
@@ -313,25 +306,41 @@ class Lowering(Statements):
             self.types[value.tensor] = replace(self.types[value.tensor], dims=own)
             return Value(value.tensor, value.axes[1:])
         labels = tuple(dim.label for dim in own)
-        made = self.made("function", [value], self.element(value), labels, loop.frames, function=PLACE)
-        if value.tensor in self.outside:
-            name = f"{self.outside[value.tensor]}_{along[0].lower()}"
-            self.sources[made] = replace(self.sources[made], variable=name)
-        return Value(made, value.axes[1:])
+        result = self.add("function", [value], self.element(value), labels, loop.frames, function=PLACE)
+        if value.tensor in self.arguments:
+            name = f"{self.arguments[value.tensor]}_{along[0].lower()}"
+            self.sources[result] = replace(self.sources[result], variable=name)
+        return Value(result, value.axes[1:])
 
-    def _collected(self, put: Operand, whole: Array, loop: Loop, along: str) -> Value:
+    def _collect(self, put: Operand, whole: Array, loop: Loop, along: str) -> Value:
         """What all turns have made of something."""
         value = self.read(put)
-        if not isinstance(value, Value) or put in loop.enters or value.tensor in self.outside:
+        if not isinstance(value, Value) or put in loop.enters or value.tensor in self.arguments:
             raise refusal(place_of(loop.frames), "what is stacked is not made in the turns", "what each turn makes")
         labels = (along, *self.types[value.tensor].labels)
-        made = self.made("function", [value], whole.dtype, labels, loop.frames, function=COLLECT)
-        return Value(made, ((along,), *value.axes))
+        result = self.add("function", [value], whole.dtype, labels, loop.frames, function=COLLECT)
+        return Value(result, ((along,), *value.axes))
+
+
+def _with_names(body: Sequence[Node], names: Mapping[str, str]) -> tuple[Node, ...]:
+    """The nodes with the names of their tensors in the program."""
+    tensors = (tensor for line in statements_in(tuple(body)) for tensor in (*line.operands, line.result))
+    final = {str(tensor.name): replace(tensor, name=names[str(tensor.name)]) for tensor in tensors}
+    return tuple(with_tensors(node, final) for node in body)
+
+
+def _sizes_in(declared: Sequence[Declared], body: tuple[Node, ...]) -> Iterator[str]:
+    """The names of sizes that a program speaks of."""
+    yield from (label for declaration in declared for label in declaration.tensor.labels)
+    for statement in statements_in(body):
+        yield from statement.result.labels
+        yield from names_in(statement.factor) if statement.factor is not None else ()
+    yield from (name for node in body if isinstance(node, Repeat) for name in names_in(node.times))
 
 
 def _live(body: Sequence[Node], used: set[str]) -> list[Node]:
     """The nodes that something used comes from; ``used`` grows by what they take."""
-    found: list[Node] = []
+    nodes: list[Node] = []
     for node in reversed(body):
         if isinstance(node, Statement):
             if node.name not in used:
@@ -342,5 +351,5 @@ def _live(body: Sequence[Node], used: set[str]) -> list[Node]:
             node = replace(node, body=tuple(_live(node.body, used)))
             if not node.body:
                 continue
-        found.append(node)
-    return found[::-1]
+        nodes.append(node)
+    return nodes[::-1]

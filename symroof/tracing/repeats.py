@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
+from itertools import chain
 
 from symroof.formula import Frozen, number
 from symroof.model.functions import CUT
@@ -13,16 +15,16 @@ from symroof.model.program_tree import Node, Repeat, Statement, statements_in
 from symroof.model.tensor_types import Tensor
 
 
-class Roll(Frozen):
-    """A body with its runs as repeats: the arguments that are ``alike`` in all turns, and what is there ``instead`` of what the
-    last turn made."""
+class RolledBody(Frozen):
+    """A body with its runs as repeats: the arguments that all turns have ``shared``, and the ``replacements`` of what last turns
+    made."""
 
     body: tuple[Node, ...]
-    alike: frozenset[str]
-    instead: Mapping[str, str]
+    shared: frozenset[str]
+    replacements: Mapping[str, str]
 
 
-class Run(Frozen):
+class Repetition(Frozen):
     """Turns of so many nodes each: ``enters`` goes into the first of them and ``leaves`` is made of it, ``last`` by the last
     turn; ``own`` are the arguments of the first turn that others stand for in others."""
 
@@ -33,10 +35,10 @@ class Run(Frozen):
     leaves: str
     last: str
     own: frozenset[str]
-    alike: frozenset[str]
+    shared: frozenset[str]
 
 
-class Uses(Frozen):
+class ComparedNode(Frozen):
     """A node as runs compare it: what it is but for the names of tensors, what it takes, and what it makes."""
 
     form: object
@@ -44,10 +46,42 @@ class Uses(Frozen):
     results: tuple[str, ...]
 
     @classmethod
-    def of(cls, node: Node) -> Uses:
+    def of(cls, node: Node) -> ComparedNode:
         statements = tuple(statements_in((node,)))
-        operands = tuple(str(tensor.name) for one in statements for tensor in one.operands)
-        return cls(_form(node), operands, tuple(one.name for one in statements))
+        operands = tuple(str(tensor.name) for statement in statements for tensor in statement.operands)
+        return cls(_form(node), operands, tuple(statement.name for statement in statements))
+
+
+class Turns(Frozen):
+    """Runs of nodes with equal forms, one behind the other."""
+
+    nodes: tuple[tuple[ComparedNode, ...], ...]
+
+    @cached_property
+    def results(self) -> tuple[tuple[str, ...], ...]:
+        """The names that each turn makes, in order."""
+        return tuple(tuple(name for node in turn for name in node.results) for turn in self.nodes)
+
+    @cached_property
+    def operands(self) -> Mapping[str, set[tuple[str, ...]]]:
+        """The names that all turns have at one place, by their kind: made ``inside`` of each, ``shared`` by all, ``carried``
+        from the turn before, each turn's ``own``, or ``mixed``."""
+        kinds = ("inside", "shared", "carried", "own", "mixed")
+        result = {kind: set[tuple[str, ...]]() for kind in kinds}
+        places = [{name: place for place, name in enumerate(names)} for names in self.results]
+        for names in zip(*([name for node in turn for name in node.operands] for turn in self.nodes), strict=True):
+            inside = {of_turn.get(name) for of_turn, name in zip(places, names, strict=True)}
+            before = {of_turn.get(name) for of_turn, name in zip(places, names[1:], strict=False)}
+            if names[0] in places[0]:
+                kind = "inside" if len(inside) == 1 else "mixed"
+            elif len({*names}) == 1:
+                kind = "shared"
+            elif None in before:
+                kind = "own"
+            else:
+                kind = "carried" if len(before) == 1 else "mixed"
+            result[kind].add(names)
+        return result
 
 
 def _form(node: Node) -> object:
@@ -57,23 +91,24 @@ def _form(node: Node) -> object:
     return type(node), tuple(map(_form, node.body))
 
 
-def rolled(body: Sequence[Node], stocks: set[str], returned: set[str]) -> Roll:
+def find_repeats(body: Sequence[Node], stocks: set[str], returned: set[str]) -> RolledBody:
     """Every longest run as a repeat. ``stocks`` are weights and caches."""
-    nodes, alike, instead = list(body), frozenset[str](), dict[str, str]()
+    nodes, shared, replacements = list(body), frozenset[str](), dict[str, str]()
     owned = frozenset[str]()
-    while (run := _longest(nodes, stocks - alike, {instead.get(t, t) for t in returned}, owned)) is not None:
+    while (run := _longest(nodes, stocks - shared, {replacements.get(t, t) for t in returned}, owned)) is not None:
         turn = nodes[run.start : run.start + run.length]
         repeat = Repeat(number(run.times), ((run.enters, run.leaves),), tuple(turn))
-        made = next(one.result for one in statements_in(tuple(turn)) if one.name == run.leaves)
+        result = next(statement.result for statement in statements_in(tuple(turn)) if statement.name == run.leaves)
         rest = nodes[run.start + run.length * run.times :]
-        nodes = [*nodes[: run.start], repeat, *(renewed(node, {run.last: made}) for node in rest)]
-        instead = {old: run.leaves if new == run.last else new for old, new in instead.items()} | {run.last: run.leaves}
-        alike |= run.alike & stocks
+        nodes = [*nodes[: run.start], repeat, *(with_tensors(node, {run.last: result}) for node in rest)]
+        renamed = {old for old, new in replacements.items() if new == run.last} | {run.last}
+        replacements |= dict.fromkeys(renamed, run.leaves)
+        shared |= run.shared & stocks
         owned |= run.own
-    return Roll(tuple(nodes), alike, instead)
+    return RolledBody(tuple(nodes), shared, replacements)
 
 
-def renewed(node: Node, tensors: Mapping[str, Tensor]) -> Node:
+def with_tensors(node: Node, tensors: Mapping[str, Tensor]) -> Node:
     """A node with other tensors for some, by their names."""
 
     def new(old: Tensor) -> Tensor:
@@ -84,27 +119,27 @@ def renewed(node: Node, tensors: Mapping[str, Tensor]) -> Node:
     if isinstance(node, Repeat):
         pairs = (tuple(str(tensors[name].name) if name in tensors else name for name in both) for both in node.carried)
         node = replace(node, carried=tuple((enters, leaves) for enters, leaves in pairs))
-    return replace(node, body=tuple(renewed(one, tensors) for one in node.body))
+    return replace(node, body=tuple(with_tensors(inner, tensors) for inner in node.body))
 
 
-def _longest(nodes: Sequence[Node], stocks: set[str], returned: set[str], owned: frozenset[str]) -> Run | None:
+def _longest(nodes: Sequence[Node], stocks: set[str], returned: set[str], owned: frozenset[str]) -> Repetition | None:
     """The run that has most nodes; of those the one with the shortest turn."""
-    every, numbers = [Uses.of(node) for node in nodes], dict[object, int]()
-    forms = [numbers.setdefault(one.form, len(numbers)) for one in every]
+    compared, numbers = [ComparedNode.of(node) for node in nodes], dict[object, int]()
+    forms = [numbers.setdefault(node.form, len(numbers)) for node in compared]
     before: dict[int, int] = {}
     lengths = set[int]()
     for place, form in enumerate(forms):
         if form in before and (each := place - before[form]) not in lengths:
             lengths |= {*range(each, len(nodes) // 2 + 1, each)}
         before[form] = place
-    best: Run | None = None
+    best: Repetition | None = None
     for length in sorted(lengths):
         for start, same in _periods(forms, length):
             for place in range(start, start + min(length, same - length + 1)):
                 times = (same - (place - start)) // length + 1
                 if best is not None and times * length <= best.times * best.length:
                     break
-                best = _run(nodes, every, place, length, times, stocks, returned, owned) or best
+                best = _repetition(nodes, compared, place, length, times, stocks, returned, owned) or best
     return best
 
 
@@ -120,52 +155,38 @@ def _periods(forms: Sequence[int], length: int) -> Iterator[tuple[int, int]]:
         start = max(end, start) + 1
 
 
-def _run(
-    nodes: Sequence[Node], every: Sequence[Uses], start: int, length: int, times: int, stocks: set[str], returned: set[str],
-    owned: frozenset[str],
-) -> Run | None:  # fmt: skip
-    """The turns that begin with a node, where they are turns."""
-    first = nodes[start : start + length]
-    if any(isinstance(node, Repeat) for node in first) or not any(s.contracts for s in statements_in(tuple(first))):
+def _repetition(
+    nodes: Sequence[Node], compared: Sequence[ComparedNode], start: int, length: int, times: int, stocks: set[str],
+    returned: set[str], owned: frozenset[str],
+) -> Repetition | None:  # fmt: skip
+    """The turns that begin with a node, where they are turns: one tensor goes from each to the next, and of all else that they
+    make nothing is used outside; an argument that each has for itself is used nowhere else."""
+    first, end = tuple(nodes[start : start + length]), start + times * length
+    turns = Turns(tuple(tuple(compared[place : place + length]) for place in range(start, end, length)))
+    if not _is_turn(first, turns.results[0]):
         return None
-    turns = [every[start + i * length : start + (i + 1) * length] for i in range(times)]
-    made = [{name: place for place, name in enumerate(t for one in turn for t in one.results)} for turn in turns]
-    operands = zip(*([t for one in turn for t in one.operands] for turn in turns), strict=True)
-    cut = {str(s.operands[0].name) for s in statements_in(tuple(first)) if s.how == CUT} - made[0].keys()
-    own, alike, carried = dict[str, tuple[str, ...]](), set[str](), set[tuple[str, int]]()
-    for each in operands:
-        name = each[0]
-        if name in made[0]:
-            if any(there.get(t) != made[0][name] for there, t in zip(made, each, strict=True)):
-                return None
-        elif len({*each}) == 1:
-            alike.add(name)
-        elif all(t in there for t, there in zip(each[1:], made, strict=False)):
-            places = {there[t] for t, there in zip(each[1:], made, strict=False)}
-            if len(places) > 1:
-                return None
-            carried.add((name, places.pop()))
-        elif len({*each}) < times or not stocks.issuperset(each) or own.setdefault(name, each) != each:
-            return None
-    if len(carried) != 1 or cut or alike & owned:  # each turn cuts another part, or has its own of turns around
+    carried = {(names[0], turns.results[0].index(names[1])) for names in turns.operands["carried"]}
+    shared = frozenset(names[0] for names in turns.operands["shared"])
+    if turns.operands["mixed"] or len(carried) != 1 or shared & owned:
         return None
     ((enters, place),) = carried
-    leaves, last = (next(name for name, at in made[i].items() if at == place) for i in (0, -1))
-    outside = (*every[:start], *every[start + times * length :])
-    elsewhere = {t for one in outside for t in one.operands} | returned
-    stood = [t for each in own.values() for t in each]
-    gone = {t for there in made for t in there} - {last}
-    handed = all(
-        not ({t for one in turns[i + 1] for t in one.operands} & made[i].keys()) - {_at(made[i], place)}
-        for i in range(times - 1)
-    )
-    types = {str(t.name): (t.dtype, t.dims) for s in statements_in(tuple(first)) for t in (*s.operands, s.result)}
-    if len({*stood}) < len(stood) or elsewhere & {*stood} or gone & elsewhere or not handed:
+    leaves, last = turns.results[0][place], turns.results[-1][place]
+    own = list(chain(*turns.operands["own"]))
+    inside = {*chain(*turns.results), *own} - {last}
+    used = {name for node in (*compared[:start], *compared[end:]) for name in node.operands} | returned
+    types = {str(t.name): (t.dtype, t.dims) for s in statements_in(first) for t in (*s.operands, s.result)}
+    if len({*own}) < len(own) or not stocks.issuperset(own) or used & inside:
         return None
-    if enters in stocks or enters in alike or types[enters] != types[leaves]:
+    if enters in stocks or enters in shared or types[enters] != types[leaves]:
         return None
-    return Run(start, length, times, enters, leaves, last, frozenset(own), frozenset(alike))
+    own_of_first = frozenset(names[0] for names in turns.operands["own"])
+    return Repetition(start, length, times, enters, leaves, last, own_of_first, shared)
 
 
-def _at(made: Mapping[str, int], place: int) -> str:
-    return next(name for name, at in made.items() if at == place)
+def _is_turn(nodes: tuple[Node, ...], results: Sequence[str]) -> bool:
+    """Whether nodes can be a turn: they contract something, no repeat is among them, and they cut nothing that comes from
+    outside, of which each turn would cut another part."""
+    statements = tuple(statements_in(nodes))
+    if any(isinstance(node, Repeat) for node in nodes) or not any(statement.contracts for statement in statements):
+        return False
+    return {str(cut.operands[0].name) for cut in statements if cut.how == CUT} <= {*results}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from itertools import chain
+from typing import TypeAlias, TypeVar
 
 from sympy import Expr, ilcm
 
@@ -15,11 +16,15 @@ from symroof.model.size_text import spelled_size
 from symroof.model.tensor_types import Dim, Dtype, dtype
 from symroof.reading.name_scope import split_word
 from symroof.symbols import expression, rational, symbol
-from symroof.tracing.size_names import Sizes, drawn, formula_of
-from symroof.tracing.traces import TracingError, refusal
+from symroof.tracing.size_names import Sizes, distinct_numbers, formula_of
+from symroof.tracing.traces import Function, TracingError, refusal
 
 SHAPE = re.compile(r"\s*(?:(input|weight|cache)\s+)?([\w]+)\s*\[(.*)\]\s*", re.DOTALL)
 AXES = re.compile(r"(?<=[A-Za-z0-9)])_([A-Z]+)$")
+T = TypeVar("T")
+# Arguments in the trees that a function takes, and their types as they are written.
+Tree: TypeAlias = "T | Mapping[str, Tree[T]] | Sequence[Tree[T]]"
+Shapes: TypeAlias = "Mapping[str, Tree[str]]"
 NUMPY = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "fp64": "float64", "fp8": "float8_e4m3fn"}
 
 
@@ -65,15 +70,15 @@ class Type(Frozen):
         return cls(match.group(1) or "", dtype(match.group(2)), tuple(dims), fixed, tuple(axes))
 
 
-class Arguments:
-    """``types`` by name; the ``tree`` of arguments in their order, with the names at their places; ``built`` are the sizes that
+class Signature:
+    """``types`` by name; the ``tree`` of arguments in their order, with the names at their places; ``init_sizes`` are the sizes that
     what makes a module is called with, ``constants`` and ``derived`` what numbers of a module are called. While the function
-    runs ``numbers`` stand for some names, for a ``reason``; ``drawn`` are numbers for all."""
+    runs ``numbers`` stand for some names, for a ``reason``; ``samples`` are numbers for all."""
 
     def __init__(
         self,
-        function: Callable[..., Any],
-        shapes: Mapping[str, Any],
+        function: Function,
+        shapes: Shapes,
         of_torch: bool,
         init: str = "",
         names_of: Mapping[str, str | int] | None = None,
@@ -81,33 +86,34 @@ class Arguments:
         parameters = _parameters(function, of_torch, init)
         shapes = shapes if parameters is None else _in_order(parameters, shapes)
         self.types: dict[str, Type] = {}
-        self.tree: Mapping[str, Any] = mapped(shapes, self._leaf)
+        self.tree = {name: map_tree(part, self._leaf, (name,)) for name, part in shapes.items()}
         self.keywords = _keywords(parameters or (), shapes)
-        self.built = tuple(formula_of(part) for part in init.split(",")) if init else ()
-        self.fixed = {name: size for one in self.types.values() for name, size in one.fixed.items()}
-        said = {name: str(text) for name, text in (names_of or {}).items()}
-        self.constants = {name: int(text) for name, text in said.items() if text.isdigit()}
-        self.derived = {name: formula_of(text) for name, text in said.items() if not text.isdigit()}
-        every = (*(size for one in self.types.values() for size in one.dims), *self.built)
-        used = dict.fromkeys(n for size in every for n in names(size) if n not in self.fixed and n not in self.derived)
-        self.free = tuple({**used, **self.constants})
-        self.scales = self._scales(every)
-        self.drawn = self.numbered(drawn(self.free))
-        of_module = {*self.constants, *(name for size in self.built for name in names(size))}
-        self.numbers: Mapping[str, int] = {name: n for name, n in self.drawn.items() if name in of_module}
+        self.init_sizes = tuple(formula_of(part) for part in init.split(",")) if init else ()
+        self.fixed = {name: size for kind in self.types.values() for name, size in kind.fixed.items()}
+        texts = {name: str(text) for name, text in (names_of or {}).items()}
+        self.constants = {name: int(text) for name, text in texts.items() if text.isdigit()}
+        self.derived = {name: formula_of(text) for name, text in texts.items() if name not in self.constants}
+        sizes = (*chain(*(kind.dims for kind in self.types.values())), *self.init_sizes)
+        used = dict.fromkeys(chain(*map(names, sizes)))
+        free = (name for name in used if name not in self.fixed and name not in self.derived)
+        self.free = tuple(dict.fromkeys((*free, *self.constants)))
+        self.scales = self._scales(sizes)
+        self.samples = self.at_numbers(distinct_numbers(self.free))
+        of_module = {*self.constants, *chain(*map(names, self.init_sizes))}
+        self.numbers: Mapping[str, int] = {name: n for name, n in self.samples.items() if name in of_module}
         self.reason = ""
 
-    def numbered(self, numbers: Mapping[str, int]) -> dict[str, int]:
+    def at_numbers(self, numbers: Mapping[str, int]) -> dict[str, int]:
         """Numbers for all names: those of a module are what they are."""
-        found = {**numbers, **self.constants}
+        values = {**numbers, **self.constants}
         for name, formula in self.derived.items():
-            value = expression(formula, {n: rational(number) for n, number in found.items()})
+            value = expression(formula, {n: rational(number) for n, number in values.items()})
             if not value.is_Integer:
-                free = ", ".join(sorted(str(one) for one in value.free_symbols)) or name
+                free = ", ".join(sorted(map(str, value.free_symbols))) or name
                 problem = f"{spelled_size(formula)} is no number: {free} has none"
                 raise TracingError(problem, expected="sizes that have numbers")
-            found[name] = int(value)
-        return found
+            values[name] = int(value)
+        return values
 
     def open_names(self, size: Formula) -> set[str]:
         """The names in a size that have no numbers while the function runs."""
@@ -122,13 +128,13 @@ class Arguments:
 
     def _scales(self, every: Iterable[Formula]) -> Mapping[str, int]:
         """What names are multiples of, where a size is a part of them: 4 for D/4."""
-        found: dict[str, int] = {}
+        scales: dict[str, int] = {}
         for size in every:
             below = expression(size).as_numer_denom()[1]
             if not below.is_Integer:
                 raise TracingError(f"a size over {below} need not be whole", expected="sizes such as B, N*H, D/4")
-            found |= {name: int(ilcm(found.get(name, 1), below)) for name in names(size)}
-        return {name: scale for name, scale in found.items() if scale > 1}
+            scales |= {name: int(ilcm(scales.get(name, 1), below)) for name in names(size)}
+        return {name: scale for name, scale in scales.items() if scale > 1}
 
     def value(self, size: Formula) -> Expr:
         """A size with the numbers of those that are fixed."""
@@ -141,10 +147,10 @@ class Arguments:
         every = (self.value(size).subs(put, simultaneous=True).expand() for size in of.dims)
         return [str(size).replace("**", "^") for size in every]
 
-    def mesh(self, said: Mapping[str, int | None]) -> Mapping[str, int | None]:
+    def mesh(self, axes_of_trace: Mapping[str, int | None]) -> Mapping[str, int | None]:
         """The axes of a mesh: those that are said, else the letters that split arguments."""
-        words = dict.fromkeys(word for one in self.types.values() for word in one.axes if word)
-        axes = said or dict.fromkeys("".join(words))
+        words = dict.fromkeys(word for kind in self.types.values() for word in kind.axes if word)
+        axes = axes_of_trace or dict.fromkeys("".join(words))
         unknown = next((word for word in words if not split_word(word, (*axes,))), None)
         if unknown is not None:
             raise TracingError(f"the mesh has no axis {unknown}", expected=f"axes of {', '.join(axes)}")
@@ -155,32 +161,32 @@ class Arguments:
         axes = (split_word(word, names)[0] if word else () for word in of.axes)
         return tuple(map(Dim, sizes.labels(map(self.value, of.dims), of.dims), axes))
 
-    def shown(self, numbers: Mapping[str, int]) -> str:
+    def shapes_at(self, numbers: Mapping[str, int]) -> str:
         """The shapes at numbers, as errors say them."""
-        return ", ".join(f"{name} of ({', '.join(self.dims(one, numbers))})" for name, one in self.types.items())
+        return ", ".join(f"{name} of ({', '.join(self.dims(kind, numbers))})" for name, kind in self.types.items())
 
     @property
     def leaves(self) -> tuple[str, ...]:
         """The names of the arrays, in the order in which trees have them: dictionaries by their keys."""
 
-        def names_in(tree: Any) -> Iterable[str]:
+        def names_in(tree: Tree[str]) -> Iterable[str]:
             if isinstance(tree, str):
                 return [tree]
             parts = [tree[key] for key in sorted(tree)] if isinstance(tree, Mapping) else tree
-            return [name for part in parts for name in names_in(part)]
+            return chain(*map(names_in, parts))
 
-        return tuple(names_in([*self.tree.values()]))
+        return tuple(chain(*map(names_in, self.tree.values())))
 
-    def filled(self, arrays: Mapping[str, Any]) -> list[Any]:
+    def fill(self, arrays: Mapping[str, T]) -> list[Tree[T]]:
         """The arguments, with arrays at the places of their names."""
-        return [mapped(part, lambda name, _: arrays[name]) for part in self.tree.values()]
+        return [map_tree(part, lambda name, _: arrays[name]) for part in self.tree.values()]
 
-    def by_place(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def by_place(self, function: Function) -> Function:
         """A function that takes all of these by place: what stands behind one that is left out is given by name."""
         if not self.keywords:
             return function
 
-        def called(*values: Any) -> Any:
+        def called(*values: object) -> object:
             pairs = list(zip(self.tree, values, strict=True))
             named = {name: value for name, value in pairs if name in self.keywords}
             return function(*(value for name, value in pairs if name not in self.keywords), **named)
@@ -188,16 +194,16 @@ class Arguments:
         return called
 
 
-def mapped(tree: Any, change: Callable[[str, tuple[str, ...]], Any], path: tuple[str, ...] = ()) -> Any:
+def map_tree(tree: Tree[str], change: Callable[[str, tuple[str, ...]], T], path: tuple[str, ...] = ()) -> Tree[T]:
     """A tree with other leaves, each by what it was and where."""
     if isinstance(tree, str):
         return change(tree, path)
     if isinstance(tree, Mapping):
-        return {key: mapped(part, change, (*path, str(key))) for key, part in tree.items()}
-    return [mapped(part, change, (*path, str(i))) for i, part in enumerate(tree)]
+        return {key: map_tree(part, change, (*path, str(key))) for key, part in tree.items()}
+    return [map_tree(part, change, (*path, str(i))) for i, part in enumerate(tree)]
 
 
-def _parameters(function: Callable[..., Any], of_torch: bool, init: str) -> Sequence[inspect.Parameter] | None:
+def _parameters(function: Function, of_torch: bool, init: str) -> Sequence[inspect.Parameter] | None:
     """The parameters of a function; those of a module are those of its forward. None where they are not known."""
     forward = getattr(function, "forward", None) if of_torch else None
     if of_torch and forward is None and init:
@@ -207,21 +213,21 @@ def _parameters(function: Callable[..., Any], of_torch: bool, init: str) -> Sequ
     except (TypeError, ValueError):
         return None
     parameters = parameters[1:] if isinstance(function, type) else parameters  # without the module itself
-    return None if any(one.kind is one.VAR_POSITIONAL for one in parameters) else parameters
+    return None if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters) else parameters
 
 
-def _in_order(parameters: Sequence[inspect.Parameter], shapes: Mapping[str, Any]) -> Mapping[str, Any]:
+def _in_order(parameters: Sequence[inspect.Parameter], shapes: Shapes) -> Shapes:
     """The shapes in the order of the parameters."""
     for name in shapes:
-        require_one_of(name, [one.name for one in parameters], f"the function has no parameter {name!r}")
-    for one in parameters:
-        if one.name not in shapes and one.default is one.empty and one.kind is not one.VAR_KEYWORD:
-            raise TracingError(f"there is no shape for {one.name}", expected=f"--shape {one.name}=bf16[B, D]")
-    return {one.name: shapes[one.name] for one in parameters if one.name in shapes}
+        require_one_of(name, [own.name for own in parameters], f"the function has no parameter {name!r}")
+    for own in parameters:
+        if own.name not in shapes and own.default is own.empty and own.kind is not own.VAR_KEYWORD:
+            raise TracingError(f"there is no shape for {own.name}", expected=f"--shape {own.name}=bf16[B, D]")
+    return {own.name: shapes[own.name] for own in parameters if own.name in shapes}
 
 
-def _keywords(parameters: Sequence[inspect.Parameter], shapes: Mapping[str, Any]) -> frozenset[str]:
+def _keywords(parameters: Sequence[inspect.Parameter], shapes: Shapes) -> frozenset[str]:
     """The arguments that are given by name: what has to be, and what stands behind one that is left out."""
-    left_out = next((i for i, one in enumerate(parameters) if one.name not in shapes), len(parameters))
-    named = (one.name for i, one in enumerate(parameters) if i >= left_out or one.kind is one.KEYWORD_ONLY)
+    left_out = next((i for i, own in enumerate(parameters) if own.name not in shapes), len(parameters))
+    named = (own.name for i, own in enumerate(parameters) if i >= left_out or own.kind is own.KEYWORD_ONLY)
     return frozenset(name for name in named if name in shapes)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from itertools import combinations, zip_longest
+from itertools import combinations, permutations, zip_longest
 from math import prod
-from typing import Any
 
 from sympy import Add, Expr, Integer, Max, floor, sqrt
 
+from symroof.algebra.rational import sign_of
 from symroof.errors import SymroofError
 from symroof.formula import FUNCTIONS, Formula, Name, Quotient, names
 from symroof.reading.expressions import read_expression
@@ -46,9 +46,9 @@ class Sizes:
     """The names of sizes. ``where`` are those that others define; ``numbers`` what names stand for while code runs."""
 
     def __init__(
-        self, free: Iterable[str], numbers: Mapping[str, int], scales: Mapping[str, int], drawn: bool = True
+        self, free: Iterable[str], numbers: Mapping[str, int], scales: Mapping[str, int], sampled: bool = True
     ) -> None:
-        self.free, self.numbers, self.scales, self.drawn = tuple(free), {**numbers}, scales, drawn
+        self.free, self.numbers, self.scales, self.sampled = tuple(free), {**numbers}, scales, sampled
         self.where: dict[str, Formula] = {}
         self.values: dict[str, Expr] = {}  # of these the formulas, worked out
         self.named: dict[Expr, str] = {}  # and the first name of each
@@ -67,7 +67,7 @@ class Sizes:
     def polynomial(self, value: Expr) -> Expr:
         """A formula of names and numbers as a polynomial in names."""
         scaled = {symbol(name): symbol(name) / scale for name, scale in self.scales.items()}
-        return self._decoded(whole(value).xreplace(scaled).expand())
+        return self._in_names(whole(value).xreplace(scaled).expand())
 
     def _parsed(self, text: str) -> Expr:
         if text.lstrip("-").isdigit():
@@ -80,38 +80,43 @@ class Sizes:
         except SymroofError as error:
             raise TracingError(f"a size is {text}", expected="sums and products of names: x=bf16[B, 2*D]") from error
 
-    def _decoded(self, value: Expr) -> Expr:
+    def _in_names(self, value: Expr) -> Expr:
         """A polynomial with the numbers in it as the names that they stand for."""
         if not self.numbers:
             return value
         terms = (term.as_coeff_Mul() for term in Add.make_args(value))
-        return Add(*(self._decode(number) * rest if number.is_Integer else number * rest for number, rest in terms))
+        return Add(*(self._factors(number) * rest if number.is_Integer else number * rest for number, rest in terms))
 
-    def _decode(self, number: Expr) -> Expr:
+    def _factors(self, number: Expr) -> Expr:
         """A number as a product of names, with a factor; itself where it comes apart in no way, or in several."""
         n = int(number)
         exact = [name for name, value in self.numbers.items() if value == n]
-        exact = exact or [name for name, value in self.values.items() if n > 1 and self._worth(value) == n]
+        exact = exact or [name for name, value in self.values.items() if n > 1 and self._at_numbers(value) == n]
         if exact or n <= 1:
             return self.value(exact[0]) if len(exact) == 1 else number
-        found: dict[Expr, Fraction] = {}
-        for size in (1, 2, 3, 4):
-            for key in combinations(self.numbers, size):
-                factor = Fraction(n, prod(self.numbers[name] for name in key))
-                if self._is_factor(factor):
-                    found[rational(factor) * prod(map(symbol, key), start=ONE)] = factor
-        simplest = [value for value, factor in found.items() if factor == 1] or list(found)
+        products = self._products(n)
+        simplest = [value for value, factor in products.items() if factor == 1] or list(products)
         if len(simplest) == 1:
             return simplest[0]
         near = [(name, more) for name, value in self.numbers.items() for more in range(-4, 5) if value + more == n]
-        return symbol(near[0][0]) + near[0][1] if self.drawn and len(near) == 1 else number
+        return symbol(near[0][0]) + near[0][1] if self.sampled and len(near) == 1 else number
+
+    def _products(self, number: int) -> dict[Expr, Fraction]:
+        """The products of names that a number is, each with the factor in it."""
+        result: dict[Expr, Fraction] = {}
+        for size in (1, 2, 3, 4):
+            for key in combinations(self.numbers, size):
+                factor = Fraction(number, prod(self.numbers[name] for name in key))
+                if self._is_factor(factor):
+                    result[rational(factor) * prod(map(symbol, key), start=ONE)] = factor
+        return result
 
     def _is_factor(self, factor: Fraction) -> bool:
-        if self.drawn:
+        if self.sampled:
             return factor.numerator <= WIDEST and factor.denominator <= WIDEST // 4
         return factor.denominator == 1 and factor.numerator in PLAIN
 
-    def _worth(self, value: Expr) -> Expr:
+    def _at_numbers(self, value: Expr) -> Expr:
         return value.subs({symbol(name): number for name, number in self.numbers.items()})
 
     def root(self, value: float) -> Expr | None:
@@ -124,10 +129,15 @@ class Sizes:
             if value <= 0 or not 1 < power < LARGEST:
                 continue
             near = [name for name, number in self.numbers.items() if abs(power - number) < 8e-3 * number]
-            size = symbol(near[0]) if len(near) == 1 else self._decode(Integer(round(power)))
+            size = symbol(near[0]) if len(near) == 1 else self._factors(Integer(round(power)))
             if size.is_Mul or size.is_Symbol:
                 return 1 / sqrt(size) if inverse else sqrt(size)
         return None
+
+    def are_apart(self, *parts: tuple[Expr, Expr]) -> bool:
+        """Whether two parts of a dimension, each a start and a length, share no place."""
+        gaps = (self.resolved(other - start - length) for (start, length), (other, _) in permutations(parts))
+        return any(gap == 0 or sign_of(gap, frozenset(gap.free_symbols), weak=True) in (0, 1) for gap in gaps)
 
     # What they are called.
 
@@ -163,10 +173,10 @@ class Sizes:
 
     def labels(self, shape: Iterable[Expr], formulas: Iterable[Formula | None] = ()) -> tuple[str, ...]:
         """The labels of a tensor: one size twice has two names."""
-        found: list[str] = []
+        labels: list[str] = []
         for size, formula in zip_longest(shape, formulas):
-            found.append(self.label(size, found, formula))
-        return tuple(found)
+            labels.append(self.label(size, labels, formula))
+        return tuple(labels)
 
     def second(self, label: str, taken: Iterable[str]) -> str:
         """A second name for a size, where a tensor has it twice."""
@@ -204,13 +214,13 @@ class Sizes:
                 if self.named.get(value) == name:
                     del self.named[value]
 
-    def factor(self, value: Any) -> Formula | None:
+    def factor(self, value: object) -> Formula | None:
         """A number, or a formula of sizes, that a tensor is multiplied with; None where it is neither, or not above 0."""
         if isinstance(value, int | float):
             exact = self.root(value) if self.numbers else None
             if exact is None:
                 return formula_of(_digits(value)) if 0 < value < float("inf") else None
-        elif value is None or not value.is_positive:
+        elif not isinstance(value, Expr) or not value.is_positive:
             return None
         else:
             exact = value
@@ -219,20 +229,20 @@ class Sizes:
         above, below = exact.as_numer_denom()
         return formula_of(above) if below == 1 else Quotient(formula_of(above), formula_of(below))
 
-    def spelled(self, used: Iterable[str]) -> Mapping[str, Formula]:
+    def definitions_of(self, used: Iterable[str]) -> Mapping[str, Formula]:
         """The sizes that others define, as far as something has them, in order."""
-        found, seen = dict[str, Formula](), {*used}
+        definitions, seen = dict[str, Formula](), {*used}
         short = {short for short, _ in self.longer.values()}
         longer = {name: formula_of(symbol(short) + more) for name, (short, more) in self.longer.items()}
         where = longer | {name: formula for name, formula in self.where.items() if name not in short}
         for name, formula in reversed(where.items()):
             if name in seen:
-                found[name] = formula
+                definitions[name] = formula
                 seen |= {*names(formula)}
-        return dict(reversed(found.items()))
+        return dict(reversed(definitions.items()))
 
 
-def drawn(names_of: Iterable[str], first: int = 0) -> dict[str, int]:
+def distinct_numbers(names_of: Iterable[str], first: int = 0) -> dict[str, int]:
     """Numbers for names, which come apart in one way."""
     return {name: MULTIPLE * prime for name, prime in zip(names_of, PRIMES[first:], strict=False)}
 
@@ -249,7 +259,7 @@ def whole(value: Expr) -> Expr:
         return rest + floor(number)
 
     def largest(*each: Expr) -> Expr:
-        formulas = [one for one in each if not one.is_number]
+        formulas = [formula for formula in each if not formula.is_number]
         return formulas[0] if len(formulas) == 1 else Max(*each)
 
     return value.replace(floor, floored).replace(Max, largest).expand()

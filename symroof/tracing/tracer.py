@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from sympy import Expr, Integer
 
@@ -20,20 +19,20 @@ from symroof.model.transforms import split_over
 from symroof.reading.meshes import meshed
 from symroof.reading.programs import read_program
 from symroof.symbols import symbol
-from symroof.tracing.fx_graphs import GraphReader, Run, is_of_torch
-from symroof.tracing.jaxprs import dot_flops, jaxpr_of, traced
+from symroof.tracing.fx_graphs import GraphReader, ModuleRun, is_of_torch
+from symroof.tracing.jaxprs import dot_flops, jaxpr_of, trace_jaxpr
 from symroof.tracing.lowering import Lowering
-from symroof.tracing.signatures import Arguments
-from symroof.tracing.size_names import Sizes, drawn
-from symroof.tracing.traces import Known, Trace, TracingError, operands_in
+from symroof.tracing.signatures import Shapes, Signature, Tree
+from symroof.tracing.size_names import Sizes, distinct_numbers
+from symroof.tracing.traces import Function, KnownCalls, Trace, TracingError, operands_in
 
 # How lines of a program start: a statement, a declaration, turns.
 START = re.compile(r"\s*(?:(\w+ = )|[a-z ]+( \w+: )|(?:scan|repeat) .*?( as \w+ = ))")
 
 
-def written(
-    function: Callable[..., Any],
-    shapes: Mapping[str, Any],
+def program_text(
+    function: Function,
+    shapes: Shapes,
     *,
     weights: Iterable[str] = (),
     functions: Mapping[str, str] | None = None,
@@ -45,33 +44,39 @@ def written(
     """The text of the program that a function of arrays of these shapes computes. Raises
     :class:`~symroof.tracing.traces.TracingError` for what no statement says, with its line."""
     of_torch = bool(init) or is_of_torch(function)
-    asked = Arguments(function, shapes, of_torch, init, names)
-    counted = _of_torch(function, asked) if of_torch else _of_jax(function, asked)
+    signature = Signature(function, shapes, of_torch, init, names)
+    counted = _of_torch(function, signature) if of_torch else _of_jax(function, signature)
     trace, sizes = counted.trace, counted.sizes
-    weights = [name.rpartition(".")[2] if name not in asked.types else name for name in weights]
-    for name in weights:
-        if name not in asked.types:
-            raise TracingError(f"{name} is no argument", expected=f"one of {', '.join(asked.types)}")
-    parameters = {name: "weight" if name in trace.weights else "input" for name in trace.arguments}
-    given = {name: one.role or ("weight" if name in weights else "input") for name, one in asked.types.items()}
-    mesh = asked.mesh(trace.mesh)
+    roles = _roles(signature, trace, weights)
+    mesh = signature.mesh(trace.mesh)
     sizes.free = (*sizes.free, *mesh)
-    shapes = {name: asked.dimensions(name, sizes, mesh) for name in asked.types}
-    shapes |= {n: tuple(map(Dim, sizes.labels(trace.arguments[n].shape))) for n in parameters if n not in shapes}
-    known = Known(dict(functions or {}), tuple(fuse), tuple(opened))
-    if (said := known.uncalled(trace.body)) is not None:
+    dims = {name: signature.dimensions(name, sizes, mesh) for name in signature.types}
+    dims |= {n: tuple(map(Dim, sizes.labels(a.shape))) for n, a in trace.arguments.items() if n not in dims}
+    calls = KnownCalls(dict(functions or {}), tuple(fuse), tuple(opened))
+    if (missing := calls.missing_call(trace.body)) is not None:
         expected = "FILE:NAME, or the name of a function that is called"
-        raise TracingError(f"there is no call of {said}", expected=expected)
-    program, places = Lowering(replace(trace, mesh=mesh), sizes, known, parameters | given, shapes).program()
+        raise TracingError(f"there is no call of {missing}", expected=expected)
+    program, places = Lowering(replace(trace, mesh=mesh), sizes, calls, roles, dims).program()
     used = {array.key for array in operands_in(trace.body)}
-    notes = [*counted.notes, *(f"{name} is not used" for name in shapes if trace.arguments[name].key not in used)]
-    text = "".join(f"# {note}\n" for note in notes) + commented(program, places)
-    program = _placed(text, places)
-    _require_counts(split_over(replace(program, mesh=()), lambda _: ()), counted, parameters | given)
+    notes = [*counted.notes, *(f"{name} is not used" for name in dims if trace.arguments[name].key not in used)]
+    text = "".join(f"# {note}\n" for note in notes) + with_comments(program, places)
+    program = split_over(replace(_placed(text, places), mesh=()), lambda _: ())
+    _require_counts(program, counted, roles)
+    _require_results(program, trace, sizes)
     return text
 
 
-class Counted(Frozen):
+def _roles(signature: Signature, trace: Trace, weights: Iterable[str]) -> dict[str, str]:
+    """What each argument is: a weight by its type, by the list of ``weights``, or as a parameter of a module; else an input."""
+    types = signature.types
+    listed = {name if name in types else name.rpartition(".")[2] for name in weights}
+    for name in sorted(listed - types.keys()):
+        raise TracingError(f"{name} is no argument", expected=f"one of {', '.join(types)}")
+    roles = {name: "weight" if name in {*trace.weights, *listed} else "input" for name in (*trace.arguments, *types)}
+    return roles | {name: kind.role for name, kind in types.items() if kind.role}
+
+
+class CountedTrace(Frozen):
     """A trace with the FLOPs of its products, counted apart: where they are a number, they are those ``at`` numbers of
     sizes. ``notes`` are what numbers the names of sizes stood for while the code ran, and why."""
 
@@ -82,37 +87,37 @@ class Counted(Frozen):
     notes: tuple[str, ...]
 
 
-def _of_jax(function: Callable[..., Any], asked: Arguments) -> Counted:
-    jaxpr = jaxpr_of(function, asked)
-    sizes = Sizes(asked.free, asked.numbers, asked.scales)
-    each = ", ".join(f"{name} = {number}" for name, number in asked.numbers.items())
-    notes = (f"traced at {each}: {asked.reason or 'the function'} asks for the number",) if each else ()
-    return Counted(traced(function, asked, jaxpr, sizes), sizes, dot_flops(jaxpr, sizes), {}, notes)
+def _of_jax(function: Function, signature: Signature) -> CountedTrace:
+    jaxpr = jaxpr_of(function, signature)
+    sizes = Sizes(signature.free, signature.numbers, signature.scales)
+    each = ", ".join(f"{name} = {number}" for name, number in signature.numbers.items())
+    notes = (f"traced at {each}: {signature.reason or 'the function'} asks for the number",) if each else ()
+    return CountedTrace(trace_jaxpr(function, signature, jaxpr, sizes), sizes, dot_flops(jaxpr, sizes), {}, notes)
 
 
-def _of_torch(function: Callable[..., Any], asked: Arguments) -> Counted:
-    sizes = Sizes(asked.free, asked.numbers, asked.scales, drawn=not asked.constants)
-    for name, formula in asked.derived.items():
+def _of_torch(function: Function, signature: Signature) -> CountedTrace:
+    sizes = Sizes(signature.free, signature.numbers, signature.scales, sampled=not signature.constants)
+    for name, formula in signature.derived.items():
         sizes.define(name, formula)
-    reader = GraphReader(Run(function, asked, asked.drawn), sizes)
-    trace, stuck = reader.trace(), {name: n for name, n in sizes.numbers.items() if name not in asked.numbers}
-    at = asked.numbered(drawn(asked.free, 7) | stuck)
+    reader = GraphReader(ModuleRun(function, signature, signature.samples), sizes)
+    trace, stuck = reader.trace(), {name: n for name, n in sizes.numbers.items() if name not in signature.numbers}
+    at = signature.at_numbers(distinct_numbers(signature.free, 7) | stuck)
     notes = [
-        ", ".join(f"{name} = {n}" for name, n in asked.constants.items()) + " in the module that was traced"
-    ] * bool(asked.constants)
+        ", ".join(f"{name} = {n}" for name, n in signature.constants.items()) + " in the module that was traced"
+    ] * bool(signature.constants)
     notes += [f"traced at {name} = {number}: the code asks for the number" for name, number in stuck.items()]
     notes += [f"traced where {bound}" for bound in reader.bounds]
-    return Counted(trace, sizes, Integer(Run(function, asked, at).counted()), at, tuple(notes))
+    return CountedTrace(trace, sizes, Integer(ModuleRun(function, signature, at).counted()), at, tuple(notes))
 
 
-def commented(program: Program, places: Mapping[str, str]) -> str:
+def with_comments(program: Program, places: Mapping[str, str]) -> str:
     """The program as it is printed, with what is said of its lines beside them, by how they start."""
-    found = []
+    lines = []
     for line in str(program).split("\n"):
         start = START.match(line)
         place = places.get(next(filter(None, start.groups())), "") if start is not None else ""
-        found.append(f"{line}  # {place}" if place else line)
-    return "\n".join(found) + "\n"
+        lines.append(f"{line}  # {place}" if place else line)
+    return "\n".join(lines) + "\n"
 
 
 def _placed(text: str, places: Mapping[str, str]) -> Program:
@@ -130,9 +135,9 @@ def _placed(text: str, places: Mapping[str, str]) -> Program:
     return program
 
 
-def _require_counts(program: Program, counted: Counted, roles: Mapping[str, str]) -> None:
-    """The products of the program, masks in full, are those of the function, and so are its weights and what it returns: each
-    counted apart, as polynomials."""
+def _require_counts(program: Program, counted: CountedTrace, roles: Mapping[str, str]) -> None:
+    """The products of the program, masks in full, are those of the function, and so are its weights: each counted apart, as
+    polynomials."""
 
     def unmasked(node: Node) -> Node:
         if isinstance(node, Statement):
@@ -149,23 +154,28 @@ def _require_counts(program: Program, counted: Counted, roles: Mapping[str, str]
         counts.append(
             ("parameters", program.resolved(program.stock("weight") + program.stock("cache")), sum(stocks, Integer(0)))
         )
-    for what, own, theirs in counts:
+    for unit, own, theirs in counts:
         if (own - sizes.resolved(theirs)).expand() != 0:
             raise TracingError(
-                f"the program that was written has {own.expand()} {what}, and the function {sizes.resolved(theirs)}",
+                f"the program that was written has {own.expand()} {unit}, and the function {sizes.resolved(theirs)}",
                 expected="each of them once: is one weight used in some turns of a loop alone?",
             )
+
+
+def _require_results(program: Program, trace: Trace, sizes: Sizes) -> None:
+    """What the program returns has the sizes of what the function returns."""
     arguments = {array.key for array in trace.arguments.values()}
-    wanted = {sizes.resolved(array.elements) for array in trace.results if array.key not in arguments}
+    expected = {sizes.resolved(array.elements) for array in trace.results if array.key not in arguments}
     left = {name for line in program.forward for repeat in line.repeats for name in repeat.leaves}
-    made = {str(one.name): program.resolved(one.elements).expand() for one in program.results}
-    if not {size for name, size in made.items() if name not in left} <= wanted or not wanted <= {*made.values()}:
+    results = {str(tensor.name): program.resolved(tensor.elements).expand() for tensor in program.results}
+    last = {size for name, size in results.items() if name not in left}
+    if not last <= expected or not expected <= {*results.values()}:
         shown = f"the program returns {', '.join(map(str, program.results))}, and the function something else"
         raise TracingError(shown, expected="what the function returns")
 
 
 def trace(
-    function: Callable[..., Any],
+    function: Function,
     /,
     *,
     functions: Mapping[str, str] | None = None,
@@ -173,7 +183,7 @@ def trace(
     opened: Iterable[str] = (),
     init: str = "",
     names: Mapping[str, str | int] | None = None,
-    **shapes: Any,
+    **shapes: Tree[str],
 ) -> Program:
     """The program that a function of JAX, or a module of PyTorch, computes: traced on symbolic shapes, with the names of the
     sizes in it. ``x="bf16[B, D]"`` is an input, ``W="weight bf16[D, F]"`` a
@@ -184,5 +194,5 @@ def trace(
     "H": "D/8"}`` what the numbers of a module are called that is there. Raises :class:`~symroof.errors.SymroofError`
     for what no statement says, with its line; needs ``symroof[jax]`` or ``symroof[torch]``.
     """
-    text = written(function, shapes, functions=functions, fuse=fuse, opened=opened, init=init, names=names)
+    text = program_text(function, shapes, functions=functions, fuse=fuse, opened=opened, init=init, names=names)
     return read_program(text)

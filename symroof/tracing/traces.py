@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import sysconfig
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 from sympy import Expr, Integer
 
@@ -18,6 +18,8 @@ from symroof.formula import Frozen
 
 ONE = Integer(1)
 Shape = tuple[Expr, ...]
+# What is traced.
+Function: TypeAlias = Callable[..., object]
 
 
 class TracingError(SymroofError):
@@ -106,18 +108,18 @@ class Loop(Frozen):
     scanned: tuple[tuple[Operand, Array], ...]
     down: tuple[Operand, ...]
     stacked: tuple[Array, ...]
-    body: tuple[Made, ...]
+    body: tuple[Instruction, ...]
     frames: tuple[Frame, ...]
     reversed: bool = False
 
 
-class Again(Frozen):
+class Recomputation(Frozen):
     """What is made once more in a backward pass."""
 
-    body: tuple[Made, ...]
+    body: tuple[Instruction, ...]
 
 
-Made = Equation | Loop | Again
+Instruction = Equation | Loop | Recomputation
 
 
 class Trace(Frozen):
@@ -125,7 +127,7 @@ class Trace(Frozen):
     is returned. ``mesh`` are axes that arrays are split over, with their chips where that is known."""
 
     arguments: Mapping[str, Array]
-    body: tuple[Made, ...]
+    body: tuple[Instruction, ...]
     results: tuple[Array, ...]
     weights: tuple[str, ...] = ()
     frozen: tuple[str, ...] = ()
@@ -144,25 +146,25 @@ def place_of(frames: Sequence[Frame]) -> str:
     return str(next((frame for frame in frames if frame.own), "the function"))
 
 
-def operands_in(body: Iterable[Made]) -> Iterator[Array]:
+def operands_in(body: Iterable[Instruction]) -> Iterator[Array]:
     """What is used in equations, as often as it is."""
-    for made in body:
-        if isinstance(made, Equation):
-            yield from made.arrays
+    for instruction in body:
+        if isinstance(instruction, Equation):
+            yield from instruction.arrays
             continue
-        yield from operands_in(made.body)
-        if isinstance(made, Loop):
-            scanned = (operand for operand, _ in made.scanned)
-            every = (*made.carried, *made.leaves, *made.down, *scanned)
+        yield from operands_in(instruction.body)
+        if isinstance(instruction, Loop):
+            scanned = (operand for operand, _ in instruction.scanned)
+            every = (*instruction.carried, *instruction.leaves, *instruction.down, *scanned)
             yield from (operand for operand in every if isinstance(operand, Array))
 
 
-def equations_in(body: Iterable[Made]) -> Iterator[Equation]:
-    for made in body:
-        if isinstance(made, Equation):
-            yield made
+def equations_in(body: Iterable[Instruction]) -> Iterator[Equation]:
+    for instruction in body:
+        if isinstance(instruction, Equation):
+            yield instruction
         else:
-            yield from equations_in(made.body)
+            yield from equations_in(instruction.body)
 
 
 # Functions of libraries, by their files: those of the table, and those that keep on the chip what they make on their way.
@@ -173,7 +175,7 @@ FUSED = {
 }
 
 
-class Known(Frozen):
+class KnownCalls(Frozen):
     """``functions`` are those of the user, FILE:NAME or NAME, with the function of the table that each is; ``fuses`` names of
     functions whose inside stays on the chip; ``opened`` names that are looked into."""
 
@@ -181,27 +183,27 @@ class Known(Frozen):
     fuses: tuple[str, ...] = ()
     opened: tuple[str, ...] = ()
 
-    def call(self, made: Made) -> Call | None:
+    def call(self, instruction: Instruction) -> Call | None:
         """The outermost known call that an equation was made in."""
-        if not isinstance(made, Equation) or made.back:
+        if not isinstance(instruction, Equation) or instruction.back:
             return None
-        for i in reversed(range(len(made.frames))):
-            frame, outside = made.frames[i], made.frames[i + 1 :]
+        for i in reversed(range(len(instruction.frames))):
+            frame, outside = instruction.frames[i], instruction.frames[i + 1 :]
             if frame.function in self.opened:
                 continue
             if frame.function in self.fuses or _is_one_of(FUSED, frame):
                 return Call(None, frame.function, outside)
             own = frame.function if _is_one_of(NAMED, frame) else None
-            name = next((name for said, name in self.functions.items() if is_call(frame, said)), own)
+            name = next((name for called, name in self.functions.items() if is_call(frame, called)), own)
             if name is not None:
                 return Call(name, frame.function, outside)
         return None
 
-    def uncalled(self, body: Sequence[Made]) -> str | None:
+    def missing_call(self, body: Sequence[Instruction]) -> str | None:
         """A name of the user's that no call has."""
         frames = {frame for equation in equations_in(body) for frame in equation.frames}
         every = (*self.functions, *self.fuses, *self.opened)
-        return next((said for said in every if not any(is_call(frame, said) for frame in frames)), None)
+        return next((called for called in every if not any(is_call(frame, called) for frame in frames)), None)
 
 
 class Call(Frozen):
@@ -231,24 +233,24 @@ def _is_one_of(table: Mapping[str, tuple[str, ...]], frame: Frame) -> bool:
     return any(frame.function in every for file, every in table.items() if frame.file.endswith(file))
 
 
-def is_call(frame: Frame, said: str) -> bool:
-    file, _, function = said.rpartition(":")
+def is_call(frame: Frame, called: str) -> bool:
+    file, _, function = called.rpartition(":")
     return frame.function == function and frame.file.endswith(file)
 
 
-def regions(body: Iterable[Made], known: Known) -> Iterator[Made | Region]:
+def regions(body: Iterable[Instruction], calls: KnownCalls) -> Iterator[Instruction | Region]:
     """The equations of a body, with those of one known call together."""
-    found: list[Equation] = []
+    equations: list[Equation] = []
     call: Call | None = None
-    for made in body:
-        here = known.call(made)
-        if here != call and call is not None:
-            yield Region(call, tuple(found))
-            found = []
-        call = here
+    for instruction in body:
+        following = calls.call(instruction)
+        if following != call and call is not None:
+            yield Region(call, tuple(equations))
+            equations = []
+        call = following
         if call is None:
-            yield made
-        elif isinstance(made, Equation):
-            found.append(made)
+            yield instruction
+        elif isinstance(instruction, Equation):
+            equations.append(instruction)
     if call is not None:
-        yield Region(call, tuple(found))
+        yield Region(call, tuple(equations))

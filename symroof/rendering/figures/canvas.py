@@ -10,7 +10,7 @@ from string import ascii_lowercase
 
 from symroof.derivation.setting import Setting
 from symroof.errors import RenderingError
-from symroof.rendering.figures.captions import assumed, captions, own_sizes, title_of
+from symroof.rendering.figures.captions import assumptions, captions, own_sizes
 from symroof.rendering.figures.labels import (
     NOTHING,
     Choice,
@@ -21,17 +21,17 @@ from symroof.rendering.figures.labels import (
     Spot,
     Table,
     beside,
+    best_spots,
     box,
     choices_of,
     covered,
-    in_place_of,
     meet,
-    placed,
+    number_spots,
     rows_of,
     segments,
 )
-from symroof.rendering.figures.signature import described
-from symroof.rendering.figures.style import GREY, INK, Dash, between, legible
+from symroof.rendering.figures.signature import with_description
+from symroof.rendering.figures.style import GREY, INK, OF_WORDS, Dash, between
 from symroof.rendering.pages.text_width import NBSP
 
 WIDTH = 7.2
@@ -164,7 +164,7 @@ class Canvas:
         """Words at the best of the spots that is free when all of the figure is there; else a number, and the words
         in a key beneath the figure. They are nearer to the ``line`` that they name than to any other with a name. A
         ``leader`` is what a thin line joins them to; words of rank 0 give way to none, those of rank 2 to all."""
-        self._labels.append(Label(text, tuple(spots), legible(colour), size, bold, line, leader, rank))
+        self._labels.append(Label(text, tuple(spots), OF_WORDS.get(colour, colour), size, bold, line, leader, rank))
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]], colours: Sequence[Look] = ()) -> None:
         """A table beneath the figure, in which each row may have a colour, or that and a dash; where it is broader than the
@@ -203,7 +203,7 @@ class Canvas:
             choices = dict(zip(shown, self._places([labels[i] for i in shown], taken), strict=True))
             key = [label for i, label in enumerate(labels) if choices.get(i) is None]
             numbers = [
-                label._replace(text=self._sign(i), spots=in_place_of(label), size=7.5, leader=None)
+                label._replace(text=self._sign(i), spots=number_spots(label), size=7.5, leader=None)
                 for i, label in enumerate(key, 1)
             ]
             beside_them = self._places(numbers, [*taken, *covered(choices.values())])
@@ -222,7 +222,7 @@ class Canvas:
             choices.append(choices_of(label, self._size_of(label), self._on_sheet, rings, line, others))
         marks = [beside(self._on_sheet(place), Spot(place, ""), size + 2, size + 2) for place, size in self._rings]
         shapes = [[shapes for _, shapes in own] for own in choices]
-        chosen = placed(shapes, [*taken, *marks], self._lines, self._frame())
+        chosen = best_spots(shapes, [*taken, *marks], self._lines, self._frame())
         return [None if at is None else own[at] for own, at in zip(choices, chosen, strict=True)]
 
     def _segments(self, places: Sequence[Point]) -> list[Shape]:
@@ -351,7 +351,7 @@ class Canvas:
         with self.sheet.styled():
             self._place_labels()
         drawn = self.sheet.saved(form, (pixels or 200 * self.inches) / self.inches)
-        return described(drawn, self.title, self.description, self.lang) if form == "svg" else drawn
+        return with_description(drawn, self.title, self.description, self.lang) if form == "svg" else drawn
 
 
 def sheet_of(
@@ -371,10 +371,10 @@ def sheet_of(
     """The sheet of a figure: its operation and chip, under them the sizes that all of it ``shared``, and what was assumed."""
     say, axes = captions(lang), settings[0].problem.mesh.values()
     under = own_sizes({**{axis.name: Fraction(axis.chips) for axis in axes if axis.chips}, **shared}, {})
-    aside = [part for part in (under, *assumed(say, *settings, undrawn=undrawn)) if part]
+    aside = [part for part in (under, *assumptions(say, *settings, undrawn=undrawn)) if part]
     canvas = Canvas(
-        title_of(say, settings), names, ranges, log=log, scale=scale, inches=inches, lang=lang, aside=aside,
+        say.title(settings), names, ranges, log=log, scale=scale, inches=inches, lang=lang, aside=aside,
         names_of_rows=names_of_rows, body=body,
     )  # fmt: skip
-    canvas.title = title_of(say, settings, under)  # for those who do not see it
+    canvas.title = say.title(settings, under)  # for those who do not see it
     return canvas

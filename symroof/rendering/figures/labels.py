@@ -62,7 +62,7 @@ def around(place: Point, sides: str = "e ne se w nw sw n s", gaps: Sequence[floa
     return tuple(Spot(place, side, gap) for gap in gaps for side in sides.split())
 
 
-def in_place_of(label: Label) -> tuple[Spot, ...]:
+def number_spots(label: Label) -> tuple[Spot, ...]:
     """Where a number may stand that takes the place of words: at their place, or along the line that they name."""
     if not label.line:
         return around(label.spots[0].place, gaps=(4, 8, 14, 22, 32))
@@ -207,7 +207,7 @@ def covered(choices: Iterable[Choice | None]) -> list[Shape]:
     return [shape for choice in choices if choice for shape in choice[1]]
 
 
-def placed(
+def best_spots(
     wishes: Sequence[Sequence[tuple[Shape, ...]]], taken: Sequence[Shape], lines: Sequence[Shape], frame: Shape
 ) -> tuple[int | None, ...]:
     """For each label the number of its place among those that it may have, the best first; None where it fits nowhere beside
@@ -217,9 +217,9 @@ def placed(
     places choose first, each the best that is left; a line behind the words counts as some places down.
 
     >>> spot = lambda x: (box((x, 0), 4, 1),)
-    >>> placed([(spot(0), spot(10)), (spot(1),)], [], [], box((0, 0), 20, 5))
+    >>> best_spots([(spot(0), spot(10)), (spot(1),)], [], [], box((0, 0), 20, 5))
     (1, 0)
-    >>> placed([(spot(0),), (spot(1),)], [box((15, 0), 4, 1)], [], box((0, 0), 20, 5))
+    >>> best_spots([(spot(0),), (spot(1),)], [box((15, 0), 4, 1)], [], box((0, 0), 20, 5))
     (0, None)
     """
     free = [

@@ -21,19 +21,19 @@ def _mark(digest: str, form: str) -> bytes:
     return (len(body) - 4).to_bytes(4, "big") + body + zlib.crc32(body).to_bytes(4, "big")
 
 
-def described(svg: bytes, title: str, told: str, lang: str) -> bytes:
+def with_description(svg: bytes, title: str, description: str, lang: str) -> bytes:
     """The picture with a title and a description for those who do not see it."""
     tongue = "" if lang == "en" else f'xml:lang="{lang}" lang="{lang}" '
     head = f'<svg role="img" {tongue}aria-label={quoteattr(title)} '
     text = re.sub(r"<svg ", lambda _: head, svg.decode(), count=1)
-    said = f"\\1\n <title>{escape(title)}</title>\n <desc>{escape(told)}</desc>"
-    return re.sub(r"(<svg [^>]*>)", lambda found: said.replace("\\1", found[1], 1), text, count=1).encode()
+    elements = f"\\1\n <title>{escape(title)}</title>\n <desc>{escape(description)}</desc>"
+    return re.sub(r"(<svg [^>]*>)", lambda svg: elements.replace("\\1", svg[1], 1), text, count=1).encode()
 
 
-def signed(picture: bytes, form: str) -> bytes:
+def sign(picture: bytes, form: str) -> bytes:
     """The picture with the digest of its bytes.
 
-    >>> signed(b"<svg/>\\n", "svg")
+    >>> sign(b"<svg/>\\n", "svg")
     b'<svg/>\\n<!-- symroof cd1fafe3cc7f06f5 -->\\n'
     """
     place = len(picture) - BEHIND[form]
@@ -43,7 +43,7 @@ def signed(picture: bytes, form: str) -> bytes:
 def is_own(picture: bytes, form: str) -> bool:
     """Whether these are the bytes of a picture as it was drawn here.
 
-    >>> own = signed(b"<svg/>\\n", "svg")
+    >>> own = sign(b"<svg/>\\n", "svg")
     >>> is_own(own, "svg"), is_own(own.replace(b"svg/", b"g/"), "svg"), is_own(b"<svg/>\\n", "svg")
     (True, False, False)
     """
@@ -51,4 +51,4 @@ def is_own(picture: bytes, form: str) -> bool:
         return False
     end = len(picture) - BEHIND[form]
     start = end - len(_mark("0" * 16, form))
-    return start >= 0 and signed(picture[:start] + picture[end:], form) == picture
+    return start >= 0 and sign(picture[:start] + picture[end:], form) == picture

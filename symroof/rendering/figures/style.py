@@ -11,9 +11,10 @@ from symroof.model.quantities import TIMES
 from symroof.model.resources import COMMS, LATENCY, MATH, VECTOR
 
 INK, GREY = "#1A1A1A", "#666666"
-CONTRAST = 4.6
 # Pairs that stay apart for colour-blind readers and in grey, each with a dash of its own.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#8C6D00", "#56B4E9", "#7A4FBF")
+# Colours as dark as words on white have to be: a contrast of 4.5 to 1, by the rule of WCAG 2.
+OF_WORDS = {"#56B4E9": "#397ba0", "#D55E00": "#bf5400", "#009E73": "#007f5c", "#CC79A7": "#9b5b7f"}
 # A style of lines by its name, or an offset and the lengths of strokes and gaps, in widths of the line.
 Dash: TypeAlias = "str | tuple[float, tuple[float, ...]]"
 DASHES: Sequence[Dash] = ("-", (0, (6, 2.5)), (0, (2, 1.6)), (0, (7, 2, 1.5, 2)))
@@ -25,7 +26,10 @@ DOTTED = (0, (1, 1.8))
 SUPERSCRIPT = dict(zip("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True))
 SHAPES = ("s", "D", "^", "v", "o")
 RATES = (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("", 1.0))
-MOMENTS = tuple((next((a for a in unit.aliases if not a.isascii()), unit.name), float(unit.scale)) for unit in TIMES)
+MOMENTS = (
+    *((next((a for a in unit.aliases if not a.isascii()), unit.name), float(unit.scale)) for unit in TIMES),
+    *(("ps", 1e-12), ("fs", 1e-15)),
+)
 
 
 # What has a colour of its own beside the links of a mesh.
@@ -48,24 +52,6 @@ def stroke(index: int) -> tuple[str, Dash]:
     """
     turn, place = divmod(index, len(COLOURS))
     return COLOURS[place], DASHES[(index + turn) % len(DASHES)]
-
-
-def legible(colour: str) -> str:
-    """A colour as dark as words on white have to be: a contrast of 4.5 to 1, by the rule of WCAG 2.
-
-    >>> legible("#0072B2"), legible("#D55E00")
-    ('#0072B2', '#bf5400')
-    """
-    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-    while 1.05 / (_luminance(parts) + 0.05) < CONTRAST:
-        parts = [int(0.95 * part) for part in parts]
-        colour = "#" + "".join(f"{part:02x}" for part in parts)
-    return colour
-
-
-def _luminance(parts: Sequence[int]) -> float:
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (part / 255 for part in parts)]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def share(part: float, *, up: bool = False) -> str:
@@ -117,8 +103,8 @@ def rate(value: float, of: str, digits: int = 3) -> str:
 def moment(seconds: float) -> str:
     """A time with three digits, or whole, in the unit in which it has digits before the point.
 
-    >>> moment(1.66e-4), moment(2.5e3)
-    ('166 µs', '2,500 s')
+    >>> moment(1.66e-4), moment(2.5e3), moment(4.85e-14), moment(4.85e-20)
+    ('166 µs', '2,500 s', '48.5 fs', '4.85·10⁻⁵ fs')
     """
     unit, scale = scaled(seconds, MOMENTS)
     return f"{factor(seconds / scale)} {unit}"
@@ -127,10 +113,10 @@ def moment(seconds: float) -> str:
 def factor(value: float) -> str:
     """A number without a unit with three digits, or whole.
 
-    >>> factor(3.8123), factor(2.79e3)
-    ('3.81', '2,790')
+    >>> factor(3.8123), factor(2.79e3), factor(4.85e-5)
+    ('3.81', '2,790', '4.85·10⁻⁵')
     """
-    return f"{value:.3g}" if value < 999.5 else f"{value:,.0f}"
+    return f"{value:,.0f}" if value >= 999.5 else power(value) if 0 < value < 1e-4 else f"{value:.3g}"
 
 
 def plain(value: float) -> str:

@@ -41,7 +41,7 @@ class CostTables:
 
     def __init__(self, derivation: Derivation, program: Statements, typesetter: Typesetter) -> None:
         self.derivation, self.program, self.typesetter = derivation, program, typesetter
-        self.say = typesetter.sentences("sized.j2", d=None, t_steps=None)
+        self.say = typesetter.sentences("sized.j2", view=None, t_steps=None)
         rounded = derivation.setting.problem.count != "exact"
         self.lead = "dots_rounded" if rounded else "dots"
 
@@ -350,7 +350,7 @@ class View(StepsByReason):
     def _point(self, point: Point) -> dict[str, Any]:
         value, solution = numeric(point.value("intensity")), point.threshold
         return {
-            "said": point,
+            "answer": point,
             "variable": self.variable if solution is None else Name(solution.variable),
             "where": grouped_sizes(point.values, self.setting.layout),
             "condition": self.condition(point, point.bound),

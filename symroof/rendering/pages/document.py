@@ -28,7 +28,7 @@ def render_derivation(derivation: Derivation, form: str, style: Style) -> str:
     """The page of one derivation."""
     view, setting = View(derivation), derivation.setting
     typesetter = typesetter_of(form, setting.layout, setting.problem.link, style.of(setting.problem))
-    return render_page(lambda typesetter: Writer(view, typesetter).page(), typesetter, d=view)
+    return render_page(lambda typesetter: Writer(view, typesetter).page(), typesetter, view=view)
 
 
 # What the sentences of pages call these quantities.
@@ -44,7 +44,7 @@ def render_sketch(sketched: Sketched, form: str, style: Style) -> str:
 
     def page(typesetter: Typesetter) -> Page:
         sentences = typesetter.sentences(
-            "prose.j2", d=view, condition=typesetter.condition, shown=in_decimals, **SYMBOLS
+            "prose.j2", view=view, condition=typesetter.condition, shown=in_decimals, **SYMBOLS
         )
 
         def say(part: str, step: Any) -> str:
@@ -58,7 +58,7 @@ def render_sketch(sketched: Sketched, form: str, style: Style) -> str:
         closing = "" if typesetter.style.brief else sentences.lines("closing_of_sketch")
         return Page(typesetter.words(view.problem.title or ""), "", sections, closing)
 
-    return render_page(page, typesetter, d=view)
+    return render_page(page, typesetter, view=view)
 
 
 # What a problem may ask besides, and the part of the answer that says it.
@@ -90,7 +90,7 @@ class Writer:
             view.formula_of = lambda role: self.in_letters.get(Name(role)) or view.answer.formula(role)
         names = {
             **SYMBOLS,
-            "d": view,
+            "view": view,
             "shortened": self.short,
             "never_there": lambda: self.sized.never(),
             "condition": self._condition,
@@ -134,7 +134,7 @@ class Writer:
             left_out = {*WORKINGS, *(IN_LETTERS if self.in_letters else ())}
             left_out |= {"exchanges"} if links and self.sized.hidden == links else set()
             numbers = (
-                self.sized.points[0]["said"] if self.sized.alone else None
+                self.sized.points[0]["answer"] if self.sized.alone else None
             )  # which the answer says of each formula
             in_answer = numbers is not None and all(map(numbers.step, map(named_formula, self.view.problem.let)))
             left_out |= {"formulas"} if in_answer else set()
@@ -219,7 +219,7 @@ class Writer:
                 rows[-1] = (rows[-1][0], shown, rows[-1][2])
             for about, link in view.mesh.rows(name) if view.mesh is not None else ():
                 add(self.of_chips, about, link)
-        for point in (p for p in apart if p["said"].step("solution")):
+        for point in (p for p in apart if p["answer"].step("solution")):
             add(self.say, "solved", point)
         for point in (p for p in apart if not p["same"]):
             add(self.say, "point", point)
@@ -242,7 +242,7 @@ class Writer:
             head, staying = self.counts.blocks(name), self.counts.stays() if name == "traffic" else ()
         written = blocks(tuple(map(_in_units, steps)), self._sentence, joint, self._is_in_table)
         timed = name == "time" and self.view.problem.statement is None
-        points = [point for point in self.view.points if timed and point["said"].times]
+        points = [point for point in self.view.points if timed and point["answer"].times]
         tables = map(self._times, points)
         moved = self._exchanges() if name == "exchanges" and self.form != "text" else ()
         return Section(self.say("head", name), (*head, *written[:1], *moved, *written[1:], *staying, *tables))
@@ -292,7 +292,7 @@ class Writer:
 
     def _times(self, point: dict[str, Any]) -> Grid:
         """The times at some sizes, with the side that bounds them."""
-        rows = point["said"].times
+        rows = point["answer"].times
         steps = ["steps"] if rows[0].steps is not None else []
         columns = ["size", "T_math", "T_comms", "lower", *steps, "upper", "by"]
         head = [self.say("head_times", column, point) for column in columns]
@@ -300,7 +300,7 @@ class Writer:
         return Grid(tuple(head), tuple(self._times_rows(point)), frozenset(range(len(head) - 1)))
 
     def _times_rows(self, point: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-        rows = point["said"].times
+        rows = point["answer"].times
         unit = unit_of_times(rows)
         for row in rows:
             amounts = (self.typesetter.amount(time, unit.name) for time in shown_times(row, unit))

@@ -18,7 +18,7 @@ from symroof.exploration.comparison import Comparison, OneChip, steps_at
 from symroof.exploration.regime_map import RegimeMap
 from symroof.exploration.regime_steps import shares
 from symroof.exploration.regimes import Exploration, Weakest
-from symroof.exploration.time_regimes import LongestMap, LongestRow
+from symroof.exploration.time_regimes import TimeRegime, TimeRegimes
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Number, Quotient, Verdict, number
 from symroof.proof.check import establish
 from symroof.proof.step import Ledger, Reason, Step
@@ -46,7 +46,7 @@ COMPARED = ("chip", "dtype", "peak", "bandwidth", "ridge", "condition", "from", 
 
 def render_exploration(exploration: Exploration, form: str, style: Style) -> str:
     """The page of one map."""
-    setting = exploration.found.setting
+    setting = exploration.regimes.setting
     style = style.of(setting.problem)
     return render_page(partial(_map, exploration), typesetter_of(form, setting.layout, setting.problem.link, style))
 
@@ -74,11 +74,11 @@ def render_comparison(comparison: Comparison, form: str, style: Style) -> str:
 
 
 def _map(exploration: Exploration, typesetter: Typesetter) -> Page:
-    result, setting = exploration.found, exploration.found.setting
-    if isinstance(result, LongestMap):
+    result, setting = exploration.regimes, exploration.regimes.setting
+    if isinstance(result, TimeRegimes):
         return _longest(result, typesetter)
     symbols = [s.name for s in result.fan.symbols if s.name in setting.layout.order]
-    say = _sentences(typesetter, found=result, ridge=setting.ridge, whole=len(shares(setting)), symbols=symbols)
+    say = _sentences(typesetter, regimes=result, ridge=setting.ridge, whole=len(shares(setting)), symbols=symbols)
     blocks: list[Grid | Lines] = [
         Lines(say.each("facts")),
         _grid(say, MAP, result.rows),
@@ -92,11 +92,11 @@ def _map(exploration: Exploration, typesetter: Typesetter) -> Page:
     return Page(title, typesetter.words(say("machine", setting)), tuple(blocks), landscape=True)
 
 
-def _longest(found: LongestMap, typesetter: Typesetter) -> Page:
+def _longest(found: TimeRegimes, typesetter: Typesetter) -> Page:
     """Which time is longest in each regime."""
     setting = found.setting
     symbols = [s.name for s in found.fan.symbols if s.name in setting.problem.names]
-    say = _sentences(typesetter, found=found, ridge=setting.ridge, symbols=symbols, times_of=_times_of)
+    say = _sentences(typesetter, regimes=found, ridge=setting.ridge, symbols=symbols, times_of=_times_of)
     blocks: list[Grid | Lines] = [
         Lines(say.each("times")),
         _grid(say, LONGEST, found.rows),
@@ -108,7 +108,7 @@ def _longest(found: LongestMap, typesetter: Typesetter) -> Page:
     return Page(title, typesetter.words(say("machine", setting)), tuple(blocks), landscape=True)
 
 
-def _times_of(row: LongestRow) -> tuple[Name, ...]:
+def _times_of(row: TimeRegime) -> tuple[Name, ...]:
     """The times that are not negligible in a regime."""
     return tuple(time.name for time in row.times if time.label in row.longest)
 
@@ -220,7 +220,7 @@ def render_contrast(derivations: Sequence[Derivation], names: Sequence[str], for
 
 def numbers_at(view: View) -> dict[str, Fraction]:
     """The numbers of a problem at its sizes, by the names of quantities."""
-    return numbers_of(view.points[0]["said"]) if len(view.points) == 1 else {}
+    return numbers_of(view.points[0]["answer"]) if len(view.points) == 1 else {}
 
 
 def ratios_of(views: Sequence[View]) -> Mapping[str, Step]:
@@ -267,7 +267,7 @@ def _too_large(views: Sequence[View], names: Sequence[str], typesetter: Typesett
     """Which chips do not hold the problem, each with how many of them do."""
     for name, view in zip(names, views, strict=True):
         tables = Writer(view, typesetter).sized
-        held = [tables.held(point["said"]) for point in view.points if point["said"].held is False]
+        held = [tables.held(point["answer"]) for point in view.points if point["answer"].held is False]
         yield from (f"{typesetter.words(name)}: {words}" for words in held)
 
 

@@ -44,9 +44,9 @@ class NumberTables:
         self.short = short
         self.prose, self.links = prose, links
         self.view, self.typesetter, self.program = view, typesetter, view.operation
-        self.say = typesetter.sentences("sized.j2", d=view, t_steps=T_STEPS)
+        self.say = typesetter.sentences("sized.j2", view=view, t_steps=T_STEPS)
         lower = number_of("T_lower" if view.setting.timed else "intensity")
-        self.points = [point for point in view.points if point["said"].step(lower) is not None]
+        self.points = [point for point in view.points if point["answer"].step(lower) is not None]
         self.each = "_per_chip" if view.mesh is not None else ""
 
     @property
@@ -59,7 +59,7 @@ class NumberTables:
         """The links that are busy for less than a tenth of the longest time, at the sizes of a page that is of these alone."""
         links = [link for link, _ in self.view.rates.links] if self.alone else []
         return frozenset(
-            link for link in links if self._share_of_longest(self.points[0]["said"], link) < Fraction(1, 10)
+            link for link in links if self._share_of_longest(self.points[0]["answer"], link) < Fraction(1, 10)
         )
 
     def _share_of_longest(self, answer: Point, resource: str) -> Fraction:
@@ -81,7 +81,7 @@ class NumberTables:
         """Label, number, words and formula of each quantity at a set of sizes, and where the side changes."""
         yield from self._amounts(point)
         for name, formula in self.view.problem.let.items():
-            step = point["said"].step(named_formula(name))
+            step = point["answer"].step(named_formula(name))
             value = None if step is None else numeric(expression(step.right))
             if value is not None:
                 yield self.typesetter.code(name), self.named_amount(name, value), "", self.typesetter.inline(formula)
@@ -91,7 +91,7 @@ class NumberTables:
 
     def _amounts(self, point: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
         """Label, number, words and formula of each quantity that is a number at a set of sizes."""
-        answer = point["said"]
+        answer = point["answer"]
         lower = answer.number(number_of("T_lower"))
         for name in self.names():
             value = answer.number(number_of(name))
@@ -199,7 +199,7 @@ class NumberTables:
         return self.typesetter.amount(*measured_in(value, unit_in(self.view.setting, self.view.problem.let[name])))
 
     def _words(self, name: str, point: dict[str, Any]) -> list[str]:
-        answer = point["said"]
+        answer = point["answer"]
 
         def amount(quantity: str) -> str:
             value = answer.number(number_of(quantity))
@@ -288,7 +288,7 @@ class NumberTables:
 
     def statements(self, point: dict[str, Any]) -> Iterator[Grid]:
         """What each group of statements costs, and its share of T_steps; those of equal costs together."""
-        answer, kinds = point["said"], [f"{kind}{self.each}" for kind in ("flops", "ops", "bytes")]
+        answer, kinds = point["answer"], [f"{kind}{self.each}" for kind in ("flops", "ops", "bytes")]
         groups = [group for group in overlapping(self.program) if answer.step(number_of(f"share({', '.join(group)})"))]
         rows = []
         for group in groups:

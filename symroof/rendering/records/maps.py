@@ -13,7 +13,7 @@ from symroof.exploration.comparison import Comparison, OneChip, steps_at
 from symroof.exploration.measured_points import Measurement
 from symroof.exploration.regime_map import RegimeMap, RegimeRow
 from symroof.exploration.regimes import Exploration, Place, Weakest
-from symroof.exploration.time_regimes import LongestMap
+from symroof.exploration.time_regimes import TimeRegimes
 from symroof.rendering.pages.typesetting import claims_typesetter
 from symroof.rendering.records.derivations import bracket
 from symroof.rendering.records.json_parts import SCHEMA, Record, fields, spelled, text
@@ -22,8 +22,8 @@ from symroof.symbols import expression, fraction
 
 def map_record(exploration: Exploration) -> Record:
     """The object of one map; keys that do not apply are null."""
-    result, setting = exploration.found, exploration.found.setting
-    if isinstance(result, LongestMap):
+    result, setting = exploration.regimes, exploration.regimes.setting
+    if isinstance(result, TimeRegimes):
         return _longest(result)
     answer, chip, typesetter = result.draft.answer, setting.problem.hardware, claims_typesetter(setting.layout)
     rows = [typesetter.condition(row.relations) for row in result.rows]
@@ -61,7 +61,7 @@ def map_record(exploration: Exploration) -> Record:
     return dict(spelled(record, lambda value: setting.layout.write(in_ridge(value))))
 
 
-def _longest(longest: LongestMap) -> Record:
+def _longest(longest: TimeRegimes) -> Record:
     """The object of the map of which time is longest."""
     setting, typesetter = longest.setting, claims_typesetter(longest.setting.layout)
     chip = setting.problem.hardware
@@ -198,6 +198,6 @@ def measured_record(point: Measurement) -> Record:
         "FLOPs/byte": float(point.intensity),
         "FLOPs/s": float(point.rate),
         **{name: float(value) for name, value in times.items() if value is not None},
-        "reached": float(point.reached),
+        "reached": float(point.share),
         "possible": not point.impossible,
     }
