@@ -12,11 +12,11 @@ from sympy import Add, Expr, Integer, Mul
 
 from symroof.algebra.rational import cancelled, is_rational
 from symroof.algebra.roots import Root
-from symroof.derivation.draft import PEAK as PEAK_NAME, T_COMMS, T_MATH, Draft
 from symroof.derivation.layout import is_negative
-from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
+from symroof.derivation.steps import PEAK as PEAK_NAME, T_COMMS, T_MATH, Draft
+from symroof.derivation.summary import put_in, valued
 from symroof.derivation.whole_sizes import spans_of, whole_step, wholes, written
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, names, number
 from symroof.model.chip_costs import chip_costs, message
@@ -25,7 +25,7 @@ from symroof.model.program import Program
 from symroof.model.quantities import sent_over, time_name
 from symroof.model.resources import HOPS, LATENCY, slowest, times_of
 from symroof.model.statement_costs import amounts
-from symroof.proof.hop_times import TakesOver
+from symroof.proof.mesh_facts import TakesOver
 from symroof.proof.scheduling import AboveAll, joined
 from symroof.proof.step import Reason, Solved, Step, against
 from symroof.symbols import expression, fraction, rational, symbol
@@ -179,7 +179,7 @@ def _whole(draft: Draft, solution: Solution, resource: str, where: tuple[Formula
         return draft
     end = replace(solution.end, right=draft.write(solution.bound))
     whole = wholes(draft.setting, solution.variable, point)
-    step = whole_step("resources", end, solution.bound, whole, draft.write)
+    step = whole_step("resources", end, solution.bound, whole)
     if step is None:
         return draft
     return draft.add(replace(step, assumptions=where, role=against("whole", resource), point=point))

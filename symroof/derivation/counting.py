@@ -9,9 +9,9 @@ from inspect import signature
 from sympy import Add, Expr
 
 from symroof.algebra.rational import cancelled
-from symroof.derivation.draft import FLOPS, Draft
 from symroof.derivation.layout import Layout
 from symroof.derivation.per_chip import exchanges_of_chips, memory, traffic_of_chips, work_of_chips
+from symroof.derivation.steps import FLOPS, Draft
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
 from symroof.model.costs import Cost, Counting, Operation, written
 from symroof.model.einsum import Einsum
@@ -37,11 +37,7 @@ KINDS = "flops by kind"
 def work_of_program(draft: Draft, program: Program) -> Draft:
     """FLOPs of each contraction and of all of them, elementwise operations, and the sizes that others define."""
     cost, count = draft.setting.cost, draft.setting.problem.count
-    for name, formula in program.where.items():
-        if name in program.choices:
-            relations = known_of_sizes(program)
-            draft = draft.add(Step("work", Reason.CASE, program.choices[name], "=", formula, relations))
-        draft = draft.add(Step("work", Reason.CASE, Name(name), "=", formula))
+    draft = _defined_sizes(draft, program)
     if not program.vector and (params := amounts(program, count)["params"]) != 0:
         draft = _stock(draft, "work", "params", params)
         if program.frozen:
@@ -64,6 +60,16 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
     if program.vector and program.training and ops != 0:
         return _of_passes(draft, program)
     return _in_all(draft, "work", "flops", ops, "ops") if program.vector and ops != 0 else draft
+
+
+def _defined_sizes(draft: Draft, program: Program) -> Draft:
+    """What the sizes are that others define, and which of several one is."""
+    for name, formula in program.where.items():
+        if name in program.choices:
+            relations = known_of_sizes(program)
+            draft = draft.add(Step("work", Reason.CASE, program.choices[name], "=", formula, relations))
+        draft = draft.add(Step("work", Reason.CASE, Name(name), "=", formula))
+    return draft
 
 
 def _masked(draft: Draft, program: Program) -> Draft:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from sympy import Add, Expr, Max, Min
 
 from symroof.algebra.rational import cancelled, sign_of
-from symroof.derivation.draft import numeric, rounded
-from symroof.derivation.formulas import Basis
 from symroof.derivation.layout import is_negative
+from symroof.derivation.named_formulas import Basis
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import relation_solved
+from symroof.derivation.steps import numeric, rounded
 from symroof.derivation.whole_sizes import Wholes, spans_of, whole_condition, whole_step, written
 from symroof.errors import AlgebraError
 from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Quotient, Sizes, Verdict, names
@@ -169,7 +169,7 @@ def _in_figures(ground: Basis, solution: Solution, point: int | None, of: Wholes
         said = Step("solution", Reason.FIGURES, solution.guard, "<=>", put_in, where, role="solution_guard")
         ground = ground.add(_at(said, point, free))
     left = Compare(solution.end.left, solution.end.relation, ground.layout.write(edge))
-    step = None if of is None else whole_step("solution", left, edge, of, ground.layout.write)
+    step = None if of is None else whole_step("solution", left, edge, of)
     if step is None:
         return ground
     return ground.add(_at(replace(step, assumptions=where, role="solution_whole"), point, free))

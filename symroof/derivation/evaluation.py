@@ -17,12 +17,12 @@ from typing import Any
 
 from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, exp, floor, log
 
-from symroof.derivation.draft import Draft
-from symroof.derivation.pipeline import compared, drafted
+from symroof.derivation.pipeline import compared, draft_of
+from symroof.derivation.premises import Setting
+from symroof.derivation.program_times import steps_defined, times_defined
 from symroof.derivation.quantity_definitions import put, quantities
-from symroof.derivation.schedules import steps_defined, times_defined
-from symroof.derivation.setting import Setting
 from symroof.derivation.size_constraints import require_there
+from symroof.derivation.steps import Draft
 from symroof.errors import AlgebraError, ModelError, require_one_of
 from symroof.formula import Formula, Frozen, Group, Name, names
 from symroof.model.mesh import padded
@@ -106,7 +106,7 @@ def _points(problem: Problem, values: Mapping[str, Any]) -> Iterator[dict[str, F
 def function_of(setting: Setting, name: str) -> QuantityFunction:
     """The function of a named quantity of a problem, its known figures put in.
 
-    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.derivation.premises import setting_of
     >>> from symroof.model.library import library_operation
     >>> from symroof.model.problem import Problem
     >>> intensity = function_of(setting_of(Problem(library_operation("matmul"))), "intensity")
@@ -152,7 +152,7 @@ def require_proved(setting: Setting, values: Mapping[str, Expr]) -> Draft:
 
 def with_times(setting: Setting) -> Draft:
     """A draft that knows the costs and all times of a problem, and what its author named."""
-    draft, program = compared(drafted(setting)), setting.problem.operation
+    draft, program = compared(draft_of(setting)), setting.problem.operation
     draft = times_defined(draft, program)
     draft = draft if program.alone else steps_defined(draft, program)
     meanings = draft.ledger.meanings

@@ -3,10 +3,9 @@ where they cross or balance, its value, what being compute-bound means there, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from sympy import Expr, Integer, oo
 
@@ -15,16 +14,16 @@ from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import root_near
 from symroof.algebra.rounding import decimal, to_digits
-from symroof.derivation.draft import T_MATH, dominated, written
-from symroof.derivation.formulas import DIGITS, Basis, unit_among
 from symroof.derivation.layout import is_negative
+from symroof.derivation.named_formulas import DIGITS, Basis, unit_among
 from symroof.derivation.solving import Optimum, lines, optimum_of
+from symroof.derivation.steps import T_MATH, dominated, written
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum, names, number, product
 from symroof.model.quantities import exponents
 from symroof.model.units import Mismatch
 from symroof.proof.bounds_and_decimals import RoundedRoot
-from symroof.proof.minima import Optimal, PowersCompared, Slope, parts_of
+from symroof.proof.minima import Optimal, Roots, Slope, parts_of
 from symroof.proof.step import Reason, Role, Step, number_of
 from symroof.symbols import fraction, rational, symbol
 
@@ -226,7 +225,7 @@ def _at_the_place(ground: Basis, minimum: Minimum) -> Basis:
             sides = (number(1), place) if end == number(1) else (place, end)
             guard = Compare(sides[0], "<=", sides[1])
             ground = ground.add(
-                Step("optimum", Reason.FACT, guard, "<=>", within, (), PowersCompared(), role="optimum_guard"),
+                Step("optimum", Reason.FACT, guard, "<=>", within, (), Roots(), role="optimum_guard"),
                 Step("optimum", Reason.AT_AN_END, at_forms, "=", end, (*equal, outside), evidence, role="optimum_end"),
             )
     return ground
@@ -239,7 +238,7 @@ def of_forms(ground: Basis, minimum: Minimum) -> Call:
     return Call("argmin", (plain, Name(minimum.x.name)))
 
 
-def _same(ground: Basis, minimum: Minimum) -> Any:
+def _same(ground: Basis, minimum: Minimum) -> Callable[[Formula, Formula], bool]:
     """Whether a part is its form, with the equation put in."""
     exact = ground.ledger.exact(figures=False, assumptions=(*ground.equalities, *minimum.where))
     return lambda part, form: exact.difference(part, form).is_zero()
@@ -299,30 +298,14 @@ def compute_bound(ground: Basis, question: Minimum) -> tuple[Basis, Minimum]:
     least = ground.layout.root(result.value, result.degree)
     where = (*ground.equalities, *question.where)
     step = Step(
-        "optimum",
-        Reason.THERE,
-        Compare(T_MATH, ">", least),
-        "<=>",
-        bound,
-        where,
-        PowersCompared(),
-        role="optimum_bound",
+        "optimum", Reason.THERE, Compare(T_MATH, ">", least), "<=>", bound, where, Roots(), role="optimum_bound"
     )
     ground = ground.defining(T_MATH).add(step)
     value = ground.in_numbers(rest)
     if value != rest:
         shown = ground.layout.root(value, abs(e))
         ground = ground.add(
-            Step(
-                "optimum",
-                Reason.FIGURES,
-                edge,
-                "=",
-                shown,
-                ground.equalities,
-                PowersCompared(),
-                role="optimum_bound_value",
-            )
+            Step("optimum", Reason.FIGURES, edge, "=", shown, ground.equalities, Roots(), role="optimum_bound_value")
         )
     return ground, replace(question, bound=(bound, rest, abs(e)))
 
@@ -333,7 +316,7 @@ def _order_of(ground: Basis, minimum: Minimum) -> Iterator[str]:
     yield from (name for name in ("B", *ground.layout.order) if name not in end)
 
 
-def _beside(minimum: Minimum, powers: Mapping[Expr, Any], v: Expr) -> Expr | None:
+def _beside(minimum: Minimum, powers: Mapping[Expr, Expr], v: Expr) -> Expr | None:
     """What is shared out, where the condition is one on v over it."""
     end = None if minimum.sharing is None else minimum.sharing.end
     return end if end is not None and end.is_Symbol and powers.get(end, 0) == -powers[v] else None
@@ -389,7 +372,7 @@ def _rooted(ground: Basis, left: Formula, power: tuple[Expr, int], reason: Reaso
         shown, precise = (Number(Fraction(digits), digits) for digits in numbers)
         step = Step("optimum", reason, left, "~", shown, where, RoundedRoot(), None, role, point)
         ground = ground.add(
-            Step("summary", reason, left, "=", same, where, PowersCompared(), None, number_of(role), point),
+            Step("summary", reason, left, "=", same, where, Roots(), None, number_of(role), point),
             Step(
                 "summary", reason, left, "~", precise, where, RoundedRoot(), None, number_of(f"decimals {role}"), point
             ),

@@ -8,7 +8,7 @@ from functools import lru_cache
 from sympy import Expr, Mul
 
 from symroof.algebra.rational import cancelled
-from symroof.derivation.draft import Draft
+from symroof.derivation.steps import Draft
 from symroof.formula import Formula, Name, Sum, total
 from symroof.model import mesh_axes
 from symroof.model.chip_costs import busy_links, carried, chip_costs, message, resources_of
@@ -26,9 +26,8 @@ from symroof.model.switch_trees import TREE
 from symroof.proof import exchange_plans
 from symroof.proof.chip_recounts import OnMesh, PerChip
 from symroof.proof.collectives import MeshAxis
-from symroof.proof.hop_times import Hopped, OfExchange
 from symroof.proof.kernel_traffic import Script
-from symroof.proof.mesh_facts import Axes, Bubble, Collective, Division, Exchanges, Stages, Wiring
+from symroof.proof.mesh_facts import Axes, Bubble, Collective, Division, Exchanges, Hopped, OfExchange, Stages, Wiring
 from symroof.proof.step import Evidence, Facts, Ledger, Reason, Step, amount_of
 from symroof.symbols import expression
 

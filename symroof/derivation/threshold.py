@@ -9,17 +9,16 @@ from math import lcm
 
 from sympy import Add, Expr, degree
 
-from symroof.algebra.approximation import laurent
-from symroof.algebra.dominance import leading, similar
+from symroof.algebra.dominance import laurent, leading, similar
 from symroof.algebra.rational import cancelled, sign_of, symbols_of
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import raised, to_digits, to_places
 from symroof.derivation.answer import Steps
-from symroof.derivation.draft import INTENSITY, RIDGE, T_COMMS, T_MATH, Draft, dominated, numeric, rounded, written
+from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import ledger_of
-from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import highest, solution_of, stays_below, supremum
+from symroof.derivation.steps import INTENSITY, RIDGE, T_COMMS, T_MATH, Draft, dominated, numeric, rounded, written
 from symroof.derivation.whole_sizes import Wholes, whole_step, wholes
 from symroof.errors import AlgebraError
 from symroof.formula import (
@@ -173,7 +172,7 @@ def _otherwise(draft: Draft, solution: Solution) -> Draft:
     same = tuple(Compare(Name(other.name), "=", Name(sizes[0].name)) for other in sizes[1:])
     reached = Compare(Name(sizes[0].name), "<=", draft.write(limit))
     of = Wholes(lcm(*(wholes(setting, size.name).each for size in sizes)))
-    last = whole_step("threshold", reached, rational(limit), of, draft.write)
+    last = whole_step("threshold", reached, rational(limit), of)
     draft = draft.add(Step("threshold", Reason.SQUARE, Compare(height, "<=", RIDGE), "<=>", reached, same))
     return draft if last is None else draft.add(replace(last, assumptions=same))
 
@@ -303,7 +302,7 @@ def whole_size(
     if not solution.rises or solution.end is None:
         return ()
     left = solution.end if solution.end.right == RIDGE else Compare(solution.end.left, ">", draft.write(edge))
-    step = whole_step(section, left, edge, wholes(draft.setting, solution.variable, point), draft.write)
+    step = whole_step(section, left, edge, wholes(draft.setting, solution.variable, point))
     return () if step is None else (replace(step, assumptions=where, role="smallest", point=point),)
 
 
@@ -317,13 +316,9 @@ def first_size(setting: Setting, solution: Solution) -> int | None:
 def _rule_factor(draft: Draft, exact: Solution | None, rule_bound: Expr) -> Draft:
     """exact bound / rule bound = 1/(1 - R(1/D + 1/F))."""
     exact_bound = None if exact is None else exact.bound
-    if (
-        exact is None
-        or exact.end is None
-        or exact_bound is None
-        or isinstance(exact_bound, Root)
-        or not (rule_bound / exact_bound).is_rational_function()
-    ):
+    if exact is None or exact.end is None or not isinstance(exact_bound, Expr):
+        return draft
+    if not (rule_bound / exact_bound).is_rational_function():
         return draft
     quotient = cancelled(rule_bound / exact_bound)
     exact_step, rule_step = draft.answer.step("threshold"), draft.answer.step("rule")
@@ -337,15 +332,21 @@ def _rule_factor(draft: Draft, exact: Solution | None, rule_bound: Expr) -> Draf
     left, evidence = Quotient(exact.end.right, bound(rule_bound, draft.layout)), BoundsCompared(exact_step, rule_step)
     in_figures = draft.write(draft.setting.in_numbers(1 / quotient))
     draft = draft.add(Step("rule", Reason.FIGURES, left, "=", in_figures, guards, evidence, role="rule_factor"))
-    terms = laurent(quotient, symbols_of(quotient))
-    r = symbol("ridge")
-    if quotient == 1 or terms is None:
+    denominator = _in_ridge(draft, quotient)
+    if quotient == 1 or denominator is None:
         return draft
-    parts = [m for _, m in terms if m.has(r)]
-    plain = Add(*(rational(c) * m for c, m in terms if not m.has(r)))
-    per_ridge = Add(*(rational(-c) * m / r for c, m in terms if m.has(r)))
-    if per_ridge.has(r) or per_ridge == 0:
-        return draft
-    subtracted = Product((RIDGE, draft.write(per_ridge))) if len(parts) > 1 else draft.write(r * per_ridge)
-    right = Quotient(number(1), Sum((draft.write(plain), Negative(subtracted))))
+    right = Quotient(number(1), denominator)
     return draft.add(Step("rule", Reason.RULE_FACTOR, left, "=", right, guards, evidence))
+
+
+def _in_ridge(draft: Draft, quotient: Expr) -> Formula | None:
+    """A sum of monomials with its terms in the ridge gathered: 1 - R(1/D + 1/F); None where it is none, or not linear."""
+    ridge, terms = symbol("ridge"), laurent(quotient, symbols_of(quotient))
+    if terms is None:
+        return None
+    parts = [rational(-c) * m / ridge for c, m in terms if m.has(ridge)]
+    plain, per_ridge = Add(*(rational(c) * m for c, m in terms if not m.has(ridge))), Add(*parts)
+    if per_ridge.has(ridge) or per_ridge == 0:
+        return None
+    subtracted = Product((RIDGE, draft.write(per_ridge))) if len(parts) > 1 else draft.write(ridge * per_ridge)
+    return Sum((draft.write(plain), Negative(subtracted)))

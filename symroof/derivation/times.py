@@ -14,7 +14,14 @@ from sympy import Expr
 
 from symroof.algebra.rational import cancelled
 from symroof.derivation.answer import Point
-from symroof.derivation.draft import (
+from symroof.derivation.equations import solution
+from symroof.derivation.named_formulas import Basis, ground_of, named
+from symroof.derivation.numbers_at_sizes import Values
+from symroof.derivation.optimum import at_sizes, compute_bound, optimum
+from symroof.derivation.program_times import T_STEPS, Times, each_time, time_of_program, times_defined
+from symroof.derivation.size_constraints import is_there
+from symroof.derivation.solving import solution_of
+from symroof.derivation.steps import (
     BANDWIDTH,
     INTENSITY,
     PEAK,
@@ -27,14 +34,7 @@ from symroof.derivation.draft import (
     numeric,
     rounded,
 )
-from symroof.derivation.equations import solution
-from symroof.derivation.formulas import Basis, ground_of, named
-from symroof.derivation.optimum import at_sizes, compute_bound, optimum
-from symroof.derivation.schedules import T_STEPS, Times, each_time, time_of_program, times_defined
-from symroof.derivation.size_constraints import is_there
-from symroof.derivation.sizes import put_in
-from symroof.derivation.solving import solution_of
-from symroof.derivation.values import Values
+from symroof.derivation.summary import put_in
 from symroof.derivation.whole_sizes import Wholes, counts_chips, wholes
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, number, product
 from symroof.model.problem import Problem, Sketch

@@ -8,15 +8,14 @@ from fractions import Fraction
 
 from sympy import Add, Expr
 
-from symroof.algebra.approximation import split_terms
-from symroof.algebra.dominance import similar, vanishes
+from symroof.algebra.dominance import similar, split_terms, vanishes
 from symroof.algebra.fan import Fan
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.answer import Steps
-from symroof.derivation.draft import INTENSITY, Draft, dominated, written
 from symroof.derivation.layout import Layout
-from symroof.derivation.setting import Setting
+from symroof.derivation.premises import Setting
+from symroof.derivation.steps import INTENSITY, Draft, dominated, written
 from symroof.formula import Compare, Formula, Frozen, Group, Name, Quotient, total
 from symroof.model.kernels import costs_of
 from symroof.model.quantities import of_statement
@@ -121,7 +120,7 @@ class Traffic(Frozen):
 def shares(setting: Setting) -> tuple[Traffic, ...]:
     """What the bytes that are moved consist of.
 
-    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.derivation.premises import setting_of
     >>> from symroof.model.library import library_operation
     >>> from symroof.model.problem import Problem
     >>> [(t.label, str(t.amount)) for t in shares(setting_of(Problem(library_operation("matmul"))))]
@@ -176,7 +175,7 @@ def statements(setting: Setting) -> Mapping[str, tuple[Traffic, ...]]:
     """What each statement of a program adds to its work and to its bytes, by the name of the whole; nothing where there is
     one statement alone, or no program.
 
-    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.derivation.premises import setting_of
     >>> from symroof.model.problem import Problem
     >>> from symroof.reading.programs import read_program
     >>> text = "input x: bf16[N, D]; weight W: bf16[D, F]; weight V: bf16[F]; h = x * W -> bf16[N, F]; y = h * V -> bf16[N]"

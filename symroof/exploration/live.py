@@ -12,8 +12,8 @@ from sympy import Expr, Max, Min
 
 from symroof.algebra.rational import is_rational
 from symroof.derivation.evaluation import require_proved
+from symroof.derivation.premises import Setting, require_arithmetic, setting_of
 from symroof.derivation.quantity_definitions import quantities
-from symroof.derivation.setting import Setting, require_arithmetic, setting_of
 from symroof.derivation.size_constraints import is_there, require_as_assumed, require_shared
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import relation_solved

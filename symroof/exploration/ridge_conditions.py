@@ -9,16 +9,15 @@ from math import lcm
 
 from sympy import Add, Expr, oo
 
-from symroof.algebra.approximation import reciprocals
-from symroof.algebra.dominance import leading
+from symroof.algebra.dominance import leading, reciprocals
 from symroof.algebra.rational import polynomial, ratio, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.algebra.roots import whole_number
 from symroof.derivation.answer import Steps
-from symroof.derivation.draft import INTENSITY, RIDGE, Draft
 from symroof.derivation.intensity import grows
 from symroof.derivation.solutions import positive
 from symroof.derivation.solving import highest, limit, monotony, solution_of, stays_below
+from symroof.derivation.steps import INTENSITY, RIDGE, Draft
 from symroof.derivation.whole_sizes import wholes
 from symroof.exploration.leading_parts import tends_to
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number, several_of

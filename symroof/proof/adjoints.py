@@ -171,12 +171,9 @@ class _Machine:
         labels, target = self._labels(op.operands), self.script.array[op.result].labels
         values, changes = [value for value, _ in operands], [c for _, c in operands]
         if op.kind != FUNCTION:
-            if op.multiplies:
-                terms = ([*values[:i], c, *values[i + 1 :]] for i, c in enumerate(changes))
-                change = added(*(linear(PRODUCT, parts, labels, target) for parts in terms))
-            else:
-                change = linear(op.kind, changes, labels, target)
-            return linear(op.kind, values, labels, target), change
+            varied = [[*values[:i], c, *values[i + 1 :]] for i, c in enumerate(changes)] if op.multiplies else [changes]
+            terms = (linear(op.kind, operands_of_term, labels, target) for operands_of_term in varied)
+            return linear(op.kind, values, labels, target), added(*terms)
         if op.gathers and not op.reshapes:
             rows = looked_up(labels[0], labels[1], target, values[1])
             return [values[0][i] for i in rows], [changes[0][i] for i in rows]
@@ -184,9 +181,7 @@ class _Machine:
             return values[0], changes[0]
         if op.reshapes:
             matrices = [self._laid(op, place, target, shape, at) for place, shape in enumerate(labels)]
-            biases = operands[len(matrices) :]
-            result, change = (added(*map(times, matrices, parts[: len(matrices)])) for parts in (values, changes))
-            return added(result, *(value for value, _ in biases)), added(change, *(c for _, c in biases))
+            return self._reshaped(matrices, values), self._reshaped(matrices, changes)
         base = len(values) - op.gains
         if op.over is not None:
             return self._normed(op, values, changes, labels, target)
@@ -195,6 +190,11 @@ class _Machine:
         slopes = [_slopes(op, i, xs, result) for i in range(base)]
         parts = [times_each(s, aligned(c, shape, target)) for s, c, shape in zip(slopes, changes, labels, strict=False)]
         return result, added(*parts)
+
+    @staticmethod
+    def _reshaped(matrices: list[list[Numbers]], arrays: list[Numbers]) -> Numbers:
+        """Arrays in other dimensions, with what is added there."""
+        return added(*map(times, matrices, arrays), *arrays[len(matrices) :])
 
     @staticmethod
     def _laid(op: Op, place: int, target: Labels, shape: Labels, at: Index) -> list[Numbers]:

@@ -16,7 +16,7 @@ from symroof.proof.bounds_and_decimals import last_place, rounded
 from symroof.proof.pointwise import check_at_samples, enclosure, truth_of
 from symroof.proof.polynomials import Poly
 from symroof.proof.propositions import Decision, direct_proof, search
-from symroof.proof.quotients import ORDER, Exact, free_names
+from symroof.proof.quotients import COMPARISONS, Exact, free_names
 from symroof.proof.step import Check, Evidence, Facts, Ledger, Reason, Step, refuted, undecided
 
 # The values of figures are put in last; what is proved for every ridge is proved soonest.
@@ -55,7 +55,7 @@ def check(step: Step, ledger: Ledger) -> Check:
         return _examined(step, ledger)
     if step.relation == "~":
         return rounded(step, ledger)
-    if step.relation not in ("=", "<=>", *ORDER):
+    if step.relation not in ("<=>", *COMPARISONS):
         raise refuted(step, f"the relation {step.relation} has no check")
     return _settled(step, ledger)
 

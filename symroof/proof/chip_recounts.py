@@ -14,8 +14,7 @@ from symroof.proof.adjoints import require_adjoint
 from symroof.proof.array_ops import CONCAT, Op, Turn
 from symroof.proof.collectives import MeshAxis, across, merged, shares_of_levels, taken
 from symroof.proof.exchange_plans import Part, Plan, Transfer, require_conventions
-from symroof.proof.kernel_traffic import Script
-from symroof.proof.loop_counts import Masked
+from symroof.proof.kernel_traffic import Access, Script
 from symroof.proof.plan_execution import SIZES, Chips
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.program_recounts import STOCKS, ZERO, Run
@@ -113,18 +112,20 @@ class OnMesh(Frozen):
         """
         axes = [axis for axis in map(self.axis, transfer.axes) if axis.chips != 1]
         chips, collective = self.chips((axis.name for axis in axes), exact), transfer.collective
-        if axes and axes[0].levels:
+        if not axes:
+            return
+        if axes[0].levels:
             yield from shares_of_levels(collective, merged([a.levels for a in self.mesh if a in axes]))
-        elif collective in ("send", "send back") and axes:
+        elif collective in ("send", "send back"):
             yield self.resource(axes[0], collective), Rat(ONE)
-        elif collective == "send far" and axes:  # a part of it by one port for each axis, or all of it by the only one
+        elif collective == "send far":  # a part of it by one port for each axis, or all of it by the only one
             ports = dict.fromkeys(map(self.resource, axes))
             yield from ((port, Rat(ONE, Poly.number(Fraction(len(ports))))) for port in ports)
-        elif collective == "all-to-all" and axes and not axes[0].is_switch:
+        elif collective == "all-to-all" and not axes[0].is_switch:
             for axis in axes:
                 length = self.chips((axis.name,), exact)
                 yield axis.name, across(axis) * length / chips
-        elif axes:
+        else:
             ways = 1 if axes[0].is_switch else sum(2 if axis.is_ring else 1 for axis in axes)
             for resource in dict.fromkeys(map(self.resource, axes)):
                 yield resource, taken(collective, chips, ways)
@@ -148,9 +149,7 @@ class OnMesh(Frozen):
     def message(self, transfer: Transfer, exact: Exact) -> Rat:
         """The bytes of a collective."""
         array = self.script.array[transfer.array]
-        labels = [label for label in array.labels if not transfer.rows or label != transfer.over]
-        sizes = (number(int(label)) if label.isdigit() else Name(label) for label in labels)
-        size = reduce(mul, map(exact.rational, sizes), Rat(ONE))
+        size = exact.sizes(label for label in array.labels if not transfer.rows or label != transfer.over)
         each = Rat(Poly.number(Fraction(array.bits * (transfer.rows or 1), 8)))
         return size * each / self.chips(transfer.apart, exact)
 
@@ -272,15 +271,15 @@ class PerChip(Evidence):
         rows = run.work(op.without_elements, exact, step) if op.over is not None else ZERO
         return (whole - rows) / self.meshed.chips(part.work, exact) + rows / self.meshed.chips(part.rows, exact)
 
-    def _counts(self, payer: str, name: str) -> bool:
-        """Whether an array that a statement pays for is counted."""
+    def _counts(self, move: Access) -> bool:
+        """Whether a load or a store is counted."""
         if self.what != "moved":
-            return self.name in (None, payer)
-        return self.name in (None, name) and self.part in (None, self.meshed.script.part(name))
+            return self.name in (None, move.payer)
+        return self.name in (None, move.name) and self.part in (None, self.meshed.script.part(move.name))
 
-    def _read(self, name: str, users: Iterable[tuple[str, int]]) -> Iterator[frozenset[str]]:
+    def _read(self, load: Access) -> Iterator[frozenset[str]]:
         """The axes that cut what a chip reads of an array once, for all of its users: each form that is not within another."""
-        splits = list({self._under(name, user, place) for user, place in users})
+        splits = list({self._under(load.name, user, place) for user, place in load.users})
         for split in sorted(splits, key=len):
             if not any(other < split for other in splits):
                 yield frozenset(axis for _, axis in split)
@@ -308,17 +307,13 @@ class PerChip(Evidence):
         """The bytes that one chip loads and stores: of each array the part that its ops read or make."""
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
         trace = script.run_apart(self.meshed.away)
-        for (payer, name), users, rows, repeats in zip(
-            trace.loads, trace.users, trace.gathered, trace.often, strict=True
-        ):
-            if self._counts(payer, name):  # of a table the rows are read that the result has
-                whole = rows is None or isinstance(rows, Masked)
-                for axes in self._read(name, users) if whole else (parts[users[0][0]].result,):
-                    turns = self._turned(repeats, run, exact)
-                    total += run.size(name, exact, rows) * turns / self.meshed.chips(axes, exact)
-        for (payer, name), repeats in zip(trace.stores, trace.kept, strict=True):
-            if self._counts(payer, name):
-                axes = parts[name].result if name in parts else self.meshed.held(name)
-                turns = self._turned(repeats, run, exact)
-                total += run.size(name, exact) * turns / self.meshed.chips(axes, exact)
+        for load in (load for load in trace.loads if self._counts(load)):
+            whole = not isinstance(load.part, str)  # of a table the rows are read that the result has
+            for axes in self._read(load) if whole else (parts[load.users[0][0]].result,):
+                turns = self._turned(load.turns, run, exact)
+                total += run.size(load.name, exact, load.part) * turns / self.meshed.chips(axes, exact)
+        for store in (store for store in trace.stores if self._counts(store)):
+            axes = parts[store.name].result if store.name in parts else self.meshed.held(store.name)
+            turns = self._turned(store.turns, run, exact)
+            total += run.size(store.name, exact) * turns / self.meshed.chips(axes, exact)
         return total

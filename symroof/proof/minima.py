@@ -12,7 +12,6 @@ from __future__ import annotations
 from contextlib import suppress
 from fractions import Fraction
 from math import gcd
-from typing import Any
 
 from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Name, Power, Quotient, Sum, fold, names, number
@@ -31,7 +30,7 @@ class Radicals:
         result: tuple[Rat, int] = fold(formula, self)
         return result
 
-    def name(self, node: Any, *parts: Any) -> tuple[Rat, int]:
+    def name(self, node: Formula, *parts: object) -> tuple[Rat, int]:
         return self.exact.rational(node), 1
 
     number = figure = name
@@ -73,7 +72,7 @@ def raised(value: Rat, power: int) -> Rat:
     return Rat(value.above**power, value.below**power) if power >= 0 else Rat(ONE) / raised(value, -power)
 
 
-class PowersCompared(Evidence):
+class Roots(Evidence):
     """Evidence of a condition at the least place: both of its sides are positive and without sums of roots, so their
     powers compare as they do. And of an equation between such."""
 

@@ -301,34 +301,40 @@ class Chips:
         return form, result
 
     def _carried_out(self, move: Move, form: Form, boxes: Sequence[Box], last: bool) -> tuple[Form, list[Box]]:
-        """One exchange, group by group; and the message of each chip: what it has before a reduction, after a gathering, and
-        what all of them have of what goes all-to-all."""
-        result, messages, kind = list(form), list[Box](), move.collective
+        """One exchange, group by group; and the message of each group: what a chip has before a reduction, after a gathering,
+        and what all of them have of what goes all-to-all."""
+        result, messages = list(form), list[Box]()
         for group in self._groups(move.axes):
-            shares = [form[i] for i in group]
-            if kind in ("all-gather", "all-to-all"):
-                if any(share.sums != shares[0].sums for share in shares):
-                    raise CheckError(f"an {kind} of {move.array} over {_several(move.axes)} is of different sums")
-                union, sums = self._joined([share.blocks for share in shares], move), shares[0].sums
-                messages.append(union)
-            else:
-                union, messages = shares[0].blocks, [*messages, shares[0].blocks]
-                if any(share.blocks != union for share in shares):
-                    raise CheckError(f"a {kind} of {move.array} over {_several(move.axes)} is of different blocks")
-                columns = zip(*(share.sums for share in shares), strict=True)
-                sums = tuple(self._joined(parts, move) for parts in columns)
+            union, sums = self._together([form[i] for i in group], move)
+            messages.append(union)
             for i in group:
-                blocks = union
-                if kind in ("reduce-scatter", "all-to-all"):
-                    target = {pair: places for pair, places in boxes[i].items() if pair[1] in move.axes}
-                    blocks = common(union, target)
-                    if blocks == union:
-                        raise CheckError(f"a {kind} of {move.array} over {_several(move.axes)} leaves all where it was")
-                elif kind == "all-reduce":  # over several links each chip has a piece of the message for the next one
-                    piece = {("", axis): 1 << self.chips[i][axis] for axis in move.axes}
-                    blocks = {p: m for p, m in union.items() if p[0]} if last else {**union, **piece}
-                result[i] = Share(blocks, sums)
+                result[i] = Share(self._left_of(union, move, i, boxes[i], last), sums)
         return tuple(result), messages
+
+    def _together(self, shares: Sequence[Share], move: Move) -> tuple[Box, tuple[Box, ...]]:
+        """The box that chips have together, and the parts of its sum: boxes are gathered, sums are reduced."""
+        kind, first = move.collective, shares[0]
+        if kind in ("all-gather", "all-to-all"):
+            if any(share.sums != first.sums for share in shares):
+                raise CheckError(f"an {kind} of {move.array} over {_several(move.axes)} is of different sums")
+            return self._joined([share.blocks for share in shares], move), first.sums
+        if any(share.blocks != first.blocks for share in shares):
+            raise CheckError(f"a {kind} of {move.array} over {_several(move.axes)} is of different blocks")
+        columns = zip(*(share.sums for share in shares), strict=True)
+        return first.blocks, tuple(self._joined(parts, move) for parts in columns)
+
+    def _left_of(self, union: Box, move: Move, chip: int, box: Box, last: bool) -> Box:
+        """What a chip keeps of the box of its group: its own part where the exchange scatters, else all of it."""
+        kind = move.collective
+        if kind in ("reduce-scatter", "all-to-all"):
+            own = common(union, {pair: places for pair, places in box.items() if pair[1] in move.axes})
+            if own == union:
+                raise CheckError(f"a {kind} of {move.array} over {_several(move.axes)} leaves all where it was")
+            return own
+        if kind == "all-reduce":  # over several links each chip has a piece of the message for the next one
+            piece = {("", axis): 1 << self.chips[chip][axis] for axis in move.axes}
+            return {p: m for p, m in union.items() if p[0]} if last else {**union, **piece}
+        return union
 
     def _groups(self, axes: tuple[str, ...]) -> list[list[int]]:
         """The chips that differ in their places on these axes alone."""

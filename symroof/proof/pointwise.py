@@ -6,7 +6,6 @@ correctly, so that what they are lies between the neighbours of what they give.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -15,7 +14,6 @@ from functools import cache, reduce
 from itertools import product
 from math import ceil, floor
 from random import Random
-from typing import Any
 
 from symroof.errors import AlgebraError
 from symroof.formula import (
@@ -34,11 +32,10 @@ from symroof.formula import (
     fold,
     several_of,
 )
-from symroof.proof.quotients import Exact, free_names, rational_root
+from symroof.proof.quotients import COMPARISONS, Exact, free_names, rational_root
 from symroof.proof.step import Check, Ledger, Step, refuted, undecided
 
 SAMPLES = 200
-COMPARISONS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
 
 # No larger powers of e are worked out.
 LARGEST_POWER = 20_000
@@ -257,7 +254,7 @@ def functions(digits: int) -> Mapping[str, Callable[..., Interval | None]]:
         low, high = ends
         return _ordered(Fraction(0) if low < 0 < high else min(abs(low), abs(high)), max(abs(low), abs(high)))
 
-    def each(rule: Callable[..., Any]) -> Rule:
+    def each(rule: Callable[..., Fraction | int]) -> Rule:
         return lambda *parts: _ordered(*(Fraction(rule(*ends)) for ends in zip(*parts, strict=True)))
 
     whole = {"floor": each(floor), "ceil": each(ceil), "max": each(lambda *x: max(x)), "min": each(lambda *x: min(x))}

@@ -5,7 +5,8 @@ Roots, maxima and minima become opaque atoms that are described to the prover.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, reduce
@@ -13,10 +14,11 @@ from math import ceil, floor, isqrt, prod
 from operator import add, mul
 
 from symroof.errors import CheckError
-from symroof.formula import Call, Compare, Figure, Formula, Name, Number, fold, names, several_of
+from symroof.formula import Call, Compare, Figure, Formula, Name, Number, fold, names, number, several_of
 from symroof.proof.polynomials import ONE, Poly, Rat, is_atom, join
 
-ORDER = ("<", "<=", ">", ">=")
+ORDER = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+COMPARISONS = {**ORDER, "=": operator.eq}
 TWO = Rat(ONE + ONE)
 PRIMES = tuple(n for n in range(2, 100) if all(n % k for k in range(2, n)))
 
@@ -51,6 +53,14 @@ class Exact:
     def rational(self, formula: Formula) -> Rat:
         result: Rat = fold(formula, self)
         return result
+
+    def size(self, label: str) -> Rat:
+        """The length of a dimension: the size of that name, or a number."""
+        return self.rational(number(int(label)) if label.isdigit() else Name(label))
+
+    def sizes(self, labels: Iterable[str]) -> Rat:
+        """The number of places of loops over labels."""
+        return reduce(mul, map(self.size, labels), Rat(ONE))
 
     def difference(self, left: Formula, right: Formula) -> Rat:
         return self.rational(left) - self.rational(right)

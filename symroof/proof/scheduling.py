@@ -29,8 +29,8 @@ from symroof.formula import (
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.certificates import Dominance
 from symroof.proof.chip_recounts import OnMesh
-from symroof.proof.hop_times import over, taken_in
 from symroof.proof.kernel_traffic import Script
+from symroof.proof.mesh_facts import over, taken_in
 from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.propositions import without_cases
 from symroof.proof.quotients import Exact

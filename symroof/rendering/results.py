@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from symroof.derivation.evaluation import QuantityFunction, function_of
 from symroof.derivation.pipeline import Derivation
+from symroof.derivation.premises import setting_of
 from symroof.derivation.quantity_definitions import quantities
-from symroof.derivation.setting import setting_of
 from symroof.errors import ReadingError, suggestion
 from symroof.formula import Frozen
 from symroof.model.quantities import parts_of

@@ -11,11 +11,11 @@ from typing import Any
 
 from symroof.algebra.rounding import short
 from symroof.derivation.answer import Steps
-from symroof.derivation.draft import numeric
-from symroof.derivation.formulas import ASKED, unit_in, worked_out
+from symroof.derivation.named_formulas import ASKED, unit_in, worked_out
 from symroof.derivation.pipeline import Derivation, resumed, values_alone
+from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import quantities
-from symroof.derivation.setting import Setting, setting_of
+from symroof.derivation.steps import numeric
 from symroof.errors import CheckError, ReadingError, SymroofError
 from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.problem import Problem

@@ -10,7 +10,7 @@ from math import atan2, degrees, hypot, inf, prod
 from string import ascii_lowercase
 from typing import Any
 
-from symroof.derivation.setting import Setting
+from symroof.derivation.premises import Setting
 from symroof.errors import RenderingError
 from symroof.rendering.figures.captions import assumed, captions, own_sizes, title_of
 from symroof.rendering.figures.labels import (

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from sympy import Expr, Mul
 
-from symroof.derivation.setting import Setting
+from symroof.derivation.premises import Setting
 from symroof.formula import Formula, Number
 from symroof.model.hardware import Accelerator, Spec
 from symroof.model.resources import LATENCY, MATH, VECTOR
@@ -106,7 +106,7 @@ def assumed(say: Say, *settings: Setting, undrawn: Sequence[str] = ()) -> list[s
     """What a figure stands on, row by row: the figures of each chip, and which of them were given; the regime, training,
     how operations are counted; and what is not drawn.
 
-    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.derivation.premises import setting_of
     >>> from symroof.reading.problems import read_problem
     >>> stated = {"operation": "matmul", "hardware": "tpu-v5e", "given": {"HBM": "8.1e11"}, "assume": "D = F"}
     >>> problem = read_problem(stated)

@@ -11,7 +11,7 @@ from sympy import Expr
 
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import decimal, short
-from symroof.derivation.draft import numeric
+from symroof.derivation.steps import numeric
 from symroof.errors import ReadingError
 from symroof.formula import Formula, Frozen, Number
 from symroof.model.quantities import UNITS, unit_of_time

@@ -7,8 +7,8 @@ import io
 from typing import Any
 
 from symroof.derivation.answer import Point
-from symroof.derivation.draft import T_LOWER
 from symroof.derivation.quantity_definitions import in_ridge
+from symroof.derivation.steps import T_LOWER
 from symroof.exploration.comparing import Comparison, OneChip, steps_at
 from symroof.exploration.explore import Exploration, Place, Weakest
 from symroof.exploration.longest import LongestMap

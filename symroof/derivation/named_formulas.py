@@ -13,10 +13,10 @@ from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
 from symroof.algebra.rounding import decimal, magnitude, short as in_short, to_digits
 from symroof.derivation.answer import Steps
-from symroof.derivation.draft import Draft, rounded
 from symroof.derivation.layout import Layout, with_digits
+from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import counted_quantities, meanings, put
-from symroof.derivation.setting import Setting
+from symroof.derivation.steps import Draft, rounded
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Sizes, mapped, names, nodes
 from symroof.model.hardware import Spec

@@ -1,4 +1,4 @@
-"""What is known before the first line is written: costs, figures, the regime, the layout, the unknown."""
+"""The premises of a derivation: costs, figures, the regime, the layout and the unknown, before its first line."""
 
 from __future__ import annotations
 

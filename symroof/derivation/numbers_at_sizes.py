@@ -15,11 +15,11 @@ from sympy import Expr, Integer
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
-from symroof.derivation.draft import INTENSITY, T_LOWER, T_MATH, Draft, numeric
+from symroof.derivation.program_times import T_STEPS
 from symroof.derivation.quantity_definitions import costs, script_of
-from symroof.derivation.schedules import T_STEPS
-from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solving import relation_solved, stays_below, supremum
+from symroof.derivation.steps import INTENSITY, T_LOWER, T_MATH, Draft, numeric
+from symroof.derivation.summary import put_in, valued
 from symroof.derivation.whole_sizes import whole_step, wholes
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, names, number, product, total
@@ -271,6 +271,6 @@ class _Numbers(Values):
         if result.end is None or result.bound is None or isinstance(result.bound, Root):
             return
         left, of = replace(result.end, right=self.draft.write(result.bound)), wholes(setting, x.name, self.point)
-        step = whole_step("summary", left, result.bound, of, self.draft.write)
+        step = whole_step("summary", left, result.bound, of)
         if step is not None:
             yield replace(step, assumptions=beside, role=number_of(f"whole {role}"))

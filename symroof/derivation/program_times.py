@@ -9,10 +9,10 @@ from sympy import Add, Expr, Integer
 
 from symroof.algebra.rational import cancelled, sign_of
 from symroof.algebra.rounding import short
-from symroof.derivation.draft import T_COMMS, T_LOWER, T_UPPER, Draft, rounded
 from symroof.derivation.per_chip import each_written
 from symroof.derivation.quantity_definitions import costs, put
-from symroof.derivation.sizes import valued
+from symroof.derivation.steps import T_COMMS, T_LOWER, T_UPPER, Draft, rounded
+from symroof.derivation.summary import valued
 from symroof.formula import Call, Formula, Name, Product, Quotient, Sum, nodes, number, product, total
 from symroof.model.mesh_axes import is_latency
 from symroof.model.pipeline_stages import BUBBLE
