@@ -507,7 +507,7 @@ def programs(runs: int) -> None:
         median_of(runs, lambda: sr.derive("decoder-layer", on="tpu-v5e")),
         f"{layer.counts()['proved']} steps proved",
     )
-    draft = pipeline.compared(pipeline.first_draft(layer.setting.problem))
+    draft = pipeline.up_to_ridge(pipeline.first_draft(layer.setting.problem))
     row(
         "  its threshold, all sizes symbolic",
         median_of(runs, lambda: pipeline.threshold(draft)),

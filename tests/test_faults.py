@@ -36,9 +36,9 @@ KNOWN = {
     "symroof.model.program.Program.of": "the operation itself: another problem is derived",
     "symroof.model.einsum.Einsum.split_over": "the operation itself: another problem is derived",
     "symroof.derivation.premises._work": "hands over the problem with its regime: another one is derived",
-    "symroof.derivation.premises._told_once": "hands over the sizes that are put in: other ones are derived",
-    "symroof.derivation.premises._asked": "hands over the problem with its sizes: another one is derived",
-    "symroof.derivation.premises._rated": "hands over the problem with its regime: another one is derived",
+    "symroof.derivation.premises._independent": "hands over the sizes that are put in: other ones are derived",
+    "symroof.derivation.premises._in_regime": "hands over the problem with its sizes: another one is derived",
+    "symroof.derivation.premises._at_rates": "hands over the problem with its regime: another one is derived",
 }
 
 

@@ -225,9 +225,9 @@ def other_evidence(random, step):
             more = replace(evidence.functions[0], function=lambda **sizes: evidence.functions[0].function(**sizes) + 1)
             parts = {"functions": (more, *evidence.functions[1:])}, {"functions": evidence.functions[:-1]}
         case "PerChip":
-            what = {"what": random.choice(("flops", "flops_exact", "bytes", "sent", "chips", "moved"))}
-            named = {**what, "name": random.choice(("left operand", ""))}
-            parts = {"meshed": _otherwise(random, evidence.meshed)}, {"resource": "Y"}, named, what
+            cost = {"cost": random.choice(("flops", "flops_exact", "bytes", "sent", "chips", "moved"))}
+            named = {**cost, "name": random.choice(("left operand", ""))}
+            parts = {"meshed": _otherwise(random, evidence.meshed)}, {"resource": "Y"}, named, cost
         case "HighestPowers":
             parts = ({"name": size},)
         case "Supremum":

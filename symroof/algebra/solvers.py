@@ -286,7 +286,7 @@ def least_maximum(parts: Sequence[Expr], x: Expr, least_one: frozenset[Expr]) ->
     result = [tuple(lines(part, x).items()) for part in parts]
     if any(len(powers) != 1 for powers in result):
         raise AlgebraError(f"the parts of the maximum are no single powers of {x}")
-    rising, falling, constant = _sorted([powers[0] for powers in result], least_one)
+    rising, falling, constant = _by_direction([powers[0] for powers in result], least_one)
     if not rising or not falling:
         return _at_an_end(x, rising, falling, constant)
     crossings = [_crossing(x, up, down, constant) for up, down in product(rising, falling)]
@@ -311,7 +311,7 @@ def least_sum(parts: Sequence[Expr], x: Expr, least_one: frozenset[Expr]) -> Opt
     for part in parts:
         for e, c in lines(part, x).items():
             powers[e] = powers.get(e, Integer(0)) + c
-    rising, falling, constant = _sorted([(e, cancelled(c)) for e, c in powers.items()], least_one)
+    rising, falling, constant = _by_direction([(e, cancelled(c)) for e, c in powers.items()], least_one)
     if not rising or not falling:
         return _at_an_end(x, rising, falling, constant)
     if len(rising) > 1 or len(falling) > 1:
@@ -323,7 +323,7 @@ def least_sum(parts: Sequence[Expr], x: Expr, least_one: frozenset[Expr]) -> Opt
     return Optimum(x, 0, p + q, power, value, constant)
 
 
-def _sorted(lines: list[Line], least_one: frozenset[Expr]) -> tuple[list[Line], list[Line], tuple[Expr, ...]]:
+def _by_direction(lines: list[Line], least_one: frozenset[Expr]) -> tuple[list[Line], list[Line], tuple[Expr, ...]]:
     """The rising and the falling powers, and what stays."""
     if any(sign_of(c, least_one) != 1 for _, c in lines):
         raise AlgebraError("not every part is known to be positive")

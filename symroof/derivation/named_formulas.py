@@ -75,8 +75,8 @@ class Basis(Frozen):
         """With a step for every name of a formula that means something and that no step has defined."""
         ground = self
         for name in names(formula):
-            known = name in ground.ledger.definitions or name in ground.figures
-            meaning = None if known else ground.ledger.meanings.get(name)
+            has_meaning = name in ground.ledger.definitions or name in ground.figures
+            meaning = None if has_meaning else ground.ledger.meanings.get(name)
             if isinstance(meaning, Formula):
                 ground = ground.defining(meaning)
                 ground = ground.add(Step("formulas", Reason.FACT, Name(name), "=", meaning))

@@ -61,7 +61,7 @@ class Minimum(Frozen):
 
 def optimum(ground: Basis, minimize: Formula, over: str, subject: Compare | None) -> tuple[Basis, Minimum]:
     """The steps of the best place, for every size."""
-    body = _unfolded(minimize, ground)
+    body = _definition_of(minimize, ground)
     ground = ground.defining(body)
     x = symbol(over)
     parts = parts_of(body)[1]
@@ -86,7 +86,7 @@ def optimum(ground: Basis, minimize: Formula, over: str, subject: Compare | None
     return _at_the_place(ground, minimum), minimum
 
 
-def _unfolded(formula: Formula, ground: Basis) -> Formula:
+def _definition_of(formula: Formula, ground: Basis) -> Formula:
     """A name that stands for a maximum or a sum, as that: T_lower."""
     while isinstance(formula, Name):
         meaning = ground.ledger.meanings.get(formula.name)
@@ -344,7 +344,7 @@ def _in_numbers(ground: Basis, minimum: Minimum, best: Optimum, point: int) -> B
         ground = ground.add(step)
         return _bound(ground, minimum, point)
     place = ground.layout.root(best.power, best.degree)
-    return _bound(_rooted(ground, place, (power, best.degree), Reason.BEST, "optimum_at", point), minimum, point)
+    return _bound(_root_steps(ground, place, (power, best.degree), Reason.BEST, "optimum_at", point), minimum, point)
 
 
 def _bound(ground: Basis, minimum: Minimum, point: int) -> Basis:
@@ -355,10 +355,10 @@ def _bound(ground: Basis, minimum: Minimum, point: int) -> Basis:
     value = ground.in_numbers(power, point)
     if not value.is_Rational or not power.free_symbols & set(map(symbol, ground.points[point])):
         return ground
-    return _rooted(ground, bound.right, (value, degree), Reason.ROUNDED, "optimum_bound_at", point)
+    return _root_steps(ground, bound.right, (value, degree), Reason.ROUNDED, "optimum_bound_at", point)
 
 
-def _rooted(ground: Basis, left: Formula, power: tuple[Expr, int], reason: Reason, role: Role, point: int) -> Basis:
+def _root_steps(ground: Basis, left: Formula, power: tuple[Expr, int], reason: Reason, role: Role, point: int) -> Basis:
     """A root as a number: exactly where it is rational, else in decimals."""
     exact, degree = fraction(power[0]), power[1]
     near = root_near(exact, degree)

@@ -116,7 +116,7 @@ def require_whole(draft: Draft) -> None:
     require_spoken(draft, program)
 
 
-def resumed(derivation: Derivation) -> Draft:
+def draft_after(derivation: Derivation) -> Draft:
     """A draft that takes as established what a derivation has established, to go on from there."""
     draft = draft_of(derivation.setting)
     for step in derivation.written:
@@ -138,10 +138,10 @@ def draft_of(setting: Setting) -> Draft:
 
 def counted_draft(problem: Problem) -> Draft:
     """The part of a derivation that asks nothing: costs, intensity and ridge."""
-    return compared(first_draft(problem))
+    return up_to_ridge(first_draft(problem))
 
 
-def compared(draft: Draft) -> Draft:
+def up_to_ridge(draft: Draft) -> Draft:
     """The sections up to the ridge; where nothing is computed those that count."""
     for section in (work, traffic) if draft.setting.idle else (work, traffic, intensity, ridge):
         draft = section(draft)

@@ -65,14 +65,14 @@ def solution_of(
     (8*D/(D - 8), True, 'exact identity of the cleared sides in every case')
     """
     try:
-        return _solved(value, level, variable, least_one, layout, values, roots=roots)
+        return _solution(value, level, variable, least_one, layout, values, roots=roots)
     except UndecidedError:
         if not roots:
             raise
-        return _solved(value, level, variable, least_one, layout, values, roots=False)
+        return _solution(value, level, variable, least_one, layout, values, roots=False)
 
 
-def _solved(
+def _solution(
     value: Expr,
     level: Expr,
     variable: Expr,
@@ -111,13 +111,13 @@ def relation_solved(
     result = solution_of(*sides, variable, least_one, layout=layout, values=values)
     if relation in ("<", ">"):
         return result
-    formula = _changed(result.formula, negated if relation != "=" else _at_the_end)
+    formula = _each_case(result.formula, negated if relation != "=" else _at_the_end)
     claim = Compare(layout.write(left), relation, layout.write(right))
     step = Step("solve", Reason.SOLVE, claim, "<=>", formula, result.bands)
     return Solution(variable.name, formula, result.bands, check(step, _ledger(least_one, values)), result.one_root)
 
 
-def _changed(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
+def _each_case(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     """Another consequence in every case."""
     if not isinstance(formula, Cases):
         return change(formula)

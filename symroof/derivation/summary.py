@@ -38,21 +38,21 @@ def put_in(draft: Draft, point: int) -> tuple[Formula, ...]:
     return (*draft.setting.equalities, *(Compare(Name(n), "=", draft.write(v)) for n, v in values.items()))
 
 
-def valued(draft: Draft, value: Expr, values: Mapping[str, Fraction]) -> Expr:
+def value_at(draft: Draft, value: Expr, values: Mapping[str, Fraction]) -> Expr:
     """A value with the sizes put in."""
     return draft.setting.regime.apply(value).subs({symbol(name): rational(v) for name, v in values.items()})
 
 
 def _at_point(draft: Draft, point: int) -> Draft:
     setting, values, where = draft.setting, draft.setting.problem.at[point], put_in(draft, point)
-    value = reached = cancelled(valued(draft, setting.intensity, values))
+    value = intensity = cancelled(value_at(draft, setting.intensity, values))
     draft = draft.add(
-        Step("at", Reason.AT_POINT, INTENSITY, "=", draft.write(reached), where, role="intensity", point=point)
+        Step("at", Reason.AT_POINT, INTENSITY, "=", draft.write(intensity), where, role="intensity", point=point)
     )
     if setting.mixed:
-        value = setting.in_numbers(valued(draft, setting.compared, values))
-    if not reached.free_symbols:
-        return _evaluated(draft, reached, value, where, point)
+        value = setting.in_numbers(value_at(draft, setting.compared, values))
+    if not intensity.free_symbols:
+        return _side_at(draft, intensity, value, where, point)
     x = setting.variable if value.has(setting.variable) else _first_free(draft, value)
     level = setting.in_numbers(setting.level)
     solution = solution_of(value, level, x, setting.least_one, layout=setting.layout)
@@ -100,9 +100,9 @@ def _first_free(draft: Draft, value: Expr) -> Expr:
     return symbol(next(name for name in draft.layout.order if name in free))
 
 
-def _evaluated(draft: Draft, reached: Expr, value: Expr, where: tuple[Formula, ...], point: int) -> Draft:
+def _side_at(draft: Draft, intensity: Expr, value: Expr, where: tuple[Formula, ...], point: int) -> Draft:
     """A point that fixes the variable too: the intensity there, and which side of its level what is compared is on."""
-    draft = draft.add(*rounded("at", INTENSITY, fraction(reached), assumptions=where, point=point))
+    draft = draft.add(*rounded("at", INTENSITY, fraction(intensity), assumptions=where, point=point))
     level = numeric(draft.setting.in_numbers(draft.setting.level))
     if level is None or not value.is_Rational:
         return draft
@@ -208,7 +208,7 @@ def _definitions(draft: Draft, named: dict[str, Expr]) -> Iterator[Step]:
         name, shown = Name(letter), draft.layout.factored(value)
         yield Step("letters", Reason.LETTER, name, "=", shown, draft.setting.equalities)
         for point, sizes in enumerate(draft.setting.problem.at):
-            if (number := valued(draft, value, sizes)).is_Rational:
+            if (number := value_at(draft, value, sizes)).is_Rational:
                 yield Step(
                     "letters", Reason.VALUE, name, "=", Number(fraction(number)), put_in(draft, point), point=point
                 )

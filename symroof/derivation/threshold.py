@@ -12,7 +12,7 @@ from sympy import Add, Expr, degree
 from symroof.algebra.dominance import laurent, leading, similar
 from symroof.algebra.rational import cancelled, sign_of, symbols_of
 from symroof.algebra.roots import Root
-from symroof.algebra.rounding import raised, to_digits, to_places
+from symroof.algebra.rounding import rounded_up, to_digits, to_places
 from symroof.derivation.answer import Steps
 from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import ledger_of
@@ -50,7 +50,7 @@ def threshold(draft: Draft) -> Draft:
     if solution.outcome == "always":
         always = Step("threshold", Reason.ALWAYS, draft.above.left, ">", draft.above.right, equal)
         return draft.add(solution_step(draft, Reason.FACT, solution, equal), always)
-    draft = draft.add(*(step for step in _cleared(draft, solution) if step.right != solution.formula))
+    draft = draft.add(*(step for step in _clearing_steps(draft, solution) if step.right != solution.formula))
     reason = Reason.SOLVE if solution.solved else Reason.IMPLICIT
     draft = draft.add(solution_step(draft, reason, solution, (*equal, *solution.bands)), *_single_root(draft, solution))
     if solution.end is not None:
@@ -113,7 +113,7 @@ def _single_root(draft: Draft, solution: Solution) -> tuple[Step, ...]:
     )
 
 
-def _cleared(draft: Draft, solution: Solution) -> tuple[Step, ...]:
+def _clearing_steps(draft: Draft, solution: Solution) -> tuple[Step, ...]:
     """The steps between: the denominator cleared, the variable collected."""
     setting, value, x, layout = draft.setting, draft.setting.compared, draft.setting.variable, draft.layout
     above, below = value.as_numer_denom()
@@ -170,10 +170,10 @@ def _otherwise(draft: Draft, solution: Solution) -> Draft:
     if limit is None or limit < 1 or isinstance(edge, Root):
         return draft
     same = tuple(Compare(Name(other.name), "=", Name(sizes[0].name)) for other in sizes[1:])
-    reached = Compare(Name(sizes[0].name), "<=", draft.write(limit))
+    at_most = Compare(Name(sizes[0].name), "<=", draft.write(limit))
     of = Wholes(lcm(*(wholes(setting, size.name).each for size in sizes)))
-    last = whole_step("threshold", reached, rational(limit), of)
-    draft = draft.add(Step("threshold", Reason.SQUARE, Compare(height, "<=", RIDGE), "<=>", reached, same))
+    last = whole_step("threshold", at_most, rational(limit), of)
+    draft = draft.add(Step("threshold", Reason.SQUARE, Compare(height, "<=", RIDGE), "<=>", at_most, same))
     return draft if last is None else draft.add(replace(last, assumptions=same))
 
 
@@ -199,7 +199,7 @@ def _never(draft: Draft, solution: Solution) -> Draft:
         return draft
     share = (numeric(top) or Fraction(0)) / setting.ridge
     margin = to_places(1 / share, 0) if share <= Fraction(1, 100) else to_digits(1 / share, 3)
-    most = raised(share, 2)
+    most = rounded_up(share, 2)
     return draft.add(
         Step("threshold", Reason.FACT, Quotient(RIDGE, height), "~", Number(Fraction(margin), margin), role="margin"),
         Step("threshold", Reason.THROUGHPUT, Quotient(height, RIDGE), "<=", Number(Fraction(most), most)),

@@ -100,7 +100,7 @@ def time(draft: Draft) -> Draft:
         draft = draft.add(Step("time", Reason.LINE, Quotient(T_COMMS, T_MATH), "=", value, setting.equalities))
         draft = _pays(draft)
     for point in range(len(setting.problem.at)):
-        draft = _timed(draft, point)
+        draft = _times_at(draft, point)
     return draft
 
 
@@ -124,7 +124,7 @@ def _pays(draft: Draft) -> Draft:
     return draft.add(*steps)
 
 
-def _timed(draft: Draft, point: int) -> Draft:
+def _times_at(draft: Draft, point: int) -> Draft:
     """The times at a set of sizes: formulas in what stays free, and rows where that is one size or none."""
     setting, at, where = draft.setting, draft.answer.at[point], put_in(draft, point)
     if not setting.timed:

@@ -18,7 +18,7 @@ from symroof.algebra.dominance import leading, similar
 from symroof.algebra.fan import Fan, corners, relations
 from symroof.algebra.rational import Exponents, cancelled, plus, sign_of
 from symroof.algebra.regime import Regime, Relation
-from symroof.derivation.pipeline import compared, draft_of, first_draft
+from symroof.derivation.pipeline import draft_of, first_draft, up_to_ridge
 from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import PEAK, times_in_figures
 from symroof.derivation.steps import T_LOWER, T_UPPER, Draft, dominated, written
@@ -104,7 +104,7 @@ def longest_map(problem: Problem) -> LongestMap:
     if len(several := setting.rates.latencies) > 1:
         shown = " and ".join(str(expression(one)).replace("*", " ") for one in several)
         raise ModelError(f"which hops take longest is open: {shown}", expected="--on CHIP, or --given for each latency")
-    draft = compared(draft_of(setting))
+    draft = up_to_ridge(draft_of(setting))
     draft, setting = defined(draft, ("T_lower", "T_upper")), draft.setting
     times = _times(setting)
     value = cancelled(Add(*(time.amount for time in times)))

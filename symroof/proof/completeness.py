@@ -1,4 +1,4 @@
-"""Completeness: an answer has to speak of everything that its program keeps busy.
+"""Completeness: an answer has to state the time and the bound of every resource that its program uses.
 
 T_lower and T_upper are the maximum and the sum over exactly the arithmetic, the vector unit where the chip has a figure
 for it and there is something for it to do, the memory, and every resource that something is sent over when the mesh is

@@ -280,15 +280,15 @@ class Masked(Frozen):
 
 def pairs_of(masked: Masked, exact: Exact) -> Rat:
     """How many pairs a mask leaves."""
-    return _fitted(masked, masked.counted, exact)
+    return _polynomial_of(masked, masked.counted, exact)
 
 
 def reached_of(masked: Masked, exact: Exact) -> Rat:
     """How many columns some row meets."""
-    return _fitted(masked, masked.reached, exact)
+    return _polynomial_of(masked, masked.reached, exact)
 
 
-def _fitted(masked: Masked, count: Callable[..., int], exact: Exact) -> Rat:
+def _polynomial_of(masked: Masked, count: Callable[..., int], exact: Exact) -> Rat:
     """A count of rows and columns, and of a window, of degree two in them, as it is counted with small numbers for the sizes
     that define them. Raises :class:`CheckError` where it is of no such degree: where a window is sometimes wider than what a row
     meets."""
@@ -299,7 +299,7 @@ def _fitted(masked: Masked, count: Callable[..., int], exact: Exact) -> Rat:
         [*(Fraction(prod(map(pow, numbers, power))) for power in powers), Fraction(count(*numbers))]
         for numbers in _small_numbers(sizes, labels)
     ]
-    coefficients = _eliminated(equations, len(powers)) if equations else None
+    coefficients = _solution(equations, len(powers)) if equations else None
     if coefficients is None:
         raise CheckError(f"what is counted of {' and '.join(labels)} is no polynomial of degree two")
     result = ZERO
@@ -321,25 +321,25 @@ def _small_numbers(sizes: list[Rat], labels: list[str]) -> Iterator[list[int]]:
             yield [n.numerator for n in numbers]
 
 
-def _eliminated(system: list[list[Fraction]], unknowns: int) -> list[Fraction] | None:
+def _solution(system: list[list[Fraction]], unknowns: int) -> list[Fraction] | None:
     """A solution of linear equations, the right sides last: 0 for what they leave open; None where they have none."""
     rest = [list(row) for row in system]
     pivots: list[list[Fraction]] = []
-    places: list[int] = []
+    columns: list[int] = []
     for column in range(unknowns):
         pivot = next((row for row in rest if row[column]), None)
         if pivot is None:
             continue
         rest.remove(pivot)
-        places.append(column)
+        columns.append(column)
         pivot = [x / pivot[column] for x in pivot]
         rest = [[x - row[column] * y for x, y in zip(row, pivot, strict=True)] for row in rest]
         pivots = [[x - row[column] * y for x, y in zip(row, pivot, strict=True)] for row in pivots] + [pivot]
-    result = dict(zip(places, (row[-1] for row in pivots), strict=True))
+    result = dict(zip(columns, (row[-1] for row in pivots), strict=True))
     return None if any(any(row) for row in rest) else [result.get(column, Fraction(0)) for column in range(unknowns)]
 
 
-def worked(masked: Masked | None, labels: Iterable[str], exact: Exact) -> Rat:
+def places(masked: Masked | None, labels: Iterable[str], exact: Exact) -> Rat:
     """The places of loops over labels that are worked on: all of them, but where a mask leaves out pairs, or columns."""
     labels = tuple(labels)
     if masked is None or masked.columns not in labels:

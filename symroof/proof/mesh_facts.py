@@ -141,7 +141,7 @@ class Division(Facts):
             return False
         meshed, exact = evidence.meshed, ledger.exact(figures=False)
         paid = _paid(evidence)
-        ops = [op for op in paid if meshed.script.contracts(op)] if evidence.what != "ops" else paid
+        ops = [op for op in paid if meshed.script.contracts(op)] if evidence.cost != "ops" else paid
         shared, all_chips = exact.rational(self.chips), meshed.chips((axis.name for axis in meshed.mesh), exact)
         parts = [meshed.chips(meshed.parts[a.result].work, exact) * meshed.stages(a.turns, exact) for a in ops]
         repeats = shared * exact.rational(self.repeated) - all_chips
@@ -182,7 +182,7 @@ HANDED = ("send", "send back")
 
 
 class Exchange(Frozen):
-    """A collective as it was carried out: who pays for it, and what its costs are called after."""
+    """A collective as it was carried out: the op that pays for it, and the label of its costs."""
 
     payer: str
     label: str
@@ -215,15 +215,15 @@ def exchanges(meshed: OnMesh, exact: Exact) -> tuple[Exchange, ...]:
     return tuple(result)
 
 
-def over(meshed: OnMesh, exact: Exact) -> Mapping[tuple[str, str], tuple[Formula, ...]]:
+def busy_times(meshed: OnMesh, exact: Exact) -> Mapping[tuple[str, str], tuple[Formula, ...]]:
     """By resource and payer what exchanges take there: each the longer of its bytes and its hops."""
     busy: dict[tuple[str, str], list[str]] = defaultdict(list)
     for exchange in exchanges(meshed, exact):
         for resource, _ in meshed.shares(exchange.moved, exact):
             busy[resource, exchange.payer].append(exchange.label)
 
-    def called(what: str, label: str) -> Name:
-        return Name(f"T_{what}({label})" if label else f"T_{what}")
+    def called(part: str, label: str) -> Name:
+        return Name(f"T_{part}({label})" if label else f"T_{part}")
 
     return {
         (resource, payer): tuple(
@@ -233,7 +233,7 @@ def over(meshed: OnMesh, exact: Exact) -> Mapping[tuple[str, str], tuple[Formula
     }
 
 
-def walked(meshed: OnMesh, transfer: Transfer) -> dict[str, Rat]:
+def hops_of(meshed: OnMesh, transfer: Transfer) -> dict[str, Rat]:
     """The hops of a collective, by the figure of their latency."""
     axes = [axis for axis in meshed.mesh if axis.name in transfer.axes and axis.is_split]
     twice = Rat(Poly.number(Fraction(2 if transfer.collective == "all-reduce" else 1)))
@@ -252,7 +252,7 @@ def walked(meshed: OnMesh, transfer: Transfer) -> dict[str, Rat]:
     return result
 
 
-def taken_in(ledger: Ledger, sides: Container[Formula], exact: Exact) -> bool:
+def has_hops(ledger: Ledger, sides: Container[Formula], exact: Exact) -> bool:
     """Whether each part of T_latency is the time of one run of an exchange whose hops in all turns are among the ``sides``."""
     evidence, longest = ledger.meanings.get("T_latency"), ledger.definitions["T_latency"]
     if not isinstance(evidence, Farthest):
@@ -260,7 +260,7 @@ def taken_in(ledger: Ledger, sides: Container[Formula], exact: Exact) -> bool:
     times = list[Rat]()
     for exchange in exchanges(evidence.meshed, exact):
         hops = Name(f"T_hops({exchange.label})" if exchange.label else "T_hops")
-        time = sum((n * exact.rational(Name(f)) for f, n in walked(evidence.meshed, exchange.moved).items()), ZERO)
+        time = sum((n * exact.rational(Name(f)) for f, n in hops_of(evidence.meshed, exchange.moved).items()), ZERO)
         repeats = OfExchange(evidence.meshed, "hops", exchange.label, "").often(exchange, exact)
         if hops in sides and (exact.rational(hops) - repeats * time).is_zero():
             times.append(time)
@@ -287,7 +287,7 @@ class Hopped(Facts):
         turns = exchange.moved.around(exchange.op) if exchange is not None else ()
         if exchange is None or (self.turns is None) != (not turns):
             return False
-        hops_left = exact.rational(self.each) - walked(evidence.meshed, exchange.moved).get(evidence.resource, ZERO)
+        hops_left = exact.rational(self.each) - hops_of(evidence.meshed, exchange.moved).get(evidence.resource, ZERO)
         turns_left = exact.rational(self.turns) - evidence.often(exchange, exact) if self.turns is not None else ZERO
         same = exchange.signature == (self.collective, self.axes, self.array) and exchange.payer == self.statement
         return same and hops_left.is_zero() and turns_left.is_zero()
@@ -312,7 +312,7 @@ class TakesOver(Facts):
         exchange = next((exchange for exchange in candidates if exchange.label == self.label), None)
         if exchange is None or exchange.signature != (self.collective, self.axes, self.array):
             return False
-        times = over(evidence.meshed, exact).get((self.resource, exchange.payer), ())
+        times = busy_times(evidence.meshed, exact).get((self.resource, exchange.payer), ())
         sides = [Compare(call.arguments[0], ">", call.arguments[1]) for call in times if isinstance(call, Call)]
         sent = exact.rational(step.right.left) - evidence.meshed.message(exchange.moved, exact)
         with_figures = ledger.exact(figures=True, assumptions=step.assumptions)
@@ -326,7 +326,7 @@ class OfExchange(Evidence):
     counts = True
 
     meshed: OnMesh
-    what: str
+    cost: str
     label: str
     resource: str
 
@@ -336,14 +336,14 @@ class OfExchange(Evidence):
         if exchange is None:
             raise refuted(step, "there is no such exchange")
         repeats = self.often(exchange, exact)
-        if self.what == "hops":
-            amount = walked(meshed, exchange.moved).get(self.resource, ZERO)
+        if self.cost == "hops":
+            amount = hops_of(meshed, exchange.moved).get(self.resource, ZERO)
         else:
             share = dict(meshed.shares(exchange.moved, exact)).get(self.resource, ZERO)
             amount = share * meshed.message(exchange.moved, exact)
         if not (exact.rational(step.right) - repeats * amount).is_zero():
             raise refuted(step, "the exchange does something else when it is carried out")
-        return Check("proved", "hops to the farthest chip counted" if self.what == "hops" else "carried out")
+        return Check("proved", "hops to the farthest chip counted" if self.cost == "hops" else "carried out")
 
     def exchange(self, exact: Exact) -> Exchange | None:
         """The one that it speaks of."""
@@ -364,7 +364,7 @@ class Farthest(Evidence):
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         both = exact, _ = ledger.exact(figures=False), ledger.exact(figures=True)
-        hops = [walked(self.meshed, exchange.moved).items() for exchange in exchanges(self.meshed, exact)]
+        hops = [hops_of(self.meshed, exchange.moved).items() for exchange in exchanges(self.meshed, exact)]
         parts = step.right.arguments if isinstance(step.right, Call) and step.right.function == "max" else (step.right,)
 
         needed = [[sum((n * a.rational(Name(f)) for f, n in links), ZERO) for a in both] for links in hops]

@@ -155,10 +155,10 @@ DEFINITIONS: Mapping[str, Callable[..., Row]] = {
 
 
 @lru_cache(maxsize=64)
-def exchanged(function: str) -> int:
+def numbers_per_row(function: str) -> int:
     """The numbers of each row that the chips which share it out have to add up.
 
-    >>> exchanged("softmax"), exchanged("softmax'"), exchanged("rms_norm")
+    >>> numbers_per_row("softmax"), numbers_per_row("softmax'"), numbers_per_row("rms_norm")
     (2, 1, 1)
     """
     if function not in DEFINITIONS:
@@ -170,8 +170,8 @@ def exchanged(function: str) -> int:
         totals: list[str] = []
         size = len(rows[0]) // pieces
         split = ([row[i : i + size] for i in range(0, len(row), size)] for row in rows[: define.__code__.co_argcount])
-        made = define(*(Row(row, totals) for row in split))
-        outcomes.append(([element.value for element in made.elements], len(totals)))
+        output = define(*(Row(row, totals) for row in split))
+        outcomes.append(([element.value for element in output.elements], len(totals)))
     if any(outcome != outcomes[0] for outcome in outcomes):
         raise CheckError(f"a row of {function} in pieces is not what it is in one")
     return outcomes[0][1]
@@ -222,7 +222,7 @@ def times_each(a: Numbers, b: Numbers) -> Numbers:
     return [x * y % PRIME for x, y in zip(a, b, strict=True)]
 
 
-def added(*arrays: Numbers) -> Numbers:
+def sum_of(*arrays: Numbers) -> Numbers:
     return [sum(values) % PRIME for values in zip(*arrays, strict=True)]
 
 
@@ -241,7 +241,7 @@ def linear(kind: str, arrays: Sequence[Numbers], labels: tuple[Labels, ...], tar
             if not others
             else [(x - y) % PRIME for x, y in zip(first, *others, strict=True)]
         )
-    return added(first, *others)
+    return sum_of(first, *others)
 
 
 def aligned(array: Numbers, labels: Labels, target: Labels) -> Numbers:

@@ -27,7 +27,7 @@ from symroof.proof.array_ops import COLLECT, Op
 from symroof.proof.collectives import RETURNED, MeshAxis
 from symroof.proof.exchange_plans import Box, Move, Part, Plan, Share, Split, Transfer, any_of, apart, common, within
 from symroof.proof.kernel_traffic import Script
-from symroof.proof.modular_arithmetic import DEFINITIONS, exchanged
+from symroof.proof.modular_arithmetic import DEFINITIONS, numbers_per_row
 
 # The chips on an axis that is played: as many as these where it has as many.
 SIZES = (2, 3)
@@ -92,7 +92,7 @@ class Chips:
         self.turned = {name: len(forms) for name, forms in self.forms.items()}
 
     def _there(self, name: str, form: Form) -> None:
-        """An array is there in one form, in all microbatches."""
+        """An array is held in one form, in all microbatches."""
         self.forms[name], self.batches[name] = [form], [None]
 
     def _split(self, name: str) -> Split:
@@ -256,7 +256,7 @@ class Chips:
                     self._take(name, self._covering(op, name, self._of(inner, name, self.placed[inner.result])))
 
     def _take(self, name: str, place: int | None) -> None:
-        """Something of the forward pass is taken back: in a form that was there, else as it is declared."""
+        """The backward pass reads an array of the forward pass: in a form that was held, else as it is declared."""
         index = place if place is not None and place < self.turned[name] else 0
         axes = _axes(pair for share in self.forms[name][index] for pair in share.blocks)
         root = self.script.root(name)
@@ -280,7 +280,7 @@ class Chips:
         )
         if not self._whole(form):
             raise CheckError(f"the rows of {op.result} are not added up")
-        return [replace(transfer, rows=exchanged(op.function), over=op.over, after=()) for transfer in moved]
+        return [replace(transfer, rows=numbers_per_row(op.function), over=op.over, after=()) for transfer in moved]
 
     def _moved(
         self, name: str, form: Form, moves: Sequence[Move], boxes: Sequence[Box], goal: Split

@@ -11,7 +11,7 @@ from symroof.formula import Formula, Name, Number, Quotient
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.array_ops import APPEND, FUNCTION, PLACE, Op, Turn
 from symroof.proof.kernel_traffic import Access, Script
-from symroof.proof.loop_counts import Masked, pairs_of, worked
+from symroof.proof.loop_counts import Masked, pairs_of, places
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.program_structure import require_room
 from symroof.proof.quotients import Exact
@@ -36,7 +36,7 @@ class Run(Evidence):
     counts = True
 
     script: Script
-    what: str
+    cost: str
     name: str | None = None
     back: bool | None = None
 
@@ -46,25 +46,25 @@ class Run(Evidence):
         require_room(script, exact)
         total, by = ZERO, "the program run again"
         for op in self.ops():
-            if self.back in (None, op.back) and self.what in ("flops", "flops_exact", "ops"):
+            if self.back in (None, op.back) and self.cost in ("flops", "flops_exact", "ops"):
                 total += self.work(op, exact, step) * self.turned(op.turns, exact)
-            if self.what in ("flops", "flops_exact"):
+            if self.cost in ("flops", "flops_exact"):
                 by = "counted in loops"
-        if self.what in ("reads", "writes", "bytes"):
+        if self.cost in ("reads", "writes", "bytes"):
             by = "loads and stores counted"
-            for move in script.run.moves(self.what, self.name):
+            for move in script.run.moves(self.cost, self.name):
                 total += self.size(move.name, exact, move.part) * self.turned(move.turns, exact)
-        if self.what in STOCKS:
-            by = STOCKS[self.what]
+        if self.cost in STOCKS:
+            by = STOCKS[self.cost]
             for name, turns in self.stays():
-                size = exact.sizes(script.array[name].labels) if " " in self.what else self.size(name, exact)
+                size = exact.sizes(script.array[name].labels) if " " in self.cost else self.size(name, exact)
                 total += size * self.turned(turns, exact)
-        if self.what == "pairs":
+        if self.cost == "pairs":
             masked = script.op[str(self.name)].masked
             total, by = ZERO if masked is None else pairs_of(masked, exact), "every row gone through"
-        if self.what in ("elements", "size") and self.name is not None:
+        if self.cost in ("elements", "size") and self.name is not None:
             array, by = script.array[self.name], "elements multiplied out"
-            total = exact.sizes(array.labels) if self.what == "elements" else self.size(array.name, exact)
+            total = exact.sizes(array.labels) if self.cost == "elements" else self.size(array.name, exact)
         if not (exact.rational(step.right) - total).is_zero():
             raise refuted(step, "running the program gives something else")
         return Check("proved", by)
@@ -78,19 +78,19 @@ class Run(Evidence):
     def work(self, op: Op, exact: Exact, step: Step) -> Rat:
         script = self.script
         if script.contracts(op):
-            return ZERO if self.what == "ops" else self._contraction(op, exact, step)
-        if self.what != "ops":
+            return ZERO if self.cost == "ops" else self._contraction(op, exact, step)
+        if self.cost != "ops":
             return ZERO
         array = script.array[op.operands[0] if len(op.operands) == 1 or op.kind == FUNCTION else op.result]
         rows = tuple(label for label in array.labels if label != op.over)
-        per_element = Rat(Poly.number(op.each)) * worked(op.masked, array.labels, exact)
-        first_terms = worked(op.masked, script.array[op.result].labels, exact) if op.sums else ZERO
-        return per_element + Rat(Poly.number(op.row)) * worked(op.masked, rows, exact) - first_terms
+        per_element = Rat(Poly.number(op.each)) * places(op.masked, array.labels, exact)
+        first_terms = places(op.masked, script.array[op.result].labels, exact) if op.sums else ZERO
+        return per_element + Rat(Poly.number(op.row)) * places(op.masked, rows, exact) - first_terms
 
     def _contraction(self, op: Op, exact: Exact, step: Step) -> Rat:
         """Two operations for each product, one less for each output where additions are counted exactly: as the loops
         count them at enough sizes."""
-        fused, output = self.what == "flops", self.script.array[op.result].labels
+        fused, output = self.cost == "flops", self.script.array[op.result].labels
         loops = self.script.loops(op, fused)
         free = Exact()
         turns = free.sizes((*output, *loops.missing_in(output)))
@@ -100,14 +100,14 @@ class Run(Evidence):
             value = formula.above.at({name: Fraction(size) for name, size in point.items()})
             if nest["outputs"] * (nest["multiplications"] + nest["additions"]) != value:
                 raise refuted(step, f"the loops count something else at {point}")
-        multiplications = worked(op.masked, (*output, *loops.missing_in(output)), exact)
-        return Rat(Poly.number(Fraction(2))) * multiplications - (ZERO if fused else worked(op.masked, output, exact))
+        multiplications = places(op.masked, (*output, *loops.missing_in(output)), exact)
+        return Rat(Poly.number(Fraction(2))) * multiplications - (ZERO if fused else places(op.masked, output, exact))
 
     def stays(self) -> Iterable[tuple[str, tuple[Turn, ...]]]:
         """The arrays of a stock, each with the turns in which it is another one."""
-        if self.what == "saved":
+        if self.cost == "saved":
             return self._saved().items()
-        role, trained = self.what.partition(" ")[0], self.what in TRAINED
+        role, trained = self.cost.partition(" ")[0], self.cost in TRAINED
         chosen = (a for a in self.script.arrays if a.role == ("weight" if trained else role))
         arrays = (a for a in chosen if self.name in (None, a.name))
         return [(a.name, self._copies(a.name)) for a in arrays if not trained or not a.untrained]
@@ -172,7 +172,7 @@ class Run(Evidence):
         """The bytes of an array, or of a part of it that is read."""
         width = Rat(Poly.number(Fraction(self.script.array[name].bits, 8)))
         if isinstance(part, Masked):
-            return width * worked(part, self.script.array[name].labels, exact)
+            return width * places(part, self.script.array[name].labels, exact)
         return width * exact.sizes(self.script.array[part or name].labels)
 
     def turned(self, turns: Iterable[Turn], exact: Exact) -> Rat:
@@ -265,8 +265,8 @@ class Dots(Facts):
             return False
         script, exact = run.script, ledger.exact(figures=False)
         output = script.array[op.result].labels
-        outputs = worked(op.masked, output, exact)
-        turns = worked(op.masked, (*output, *script.loops(op).missing_in(output)), exact)
+        outputs = places(op.masked, output, exact)
+        turns = places(op.masked, (*output, *script.loops(op).missing_in(output)), exact)
         correct = (exact.rational(self.outputs) - outputs).is_zero()
         correct &= (exact.rational(self.length) * outputs - turns).is_zero()
         return correct and run.runs(op, self.turns, exact)

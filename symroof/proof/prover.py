@@ -1,4 +1,4 @@
-"""z3's part of the second engine: the only module that imports it.
+"""Questions to the SMT solver z3: the only module that imports it.
 
 z3's division is total, so no quotient is ever given to it: n/d > 0 becomes n d > 0, and that d is not 0 is proved
 first, under the guard of its case. A root is a variable r >= 0 with r r = body wherever body >= 0, and that body >= 0

@@ -115,9 +115,9 @@ class Exact:
         if node.function in ("max", "min") and len(values) == len(arguments):
             return Rat(Poly.number(max(values) if node.function == "max" else min(values)))
         if node.function in OF_NUMBERS and values and len(arguments) == 1:
-            known = OF_NUMBERS[node.function](values[0])
-            if known is not None:
-                return Rat(Poly.number(Fraction(known)))
+            result = OF_NUMBERS[node.function](values[0])
+            if result is not None:
+                return Rat(Poly.number(Fraction(result)))
         if node.function in ("log", "log2") and len(arguments) == 1:
             return self._log(arguments[0]) / (self._log(TWO) if node.function == "log2" else Rat(ONE))
         return self._atom(node.function, arguments)

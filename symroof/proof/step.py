@@ -282,11 +282,11 @@ def replaced(assumptions: Iterable[Formula], relations: tuple[str, ...]) -> dict
 
 
 class RefutedError(CheckError):
-    """What a producer says is false: a bug, of which nobody gets to see anything."""
+    """A step is false: a bug of the producer, whose derivation is not printed."""
 
 
 class UndecidedError(CheckError):
-    """What the second engine could not decide in its budget: neither proved nor refuted, and not accepted."""
+    """The second engine could neither prove nor refute a step in its budget, so it is not accepted."""
 
 
 def refuted(step: Step, why: str) -> RefutedError:

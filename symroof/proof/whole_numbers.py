@@ -18,7 +18,7 @@ LARGEST = 10**9
 
 
 class WholeSizes(Frozen):
-    """Which whole numbers a size may be: the multiples of ``each``, or ``those`` alone."""
+    """The whole numbers that a size may be: the multiples of ``each``, or ``those`` alone."""
 
     each: int = 1
     those: tuple[int, ...] | None = None
@@ -110,7 +110,7 @@ class Multiples(Frozen):
 
 
 class Bounds:
-    """Conditions on one size by numbers, which ``constant`` tells."""
+    """Conditions that compare one size with numbers; ``constant`` is the number that a formula is."""
 
     def __init__(self, size: Name, constant: Callable[[Formula], Fraction | None]) -> None:
         self.size, self.constant = size, constant

@@ -12,7 +12,7 @@ from typing import Any
 from symroof.algebra.rounding import short
 from symroof.derivation.answer import Steps
 from symroof.derivation.named_formulas import ASKED, unit_in, worked_out
-from symroof.derivation.pipeline import Derivation, resumed, values_alone
+from symroof.derivation.pipeline import Derivation, draft_after, values_alone
 from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import quantities
 from symroof.derivation.steps import numeric
@@ -105,7 +105,7 @@ def asked(derivation: Derivation, text: str) -> Values | None:
         return None  # a part that there is not
     formula = read_quantity(text, setting)
     try:
-        said = worked_out(resumed(derivation), formula)
+        said = worked_out(draft_after(derivation), formula)
     except CheckError as error:
         raise ReadingError(f"{text} is not derived: {str(error).rpartition(': ')[2]}") from None
     steps = [step for step in said.steps if step.role == named_formula(ASKED)]
