@@ -61,7 +61,7 @@ def threshold(runs: int) -> None:
     from sympy import Rational, reduce_inequalities, symbols
     from sympy.core.cache import clear_cache
 
-    from symroof.algebra.inequality import solve_for
+    from symroof.algebra.solvers import solve_for
     from symroof.symbols import symbol
 
     print("threshold of BDF/(BD + DF + BF) > R for B")
@@ -507,7 +507,7 @@ def programs(runs: int) -> None:
         median_of(runs, lambda: sr.derive("decoder-layer", on="tpu-v5e")),
         f"{layer.counts()['proved']} steps proved",
     )
-    draft = pipeline.compared(pipeline.begun(layer.setting.problem))
+    draft = pipeline.up_to_ridge(pipeline.first_draft(layer.setting.problem))
     row(
         "  its threshold, all sizes symbolic",
         median_of(runs, lambda: pipeline.threshold(draft)),

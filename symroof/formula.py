@@ -59,7 +59,7 @@ class Sizes(frozenset[Any]):
         return Sizes((s.name for s in self), (s.name for s in self.several))
 
 
-def several_of(sizes: Any) -> frozenset[Any]:
+def several_of(sizes: object) -> frozenset[Any]:
     """What of sizes is above 1."""
     return sizes.several if isinstance(sizes, Sizes) else frozenset()
 
@@ -67,7 +67,7 @@ def several_of(sizes: Any) -> frozenset[Any]:
 class _Parameters:
     """What a value is made from, for those who ask with :func:`inspect.signature`."""
 
-    def __get__(self, value: object, kind: Any) -> inspect.Signature:
+    def __get__(self, value: object, kind: type) -> inspect.Signature:
         shown = []
         for part in fields(kind) if is_dataclass(kind) else ():
             default = inspect.Parameter.empty if part.default is MISSING else part.default
@@ -85,9 +85,9 @@ class Frozen:
     """
 
     _names: ClassVar[tuple[str, ...]] = ()
-    _given: ClassVar[Mapping[str, Any]] = {}  # what stands where nothing is given
-    _made: ClassVar[Mapping[str, Any]] = {}  # and what is made for each value anew
-    _key: ClassVar[attrgetter[Any]] = attrgetter("__class__")  # what is compared of it
+    _given: ClassVar[Mapping[str, object]] = {}  # what stands where nothing is given
+    _made: ClassVar[Mapping[str, Callable[[], object]]] = {}  # and what is made for each value anew
+    _key: ClassVar[attrgetter[object]] = attrgetter("__class__")  # what is compared of it
     __signature__: ClassVar[Any] = _Parameters()
 
     def __init_subclass__(cls, *, often: bool = False) -> None:
@@ -100,7 +100,7 @@ class Frozen:
         compared = [part.name for part in parts if part.compare]
         cls._key = attrgetter(*compared) if compared else Frozen._key
 
-    def __init__(self, *values: Any, **named: Any) -> None:
+    def __init__(self, *values: object, **named: object) -> None:
         names = self._names
         for name, value in zip(names, values, strict=False):
             _put(self, name, value)
@@ -121,7 +121,7 @@ class Frozen:
     def __post_init__(self) -> None:
         """What is refused of the values."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
     def __delattr__(self, name: str) -> None:
@@ -228,7 +228,7 @@ class Written(Formula):
     """The body of a Python function, typeset exactly as its author wrote it."""
 
     body: Formula
-    function: Callable[..., Any] = field(compare=False, hash=False)
+    function: Callable[..., object] = field(compare=False, hash=False)
 
 
 class Infinity(Formula):
@@ -281,7 +281,7 @@ class Cases(Formula):
     otherwise: Formula | None
 
 
-def fold(formula: Formula, rules: Any) -> Any:
+def fold(formula: Formula, rules: object) -> Any:
     """Replace every node by what ``rules`` makes of it, children first.
 
     ``rules`` has one method per node, named after it in lower case and called with the node and the results
@@ -332,7 +332,7 @@ def mapped(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     return change(formula)
 
 
-def _changed(value: Any, change: Callable[[Formula], Formula]) -> Any:
+def _changed(value: object, change: Callable[[Formula], Formula]) -> object:
     if isinstance(value, tuple):
         return tuple(_changed(part, change) for part in value)
     return mapped(value, change) if isinstance(value, Formula) else value

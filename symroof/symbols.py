@@ -7,11 +7,10 @@ reserved, and ``E I N O Q S C F R`` are ordinary dimensions.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil as math_ceil, floor as math_floor, prod
-from typing import Any
 
 from sympy import Abs, Add, Expr, I, Max, Min, Mul, Pow, Rational, Symbol, ceiling, exp, floor, log, nan, oo, sqrt, zoo
 
@@ -39,7 +38,7 @@ def rational(value: Fraction | int) -> Rational:
     return Rational(Fraction(value).numerator, Fraction(value).denominator)
 
 
-def fraction(value: Expr | Any) -> Fraction:
+def fraction(value: Expr) -> Fraction:
     """The exact value of a SymPy rational."""
     if not value.is_Rational:
         raise AlgebraError(f"{value} is not a rational number")
@@ -167,7 +166,7 @@ def with_numbers(value: Expr, numbers: Mapping[str, Fraction]) -> Expr:
     return of(value)
 
 
-EXACT: Mapping[Any, Any] = {
+EXACT: Mapping[type[Expr], Callable[..., Fraction | int]] = {
     Add: sum,
     Mul: prod,
     Max: max,

@@ -203,14 +203,14 @@ def _holds(statement: str, points: int) -> bool:
 
 
 FUNCTIONS = {"max": max, "min": min, "sqrt": math.sqrt, "log": math.log, "floor": math.floor, "ceil": math.ceil}
-ORDERS = {"<": lambda a, b: a < b, ">": lambda a, b: a > b, "<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b}
+ORDER = {"<": lambda a, b: a < b, ">": lambda a, b: a > b, "<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b}
 
 
 def _related(left: str, relation: str, right: str, place: dict[str, Fraction]) -> bool:
     a, b = value(left, place), value(right, place)
     close = math.isclose(a, b, rel_tol=1e-9) if isinstance(a, float) or isinstance(b, float) else a == b
-    if relation in ORDERS:
-        return ORDERS[relation](a, b) or (close and relation in ("<=", ">="))
+    if relation in ORDER:
+        return ORDER[relation](a, b) or (close and relation in ("<=", ">="))
     if relation == "~":
         return abs(a - b) <= abs(b) / 20
     literal = re.fullmatch(r"\s*(\d+)(?:\.(\d+))?(?:e(-?\d+))?\s*", right)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from random import Random
 
-from chapters import ORDERS, value
+from chapters import ORDER, value
 
 import symroof as sr
 
@@ -78,7 +78,7 @@ def changed(random: Random, text: str) -> str:
 
 def related(left: str, sign: str, right: str, point: Point) -> bool:
     a, b = value(left, point), value(right, point)
-    return a == b if sign == "=" else ORDERS[sign](a, b)
+    return a == b if sign == "=" else ORDER[sign](a, b)
 
 
 def identity(random: Random) -> tuple[str, list[tuple[str, str, str]]]:

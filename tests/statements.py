@@ -366,7 +366,5 @@ def _shown(point: dict[str, Fraction], meaning: Meaning) -> str:
 
 def of_programs(kind) -> list[str]:
     """The kinds of evidence or of facts that only programs, optima and claims have."""
-    rooms = ("program_recounts", "scheduling", "chip_recounts", "mesh_facts", "minima", "hop_times")
-    elsewhere = ("RoundedRoot", "Construction")
-    names = {one.__name__: one.__module__.rsplit(".", 1)[-1] for one in kind.__subclasses__()}
-    return sorted(name for name, room in names.items() if room in rooms or name in elsewhere)
+    places = {"program_recounts", "scheduling", "chip_recounts", "mesh_facts", "minima", "RoundedRoot", "Construction"}
+    return sorted(one.__name__ for one in kind.__subclasses__() if {one.__name__, one.__module__[14:]} & places)

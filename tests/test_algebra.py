@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from sympy import Max, Min, Rational, exp, oo, sqrt
 
-from symroof.algebra.approximation import approach, approximation, reciprocals
-from symroof.algebra.dominance import leading, limit, similar
-from symroof.algebra.inequality import growth, monotony, solve_for
+from symroof.algebra.dominance import approach, approximation, leading, limit, reciprocals, similar
 from symroof.algebra.polyhedron import maximise
 from symroof.algebra.rational import cancelled, ratio, sign, sign_of
 from symroof.algebra.regime import Regime
 from symroof.algebra.roots import real_roots
 from symroof.algebra.rounding import decimal, to_digits, to_places
+from symroof.algebra.solvers import growth, monotony, solve_for
 from symroof.derivation.solving import highest, solution_of, solve_condition, supremum
 from symroof.errors import AlgebraError, ContradictionError
 from symroof.symbols import symbol

@@ -7,7 +7,7 @@ import pytest
 from effort import draws
 
 import symroof as sr
-from symroof.derivation.draft import Draft
+from symroof.derivation.steps import Draft
 from symroof.errors import CheckError, SymroofError
 from symroof.formula import Call, Compare
 from symroof.reading import size_cases

@@ -11,9 +11,9 @@ import symroof.algebra.roots as roots
 import symroof.derivation.counting as counting
 import symroof.derivation.per_chip as per_chip
 import symroof.derivation.pipeline as pipeline
-import symroof.derivation.schedules as schedules
-import symroof.derivation.setting as setting
-from symroof.derivation.draft import Draft
+import symroof.derivation.premises as setting
+import symroof.derivation.program_times as schedules
+from symroof.derivation.steps import Draft
 from symroof.errors import CheckError, SymroofError
 from symroof.model import chip_costs, statement_costs
 

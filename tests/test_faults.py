@@ -27,7 +27,7 @@ def lines(steps):
 
 # What comes out otherwise and is no less true, and what is given.
 KNOWN = {
-    "symroof.algebra.inequality._sign": "a condition in another form, proved to be the same",
+    "symroof.algebra.solvers._sign": "a condition in another form, proved to be the same",
     "symroof.derivation.times.chosen_sizes": "rows at other sizes",
     "symroof.derivation.times._power_of_two": "rows at other sizes",
     "symroof.derivation.times._rows": "rows at other sizes",
@@ -35,10 +35,10 @@ KNOWN = {
     "symroof.model.tensor_types.dtype": "how wide an element is: given, and stated a second time in tests/test_table_faults.py",
     "symroof.model.program.Program.of": "the operation itself: another problem is derived",
     "symroof.model.einsum.Einsum.split_over": "the operation itself: another problem is derived",
-    "symroof.derivation.setting._work": "hands over the problem with its regime: another one is derived",
-    "symroof.derivation.setting._told_once": "hands over the sizes that are put in: other ones are derived",
-    "symroof.derivation.setting._asked": "hands over the problem with its sizes: another one is derived",
-    "symroof.derivation.setting._rated": "hands over the problem with its regime: another one is derived",
+    "symroof.derivation.premises._work": "hands over the problem with its regime: another one is derived",
+    "symroof.derivation.premises._independent": "hands over the sizes that are put in: other ones are derived",
+    "symroof.derivation.premises._in_regime": "hands over the problem with its sizes: another one is derived",
+    "symroof.derivation.premises._at_rates": "hands over the problem with its regime: another one is derived",
 }
 
 
@@ -90,10 +90,10 @@ OTHER = KNOWN | {
     "symroof.model.transforms.rewritten": "the operation itself",
     "symroof.model.transforms.in_training": "the operation itself",
     "symroof.model.library.Entry.build": "the operation itself",
-    "symroof.derivation.setting.Setting.over_network": "which condition is asked for",
+    "symroof.derivation.premises.Setting.over_network": "which condition is asked for",
     "symroof.derivation.answer.Steps.threshold": "what is said where a guard fails, of a part of those sizes",
     "symroof.derivation.answer.Steps.whole": "rows at other sizes; who prints it is read back (the test above has it)",
-    "symroof.algebra.approximation.within": "it is within 5 % from 41 B on as well",
+    "symroof.algebra.dominance.within": "it is within 5 % from 41 B on as well",
 }
 # A fault of a printer, or of who hands an answer to it, is what tests/test_read_back.py notices; here it would be found by it again.
 PRINTED = ("symroof.rendering", "symroof.api")

@@ -12,7 +12,7 @@ from effort import draws
 from random_splits import random_splits
 
 import symroof as sr
-from symroof.derivation import quantity_definitions, schedules
+from symroof.derivation import program_times as times, quantity_definitions
 from symroof.errors import CheckError, SymroofError
 from symroof.formula import Name
 from symroof.model import chip_costs, mesh_axes, resources
@@ -357,7 +357,7 @@ FAULTS = {
     "a switch is far": (mesh_axes, "_farthest", lambda f: lambda c, axes: ((link, 2 * n) for link, n in f(c, axes))),
     "the shortest is the longest": (resources, "_more", lambda f: lambda one, other: f(other, one)),
     "exchanges take their bytes alone": (resources.Rates, "waiting", lambda f: lambda self, *a: ()),
-    "hops are counted for bytes": (schedules, "_at_rate", lambda f: lambda n, rate: schedules.over(n, Name(rate))),
+    "hops are counted for bytes": (times, "_at_rate", lambda f: lambda n, rate: times.over(n, Name(rate))),
     "hops are left out": (quantity_definitions, "times_of", lambda f: lambda *a: without_latency(f(*a))),
 }
 

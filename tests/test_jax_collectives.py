@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from symroof.derivation.setting import setting_of
+from symroof.derivation.premises import setting_of
 from symroof.errors import ModelError
 from symroof.model.chip_costs import chip_costs, message
 from symroof.model.placement import placed

@@ -195,7 +195,7 @@ def test_a_fault_of_the_judge_is_noticed(name, monkeypatch):
 # That a judge without a fault surprises nobody is what tests/test_claims.py asserts, claim by claim.
 
 
-turned = PRODUCERS["algebra.inequality.monotony"][0]
+turned = PRODUCERS["algebra.solvers.monotony"][0]
 VECTORS = {"operation": "bf16[N] * bf16[N] -> bf16[N]"}
 PRODUCT = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "hardware": "tpu-v5e", "assume": "B << D, F"}
 
@@ -203,17 +203,17 @@ PRODUCT = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]", "hardware": "tp
 @pytest.mark.parametrize(
     ("producer", "fault", "options", "false"),
     [
-        ("symroof.algebra.inequality.growth", doubled, {}, "limit((2N + 1)/(N + 3), N -> oo) = 4"),
-        ("symroof.algebra.inequality.growth", doubled, PRODUCT, "limit(intensity, B -> oo) = 2DF/(D + F)"),
-        ("symroof.algebra.inequality.growth", doubled, VECTORS, "sup(N/(N + 1), N) = 2"),
-        ("symroof.algebra.inequality.monotony", turned, VECTORS, "sup(N/(N + 1), N) = 1/2"),
+        ("symroof.algebra.solvers.growth", doubled, {}, "limit((2N + 1)/(N + 3), N -> oo) = 4"),
+        ("symroof.algebra.solvers.growth", doubled, PRODUCT, "limit(intensity, B -> oo) = 2DF/(D + F)"),
+        ("symroof.algebra.solvers.growth", doubled, VECTORS, "sup(N/(N + 1), N) = 2"),
+        ("symroof.algebra.solvers.monotony", turned, VECTORS, "sup(N/(N + 1), N) = 1/2"),
         ("symroof.derivation.solving.diff", doubled, {}, "diff(X^2, X) = 4X"),
         ("symroof.derivation.solving.diff", doubled, {}, "diff(sqrt(X), X) = 1/sqrt(X)"),
-        ("symroof.algebra.inequality.solve_for", bounds_doubled, {}, "argmin(A/X + B X, X) = 2 sqrt(A/B)"),
-        ("symroof.algebra.inequality.solve_for", bounds_doubled, {}, "argmin(max(8/X, 2X), X) = 4"),
-        ("symroof.algebra.inequality.solve_for", bounds_doubled, {}, "minimum(8/X + 2X, X) = 10"),
-        ("symroof.algebra.inequality.solve_for", bounds_doubled, PRODUCT, "compute-bound when B > 480"),
-        ("symroof.algebra.inequality.solve_for", bounds_doubled, PRODUCT, "compute-bound when B > 510 at D = F = 8192"),
+        ("symroof.algebra.solvers.solve_for", bounds_doubled, {}, "argmin(A/X + B X, X) = 2 sqrt(A/B)"),
+        ("symroof.algebra.solvers.solve_for", bounds_doubled, {}, "argmin(max(8/X, 2X), X) = 4"),
+        ("symroof.algebra.solvers.solve_for", bounds_doubled, {}, "minimum(8/X + 2X, X) = 10"),
+        ("symroof.algebra.solvers.solve_for", bounds_doubled, PRODUCT, "compute-bound when B > 480"),
+        ("symroof.algebra.solvers.solve_for", bounds_doubled, PRODUCT, "compute-bound when B > 510 at D = F = 8192"),
     ],
 )
 def test_a_fault_in_a_producer_is_not_accepted(producer, fault, options, false, monkeypatch):
@@ -333,10 +333,10 @@ def test_a_finding_names_the_construction_that_it_rests_on():
 def test_a_fault_in_the_signs_of_the_algebra_accepts_nothing(monkeypatch):
     """Which argument of a maximum leads is decided by the second engine alone."""
     import symroof as sr
-    from symroof.algebra import approximation, dominance, rational
+    from symroof.algebra import dominance, rational
     from symroof.verification import asymptotics
 
-    for module in (rational, dominance, approximation):
+    for module in (rational, dominance):
         if hasattr(module, "sign_of"):
             monkeypatch.setattr(module, "sign_of", lambda *values: 1)
     assert not hasattr(asymptotics, "sign_of")

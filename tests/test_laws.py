@@ -13,11 +13,11 @@ from sympy import oo
 
 import symroof as sr
 from symroof.algebra.dominance import along, leading, negligible, positive, similar
-from symroof.algebra.inequality import monotony, solve_for
 from symroof.algebra.polyhedron import maximise, negated, unit
 from symroof.algebra.rational import cancelled, plus, subtract
 from symroof.algebra.regime import Regime
 from symroof.algebra.roots import ALWAYS, NEVER
+from symroof.algebra.solvers import monotony, solve_for
 from symroof.derivation.solving import supremum
 from symroof.reading.claims import read_regime
 from symroof.reading.name_scope import Scope

@@ -17,8 +17,8 @@ from test_rendering_engines import require as require_engines
 
 import symroof as sr
 from symroof.derivation.evaluation import functions_of
+from symroof.derivation.premises import setting_of
 from symroof.derivation.quantity_definitions import quantities
-from symroof.derivation.setting import setting_of
 from symroof.derivation.size_constraints import require_there
 from symroof.errors import SymroofError
 from symroof.reading.arguments import problem_of

@@ -9,7 +9,7 @@ import pytest
 from texts import FSDP
 
 import symroof as sr
-from symroof.derivation.pipeline import begun
+from symroof.derivation.pipeline import first_draft
 from symroof.errors import CheckError
 from symroof.proof.check import establish
 from symroof.proof.step import Reason
@@ -85,7 +85,7 @@ CHANGES = [
 def test_a_wrong_reason_is_refused(reason, change):
     """What prose says of an exchange, of who shares the work and of the wiring is decided by the played mesh."""
     told = next(s for s in step().written if s.reason is reason and s.facts is not None)
-    ledger = begun(step().setting.problem).ledger
+    ledger = first_draft(step().setting.problem).ledger
     assert establish((told,), ledger)
     with pytest.raises(CheckError):
         establish((replace(told, facts=change(told.facts)),), ledger)

@@ -7,7 +7,6 @@ from dataclasses import replace
 import laws
 import pytest
 
-import symroof.algebra.approximation
 import symroof.algebra.dominance
 import symroof.model.costs
 import symroof.model.quantities
@@ -111,7 +110,7 @@ def one_addition_too_many(m):
 
 
 def inverted_ridge(m):
-    from symroof.derivation.setting import Setting
+    from symroof.derivation.premises import Setting
 
     m.setattr(Setting, "ridge", property_of(lambda self: self.bandwidth and self.bandwidth.value / self.peak.value))
 
@@ -178,7 +177,7 @@ def chips_do_not_share_the_work(m):
 
 
 def threshold_turned_round(m):
-    original = symroof.algebra.inequality._Solver._linear
+    original = symroof.algebra.solvers._Solver._linear
 
     def linear(self):
         found = original(self)
@@ -187,19 +186,19 @@ def threshold_turned_round(m):
         )
         return replace(found, cases=cases)
 
-    m.setattr(symroof.algebra.inequality._Solver, "_linear", linear)
-    m.setattr(symroof.algebra.inequality._Solver, "_numeric", lambda self, numbers: linear(self))
+    m.setattr(symroof.algebra.solvers._Solver, "_linear", linear)
+    m.setattr(symroof.algebra.solvers._Solver, "_numeric", lambda self, numbers: linear(self))
 
 
 def guard_forgotten(m):
-    original = symroof.algebra.inequality._Solver._linear
+    original = symroof.algebra.solvers._Solver._linear
 
     def linear(self):
         found = original(self)
         cases = tuple(type(c)((), c.intervals, c.implicit) for c in found.cases)
         return replace(found, cases=cases, otherwise=None)
 
-    m.setattr(symroof.algebra.inequality._Solver, "_linear", linear)
+    m.setattr(symroof.algebra.solvers._Solver, "_linear", linear)
 
 
 def rounded_down(m):
@@ -225,13 +224,13 @@ def exponents_off_by_one(m):
 
 
 def factor_upside_down(m):
-    original = symroof.algebra.approximation.approximation
+    original = symroof.algebra.dominance.approximation
 
     def approximation(exact, approximate, regime):
         found = original(exact, approximate, regime)
         return type(found)(exact, approximate, 1 / found.factor, found.within, found.next_order)
 
-    swap(m, symroof.algebra.approximation, "approximation", approximation)
+    swap(m, symroof.algebra.dominance, "approximation", approximation)
 
 
 def bounds_exchanged(m):

@@ -8,8 +8,8 @@ import pytest
 from texts import cases
 
 import symroof as sr
-from symroof.derivation import setting
-from symroof.derivation.pipeline import begun
+from symroof.derivation import premises
+from symroof.derivation.pipeline import first_draft
 from symroof.errors import CheckError
 from symroof.model.mesh_axes import NETWORKS, MeshAxis
 from symroof.proof.check import establish
@@ -158,7 +158,7 @@ def test_another_origin_is_refused(problem, change):
     """The second engine decides from the mesh as it was written."""
     d = sr.derive(problem[0], **problem[1])
     told = next(s for s in d.written if s.reason is Reason.CHIPS)
-    ledger = begun(d.setting.problem).ledger
+    ledger = first_draft(d.setting.problem).ledger
     assert establish((told,), ledger)
     axes = (replace(told.facts.axes[0], **change), *told.facts.axes[1:])
     with pytest.raises(CheckError):
@@ -221,12 +221,12 @@ def test_figures_are_those_of_the_names_beside_them(monkeypatch, mesh):
     operation = SUMMED if mesh else "matmul"
     tpu = chip("tpu-v5e")
     for chooser, other in (("peak_of", tpu.figures["peak.int8"]), ("bandwidth_of", tpu.figures["DCN"])):
-        chosen = getattr(setting, chooser)
+        chosen = getattr(premises, chooser)
 
         def fault(*given, chosen=chosen, other=other):
             return other if isinstance(chosen(*given), type(other)) else (chosen(*given)[0], other)
 
         with monkeypatch.context() as m:
-            m.setattr(setting, chooser, fault)
+            m.setattr(premises, chooser, fault)
             with pytest.raises(CheckError):
                 sr.derive(operation, on="tpu-v5e", **mesh)

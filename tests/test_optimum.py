@@ -11,14 +11,14 @@ import pytest
 from texts import FSDP as PROGRAM, refused
 
 import symroof as sr
-from symroof.algebra.optima import least_maximum, least_sum
 from symroof.algebra.roots import root_near
+from symroof.algebra.solvers import least_maximum, least_sum
 from symroof.derivation.quantity_definitions import ledger_of
 from symroof.errors import AlgebraError, CheckError, ReadingError, SymroofError
 from symroof.formula import Compare, Name, Quotient, Verdict, number
 from symroof.proof.bounds_and_decimals import RoundedRoot
 from symroof.proof.check import check
-from symroof.proof.minima import Optimal, PowersCompared
+from symroof.proof.minima import Optimal, Roots
 from symroof.proof.step import Ledger, Reason, Step
 from symroof.reading.expressions import read_expression
 from symroof.reading.name_scope import Scope
@@ -212,7 +212,7 @@ def test_roots_that_are_wrong_are_refused():
         steps.append((Step("optimum", Reason.BEST, read("sqrt(2)"), "~", shown, (), RoundedRoot()), good))
     for right, good in (("4F", True), ("2F", False)):
         below = Compare(Name("B"), ">", read(right))
-        steps.append((Step("optimum", Reason.THERE, higher, "<=>", below, (), PowersCompared()), good))
+        steps.append((Step("optimum", Reason.THERE, higher, "<=>", below, (), Roots()), good))
     for step, good in steps:
         with nullcontext() if good else pytest.raises(CheckError):
             assert check(step, ledger).status == "proved"

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from texts import ATTENTION, LAYERS, MLP
 
 import symroof as sr
-from symroof.derivation.pipeline import begun
+from symroof.derivation.pipeline import first_draft
 from symroof.errors import CheckError, ReadingError, SymroofError
 from symroof.formula import Name, Sum, nodes, number, product as times
 from symroof.model.program import Program
@@ -70,7 +70,7 @@ def forged(facts):
 
 @pytest.mark.thorough
 def test_facts_that_the_program_does_not_show_are_refused(derived):
-    ledger = begun(derived.setting.problem).ledger
+    ledger = first_draft(derived.setting.problem).ledger
     told = [step for step in derived.steps if isinstance(step.facts, Dots | Members | Moves)]
     assert {type(step.facts) for step in told} == {Dots, Members, Moves}
     for step in derived.steps:
@@ -228,7 +228,7 @@ def test_a_long_program_is_read_on_its_page(name):
 def test_a_letter_stands_for_nothing_else():
     assert "when B ≪ D: (BV + " in sr.derive("decode-step", on="h100", assume="B << D").to_text()  # beside it
     d = sr.derive(MLP, on="tpu-v5e", symbols=["mfu"], let={"part": "mfu*T_math"})
-    ledger = begun(d.setting.problem).ledger
+    ledger = first_draft(d.setting.problem).ledger
     ledger.established.extend(d.written)
     for name, right in (
         ("T_math", "N"),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import symroof as sr
-from symroof.derivation.setting import setting_of
+from symroof.derivation.premises import setting_of
 from symroof.errors import ReadingError, SymroofError
 from symroof.model.quantities import TIMES, UNITS
 from symroof.reading.claims import read_regime

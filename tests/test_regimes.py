@@ -18,7 +18,7 @@ import symroof as sr
 from symroof.algebra.fan import fan
 from symroof.algebra.polyhedron import generators
 from symroof.algebra.regime import Regime
-from symroof.derivation.pipeline import counted
+from symroof.derivation.pipeline import counted_draft
 from symroof.derivation.solving import PLAIN
 from symroof.errors import CheckError, SymroofError
 from symroof.exploration.regime_steps import partition
@@ -281,7 +281,7 @@ def test_inference_says_what_verify_says():
 
 def evidence(name):
     operation, options, *_ = MAPS[name]
-    draft = counted(read_problem({"operation": operation, **options}))
+    draft = counted_draft(read_problem({"operation": operation, **options}))
     found = maps(name)
 
     def plain(r):

@@ -17,7 +17,6 @@ import pytest
 from statements import Meaning, is_false, nodes, of_programs, value
 
 import symroof as sr
-from symroof.derivation import draft
 from symroof.derivation.quantity_definitions import ledger_of
 from symroof.errors import SymroofError
 from symroof.formula import Cases, Compare, Figure, Formula, Name, Negative, Number, Product, Quotient, Sum, Verdict
@@ -86,7 +85,7 @@ def derived(name):
 
     problem = sr.derive(operation, **options).setting
     meanings = ledger_of(problem).meanings
-    with patch.object(draft, "establish", recorded):
+    with patch("symroof.derivation.steps.establish", recorded):
         sr.derive(operation, **options)
         if name in MAPPED:
             sr.regimes(operation, **options).to_text()
@@ -226,9 +225,9 @@ def other_evidence(random, step):
             more = replace(evidence.functions[0], function=lambda **sizes: evidence.functions[0].function(**sizes) + 1)
             parts = {"functions": (more, *evidence.functions[1:])}, {"functions": evidence.functions[:-1]}
         case "PerChip":
-            what = {"what": random.choice(("flops", "flops_exact", "bytes", "sent", "chips", "moved"))}
-            named = {**what, "name": random.choice(("left operand", ""))}
-            parts = {"meshed": _otherwise(random, evidence.meshed)}, {"resource": "Y"}, named, what
+            cost = {"cost": random.choice(("flops", "flops_exact", "bytes", "sent", "chips", "moved"))}
+            named = {**cost, "name": random.choice(("left operand", ""))}
+            parts = {"meshed": _otherwise(random, evidence.meshed)}, {"resource": "Y"}, named, cost
         case "HighestPowers":
             parts = ({"name": size},)
         case "Supremum":
@@ -350,14 +349,8 @@ def test_other_evidence_and_other_facts_are_refused(name):
     assert tried > 8
 
 
-SHOWS = {
-    "Supremum": ("<", "<="),
-    "Dominance": ("~", "->"),
-    "Excess": ("~",),
-    "RelativeGap": ("~",),
-    "HighestPowers": ("->",),
-}
-SHOWS |= {"Harmonic": ("<=",), "WholeBounds": ("<=>",), "OneRoot": ("<=>",), "AboveAll": ("<=>",)}
+SHOWS = {"Supremum": ("<", "<="), "Dominance": ("~", "->"), "Excess": ("~",), "HighestPowers": ("->",)}
+SHOWS |= {"Harmonic": ("<=",), "RelativeGap": ("~",), **dict.fromkeys(("WholeBounds", "OneRoot", "AboveAll"), ("<=>",))}
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

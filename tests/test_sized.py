@@ -12,7 +12,7 @@ import pytest
 from texts import MLP
 
 import symroof as sr
-from symroof.derivation import quantity_definitions, values, whole_sizes
+from symroof.derivation import numbers_at_sizes as values, quantity_definitions, whole_sizes
 from symroof.derivation.evaluation import functions_of
 from symroof.errors import CheckError, ReadingError, SymroofError
 from symroof.formula import Both, Compare, Either, Name, Number, Verdict, nodes, number

@@ -12,7 +12,7 @@ from texts import ATTENTION, refused
 import symroof as sr
 from symroof.derivation import counting
 from symroof.derivation.counting import traffic, work
-from symroof.derivation.pipeline import begun
+from symroof.derivation.pipeline import first_draft
 from symroof.errors import CheckError, SymroofError
 from symroof.model import backward, statement_costs, transforms
 from symroof.model.program import Program
@@ -139,7 +139,7 @@ def test_a_program_that_changes_has_the_backward_pass_of_what_it_became(name):
 
 def counted(text: str, training: bool = True):
     """The steps that count work and traffic, each decided by the second engine."""
-    return traffic(work(begun(read_problem({"operation": text, "training": training})))).steps
+    return traffic(work(first_draft(read_problem({"operation": text, "training": training})))).steps
 
 
 def run(program: Program, seed: int = 0, fixed: dict[str, int] | None = None):

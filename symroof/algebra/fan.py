@@ -296,10 +296,10 @@ def _plainness(vector: Exponents) -> tuple[int, int, tuple[int, ...]]:
 def _independent(vector: Exponents, basis: list[list[Fraction]]) -> bool:
     """Whether the vector is not spanned by the basis, which it then joins (Gauss)."""
     row = [Fraction(x) for x in vector]
-    for known in basis:
-        lead = next(i for i, x in enumerate(known) if x)
-        factor = row[lead] / known[lead]
-        row = [x - factor * y for x, y in zip(row, known, strict=True)]
+    for other in basis:
+        lead = next(i for i, x in enumerate(other) if x)
+        factor = row[lead] / other[lead]
+        row = [x - factor * y for x, y in zip(row, other, strict=True)]
     if any(row):
         basis.append(row)
     return any(row)

@@ -18,11 +18,11 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from math import comb, gcd
-from typing import Any
 
-from sympy import QQ, Add, Expr, Mul, Pow, preorder_traversal
-from sympy.polys.fields import FracField
+from sympy import QQ, Add, Expr, Mul, Pow, Rational, preorder_traversal
+from sympy.polys.fields import FracElement, FracField
 from sympy.polys.polyerrors import CoercionFailed
+from sympy.polys.rings import PolyElement
 
 from symroof.algebra.roots import one_sign
 from symroof.errors import AlgebraError
@@ -46,7 +46,7 @@ def symbols_of(*expressions: Expr) -> tuple[Expr, ...]:
 
 
 @lru_cache(maxsize=256)
-def _field(symbols: tuple[Expr, ...]) -> Any:
+def _field(symbols: tuple[Expr, ...]) -> FracField:
     return FracField(symbols, QQ, "grlex")
 
 
@@ -80,7 +80,7 @@ def slope(expression: Expr, variable: Expr, symbols: tuple[Expr, ...]) -> tuple[
     return _sides(element.field.raw_new(*lowest(above.diff(x) * below - above * below.diff(x), below**2)))
 
 
-def _element(expression: Expr, symbols: tuple[Expr, ...]) -> Any:
+def _element(expression: Expr, symbols: tuple[Expr, ...]) -> FracElement:
     try:
         field = _field(symbols)
         above, below = (field.ring.from_expr(side.expand()) for side in expression.as_numer_denom())
@@ -93,7 +93,7 @@ def _element(expression: Expr, symbols: tuple[Expr, ...]) -> Any:
         ) from None
 
 
-def _sides(element: Any) -> tuple[Polynomial, Polynomial]:
+def _sides(element: FracElement) -> tuple[Polynomial, Polynomial]:
     above, below = (
         {tuple(exps): Fraction(int(c.numerator), int(c.denominator)) for exps, c in side.terms()}
         for side in (element.numer, element.denom)
@@ -286,7 +286,7 @@ def coefficients(terms: Polynomial, position: int) -> list[Polynomial]:
     return parts
 
 
-def lowest(above: Any, below: Any) -> tuple[Any, Any]:
+def lowest(above: PolyElement, below: PolyElement) -> tuple[PolyElement, PolyElement]:
     """Both elements of one ring over the rationals without what they share, with whole coefficients and a positive leading
     one below.
 
@@ -316,14 +316,14 @@ def lowest(above: Any, below: Any) -> tuple[Any, Any]:
     return a.quo_ground(numbers[0]) * (sign * up), b.quo_ground(numbers[1]) * (sign * down)
 
 
-def _divided(side: Any, power: tuple[int, ...]) -> Any:
+def _divided(side: PolyElement, power: tuple[int, ...]) -> PolyElement:
     if not any(power):
         return side
     terms = {tuple(e - k for e, k in zip(exps, power, strict=True)): c for exps, c in side.terms()}
     return side.ring.from_dict(terms)
 
 
-def _common(a: Any, b: Any) -> Any:
+def _common(a: PolyElement, b: PolyElement) -> PolyElement:
     """The greatest common factor of two polynomials that no symbol divides."""
     ring = a.ring
     both = [i for i, (p, q) in enumerate(zip(a.degrees(), b.degrees(), strict=True)) if p > 0 and q > 0]
@@ -338,16 +338,16 @@ def _common(a: Any, b: Any) -> Any:
     return result
 
 
-def _coefficients(side: Any, inside: list[int]) -> list[Any]:
+def _coefficients(side: PolyElement, inside: list[int]) -> list[PolyElement]:
     """A polynomial in some of its symbols as their coefficients, one for each power of the others."""
-    result: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
+    result: dict[Exponents, dict[Exponents, Rational]] = {}
     for exps, c in side.terms():
         outside = tuple(0 if i in inside else e for i, e in enumerate(exps))
         result.setdefault(outside, {})[tuple(e if i in inside else 0 for i, e in enumerate(exps))] = c
     return [side.ring.from_dict(terms) for terms in result.values()]
 
 
-def _may_share(a: Any, b: Any, place: int) -> bool:
+def _may_share(a: PolyElement, b: PolyElement, place: int) -> bool:
     """Whether a common factor may depend on a symbol."""
     for seed in range(2, 2 + TRIES):
         first, other = (_image(side, place, seed) for side in (a, b))
@@ -356,7 +356,7 @@ def _may_share(a: Any, b: Any, place: int) -> bool:
     return True
 
 
-def _image(side: Any, place: int, seed: int) -> list[int]:
+def _image(side: PolyElement, place: int, seed: int) -> list[int]:
     """The coefficients in one symbol modulo the prime, from the constant upwards, with numbers for all others."""
     result = [0] * (side.degree(side.ring.gens[place]) + 1)
     for exps, c in side.terms():

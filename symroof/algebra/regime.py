@@ -104,7 +104,7 @@ class Regime(Frozen):
     @cached_property
     def substitution(self) -> Mapping[Expr, Expr]:
         """What the relations ``=`` replace, and by what."""
-        replaced, unsolved = _replaced(self._of("="))
+        replaced, unsolved = _substitution(self._of("="))
         for left, right in unsolved:
             raise AlgebraError(f"{left} = {right} does not say what a symbol is", expected="a name on one side")
         return replaced
@@ -112,7 +112,7 @@ class Regime(Frozen):
     def merged(self, expression: Expr) -> Expr:
         """``expression`` with equal symbols put in; and x for y where x ~ y, which is sound for positive terms alone."""
         expression = self.apply(expression)
-        near, _ = _replaced((self.apply(left), "~", self.apply(right)) for left, _, right in self._of("~"))
+        near, _ = _substitution((self.apply(left), "~", self.apply(right)) for left, _, right in self._of("~"))
         if not any(expression.has(name) for name in near):
             return expression
         if any(c < 0 for terms in ratio(expression, symbols_of(expression)) for c in terms.values()):
@@ -230,7 +230,7 @@ def much_less(small: Exponents, large: Exponents, symbols: tuple[Expr, ...]) -> 
     return (right, "->", oo) if left == 1 else (left, "<<", right)
 
 
-def _replaced(relations: Iterable[Relation]) -> tuple[dict[Expr, Expr], list[tuple[Expr, Expr]]]:
+def _substitution(relations: Iterable[Relation]) -> tuple[dict[Expr, Expr], list[tuple[Expr, Expr]]]:
     """What replaces the symbols that are one side of a relation; and the relations, so changed, that say of none what it is."""
     replaced: dict[Expr, Expr] = {}
     unsolved = []

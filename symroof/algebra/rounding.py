@@ -41,10 +41,10 @@ def to_digits(value: Fraction, digits: int) -> str:
     return to_places(value, digits - 1 - magnitude(value))
 
 
-def raised(value: Fraction, digits: int) -> str:
+def rounded_up(value: Fraction, digits: int) -> str:
     """The least decimal that is not below a value, where its nearest one of that many significant digits ends.
 
-    >>> raised(Fraction(20812, 1000), 3), raised(Fraction(533, 10), 3), raised(Fraction(2081, 10000), 2)
+    >>> rounded_up(Fraction(20812, 1000), 3), rounded_up(Fraction(533, 10), 3), rounded_up(Fraction(2081, 10000), 2)
     ('20.9', '53.3', '0.21')
     """
     text = to_digits(value, digits)

@@ -7,8 +7,8 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, Unpack, overload
 
-from symroof.derivation.draft import INTENSITY
-from symroof.derivation.setting import setting_of
+from symroof.derivation.premises import setting_of
+from symroof.derivation.steps import INTENSITY
 from symroof.errors import ReadingError
 from symroof.exploration.comparison import compare as compared
 from symroof.exploration.figure import figure

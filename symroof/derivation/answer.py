@@ -8,7 +8,7 @@ from functools import cached_property
 
 from sympy import Expr
 
-from symroof.algebra.approximation import Approximation
+from symroof.algebra.dominance import Approximation
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Either, Formula, Frozen, Name, Sum, Verdict

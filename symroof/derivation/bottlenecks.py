@@ -12,11 +12,11 @@ from sympy import Add, Expr, Integer, Mul
 
 from symroof.algebra.rational import cancelled, is_rational
 from symroof.algebra.roots import Root
-from symroof.derivation.draft import PEAK as PEAK_NAME, T_COMMS, T_MATH, Draft
 from symroof.derivation.layout import is_negative
-from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
+from symroof.derivation.steps import PEAK as PEAK_NAME, T_COMMS, T_MATH, Draft
+from symroof.derivation.summary import put_in, value_at
 from symroof.derivation.whole_sizes import spans_of, whole_step, wholes, written
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, names, number
 from symroof.model.chip_costs import chip_costs, message
@@ -25,8 +25,8 @@ from symroof.model.program import Program
 from symroof.model.quantities import sent_over, time_name
 from symroof.model.resources import HOPS, LATENCY, slowest, times_of
 from symroof.model.statement_costs import amounts
-from symroof.proof.hop_times import TakesOver
-from symroof.proof.scheduling import AboveAll, joined
+from symroof.proof.mesh_facts import TakesOver
+from symroof.proof.scheduling import AboveAll, conjunction
 from symroof.proof.step import Reason, Solved, Step, against
 from symroof.symbols import expression, fraction, rational, symbol
 
@@ -67,23 +67,23 @@ def _slowest(draft: Draft) -> Formula | None:
     return latencies[0] if len(latencies) == 1 else None
 
 
-def _compared(draft: Draft, resource: str, values: Mapping[str, Fraction]) -> tuple[Expr, Expr, Formula] | None:
+def _sides(draft: Draft, resource: str, values: Mapping[str, Fraction]) -> tuple[Expr, Expr, Formula] | None:
     """What is above what where arithmetic takes longer than a link or than hops, and the time of that; None where
     nothing is sent."""
     setting, counts = draft.setting, amounts(draft.setting.problem.operation, draft.setting.problem.count)
-    flops, peak = valued(draft, counts["flops_per_chip"], values), PEAK
+    flops, peak = value_at(draft, counts["flops_per_chip"], values), PEAK
     if setting.mixed:  # at several peaks it is the time that is compared, and the figures are put in
-        flops, peak = valued(draft, setting.in_numbers(setting.arithmetic), values), Integer(1)
+        flops, peak = value_at(draft, setting.in_numbers(setting.arithmetic), values), Integer(1)
     if resource == LATENCY:
         longest = _slowest(draft)
         assert longest is not None
-        time = valued(draft, expression(longest), values)
+        time = value_at(draft, expression(longest), values)
         figures = Mul(*(x for x in time.free_symbols if is_latency(x.name))) if not time.is_Add else Integer(1)
         hops = cancelled(time / figures) if figures != 1 else Integer(1)
         level = peak * cancelled(time / hops)
         return cancelled(flops / hops), setting.in_numbers(level) if setting.mixed else level, longest
     name_sent, rate = sent_over(resource), setting.rates.rate(resource)
-    carried = valued(draft, counts[name_sent], values)
+    carried = value_at(draft, counts[name_sent], values)
     if carried == 0:  # an axis of one chip sends nothing
         return None
     level = setting.in_numbers(peak / symbol(rate)) if setting.mixed else peak / symbol(rate)
@@ -100,7 +100,7 @@ def _take_over(draft: Draft, point: int | None = None) -> Draft:
             size = message(send.move, program)
             hops = Add(*(n * symbol(latency) for latency, n in send.hops.items()))
             level = hops * symbol(setting.rates.rate(resource)) * size * send.turns / send.sent[resource]
-            size, level = (valued(draft, program.resolved(value), values) for value in (size, cancelled(level)))
+            size, level = (value_at(draft, program.resolved(value), values) for value in (size, cancelled(level)))
             moved = time_name(resource, send.label if len(cost.over(resource)) > 1 else name)
             longer = Compare(Name(moved), ">", Name(time_name(HOPS, send.label)))
             put = cancelled(level.subs({symbol(n): rational(figure.value) for n, figure in setting.known.items()}))
@@ -118,7 +118,7 @@ def _crossing(
     draft: Draft, longer: Compare, message_size: Expr, level: Expr, where: tuple[Formula, ...], point: int | None
 ) -> Draft:
     """The same solved for a size."""
-    setting, x = draft.setting, _asked(draft, message_size, "")
+    setting, x = draft.setting, _unknown(draft, message_size, "")
     if x is None and message_size.is_Rational and level.is_Rational:
         settled = Verdict(bool(message_size > level))
         return draft.add(Step("resources", Reason.SIDE, longer, "<=>", settled, where, point=point))
@@ -140,12 +140,12 @@ def _against(
     point: int | None,
 ) -> Draft:
     """Where arithmetic takes longer than one link."""
-    setting, facts, result = draft.setting, Solved(resource), _compared(draft, resource, values)
+    setting, facts, result = draft.setting, Solved(resource), _sides(draft, resource, values)
     if result is None:
         role, waits = against("threshold", resource), Compare(T_MATH, ">", Name(f"T_{resource}"))
         return draft.add(Step("resources", Reason.SOLVE, waits, "<=>", Verdict(True), where, None, facts, role, point))
     ratio, level, time = result
-    x, name = _asked(draft, ratio, resource), Name(f"T_{resource}")
+    x, name = _unknown(draft, ratio, resource), Name(f"T_{resource}")
     used = {s.name for s in level.free_symbols}
     numbers = {symbol(n): rational(known_.value) for n, known_ in setting.known.items() if n in used}
     in_numbers = level.subs(numbers) if point is not None or x is None else level
@@ -174,7 +174,7 @@ def _whole(draft: Draft, solution: Solution, resource: str, where: tuple[Formula
         return draft
     end = replace(solution.end, right=draft.write(solution.bound))
     whole = wholes(draft.setting, solution.variable, point)
-    step = whole_step("resources", end, solution.bound, whole, draft.write)
+    step = whole_step("resources", end, solution.bound, whole)
     if step is None:
         return draft
     return draft.add(replace(step, assumptions=where, role=against("whole", resource), point=point))
@@ -194,7 +194,7 @@ def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:
     if None in relations:
         return draft
     where = dict.fromkeys(assumption for step in relations if step for assumption in step.assumptions)
-    right = joined(step.right for step in relations if step)
+    right = conjunction(step.right for step in relations if step)
     size = next((name for name in names(right)), "")
     if (spans := spans_of(right, size)) is not None:
         right = written(spans, size, draft.write, least=1)
@@ -219,7 +219,7 @@ def _against_at(draft: Draft, program: Program, point: int, values: Mapping[str,
     return draft.add(Step("resources", Reason.SIDE, T_MATH, relation, T_COMMS, where, role="joint", point=point))
 
 
-def _asked(draft: Draft, ratio: Expr, resource: str) -> Expr | None:
+def _unknown(draft: Draft, ratio: Expr, resource: str) -> Expr | None:
     """What a condition is solved for: what was asked for, or the first size that people turn of those it depends on."""
     free = {s.name for s in ratio.free_symbols}
     variable = draft.setting.problem.solve_for

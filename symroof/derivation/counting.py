@@ -9,9 +9,9 @@ from inspect import signature
 from sympy import Add, Expr
 
 from symroof.algebra.rational import cancelled
-from symroof.derivation.draft import FLOPS, Draft
 from symroof.derivation.layout import Layout
 from symroof.derivation.per_chip import exchanges_of_chips, memory, traffic_of_chips, work_of_chips
+from symroof.derivation.steps import FLOPS, Draft
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
 from symroof.model.costs import Cost, Counting, Operation, written
 from symroof.model.einsum import Einsum
@@ -37,16 +37,12 @@ KINDS = "flops by kind"
 def work_of_program(draft: Draft, program: Program) -> Draft:
     """FLOPs of each contraction and of all of them, elementwise operations, and the sizes that others define."""
     cost, count = draft.setting.cost, draft.setting.problem.count
-    for name, formula in program.where.items():
-        if name in program.choices:
-            relations = known_of_sizes(program)
-            draft = draft.add(Step("work", Reason.CASE, program.choices[name], "=", formula, relations))
-        draft = draft.add(Step("work", Reason.CASE, Name(name), "=", formula))
+    draft = _defined_sizes(draft, program)
     if not program.vector and (params := amounts(program, count)["params"]) != 0:
         draft = _stock(draft, "work", "params", params)
         if program.frozen:
             draft = _stock(draft, "work", "trainable", amounts(program, count)["trainable"])
-    draft = _masked(draft, program)
+    draft = _mask_pairs(draft, program)
     for name, owner in costs_of(program).items():
         if owner.flops != 0:
             draft = _contraction(draft, name, owner, count)
@@ -57,7 +53,7 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
         draft = _per_parameter(draft, program)
     for name, owner in costs_of(program).items():
         if owner.ops != 0:
-            facts = Members(tuple(_applied(draft, line) for line in owner.members if elementwise(line) != 0))
+            facts = Members(tuple(_operations(draft, line) for line in owner.members if elementwise(line) != 0))
             draft = _of(draft, "work", "ops", name, owner.ops, facts)
     ops = amounts(program, count)["ops"]
     draft = draft if ops == 0 else _in_all(draft, "work", "ops", ops)
@@ -66,7 +62,17 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
     return _in_all(draft, "work", "flops", ops, "ops") if program.vector and ops != 0 else draft
 
 
-def _masked(draft: Draft, program: Program) -> Draft:
+def _defined_sizes(draft: Draft, program: Program) -> Draft:
+    """What the sizes are that others define, and which of several one is."""
+    for name, formula in program.where.items():
+        if name in program.choices:
+            relations = known_of_sizes(program)
+            draft = draft.add(Step("work", Reason.CASE, program.choices[name], "=", formula, relations))
+        draft = draft.add(Step("work", Reason.CASE, Name(name), "=", formula))
+    return draft
+
+
+def _mask_pairs(draft: Draft, program: Program) -> Draft:
     """How many pairs the masks of fuses leave."""
     for line in program.forward:
         if line.statement.mask is not None and line.mask is not None:
@@ -190,7 +196,7 @@ def _dots(draft: Draft, owner: StatementCost) -> Dots | None:
     return Dots(draft.write(outputs), draft.write(length), turns_written(draft, line))
 
 
-def _applied(draft: Draft, line: Line) -> Applied:
+def _operations(draft: Draft, line: Line) -> Applied:
     """What an elementwise statement takes for each element, or for each row where rows take something of their own."""
     statement, function = line.statement, line.statement.function
     if function is None:
@@ -274,13 +280,13 @@ def _work_of(draft: Draft, operation: Einsum, count: Counting) -> Draft:
     formula = _exact_count(operation, draft.layout)
     if count == "exact" or not operation.contracted:
         counted = Step("work", Reason.COUNT, FLOPS, "=", formula, evidence=draft.ledger.evidence("flops"), facts=facts)
-        return _summed(draft.add(counted), FLOPS, cost.flops)
+        return _in_lowest_terms(draft.add(counted), FLOPS, cost.flops)
     excess, value = draft.write(operation.output.elements), draft.write(cost.flops)
     share = draft.write(operation.output.elements / cost.flops)
     draft = draft.add(
         Step("work", Reason.COUNT, EXACT, "=", formula, evidence=draft.ledger.evidence(EXACT.name), facts=facts)
     )
-    return _summed(draft, EXACT, cost.flops_exact).add(
+    return _in_lowest_terms(draft, EXACT, cost.flops_exact).add(
         Step("work", Reason.MULTIPLY_ADD, EXACT, "~", value, evidence=Excess(excess)),
         Step("work", Reason.FACT, FLOPS, "=", value, evidence=draft.ledger.evidence("flops"), role="flops"),
         Step("work", Reason.FACT, Quotient(excess, FLOPS), "=", share, role="excess"),
@@ -316,11 +322,11 @@ def _traffic_of_product(draft: Draft) -> Draft:
         Step("traffic", Reason.READS, READS, "=", loads, evidence=draft.ledger.evidence(READS.name)),
         Step("traffic", Reason.LINE, WRITES, "=", stores, evidence=draft.ledger.evidence(WRITES.name)),
     )
-    draft = _summed(_summed(draft, READS, cost.reads), WRITES, cost.writes)
+    draft = _in_lowest_terms(_in_lowest_terms(draft, READS, cost.reads), WRITES, cost.writes)
     return _total_bytes(draft)
 
 
-def _summed(draft: Draft, name: Name, value: Expr) -> Draft:
+def _in_lowest_terms(draft: Draft, name: Name, value: Expr) -> Draft:
     """What a count comes to, in lowest terms: what the answer says of it."""
     section = "work" if name in (FLOPS, EXACT) else "traffic"
     return draft.add(Step(section, Reason.TOTAL, name, "=", draft.layout.factored(value), role=amount_of(name.name)))

@@ -8,11 +8,11 @@ from dataclasses import replace
 from sympy import Add, Expr, Max, Min
 
 from symroof.algebra.rational import cancelled, sign_of
-from symroof.derivation.draft import numeric, rounded
-from symroof.derivation.formulas import Basis
 from symroof.derivation.layout import is_negative
+from symroof.derivation.named_formulas import Basis
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import relation_solved
+from symroof.derivation.steps import numeric, rounded
 from symroof.derivation.whole_sizes import Wholes, spans_of, whole_condition, whole_step, written
 from symroof.errors import AlgebraError
 from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Quotient, Sizes, Verdict, names
@@ -33,29 +33,29 @@ def solution(ground: Basis, relation: Compare, variable: str, of: Callable[[int 
     where = ground.equalities
     if any(ground.quantities.get(name, symbol(name)) != symbol(name) for name in names(relation)):
         ground = ground.add(Step("solution", Reason.EXPANDED, relation, "<=>", spread, where))
-    every, known, refused = ground.points, len(ground.ledger.established), None
+    points, established, refused = ground.points, len(ground.ledger.established), None
     try:
-        ground = _solved(ground, relation, (left, right), variable, None, of(None))
+        ground = _solution_at(ground, relation, (left, right), variable, None, of(None))
     except (AlgebraError, UndecidedError) as error:
-        del ground.ledger.established[known:]  # with numbers for the other sizes it may have a solved form
+        del ground.ledger.established[established:]  # with numbers for the other sizes it may have a solved form
         refused = error
     before = len(ground.steps)
-    for point, sizes in enumerate(every):
+    for point, sizes in enumerate(points):
         if not sizes:  # every size is a number of the operation
             continue
         others = {name: size for name, size in sizes.items() if name != variable}
-        ground = replace(ground, points=(*every[:point], others, *every[point + 1 :]))
+        ground = replace(ground, points=(*points[:point], others, *points[point + 1 :]))
         sides = ground.in_numbers(left, point), ground.in_numbers(right, point)
-        known, free = len(ground.ledger.established), variable in sizes
+        established, free = len(ground.ledger.established), variable in sizes
         try:
-            ground = _solved(ground, relation, sides, variable, point, of(point), free)
+            ground = _solution_at(ground, relation, sides, variable, point, of(point), free)
         except (AlgebraError, UndecidedError):
             if not free:
                 raise
-            del ground.ledger.established[known:]  # whether it holds is told by the size that is put in
+            del ground.ledger.established[established:]  # whether it holds is told by the size that is put in
     if refused is not None and len(ground.steps) == before:
         raise refused
-    return replace(ground, points=every)
+    return replace(ground, points=points)
 
 
 def _at(step: Step, point: int | None, free: bool) -> Step:
@@ -65,7 +65,7 @@ def _at(step: Step, point: int | None, free: bool) -> Step:
     return replace(step, section="summary", role=number_of(f"{step.role}({point})") if step.role else "")
 
 
-def _solved(
+def _solution_at(
     ground: Basis,
     relation: Compare,
     sides: tuple[Expr, Expr],
@@ -88,10 +88,10 @@ def _parts(ground: Basis, sides: tuple[Expr, Expr], relation: str, x: Expr) -> S
     """The solution, where a side that is a maximum or minimum stands for each of its parts."""
     alone = None if relation == "=" else _alone(*sides, relation, ground.least_one)
     if alone is not None:
-        one, sign, other = alone
-        parts = [_parts(ground, (part, other), sign, x) for part in sorted(one.args, key=str)]
+        extremum, sign, other = alone
+        parts = [_parts(ground, (part, other), sign, x) for part in sorted(extremum.args, key=str)]
         formulas = [part.formula for part in parts]
-        joined = _joined(formulas, x, ground, every=(type(one), sign) in EVERY)
+        joined = _combined(formulas, x, ground, every=(type(extremum), sign) in EVERY)
         return Solution(x.name, joined, tuple(band for part in parts for band in part.bands))
     if not (sides[0] - sides[1]).is_rational_function(x):
         raise AlgebraError(f"the relation has no solved form for {x}", expected="a relation between polynomials")
@@ -108,15 +108,15 @@ def _parts(ground: Basis, sides: tuple[Expr, Expr], relation: str, x: Expr) -> S
 def _alone(left: Expr, right: Expr, relation: str, least_one: Sizes) -> tuple[Max | Min, str, Expr] | None:
     """The relation with a maximum or minimum alone on its left side: of one that is multiplied with something, or divides it,
     both have to have a sign."""
-    for one, sign, other in ((left, relation, right), (right, MIRRORED.get(relation, relation), left)):
-        if isinstance(one, Max | Min):
-            return one, sign, other
+    for extremum, sign, other in ((left, relation, right), (right, MIRRORED.get(relation, relation), left)):
+        if isinstance(extremum, Max | Min):
+            return extremum, sign, other
     if not (left - right).has(Max, Min):
         return None
     result = sorted((left - right).atoms(Max, Min), key=str)
-    stands = {symbol(f"held {i}"): one for i, one in enumerate(result)}
-    above, below = cancelled((left - right).xreplace({one: name for name, one in stands.items()})).as_numer_denom()
-    for name, one in stands.items():
+    stands = {symbol(f"held {i}"): extremum for i, extremum in enumerate(result)}
+    above, below = cancelled((left - right).xreplace(dict(zip(result, stands, strict=True)))).as_numer_denom()
+    for name, extremum in stands.items():
         first, rest = above.coeff(name, 1), above.coeff(name, 0)
         if first == 0 or (above - first * name - rest).expand() != 0:
             continue
@@ -124,11 +124,11 @@ def _alone(left: Expr, right: Expr, relation: str, least_one: Sizes) -> tuple[Ma
         positive_ones = all(sign_of(part, least_one) == 1 for factor in factors for part in factor.args)
         side = sign_of(first * below, least_one) if positive_ones else None
         if side:
-            return one, relation if side == 1 else MIRRORED[relation], (-rest / first).xreplace(stands)
+            return extremum, relation if side == 1 else MIRRORED[relation], (-rest / first).xreplace(stands)
     return None
 
 
-def _joined(parts: list[Formula], x: Expr, ground: Basis, *, every: bool) -> Formula:
+def _combined(parts: list[Formula], x: Expr, ground: Basis, *, every: bool) -> Formula:
     """All of some conditions, or any of them: of numbers what they leave of the size, else as one where that is one of them."""
     undecided = list(dict.fromkeys(part for part in parts if part != Verdict(every)))
     if not undecided or Verdict(not every) in undecided:
@@ -157,19 +157,19 @@ def _in_figures(ground: Basis, solution: Solution, point: int | None, of: Wholes
     guarded = (*where, *((solution.guard,) if solution.guard is not None else ()))
     if isinstance(edge, Expr):
         edge = ground.in_numbers(edge)
-        said = Step("solution", Reason.FIGURES, solution.end.right, "=", _upright(edge, ground), guarded)
-        if said.right != said.left:
-            ground = ground.add(_at(replace(said, role="solution_bound"), point, free))
+        line = Step("solution", Reason.FIGURES, solution.end.right, "=", _upright(edge, ground), guarded)
+        if line.right != line.left:
+            ground = ground.add(_at(replace(line, role="solution_bound"), point, free))
         if (value := numeric(edge)) is not None:
             near = rounded("solution", solution.end.right, value, assumptions=guarded)
             ground = ground.add(*(_at(step, point, free) for step in near))
     if isinstance(solution.guard, Compare) and set(names(solution.guard)) & ground.figures.keys():
         gap = ground.in_numbers(expression(solution.guard.left) - expression(solution.guard.right))
         put_in = positive(gap.as_numer_denom()[0], ground.layout)
-        said = Step("solution", Reason.FIGURES, solution.guard, "<=>", put_in, where, role="solution_guard")
-        ground = ground.add(_at(said, point, free))
+        line = Step("solution", Reason.FIGURES, solution.guard, "<=>", put_in, where, role="solution_guard")
+        ground = ground.add(_at(line, point, free))
     left = Compare(solution.end.left, solution.end.relation, ground.layout.write(edge))
-    step = None if of is None else whole_step("solution", left, edge, of, ground.layout.write)
+    step = None if of is None else whole_step("solution", left, edge, of)
     if step is None:
         return ground
     return ground.add(_at(replace(step, assumptions=where, role="solution_whole"), point, free))

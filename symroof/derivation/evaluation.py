@@ -17,12 +17,12 @@ from typing import Any
 
 from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, exp, floor, log
 
-from symroof.derivation.draft import Draft
-from symroof.derivation.pipeline import compared, drafted
+from symroof.derivation.pipeline import draft_of, up_to_ridge
+from symroof.derivation.premises import Setting
+from symroof.derivation.program_times import steps_defined, times_defined
 from symroof.derivation.quantity_definitions import put, quantities
-from symroof.derivation.schedules import steps_defined, times_defined
-from symroof.derivation.setting import Setting
 from symroof.derivation.size_constraints import require_there
+from symroof.derivation.steps import Draft
 from symroof.errors import AlgebraError, ModelError, require_one_of
 from symroof.formula import Formula, Frozen, Group, Name, names
 from symroof.model.problem import Problem
@@ -106,7 +106,7 @@ def _points(problem: Problem, values: Mapping[str, Any]) -> Iterator[dict[str, F
 def function_of(setting: Setting, name: str) -> QuantityFunction:
     """The function of a named quantity of a problem, its known figures put in.
 
-    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.derivation.premises import setting_of
     >>> from symroof.model.library import library_operation
     >>> from symroof.model.problem import Problem
     >>> intensity = function_of(setting_of(Problem(library_operation("matmul"))), "intensity")
@@ -152,7 +152,7 @@ def require_proved(setting: Setting, values: Mapping[str, Expr]) -> Draft:
 
 def with_times(setting: Setting) -> Draft:
     """A draft that knows the costs and all times of a problem, and what its author named."""
-    draft, program = compared(drafted(setting)), setting.problem.operation
+    draft, program = up_to_ridge(draft_of(setting)), setting.problem.operation
     draft = times_defined(draft, program)
     draft = draft if program.alone else steps_defined(draft, program)
     meanings = draft.ledger.meanings
@@ -212,13 +212,13 @@ def evaluated(expression: Expr, values: Mapping[str, Any]) -> Any:
         above, below = expression.as_numer_denom()
         if below != 1 and not below.is_Number:
             top = evaluated(above, values)
-            return _applied("/", top, evaluated(below, values), own=not above.is_Symbol)
+            return _operate("/", top, evaluated(below, values), own=not above.is_Symbol)
     if isinstance(expression, Add | Mul):
         arrays = {name for name, value in values.items() if _is_array(value)}
         ordered = sorted(
             expression.args, key=lambda part: not arrays.isdisjoint(s.name for s in part.free_symbols)
         )  # scalars first
-        return _joined(
+        return _fold(
             "+" if isinstance(expression, Add) else "*",
             ((evaluated(part, values), not part.is_Symbol) for part in ordered),
         )
@@ -240,19 +240,19 @@ OPERATORS: Mapping[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 }
 
 
-def _joined(sign: str, parts: Iterable[tuple[Any, bool]]) -> Any:
+def _fold(sign: str, parts: Iterable[tuple[Any, bool]]) -> Any:
     """The sum or product of values, each with whether it is ours to change: what is made here is changed in place."""
     total, own = None, False
     for part, fresh in parts:
         if total is None:
             total, own = part, fresh
         else:
-            total, own = _applied(sign, total, part, own=own), True
+            total, own = _operate(sign, total, part, own=own), True
         part = None  # let go of its memory before the next part is made
     return total
 
 
-def _applied(sign: str, left: Any, right: Any, *, own: bool) -> Any:
+def _operate(sign: str, left: Any, right: Any, *, own: bool) -> Any:
     plain, in_place = OPERATORS[sign]
     fits = own and _is_array(left) and getattr(right, "shape", ()) in ((), left.shape)
     return (in_place if fits else plain)(left, right)
@@ -260,7 +260,7 @@ def _applied(sign: str, left: Any, right: Any, *, own: bool) -> Any:
 
 def _power(base: Any, exponent: Expr) -> Any:
     if exponent.is_Integer and 0 < exponent <= 4:
-        return _joined("*", [(base, False)] * int(exponent))
+        return _fold("*", [(base, False)] * int(exponent))
     if exponent.is_Integer and exponent.is_negative:
         return 1.0 / _power(base, -exponent)
     return base ** float(exponent)

@@ -6,15 +6,23 @@ from fractions import Fraction
 
 from sympy import Add, Expr, oo
 
-from symroof.algebra.approximation import Approximation, approach, approximation, laurent, reciprocals
-from symroof.algebra.dominance import leading, limit as regime_limit, similar
+from symroof.algebra.dominance import (
+    Approximation,
+    approach,
+    approximation,
+    laurent,
+    leading,
+    limit as regime_limit,
+    reciprocals,
+    similar,
+)
 from symroof.algebra.rational import sign_of, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.counting import as_written
-from symroof.derivation.draft import INTENSITY, Draft, dominated
 from symroof.derivation.layout import Layout
-from symroof.derivation.schedules import over
+from symroof.derivation.program_times import over
 from symroof.derivation.solving import highest, limit, monotony, outgrows
+from symroof.derivation.steps import INTENSITY, Draft, dominated
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Negative, Quotient, Sum, names, number
 from symroof.proof.bounds_and_decimals import Harmonic

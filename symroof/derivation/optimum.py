@@ -3,10 +3,9 @@ where they cross or balance, its value, what being compute-bound means there, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from sympy import Expr, Integer, oo
 
@@ -15,16 +14,16 @@ from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import root_near
 from symroof.algebra.rounding import decimal, to_digits
-from symroof.derivation.draft import T_MATH, dominated, written
-from symroof.derivation.formulas import DIGITS, Basis, unit_among
 from symroof.derivation.layout import is_negative
+from symroof.derivation.named_formulas import DIGITS, Basis, unit_among
 from symroof.derivation.solving import Optimum, lines, optimum_of
+from symroof.derivation.steps import T_MATH, dominated, written
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum, names, number, product
 from symroof.model.quantities import exponents
 from symroof.model.units import Mismatch
 from symroof.proof.bounds_and_decimals import RoundedRoot
-from symroof.proof.minima import Optimal, PowersCompared, Slope, parts_of
+from symroof.proof.minima import Optimal, Roots, Slope, parts_of
 from symroof.proof.step import Reason, Role, Step, number_of
 from symroof.symbols import fraction, rational, symbol
 
@@ -62,7 +61,7 @@ class Minimum(Frozen):
 
 def optimum(ground: Basis, minimize: Formula, over: str, subject: Compare | None) -> tuple[Basis, Minimum]:
     """The steps of the best place, for every size."""
-    body = _unfolded(minimize, ground)
+    body = _definition_of(minimize, ground)
     ground = ground.defining(body)
     x = symbol(over)
     parts = parts_of(body)[1]
@@ -87,7 +86,7 @@ def optimum(ground: Basis, minimize: Formula, over: str, subject: Compare | None
     return _at_the_place(ground, minimum), minimum
 
 
-def _unfolded(formula: Formula, ground: Basis) -> Formula:
+def _definition_of(formula: Formula, ground: Basis) -> Formula:
     """A name that stands for a maximum or a sum, as that: T_lower."""
     while isinstance(formula, Name):
         meaning = ground.ledger.meanings.get(formula.name)
@@ -226,7 +225,7 @@ def _at_the_place(ground: Basis, minimum: Minimum) -> Basis:
             sides = (number(1), place) if end == number(1) else (place, end)
             guard = Compare(sides[0], "<=", sides[1])
             ground = ground.add(
-                Step("optimum", Reason.FACT, guard, "<=>", within, (), PowersCompared(), role="optimum_guard"),
+                Step("optimum", Reason.FACT, guard, "<=>", within, (), Roots(), role="optimum_guard"),
                 Step("optimum", Reason.AT_AN_END, at_forms, "=", end, (*equal, outside), evidence, role="optimum_end"),
             )
     return ground
@@ -239,7 +238,7 @@ def of_forms(ground: Basis, minimum: Minimum) -> Call:
     return Call("argmin", (plain, Name(minimum.x.name)))
 
 
-def _same(ground: Basis, minimum: Minimum) -> Any:
+def _same(ground: Basis, minimum: Minimum) -> Callable[[Formula, Formula], bool]:
     """Whether a part is its form, with the equation put in."""
     exact = ground.ledger.exact(figures=False, assumptions=(*ground.equalities, *minimum.where))
     return lambda part, form: exact.difference(part, form).is_zero()
@@ -299,30 +298,14 @@ def compute_bound(ground: Basis, question: Minimum) -> tuple[Basis, Minimum]:
     least = ground.layout.root(result.value, result.degree)
     where = (*ground.equalities, *question.where)
     step = Step(
-        "optimum",
-        Reason.THERE,
-        Compare(T_MATH, ">", least),
-        "<=>",
-        bound,
-        where,
-        PowersCompared(),
-        role="optimum_bound",
+        "optimum", Reason.THERE, Compare(T_MATH, ">", least), "<=>", bound, where, Roots(), role="optimum_bound"
     )
     ground = ground.defining(T_MATH).add(step)
     value = ground.in_numbers(rest)
     if value != rest:
         shown = ground.layout.root(value, abs(e))
         ground = ground.add(
-            Step(
-                "optimum",
-                Reason.FIGURES,
-                edge,
-                "=",
-                shown,
-                ground.equalities,
-                PowersCompared(),
-                role="optimum_bound_value",
-            )
+            Step("optimum", Reason.FIGURES, edge, "=", shown, ground.equalities, Roots(), role="optimum_bound_value")
         )
     return ground, replace(question, bound=(bound, rest, abs(e)))
 
@@ -333,7 +316,7 @@ def _order_of(ground: Basis, minimum: Minimum) -> Iterator[str]:
     yield from (name for name in ("B", *ground.layout.order) if name not in end)
 
 
-def _beside(minimum: Minimum, powers: Mapping[Expr, Any], v: Expr) -> Expr | None:
+def _beside(minimum: Minimum, powers: Mapping[Expr, Expr], v: Expr) -> Expr | None:
     """What is shared out, where the condition is one on v over it."""
     end = None if minimum.sharing is None else minimum.sharing.end
     return end if end is not None and end.is_Symbol and powers.get(end, 0) == -powers[v] else None
@@ -361,7 +344,7 @@ def _in_numbers(ground: Basis, minimum: Minimum, best: Optimum, point: int) -> B
         ground = ground.add(step)
         return _bound(ground, minimum, point)
     place = ground.layout.root(best.power, best.degree)
-    return _bound(_rooted(ground, place, (power, best.degree), Reason.BEST, "optimum_at", point), minimum, point)
+    return _bound(_root_steps(ground, place, (power, best.degree), Reason.BEST, "optimum_at", point), minimum, point)
 
 
 def _bound(ground: Basis, minimum: Minimum, point: int) -> Basis:
@@ -372,10 +355,10 @@ def _bound(ground: Basis, minimum: Minimum, point: int) -> Basis:
     value = ground.in_numbers(power, point)
     if not value.is_Rational or not power.free_symbols & set(map(symbol, ground.points[point])):
         return ground
-    return _rooted(ground, bound.right, (value, degree), Reason.ROUNDED, "optimum_bound_at", point)
+    return _root_steps(ground, bound.right, (value, degree), Reason.ROUNDED, "optimum_bound_at", point)
 
 
-def _rooted(ground: Basis, left: Formula, power: tuple[Expr, int], reason: Reason, role: Role, point: int) -> Basis:
+def _root_steps(ground: Basis, left: Formula, power: tuple[Expr, int], reason: Reason, role: Role, point: int) -> Basis:
     """A root as a number: exactly where it is rational, else in decimals."""
     exact, degree = fraction(power[0]), power[1]
     near = root_near(exact, degree)
@@ -389,7 +372,7 @@ def _rooted(ground: Basis, left: Formula, power: tuple[Expr, int], reason: Reaso
         shown, precise = (Number(Fraction(digits), digits) for digits in numbers)
         step = Step("optimum", reason, left, "~", shown, where, RoundedRoot(), None, role, point)
         ground = ground.add(
-            Step("summary", reason, left, "=", same, where, PowersCompared(), None, number_of(role), point),
+            Step("summary", reason, left, "=", same, where, Roots(), None, number_of(role), point),
             Step(
                 "summary", reason, left, "~", precise, where, RoundedRoot(), None, number_of(f"decimals {role}"), point
             ),

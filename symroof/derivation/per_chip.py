@@ -8,7 +8,7 @@ from functools import lru_cache
 from sympy import Expr, Mul
 
 from symroof.algebra.rational import cancelled
-from symroof.derivation.draft import Draft
+from symroof.derivation.steps import Draft
 from symroof.formula import Formula, Name, Sum, total
 from symroof.model import mesh_axes
 from symroof.model.chip_costs import busy_links, carried, chip_costs, message, resources_of
@@ -25,9 +25,8 @@ from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors
 from symroof.proof import exchange_plans
 from symroof.proof.chip_recounts import OnMesh, PerChip
 from symroof.proof.collectives import MeshAxis
-from symroof.proof.hop_times import Hopped, OfExchange
 from symroof.proof.kernel_traffic import Script
-from symroof.proof.mesh_facts import Axes, Bubble, Collective, Division, Exchanges, Stages, Wiring
+from symroof.proof.mesh_facts import Axes, Bubble, Collective, Division, Exchanges, Hopped, OfExchange, Stages, Wiring
 from symroof.proof.step import Evidence, Facts, Ledger, Reason, Step, amount_of
 from symroof.symbols import expression
 
@@ -47,12 +46,12 @@ def meshed_of(program: Program, script: Script) -> OnMesh:
 
     views = (line.statement for line in program.lines if line.statement.views)
     seen = tuple((view.name, same_blocks(program, view)) for view in views)
-    axes, plan = tuple(map(axis, program.mesh)), tuple(map(_planned, placed(program)))
+    axes, plan = tuple(map(axis, program.mesh)), tuple(map(_plan, placed(program)))
     conventions = program.keep, program.regather, program.each, program.schedule
     return OnMesh(script, axes, plan, *conventions, seen, program.latency)
 
 
-def _planned(place: Placement) -> exchange_plans.Plan:
+def _plan(place: Placement) -> exchange_plans.Plan:
     each = (exchange_plans.Move(move.collective, move.axes, str(move.tensor.name), move.of) for move in place.moves)
     return exchange_plans.Plan(place.line.statement.name, place.division, tuple(each))
 
@@ -107,7 +106,7 @@ def work_of_chips(draft: Draft, program: Program) -> Draft:
         return draft
     counts = amounts(program, draft.setting.problem.count)
     draft = draft.add(chips_of(program, draft.write(counts["chips"]), draft.ledger))
-    draft = _staged(draft, program)
+    draft = _stages(draft, program)
     if is_idle(program):
         return draft
     apart = program.vector and program.line is None
@@ -125,7 +124,7 @@ def chips_of(program: Program, chips: Formula, ledger: Ledger) -> Step:
     return Step("work", Reason.CHIPS, CHIPS, "=", chips, (), ledger.evidence("chips"), facts, amount_of("chips"))
 
 
-def _staged(draft: Draft, program: Program) -> Draft:
+def _stages(draft: Draft, program: Program) -> Draft:
     """How long the stages of a pipeline wait."""
     pipeline = pipeline_of(program)
     if pipeline is None:
@@ -164,7 +163,7 @@ def exchanges_of_chips(draft: Draft, program: Program) -> Draft:
     for name, cost in chip_costs(program).items():
         for resource, amount in cost.sent.items():
             if amount != 0:
-                facts = Exchanges(tuple(_exchanged(draft, program, cost.moves, resource)))
+                facts = Exchanges(tuple(_exchange(draft, program, cost.moves, resource)))
                 draft = _add(draft, "exchanges", sent_over(resource, name), counts, Reason.SENT, facts)
     draft = _hops(draft, program, counts) if program.latency else draft
     for resource in busy_links(program):
@@ -179,16 +178,16 @@ def _hops(draft: Draft, program: Program, counts: dict[str, Expr]) -> Draft:
         for exchange in cost.exchanges:
             often = exchange.move.around(_line(program, exchange.move.result).repeats)
             turns = draft.layout.factored(exchange.turns) if often else None
-            told = exchange.move.collective, exchange.move.axes, str(exchange.move.tensor.name), name
+            details = exchange.move.collective, exchange.move.axes, str(exchange.move.tensor.name), name
             for figure, number_of_hops in exchange.hops.items():
-                facts = Hopped(*told, draft.write(number_of_hops), turns)
+                facts = Hopped(*details, draft.write(number_of_hops), turns)
                 draft = _add(draft, "exchanges", hops_over(figure, exchange.label), counts, Reason.HOPS, facts)
             for resource in (r for r in exchange.sent if len(cost.over(r)) > 1):
                 draft = _add(draft, "exchanges", sent_over(resource, exchange.label), counts, Reason.LINE)
     return draft
 
 
-def _exchanged(draft: Draft, program: Program, moves: tuple[Move, ...], resource: str) -> Iterator[Collective]:
+def _exchange(draft: Draft, program: Program, moves: tuple[Move, ...], resource: str) -> Iterator[Collective]:
     size = {axis.name: axis.size for axis in program.mesh}
     for move in moves:
         shares = dict(carried(move, program))
@@ -209,7 +208,7 @@ def _line(program: Program, name: str) -> Line:
     return next(line for line in program.lines if line.statement.name == name)
 
 
-def _divided(draft: Draft, program: Program, name: str) -> Division:
+def _division(draft: Draft, program: Program, name: str) -> Division:
     """Over how many chips a contraction is split, and how many do the same."""
     whole, part = costs_of(program)[name], chip_costs(program)[name]
     shared = cancelled(whole.ops / part.ops if program.vector else whole.flops / part.flops)
@@ -224,7 +223,7 @@ def _each(
     names = [of_statement(part or quantity, name) for name in costs_of(program)]
     for name in names:
         if part is None and counts.get(name, 0) != 0:
-            facts = _divided(draft, program, parts_of(name)[1]) if quantity == "flops_per_chip" else None
+            facts = _division(draft, program, parts_of(name)[1]) if quantity == "flops_per_chip" else None
             draft = _add(draft, section, name, counts, Reason.ON_EACH, facts)
     return _sum(draft, section, quantity, counts, names)
 

@@ -16,10 +16,10 @@ from sympy import Expr, Max, Min
 
 from symroof.algebra.rational import cancelled
 from symroof.derivation.counting import KINDS, PASSES
-from symroof.derivation.draft import Draft
 from symroof.derivation.per_chip import costs_of_chips, meshed_of
-from symroof.derivation.setting import Setting
+from symroof.derivation.premises import Setting
 from symroof.derivation.size_constraints import ring_steps
+from symroof.derivation.steps import Draft
 from symroof.formula import Formula, Name, Number, Quotient, names, total
 from symroof.model.costs import Counting
 from symroof.model.einsum import Einsum
@@ -47,9 +47,9 @@ from symroof.model.tensor_types import Tensor
 from symroof.proof.array_ops import FUNCTION, Array, Op, Turn
 from symroof.proof.chip_recounts import PerChip
 from symroof.proof.completeness import Coverage, require_complete
-from symroof.proof.hop_times import Farthest
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.loop_counts import Arrays, Function, Kinds, Loops, Masked, Uses
+from symroof.proof.mesh_facts import Farthest
 from symroof.proof.program_recounts import Run, Transfers
 from symroof.proof.scheduling import Schedule
 from symroof.proof.step import Ledger, Meaning
@@ -143,7 +143,7 @@ def _function(function: Callable[..., Any]) -> Function:
 def quantities(setting: Setting) -> dict[str, Expr]:
     """Every quantity by its name: in the sizes and the figures; and the formulas that the problem names.
 
-    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.derivation.premises import setting_of
     >>> from symroof.model.library import library_operation
     >>> from symroof.model.problem import Problem
     >>> quantities(setting_of(Problem(library_operation("dot"))))["T_comms"]

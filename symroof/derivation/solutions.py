@@ -102,7 +102,7 @@ class Solution(Frozen):
 def written_solution(solved: Threshold, layout: Layout) -> Formula:
     """The cases of a solution as a formula.
 
-    >>> from symroof.algebra.inequality import solve_for
+    >>> from symroof.algebra.solvers import solve_for
     >>> B, D = symbol("B"), symbol("D")
     >>> written_solution(solve_for(B - 2*D, B, frozenset({B, D})), Layout(("B", "D")))
     Compare(left=Name(name='B'), relation='>', right=Product(factors=(Number(value=Fraction(2, 1), digits=None, unit=None), Name(name='D'))))

@@ -12,9 +12,9 @@ from fractions import Fraction
 
 from sympy import Expr, Max, Min, diff, oo
 
-import symroof.algebra.inequality as inequality
-from symroof.algebra.optima import Optimum as Optimum, least_maximum, least_sum, lines as lines
+from symroof.algebra import solvers
 from symroof.algebra.rational import cancelled, sign_of, symbols_of
+from symroof.algebra.solvers import Optimum as Optimum, least_maximum, least_sum, lines as lines
 from symroof.derivation.layout import Layout
 from symroof.derivation.solutions import Solution, bands, written_solution
 from symroof.formula import (
@@ -65,14 +65,14 @@ def solution_of(
     (8*D/(D - 8), True, 'exact identity of the cleared sides in every case')
     """
     try:
-        return _solved(value, level, variable, least_one, layout, values, roots=roots)
+        return _solution(value, level, variable, least_one, layout, values, roots=roots)
     except UndecidedError:
         if not roots:
             raise
-        return _solved(value, level, variable, least_one, layout, values, roots=False)
+        return _solution(value, level, variable, least_one, layout, values, roots=False)
 
 
-def _solved(
+def _solution(
     value: Expr,
     level: Expr,
     variable: Expr,
@@ -82,7 +82,7 @@ def _solved(
     *,
     roots: bool,
 ) -> Solution:
-    solved = inequality.solve_for(value - level, variable, least_one, values, roots=roots)
+    solved = solvers.solve_for(value - level, variable, least_one, values, roots=roots)
     formula, ends = written_solution(solved, layout), bands(solved, layout)
     above = Compare(layout.write(value), ">", layout.write(level))
     step = Step("solve", Reason.SOLVE, above, "<=>", formula, ends)
@@ -111,13 +111,13 @@ def relation_solved(
     result = solution_of(*sides, variable, least_one, layout=layout, values=values)
     if relation in ("<", ">"):
         return result
-    formula = _changed(result.formula, negated if relation != "=" else _at_the_end)
+    formula = _each_case(result.formula, negated if relation != "=" else _at_the_end)
     claim = Compare(layout.write(left), relation, layout.write(right))
     step = Step("solve", Reason.SOLVE, claim, "<=>", formula, result.bands)
     return Solution(variable.name, formula, result.bands, check(step, _ledger(least_one, values)), result.one_root)
 
 
-def _changed(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
+def _each_case(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     """Another consequence in every case."""
     if not isinstance(formula, Cases):
         return change(formula)
@@ -168,7 +168,7 @@ def limit(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> Expr:
     >>> limit(B*D/(B + D), B, frozenset({B, D}))
     D
     """
-    result = inequality.growth(value, variable)
+    result = solvers.growth(value, variable)
     exact, write = Exact(least_one=_names(least_one)), PLAIN.write
     towards = Infinity() if result == oo else write(result)
     if not tends(exact.rational(write(value)), variable.name, towards, exact):
@@ -196,7 +196,7 @@ def monotony(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> int | N
     >>> monotony(B*D/(B + D), B, frozenset({B, D})), monotony(B + D/B, B, frozenset({B, D}))
     (1, None)
     """
-    result = inequality.monotony(value, variable, least_one)
+    result = solvers.monotony(value, variable, least_one)
     if result is None:
         return None
     proved = monotony_of(PLAIN.write(value), variable.name, _names(least_one))
@@ -283,4 +283,4 @@ def _ledger(least_one: frozenset[Expr], values: Values | None) -> Ledger:
 
 def outgrows(value: Expr, variable: Expr) -> bool:
     """Whether a rational function has a higher power of the variable above than below: it has no finite limit."""
-    return bool(inequality.growth(value, variable) == oo)
+    return bool(solvers.growth(value, variable) == oo)

@@ -9,17 +9,16 @@ from math import lcm
 
 from sympy import Add, Expr, degree
 
-from symroof.algebra.approximation import laurent
-from symroof.algebra.dominance import leading, similar
+from symroof.algebra.dominance import laurent, leading, similar
 from symroof.algebra.rational import cancelled, sign_of, symbols_of
 from symroof.algebra.roots import Root
-from symroof.algebra.rounding import raised, to_digits, to_places
+from symroof.algebra.rounding import rounded_up, to_digits, to_places
 from symroof.derivation.answer import Steps
-from symroof.derivation.draft import INTENSITY, RIDGE, T_COMMS, T_MATH, Draft, dominated, numeric, rounded, written
+from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import ledger_of
-from symroof.derivation.setting import Setting
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import highest, solution_of, stays_below, supremum
+from symroof.derivation.steps import INTENSITY, RIDGE, T_COMMS, T_MATH, Draft, dominated, numeric, rounded, written
 from symroof.derivation.whole_sizes import Wholes, whole_step, wholes
 from symroof.errors import AlgebraError
 from symroof.formula import (
@@ -51,7 +50,7 @@ def threshold(draft: Draft) -> Draft:
     if solution.outcome == "always":
         always = Step("threshold", Reason.ALWAYS, draft.above.left, ">", draft.above.right, equal)
         return draft.add(solution_step(draft, Reason.FACT, solution, equal), always)
-    draft = draft.add(*(step for step in _cleared(draft, solution) if step.right != solution.formula))
+    draft = draft.add(*(step for step in _clearing_steps(draft, solution) if step.right != solution.formula))
     reason = Reason.SOLVE if solution.solved else Reason.IMPLICIT
     draft = draft.add(solution_step(draft, reason, solution, (*equal, *solution.bands)), *_single_root(draft, solution))
     if solution.end is not None:
@@ -114,7 +113,7 @@ def _single_root(draft: Draft, solution: Solution) -> tuple[Step, ...]:
     )
 
 
-def _cleared(draft: Draft, solution: Solution) -> tuple[Step, ...]:
+def _clearing_steps(draft: Draft, solution: Solution) -> tuple[Step, ...]:
     """The steps between: the denominator cleared, the variable collected."""
     setting, value, x, layout = draft.setting, draft.setting.compared, draft.setting.variable, draft.layout
     above, below = value.as_numer_denom()
@@ -171,10 +170,10 @@ def _otherwise(draft: Draft, solution: Solution) -> Draft:
     if limit is None or limit < 1 or isinstance(edge, Root):
         return draft
     same = tuple(Compare(Name(other.name), "=", Name(sizes[0].name)) for other in sizes[1:])
-    reached = Compare(Name(sizes[0].name), "<=", draft.write(limit))
+    at_most = Compare(Name(sizes[0].name), "<=", draft.write(limit))
     of = Wholes(lcm(*(wholes(setting, size.name).each for size in sizes)))
-    last = whole_step("threshold", reached, rational(limit), of, draft.write)
-    draft = draft.add(Step("threshold", Reason.SQUARE, Compare(height, "<=", RIDGE), "<=>", reached, same))
+    last = whole_step("threshold", at_most, rational(limit), of)
+    draft = draft.add(Step("threshold", Reason.SQUARE, Compare(height, "<=", RIDGE), "<=>", at_most, same))
     return draft if last is None else draft.add(replace(last, assumptions=same))
 
 
@@ -200,7 +199,7 @@ def _never(draft: Draft, solution: Solution) -> Draft:
         return draft
     share = (numeric(top) or Fraction(0)) / setting.ridge
     margin = to_places(1 / share, 0) if share <= Fraction(1, 100) else to_digits(1 / share, 3)
-    most = raised(share, 2)
+    most = rounded_up(share, 2)
     return draft.add(
         Step("threshold", Reason.FACT, Quotient(RIDGE, height), "~", Number(Fraction(margin), margin), role="margin"),
         Step("threshold", Reason.THROUGHPUT, Quotient(height, RIDGE), "<=", Number(Fraction(most), most)),
@@ -303,7 +302,7 @@ def whole_size(
     if not solution.rises or solution.end is None:
         return ()
     left = solution.end if solution.end.right == RIDGE else Compare(solution.end.left, ">", draft.write(edge))
-    step = whole_step(section, left, edge, wholes(draft.setting, solution.variable, point), draft.write)
+    step = whole_step(section, left, edge, wholes(draft.setting, solution.variable, point))
     return () if step is None else (replace(step, assumptions=where, role="smallest", point=point),)
 
 
@@ -317,13 +316,9 @@ def first_size(setting: Setting, solution: Solution) -> int | None:
 def _rule_factor(draft: Draft, exact: Solution | None, rule_bound: Expr) -> Draft:
     """exact bound / rule bound = 1/(1 - R(1/D + 1/F))."""
     exact_bound = None if exact is None else exact.bound
-    if (
-        exact is None
-        or exact.end is None
-        or exact_bound is None
-        or isinstance(exact_bound, Root)
-        or not (rule_bound / exact_bound).is_rational_function()
-    ):
+    if exact is None or exact.end is None or not isinstance(exact_bound, Expr):
+        return draft
+    if not (rule_bound / exact_bound).is_rational_function():
         return draft
     quotient = cancelled(rule_bound / exact_bound)
     exact_step, rule_step = draft.answer.step("threshold"), draft.answer.step("rule")
@@ -337,15 +332,21 @@ def _rule_factor(draft: Draft, exact: Solution | None, rule_bound: Expr) -> Draf
     left, evidence = Quotient(exact.end.right, bound(rule_bound, draft.layout)), BoundsCompared(exact_step, rule_step)
     in_figures = draft.write(draft.setting.in_numbers(1 / quotient))
     draft = draft.add(Step("rule", Reason.FIGURES, left, "=", in_figures, guards, evidence, role="rule_factor"))
-    terms = laurent(quotient, symbols_of(quotient))
-    r = symbol("ridge")
-    if quotient == 1 or terms is None:
+    denominator = _in_ridge(draft, quotient)
+    if quotient == 1 or denominator is None:
         return draft
-    parts = [m for _, m in terms if m.has(r)]
-    plain = Add(*(rational(c) * m for c, m in terms if not m.has(r)))
-    per_ridge = Add(*(rational(-c) * m / r for c, m in terms if m.has(r)))
-    if per_ridge.has(r) or per_ridge == 0:
-        return draft
-    subtracted = Product((RIDGE, draft.write(per_ridge))) if len(parts) > 1 else draft.write(r * per_ridge)
-    right = Quotient(number(1), Sum((draft.write(plain), Negative(subtracted))))
+    right = Quotient(number(1), denominator)
     return draft.add(Step("rule", Reason.RULE_FACTOR, left, "=", right, guards, evidence))
+
+
+def _in_ridge(draft: Draft, quotient: Expr) -> Formula | None:
+    """A sum of monomials with its terms in the ridge gathered: 1 - R(1/D + 1/F); None where it is none, or not linear."""
+    ridge, terms = symbol("ridge"), laurent(quotient, symbols_of(quotient))
+    if terms is None:
+        return None
+    parts = [rational(-c) * m / ridge for c, m in terms if m.has(ridge)]
+    plain, per_ridge = Add(*(rational(c) * m for c, m in terms if not m.has(ridge))), Add(*parts)
+    if per_ridge.has(ridge) or per_ridge == 0:
+        return None
+    subtracted = Product((RIDGE, draft.write(per_ridge))) if len(parts) > 1 else draft.write(ridge * per_ridge)
+    return Sum((draft.write(plain), Negative(subtracted)))

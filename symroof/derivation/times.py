@@ -14,7 +14,14 @@ from sympy import Expr
 
 from symroof.algebra.rational import cancelled
 from symroof.derivation.answer import Point
-from symroof.derivation.draft import (
+from symroof.derivation.equations import solution
+from symroof.derivation.named_formulas import Basis, ground_of, named
+from symroof.derivation.numbers_at_sizes import Values
+from symroof.derivation.optimum import at_sizes, compute_bound, optimum
+from symroof.derivation.program_times import T_STEPS, Times, each_time, time_of_program, times_defined
+from symroof.derivation.size_constraints import is_there
+from symroof.derivation.solving import solution_of
+from symroof.derivation.steps import (
     BANDWIDTH,
     INTENSITY,
     PEAK,
@@ -27,14 +34,7 @@ from symroof.derivation.draft import (
     numeric,
     rounded,
 )
-from symroof.derivation.equations import solution
-from symroof.derivation.formulas import Basis, ground_of, named
-from symroof.derivation.optimum import at_sizes, compute_bound, optimum
-from symroof.derivation.schedules import T_STEPS, Times, each_time, time_of_program, times_defined
-from symroof.derivation.size_constraints import is_there
-from symroof.derivation.sizes import put_in
-from symroof.derivation.solving import solution_of
-from symroof.derivation.values import Values
+from symroof.derivation.summary import put_in
 from symroof.derivation.whole_sizes import Wholes, counts_chips, wholes
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, number, product
 from symroof.model.problem import Problem, Sketch
@@ -100,7 +100,7 @@ def time(draft: Draft) -> Draft:
         draft = draft.add(Step("time", Reason.LINE, Quotient(T_COMMS, T_MATH), "=", value, setting.equalities))
         draft = _pays(draft)
     for point in range(len(setting.problem.at)):
-        draft = _timed(draft, point)
+        draft = _times_at(draft, point)
     return draft
 
 
@@ -124,7 +124,7 @@ def _pays(draft: Draft) -> Draft:
     return draft.add(*steps)
 
 
-def _timed(draft: Draft, point: int) -> Draft:
+def _times_at(draft: Draft, point: int) -> Draft:
     """The times at a set of sizes: formulas in what stays free, and rows where that is one size or none."""
     setting, at, where = draft.setting, draft.answer.at[point], put_in(draft, point)
     if not setting.timed:

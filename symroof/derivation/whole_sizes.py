@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeAlias
 from sympy import Expr
 
 from symroof.algebra.roots import Root, whole_number
-from symroof.derivation.draft import numeric
-from symroof.derivation.setting import Setting
+from symroof.derivation.premises import Setting
 from symroof.derivation.size_constraints import ring_steps
+from symroof.derivation.steps import numeric
 from symroof.formula import Both, Compare, Either, Formula, Name, Number, Product, Verdict, names, nodes, number
 from symroof.model.splits import shared_out, stride
 from symroof.proof.bounds_and_decimals import WholeBounds
@@ -183,11 +183,8 @@ def wholes(setting: Setting, variable: str, point: int | None = None) -> Wholes:
     return Wholes(each, tuple(sorted({name for name, _ in shared})), within)
 
 
-def whole_step(
-    section: str, left: Compare, edge: Expr | Root, of: Wholes, write: Callable[[Expr | int], Formula]
-) -> Step | None:
-    """A bound on a size in whole numbers: ``>=`` or ``<=`` the last one, or that there is none; nothing where that is
-    open."""
+def whole_step(section: str, left: Compare, edge: Expr | Root, of: Wholes) -> Step | None:
+    """A bound on a size in whole numbers: ``>=`` or ``<=`` the last one, or that there is none; nothing where that is open."""
     last = None if left.relation == "=" else of.last(left.relation, edge)
     if last is None:
         return None

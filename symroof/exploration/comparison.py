@@ -10,7 +10,7 @@ from sympy import Expr
 
 from symroof.derivation.answer import Point
 from symroof.derivation.pipeline import Derivation, derive
-from symroof.derivation.setting import require_arithmetic
+from symroof.derivation.premises import require_arithmetic
 from symroof.errors import SymroofError
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator

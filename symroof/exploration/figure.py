@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from symroof.derivation.setting import Setting, require_arithmetic, require_sizes_agree, setting_of
+from symroof.derivation.premises import Setting, require_arithmetic, require_sizes_agree, setting_of
 from symroof.derivation.size_constraints import require_over, whole_sizes
 from symroof.errors import ModelError, require_one_of
 from symroof.exploration.breakdowns import Breakdown, breakdown

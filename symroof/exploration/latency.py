@@ -9,8 +9,8 @@ from fractions import Fraction
 from sympy import Expr
 
 from symroof.derivation.evaluation import QuantityFunction, proved, with_figures
+from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import quantities
-from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.size_constraints import is_there
 from symroof.errors import ModelError
 from symroof.exploration.curves import along, require_numbers_of_chips, require_sizes, spread

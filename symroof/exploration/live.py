@@ -13,8 +13,8 @@ from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, floor, log
 
 from symroof.algebra.rational import Polynomial, is_rational, ratio, sign
 from symroof.derivation.evaluation import require_proved
+from symroof.derivation.premises import Setting, require_arithmetic, setting_of
 from symroof.derivation.quantity_definitions import quantities
-from symroof.derivation.setting import Setting, require_arithmetic, setting_of
 from symroof.derivation.size_constraints import is_there, require_as_assumed, require_shared
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import relation_solved

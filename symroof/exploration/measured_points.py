@@ -8,8 +8,8 @@ from fractions import Fraction
 from sympy import Expr, Integer
 
 from symroof.derivation.evaluation import require_proved
+from symroof.derivation.premises import Setting, require_sizes_agree
 from symroof.derivation.quantity_definitions import quantities
-from symroof.derivation.setting import Setting, require_sizes_agree
 from symroof.errors import ModelError, about
 from symroof.exploration.curves import require_sizes
 from symroof.formula import Frozen
@@ -65,7 +65,7 @@ def measurements(
 
     Raises :class:`ModelError` where a size is missing, or is none of the mesh.
 
-    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.derivation.premises import setting_of
     >>> from symroof.reading.measurements import read_measurements
     >>> from symroof.reading.problems import read_problem
     >>> setting = setting_of(read_problem({"operation": "matmul", "hardware": "tpu-v5e"}))

@@ -17,15 +17,15 @@ from math import atan2, log10
 
 from sympy import Expr
 
-from symroof.algebra.approximation import laurent
+from symroof.algebra.dominance import laurent
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.roots import Root
-from symroof.derivation.draft import INTENSITY, RIDGE, Draft
 from symroof.derivation.evaluation import evaluated, evaluated_along, require_proved
+from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import times_in_figures
-from symroof.derivation.setting import Setting, setting_of
 from symroof.derivation.size_constraints import least_rings, require_joined
 from symroof.derivation.solving import solution_of
+from symroof.derivation.steps import INTENSITY, RIDGE, Draft
 from symroof.errors import CheckError, ModelError
 from symroof.exploration.curves import require_sizes
 from symroof.exploration.regime_map import at_sizes, equality, regime_map

@@ -12,11 +12,11 @@ from sympy import Expr, Integer, Rational
 from symroof.algebra.fan import fan, relations
 from symroof.algebra.rational import symbols_of
 from symroof.algebra.regime import Regime, Relation
-from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, Draft, written
-from symroof.derivation.pipeline import counted
+from symroof.derivation.pipeline import counted_draft
+from symroof.derivation.premises import Setting, require_arithmetic
+from symroof.derivation.program_times import times_defined
 from symroof.derivation.quantity_definitions import put, quantities
-from symroof.derivation.schedules import times_defined
-from symroof.derivation.setting import Setting, require_arithmetic
+from symroof.derivation.steps import BANDWIDTH, INTENSITY, PEAK, RIDGE, Draft, written
 from symroof.errors import AlgebraError
 from symroof.exploration.regime_steps import (
     MOST_PROVED,
@@ -144,7 +144,7 @@ def regime_map(problem: Problem, of: Formula = INTENSITY, *, every: bool = False
 def enumerated_regimes(problem: Problem, of: Formula = INTENSITY) -> RegimeMap:
     """The map with its regimes enumerated, and none of them listed."""
     require_scalings(problem)
-    draft = counted(problem)
+    draft = counted_draft(problem)
     setting = draft.setting
     if of == INTENSITY:
         require_arithmetic(setting, "regimes of a time: --of T_lower")

@@ -10,19 +10,18 @@ from math import lcm
 
 from sympy import Add, Expr, oo
 
-from symroof.algebra.approximation import reciprocals, split_terms
-from symroof.algebra.dominance import leading, similar, vanishes
+from symroof.algebra.dominance import leading, reciprocals, similar, split_terms, vanishes
 from symroof.algebra.fan import Fan
 from symroof.algebra.rational import cancelled, polynomial, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import whole_number
 from symroof.derivation.answer import Steps
-from symroof.derivation.draft import INTENSITY, RIDGE, Draft, dominated, written
 from symroof.derivation.intensity import grows
 from symroof.derivation.layout import Layout
-from symroof.derivation.setting import Setting
+from symroof.derivation.premises import Setting
 from symroof.derivation.solutions import positive
 from symroof.derivation.solving import highest, limit, monotony, solution_of, stays_below
+from symroof.derivation.steps import INTENSITY, RIDGE, Draft, dominated, written
 from symroof.derivation.whole_sizes import wholes
 from symroof.formula import Compare, Formula, Frozen, Group, Name, Quotient, Verdict, number, several_of, total
 from symroof.model.kernels import costs_of
@@ -131,7 +130,7 @@ class Traffic(Frozen):
 def shares(setting: Setting) -> tuple[Traffic, ...]:
     """What the bytes that are moved consist of.
 
-    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.derivation.premises import setting_of
     >>> from symroof.model.library import library_operation
     >>> from symroof.model.problem import Problem
     >>> [(t.label, str(t.amount)) for t in shares(setting_of(Problem(library_operation("matmul"))))]
@@ -186,7 +185,7 @@ def statements(setting: Setting) -> Mapping[str, tuple[Traffic, ...]]:
     """What each statement of a program adds to its work and to its bytes, by the name of the whole; nothing where there is
     one statement alone, or no program.
 
-    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.derivation.premises import setting_of
     >>> from symroof.model.problem import Problem
     >>> from symroof.reading.programs import read_program
     >>> text = "input x: bf16[N, D]; weight W: bf16[D, F]; weight V: bf16[F]; h = x * W -> bf16[N, F]; y = h * V -> bf16[N]"

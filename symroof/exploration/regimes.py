@@ -8,13 +8,13 @@ from fractions import Fraction
 
 from sympy import Expr
 
-from symroof.algebra.approximation import approximation, weakest_regimes
+from symroof.algebra.dominance import approximation, weakest_regimes
 from symroof.algebra.regime import Regime
 from symroof.derivation.answer import Steps
-from symroof.derivation.draft import INTENSITY, RIDGE, T_LOWER, written
 from symroof.derivation.intensity import within
 from symroof.derivation.layout import Layout
-from symroof.derivation.setting import Setting, require_sizes_agree
+from symroof.derivation.premises import Setting, require_sizes_agree
+from symroof.derivation.steps import INTENSITY, RIDGE, T_LOWER, written
 from symroof.errors import AlgebraError
 from symroof.exploration.regime_map import (
     RegimeMap,

@@ -10,9 +10,9 @@ from itertools import chain
 from sympy import Add, Expr
 
 from symroof.algebra.rational import cancelled
-from symroof.derivation.draft import Draft
 from symroof.derivation.evaluation import QuantityFunction, evaluated, proved, with_figures
-from symroof.derivation.setting import Setting, setting_of
+from symroof.derivation.premises import Setting, setting_of
+from symroof.derivation.steps import Draft
 from symroof.errors import ModelError
 from symroof.exploration.curves import along, at_one_peak, in_common, require_numbers_of_chips, require_sizes, spread
 from symroof.exploration.measured_points import Measurement, measurements

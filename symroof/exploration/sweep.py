@@ -17,7 +17,7 @@ from typing import Any
 from warnings import warn
 
 from symroof.derivation.evaluation import QuantityFunction, functions_of
-from symroof.derivation.setting import Setting
+from symroof.derivation.premises import Setting
 from symroof.derivation.size_constraints import require_joined, require_own_wiring, require_shared_out
 from symroof.errors import ModelError
 from symroof.formula import Frozen

@@ -18,10 +18,10 @@ from symroof.algebra.dominance import leading, similar
 from symroof.algebra.fan import Fan, corners, relations
 from symroof.algebra.rational import Exponents, cancelled, plus, sign_of
 from symroof.algebra.regime import Regime, Relation
-from symroof.derivation.draft import T_LOWER, T_UPPER, Draft, dominated, written
-from symroof.derivation.pipeline import begun, compared, drafted
+from symroof.derivation.pipeline import draft_of, first_draft, up_to_ridge
+from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import PEAK, times_in_figures
-from symroof.derivation.setting import Setting
+from symroof.derivation.steps import T_LOWER, T_UPPER, Draft, dominated, written
 from symroof.errors import ContradictionError, ModelError
 from symroof.exploration.regime_map import at_least_two, require_scalings, with_definitions
 from symroof.exploration.regime_steps import Leading, Regimes, Traffic, partition, sum_of_leaders
@@ -99,12 +99,12 @@ def time_regimes(problem: Problem) -> TimeRegimes:
     ([(('HBM',), True), (('math',), True)], 'proved')
     """
     require_scalings(problem)
-    setting = begun(problem).setting
+    setting = first_draft(problem).setting
     setting = replace(setting, rates=slowest(setting.rates, setting.exact))
     if len(several := setting.rates.latencies) > 1:
         shown = " and ".join(str(expression(latency)).replace("*", " ") for latency in several)
         raise ModelError(f"which hops take longest is open: {shown}", expected="--on CHIP, or --given for each latency")
-    draft = compared(drafted(setting))
+    draft = up_to_ridge(draft_of(setting))
     draft, setting = with_definitions(draft, ("T_lower", "T_upper")), draft.setting
     times = _times(setting)
     value = cancelled(Add(*(time.amount for time in times)))

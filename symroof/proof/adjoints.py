@@ -24,7 +24,6 @@ from symroof.proof.modular_arithmetic import (
     Index,
     Labels,
     Numbers,
-    added,
     aligned,
     dot,
     drawn,
@@ -33,6 +32,7 @@ from symroof.proof.modular_arithmetic import (
     looked_up,
     matrix,
     size,
+    sum_of,
     times,
     times_each,
 )
@@ -67,8 +67,8 @@ def require_adjoint(script: Script) -> None:
 
 
 class _Machine:
-    """A script that is run with every dimension of two places and every repeat of two turns. What is made is noted by name and
-    by the turns, with how fast it changes: 0 for what belongs to the backward pass."""
+    """Runs a script with two places in every dimension and two turns of every repeat. Each array is stored by its name and its
+    turns, with the rate at which it changes, which is 0 in the backward pass."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
@@ -80,7 +80,7 @@ class _Machine:
     def products(self) -> tuple[int, int]:
         """What arrives times how fast the results change, and the gradients times how fast what is declared changes."""
         script, forward, backward = self.script, 0, 0
-        for op, at in _unrolled(script.ops):
+        for op, at in _turn_by_turn(script.ops):
             operands = [self._read(name, op.turns, at) for name in op.operands]
             if op.laid == COLLECT:  # to what the turns before have put there
                 before = self.made[op.result, _earlier(at, len(at) - 1)] if at[-1] else None
@@ -130,7 +130,7 @@ class _Machine:
         return tuple(0 if turn.batch and constant else number for turn, number in zip(owned, numbers, strict=True))
 
     def _read(self, name: str, turns: tuple[Turn, ...], at: Index) -> tuple[Numbers, Numbers]:
-        """An array as an op in these turns finds it."""
+        """The value of an array for an op in these turns."""
         for deep in reversed(range(len(turns))):
             if name in turns[deep].enters and at[deep]:
                 return self._read(dict(turns[deep].carried)[name], turns[: deep + 1], (*at[:deep], at[deep] - 1))
@@ -155,7 +155,7 @@ class _Machine:
         return self.made[name, (*at[:shared], *last)]
 
     def _inputs(self, name: str, at: Index) -> tuple[Numbers, Numbers]:
-        """Numbers that come from outside."""
+        """The random values of a declared array."""
         if (name, at) not in self.made:
             array = self.script.array[name]
             places, constant = range(size(array.labels)), array.untrained or array.role not in DECLARED
@@ -167,16 +167,13 @@ class _Machine:
         return tuple(self.script.array[name].labels for name in names)
 
     def _ahead(self, op: Op, operands: list[tuple[Numbers, Numbers]], at: Index) -> tuple[Numbers, Numbers]:
-        """What an op of the program makes, and how fast that changes."""
+        """The result of an op of the forward pass, and its rate of change."""
         labels, target = self._labels(op.operands), self.script.array[op.result].labels
         values, changes = [value for value, _ in operands], [c for _, c in operands]
         if op.kind != FUNCTION:
-            if op.multiplies:
-                terms = ([*values[:i], c, *values[i + 1 :]] for i, c in enumerate(changes))
-                change = added(*(linear(PRODUCT, parts, labels, target) for parts in terms))
-            else:
-                change = linear(op.kind, changes, labels, target)
-            return linear(op.kind, values, labels, target), change
+            varied = [[*values[:i], c, *values[i + 1 :]] for i, c in enumerate(changes)] if op.multiplies else [changes]
+            terms = (linear(op.kind, operands_of_term, labels, target) for operands_of_term in varied)
+            return linear(op.kind, values, labels, target), sum_of(*terms)
         if op.gathers and not op.reshapes:
             rows = looked_up(labels[0], labels[1], target, values[1])
             return [values[0][i] for i in rows], [changes[0][i] for i in rows]
@@ -184,17 +181,20 @@ class _Machine:
             return values[0], changes[0]
         if op.reshapes:
             matrices = [self._laid(op, place, target, shape, at) for place, shape in enumerate(labels)]
-            biases = operands[len(matrices) :]
-            result, change = (added(*map(times, matrices, parts[: len(matrices)])) for parts in (values, changes))
-            return added(result, *(value for value, _ in biases)), added(change, *(c for _, c in biases))
+            return self._reshaped(matrices, values), self._reshaped(matrices, changes)
         base = len(values) - op.gains
         if op.over is not None:
             return self._normed(op, values, changes, labels, target)
         xs = [aligned(x, shape, target) for x, shape in zip(values[:base], labels, strict=False)]
-        result = _applied(op, xs)
+        result = _elementwise(op, xs)
         slopes = [_slopes(op, i, xs, result) for i in range(base)]
         parts = [times_each(s, aligned(c, shape, target)) for s, c, shape in zip(slopes, changes, labels, strict=False)]
-        return result, added(*parts)
+        return result, sum_of(*parts)
+
+    @staticmethod
+    def _reshaped(matrices: list[list[Numbers]], arrays: list[Numbers]) -> Numbers:
+        """Arrays in other dimensions, with what is added there."""
+        return sum_of(*map(times, matrices, arrays), *arrays[len(matrices) :])
 
     @staticmethod
     def _laid(op: Op, place: int, target: Labels, shape: Labels, at: Index) -> list[Numbers]:
@@ -214,15 +214,15 @@ class _Machine:
             normed, rise, gain, gain_rise = values[0], changes[0], values[1], changes[1]
             products = [normed, gain], [rise, gain], [normed, gain_rise]
             result, *parts = (linear(PRODUCT, factors, labels[:2], target) for factors in products)
-            slope = added(*parts)
+            slope = sum_of(*parts)
         else:
             result, slope = aligned(values[0], labels[0], target), aligned(changes[0], labels[0], target)
         for shift, rise, dims in zip(values[2:], changes[2:], labels[2:], strict=True):
-            result, slope = added(result, aligned(shift, dims, target)), added(slope, aligned(rise, dims, target))
+            result, slope = sum_of(result, aligned(shift, dims, target)), sum_of(slope, aligned(rise, dims, target))
         return result, slope
 
     def _undoing(self, op: Op, operands: list[tuple[Numbers, Numbers]], at: Index) -> tuple[Numbers, Numbers]:
-        """What an op of the backward pass makes."""
+        """The result of an op of the backward pass, which does not change."""
         labels, target = self._labels(op.operands), self.script.array[op.result].labels
         values, undone = [value for value, _ in operands], self.script.op.get(op.undoes)
         if op.kind != FUNCTION:
@@ -249,7 +249,7 @@ class _Machine:
             forward = self._laid(undone, place, labels[-1], target, _mirrored(at))
             back = times([list(column) for column in zip(*forward, strict=True)], gradient)
             biases = (aligned(x, dims, target) for x, dims in zip(values[:-1], labels, strict=False))
-            return added(back, *slices, *biases)
+            return sum_of(back, *slices, *biases)
         if place >= len(undone.operands) - undone.gains:
             normed, _ = in_rows(undone.function, str(undone.over), labels[0], (values[0], [0] * len(values[0])))
             return linear(PRODUCT, [normed, gradient], (labels[0], labels[-1]), target)
@@ -265,7 +265,7 @@ class _Machine:
         return times_each(_slopes_of(undone, place, saved, len(gradient)), aligned(gradient, labels[-1], target))
 
 
-def _unrolled(ops: Sequence[Op], at: Index = ()) -> Iterator[tuple[Op, Index]]:
+def _turn_by_turn(ops: Sequence[Op], at: Index = ()) -> Iterator[tuple[Op, Index]]:
     """The ops one after the other, turn by turn."""
     deep, i = len(at), 0
     while i < len(ops):
@@ -277,7 +277,7 @@ def _unrolled(ops: Sequence[Op], at: Index = ()) -> Iterator[tuple[Op, Index]]:
         while end < len(ops) and ops[end].turns[deep : deep + 1] == (turn,):
             end += 1
         for number in range(_turns(deep)):
-            yield from _unrolled(ops[i:end], (*at, number))
+            yield from _turn_by_turn(ops[i:end], (*at, number))
         i = end
 
 
@@ -299,14 +299,14 @@ def _is_free(op: Op) -> bool:
     return op.back_each == op.back_row == 0 or op.function == "convert"
 
 
-def _applied(op: Op, xs: list[Numbers]) -> Numbers:
+def _elementwise(op: Op, xs: list[Numbers]) -> Numbers:
     """An elementwise function of its operands: any that has the derivatives that are told by what they read."""
     if op.kept == "divisor":
         return [a * pow(b, -1, PRIME) % PRIME for a, b in zip(*xs, strict=True)]
     if op.kept == "nothing" or _is_free(op):
         slopes = [_slopes(op, i, xs, []) for i in range(len(xs))]
         offset = [drawn(op.function, op.again or op.result)] * len(xs[0])  # none of them leaves a number as it is
-        return added(offset, *(times_each(slope, x) for slope, x in zip(slopes, xs, strict=True)))
+        return sum_of(offset, *(times_each(slope, x) for slope, x in zip(slopes, xs, strict=True)))
     return [drawn(op.function, *values) for values in zip(*xs, strict=True)]
 
 

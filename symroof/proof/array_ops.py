@@ -16,7 +16,7 @@ VIEW, SLICE, CONCAT, APPEND, PLACE, COLLECT = "view", "slice", "concat", "append
 
 
 class Array(Frozen):
-    """``role`` says where it comes from; it is empty where a statement makes it. ``dtype`` is the name of its type,
+    """A tensor of a program. ``role`` says where it comes from, and is empty where a statement makes it. ``dtype`` is the name of its type,
     ``split`` its labels with the axes of a mesh that split them, ``frozen`` whether it comes from outside and is not trained,
     ``shared`` whether all turns have the same."""
 
@@ -192,7 +192,7 @@ class ArrayProgram(Frozen):
 
     @cached_property
     def gathered(self) -> Mapping[str, str]:
-        """The arrays that turns make, each with the stack of all turns."""
+        """The arrays that are made in each turn of a loop, with the array that stacks those of all turns."""
         collected = [(op.operands[0], op.result) for op in self.ops if op.laid == COLLECT]
         return {alias: stack for name, stack in collected for alias in (*self.seen(name), *self.origins(name))}
 

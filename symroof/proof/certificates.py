@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from itertools import chain
 from math import prod
 from typing import Any
 
@@ -35,22 +36,22 @@ class Dominance(Evidence):
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         regime = [a for a in step.assumptions if isinstance(a, Compare)]
-        grown = {name for a in regime if a.relation != "=" for name in names(a)}
-        if step.relation == "->" and grown & set(names(step.right)):
+        growing = set().union(*(names(a) for a in regime if a.relation != "="))
+        if step.relation == "->" and not growing.isdisjoint(names(step.right)):
             raise refuted(step, "a limit does not change with what grows")
         exact, equal = in_regime(regime, ledger)
         left, right = exact.rational(step.left), exact.rational(step.right)
         n, d = (exact.rational(side).above for side in (self.numerator, self.denominator))
-        sides = (left.above, left.below, right.above, right.below)
-        if any(a.relation == "~" for a in regime) and any(c < 0 for side in sides for c in side.values()):
+        coefficients = chain(*(side.values() for value in (left, right) for side in (value.above, value.below)))
+        if any(a.relation == "~" for a in regime) and min(coefficients) < 0:
             raise refuted(step, "x ~ y is put in for a difference")
         if left.above * right.below * d != left.below * right.above * n:
             raise refuted(step, "the quotient of the sides is not the one that the certificates speak of")
         scalings = directions(regime, equal, n.names | d.names)
         certified = {_monomial(c, c.monomial): c for c in self.certificates}
         for measure in (d, n):
-            negligible = all(m in certified and _multiplies_out(m, certified[m], measure, scalings) for m in n - d)
-            if negligible and keeps_its_size(measure, exact, regime):
+            negligible = (m in certified and _multiplies_out(m, certified[m], measure, scalings) for m in n - d)
+            if all(negligible) and keeps_its_size(measure, exact, regime):
                 return Check("proved", "certificate of dominance multiplied out")
         raise refuted(step, "the certificate does not multiply out")
 

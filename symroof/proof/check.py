@@ -16,7 +16,7 @@ from symroof.proof.bounds_and_decimals import last_place, rounded
 from symroof.proof.pointwise import check_at_samples, enclosure, truth_of
 from symroof.proof.polynomials import Poly
 from symroof.proof.propositions import Decision, direct_proof, search
-from symroof.proof.quotients import ORDER, Exact, free_names
+from symroof.proof.quotients import COMPARISONS, Exact, free_names
 from symroof.proof.step import Check, Evidence, Facts, Ledger, Reason, Step, refuted, undecided
 
 # The values of figures are put in last; what is proved for every ridge is proved soonest.
@@ -52,12 +52,12 @@ def check(step: Step, ledger: Ledger) -> Check:
         ledger.define(step.left.name, step.right)
         return outcome
     if step.evidence is not None:
-        return _examined(step, ledger)
+        return _evidence(step, ledger)
     if step.relation == "~":
         return rounded(step, ledger)
-    if step.relation not in ("=", "<=>", *ORDER):
+    if step.relation not in ("<=>", *COMPARISONS):
         raise refuted(step, f"the relation {step.relation} has no check")
-    return _settled(step, ledger)
+    return _proposition(step, ledger)
 
 
 def _at_its_sizes(step: Step, ledger: Ledger) -> bool:
@@ -86,8 +86,8 @@ def _is_narrow(band: Either, step: Step) -> bool:
     return False
 
 
-def _examined(step: Step, ledger: Ledger) -> Check:
-    """What the evidence of a step shows."""
+def _evidence(step: Step, ledger: Ledger) -> Check:
+    """The outcome of examining the evidence of a step."""
     evidence = step.evidence
     if not isinstance(evidence, Evidence):
         raise refuted(step, f"evidence {type(evidence).__name__} has no check")
@@ -111,7 +111,7 @@ def _definition(step: Step, name: str, ledger: Ledger) -> Check:
     if not isinstance(meaning, Formula):
         if step.evidence != meaning:
             raise refuted(step, f"the evidence is not that of {name}")
-        return _examined(step, ledger)
+        return _evidence(step, ledger)
     if step.evidence is not None:
         raise refuted(step, "a definition rests on its meaning alone")
     if name in names(step.right):
@@ -125,7 +125,7 @@ def _definition(step: Step, name: str, ledger: Ledger) -> Check:
     return Check("proved", "definition, denominators positive")
 
 
-def _settled(step: Step, ledger: Ledger) -> Check:
+def _proposition(step: Step, ledger: Ledger) -> Check:
     claim = Compare(step.left, step.relation, step.right)
     for figures, free in READINGS:
         exact = ledger.exact(figures=figures, assumptions=step.assumptions, free=free)

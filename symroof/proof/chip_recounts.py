@@ -12,10 +12,9 @@ from symroof.errors import CheckError
 from symroof.formula import Frozen, Name, number
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.array_ops import CONCAT, Op, Turn
-from symroof.proof.collectives import MeshAxis, across, merged, shares_of_levels, taken
+from symroof.proof.collectives import MeshAxis, merged, share_across, share_per_direction, shares_of_levels
 from symroof.proof.exchange_plans import Part, Plan, Transfer, require_conventions
-from symroof.proof.kernel_traffic import Script
-from symroof.proof.loop_counts import Masked
+from symroof.proof.kernel_traffic import Access, Script
 from symroof.proof.plan_execution import SIZES, Chips
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.program_recounts import STOCKS, ZERO, Run
@@ -113,21 +112,23 @@ class OnMesh(Frozen):
         """
         axes = [axis for axis in map(self.axis, transfer.axes) if axis.chips != 1]
         chips, collective = self.chips((axis.name for axis in axes), exact), transfer.collective
-        if axes and axes[0].levels:
+        if not axes:
+            return
+        if axes[0].levels:
             yield from shares_of_levels(collective, merged([a.levels for a in self.mesh if a in axes]))
-        elif collective in ("send", "send back") and axes:
+        elif collective in ("send", "send back"):
             yield self.resource(axes[0], collective), Rat(ONE)
-        elif collective == "send far" and axes:  # a part of it by one port for each axis, or all of it by the only one
+        elif collective == "send far":  # a part of it by one port for each axis, or all of it by the only one
             ports = dict.fromkeys(map(self.resource, axes))
             yield from ((port, Rat(ONE, Poly.number(Fraction(len(ports))))) for port in ports)
-        elif collective == "all-to-all" and axes and not axes[0].is_switch:
+        elif collective == "all-to-all" and not axes[0].is_switch:
             for axis in axes:
                 length = self.chips((axis.name,), exact)
-                yield axis.name, across(axis) * length / chips
-        elif axes:
+                yield axis.name, share_across(axis) * length / chips
+        else:
             ways = 1 if axes[0].is_switch else sum(2 if axis.is_ring else 1 for axis in axes)
             for resource in dict.fromkeys(map(self.resource, axes)):
-                yield resource, taken(collective, chips, ways)
+                yield resource, share_per_direction(collective, chips, ways)
 
     def counted(self, exact: Exact) -> tuple[Rat, Rat]:
         """How many stages there are, and how many microbatches go through them."""
@@ -148,9 +149,7 @@ class OnMesh(Frozen):
     def message(self, transfer: Transfer, exact: Exact) -> Rat:
         """The bytes of a collective."""
         array = self.script.array[transfer.array]
-        labels = [label for label in array.labels if not transfer.rows or label != transfer.over]
-        sizes = (number(int(label)) if label.isdigit() else Name(label) for label in labels)
-        size = reduce(mul, map(exact.rational, sizes), Rat(ONE))
+        size = exact.sizes(label for label in array.labels if not transfer.rows or label != transfer.over)
         each = Rat(Poly.number(Fraction(array.bits * (transfer.rows or 1), 8)))
         return size * each / self.chips(transfer.apart, exact)
 
@@ -177,15 +176,14 @@ def in_flight(stages: Rat, microbatches: Rat, schedule: str) -> Rat:
 
 
 class PerChip(Evidence):
-    """Evidence of an amount of one chip: of a statement and those that join it, or of all (``name`` is None). ``what`` is
+    """Evidence of an amount of one chip: of a statement and those that join it, or of all (``name`` is None). ``cost`` is
     flops, flops_exact, ops, bytes, moved (of the tensor ``name``, or of all that belong to a ``part``), chips, sent over a
-    ``resource``, or one of the stocks of
-    a run, as it is split."""
+    ``resource``, or one of the stocks of a run, as it is split."""
 
     counts = True
 
     meshed: OnMesh
-    what: str
+    cost: str
     name: str | None = None
     resource: str = ""
     part: str | None = None
@@ -193,7 +191,7 @@ class PerChip(Evidence):
     def examine(self, step: Step, ledger: Ledger) -> Check:
         require_adjoint(self.meshed.script)
         exact = ledger.exact(figures=False)
-        total = self._chips(exact) if self.what == "chips" else self.total(step, exact)
+        total = self._chips(exact) if self.cost == "chips" else self.total(step, exact)
         if not (exact.rational(step.right) - total).is_zero():
             raise refuted(step, "a chip of the played mesh does something else")
         return Check("proved", "its exchanges carried out on meshes of 2 and 3 chips")
@@ -205,24 +203,24 @@ class PerChip(Evidence):
         """The amount, from the played mesh."""
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
         require_same_blocks(script, dict(self.meshed.seen), exact)
-        run = Run(script, "flops" if self.what == "flops" else self.what)
+        run = Run(script, "flops" if self.cost == "flops" else self.cost)
         for op in script.ops:
             if self.name not in (None, script.run.payer[op.result]):
                 continue
             turns, part = self._turned(op.turns, run, exact), parts[op.result]
-            if self.what in ("flops", "flops_exact") and script.contracts(op):
+            if self.cost in ("flops", "flops_exact") and script.contracts(op):
                 total += run.work(op, exact, step) * turns / self.meshed.chips(part.work, exact)
-            elif self.what == "ops" and not script.contracts(op):
+            elif self.cost == "ops" and not script.contracts(op):
                 total += self._elementwise(op, run, exact, step) * turns
-            elif self.what == "sent":
+            elif self.cost == "sent":
                 for transfer in part.moved:
                     shares = dict(self.meshed.shares(transfer, exact))
                     if self.resource in shares:
                         often = self._turned(transfer.around(op), run, exact)
                         total += shares[self.resource] * self.meshed.message(transfer, exact) * often
-        if self.what in STOCKS:
+        if self.cost in STOCKS:
             return self._held(run, exact)
-        return total if self.what not in ("bytes", "moved") else self._traffic(run, exact)
+        return total if self.cost not in ("bytes", "moved") else self._traffic(run, exact)
 
     def _held(self, run: Run, exact: Exact) -> Rat:
         """The bytes of a stock on one chip: of each array the blocks that the chip holds."""
@@ -246,7 +244,7 @@ class PerChip(Evidence):
         """The number of microbatches of which an array is kept at once for the backward pass, under the schedule: in the
         stages and before them as many as are in flight, behind them one unless the schedule is GPipe."""
         pipeline, script = self.meshed.pipeline, self.meshed.script
-        if self.what != "saved" or pipeline is None:
+        if self.cost != "saved" or pipeline is None:
             return Rat(ONE)
         if pipeline[0] not in turns and self.meshed.schedule != "gpipe":
             forward = [op for op in script.ops if not op.back]
@@ -259,12 +257,12 @@ class PerChip(Evidence):
 
     def _axes(self, name: str) -> frozenset[str]:
         """The axes that an array of a stock is cut by: a gradient that microbatches add up as the chips add it up."""
-        if self.what == "gradients":
+        if self.cost == "gradients":
             gradient = dict(self.meshed.script.gradients)[name]
             part = self.meshed.parts.get(gradient)
             if part is not None and any(transfer.once and transfer.of == "sums" for transfer in part.moved):
                 return part.result
-        return self.meshed.saved(name) if self.what == "saved" else self.meshed.held(name)
+        return self.meshed.saved(name) if self.cost == "saved" else self.meshed.held(name)
 
     def _elementwise(self, op: Op, run: Run, exact: Exact, step: Step) -> Rat:
         """Each chip works on its elements; of rows that chips share out each works on its part of every one."""
@@ -272,15 +270,15 @@ class PerChip(Evidence):
         rows = run.work(op.without_elements, exact, step) if op.over is not None else ZERO
         return (whole - rows) / self.meshed.chips(part.work, exact) + rows / self.meshed.chips(part.rows, exact)
 
-    def _counts(self, payer: str, name: str) -> bool:
-        """Whether an array that a statement pays for is counted."""
-        if self.what != "moved":
-            return self.name in (None, payer)
-        return self.name in (None, name) and self.part in (None, self.meshed.script.part(name))
+    def _counts(self, move: Access) -> bool:
+        """Whether a load or a store is counted."""
+        if self.cost != "moved":
+            return self.name in (None, move.payer)
+        return self.name in (None, move.name) and self.part in (None, self.meshed.script.part(move.name))
 
-    def _read(self, name: str, users: Iterable[tuple[str, int]]) -> Iterator[frozenset[str]]:
+    def _read(self, load: Access) -> Iterator[frozenset[str]]:
         """The axes that cut what a chip reads of an array once, for all of its users: each form that is not within another."""
-        splits = list({self._under(name, user, place) for user, place in users})
+        splits = list({self._under(load.name, user, place) for user, place in load.users})
         for split in sorted(splits, key=len):
             if not any(other < split for other in splits):
                 yield frozenset(axis for _, axis in split)
@@ -308,17 +306,13 @@ class PerChip(Evidence):
         """The bytes that one chip loads and stores: of each array the part that its ops read or make."""
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
         trace = script.run_apart(self.meshed.away)
-        for (payer, name), users, rows, repeats in zip(
-            trace.loads, trace.users, trace.gathered, trace.often, strict=True
-        ):
-            if self._counts(payer, name):  # of a table the rows are read that the result has
-                whole = rows is None or isinstance(rows, Masked)
-                for axes in self._read(name, users) if whole else (parts[users[0][0]].result,):
-                    turns = self._turned(repeats, run, exact)
-                    total += run.size(name, exact, rows) * turns / self.meshed.chips(axes, exact)
-        for (payer, name), repeats in zip(trace.stores, trace.kept, strict=True):
-            if self._counts(payer, name):
-                axes = parts[name].result if name in parts else self.meshed.held(name)
-                turns = self._turned(repeats, run, exact)
-                total += run.size(name, exact) * turns / self.meshed.chips(axes, exact)
+        for load in (load for load in trace.loads if self._counts(load)):
+            whole = not isinstance(load.part, str)  # of a table the rows are read that the result has
+            for axes in self._read(load) if whole else (parts[load.users[0][0]].result,):
+                turns = self._turned(load.turns, run, exact)
+                total += run.size(load.name, exact, load.part) * turns / self.meshed.chips(axes, exact)
+        for store in (store for store in trace.stores if self._counts(store)):
+            axes = parts[store.name].result if store.name in parts else self.meshed.held(store.name)
+            turns = self._turned(store.turns, run, exact)
+            total += run.size(store.name, exact) * turns / self.meshed.chips(axes, exact)
         return total

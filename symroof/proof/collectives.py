@@ -92,7 +92,7 @@ def fast_first(axes: tuple[MeshAxis, ...]) -> list[str]:
     )
 
 
-def taken(collective: str, chips: Rat, ways: int) -> Rat:
+def share_per_direction(collective: str, chips: Rat, ways: int) -> Rat:
     """What comes in through one of so many directions: the parts of all other chips, one part of each for an all-to-all."""
     others = (chips - Rat(ONE)) / chips
     if collective in ("send", "send back"):
@@ -102,7 +102,7 @@ def taken(collective: str, chips: Rat, ways: int) -> Rat:
     return others * Rat(Poly.number(Fraction(2 if collective == "all-reduce" else 1, ways)))
 
 
-def across(axis: MeshAxis) -> Rat:
+def share_across(axis: MeshAxis) -> Rat:
     """The part of an all-to-all that the middle of an axis carries: from each chip on one side to each on the other, and
     half of it each way around a ring; a quarter of all for every even number."""
     chips = axis.chips or 2

@@ -1,4 +1,4 @@
-"""Completeness: an answer has to speak of everything that its program keeps busy.
+"""Completeness: an answer has to state the time and the bound of every resource that its program uses.
 
 T_lower and T_upper are the maximum and the sum over exactly the arithmetic, the vector unit where the chip has a figure
 for it and there is something for it to do, the memory, and every resource that something is sent over when the mesh is
@@ -8,7 +8,7 @@ arithmetic takes longer, or that it never or always does; at each set of sizes a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
 from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum
@@ -58,7 +58,7 @@ class Coverage(Frozen):
     def amounts(self, ledger: Ledger) -> dict[str, str]:
         """The amount that keeps each resource but the arithmetic busy, and the figure that it is done at."""
         suffix = "" if self.meshed is None else "_per_chip"
-        unmoved = self.script.idle and not any(True for _ in self.script.run.moves("bytes"))
+        unmoved = self.script.idle and not self.script.run.moves("bytes")
         result = ({} if unmoved else {f"bytes{suffix}": self.memory}) | self.sent(ledger)
         contracting = [op for op in self.script.ops if self.script.contracts(op)]
         others = (op for op in self.script.ops if op not in contracting and not op.exchanges)
@@ -123,16 +123,26 @@ def require_numbers(steps: Collection[Step], ledger: Ledger, owed: Collection[st
         for name in needed:
             if name not in ledger.own and Name(name) not in numbers and exact.rational(Name(name)).constant is not None:
                 raise CheckError(f"{name} is no number at the sizes of set {point + 1}")
-        shares = [step.value for step in at_point if step.role.startswith(number_of("share("))]
-        if shares and sum(shares) != 1:
-            raise CheckError(f"the shares of set {point + 1} are not those of all statements")
-        byte_parts = [step.value for step in at_point if step.role.startswith(number_of("of "))]
-        own_names = (name.partition("_moved") for name in ledger.definitions if name not in ledger.own)
-        suffix = next((suffix for part, found_suffix, suffix in own_names if found_suffix and part in PARTS), None)
-        if sum(byte_parts) != 1 and (byte_parts or (suffix is not None and Name(f"bytes{suffix}") in numbers)):
-            raise CheckError(f"the bytes of set {point + 1} are not all told apart")
-        if not shares and Name("T_steps") in numbers and isinstance(ledger.definitions.get("T_steps"), Sum):
-            raise CheckError(f"nothing is said of the shares of set {point + 1}")
+        _require_shares(at_point, numbers, ledger, point + 1)
+        _require_owners(at_point, numbers, ledger, point + 1)
+
+
+def _require_shares(steps: Iterable[Step], numbers: Container[Formula], ledger: Ledger, number: int) -> None:
+    """The shares of the time of a set of sizes are those of all statements."""
+    shares = [step.value for step in steps if step.role.startswith(number_of("share("))]
+    if shares and sum(shares) != 1:
+        raise CheckError(f"the shares of set {number} are not those of all statements")
+    if not shares and Name("T_steps") in numbers and isinstance(ledger.definitions.get("T_steps"), Sum):
+        raise CheckError(f"nothing is said of the shares of set {number}")
+
+
+def _require_owners(steps: Iterable[Step], numbers: Container[Formula], ledger: Ledger, number: int) -> None:
+    """The bytes that weights, caches and others have of those of a set of sizes are all of them."""
+    parts = [step.value for step in steps if step.role.startswith(number_of("of "))]
+    names = (name.partition("_moved") for name in ledger.definitions if name not in ledger.own)
+    suffix = next((suffix for owner, moved, suffix in names if moved and owner in PARTS), None)
+    if sum(parts) != 1 and (parts or (suffix is not None and Name(f"bytes{suffix}") in numbers)):
+        raise CheckError(f"the bytes of set {number} are not all told apart")
 
 
 def _is_of_statement(name: str) -> bool:
@@ -140,53 +150,54 @@ def _is_of_statement(name: str) -> bool:
     return name.startswith("T_") and name.endswith(")")
 
 
-def require_complete(steps: Collection[Step], ledger: Ledger, owed: Coverage) -> None:
+def require_complete(steps: Collection[Step], ledger: Ledger, coverage: Coverage) -> None:
     """Raises :class:`~symroof.errors.CheckError` where something that is kept busy is not spoken of."""
-    needed, definitions = owed.amounts(ledger), ledger.definitions
-    require_wait(owed.script, owed.resources(ledger), ledger, owed.meshed)
-    waits = {*owed.sent(ledger)} if owed.latency else set[str]()
-    for bound, kind in (("T_lower", Call), ("T_upper", Sum)):
-        parts, idle = list(_parts(definitions.get(bound), kind)), owed.script.idle
-        moving = parts if idle else parts[1:]
-        hops = [name for name in moving if name == T_LATENCY.name]
-        moving = [name for name in moving if name not in hops]
-        figure_of = {
-            amount.name: rate.name
-            for amount, rate in map(_amount_and_figure, (definitions.get(name) for name in moving))
-        }
-        rates = {amount: owed.bandwidth if rate == "bandwidth" else rate for amount, rate in figure_of.items()}
-        lower = bound == "T_lower"  # of exchanges that wait for hops T_upper has the longer of both
-        expected = needed if lower else {amount: rate for amount, rate in needed.items() if amount not in waits}
-        if (
-            (not idle and parts[:1] != [T_MATH.name])
-            or len(figure_of) < len(moving)
-            or rates != expected
-            or len(hops) != (1 if lower and waits else 0)
-        ):
-            raise CheckError(
-                f"{bound} is not over all that the program keeps busy, and nothing else: {', '.join(expected)}"
-            )
+    needed, waits = coverage.amounts(ledger), {*coverage.sent(ledger)} if coverage.latency else set[str]()
+    require_wait(coverage.script, coverage.resources(ledger), ledger, coverage.meshed)
+    _require_bound("T_lower", Call, needed, 1 if waits else 0, coverage, ledger)
+    # of exchanges that wait for hops T_upper has the longer of both
+    hopless = {amount: figure for amount, figure in needed.items() if amount not in waits}
+    _require_bound("T_upper", Sum, hopless, 0, coverage, ledger)
     left_sides = {step.left for step in steps if step.relation == "="}
     if waits and T_LATENCY not in left_sides:
         raise CheckError("how long hops take is not said")
-    roles = {(step.role, step.point) for step in steps}
-    for amount in (*needed, *owed.counted):
+    for amount in (*needed, *coverage.counted):
         if Name(amount) not in left_sides:
             raise CheckError(f"{amount} is not said")
     cases = {step.left for step in steps if step.reason is Reason.CASE}
-    if not cases.issuperset(owed.choices):
+    if not cases.issuperset(coverage.choices):
         raise CheckError("which of several a size is, is not said")
-    if any(left_sides.isdisjoint(pairs) for pairs in owed.masked):
+    if any(left_sides.isdisjoint(pairs) for pairs in coverage.masked):
         raise CheckError("how many pairs a mask leaves is not said")
-    if owed.script.idle:
-        return  # there is no arithmetic to compare with
-    joint = isinstance(definitions.get("T_comms"), Call)
-    for amount, link in owed.sent(ledger).items():
-        if _is(definitions.get("T_comms"), amount) or (link not in ledger.figures and _is_level(amount, ledger)):
+    if not coverage.script.idle:  # else there is no arithmetic to compare with
+        _require_links({(step.role, step.point) for step in steps}, coverage.sent(ledger), ledger)
+
+
+def _require_bound(
+    bound: str, kind: type[Formula], needed: Mapping[str, str], latencies: int, coverage: Coverage, ledger: Ledger
+) -> None:
+    """A bound is over the arithmetic, so many times of hops, and the time of each amount at its figure: nothing else."""
+    times, idle = list(_parts(ledger.definitions.get(bound), kind)), coverage.script.idle
+    arithmetic = [] if idle else times[:1]
+    moving = [name for name in times[len(arithmetic) :] if name != T_LATENCY.name]
+    meanings = [_amount_and_figure(ledger.definitions.get(name)) for name in moving]
+    figures = {amount: coverage.bandwidth if figure == "bandwidth" else figure for amount, figure in meanings}
+    hops = len(times) - len(arithmetic) - len(moving)
+    whole = len(figures) == len(moving) and figures == needed and hops == latencies
+    if not whole or (not idle and arithmetic != [T_MATH.name]):
+        raise CheckError(f"{bound} is not over all that the program keeps busy, and nothing else: {', '.join(needed)}")
+
+
+def _require_links(roles: Container[tuple[str, int | None]], sent: Mapping[str, str], ledger: Ledger) -> None:
+    """Against each link stands where the arithmetic takes longer; at each set of sizes where several are compared."""
+    longest = ledger.definitions.get("T_comms")
+    joint = isinstance(longest, Call) and not _is_open(ledger)
+    for amount, link in sent.items():
+        if _is(longest, amount) or (link not in ledger.figures and _is_level(amount, ledger)):
             continue  # the threshold is that of this link; or it is open, whatever the sizes are
-        role = against("threshold", amount[5:-1])
-        compared = range(len(ledger.points)) if joint and link in ledger.figures and not _is_open(ledger) else ()
-        if not {(role, point) for point in (None, *compared)} <= roles:
+        role, points = against("threshold", amount[5:-1]), range(len(ledger.points))
+        compared = points if joint and link in ledger.figures else ()
+        if not all((role, point) in roles for point in (None, *compared)):
             raise CheckError(f"nothing is said of where the arithmetic takes longer than {amount}")
 
 
@@ -204,11 +215,11 @@ def _parts(formula: Formula | None, kind: type[Formula]) -> Iterator[str]:
         yield formula.name  # the longest, and the sum, of one
 
 
-def _amount_and_figure(meaning: Formula | None) -> tuple[Name, Name]:
+def _amount_and_figure(meaning: Formula | None) -> tuple[str, str]:
     """The amount and the figure of a time."""
     match meaning:
-        case Quotient(above=Name() as amount, below=Name() as rate):
-            return amount, rate
+        case Quotient(above=Name(name=amount), below=Name(name=figure)):
+            return amount, figure
     raise CheckError("a time is no amount over a figure")
 
 

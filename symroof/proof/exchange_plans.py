@@ -184,29 +184,31 @@ def _require_returned(script: Script) -> None:
 def _require_reduced_once(script: Script, parts: Mapping[str, Part], each: bool) -> None:
     """Contributions to one gradient that lack the same are added before they are reduced; so those of microbatches, and of the
     turns of each that share a weight, but where they are reduced ``each`` time."""
-    uses = [name for op in script.ops for name in op.operands]
-    batches = [op for op in script.ops if script.adds_batches(op) and not each]
+    batches = [] if each else list(filter(script.adds_batches, script.ops))
     batch_sums = {op.result for op in batches} | {op.operands[1] for op in batches if len(op.operands) == 2}
-    for op in script.ops:
-        if not op.back or not op.adds or len(op.operands) < 2:
-            continue
+    for op in (op for op in script.ops if op.back and op.adds and len(op.operands) > 1):
         if each and any(transfer.once and transfer.of == "sums" for transfer in parts[op.result].moved):
             raise CheckError(f"what {op.result} adds up is reduced after the last microbatch alone")
         before = script.array[op.operands[0]].role == "before"  # what turns before gave waits as what this one gives
         added = op.operands[1 if before and op.result in batch_sums else 0 :]
-        makers = [script.op.get(name) for name in added]
-        if any(
-            maker is None
-            or uses.count(maker.result) > 1
-            or maker.turns[: len(op.turns)] != op.turns
-            or (maker.turns != op.turns and maker.kind != SUM)
-            or not maker.shares_out
-            for maker in makers
-        ):
-            continue
-        reductions = {
-            tuple((move.collective, move.axes, move.before) for move in parts[name].moved if move.of == "sums")
-            for name in added
-        }
-        if len(reductions) == 1 and reductions != {()}:
+        if all(_is_contribution(name, op, script) for name in added) and len(_reductions(added, parts)) == 1:
             raise CheckError(f"what {op.result} adds up is reduced one by one")
+
+
+def _is_contribution(name: str, total: Op, script: Script) -> bool:
+    """Whether an array is made for one sum alone, in its turns, by an op whose work the chips may share out."""
+    maker, uses = script.op.get(name), sum(op.operands.count(name) for op in script.ops)
+    if maker is None or uses > 1 or not maker.shares_out:
+        return False
+    return maker.turns == total.turns or (maker.kind == SUM and maker.turns[: len(total.turns)] == total.turns)
+
+
+# A collective, its axes, and the labels that these cut before it.
+Reduction = tuple[str, tuple[str, ...], tuple[str, ...]]
+
+
+def _reductions(names: Iterable[str], parts: Mapping[str, Part]) -> set[tuple[Reduction, ...]]:
+    """How partial sums of arrays are reduced, each way once; nothing where one of them is not reduced."""
+    sums = ([move for move in parts[name].moved if move.of == "sums"] for name in names)
+    result: set[tuple[Reduction, ...]] = {tuple((m.collective, m.axes, m.before) for m in moves) for moves in sums}
+    return result if () not in result else set()

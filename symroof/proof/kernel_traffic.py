@@ -12,10 +12,6 @@ from symroof.proof.loop_counts import Loops, Masked
 
 # What chips exchange: results by name, and operands with the op that they are brought to.
 Away = frozenset["str | tuple[str, str]"]
-# Who pays, what is moved, how much of it: None where that is all, an array that has as many rows, or what a mask reaches;
-# and the turns in each of which it is.
-Moved = tuple[str, str, "str | Masked | None", tuple[Turn, ...]]
-
 
 # What the bytes of an array may belong to.
 PARTS = ("weights", "caches", "gradients", "activations")
@@ -87,52 +83,58 @@ class Script(ArrayProgram):
     @cached_property
     def run(self) -> Trace:
         """The statements one after the other, on a chip that forgets what it holds when a kernel ends."""
-        return self._trace(*self._kernels)
-
-    def _loaded_in(self, payer: str, name: str) -> tuple[Turn, ...]:
-        """The turns in each of which a load takes place: on the chip an array is loaded once for all turns, but for
-        their places."""
-        parts = (self.op[n] for n in (self.root(name), *self.around(name)) if n in self.op)
-        inside = next((op.turns for op in parts if op.laid == PLACE), ())
-        launched = tuple(turn for turn in self.op[payer].turns if not turn.inside)
-        return (*launched, *(turn for turn in inside if turn.inside))
-
-    def _stored_in(self, payer: str, name: str, needed: set[str]) -> tuple[Turn, ...]:
-        """The turns in each of which a store takes place: of what turns on the chip make the last, where not all of it
-        is asked for."""
-        inside = self.op[name].turns if self.gathered.get(name) in needed else ()
-        launched = tuple(turn for turn in self.op[payer].turns if not turn.inside)
-        return (*launched, *(turn for turn in inside if turn.inside))
+        return self._trace()
 
     def run_apart(self, away: Away) -> Trace:
         """The same on a chip that others exchange something with: what goes ``away``, a result or an operand that an op is
         brought, comes back from memory."""
-        return self._trace(*self._kernels, away) if away else self.run
+        return self._trace(away) if away else self.run
+
+    def _loaded_in(self, load: Access) -> tuple[Turn, ...]:
+        """The turns in each of which a load takes place: on the chip an array is loaded once for all turns, but for
+        their places."""
+        parts = (self.op[n] for n in (self.root(load.name), *self.around(load.name)) if n in self.op)
+        inside = next((op.turns for op in parts if op.laid == PLACE), ())
+        return self._launched_in(load.payer, inside)
+
+    def _stored_in(self, payer: str, name: str, needed: set[str]) -> tuple[Turn, ...]:
+        """The turns in each of which a store takes place: of what turns on the chip make the last, where not all of it
+        is asked for."""
+        return self._launched_in(payer, self.op[name].turns if self.gathered.get(name) in needed else ())
+
+    def _launched_in(self, payer: str, inside: tuple[Turn, ...]) -> tuple[Turn, ...]:
+        """The turns around the kernel of an op, and of those on the chip the ones that are ``inside``."""
+        return (*(t for t in self.op[payer].turns if not t.inside), *(t for t in inside if t.inside))
 
     @cached_property
-    def _kernels(self) -> tuple[list[int], Mapping[str, int]]:
-        """In which kernel each op runs, and the place of what makes each array."""
-        maker = {op.result: i for i, op in enumerate(self.ops)}
-        kernel: list[tuple[int, int | None]] = []  # where each op runs, and so what has a contraction behind it
+    def _maker(self) -> Mapping[str, int]:
+        """The place of the op that makes each array."""
+        return {op.result: i for i, op in enumerate(self.ops)}
+
+    @cached_property
+    def _kernels(self) -> Mapping[int, list[Op]]:
+        """The ops of each kernel, in order."""
+        starts: list[tuple[int, int | None]] = []  # the kernel of each op, and that of the last contraction behind it
+        kernels: dict[int, list[Op]] = {}
         for i, op in enumerate(self.ops):
-            feeding = [maker[name] for n in op.operands for name in self.origins(n) if name in maker]
-            last = max((k for j in feeding if (k := kernel[j][1]) is not None), default=None)
-            joins = last is not None and self._joins(op, self.ops[last])
-            fused = (j for j, other in enumerate(self.ops) if other.fuse == op.fuse and not other.lies)
-            first = next(fused, i)
-            if op.lies:
-                where, joins = ~i, False
-            elif op.fuse in self._busy:
-                where = first
-            elif last is not None and joins and not self.contracts(op):
-                where = last
-            elif op.fuse is not None:
-                where = self._first_alone(op.fuse, kernel, i)
-            else:
-                where = i
+            feeding = [self._maker[n] for name in op.operands for n in self.origins(name) if n in self._maker]
+            last = max((start for j in feeding if (start := starts[j][1]) is not None), default=None)
+            joins = not op.lies and last is not None and self._joins(op, self.ops[last])
+            start = self._kernel_of(op, i, last if joins else None, starts)
             behind = joins or op.fuse in self._busy or self.contracts(op) or last is not None
-            kernel.append((where, where if behind and not op.lies else last))
-        return [where for where, _ in kernel], maker
+            starts.append((start, start if behind and not op.lies else last))
+            kernels.setdefault(start, []).append(op)
+        return kernels
+
+    def _kernel_of(self, op: Op, place: int, joined: int | None, starts: list[tuple[int, int | None]]) -> int:
+        """The place of the op that begins the kernel of an op."""
+        if op.lies:
+            return ~place
+        if op.fuse in self._busy:
+            return next(i for i, other in enumerate(self.ops) if other.fuse == op.fuse and not other.lies)
+        if joined is not None and not self.contracts(op):
+            return joined
+        return place if op.fuse is None else self._first_alone(op.fuse, starts, place)
 
     def _joins(self, op: Op, first: Op) -> bool:
         """Whether the kernel that begins with an op has a contraction, in the same turn and pass."""
@@ -166,77 +168,30 @@ class Script(ArrayProgram):
         )
         return [op for op in renamed if not op.lies]
 
-    def _first_alone(self, fuse: int, kernel: list[tuple[int, int | None]], end: int) -> int:
+    def _first_alone(self, fuse: int, starts: list[tuple[int, int | None]], end: int) -> int:
         """The first of the elementwise statements of a fuse that join no contraction outside of it."""
-        fused = (j for j in range(end) if self.ops[j].fuse == fuse and not self.ops[j].lies)
-        alone = (j for j in fused if self.ops[kernel[j][0]].fuse == fuse)
+        fused = (i for i in range(end) if self.ops[i].fuse == fuse and not self.ops[i].lies)
+        alone = (i for i in fused if self.ops[starts[i][0]].fuse == fuse)
         return next(alone, end)
 
-    def _on_chip(self, name: str, on_chip: set[str], away: Away) -> bool:
-        """Whether an array is on a chip that made these: itself, or all where it lies."""
-        op = self.op.get(name)
-        if name in away or name in on_chip or op is None or not op.lies:
-            return name in on_chip and name not in away
-        return all(self._on_chip(operand, on_chip, away) for operand in op.operands)
+    def _trace(self, away: Away = frozenset()) -> Trace:
+        chip = _Chip(self, away)
+        for ops in self._kernels.values():
+            chip.run(ops)
+        needed = self._leaving | {load.name for load in chip.loads} | {name for name in away if isinstance(name, str)}
+        stored, roots = self._stored_arrays(needed), {n for x in needed for n in (self.root(x), *self.around(x))}
+        payers = [(chip.payer[op.result], name) for op in self.ops for name in self._stored(op, *stored)]
+        loads = (replace(load, part=self._part(load), turns=self._loaded_in(load)) for load in chip.loads)
+        stores = (Access(payer, name, turns=self._stored_in(payer, name, roots)) for payer, name in payers)
+        return Trace(chip.payer, tuple(loads), tuple(stores))
 
-    def _trace(self, where: list[int], maker: Mapping[str, int], away: Away = frozenset()) -> Trace:
-        payer: dict[str, str] = {}
-        loads: list[tuple[str, str]] = []
-        users: list[list[tuple[str, int]]] = []
-        gathered: list[str | None] = []
-        for kernel in dict.fromkeys(where):
-            local: set[str] = set()
-            load_of: dict[str, int] = {}
-            whole = self._entire([op for op, place in zip(self.ops, where, strict=True) if place == kernel])
-            for i, op in enumerate(self.ops):
-                if where[i] != kernel:
-                    continue
-                payers = [
-                    payer[n]
-                    for operand in op.operands
-                    for n in self.origins(operand)
-                    if n in local and n in payer and where[maker[n]] == kernel
-                ]
-                payers = [n for n in payers if self.contracts(self.ops[maker[n]])]
-                alone = self.contracts(op) or not payers
-                payer[op.result] = op.result if alone else max(payers, key=lambda n: maker[n])
-                again = [] if op.lies else [user for user in self.made_again(op) if user.result not in local]
-                local |= {a.result for a in again}
-                for name in self.copied(op):
-                    loads.append((payer[op.result], name))
-                    gathered.append(None)
-                    users.append([(op.result, op.operands.index(name))])
-                for user in (op, *again):
-                    for place, (name, rows) in () if user.lies else enumerate(user.needs):
-                        root = self.root(name, op.turns)
-                        for piece in self.taken(name, op.turns) if rows is None else (root,):
-                            if piece in load_of and rows is None:
-                                users[load_of[piece]].append((user.result, place))
-                            elif (
-                                not any(
-                                    self._on_chip(n, local, away) for n in {piece, name if piece == root else piece}
-                                )
-                                or (user.result, name) in away
-                            ) and (
-                                (rows is None or root not in whole) and whole.isdisjoint(self.around(piece, op.turns))
-                            ):
-                                load_of |= {piece: len(loads)} if rows is None else {}
-                                loads.append((payer[op.result], name if piece == root else piece))
-                                gathered.append(rows)
-                                users.append([(user.result, place)])
-                local.add(op.result)
-        loaded, used = {name for _, name in loads}, {n for op in self.ops if not op.back for n in op.operands}
-        used |= {n for op in self.ops if op.back for n in op.operands if self.ops[maker.get(n, 0)].back}
+    @cached_property
+    def _leaving(self) -> set[str]:
+        """What is there when the program ends, or when a turn does: the results, and what no later op of their pass uses."""
+        used = {n for op in self.ops if not op.back for n in op.operands}
+        used |= {n for op in self.ops if op.back for n in op.operands if self.ops[self._maker.get(n, 0)].back}
         leaving = {name for op in self.ops for turn in op.turns for name in turn.leaves}
-        needed = loaded | leaving | {*self.kept} | (maker.keys() - used)
-        needed |= {name for name in away if isinstance(name, str)}
-        stored = self._stored_arrays(needed)
-        stores = [(payer[op.result], name) for op in self.ops for name in self._stored(op, *stored)]
-        parts = (self._part(name, rows, places) for (_, name), rows, places in zip(loads, gathered, users, strict=True))
-        roots = {n for name in needed for n in (self.root(name), *self.around(name))}
-        often = tuple(self._loaded_in(*load) for load in loads)
-        kept = tuple(self._stored_in(*store, roots) for store in stores)
-        return Trace(payer, tuple(loads), tuple(stores), tuple(parts), tuple(map(tuple, users)), often, kept)
+        return leaving | {*self.kept} | (self._maker.keys() - used)
 
     def _stored_arrays(self, needed: Iterable[str]) -> tuple[set[str], dict[str, str]]:
         """The arrays that have to be in memory as a whole, and the slices of others of which nothing else is asked for, each with
@@ -271,52 +226,114 @@ class Script(ArrayProgram):
             return (op.result,)
         return (*self.copied(op), *sorted(name for name, source in slices.items() if source == op.result))
 
-    def _part(self, name: str, rows: str | None, users: Iterable[tuple[str, int]]) -> str | Masked | None:
+    def _part(self, load: Access) -> str | Masked | None:
         """How much of an array is read: of one that has the columns of a mask, which all that use it have, those that it reaches."""
-        masks, labels = {self.op[user].masked for user, _ in users}, self.array[name].labels
-        masked = masks.pop() if len(masks) == 1 else None
-        if masked is None or masked.columns not in labels or masked.rows in labels:
-            return rows
-        return masked
+        masks, labels = {self.op[user].masked for user, _ in load.users}, self.array[load.name].labels
+        mask = masks.pop() if len(masks) == 1 else None
+        return load.part if mask is None or mask.columns not in labels or mask.rows in labels else mask
 
-    def _entire(self, ops: Iterable[Op]) -> set[str]:
+    def read_whole(self, ops: Iterable[Op]) -> set[str]:
         """What some of the ops of a kernel read as a whole: the rows that others look up are in it."""
         pairs = ((op, user) for op in ops for user in (op, *self.made_again(op)) if not op.lies and not user.lies)
         reads = ((n, op.turns) for op, user in pairs for n, rows in user.needs if rows is None)
         return {piece for n, turns in reads for piece in (self.root(n, turns), *self.taken(n, turns))}
 
 
+class Access(Frozen):
+    """A load, or a store: the op that pays for it, the array, and the turns in each of which it takes place. ``part`` is how
+    much is moved: None where that is all, an array that has as many rows, or what a mask reaches. ``users`` are the ops
+    that use a load, each with the place of the operand."""
+
+    payer: str
+    name: str
+    part: str | Masked | None = None
+    turns: tuple[Turn, ...] = ()
+    users: tuple[tuple[str, int], ...] = ()
+
+
+class _Chip:
+    """A chip that runs one kernel after the other, and notes what it loads: a kernel begins with nothing on it."""
+
+    def __init__(self, script: Script, away: Away) -> None:
+        self.script, self.away = script, away
+        self.payer: dict[str, str] = {}
+        self.loads: list[Access] = []
+
+    def run(self, ops: list[Op]) -> None:
+        script, self.held, self.loaded = self.script, set[str](), dict[str, int]()
+        self.whole = script.read_whole(ops)
+        results: list[str] = []
+        for op in ops:
+            self.payer[op.result] = self._payer(op, results)
+            remade = [] if op.lies else [user for user in script.made_again(op) if user.result not in self.held]
+            self.held |= {user.result for user in remade}
+            for name in script.copied(op):
+                self._load(op, name, None, (op.result, op.operands.index(name)))
+            for user in (op, *remade):
+                for place, (name, rows) in enumerate(() if user.lies else user.needs):
+                    self._read(op, name, rows, (user.result, place))
+            self.held.add(op.result)
+            results.append(op.result)
+
+    def _payer(self, op: Op, results: list[str]) -> str:
+        """The last contraction of the kernel that an op takes something of, or itself."""
+        script = self.script
+        makers = {self.payer[n] for name in op.operands for n in script.origins(name) if n in results}
+        contractions = [name for name in results if name in makers and script.contracts(script.op[name])]
+        return op.result if script.contracts(op) or not contractions else contractions[-1]
+
+    def _load(self, op: Op, name: str, rows: str | None, user: tuple[str, int]) -> None:
+        self.loads.append(Access(self.payer[op.result], name, rows, (), (user,)))
+
+    def _read(self, op: Op, name: str, rows: str | None, user: tuple[str, int]) -> None:
+        """An operand is read, or of a table as many ``rows`` as an array has: what is not on the chip is loaded."""
+        script, root = self.script, self.script.root(name, op.turns)
+        for piece in script.taken(name, op.turns) if rows is None else (root,):
+            source = name if piece == root else piece
+            if piece in self.loaded and rows is None:
+                load = self.loads[self.loaded[piece]]
+                self.loads[self.loaded[piece]] = replace(load, users=(*load.users, user))
+            elif self._is_missing({piece, source}, (user[0], name)) and not self._is_in_a_whole(piece, op, rows):
+                self.loaded |= {piece: len(self.loads)} if rows is None else {}
+                self._load(op, source, rows, user)
+
+    def _is_missing(self, names: set[str], operand: tuple[str, str]) -> bool:
+        return operand in self.away or not any(self._is_held(name) for name in names)
+
+    def _is_held(self, name: str) -> bool:
+        """Whether an array is on the chip: itself, or all where it lies."""
+        op = self.script.op.get(name)
+        if name in self.away or name in self.held or op is None or not op.lies:
+            return name in self.held and name not in self.away
+        return all(map(self._is_held, op.operands))
+
+    def _is_in_a_whole(self, piece: str, op: Op, rows: str | None) -> bool:
+        """Whether the kernel reads an array as a whole that these rows, or this slice, are a part of."""
+        around = self.script.around(piece, op.turns)
+        return not self.whole.isdisjoint(around if rows is None else (piece, *around))
+
+
 class Trace(Frozen):
-    """Who pays for each statement; what was loaded and stored, each by whom. Of what was ``gathered`` in a load as many
-    rows were read as an array has, or what a mask reaches, None where it was read whole. ``users`` are the ops that use a load, each with the place
-    of the operand. ``often`` and ``kept`` are the turns in each of which something is loaded, and stored."""
+    """What a chip does: who pays for each statement, and all loads and stores."""
 
     payer: Mapping[str, str]
-    loads: tuple[tuple[str, str], ...]
-    stores: tuple[tuple[str, str], ...]
-    gathered: tuple[str | Masked | None, ...]
-    users: tuple[tuple[tuple[str, int], ...], ...]
-    often: tuple[tuple[Turn, ...], ...]
-    kept: tuple[tuple[Turn, ...], ...]
+    loads: tuple[Access, ...]
+    stores: tuple[Access, ...]
 
-    def moves(self, direction: str, payer: str | None = None) -> tuple[Moved, ...]:
-        """Reads, writes, or the bytes of both: who pays, what is moved, and how much of it; all of them, or of one payer."""
+    def moves(self, direction: str, payer: str | None = None) -> tuple[Access, ...]:
+        """Reads, writes, or the bytes of both: all of them, or those of one payer."""
         loads, stores = self._moves.get(payer, ((), ()))
         return (loads if direction != "writes" else ()) + (stores if direction != "reads" else ())
 
     @cached_property
-    def _moves(self) -> Mapping[str | None, tuple[tuple[Moved, ...], tuple[Moved, ...]]]:
+    def _moves(self) -> Mapping[str | None, tuple[tuple[Access, ...], tuple[Access, ...]]]:
         """Loads and stores by who pays for them; under None all."""
-        rows_of_loads = zip(self.loads, self.gathered, self.often, strict=True)
-        loads = tuple((*load, rows, turns) for load, rows, turns in rows_of_loads)
-        stores: tuple[Moved, ...] = tuple(
-            (*store, None, turns) for store, turns in zip(self.stores, self.kept, strict=True)
-        )
-        result: dict[str | None, tuple[list[Moved], list[Moved]]] = {}
-        for place, moves in enumerate((loads, stores)):
+        result: dict[str | None, tuple[list[Access], list[Access]]] = {}
+        for place, moves in enumerate((self.loads, self.stores)):
             for move in moves:
-                result.setdefault(move[0], ([], []))[place].append(move)
-        return {None: (loads, stores)} | {payer: (tuple(a), tuple(b)) for payer, (a, b) in result.items()}
+                result.setdefault(move.payer, ([], []))[place].append(move)
+        by_payer = {payer: (tuple(loads), tuple(stores)) for payer, (loads, stores) in result.items()}
+        return {None: (self.loads, self.stores), **by_payer}
 
     @cached_property
     def paid(self) -> Mapping[str | None, tuple[str, ...]]:

@@ -150,7 +150,7 @@ class Construction(Evidence):
                 by = "highest powers" if _tends(body, name, right, exact) else ""
             case Call("sup", (body, Name(name))):
                 way = monotony_of(body, name, exact.least_one) if name in names(body) else 1
-                first = way == -1 and name in exact.least_one and _same(_put(body, name, number(1)), right, exact)
+                first = way == -1 and name in exact.least_one and _same(_at(body, name, number(1)), right, exact)
                 by = "one sign" if first or (way == 1 and _tends(body, name, right, exact)) else ""
             case Call("diff", (body, Name(name))):
                 by = "chain rule" if self._is_slope(body, name, right, exact) else ""
@@ -159,7 +159,7 @@ class Construction(Evidence):
             case Call("argmin", (body, Name(name))):
                 by = "one change" if self._is_least(body, name, right, exact) else ""
             case Call("minimum", (body, Name(name))) if (place := self.place) is not None:
-                correct_value = _same(_put(body, name, place), right, exact)
+                correct_value = _same(_at(body, name, place), right, exact)
                 by = "one change" if correct_value and self._is_least(body, name, place, exact) else ""
         if not by:
             raise undecided(step, "this is not known to be what it comes to")
@@ -208,7 +208,7 @@ def _same(left: Formula, right: Formula, exact: Exact) -> bool:
     return exact.difference(left, right).is_zero()
 
 
-def _put(body: Formula, name: str, value: Formula) -> Formula:
+def _at(body: Formula, name: str, value: Formula) -> Formula:
     return mapped(body, lambda node: value if node == Name(name) else node)
 
 
@@ -217,7 +217,7 @@ def _sum_of_terms(body: Formula, name: str, first: Formula, last: Formula, exact
     low, high = (exact.rational(end).constant for end in (first, last))
     if low is None or high is None:
         raise CheckError("the ends of the sum are no numbers")
-    terms = [_put(body, name, number(n)) for n in range(int(low), int(high) + 1)]
+    terms = [_at(body, name, number(n)) for n in range(int(low), int(high) + 1)]
     values = [exact.rational(term).constant for term in terms] if {*names(body)} <= {name} else []
     numbers = [value for value in values if value is not None]
     return number(sum(numbers, Fraction(0))) if len(numbers) == len(terms) else total(*terms)

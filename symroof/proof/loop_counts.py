@@ -5,7 +5,7 @@ A count is a polynomial of degree at most one in each size, so that it is known 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
@@ -15,8 +15,8 @@ from operator import mul
 from random import Random
 
 from symroof.errors import CheckError
-from symroof.formula import Formula, Frozen, Name, Sum, number
-from symroof.proof.polynomials import ONE, Poly, Rat
+from symroof.formula import Formula, Frozen, Sum
+from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.quotients import Exact
 from symroof.proof.step import Check, Evidence, Facts, Ledger, Step, refuted
 
@@ -47,8 +47,7 @@ class Points(Frozen):
 
 
 def _at(value: Rat, point: Point) -> Fraction:
-    sizes = {name: Fraction(size) for name, size in point.items()}
-    return value.above.at(sizes) / value.below.at(sizes)
+    return value.at({name: Fraction(size) for name, size in point.items()})
 
 
 def _size(label: str, point: Point) -> int:
@@ -281,70 +280,70 @@ class Masked(Frozen):
 
 def pairs_of(masked: Masked, exact: Exact) -> Rat:
     """How many pairs a mask leaves."""
-    return _fitted(masked, masked.counted, exact)
+    return _polynomial_of(masked, masked.counted, exact)
 
 
 def reached_of(masked: Masked, exact: Exact) -> Rat:
     """How many columns some row meets."""
-    return _fitted(masked, masked.reached, exact)
+    return _polynomial_of(masked, masked.reached, exact)
 
 
-def _fitted(masked: Masked, count: Callable[[int, int, int], int], exact: Exact) -> Rat:
+def _polynomial_of(masked: Masked, count: Callable[..., int], exact: Exact) -> Rat:
     """A count of rows and columns, and of a window, of degree two in them, as it is counted with small numbers for the sizes
     that define them. Raises :class:`CheckError` where it is of no such degree: where a window is sometimes wider than what a row
     meets."""
     labels = [label for label in (masked.rows, masked.columns, masked.window) if label]
-    sizes = [exact.rational(number(int(x)) if x.isdigit() else Name(x)) for x in labels]
-    free = sorted({name for size in sizes for name in size.names})
-    if len(free) > max(COUNTED):
-        raise CheckError(f"{', '.join(labels)} are defined by too many sizes to be counted")
+    sizes = [exact.size(label) for label in labels]
     powers = [p for p in product(range(3), repeat=len(sizes)) if sum(p) <= 2]
-    system: list[list[Fraction]] = []
-    for values in product(range(1, COUNTED.get(len(free), 2)), repeat=len(free)):
-        point = {name: Fraction(value) for name, value in zip(free, values, strict=True)}
-        numbers = [size.above.at(point) / size.below.at(point) for size in sizes]
-        if any(n.denominator != 1 or n < 1 for n in numbers) or numbers[0] > numbers[1]:
-            continue
-        row = [reduce(mul, (n**a for n, a in zip(numbers, power, strict=True)), Fraction(1)) for power in powers]
-        whole = [n.numerator for n in numbers] + ([] if masked.window else [0])
-        system.append([*row, Fraction(count(*whole))])
-    solved = _eliminated(system, len(powers)) if system else None
-    if solved is None:
+    equations = [
+        [*(Fraction(prod(map(pow, numbers, power))) for power in powers), Fraction(count(*numbers))]
+        for numbers in _small_numbers(sizes, labels)
+    ]
+    coefficients = _solution(equations, len(powers)) if equations else None
+    if coefficients is None:
         raise CheckError(f"what is counted of {' and '.join(labels)} is no polynomial of degree two")
     result = ZERO
-    for power, coefficient in zip(powers, solved, strict=True):
+    for power, coefficient in zip(powers, coefficients, strict=True):
         factors = (size for size, a in zip(sizes, power, strict=True) for _ in range(a))
         result += reduce(mul, factors, Rat(Poly.number(coefficient)))
     return result
 
 
-def _eliminated(system: list[list[Fraction]], unknowns: int) -> list[Fraction] | None:
+def _small_numbers(sizes: list[Rat], labels: list[str]) -> Iterator[list[int]]:
+    """The sizes of a mask in small numbers: whole ones, no more rows than columns."""
+    free = sorted({name for size in sizes for name in size.names})
+    if len(free) > max(COUNTED):
+        raise CheckError(f"{', '.join(labels)} are defined by too many sizes to be counted")
+    for values in product(range(1, COUNTED.get(len(free), 2)), repeat=len(free)):
+        point = {name: Fraction(value) for name, value in zip(free, values, strict=True)}
+        numbers = [size.at(point) for size in sizes]
+        if all(n.denominator == 1 and n >= 1 for n in numbers) and numbers[0] <= numbers[1]:
+            yield [n.numerator for n in numbers]
+
+
+def _solution(system: list[list[Fraction]], unknowns: int) -> list[Fraction] | None:
     """A solution of linear equations, the right sides last: 0 for what they leave open; None where they have none."""
     rest = [list(row) for row in system]
     pivots: list[list[Fraction]] = []
-    places: list[int] = []
+    columns: list[int] = []
     for column in range(unknowns):
         pivot = next((row for row in rest if row[column]), None)
         if pivot is None:
             continue
         rest.remove(pivot)
-        places.append(column)
+        columns.append(column)
         pivot = [x / pivot[column] for x in pivot]
         rest = [[x - row[column] * y for x, y in zip(row, pivot, strict=True)] for row in rest]
         pivots = [[x - row[column] * y for x, y in zip(row, pivot, strict=True)] for row in pivots] + [pivot]
-    result = dict(zip(places, (row[-1] for row in pivots), strict=True))
+    result = dict(zip(columns, (row[-1] for row in pivots), strict=True))
     return None if any(any(row) for row in rest) else [result.get(column, Fraction(0)) for column in range(unknowns)]
 
 
-def worked(masked: Masked | None, labels: Iterable[str], exact: Exact) -> Rat:
+def places(masked: Masked | None, labels: Iterable[str], exact: Exact) -> Rat:
     """The places of loops over labels that are worked on: all of them, but where a mask leaves out pairs, or columns."""
     labels = tuple(labels)
     if masked is None or masked.columns not in labels:
-        return _sized(labels, exact)
+        return exact.sizes(labels)
     if masked.rows in labels:
-        return _sized((x for x in labels if x not in masked.labels), exact) * pairs_of(masked, exact)
-    return _sized((x for x in labels if x != masked.columns), exact) * reached_of(masked, exact)
-
-
-def _sized(labels: Iterable[str], exact: Exact) -> Rat:
-    return reduce(mul, (exact.rational(number(int(x)) if x.isdigit() else Name(x)) for x in labels), Rat(ONE))
+        return exact.sizes(x for x in labels if x not in masked.labels) * pairs_of(masked, exact)
+    return exact.sizes(x for x in labels if x != masked.columns) * reached_of(masked, exact)

@@ -1,12 +1,18 @@
-"""Facts that prose states of a mesh, of its pipeline and of its exchanges, compared with the plan that was carried out."""
+"""Facts that prose states of a mesh, compared with the plan that was carried out: its pipeline, its exchanges, and their hops."""
 
 from __future__ import annotations
 
-from symroof.formula import Formula, Frozen
+from collections import defaultdict
+from collections.abc import Container, Mapping
+from fractions import Fraction
+
+from symroof.formula import Call, Compare, Formula, Frozen, Name
 from symroof.proof.array_ops import Op
 from symroof.proof.chip_recounts import OnMesh, PerChip, bubble_of, in_flight, presumes
+from symroof.proof.collectives import along, merged, up_and_down
 from symroof.proof.exchange_plans import Transfer
-from symroof.proof.program_recounts import Run
+from symroof.proof.polynomials import ONE, Poly, Rat
+from symroof.proof.program_recounts import ZERO, Run
 from symroof.proof.quotients import Exact
 from symroof.proof.step import Check, Evidence, Facts, Ledger, Step, refuted
 
@@ -135,7 +141,7 @@ class Division(Facts):
             return False
         meshed, exact = evidence.meshed, ledger.exact(figures=False)
         paid = _paid(evidence)
-        ops = [op for op in paid if meshed.script.contracts(op)] if evidence.what != "ops" else paid
+        ops = [op for op in paid if meshed.script.contracts(op)] if evidence.cost != "ops" else paid
         shared, all_chips = exact.rational(self.chips), meshed.chips((axis.name for axis in meshed.mesh), exact)
         parts = [meshed.chips(meshed.parts[a.result].work, exact) * meshed.stages(a.turns, exact) for a in ops]
         repeats = shared * exact.rational(self.repeated) - all_chips
@@ -170,3 +176,206 @@ class Exchanges(Facts):
             repeats = run.turned(turns, exact) / evidence.meshed.stages(turns, exact)
             repeated = repeated and (exact.rational(fact.turns) - repeats).is_zero()
         return same and message.is_zero() and share.is_zero() and repeated
+
+
+HANDED = ("send", "send back")
+
+
+class Exchange(Frozen):
+    """A collective as it was carried out: the op that pays for it, and the label of its costs."""
+
+    payer: str
+    label: str
+    op: Op
+    moved: Transfer
+
+    @property
+    def signature(self) -> tuple[str, tuple[str, ...], str]:
+        return self.moved.collective, self.moved.axes, self.moved.array
+
+
+def exchanges(meshed: OnMesh, exact: Exact) -> tuple[Exchange, ...]:
+    """All that chips send one another, in order. Of several of one statement the tensor is named, and which one of them."""
+    by_payer: dict[str, list[tuple[Op, Transfer]]] = defaultdict(list)
+    for op in meshed.script.ops:
+        for transfer in meshed.parts[op.result].moved:
+            if any(True for _ in meshed.shares(transfer, exact)):
+                by_payer[meshed.script.run.payer[op.result]].append((op, transfer))
+    result = list[Exchange]()
+    for payer, transfers in by_payer.items():
+        labels: set[str] = set()
+        for op, transfer in transfers:
+            prefix, array = f"{payer}," if payer else "", (transfer.array or "result").replace(" ", "_")
+            label, n = prefix + array, 1
+            while label in labels:
+                n += 1
+                label = f"{prefix}{array}_{n}"
+            labels.add(label)
+            result.append(Exchange(payer, label if transfers[1:] else payer, op, transfer))
+    return tuple(result)
+
+
+def busy_times(meshed: OnMesh, exact: Exact) -> Mapping[tuple[str, str], tuple[Formula, ...]]:
+    """By resource and payer what exchanges take there: each the longer of its bytes and its hops."""
+    busy: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for exchange in exchanges(meshed, exact):
+        for resource, _ in meshed.shares(exchange.moved, exact):
+            busy[resource, exchange.payer].append(exchange.label)
+
+    def called(part: str, label: str) -> Name:
+        return Name(f"T_{part}({label})" if label else f"T_{part}")
+
+    return {
+        (resource, payer): tuple(
+            Call("max", (called(resource, label if labels[1:] else payer), called("hops", label))) for label in labels
+        )
+        for (resource, payer), labels in busy.items()
+    }
+
+
+def hops_of(meshed: OnMesh, transfer: Transfer) -> dict[str, Rat]:
+    """The hops of a collective, by the figure of their latency."""
+    axes = [axis for axis in meshed.mesh if axis.name in transfer.axes and axis.is_split]
+    twice = Rat(Poly.number(Fraction(2 if transfer.collective == "all-reduce" else 1)))
+    result: dict[str, Rat] = {}
+    if axes and axes[0].levels:
+        ways = list(up_and_down(merged([axis.levels for axis in axes])))
+        routes = ways[-1:] if transfer.collective == "all-to-all" else ways
+        steps = [(link, Rat(Poly.number(Fraction(n)))) for way in routes for link, n in way]
+    elif axes and axes[0].is_switch:
+        steps = [(axes[0].link, Rat(ONE))]
+    else:
+        steps = [(axis.link, Rat(ONE) if transfer.collective in HANDED else along(axis)) for axis in axes]
+    for link, hops in steps:
+        figure = f"{link.split('.')[0]}.latency"
+        result[figure] = result.get(figure, ZERO) + twice * hops
+    return result
+
+
+def has_hops(ledger: Ledger, sides: Container[Formula], exact: Exact) -> bool:
+    """Whether each part of T_latency is the time of one run of an exchange whose hops in all turns are among the ``sides``."""
+    evidence, longest = ledger.meanings.get("T_latency"), ledger.definitions["T_latency"]
+    if not isinstance(evidence, Farthest):
+        return False
+    times = list[Rat]()
+    for exchange in exchanges(evidence.meshed, exact):
+        hops = Name(f"T_hops({exchange.label})" if exchange.label else "T_hops")
+        time = sum((n * exact.rational(Name(f)) for f, n in hops_of(evidence.meshed, exchange.moved).items()), ZERO)
+        repeats = OfExchange(evidence.meshed, "hops", exchange.label, "").often(exchange, exact)
+        if hops in sides and (exact.rational(hops) - repeats * time).is_zero():
+            times.append(time)
+    parts = longest.arguments if isinstance(longest, Call) and longest.function == "max" else (longest,)
+    return all(any((exact.rational(part) - time).is_zero() for time in times) for part in parts)
+
+
+class Hopped(Facts):
+    """Facts of the hops of an exchange: which one it is, and how many of a link it takes each time, of ``turns`` times;
+    where these are several."""
+
+    collective: str
+    axes: tuple[str, ...]
+    array: str
+    statement: str
+    each: Formula
+    turns: Formula | None
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        evidence, exact = step.evidence, ledger.exact(figures=False)
+        if not isinstance(evidence, OfExchange):
+            return False
+        exchange = evidence.exchange(exact)
+        turns = exchange.moved.around(exchange.op) if exchange is not None else ()
+        if exchange is None or (self.turns is None) != (not turns):
+            return False
+        hops_left = exact.rational(self.each) - hops_of(evidence.meshed, exchange.moved).get(evidence.resource, ZERO)
+        turns_left = exact.rational(self.turns) - evidence.often(exchange, exact) if self.turns is not None else ZERO
+        same = exchange.signature == (self.collective, self.axes, self.array) and exchange.payer == self.statement
+        return same and hops_left.is_zero() and turns_left.is_zero()
+
+
+class TakesOver(Facts):
+    """Facts of the message from which on the bytes of an exchange take longer than its hops: which one it is, over what
+    it goes, and its bytes there, with the figures put in as far as these are known."""
+
+    label: str
+    collective: str
+    axes: tuple[str, ...]
+    array: str
+    resource: str
+    least: Formula
+
+    def agree(self, step: Step, ledger: Ledger) -> bool:
+        evidence, exact = ledger.meanings.get("T_latency"), ledger.exact(figures=False, assumptions=step.assumptions)
+        if not isinstance(evidence, Farthest) or not isinstance(step.right, Compare):
+            return False
+        candidates = exchanges(evidence.meshed, exact)
+        exchange = next((exchange for exchange in candidates if exchange.label == self.label), None)
+        if exchange is None or exchange.signature != (self.collective, self.axes, self.array):
+            return False
+        times = busy_times(evidence.meshed, exact).get((self.resource, exchange.payer), ())
+        sides = [Compare(call.arguments[0], ">", call.arguments[1]) for call in times if isinstance(call, Call)]
+        sent = exact.rational(step.right.left) - evidence.meshed.message(exchange.moved, exact)
+        with_figures = ledger.exact(figures=True, assumptions=step.assumptions)
+        return step.left in sides and sent.is_zero() and with_figures.difference(step.right.right, self.least).is_zero()
+
+
+class OfExchange(Evidence):
+    """Evidence of what one exchange does in all turns: of the hops of a link, by the figure of their latency, or of what
+    is sent over a resource."""
+
+    counts = True
+
+    meshed: OnMesh
+    cost: str
+    label: str
+    resource: str
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        exact, meshed = ledger.exact(figures=False), self.meshed
+        exchange = self.exchange(exact)
+        if exchange is None:
+            raise refuted(step, "there is no such exchange")
+        repeats = self.often(exchange, exact)
+        if self.cost == "hops":
+            amount = hops_of(meshed, exchange.moved).get(self.resource, ZERO)
+        else:
+            share = dict(meshed.shares(exchange.moved, exact)).get(self.resource, ZERO)
+            amount = share * meshed.message(exchange.moved, exact)
+        if not (exact.rational(step.right) - repeats * amount).is_zero():
+            raise refuted(step, "the exchange does something else when it is carried out")
+        return Check("proved", "hops to the farthest chip counted" if self.cost == "hops" else "carried out")
+
+    def exchange(self, exact: Exact) -> Exchange | None:
+        """The one that it speaks of."""
+        return next((exchange for exchange in exchanges(self.meshed, exact) if exchange.label == self.label), None)
+
+    def often(self, exchange: Exchange, exact: Exact) -> Rat:
+        """In how many turns it is carried out."""
+        turns = exchange.moved.around(exchange.op)
+        return Run(self.meshed.script, "chips").turned(turns, exact) / self.meshed.stages(turns, exact)
+
+
+class Farthest(Evidence):
+    """Evidence of T_latency: the longest of what the hops of each exchange take, one time."""
+
+    counts = True
+
+    meshed: OnMesh
+
+    def examine(self, step: Step, ledger: Ledger) -> Check:
+        both = exact, _ = ledger.exact(figures=False), ledger.exact(figures=True)
+        hops = [hops_of(self.meshed, exchange.moved).items() for exchange in exchanges(self.meshed, exact)]
+        parts = step.right.arguments if isinstance(step.right, Call) and step.right.function == "max" else (step.right,)
+
+        needed = [[sum((n * a.rational(Name(f)) for f, n in links), ZERO) for a in both] for links in hops]
+        given = [[a.rational(part) for a in both] for part in parts]
+
+        def covered(time: list[Rat]) -> bool:
+            """Whether a given time is at least as long, with the figures as letters or as numbers."""
+            gaps = [(b - a, arithmetic) for pair in given for b, a, arithmetic in zip(pair, time, both, strict=True)]
+            return any(gap.is_zero() or a.is_positive(gap, strict=False) for gap, a in gaps)
+
+        necessary = all(any((time - other).is_zero() for other, *_ in needed) for time, *_ in given)
+        if not necessary or not all(map(covered, needed)):
+            raise refuted(step, "these are not the hops of all exchanges")
+        return Check("proved", "hops to the farthest chip counted")

@@ -12,7 +12,6 @@ from __future__ import annotations
 from contextlib import suppress
 from fractions import Fraction
 from math import gcd
-from typing import Any
 
 from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Name, Power, Quotient, Sum, fold, names, number
@@ -31,7 +30,7 @@ class Radicals:
         result: tuple[Rat, int] = fold(formula, self)
         return result
 
-    def name(self, node: Any, *parts: Any) -> tuple[Rat, int]:
+    def name(self, node: Formula, *parts: object) -> tuple[Rat, int]:
         return self.exact.rational(node), 1
 
     number = figure = name
@@ -50,7 +49,7 @@ class Radicals:
     def product(self, node: Formula, *parts: tuple[Rat, int]) -> tuple[Rat, int]:
         value, degree = Rat(ONE), 1
         for rat, k in parts:
-            value, degree = raised(value, k) * raised(rat, degree), degree * k
+            value, degree = power_of(value, k) * power_of(rat, degree), degree * k
         return value, degree
 
     def quotient(self, node: Formula, above: tuple[Rat, int], below: tuple[Rat, int]) -> tuple[Rat, int]:
@@ -60,7 +59,7 @@ class Radicals:
         e = exponent[0].constant
         if e is None or exponent[1] != 1 or e <= 0 or max(e.numerator, e.denominator) > 64:
             raise CheckError("only powers with positive numbers are checked")
-        return raised(base[0], e.numerator), base[1] * e.denominator
+        return power_of(base[0], e.numerator), base[1] * e.denominator
 
     def call(self, node: Call, *arguments: tuple[Rat, int]) -> tuple[Rat, int]:
         if node.function != "sqrt":
@@ -68,12 +67,12 @@ class Radicals:
         return arguments[0][0], 2 * arguments[0][1]
 
 
-def raised(value: Rat, power: int) -> Rat:
+def power_of(value: Rat, power: int) -> Rat:
     """A quotient to a whole power."""
-    return Rat(value.above**power, value.below**power) if power >= 0 else Rat(ONE) / raised(value, -power)
+    return Rat(value.above**power, value.below**power) if power >= 0 else Rat(ONE) / power_of(value, -power)
 
 
-class PowersCompared(Evidence):
+class Roots(Evidence):
     """Evidence of a condition at the least place: both of its sides are positive and without sums of roots, so their
     powers compare as they do. And of an equation between such."""
 
@@ -84,7 +83,7 @@ class PowersCompared(Evidence):
         if step.relation == "=":
             (left, k), (right, n) = (Radicals(exact).of(side) for side in (step.left, step.right))
             positive = exact.is_positive(left) and exact.is_positive(right)
-            if not positive or not (raised(left, n) - raised(right, k)).is_zero():
+            if not positive or not (power_of(left, n) - power_of(right, k)).is_zero():
                 raise refuted(step, "it is another number")
             return Check("proved", "exact identity of the powers of the sides")
         sides = [self._cleared(step, side, exact) for side in (step.left, step.right)]
@@ -99,7 +98,7 @@ class PowersCompared(Evidence):
         if not (exact.is_positive(left) and exact.is_positive(right)):
             raise refuted(step, "a side may not be positive")
         shared = gcd(k, n)
-        turned = exact.cleared(raised(left, n // shared) - raised(right, k // shared))
+        turned = exact.cleared(power_of(left, n // shared) - power_of(right, k // shared))
         if turned is None:
             raise refuted(step, "a denominator may vanish")
         return (-turned if side.relation[0] == "<" else turned).primitive(), len(side.relation) == 1
@@ -166,7 +165,7 @@ class Optimal(Evidence):
         if function == "argmin" and step.relation == "=" and step.right in (number(1), ends):
             inside = place is None and lines.way == (1 if step.right == number(1) else -1)
             if place is not None:
-                end = raised(exact.rational(step.right), place[1])
+                end = power_of(exact.rational(step.right), place[1])
                 gap = end - place[0] if step.right == number(1) else place[0] - end
                 inside = _is_not_negative(gap, step, exact)
             if not inside:
@@ -177,16 +176,16 @@ class Optimal(Evidence):
         power, degree = place
         if not _is_not_negative(power - Rat(ONE), step, exact):
             raise CheckError("the place may be below 1")
-        if ends is not None and not _is_not_negative(raised(exact.rational(ends), degree) - power, step, exact):
+        if ends is not None and not _is_not_negative(power_of(exact.rational(ends), degree) - power, step, exact):
             raise CheckError("the place may be above what is there")
         if function == "argmin":
-            told, root = Radicals(exact).of(step.right)
-            same = raised(told, degree) - raised(power, root)
+            radicand, root_degree = Radicals(exact).of(step.right)
+            same = power_of(radicand, degree) - power_of(power, root_degree)
         else:
-            told, root = Radicals(exact).of(_moving_part(step.right, lines, exact))
+            radicand, root_degree = Radicals(exact).of(_moving_part(step.right, lines, exact))
             value, degree = lines.value(power, degree)
-            same = raised(told, degree) - raised(value, root)
-        if not same.is_zero() or not exact.is_positive(told):
+            same = power_of(radicand, degree) - power_of(value, root_degree)
+        if not same.is_zero() or not exact.is_positive(radicand):
             raise CheckError("it is another place" if function == "argmin" else "it is another value")
         return Check("proved", lines.by)
 
@@ -241,7 +240,7 @@ class _PowerSum:
 
     def _is_below(self, part: tuple[int, Rat], top: tuple[int, Rat], power: Rat, degree: int) -> bool:
         """Whether one part is at most another at the place."""
-        sides = [raised(c, degree) * raised(power, e) for e, c in (top, part)]
+        sides = [power_of(c, degree) * power_of(power, e) for e, c in (top, part)]
         gap = sides[0] - sides[1]
         return gap.is_zero() or self.exact.is_positive(gap, strict=False)
 
@@ -253,7 +252,7 @@ class _PowerSum:
         (p, a), *_ = rising
         q = degree - p
         factor = Fraction(1) if self.maximum else Fraction(p + q, q)
-        return raised(a * Rat(Poly.number(factor)), degree) * raised(power, p), degree
+        return power_of(a * Rat(Poly.number(factor)), degree) * power_of(power, p), degree
 
 
 def _moving_part(right: Formula, lines: _PowerSum, exact: Exact) -> Formula:
@@ -311,5 +310,5 @@ def is_least_where_parts_cross(body: Formula, name: str, place: Formula, exact: 
         positive = all(exact.is_positive(c) for _, c in lines.all) and not (maximum and lines.constant)
         least, (radicand, degree) = lines.place(), Radicals(exact).of(place)
         if positive and least is not None and exact.is_positive(radicand):
-            return (raised(radicand, least[1]) - raised(least[0], degree)).is_zero()
+            return (power_of(radicand, least[1]) - power_of(least[0], degree)).is_zero()
     return None

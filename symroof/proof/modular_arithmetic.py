@@ -1,5 +1,7 @@
-"""Row functions, worked through on small rows: how many numbers of each row the chips exchange that share it out, and what the
-derivative has to be.
+"""Arithmetic modulo a prime: numbers with how fast they change, functions of rows, and arrays whose dimensions have two places.
+
+Row functions are worked through on small rows: so it is known how many numbers of each row the chips exchange that share it
+out, and what the derivative has to be.
 
 Each is written as its definition, and its derivative beside it. A total over the row, a sum or a maximum, is one number that
 every chip adds to and all of them need. What the forward pass found of a row, its mean or its root, is there in the backward
@@ -13,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import Any
 from zlib import crc32
 
 from symroof.errors import CheckError
@@ -87,14 +88,14 @@ class Row:
         together = zip(self.pieces, *(other.pieces for other in others), strict=True)
         return Row(([function(*values) for values in zip(*pieces, strict=True)] for pieces in together), self.totals)
 
-    def total(self, join: Callable[[Iterable[Any]], Any] = sum) -> Dual:
+    def total(self, join: Callable[[Iterable[Dual]], Dual | int] = sum) -> Dual:
         self.totals.append(join.__name__)
-        return _dual(join([join(piece) for piece in self.pieces]))
+        return _dual(join([_dual(join(piece)) for piece in self.pieces]))
 
     def mean(self) -> Dual:
         return self.total() / len(self.elements)
 
-    def known(self) -> Row:
+    def with_saved_totals(self) -> Row:
         """The same row, of which the forward pass has said what is asked."""
         return Row(self.pieces, [])
 
@@ -121,7 +122,7 @@ def _rms_norm(x: Row) -> Row:
 
 
 def _rms_norm_back(x: Row, a: Row) -> Row:
-    root = _root(x.known())
+    root = _root(x.with_saved_totals())
     mean = x.each(lambda v, d: v * root * d, a).mean()
     return x.each(lambda v, d: (d - v * root * mean) * root, a)
 
@@ -137,7 +138,7 @@ def _layer_norm(x: Row) -> Row:
 
 
 def _layer_norm_back(x: Row, a: Row) -> Row:
-    middle, root = _centre(x.known())
+    middle, root = _centre(x.with_saved_totals())
     n = x.each(lambda v: (v - middle) * root)
     mean, along = a.mean(), n.each(lambda v, d: v * d, a).mean()
     return n.each(lambda v, d: (d - mean - v * along) * root, Row(a.pieces, x.totals))
@@ -154,10 +155,10 @@ DEFINITIONS: Mapping[str, Callable[..., Row]] = {
 
 
 @lru_cache(maxsize=64)
-def exchanged(function: str) -> int:
+def numbers_per_row(function: str) -> int:
     """The numbers of each row that the chips which share it out have to add up.
 
-    >>> exchanged("softmax"), exchanged("softmax'"), exchanged("rms_norm")
+    >>> numbers_per_row("softmax"), numbers_per_row("softmax'"), numbers_per_row("rms_norm")
     (2, 1, 1)
     """
     if function not in DEFINITIONS:
@@ -169,8 +170,8 @@ def exchanged(function: str) -> int:
         totals: list[str] = []
         size = len(rows[0]) // pieces
         split = ([row[i : i + size] for i in range(0, len(row), size)] for row in rows[: define.__code__.co_argcount])
-        made = define(*(Row(row, totals) for row in split))
-        outcomes.append(([element.value for element in made.elements], len(totals)))
+        output = define(*(Row(row, totals) for row in split))
+        outcomes.append(([element.value for element in output.elements], len(totals)))
     if any(outcome != outcomes[0] for outcome in outcomes):
         raise CheckError(f"a row of {function} in pieces is not what it is in one")
     return outcomes[0][1]
@@ -221,7 +222,7 @@ def times_each(a: Numbers, b: Numbers) -> Numbers:
     return [x * y % PRIME for x, y in zip(a, b, strict=True)]
 
 
-def added(*arrays: Numbers) -> Numbers:
+def sum_of(*arrays: Numbers) -> Numbers:
     return [sum(values) % PRIME for values in zip(*arrays, strict=True)]
 
 
@@ -240,7 +241,7 @@ def linear(kind: str, arrays: Sequence[Numbers], labels: tuple[Labels, ...], tar
             if not others
             else [(x - y) % PRIME for x, y in zip(first, *others, strict=True)]
         )
-    return added(first, *others)
+    return sum_of(first, *others)
 
 
 def aligned(array: Numbers, labels: Labels, target: Labels) -> Numbers:

@@ -27,7 +27,7 @@ from symroof.proof.array_ops import COLLECT, Op
 from symroof.proof.collectives import RETURNED, MeshAxis
 from symroof.proof.exchange_plans import Box, Move, Part, Plan, Share, Split, Transfer, any_of, apart, common, within
 from symroof.proof.kernel_traffic import Script
-from symroof.proof.modular_arithmetic import DEFINITIONS, exchanged
+from symroof.proof.modular_arithmetic import DEFINITIONS, numbers_per_row
 
 # The chips on an axis that is played: as many as these where it has as many.
 SIZES = (2, 3)
@@ -92,7 +92,7 @@ class Chips:
         self.turned = {name: len(forms) for name, forms in self.forms.items()}
 
     def _there(self, name: str, form: Form) -> None:
-        """An array is there in one form, in all microbatches."""
+        """An array is held in one form, in all microbatches."""
         self.forms[name], self.batches[name] = [form], [None]
 
     def _split(self, name: str) -> Split:
@@ -256,7 +256,7 @@ class Chips:
                     self._take(name, self._covering(op, name, self._of(inner, name, self.placed[inner.result])))
 
     def _take(self, name: str, place: int | None) -> None:
-        """Something of the forward pass is taken back: in a form that was there, else as it is declared."""
+        """The backward pass reads an array of the forward pass: in a form that was held, else as it is declared."""
         index = place if place is not None and place < self.turned[name] else 0
         axes = _axes(pair for share in self.forms[name][index] for pair in share.blocks)
         root = self.script.root(name)
@@ -280,7 +280,7 @@ class Chips:
         )
         if not self._whole(form):
             raise CheckError(f"the rows of {op.result} are not added up")
-        return [replace(transfer, rows=exchanged(op.function), over=op.over, after=()) for transfer in moved]
+        return [replace(transfer, rows=numbers_per_row(op.function), over=op.over, after=()) for transfer in moved]
 
     def _moved(
         self, name: str, form: Form, moves: Sequence[Move], boxes: Sequence[Box], goal: Split
@@ -301,34 +301,40 @@ class Chips:
         return form, result
 
     def _carried_out(self, move: Move, form: Form, boxes: Sequence[Box], last: bool) -> tuple[Form, list[Box]]:
-        """One exchange, group by group; and the message of each chip: what it has before a reduction, after a gathering, and
-        what all of them have of what goes all-to-all."""
-        result, messages, kind = list(form), list[Box](), move.collective
+        """One exchange, group by group; and the message of each group: what a chip has before a reduction, after a gathering,
+        and what all of them have of what goes all-to-all."""
+        result, messages = list(form), list[Box]()
         for group in self._groups(move.axes):
-            shares = [form[i] for i in group]
-            if kind in ("all-gather", "all-to-all"):
-                if any(share.sums != shares[0].sums for share in shares):
-                    raise CheckError(f"an {kind} of {move.array} over {_several(move.axes)} is of different sums")
-                union, sums = self._joined([share.blocks for share in shares], move), shares[0].sums
-                messages.append(union)
-            else:
-                union, messages = shares[0].blocks, [*messages, shares[0].blocks]
-                if any(share.blocks != union for share in shares):
-                    raise CheckError(f"a {kind} of {move.array} over {_several(move.axes)} is of different blocks")
-                columns = zip(*(share.sums for share in shares), strict=True)
-                sums = tuple(self._joined(parts, move) for parts in columns)
+            union, sums = self._together([form[i] for i in group], move)
+            messages.append(union)
             for i in group:
-                blocks = union
-                if kind in ("reduce-scatter", "all-to-all"):
-                    target = {pair: places for pair, places in boxes[i].items() if pair[1] in move.axes}
-                    blocks = common(union, target)
-                    if blocks == union:
-                        raise CheckError(f"a {kind} of {move.array} over {_several(move.axes)} leaves all where it was")
-                elif kind == "all-reduce":  # over several links each chip has a piece of the message for the next one
-                    piece = {("", axis): 1 << self.chips[i][axis] for axis in move.axes}
-                    blocks = {p: m for p, m in union.items() if p[0]} if last else {**union, **piece}
-                result[i] = Share(blocks, sums)
+                result[i] = Share(self._left_of(union, move, i, boxes[i], last), sums)
         return tuple(result), messages
+
+    def _together(self, shares: Sequence[Share], move: Move) -> tuple[Box, tuple[Box, ...]]:
+        """The box that chips have together, and the parts of its sum: boxes are gathered, sums are reduced."""
+        kind, first = move.collective, shares[0]
+        if kind in ("all-gather", "all-to-all"):
+            if any(share.sums != first.sums for share in shares):
+                raise CheckError(f"an {kind} of {move.array} over {_several(move.axes)} is of different sums")
+            return self._joined([share.blocks for share in shares], move), first.sums
+        if any(share.blocks != first.blocks for share in shares):
+            raise CheckError(f"a {kind} of {move.array} over {_several(move.axes)} is of different blocks")
+        columns = zip(*(share.sums for share in shares), strict=True)
+        return first.blocks, tuple(self._joined(parts, move) for parts in columns)
+
+    def _left_of(self, union: Box, move: Move, chip: int, box: Box, last: bool) -> Box:
+        """What a chip keeps of the box of its group: its own part where the exchange scatters, else all of it."""
+        kind = move.collective
+        if kind in ("reduce-scatter", "all-to-all"):
+            own = common(union, {pair: places for pair, places in box.items() if pair[1] in move.axes})
+            if own == union:
+                raise CheckError(f"a {kind} of {move.array} over {_several(move.axes)} leaves all where it was")
+            return own
+        if kind == "all-reduce":  # over several links each chip has a piece of the message for the next one
+            piece = {("", axis): 1 << self.chips[chip][axis] for axis in move.axes}
+            return {p: m for p, m in union.items() if p[0]} if last else {**union, **piece}
+        return union
 
     def _groups(self, axes: tuple[str, ...]) -> list[list[int]]:
         """The chips that differ in their places on these axes alone."""

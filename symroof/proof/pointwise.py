@@ -1,4 +1,4 @@
-"""Values and propositions at exact points: the judge of what z3 offers as a counterexample, and of numbers in print.
+"""Values and propositions at exact points: they confirm the counterexamples of z3, and the numbers in print.
 
 Roots, exponentials and logarithms lie between two rational numbers, to many digits: the functions of :mod:`decimal` round
 correctly, so that what they are lies between the neighbours of what they give.
@@ -6,7 +6,6 @@ correctly, so that what they are lies between the neighbours of what they give.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -15,7 +14,6 @@ from functools import cache, reduce
 from itertools import product
 from math import ceil, floor
 from random import Random
-from typing import Any
 
 from symroof.errors import AlgebraError
 from symroof.formula import (
@@ -34,11 +32,10 @@ from symroof.formula import (
     fold,
     several_of,
 )
-from symroof.proof.quotients import Exact, free_names, rational_root
+from symroof.proof.quotients import COMPARISONS, Exact, free_names, rational_root
 from symroof.proof.step import Check, Ledger, Step, refuted, undecided
 
 SAMPLES = 200
-COMPARISONS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
 
 # No larger powers of e are worked out.
 LARGEST_POWER = 20_000
@@ -70,7 +67,7 @@ def truth_of(step: Step, exact: Exact) -> Callable[[Point], bool | None]:
 
 
 def truth(proposition: Formula, point: Point, definitions: Mapping[str, Formula] | None = None) -> bool | None:
-    """Whether a proposition is true at a point, where ``known`` formulas stand for names; None where it has no value there,
+    """Whether a proposition is true at a point, where ``definitions`` stand for names; None where it has no value there,
     or the numbers are too close to tell. A part that is false makes the whole of parts false all the same.
 
     >>> truth(Compare(Name("B"), "<", Name("D")), {"B": Fraction(2), "D": Fraction(1)})
@@ -133,7 +130,7 @@ def check_at_samples(step: Step, ledger: Ledger) -> Check:
 
 
 class Enclosures:
-    """The rules of a fold: a value is what it lies between at a point, where ``known`` formulas stand for names."""
+    """Rules for :func:`~symroof.formula.fold`: the interval that a formula lies in at a point, with ``definitions`` of names."""
 
     def __init__(self, digits: int, point: Point, definitions: Mapping[str, Formula] | None = None) -> None:
         self.functions, self.known = functions(digits + 10), definitions or {}
@@ -206,7 +203,7 @@ class Enclosures:
 
 
 def enclosure(formula: Formula, definitions: Mapping[str, Formula]) -> Interval | None:
-    """Two rational numbers that a formula of numbers lies between, where ``known`` formulas stand for names; None for what
+    """Two rational numbers that a formula of numbers lies between, where ``definitions`` stand for names; None for what
     has no such ends."""
     with suppress(AlgebraError):
         result: Interval = fold(formula, Enclosures(DIGITS, {}, definitions))
@@ -255,16 +252,16 @@ def functions(digits: int) -> Mapping[str, Callable[..., Interval | None]]:
 
     def absolute(ends: Interval) -> Interval:
         low, high = ends
-        return _ordered(Fraction(0) if low < 0 < high else min(abs(low), abs(high)), max(abs(low), abs(high)))
+        return _interval(Fraction(0) if low < 0 < high else min(abs(low), abs(high)), max(abs(low), abs(high)))
 
-    def each(rule: Callable[..., Any]) -> Rule:
-        return lambda *parts: _ordered(*(Fraction(rule(*ends)) for ends in zip(*parts, strict=True)))
+    def each(rule: Callable[..., Fraction | int]) -> Rule:
+        return lambda *parts: _interval(*(Fraction(rule(*ends)) for ends in zip(*parts, strict=True)))
 
     whole = {"floor": each(floor), "ceil": each(ceil), "max": each(lambda *x: max(x)), "min": each(lambda *x: min(x))}
     return {"sqrt": root, "log": logarithm, "exp": power, "log2": log2, "abs": absolute, **whole}
 
 
-def _ordered(low: Fraction, high: Fraction) -> Interval:
+def _interval(low: Fraction, high: Fraction) -> Interval:
     return (low, low) if low == high else (low, high)
 
 

@@ -244,6 +244,10 @@ class Rat(Frozen, often=True):
         factor = self.above.get(first, Fraction(0)) / self.below[first]
         return None if self.above - self.below * factor else factor
 
+    def at(self, point: Mapping[str, Fraction]) -> Fraction:
+        """The number that it is at a point."""
+        return self.above.at(point) / self.below.at(point)
+
     def is_zero(self) -> bool:
         return not self.above
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 from functools import reduce
 from operator import mul
 
-from symroof.formula import Formula, Name, Number, Quotient, number, product
+from symroof.formula import Formula, Name, Number, Quotient
 from symroof.proof.adjoints import require_adjoint
-from symroof.proof.array_ops import APPEND, FUNCTION, PLACE, Array, Op, Turn
-from symroof.proof.kernel_traffic import Script
-from symroof.proof.loop_counts import Masked, pairs_of, worked
+from symroof.proof.array_ops import APPEND, FUNCTION, PLACE, Op, Turn
+from symroof.proof.kernel_traffic import Access, Script
+from symroof.proof.loop_counts import Masked, pairs_of, places
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.program_structure import require_room
 from symroof.proof.quotients import Exact
@@ -36,7 +36,7 @@ class Run(Evidence):
     counts = True
 
     script: Script
-    what: str
+    cost: str
     name: str | None = None
     back: bool | None = None
 
@@ -46,25 +46,25 @@ class Run(Evidence):
         require_room(script, exact)
         total, by = ZERO, "the program run again"
         for op in self.ops():
-            if self.back in (None, op.back) and self.what in ("flops", "flops_exact", "ops"):
+            if self.back in (None, op.back) and self.cost in ("flops", "flops_exact", "ops"):
                 total += self.work(op, exact, step) * self.turned(op.turns, exact)
-            if self.what in ("flops", "flops_exact"):
+            if self.cost in ("flops", "flops_exact"):
                 by = "counted in loops"
-        if self.what in ("reads", "writes", "bytes"):
+        if self.cost in ("reads", "writes", "bytes"):
             by = "loads and stores counted"
-            for _, name, rows, turns in script.run.moves(self.what, self.name):
-                total += self.size(name, exact, rows) * self.turned(turns, exact)
-        if self.what in STOCKS:
-            by = STOCKS[self.what]
+            for move in script.run.moves(self.cost, self.name):
+                total += self.size(move.name, exact, move.part) * self.turned(move.turns, exact)
+        if self.cost in STOCKS:
+            by = STOCKS[self.cost]
             for name, turns in self.stays():
-                size = self._elements(script.array[name], exact) if " " in self.what else self.size(name, exact)
+                size = exact.sizes(script.array[name].labels) if " " in self.cost else self.size(name, exact)
                 total += size * self.turned(turns, exact)
-        if self.what == "pairs":
+        if self.cost == "pairs":
             masked = script.op[str(self.name)].masked
             total, by = ZERO if masked is None else pairs_of(masked, exact), "every row gone through"
-        if self.what in ("elements", "size") and self.name is not None:
+        if self.cost in ("elements", "size") and self.name is not None:
             array, by = script.array[self.name], "elements multiplied out"
-            total = self._elements(array, exact) if self.what == "elements" else self.size(array.name, exact)
+            total = exact.sizes(array.labels) if self.cost == "elements" else self.size(array.name, exact)
         if not (exact.rational(step.right) - total).is_zero():
             raise refuted(step, "running the program gives something else")
         return Check("proved", by)
@@ -78,36 +78,36 @@ class Run(Evidence):
     def work(self, op: Op, exact: Exact, step: Step) -> Rat:
         script = self.script
         if script.contracts(op):
-            return ZERO if self.what == "ops" else self._contraction(op, exact, step)
-        if self.what != "ops":
+            return ZERO if self.cost == "ops" else self._contraction(op, exact, step)
+        if self.cost != "ops":
             return ZERO
         array = script.array[op.operands[0] if len(op.operands) == 1 or op.kind == FUNCTION else op.result]
         rows = tuple(label for label in array.labels if label != op.over)
-        per_element = Rat(Poly.number(op.each)) * worked(op.masked, array.labels, exact)
-        first_terms = worked(op.masked, script.array[op.result].labels, exact) if op.sums else ZERO
-        return per_element + Rat(Poly.number(op.row)) * worked(op.masked, rows, exact) - first_terms
+        per_element = Rat(Poly.number(op.each)) * places(op.masked, array.labels, exact)
+        first_terms = places(op.masked, script.array[op.result].labels, exact) if op.sums else ZERO
+        return per_element + Rat(Poly.number(op.row)) * places(op.masked, rows, exact) - first_terms
 
     def _contraction(self, op: Op, exact: Exact, step: Step) -> Rat:
         """Two operations for each product, one less for each output where additions are counted exactly: as the loops
         count them at enough sizes."""
-        fused, output = self.what == "flops", self.script.array[op.result].labels
+        fused, output = self.cost == "flops", self.script.array[op.result].labels
         loops = self.script.loops(op, fused)
         free = Exact()
-        turns = self._product((*output, *loops.missing_in(output)), free)
-        formula = Rat(Poly.number(Fraction(2))) * turns - (ZERO if fused else self._product(output, free))
+        turns = free.sizes((*output, *loops.missing_in(output)))
+        formula = Rat(Poly.number(Fraction(2))) * turns - (ZERO if fused else free.sizes(output))
         for point in loops.points(formula).points:
             nest = loops.at(point)
             value = formula.above.at({name: Fraction(size) for name, size in point.items()})
             if nest["outputs"] * (nest["multiplications"] + nest["additions"]) != value:
                 raise refuted(step, f"the loops count something else at {point}")
-        multiplications = worked(op.masked, (*output, *loops.missing_in(output)), exact)
-        return Rat(Poly.number(Fraction(2))) * multiplications - (ZERO if fused else worked(op.masked, output, exact))
+        multiplications = places(op.masked, (*output, *loops.missing_in(output)), exact)
+        return Rat(Poly.number(Fraction(2))) * multiplications - (ZERO if fused else places(op.masked, output, exact))
 
     def stays(self) -> Iterable[tuple[str, tuple[Turn, ...]]]:
         """The arrays of a stock, each with the turns in which it is another one."""
-        if self.what == "saved":
+        if self.cost == "saved":
             return self._saved().items()
-        role, trained = self.what.partition(" ")[0], self.what in TRAINED
+        role, trained = self.cost.partition(" ")[0], self.cost in TRAINED
         chosen = (a for a in self.script.arrays if a.role == ("weight" if trained else role))
         arrays = (a for a in chosen if self.name in (None, a.name))
         return [(a.name, self._copies(a.name)) for a in arrays if not trained or not a.untrained]
@@ -115,67 +115,65 @@ class Run(Evidence):
     def _saved(self) -> Mapping[str, tuple[Turn, ...]]:
         """The activations that the backward pass loads, each with the turns that have one of their own. What leaves a turn and
         enters the next one is one array of two names."""
-        script = self.script
-        ops, arrays = {op.result: op for op in script.ops}, script.array
-        saved: dict[str, tuple[Turn, ...]] = {}
-        for payer, view in script.run.loads:
-            name = script.root(view)
-            remade = [n for n in script.origins(name) if n in ops and ops[n].back]
-            if name in ops and ops[name].again and ops[name].lies and not remade:
-                # a slice that is made again is one of what is kept, what is exchanged again is kept as it was before
-                name = script.root(ops[name].operands[0]) if ops[name].exchanges else ops[name].again
-            maker, whole = ops.get(name), (name, *script.around(name))[-1]
-            is_forward = (maker is not None and not maker.back) or arrays[name].role == "input"
-            is_forward = is_forward and arrays[whole].role not in ("weight", "cache")
-            if ops[payer].back and is_forward:
-                forward = {~turn.place for turn in ops[payer].turns}
-                inner = () if maker is None else maker.turns
-                forward_turns = {turn.place: turn for op in script.ops for turn in op.turns if turn.place in forward}
-                aliases = {*script.seen(view, ops[payer].turns)}
-                turns = tuple(
-                    turn
-                    for turn in forward_turns.values()
-                    if not turn.batch and (turn in inner or not aliases.isdisjoint(turn.enters))
-                )
-                saved[name] = max(saved.get(name, ()), turns, key=len)
-        gathered, result = script.gathered, dict[str, tuple[Turn, ...]]()
-        stacks: set[tuple[str, ...]] = set()
+        script, saved = self.script, dict[str, tuple[Turn, ...]]()
+        for load in script.run.loads:
+            name = self._kept_as(load.name)
+            if script.op[load.payer].back and self._is_activation(name):
+                saved[name] = max(saved.get(name, ()), self._turns_kept(name, load), key=len)
+        result, stacks = dict[str, tuple[Turn, ...]](), set[tuple[str, ...]]()
         for name, turns in saved.items():
-            op = ops.get(name)
-            if not saved.keys().isdisjoint((*script.around(name), gathered.get(name, ""))):
+            if not saved.keys().isdisjoint((*script.around(name), script.gathered.get(name, ""))):
                 continue
+            op = script.op.get(name)
             if op is not None and op.laid == PLACE:  # places of one array are there once, whichever turns take them
-                (along,) = {*arrays[op.operands[0]].labels} - {*arrays[name].labels}
-                place = (script.root(op.operands[0]), along)
-                if place in stacks:
+                (along,) = {*script.array[op.operands[0]].labels} - {*script.array[name].labels}
+                stack = (script.root(op.operands[0]), along)
+                if stack in stacks:
                     continue
-                stacks.add(place)
-            carried = {
-                first: last
-                for turn in turns
-                for first, last in turn.carried
-                if turn in saved.get(script.root(last), ()) or gathered.get(script.root(last)) in saved
-            }
+                stacks.add(stack)
+            entering = self._entering(turns, saved)
             result[name] = tuple(
-                turn
-                for turn in turns
-                if all(script.root(first) != name or first not in carried for first in turn.enters)
+                turn for turn in turns if all(n not in entering or script.root(n) != name for n in turn.enters)
             )
         return result
 
-    def _product(self, labels: Iterable[str], exact: Exact) -> Rat:
-        sizes = (number(int(label)) if label.isdigit() else Name(label) for label in labels)
-        return reduce(mul, map(exact.rational, sizes), Rat(ONE))
+    def _kept_as(self, view: str) -> str:
+        """The array that is kept where the backward pass reads another: a slice that is made again is one of what is kept,
+        what is exchanged again is kept as it was before."""
+        script, name = self.script, self.script.root(view)
+        op = script.op.get(name)
+        remade = any(n in script.op and script.op[n].back for n in script.origins(name))
+        if op is None or not op.again or not op.lies or remade:
+            return name
+        return script.root(op.operands[0]) if op.exchanges else op.again
 
-    def _elements(self, array: Array, exact: Exact) -> Rat:
-        return self._product(array.labels, exact)
+    def _is_activation(self, name: str) -> bool:
+        """Whether the forward pass makes an array that is no part of a weight or a cache, or it is an input."""
+        maker, whole = self.script.op.get(name), (name, *self.script.around(name))[-1]
+        forward = self.script.array[name].role == "input" if maker is None else not maker.back
+        return forward and self.script.array[whole].role not in ("weight", "cache")
+
+    def _turns_kept(self, name: str, load: Access) -> tuple[Turn, ...]:
+        """The turns of the forward pass that have an array of their own for what a load of the backward pass reads."""
+        script, turns = self.script, self.script.op[load.payer].turns
+        mirrored, aliases = {~turn.place for turn in turns}, {*script.seen(load.name, turns)}
+        own = script.op[name].turns if name in script.op else ()
+        forward = {turn.place: turn for op in script.ops for turn in op.turns if turn.place in mirrored}
+        entered = (turn for turn in forward.values() if turn in own or not aliases.isdisjoint(turn.enters))
+        return tuple(turn for turn in entered if not turn.batch)
+
+    def _entering(self, turns: Iterable[Turn], saved: Mapping[str, tuple[Turn, ...]]) -> set[str]:
+        """What enters turns under another name than the one under which it is kept when it leaves them."""
+        script = self.script
+        pairs = ((turn, first, script.root(last)) for turn in turns for first, last in turn.carried)
+        return {first for turn, first, n in pairs if turn in saved.get(n, ()) or script.gathered.get(n) in saved}
 
     def size(self, name: str, exact: Exact, part: str | Masked | None = None) -> Rat:
         """The bytes of an array, or of a part of it that is read."""
         width = Rat(Poly.number(Fraction(self.script.array[name].bits, 8)))
         if isinstance(part, Masked):
-            return width * worked(part, self.script.array[name].labels, exact)
-        return width * self._elements(self.script.array[part or name], exact)
+            return width * places(part, self.script.array[name].labels, exact)
+        return width * exact.sizes(self.script.array[part or name].labels)
 
     def turned(self, turns: Iterable[Turn], exact: Exact) -> Rat:
         return reduce(mul, (exact.rational(turn.times) for turn in turns), Rat(ONE))
@@ -207,9 +205,9 @@ class Transfers(Run):
     def moved(self, exact: Exact) -> Rat:
         """The bytes of the tensor, or of all tensors."""
         run, total = self.script.run, ZERO
-        for _, name, rows, turns in run.moves("bytes"):
-            if self.name in (None, name) and self.part in (None, self.script.part(name)):
-                total += self.size(name, exact, rows) * self.turned(turns, exact)
+        for move in run.moves("bytes"):
+            if self.name in (None, move.name) and self.part in (None, self.script.part(move.name)):
+                total += self.size(move.name, exact, move.part) * self.turned(move.turns, exact)
         return total
 
 
@@ -223,30 +221,34 @@ class Tokens(Facts):
         script, rate = self.script, step.right
         if ledger.meanings["params"] != Run(script, "weight elements") or not isinstance(rate, Quotient):
             return False
-
-        def sizes_of(labels: Iterable[str]) -> set[str]:  # another name of a size is that size: S = T
-            defined = ((label, ledger.definitions.get(label)) for label in labels)
-            return {size.name if isinstance(size, Name) else label for label, size in defined}
-
-        weight_sizes = sizes_of(label for array in script.arrays if array.role == "weight" for label in array.labels)
-        ops = (op for op in script.ops if script.contracts(op) and not op.back)
-        products = [op for op in ops if any(script.array[name].role == "weight" for name in op.operands)]
-        along = [[_label(turn.times) for turn in op.turns if turn.alike] for op in products]
-        uses = ((script.labels(op.operands), more) for op, more in zip(products, along, strict=True))
-        shared = [sizes_of((*(label for labels in operands for label in labels), *more)) for operands, more in uses]
-        if len({frozenset(labels - weight_sizes) for labels in shared}) > 1:
+        contractions = (op for op in script.ops if script.contracts(op) and not op.back)
+        products = [op for op in contractions if any(script.array[name].role == "weight" for name in op.operands)]
+        windows = any(op.function == "windows" for op in script.ops)
+        if windows or any(set.intersection(*map(set, script.labels((*op.operands, op.result)))) for op in products):
             return False
-        tokens = tuple(sorted(set.intersection(*shared) - weight_sizes)) if shared else ()
+        tokens, batches = self._tokens(products, ledger), {tuple(t for t in op.turns if t.batch) for op in products}
+        if not tokens or len(batches) != 1:
+            return False
         exact = ledger.exact(figures=False)
-        pixels = any(op.function == "windows" for op in script.ops)
-        if pixels or any(set.intersection(*map(set, script.labels((*op.operands, op.result)))) for op in products):
-            return False
-        batches = {tuple(turn for turn in op.turns if turn.batch) for op in products}
-        if len(batches) != 1:
-            return False
-        per_step = exact.rational(_elements(tokens)) * Run(script, "flops").turned(batches.pop(), exact)
-        equal = (exact.rational(rate.above) - per_step).is_zero()
-        return bool(tokens) and equal and rate.below == Name("T_lower")
+        per_step = exact.sizes(tokens) * Run(script, "flops").turned(batches.pop(), exact)
+        return (exact.rational(rate.above) - per_step).is_zero() and rate.below == Name("T_lower")
+
+    def _tokens(self, products: Iterable[Op], ledger: Ledger) -> Collection[str]:
+        """The sizes that all products with a weight have and no weight has; none where these are others for some of them."""
+        script = self.script
+        weights = (array.labels for array in script.arrays if array.role == "weight")
+        of_weights = self._same_size((label for labels in weights for label in labels), ledger)
+        of_products = set[frozenset[str]]()
+        for op in products:
+            operands = (label for labels in script.labels(op.operands) for label in labels)
+            turns = (_label(turn.times) for turn in op.turns if turn.alike)
+            of_products.add(frozenset(self._same_size((*operands, *turns), ledger) - of_weights))
+        return sorted(of_products.pop()) if len(of_products) == 1 else ()
+
+    def _same_size(self, labels: Iterable[str], ledger: Ledger) -> set[str]:
+        """The names of sizes; another name of a size is that size: S = T."""
+        defined = ((label, ledger.definitions.get(label)) for label in labels)
+        return {size.name if isinstance(size, Name) else label for label, size in defined}
 
 
 class Dots(Facts):
@@ -263,8 +265,8 @@ class Dots(Facts):
             return False
         script, exact = run.script, ledger.exact(figures=False)
         output = script.array[op.result].labels
-        outputs = worked(op.masked, output, exact)
-        turns = worked(op.masked, (*output, *script.loops(op).missing_in(output)), exact)
+        outputs = places(op.masked, output, exact)
+        turns = places(op.masked, (*output, *script.loops(op).missing_in(output)), exact)
         correct = (exact.rational(self.outputs) - outputs).is_zero()
         correct &= (exact.rational(self.length) * outputs - turns).is_zero()
         return correct and run.runs(op, self.turns, exact)
@@ -287,10 +289,10 @@ class Applied(Facts):
         if self.sums != op.sums:
             return False
         exact = ledger.exact(figures=False)
-        length = Rat(ONE) if self.over is None else exact.rational(_elements((self.over,)))
+        length = Rat(ONE) if self.over is None else exact.size(self.over)
         if op.masked is not None and self.over in op.masked.labels:  # the mean of the rows
             (other,) = op.masked.labels - {self.over}
-            length = pairs_of(op.masked, exact) / exact.rational(_elements((other,)))
+            length = pairs_of(op.masked, exact) / exact.size(other)
         value = Rat(Poly.number(op.each)) * length + Rat(Poly.number(op.row))
         return (exact.rational(self.each) - value).is_zero()
 
@@ -331,7 +333,7 @@ class Moves(Facts):
         trace = run.script.run
         ops = list(run.ops())
         results = tuple(op.result for op in ops)
-        loaded, stored = (tuple(name for _, name, *_ in trace.moves(way, run.name)) for way in ("reads", "writes"))
+        loaded, stored = (tuple(move.name for move in trace.moves(way, run.name)) for way in ("reads", "writes"))
         used = dict.fromkeys(name for op in ops for name in op.operands[1 if op.laid == APPEND else 0 :])
         pieces = {name for name in used if not {*loaded}.isdisjoint(run.script.taken(name, op.turns))}
         return (
@@ -353,7 +355,3 @@ def _run_of(step: Step) -> tuple[Run | None, Op | None]:
 def _label(times: Formula) -> str:
     """The label of which there are as many places as turns."""
     return times.name if isinstance(times, Name) else str(times.value) if isinstance(times, Number) else ""
-
-
-def _elements(labels: tuple[str, ...]) -> Formula:
-    return product(*(number(int(label)) if label.isdigit() else Name(label) for label in labels))

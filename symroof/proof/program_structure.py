@@ -1,16 +1,16 @@
-"""The structure of a backward pass, checked without numbers: what each op undoes or makes again, its layout, its operands."""
+"""The structure of a program, checked without running it: slices fit into their array, a concatenation is as long as its parts,
+a view lies in the same blocks of each chip as its operand, and each op of a backward pass undoes another one or makes it again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
-from itertools import product
+from itertools import chain, product
 from math import prod
 from operator import sub
 
 from symroof.errors import CheckError
-from symroof.formula import Name, number
 from symroof.proof.array_ops import COLLECT, CONCAT, DIFFERENCE, FUNCTION, PLACE, PRODUCT, SLICE, SUM, Array, Op
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.polynomials import Rat
@@ -53,34 +53,45 @@ def require_room(script: Script, exact: Exact) -> None:
     where what is joined is not as long as its parts."""
     if "room" in vars(script):
         return
-    slices: dict[tuple[str, str], list[str]] = {}
     for op in script.ops:
         if op.function == "windows" and not op.back:
-            before, after = script.array[op.operands[0]].labels, script.array[op.result].labels
-            _require_places(before, after, exact)
-            if op.gathers is not (
-                {*after} - {*before} != set() and len({*after} - {*before}) == len({*before} - {*after})
-            ):
-                raise CheckError(f"{op.result} reads other places than its windows have")
-        labels = script.array[op.result].labels
+            _require_windows(op, script, exact)
         if op.laid in (PLACE, COLLECT):
             _require_turns(op, script, exact)
-        if op.back or op.laid not in (SLICE, CONCAT):
-            continue
-        if op.laid == SLICE:
-            before = script.array[op.operands[0]].labels
-            (whole,) = (x for x in before if x not in labels)
-            slices.setdefault((op.operands[0], whole), []).append(_beyond(labels, before))
-            continue
-        parts = [_beyond(script.array[name].labels, labels) for name in op.operands]
-        (long,) = (label for label in labels if all(label not in script.array[name].labels for name in op.operands))
-        if not _left(long, parts, exact).is_zero():
-            raise CheckError(f"{op.result} is not as long as what it is joined of")
+        if op.laid == CONCAT and not op.back:
+            _require_length(op, script, exact)
+    _require_slices(script, exact)
+    vars(script)["room"] = True
+
+
+def _require_slices(script: Script, exact: Exact) -> None:
+    """The slices of an array along one of its dimensions are together no longer than that."""
+    slices: dict[tuple[str, str], list[str]] = {}
+    for op in (op for op in script.ops if op.laid == SLICE and not op.back):
+        before, after = script.array[op.operands[0]].labels, script.array[op.result].labels
+        (whole,) = (label for label in before if label not in after)
+        slices.setdefault((op.operands[0], whole), []).append(_beyond(after, before))
     for (name, whole), parts in slices.items():
         rest = _left(whole, parts, exact)
         if not rest.is_zero() and not exact.is_positive(rest, strict=False):
             raise CheckError(f"nothing says that {name} has room for its slices along {whole}")
-    vars(script)["room"] = True
+
+
+def _require_length(op: Op, script: Script, exact: Exact) -> None:
+    """A concatenation is as long as its parts."""
+    labels, shapes = script.array[op.result].labels, script.labels(op.operands)
+    (whole,) = (label for label in labels if all(label not in shape for shape in shapes))
+    if not _left(whole, [_beyond(shape, labels) for shape in shapes], exact).is_zero():
+        raise CheckError(f"{op.result} is not as long as what it is joined of")
+
+
+def _require_windows(op: Op, script: Script, exact: Exact) -> None:
+    """Windows have as many places as are read of them."""
+    before, after = script.array[op.operands[0]].labels, script.array[op.result].labels
+    _require_places(before, after, exact)
+    new, lost = {*after} - {*before}, {*before} - {*after}
+    if op.gathers is not (bool(new) and len(new) == len(lost)):
+        raise CheckError(f"{op.result} reads other places than its windows have")
 
 
 def _require_turns(op: Op, script: Script, exact: Exact) -> None:
@@ -97,24 +108,25 @@ def _require_turns(op: Op, script: Script, exact: Exact) -> None:
 
 
 def _require_places(before: tuple[str, ...], after: tuple[str, ...], exact: Exact) -> None:
-    """Windows are at every so many places: with sizes put in there are as many as there are starts, or as fit
-    within."""
+    """Windows are at every so many places: there are as many as there are starts, or as fit within."""
     new, lost = [x for x in after if x not in before], [x for x in before if x not in after]
     taps = new[len(lost) :]
     for place, whole in zip(new, lost, strict=False):
         earlier = after[: after.index(taps[0])][-len(taps) :] if taps else ()
         width = taps[earlier.index(place)] if place in earlier else "1"
-        labels = (whole, place, width)
-        values = [exact.rational(number(int(x)) if x.isdigit() else Name(x)) for x in labels]
-        names = sorted({name for value in values for name in value.names})
-        result: set[int] | None = None
-        for step in (5, 7, 11):
-            point = {name: Fraction(step + 2 * i) for i, name in enumerate(names)}
-            n, starts, wide = (value.above.at(point) / value.below.at(point) for value in values)
-            fits = {s for s in range(1, STRIDES + 1) if s * starts == n or (wide >= 1 and (n - wide) / s + 1 == starts)}
-            result = fits if result is None else result & fits
-        if not result:
+        if not _strides([exact.size(label) for label in (whole, place, width)]):
             raise CheckError(f"there are no {place} windows over {whole}")
+
+
+def _strides(sizes: Sequence[Rat]) -> set[int]:
+    """The strides at which there are so many windows over a whole, of such a width, whatever numbers are put in."""
+    names, result = sorted({name for size in sizes for name in size.names}), {*range(1, STRIDES + 1)}
+    for step in (5, 7, 11):
+        point = {name: Fraction(step + 2 * i) for i, name in enumerate(names)}
+        whole, starts, width = (size.at(point) for size in sizes)
+        inside = {s for s in result if width >= 1 and (whole - width) / s + 1 == starts}
+        result = inside | {s for s in result if s * starts == whole}
+    return result
 
 
 def _beyond(labels: tuple[str, ...], others: tuple[str, ...]) -> str:
@@ -127,23 +139,21 @@ def _beyond(labels: tuple[str, ...], others: tuple[str, ...]) -> str:
 
 def _left(whole: str, parts: Sequence[str], exact: Exact) -> Rat:
     """What parts leave of a dimension."""
-    lengths = (exact.rational(number(int(x)) if x.isdigit() else Name(x)) for x in (whole, *parts))
-    return reduce(sub, lengths)
+    return reduce(sub, map(exact.size, (whole, *parts)))
 
 
 def _sizes(shapes: Sequence[tuple[str, ...]], pair: tuple[str, str], chips: int, exact: Exact) -> Mapping[str, int]:
     """Small sizes that fit one another, in which the dimensions that are cut have equal blocks."""
-    labels = dict.fromkeys(label for shape in shapes for label in shape)
-    formulas = {x: exact.rational(number(int(x)) if x.isdigit() else Name(x)) for x in labels}
-    halved = {name for x in pair for name in formulas[x].names}
-    free = sorted({name for value in formulas.values() for name in value.names})
+    formulas = {label: exact.size(label) for label in chain(*shapes)}
+    halved = set().union(*(formulas[label].names for label in pair))
+    free = sorted(set().union(*(value.names for value in formulas.values())))
     for values in product(*((chips * n if name in halved else n for n in MULTIPLES) for name in free)):
         point = {name: Fraction(n) for name, n in zip(free, values, strict=True)}
-        sizes = {x: value.above.at(point) / value.below.at(point) for x, value in formulas.items()}
-        whole = all(n.denominator == 1 and n >= 1 for n in sizes.values())
-        if whole and not any(sizes[x] % chips for x in pair) and prod(sizes[x] for x in shapes[0]) <= MOST:
-            return {x: int(n) for x, n in sizes.items()}
-    raise CheckError(f"no small sizes fit {', '.join(labels)}")
+        numbers = {label: value.at(point) for label, value in formulas.items()}
+        whole = all(n.denominator == 1 and n >= 1 for n in numbers.values())
+        if whole and not any(numbers[x] % chips for x in pair) and prod(numbers[x] for x in shapes[0]) <= MOST:
+            return {label: int(n) for label, n in numbers.items()}
+    raise CheckError(f"no small sizes fit {', '.join(formulas)}")
 
 
 def _owners(labels: tuple[str, ...], label: str, sizes: Mapping[str, int], chips: int) -> Iterator[int]:
@@ -159,44 +169,59 @@ DECLARED = ("input", "weight", "cache")
 def require_structure(script: Script) -> None:
     """Raises CheckError where a backward op has another type, layout, operand or number of operations than it should."""
     undone: dict[str, list[Op]] = {}
-    for op in script.ops:
-        if not op.back:
-            continue
-        array = script.array[op.result]
+    backward = [op for op in script.ops if op.back]
+    for op in backward:
         if op.again:
             _require_recompute(script, op)
         elif op.undoes:
             undone.setdefault(op.undoes, []).append(op)
             _require_undoes(script, op, script.op[op.undoes])
         else:
-            maker = script.op.get(op.of)
-            fuse = _mirror(maker.fuse) if maker is not None and _mirrors(op, maker) else None
-            renames = op.exchanges and op.fuse is None  # a gradient under another name, for what it is carried as
-            if renames and (not _alike(script.array[op.operands[0]], array) or len(op.operands) > 1):
-                raise CheckError(f"{op.result} is no other name of {op.operands[0]}")
-            if not renames and (op.kind != SUM or op.fuse != fuse):
-                raise CheckError(f"{op.result} is not added up where {op.of} was made")
-            if op.each != (0 if renames else max(len(op.operands) - 1, 1)) or op.row:
-                raise CheckError(f"{op.result} takes other operations than a sum")
-        if op.of and not _alike(array, script.array[op.of]):
-            raise CheckError(f"{op.result} is not laid out as {op.of}, of which it is a gradient")
-        added = op.kind == SUM and len(op.operands) > 1 and not op.again
-        if added and any(not _alike(script.array[n], array) for n in op.operands):
-            raise CheckError(f"{op.result} adds up gradients of several types")
+            _require_sum(script, op)
+        _require_layout(script, op)
     for name, parts in undone.items():
         _require_counted_once(script.op[name], parts)
+    _require_gradients(script)
+    read = {name for op in backward for name in (*op.operands, *(n for turn in op.turns for n in turn.leaves))}
+    read |= {name for op in script.ops for remade in script.made_again(op) for name in remade.operands}
+    read |= {gradient for _, gradient in script.gradients}
+    if unused := [op.result for op in backward if op.result not in read]:
+        raise CheckError(f"{unused[0]} is no gradient that is asked for, and leads to none")
+
+
+def _require_sum(script: Script, op: Op) -> None:
+    """An op that undoes none adds up gradients where their array was made, or carries one under another name."""
+    if op.exchanges and op.fuse is None:
+        if len(op.operands) > 1 or not _alike(script.array[op.operands[0]], script.array[op.result]):
+            raise CheckError(f"{op.result} is no other name of {op.operands[0]}")
+        operations = 0
+    else:
+        maker = script.op.get(op.of)
+        fuse = _mirror(maker.fuse) if maker is not None and _mirrors(op, maker) else None
+        if op.kind != SUM or op.fuse != fuse:
+            raise CheckError(f"{op.result} is not added up where {op.of} was made")
+        operations = max(len(op.operands) - 1, 1)
+    if op.each != operations or op.row:
+        raise CheckError(f"{op.result} takes other operations than a sum")
+
+
+def _require_layout(script: Script, op: Op) -> None:
+    """A gradient is laid out as what it is the gradient of; so is all that is added up to one."""
+    array = script.array[op.result]
+    if op.of and not _alike(array, script.array[op.of]):
+        raise CheckError(f"{op.result} is not laid out as {op.of}, of which it is a gradient")
+    added = op.operands if op.kind == SUM and len(op.operands) > 1 and not op.again else ()
+    if any(not _alike(script.array[name], array) for name in added):
+        raise CheckError(f"{op.result} adds up gradients of several types")
+
+
+def _require_gradients(script: Script) -> None:
+    """The gradients that a program gives are those of what is trained, laid out as it."""
     for name, gradient in script.gradients:
         if script.array[name].untrained:
             raise CheckError(f"{name} is not trained, and has the gradient {gradient}")
         if not _alike(script.array[gradient], script.array[name]):
             raise CheckError(f"{gradient} is not laid out as {name}, of which it is the gradient")
-    used = {name for op in script.ops if op.back for name in op.operands} | {
-        gradient for _, gradient in script.gradients
-    }
-    used |= {n for op in script.ops if op.back for turn in op.turns for n in turn.leaves}
-    used |= {name for op in script.ops for op_again in script.made_again(op) for name in op_again.operands}
-    if unused := [op.result for op in script.ops if op.back and op.result not in used]:
-        raise CheckError(f"{unused[0]} is no gradient that is asked for, and leads to none")
 
 
 def _require_undoes(script: Script, op: Op, undone: Op) -> None:

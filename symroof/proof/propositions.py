@@ -25,7 +25,7 @@ Facts = tuple[Formula, ...]
 
 
 class Decision(Frozen):
-    """``truth`` is None where the question stays open; ``point`` is a candidate for a counterexample, unconfirmed."""
+    """Whether a proposition is true, None where that is open; ``point`` is a candidate for a counterexample, unconfirmed."""
 
     truth: bool | None
     by: str = ""

@@ -1,4 +1,4 @@
-"""z3's part of the second engine: the only module that imports it.
+"""Questions to the SMT solver z3: the only module that imports it.
 
 z3's division is total, so no quotient is ever given to it: n/d > 0 becomes n d > 0, and that d is not 0 is proved
 first, under the guard of its case. A root is a variable r >= 0 with r r = body wherever body >= 0, and that body >= 0
@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from fractions import Fraction
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Verdict, fold, several_of
-from symroof.proof.pointwise import COMPARISONS, is_fact
+from symroof.proof.pointwise import is_fact
 from symroof.proof.polynomials import Monomial, Poly, Rat
-from symroof.proof.quotients import Exact
+from symroof.proof.quotients import COMPARISONS, Exact
+
+if TYPE_CHECKING:
+    from z3 import ArithRef, BoolRef, CheckSatResult, Solver
 
 # The work that one question to z3 may take, in its own units: the same on every machine and under every load.
 BUDGET = 3_000_000
@@ -23,10 +27,10 @@ BUDGET = 3_000_000
 OF_CLAIMS = BUDGET // 4
 Directions = tuple[set[Monomial], set[Monomial]]
 # What z3 makes of a proposition: its truth, and what has to hold so that everything in it has a value.
-Encoding = tuple[Any, list[Any]]
+Encoding: TypeAlias = "tuple[BoolRef, list[BoolRef]]"
 
 
-def _solved(z3: Any, propositions: Iterable[Any], work: int | None = None) -> tuple[Any, Any]:
+def _solved(z3: ModuleType, propositions: Iterable[BoolRef], work: int | None = None) -> tuple[Solver, CheckSatResult]:
     """A solver and what it answers, in a context of its own: what was asked before in this process changes nothing."""
     context = z3.Context()
     solver = z3.Solver(ctx=context)
@@ -55,9 +59,9 @@ class Prover:
         except ImportError as error:
             raise CheckError(f"z3 cannot be loaded: {error}", hint="say pip install z3-solver") from None
         self.z3, self.exact, self.whole, self.work = z3, exact, whole or {}, work
-        self.variables: dict[str, Any] = {}
-        self.domain: list[Any] = []
-        self.needs: dict[str, list[Any]] = {}
+        self.variables: dict[str, ArithRef] = {}
+        self.domain: list[BoolRef] = []
+        self.needs: dict[str, list[BoolRef]] = {}
         self.facts: list[Encoding] = [fold(fact, self) for fact in facts if is_fact(fact)]
 
     def __getattr__(self, term: str) -> Any:
@@ -78,7 +82,7 @@ class Prover:
         zero, premises = self._polynomial(poly.primitive()) == 0, self._known([])
         return bool(poly) and premises is not None and self._ask(*premises, zero) is True
 
-    def _known(self, needs: list[Any]) -> list[Any] | None:
+    def _known(self, needs: list[BoolRef]) -> list[BoolRef] | None:
         """The domain, the facts, and all that has to hold for values, proved one after the other; None if some is not.
 
         What a function needs that stands nowhere any more, because it cancels, is needed everywhere.
@@ -88,7 +92,7 @@ class Prover:
         premises = [*self.domain, *(truth for truth, _ in self.facts)]
         return premises if self._defined(premises, needs) else None
 
-    def _defined(self, premises: list[Any], needs: list[Any]) -> bool:
+    def _defined(self, premises: list[BoolRef], needs: list[BoolRef]) -> bool:
         for need in needs:
             if not any(map(need.eq, premises)):
                 if self._ask(*premises, self.z3.Not(need)) is not True:
@@ -96,7 +100,7 @@ class Prover:
                 premises.append(need)
         return True
 
-    def _ask(self, *questions: Any) -> bool | dict[str, Fraction] | None:
+    def _ask(self, *questions: BoolRef) -> bool | dict[str, Fraction] | None:
         try:
             solver, answer = _solved(self.z3, questions, self.work)
         except self.z3.Z3Exception:  # out of memory, or interrupted: it did not answer
@@ -125,7 +129,7 @@ class Prover:
         """One of them. A part that is true decides."""
         return self.z3.Or(*(truth for truth, _ in parts)), self._where(parts, self.z3.Not)
 
-    def _where(self, parts: Iterable[Encoding], open_: Callable[[Any], Any]) -> list[Any]:
+    def _where(self, parts: Iterable[Encoding], open_: Callable[[BoolRef], BoolRef]) -> list[BoolRef]:
         """What parts need where those that need nothing leave it open whether the whole holds."""
         parts = tuple(parts)
         left = [open_(truth) for truth, needs in parts if not needs]
@@ -157,13 +161,13 @@ class Prover:
             turned = difference.above * below
         return COMPARISONS[node.relation](self._polynomial(turned.primitive()), 0), needs
 
-    def _needs_of(self, names: Container[str]) -> list[Any]:
+    def _needs_of(self, names: Container[str]) -> list[BoolRef]:
         atoms = [atom for atom in self.exact.atoms if atom in names]
         for atom in atoms:
             self._variable(atom)
         return [need for atom in atoms for need in self.needs[atom]]
 
-    def _variable(self, name: str) -> Any:
+    def _variable(self, name: str) -> ArithRef:
         if name not in self.variables:
             v = self.variables[name] = self.z3.Real(name)
             if name in self.exact.atoms:
@@ -176,7 +180,7 @@ class Prover:
                     self.domain.append(v == self.whole[name] * self.z3.ToReal(self.z3.Int(f"{name} counted")))
         return self.variables[name]
 
-    def _describe(self, v: Any, function: str, arguments: tuple[Rat, ...]) -> list[Any]:
+    def _describe(self, v: ArithRef, function: str, arguments: tuple[Rat, ...]) -> list[BoolRef]:
         """What a root, maximum or minimum is, in inequalities without quotients, and what it needs to have a value.
 
         The domain gets no smaller: where a root has no value, nothing is said of it.
@@ -199,7 +203,7 @@ class Prover:
             self.domain.append(z3.Or(*(gap == 0 for gap in gaps)))
         return needs
 
-    def _polynomial(self, poly: Poly) -> Any:
+    def _polynomial(self, poly: Poly) -> ArithRef:
         z3, terms = self.z3, []
         for monomial, c in poly.items():
             term = z3.RatVal(c.numerator, c.denominator)
@@ -218,33 +222,33 @@ class Scalings:
         import z3
 
         self.z3 = z3
-        self.leads: list[dict[Monomial, Any]] = []
+        self.leads: list[dict[Monomial, BoolRef]] = []
         self.known = [self.are(regime)]
         for number, group in enumerate(groups):
             top = z3.Real(f"top {number}")
             self.leads.append({m: self._order(m) >= top for m in group})
             self.known += [z3.Or(*self.leads[-1].values()), *(self._order(m) <= top for m in group)]
 
-    def _order(self, m: Monomial) -> Any:
+    def _order(self, m: Monomial) -> ArithRef:
         return self.z3.Sum(self.z3.RealVal(0), *(e * self.z3.Real(name) for name, e in m))
 
-    def are(self, directions: Directions) -> Any:
+    def are(self, directions: Directions) -> BoolRef:
         """That these monomials tend to 0, and that those stay bounded."""
         small, bounded = ([self._order(m) for m in sorted(monomials)] for monomials in directions)
         return self.z3.And(*(order < 0 for order in small), *(order <= 0 for order in bounded))
 
-    def led_by(self, largest: Iterable[Container[Monomial]]) -> Any:
+    def led_by(self, largest: Iterable[Container[Monomial]]) -> BoolRef:
         """That these terms lead, and no others."""
         pairs = zip(self.leads, largest, strict=True)
         return self.z3.And(
             *(lead if m in tops else self.z3.Not(lead) for leads, tops in pairs for m, lead in leads.items())
         )
 
-    def led_also_by(self, largest: Iterable[Iterable[Monomial]]) -> Any:
+    def led_also_by(self, largest: Iterable[Iterable[Monomial]]) -> BoolRef:
         """That these terms lead, perhaps with others."""
         return self.z3.And(*(leads[m] for leads, tops in zip(self.leads, largest, strict=True) for m in tops))
 
-    def always(self, *propositions: Any) -> bool | None:
+    def always(self, *propositions: BoolRef) -> bool | None:
         """Whether one of the propositions holds along every scaling; None where z3 gives up."""
         _, answer = _solved(self.z3, [*self.known, *(self.z3.Not(proposition) for proposition in propositions)])
         return None if answer == self.z3.unknown else bool(answer == self.z3.unsat)

@@ -5,7 +5,8 @@ Roots, maxima and minima become opaque atoms that are described to the prover.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, reduce
@@ -13,10 +14,11 @@ from math import ceil, floor, isqrt, prod
 from operator import add, mul
 
 from symroof.errors import CheckError
-from symroof.formula import Call, Compare, Figure, Formula, Name, Number, fold, names, several_of
+from symroof.formula import Call, Compare, Figure, Formula, Name, Number, fold, names, number, several_of
 from symroof.proof.polynomials import ONE, Poly, Rat, is_atom, join
 
-ORDER = ("<", "<=", ">", ">=")
+ORDER = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+COMPARISONS = {**ORDER, "=": operator.eq}
 TWO = Rat(ONE + ONE)
 PRIMES = tuple(n for n in range(2, 100) if all(n % k for k in range(2, n)))
 
@@ -51,6 +53,14 @@ class Exact:
     def rational(self, formula: Formula) -> Rat:
         result: Rat = fold(formula, self)
         return result
+
+    def size(self, label: str) -> Rat:
+        """The length of a dimension: the size of that name, or a number."""
+        return self.rational(number(int(label)) if label.isdigit() else Name(label))
+
+    def sizes(self, labels: Iterable[str]) -> Rat:
+        """The number of places of loops over labels."""
+        return reduce(mul, map(self.size, labels), Rat(ONE))
 
     def difference(self, left: Formula, right: Formula) -> Rat:
         return self.rational(left) - self.rational(right)
@@ -105,9 +115,9 @@ class Exact:
         if node.function in ("max", "min") and len(values) == len(arguments):
             return Rat(Poly.number(max(values) if node.function == "max" else min(values)))
         if node.function in OF_NUMBERS and values and len(arguments) == 1:
-            known = OF_NUMBERS[node.function](values[0])
-            if known is not None:
-                return Rat(Poly.number(Fraction(known)))
+            result = OF_NUMBERS[node.function](values[0])
+            if result is not None:
+                return Rat(Poly.number(Fraction(result)))
         if node.function in ("log", "log2") and len(arguments) == 1:
             return self._log(arguments[0]) / (self._log(TWO) if node.function == "log2" else Rat(ONE))
         return self._atom(node.function, arguments)

@@ -1,4 +1,4 @@
-"""The times of programs gone through again: who overlaps with whom, and that overlap is worth what it is said to be."""
+"""The time of a program with overlap, decided again: which statements overlap, and the bounds of T_steps that follow."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from symroof.formula import (
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.certificates import Dominance
 from symroof.proof.chip_recounts import OnMesh
-from symroof.proof.hop_times import over, taken_in
 from symroof.proof.kernel_traffic import Script
+from symroof.proof.mesh_facts import busy_times, has_hops
 from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.propositions import without_cases
 from symroof.proof.quotients import Exact
@@ -64,7 +64,7 @@ class Schedule(Evidence):
                 single = ("fuse", op.fuse) if op.fuse is not None else ("statement", op.result)
                 key = ("block", block[op.result]) if op.result in block else single
                 groups.setdefault(key, []).append(op.result)
-        waits = over(self.meshed, ledger.exact(figures=False)) if self.meshed is not None else {}
+        waits = busy_times(self.meshed, ledger.exact(figures=False)) if self.meshed is not None else {}
         longest = [(group[0] in inside, self._longest(group, ledger, waits)) for group in groups.values()]
         outside, stages = ([part for staged, part in longest if part and staged is side] for side in (False, True))
         exact = ledger.exact(figures=False)
@@ -104,7 +104,7 @@ def require_wait(script: Script, resources: Iterable[str], ledger: Ledger, meshe
     terms = upper.terms if isinstance(upper, Sum) else () if upper is None else (upper,)
     extra = [term for term in terms if not isinstance(term, Name)]
     staged = {op.result for op in script.ops if any(turn.over for turn in op.turns)}
-    exchange_times = over(meshed, exact) if meshed is not None and meshed.latency else {}
+    exchange_times = busy_times(meshed, exact) if meshed is not None and meshed.latency else {}
     pairs = [(r, n) for n in script.op if n in staged and script.run.payer[n] == n for r in resources]
     times = [time for resource, name in pairs for time in _busy(resource, name, exchange_times, ledger)]
     waits = exact.difference(with_wait(total(*times)), total(*times)) if times else Rat(Poly())
@@ -152,7 +152,7 @@ class Overlap(Evidence):
         """Whether a time is the sum of one part of each group, of those that have one; or hops that an exchange waits for."""
         if time == LATENCY:
             terms = (term for part in all_parts for term in (part.terms if isinstance(part, Sum) else (part,)))
-            return taken_in(ledger, {side for term in terms if _is_longest(term) for side in term.arguments}, exact)
+            return has_hops(ledger, {side for term in terms if _is_longest(term) for side in term.arguments}, exact)
         chosen = (next((part for part in group if _is_of(part, time)), None) for group in options)
         parts = [part for part in chosen if part is not None]
         return bool(parts) and exact.difference(time, total(*parts)).is_zero()
@@ -232,7 +232,7 @@ class AboveAll(Evidence):
             if not solved or longest.function != "max":
                 raise refuted(step, f"nothing says when T_math is above {time}")
             needed.append(tuple(dict.fromkeys(s.right for s in solved)))  # each of them is proved
-        if not any(_is_same_bound(joined(each), step.right) for each in product(*needed)):
+        if not any(_is_same_bound(conjunction(each), step.right) for each in product(*needed)):
             raise refuted(step, "this is not what is known of each time")
         return Check("proved", "above each of several times")
 
@@ -248,10 +248,10 @@ def _is_same_bound(joint: Formula, stated: Formula) -> bool:
     return False
 
 
-def joined(conditions: Iterable[Formula]) -> Formula:
+def conjunction(conditions: Iterable[Formula]) -> Formula:
     """That all conditions hold, without those that always do.
 
-    >>> joined((Verdict(True), Compare(Name("B"), ">", Name("C")))), joined((Verdict(True), Verdict(False)))
+    >>> conjunction((Verdict(True), Compare(Name("B"), ">", Name("C")))), conjunction((Verdict(True), Verdict(False)))
     (Compare(left=Name(name='B'), relation='>', right=Name(name='C')), Verdict(holds=False))
     """
     parts = [part for condition in conditions for part in _parts(condition)]

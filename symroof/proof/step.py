@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NewType, TypeAlias
 from symroof.errors import CheckError
 from symroof.formula import Cases, Compare, Formula, Frozen, Name, Number, Verdict, names, nodes
 from symroof.proof.polynomials import Rat
-from symroof.proof.quotients import ORDER, Exact, free_names
+from symroof.proof.quotients import COMPARISONS, Exact, free_names
 from symroof.proof.whole_numbers import Multiples
 
 
@@ -282,11 +282,11 @@ def replaced(assumptions: Iterable[Formula], relations: tuple[str, ...]) -> dict
 
 
 class RefutedError(CheckError):
-    """What a producer says is false: a bug, of which nobody gets to see anything."""
+    """A step is false: a bug of the producer, whose derivation is not printed."""
 
 
 class UndecidedError(CheckError):
-    """What the second engine could not decide in its budget: neither proved nor refuted, and not accepted."""
+    """The second engine could neither prove nor refute a step in its budget, so it is not accepted."""
 
 
 def refuted(step: Step, why: str) -> RefutedError:
@@ -341,7 +341,7 @@ class AtSize(Facts):
 
 def _ends(formula: Formula) -> list[Compare]:
     """The equations and inequalities that a proposition is made of."""
-    return [node for node in nodes(formula) if isinstance(node, Compare) and node.relation in (*ORDER, "=")]
+    return [node for node in nodes(formula) if isinstance(node, Compare) and node.relation in COMPARISONS]
 
 
 def _is(formula: Formula, value: Fraction) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from fractions import Fraction
@@ -12,16 +11,14 @@ from math import gcd, lcm, prod
 from symroof.errors import CheckError
 from symroof.formula import Both, Compare, Either, Formula, Frozen, Name, Verdict, number
 from symroof.proof.polynomials import Poly, Rat
-from symroof.proof.quotients import Exact
+from symroof.proof.quotients import COMPARISONS, ORDER, Exact
 
 # No list of divisors is longer than that of such a number.
 LARGEST = 10**9
-ORDERS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
-COMPARISONS = {**ORDERS, "=": operator.eq}
 
 
 class WholeSizes(Frozen):
-    """Which whole numbers a size may be: the multiples of ``each``, or ``those`` alone."""
+    """The whole numbers that a size may be: the multiples of ``each``, or ``those`` alone."""
 
     each: int = 1
     those: tuple[int, ...] | None = None
@@ -34,7 +31,7 @@ class WholeSizes(Frozen):
         >>> WholeSizes(those=(1, 2, 4)).last("<", Fraction(4))
         2
         """
-        holds, rises = ORDERS[relation], relation[0] == ">"
+        holds, rises = ORDER[relation], relation[0] == ">"
         near = int(bound // self.each)
         around = (k * self.each for k in (1, *range(near - 1, near + 3)) if k >= 1)
         candidates = around if self.those is None else self.those
@@ -48,7 +45,7 @@ class WholeSizes(Frozen):
 
     def beside(self, value: Fraction) -> tuple[Fraction, ...]:
         """The ones at a number, and next to it on both sides."""
-        return tuple(Fraction(n) for n in (self.last(relation, value) for relation in ORDERS) if n)
+        return tuple(Fraction(n) for n in (self.last(relation, value) for relation in ORDER) if n)
 
 
 class Multiples(Frozen):
@@ -85,7 +82,7 @@ class Multiples(Frozen):
     def _size(self, label: str, put: Mapping[str, Fraction]) -> Rat:
         """A dimension where numbers are put in for sizes."""
         definitions = {**self.defined, **{name: number(value) for name, value in put.items()}}
-        return Exact(definitions).rational(number(int(label)) if label.isdigit() else Name(label))
+        return Exact(definitions).size(label)
 
     def shared(self, axis: str, put: Mapping[str, Fraction]) -> Iterator[tuple[str, Fraction]]:
         """What the chips of an axis share out evenly, where numbers are put in for sizes: of each size that the axis splits
@@ -113,7 +110,7 @@ class Multiples(Frozen):
 
 
 class Bounds:
-    """Conditions on one size by numbers, which ``constant`` tells."""
+    """Conditions that compare one size with numbers; ``constant`` is the number that a formula is."""
 
     def __init__(self, size: Name, constant: Callable[[Formula], Fraction | None]) -> None:
         self.size, self.constant = size, constant

@@ -35,7 +35,7 @@ TYPED = ("weights", "caches", "activations", "frozen")
 REDUCED = ("last", "each")
 COSTS = ("flops", "reads", "writes")
 WORD = re.compile(r"[^\W\d]\w*")
-ORDERS = ("<=", ">=")
+ORDER = ("<=", ">=")
 SIZE = re.compile(r"[^\W\d]\w*\b(?!\s*\()")  # a word that is no function
 
 
@@ -104,7 +104,7 @@ def told_of(options: Mapping[str, Any]) -> Facts:
     scope = Scope(tuple(dict.fromkeys(words)), open=True)
     unread: SymroofError | None = None
     try:
-        facts = [one for said in texts(options, "assume") for one in read_regime(said, scope) if one.relation in ORDERS]
+        facts = [one for said in texts(options, "assume") for one in read_regime(said, scope) if one.relation in ORDER]
         points = points_of(options, scope)
     except SymroofError as error:
         unread = error

@@ -12,6 +12,7 @@ from warnings import warn
 
 from symroof.errors import ReadingError, about, require_one_of, suggestion
 from symroof.formula import Compare, Formula, Name, names
+from symroof.formula_size import depth
 from symroof.model.costs import COUNTINGS
 from symroof.model.hardware import WORDS_OF_TEXTS, Accelerator, Spec
 from symroof.model.networks import wired
@@ -45,7 +46,6 @@ from symroof.reading.question_scope import (
 from symroof.reading.tensors import COMMENT
 from symroof.reading.toml import flag, flatten, read_table, table, text, text_file, texts, unfit
 from symroof.symbols import expression
-from symroof.weight import depth
 
 WORD = re.compile(r"[^\W\d]\w*")
 FIGURES = '{ HBM = "8.1e11 bytes/s" }'

@@ -20,6 +20,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from symroof.errors import AlgebraError
 from symroof.formula import FUNCTIONS, KEYWORDS, Compare, Formula, Group, Name, Number, Quotient, mapped, names, number
+from symroof.formula_size import Terms, depth, terms
 from symroof.model.functions import COLLECT, COLLECTED, FUNCTIONS as TABLE, PLACE, PLACED
 from symroof.model.program_tree import Node, Repeat, Statement, statements_in
 from symroof.model.size_text import spelled_size
@@ -30,10 +31,9 @@ from symroof.reading.scanner import Token
 from symroof.reading.size_cases import is_choice
 from symroof.reading.tensors import END, ViewReader
 from symroof.symbols import expression
-from symroof.weight import Terms, depth, terms
 
 WORD = re.compile(r"[^\W\d]\w*\b(?!\s*\()")
-ORDERS = ("<=", ">=")
+ORDER = ("<=", ">=")
 TURNED = (PLACED, COLLECTED)
 
 
@@ -44,8 +44,8 @@ class ScanReader(ViewReader):
             self._size_defined()
             return
         start = self.token
-        left = self._formula(lambda: self.at(",", END, "}", "=", "<", ">", *ORDERS))
-        if not self.at(*ORDERS):
+        left = self._formula(lambda: self.at(",", END, "}", "=", "<", ">", *ORDER))
+        if not self.at(*ORDER):
             raise self.error(expected="a size, as in c = B*k/E, or what is known of sizes, as in B*k <= E")
         sign = self.next()
         right = self._formula(lambda: self.at(",", END, "}"))

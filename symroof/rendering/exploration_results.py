@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, NoReturn
 
-from symroof.derivation.sketching import Sketched, derive_sketch
+from symroof.derivation.pipeline import SketchDerivation, derive_sketch
 from symroof.errors import ReadingError, RenderingError
 from symroof.exploration.comparison import Comparison
 from symroof.exploration.figure import Drawn, Label, rows
@@ -42,7 +42,7 @@ from symroof.rendering.records.maps import comparison_record, inferred_record, m
 from symroof.rendering.results import Result, dataframe
 
 
-class ShownSketch(Result, Sketched):
+class ShownSketch(Result, SketchDerivation):
     """The formulas of a problem without an operation, and its relation solved; and their text.
 
     >>> import symroof as sr

@@ -16,7 +16,7 @@ from typing import Any
 from sympy import Integer
 
 from symroof.derivation.pipeline import Derivation, derive
-from symroof.derivation.setting import Setting
+from symroof.derivation.premises import Setting
 from symroof.errors import CheckError, SymroofError
 from symroof.exploration.live import Live, LiveChip, Way, data_of, live
 from symroof.formula import Frozen

@@ -16,11 +16,11 @@ from sympy import Expr
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import decimal, short
 from symroof.derivation.answer import Steps
-from symroof.derivation.draft import numeric
-from symroof.derivation.formulas import ASKED, unit_in, worked_out
-from symroof.derivation.pipeline import Derivation, resumed, values_alone
+from symroof.derivation.named_formulas import ASKED, unit_in, worked_out
+from symroof.derivation.pipeline import Derivation, draft_after, values_alone
+from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import quantities
-from symroof.derivation.setting import Setting, setting_of
+from symroof.derivation.steps import numeric
 from symroof.errors import CheckError, ReadingError, SymroofError, suggestion
 from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.problem import Problem
@@ -111,7 +111,7 @@ def values_of(derivation: Derivation, text: str) -> Values | None:
         return None  # a part that there is not
     formula = read_quantity(text, setting)
     try:
-        steps_of = worked_out(resumed(derivation), formula)
+        steps_of = worked_out(draft_after(derivation), formula)
     except CheckError as error:
         raise ReadingError(f"{text} is not derived: {str(error).rpartition(': ')[2]}") from None
     steps = [step for step in steps_of.steps if step.role == named_formula(ASKED)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from symroof.derivation.evaluation import QuantityFunction, function_of
 from symroof.derivation.pipeline import Derivation
-from symroof.derivation.setting import setting_of
+from symroof.derivation.premises import setting_of
 from symroof.errors import ReadingError
 from symroof.reading.arguments import Words, listed
 from symroof.rendering.pages.typesetting import Style

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil, floor, log10
 
-from symroof.derivation.setting import Setting
+from symroof.derivation.premises import Setting
 from symroof.formula import Frozen
 from symroof.model.resources import LATENCY, MATH, VECTOR
 from symroof.rendering.pages.number_formats import quantity, to_digits
@@ -44,7 +44,7 @@ def static_roofline(setting: Setting, times: Mapping[str, Fraction], flops: Frac
     """The roofs of the memory and of every link that is crossed, and the points under them; None where nothing is moved, or
     nothing computed. ``times`` are those of the resources, ``flops`` what is computed in them.
 
-    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.derivation.premises import setting_of
     >>> from symroof.reading.problems import read_problem
     >>> problem = read_problem({"operation": "matmul", "hardware": "tpu-v5e"})
     >>> figure = static_roofline(setting_of(problem), {"math": Fraction(2), "comms": Fraction(4)}, Fraction(197 * 10**12 * 2))

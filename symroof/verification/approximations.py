@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr, Max, Min
 
-from symroof.algebra.approximation import MOST_SHOWN, approximation, weakest_regimes
+from symroof.algebra.dominance import MOST_SHOWN, approximation, weakest_regimes
 from symroof.algebra.rational import cancelled, symbols_of
 from symroof.algebra.regime import Regime, Relation
-from symroof.derivation.draft import written
+from symroof.derivation.steps import written
 from symroof.errors import AlgebraError
 from symroof.formula import Both, Compare, Formula, Infinity, Name, Quotient, number
 from symroof.proof.propositions import negated

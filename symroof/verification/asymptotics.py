@@ -10,8 +10,8 @@ from sympy import Expr
 from symroof.algebra.dominance import leading, limit, similar
 from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime, Relation
-from symroof.derivation.draft import dominated, written
 from symroof.derivation.solving import PLAIN, is_positive
+from symroof.derivation.steps import dominated, written
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Sizes, several_of
 from symroof.proof.check import check

@@ -19,8 +19,7 @@ from fractions import Fraction
 
 from sympy import Expr
 
-from symroof.algebra.approximation import weakest_regimes
-from symroof.algebra.dominance import limit
+from symroof.algebra.dominance import limit, weakest_regimes
 from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import Root

@@ -22,8 +22,8 @@ from fractions import Fraction
 from functools import partial
 
 from symroof.algebra.regime import Regime
-from symroof.derivation.draft import written
 from symroof.derivation.solving import is_positive
+from symroof.derivation.steps import written
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import (
     Both,

@@ -18,8 +18,8 @@ from sympy import Expr
 
 from symroof.algebra.regime import Regime
 from symroof.derivation.layout import Layout
+from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import multiples
-from symroof.derivation.setting import Setting
 from symroof.derivation.size_constraints import require_there
 from symroof.errors import AlgebraError, CheckError, ContradictionError, ModelError
 from symroof.formula import (
@@ -36,6 +36,7 @@ from symroof.formula import (
     names,
     number,
 )
+from symroof.formula_size import weight
 from symroof.model.hardware import Accelerator
 from symroof.model.splits import padded
 from symroof.proof.check import check
@@ -49,7 +50,6 @@ from symroof.verification.asymptotics import regime_of
 from symroof.verification.budget import COEFFICIENTS, LEFT_OPEN, PROVER, spend
 from symroof.verification.constructions import worked_out
 from symroof.verification.enclosures import enclosed, is_numeric
-from symroof.weight import weight
 
 LONGEST_EXPANSION = 20_000
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from symroof.derivation.per_chip import chips_of
+from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import ledger_of
-from symroof.derivation.setting import Setting, setting_of
 from symroof.errors import CheckError, ModelError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import WORDS_OF_TEXTS, Spec

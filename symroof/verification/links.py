@@ -18,8 +18,8 @@ from fractions import Fraction
 from symroof.algebra.rational import cancelled
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Group, Infinity, Name, Number, Product, mapped, names
-from symroof.proof.pointwise import COMPARISONS, sign_of_difference
-from symroof.proof.quotients import ORDER
+from symroof.proof.pointwise import sign_of_difference
+from symroof.proof.quotients import COMPARISONS, ORDER
 from symroof.proof.step import Check
 from symroof.symbols import expression
 from symroof.verification.approximations import approximate, grows, negligible

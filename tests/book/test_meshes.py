@@ -16,7 +16,7 @@ from sympy import Add, Symbol
 from texts import refused
 
 import symroof as sr
-from symroof.derivation.setting import setting_of
+from symroof.derivation.premises import setting_of
 from symroof.model.chip_costs import chip_costs
 from symroof.model.mesh_axes import MeshAxis
 from symroof.reading.exercises import read_exercise

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import atan2, degrees, hypot, prod
 from string import ascii_lowercase
 
-from symroof.derivation.setting import Setting
+from symroof.derivation.premises import Setting
 from symroof.errors import RenderingError
 from symroof.rendering.figures.captions import assumptions, captions, own_sizes
 from symroof.rendering.figures.labels import (

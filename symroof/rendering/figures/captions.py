@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from sympy import Expr, Mul
 
 from symroof.algebra.rounding import decimal
-from symroof.derivation.setting import Setting
+from symroof.derivation.premises import Setting
 from symroof.exploration.breakdowns import Breakdown
 from symroof.exploration.curves import Curves, in_common
 from symroof.exploration.latency import Latency
@@ -119,7 +119,7 @@ def assumptions(say: Captions, *settings: Setting, undrawn: Sequence[str] = ()) 
     """What a figure stands on, row by row: the figures of each chip, and which of them were given; the regime, training,
     how operations are counted; and what is not drawn.
 
-    >>> from symroof.derivation.setting import setting_of
+    >>> from symroof.derivation.premises import setting_of
     >>> from symroof.reading.problems import read_problem
     >>> stated = {"operation": "matmul", "hardware": "tpu-v5e", "given": {"HBM": "8.1e11"}, "assume": "D = F"}
     >>> problem = read_problem(stated)

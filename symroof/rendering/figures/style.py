@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import ceil, floor, log10
 from typing import TypeAlias
 
-from symroof.derivation.setting import Setting
+from symroof.derivation.premises import Setting
 from symroof.model.quantities import TIMES
 from symroof.model.resources import COMMS, LATENCY, MATH, VECTOR
 

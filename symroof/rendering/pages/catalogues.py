@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from symroof.derivation.pipeline import counted
+from symroof.derivation.pipeline import counted_draft
 from symroof.model.hardware import Accelerator, Finding, Spec
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.reading.operations import AnyEntry, ProgramEntry, other_names
@@ -76,7 +76,7 @@ def operation_table(entry: AnyEntry, lang: str | None) -> str:
 def operation_record(entry: AnyEntry) -> Record:
     """An operation in plain values, as its derivation says them; that of a program is its text, and has its parameters."""
     problem = read_problem({"operation": entry.name})
-    draft, printer = counted(problem), PlainPrinter()
+    draft, printer = counted_draft(problem), PlainPrinter()
     formulas = ((key, draft.answer.formula(key)) for key in ("params", "flops", "reads", "writes", "intensity"))
     amounts = {key: printer.print(formula) for key, formula in formulas if formula is not None}
     others = [other for other, name in other_names().items() if name == entry.name]

@@ -13,10 +13,9 @@ from sympy import Expr, Mul
 
 from symroof.algebra.roots import Root
 from symroof.derivation.answer import Point, Steps
-from symroof.derivation.draft import numeric
 from symroof.derivation.layout import with_digits
-from symroof.derivation.pipeline import Derivation
-from symroof.derivation.sketching import Sketched
+from symroof.derivation.pipeline import Derivation, SketchDerivation
+from symroof.derivation.steps import numeric
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
 from symroof.model.kernels import costs_of
 from symroof.model.program import Program, spelled_backward
@@ -192,7 +191,7 @@ def _backward(program: Program, say: Sentences) -> Iterator[str]:
 class StepsByReason:
     """The steps of a derivation or a sketch by their reasons, and what is to be least."""
 
-    derivation: Derivation | Sketched
+    derivation: Derivation | SketchDerivation
     problem: Any
     answer: Any
 
@@ -377,7 +376,7 @@ def of_kind(relations: Iterable[Formula], *kinds: str) -> tuple[Compare, ...]:
 class SketchView(StepsByReason):
     """What templates ask of a sketch, by name."""
 
-    def __init__(self, sketched: Sketched) -> None:
+    def __init__(self, sketched: SketchDerivation) -> None:
         self.derivation, self.problem, self.answer = sketched, sketched.sketch, sketched.answer
         self.chip, self.unknown = sketched.sketch.hardware, Name(str(sketched.sketch.solve_for))
         self.points = [{"where": grouped_sizes(values, sketched.layout)} for values in sketched.sketch.at]

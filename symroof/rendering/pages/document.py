@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from symroof.derivation.draft import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_LOWER, T_MATH
-from symroof.derivation.pipeline import Derivation
-from symroof.derivation.sketching import Sketched
+from symroof.derivation.pipeline import Derivation, SketchDerivation
+from symroof.derivation.steps import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_LOWER, T_MATH
 from symroof.errors import ReadingError
 from symroof.formula import Compare, Name, Number, number
 from symroof.model.problem import SECTIONS
@@ -37,7 +36,7 @@ SYMBOLS = {"ridge_": RIDGE, "peak": PEAK, "bandwidth": BANDWIDTH, "t_math": T_MA
 SKETCH_SECTIONS = ("formulas", "solution", "optimum")
 
 
-def render_sketch(sketched: Sketched, form: str, style: Style) -> str:
+def render_sketch(sketched: SketchDerivation, form: str, style: Style) -> str:
     """The page of one sketch."""
     view = SketchView(sketched)
     typesetter = typesetter_of(form, sketched.layout, "HBM", style)

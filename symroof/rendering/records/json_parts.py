@@ -12,9 +12,9 @@ from sympy import Expr
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import short
 from symroof.derivation.answer import Steps
-from symroof.derivation.draft import numeric
-from symroof.derivation.sketching import Sketched
+from symroof.derivation.pipeline import SketchDerivation
 from symroof.derivation.solutions import Solution
+from symroof.derivation.steps import numeric
 from symroof.derivation.whole_sizes import spans_of
 from symroof.formula import Compare, Formula, Verdict
 from symroof.proof.step import Check, Step, named_formula, number_of
@@ -172,7 +172,7 @@ def _condition(formula: Formula) -> Formula | str:
     return ("always" if formula.holds else "never") if isinstance(formula, Verdict) else formula
 
 
-def sketch_record(sketched: Sketched) -> Record:
+def sketch_record(sketched: SketchDerivation) -> Record:
     """The object of a sketch; keys that do not apply are null."""
     sketch, answer = sketched.sketch, sketched.answer
     chip, latex = sketch.hardware, LatexPrinter(Letters(frozenset(sketched.layout.order)))

@@ -7,8 +7,8 @@ import io
 from typing import Any
 
 from symroof.derivation.answer import Point
-from symroof.derivation.draft import T_LOWER
 from symroof.derivation.quantity_definitions import in_ridge
+from symroof.derivation.steps import T_LOWER
 from symroof.exploration.comparison import Comparison, OneChip, steps_at
 from symroof.exploration.measured_points import Measurement
 from symroof.exploration.regime_map import RegimeMap, RegimeRow

@@ -13,10 +13,10 @@ from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
 from symroof.algebra.rounding import decimal, magnitude, short as in_short, to_digits
 from symroof.derivation.answer import Steps
-from symroof.derivation.draft import Draft, rounded
 from symroof.derivation.layout import Layout, with_digits
+from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import counted_quantities, meanings, put
-from symroof.derivation.setting import Setting
+from symroof.derivation.steps import Draft, rounded
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Sizes, mapped, names, nodes
 from symroof.model.hardware import Spec
@@ -75,8 +75,8 @@ class Basis(Frozen):
         """With a step for every name of a formula that means something and that no step has defined."""
         ground = self
         for name in names(formula):
-            known = name in ground.ledger.definitions or name in ground.figures
-            meaning = None if known else ground.ledger.meanings.get(name)
+            has_meaning = name in ground.ledger.definitions or name in ground.figures
+            meaning = None if has_meaning else ground.ledger.meanings.get(name)
             if isinstance(meaning, Formula):
                 ground = ground.defining(meaning)
                 ground = ground.add(Step("formulas", Reason.FACT, Name(name), "=", meaning))

@@ -1,4 +1,4 @@
-"""A derivation being written: every section adds its steps, and each is decided by the second engine as it is written."""
+"""The steps of a derivation that is being written: the second engine decides each as a section adds it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from symroof.algebra.roots import Root
 from symroof.algebra.rounding import decimal
 from symroof.derivation.answer import Answer
 from symroof.derivation.layout import Layout, with_digits
-from symroof.derivation.setting import Setting
+from symroof.derivation.premises import Setting
 from symroof.formula import Compare, Formula, Frozen, Infinity, Name, Number
 from symroof.proof.certificates import Dominance
 from symroof.proof.check import establish

@@ -15,11 +15,11 @@ from sympy import Expr, Integer
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
-from symroof.derivation.draft import INTENSITY, T_LOWER, T_MATH, Draft, numeric
+from symroof.derivation.program_times import T_STEPS
 from symroof.derivation.quantity_definitions import costs, script_of
-from symroof.derivation.schedules import T_STEPS
-from symroof.derivation.sizes import put_in, valued
 from symroof.derivation.solving import relation_solved, stays_below, supremum
+from symroof.derivation.steps import INTENSITY, T_LOWER, T_MATH, Draft, numeric
+from symroof.derivation.summary import put_in, value_at
 from symroof.derivation.whole_sizes import whole_step, wholes
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, names, number, product, total
@@ -108,7 +108,7 @@ class Values:
         numbers: dict[str, Expr] = {name: rational(part) for name, part in parts.items() if part is not None}
         if isinstance(formula, Quotient):  # what is open may cancel
             open_ones = [name for name, part in parts.items() if part is None and name in self.counted]
-            numbers |= {name: valued(self.draft, self.counted[name], self.sizes) for name in open_ones}
+            numbers |= {name: value_at(self.draft, self.counted[name], self.sizes) for name in open_ones}
         return exactly(cancelled(expression(formula, numbers)), {}) if len(numbers) == len(parts) else None
 
 
@@ -123,9 +123,9 @@ class _Numbers(Values):
 
     def added(self) -> Draft:
         draft = self.draft.add(*self._amounts(), *self._held(), *self._shares(), *self._idle())
-        for asked in self._asked():
+        for question in self._asked():
             with suppress(AlgebraError, UndecidedError):  # no solved form: the numbers stand without it
-                draft = draft.attempt(*self._solved(*asked))
+                draft = draft.attempt(*self._solved(*question))
         return draft
 
     def number_step(self, left: Formula, relation: str, right: Formula, role: str) -> Step:
@@ -252,7 +252,7 @@ class _Numbers(Values):
         """A condition solved for one size, the others put in, where it depends on that alone; and in whole numbers."""
         setting, layout, sizes = self.setting, self.draft.layout, self.setting.problem.at[self.point]
         others = {name: size for name, size in sizes.items() if name != x.name}
-        value, level = (setting.in_numbers(cancelled(valued(self.draft, side, others))) for side in (value, level))
+        value, level = (setting.in_numbers(cancelled(value_at(self.draft, side, others))) for side in (value, level))
         if x.name not in sizes or value.free_symbols != {x} or not level.is_Rational:
             return
         beside = (*setting.equalities, *(Compare(Name(n), "=", self.draft.write(size)) for n, size in others.items()))
@@ -271,6 +271,6 @@ class _Numbers(Values):
         if result.end is None or result.bound is None or isinstance(result.bound, Root):
             return
         left, of = replace(result.end, right=self.draft.write(result.bound)), wholes(setting, x.name, self.point)
-        step = whole_step("summary", left, result.bound, of, self.draft.write)
+        step = whole_step("summary", left, result.bound, of)
         if step is not None:
             yield replace(step, assumptions=beside, role=number_of(f"whole {role}"))

@@ -1,4 +1,4 @@
-"""What is known before the first line is written: costs, figures, the regime, the layout, the unknown."""
+"""The premises of a derivation: costs, figures, the regime, the layout and the unknown, before its first line."""
 
 from __future__ import annotations
 
@@ -151,15 +151,15 @@ class AtRates(Work):
     def figures(self) -> dict[str, Spec]:
         """Peak and bandwidth, where they are known, and the other figures that the times of a program need."""
         both = {"peak": self.peak, "bandwidth": self.bandwidth}
-        known = {name: figure for name, figure in both.items() if figure is not None}
-        return known | figures_of(self.rates, self.problem.hardware)
+        figures = {name: figure for name, figure in both.items() if figure is not None}
+        return figures | figures_of(self.rates, self.problem.hardware)
 
     @property
     def known(self) -> dict[str, Spec]:
         """The known figures by name: peak, bandwidth, and the links of the chip."""
         chip, sizes = self.problem.hardware, {*self.problem.names, *self.problem.symbols, *self.problem.let}
         figures = chip.spoken if chip else {}
-        return {name: known for name, known in figures.items() if name not in sizes} | self.figures
+        return {name: figure for name, figure in figures.items() if name not in sizes} | self.figures
 
     @property
     def bandwidth_name(self) -> str:
@@ -253,7 +253,7 @@ class Setting(AtRates):
 
 def setting_of(problem: Problem) -> Setting:
     """Count the operation, choose the figures, read the regime."""
-    return _asked(_rated(_work(problem)))
+    return _in_regime(_at_rates(_work(problem)))
 
 
 def _work(problem: Problem) -> Work:
@@ -300,7 +300,7 @@ def _busy_link(problem: Problem) -> str:
     return busy[0]
 
 
-def _rated(work: Work) -> AtRates:
+def _at_rates(work: Work) -> AtRates:
     """At which figures of the chip."""
     problem, chip = work.problem, work.problem.hardware
     rates = rates_of(problem.operation, chip, problem.compute, work.memory, work.comms, problem.joint)
@@ -311,19 +311,19 @@ def _rated(work: Work) -> AtRates:
     return AtRates(**vars(work), peak=peak, peak_name=name, bandwidth=bandwidth, rates=rates)
 
 
-def _asked(rated: AtRates) -> Setting:
+def _in_regime(rated: AtRates) -> Setting:
     """What is asked of it: under which regime."""
     problem = rated.problem
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
     _require_readable(relations)
     regime = Regime(relations, _lower_bounds(problem))
     intensity = cancelled(regime.apply(rated.flops / rated.moved))
-    problem = replace(problem, at=tuple(_told_once(values, regime) for values in problem.at))
+    problem = replace(problem, at=tuple(_independent(values, regime) for values in problem.at))
     fields = {**vars(rated), "problem": problem}
     return Setting(**fields, layout=_layout(problem), regime=regime, intensity=intensity)
 
 
-def _told_once(values: Mapping[str, Fraction], regime: Regime) -> Mapping[str, Fraction]:
+def _independent(values: Mapping[str, Fraction], regime: Regime) -> Mapping[str, Fraction]:
     """The sizes that are put in without those that others give the same value by assumption."""
     put = {symbol(name): rational(value) for name, value in values.items()}
     again = {x for x, size in put.items() if x in regime.substitution and regime.substitution[x].subs(put) == size}

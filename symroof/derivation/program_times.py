@@ -9,10 +9,10 @@ from sympy import Add, Expr, Integer
 
 from symroof.algebra.rational import cancelled, sign_of
 from symroof.algebra.rounding import short
-from symroof.derivation.draft import T_COMMS, T_LOWER, T_UPPER, Draft, rounded
 from symroof.derivation.per_chip import each_written
 from symroof.derivation.quantity_definitions import costs, put
-from symroof.derivation.sizes import valued
+from symroof.derivation.steps import T_COMMS, T_LOWER, T_UPPER, Draft, rounded
+from symroof.derivation.summary import value_at
 from symroof.formula import Call, Formula, Name, Product, Quotient, Sum, nodes, number, product, total
 from symroof.model.mesh_axes import is_latency
 from symroof.model.pipeline_stages import BUBBLE
@@ -37,7 +37,7 @@ class Times:
         self.formulas, self.amounts = every_time(problem.operation, draft.setting.rates), costs(draft.setting)
         self.sizes = {} if point is None else problem.at[point]
         bubble = self.amounts.get(BUBBLE.name, Integer(0))
-        self.wait = cancelled(valued(draft, bubble / (1 - bubble), self.sizes))
+        self.wait = cancelled(value_at(draft, bubble / (1 - bubble), self.sizes))
 
     def part(self, time: Formula) -> Part | None:
         """An amount and its rate, where a time is that and nothing else."""
@@ -45,9 +45,9 @@ class Times:
             case Name() if is_latency(time.name):
                 return Integer(1), time.name
             case Quotient(above=Name() as done, below=Name() as rate):
-                return valued(self.draft, self.amounts[done.name], self.sizes), rate.name
+                return value_at(self.draft, self.amounts[done.name], self.sizes), rate.name
             case Product(factors=(*many, Name() as hop)) if is_latency(hop.name):
-                return valued(self.draft, put(expression(product(*many)), self.amounts), self.sizes), hop.name
+                return value_at(self.draft, put(expression(product(*many)), self.amounts), self.sizes), hop.name
         return None
 
     def parts(self, *times: Formula) -> Iterator[Part]:
