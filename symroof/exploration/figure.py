@@ -45,7 +45,7 @@ class Label(Frozen):
 
 Row: TypeAlias = "tuple[Label | str | float, ...]"
 BOUND_BY, CHIP, COMPUTE, LINK, WHAT, STATEMENT = map(
-    Label, ("bound_by", "chip", "compute", "link", "what", "statement")
+    Label, ["bound_by", "chip", "compute", "link", "what", "statement"]
 )
 BUSY = {"T_math": COMPUTE, "T_vector": Label("vector_unit"), "T_latency": Label("latency")}
 
@@ -90,10 +90,8 @@ def figure(
             raise ModelError(f"{name} has one value", expected="a range, as in B=1..4096")
         if any(name in values for values in problem.at):
             raise ModelError(f"{name} runs over its axis and has a size as well", hint=f"leave {name} out of --at")
-        if symbol(name) in setting.regime.substitution:
-            raise ModelError(
-                f"{name} is {setting.regime.substitution[symbol(name)]} here", hint="draw over another size"
-            )
+        if (value := setting.regime.substitution.get(symbol(name))) is not None:
+            raise ModelError(f"{name} is {value} here", hint="draw over another size")
     for values in problem.at:
         require_sizes_agree(setting, values)
     for values in problem.at or ({},):
@@ -109,7 +107,7 @@ def figure(
         return latency(problem, chips or [problem.hardware], *over)
     if kind == "roofline":
         return roofline(
-            problem, chips or [problem.hardware], links or links_of(setting), over[0] if over else None, points
+            problem, chips or [problem.hardware], links or links_of(setting), next(iter(over), None), points
         )
     return curves(problem, kind, *over)
 

@@ -173,9 +173,8 @@ def _wirings(axis: MeshAxis) -> tuple[str, ...]:
 
 
 def _with_wiring(problem: Problem, chip: Accelerator, axes: Sequence[MeshAxis], wiring: Sequence[str]) -> Setting:
-    wired = {
-        axis.name: replace(axis, wiring=way, origin=None, speed=None) for axis, way in zip(axes, wiring, strict=True)
-    }
+    pairs = zip(axes, wiring, strict=True)
+    wired = {axis.name: replace(axis, wiring=way, origin=None, speed=None) for axis, way in pairs}
     mesh = {name: wired.get(name, axis) for name, axis in problem.mesh.items()}
     operation = replace(problem.operation, mesh=tuple(wired.get(a.name, a) for a in problem.operation.mesh))
     return setting_of(replace(problem, hardware=chip, mesh=mesh, operation=operation))

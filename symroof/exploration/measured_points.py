@@ -78,8 +78,7 @@ def measurements(
     formulas = quantities(setting)
     formulas |= {} if under is None else {"intensity": quantities(under)["intensity"]}
     require_proved(setting, {name: formulas[name] for name in NEEDED if name in formulas and name != "intensity"})
-    needed = {s.name for name in NEEDED if name in formulas for s in formulas[name].free_symbols}
-    needed -= setting.figures.keys()
+    needed = {s.name for name in NEEDED if name in formulas for s in formulas[name].free_symbols} - {*setting.figures}
     result = []
     for row in rows:
         with about(f"{row.where}: "):

@@ -243,10 +243,8 @@ def _of_times(setting: Setting, x: Axis, y: Axis) -> Plane:
     draft = require_proved(setting, formulas)
     values = {name: setting.in_numbers(value) for name, value in formulas.items()}
     require_sizes((s.name for value in values.values() for s in value.free_symbols), names)
-    result = tuple(_joined(_Times(values, names, ranges)))
-    proved = (
-        replace(region, steps=draft.add(*_longest(draft, values, names, region)).since(draft)) for region in result
-    )
+    regions = _joined(_Times(values, names, ranges))
+    proved = (replace(r, steps=draft.add(*_longest(draft, values, names, r)).since(draft)) for r in regions)
     return Plane(setting, names, (sizes_of(ranges[0]), sizes_of(ranges[1])), tuple(proved), True)
 
 

@@ -217,9 +217,8 @@ def _row(regimes: RegimeMap, mask: int, cell: tuple[Relation, ...]) -> RegimeRow
 def require_scalings(problem: Problem) -> None:
     """A map is of scalings: what is at most something, or at most another size, has no place on it."""
     for r in problem.assume:
-        if r.relation in ("<=", ">=") and not (
-            r.relation == ">=" and isinstance(r.right, Number) and isinstance(r.left, Name)
-        ):
+        at_least = r.relation == ">=" and isinstance(r.right, Number) and isinstance(r.left, Name)
+        if r.relation in ("<=", ">=") and not at_least:
             raise AlgebraError(
                 "a bound on a size says nothing of how it grows, so it does not change a map of regimes",
                 expected="<<, ~~, ~, -> or =, as in B ~~ 1 for a size that stays bounded",

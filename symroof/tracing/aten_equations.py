@@ -121,12 +121,11 @@ WHOLE = (
 # What leaves its operand as it is.
 SAME = ("contiguous", "clone", "detach", "alias", "lift_fresh_copy")
 ELEMENTS = ("sigmoid", "tanh", "exp", "log", "rsqrt", "sqrt", "relu", "gelu", "silu", "softplus", "reciprocal")
+RESHAPED = ("view", "reshape", "flatten", "unflatten", "_unsafe_view", "unsqueeze", "squeeze")
 REDUCED = {"sum": "reduce_sum", "mean": "reduce_sum", "amax": "reduce_max", "amin": "reduce_min"}
 OPERATIONS: Mapping[str, Operation] = {
     **{name: _function(name) for name in ELEMENTS},
-    **dict.fromkeys(
-        ("view", "reshape", "flatten", "unflatten", "_unsafe_view", "unsqueeze", "squeeze"), Operation("reshape")
-    ),
+    **dict.fromkeys(RESHAPED, Operation("reshape")),
     **dict.fromkeys(
         ("chunk", "split", "split_with_sizes"), Operation("split", params=lambda call: {"axis": call.axes(2, 0)[0]})
     ),

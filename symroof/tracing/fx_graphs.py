@@ -11,10 +11,10 @@ import logging
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from traceback import StackSummary
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from unittest.mock import patch
 
 from sympy import Expr, floor
@@ -28,7 +28,16 @@ from symroof.tracing.signatures import Signature
 from symroof.tracing.size_names import Sizes
 from symroof.tracing.traces import Array, Constant, Frame, Function, Trace, TracingError, of_library
 
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.export import CustomDecompTable, ExportedProgram
+    from torch.fx import Node
+    from torch.nn import Module
+
+T = TypeVar("T")
 FRAME = re.compile(r'File "(.*?)", line (\d+), in (\S+)')
+# Divisions of sizes without a rest, as PyTorch calls them.
+DIVISIONS = ("FloorDiv", "CleanDiv")
 # What the one parameter of a layer is called, at the end of its path.
 PLAIN = "weight"
 
@@ -77,7 +86,7 @@ class ModuleRun:
             else:
                 self.module = _on_meta(function) if isinstance(function, torch.nn.Module) else _module_of(function)
 
-    def exported(self) -> Any:
+    def exported(self) -> ExportedProgram:
         """The graph: in core ATen, where it has operations that the reader does not know."""
         import torch
 
@@ -88,7 +97,7 @@ class ModuleRun:
         }
         filled = dict(zip(signature.tree, signature.fill(dynamic), strict=True))
 
-        def export() -> Any:
+        def export() -> ExportedProgram:
             with torch.device("meta"), patch.object(torch.fx.proxy.TracerBase, "_filter_traceback_frames", _own_frames):
                 whole = torch.export.export(self.module, self.arguments, self.keywords, dynamic_shapes=filled)
                 calls = (node for node in whole.graph.nodes if node.op == "call_function")
@@ -107,7 +116,7 @@ class ModuleRun:
             self.guarded(lambda: self.module(*self.arguments, **self.keywords))
         return int(counter.get_total_flops())
 
-    def guarded(self, call: Callable[[], Any]) -> Any:
+    def guarded(self, call: Callable[[], T]) -> T:
         before = logging.root.manager.disable
         logging.disable(logging.CRITICAL)  # what matters is raised
         try:
@@ -120,10 +129,9 @@ class ModuleRun:
             logging.disable(before)
 
 
-def _decompositions() -> Any:
+def _decompositions() -> CustomDecompTable:
     """What operations are taken apart into: core ATen, but for those that stay whole, and norms as sums and products."""
     import torch
-    from torch import Tensor
 
     def group_norm(
         value: Tensor, groups: int, weight: Tensor | None = None, bias: Tensor | None = None, *_: object
@@ -164,18 +172,18 @@ def _own_frames(tracer: object, summary: StackSummary) -> StackSummary:
     return StackSummary.from_list([frame for frame in summary[ahead:] if not of_library(frame.filename)])
 
 
-def _on_meta(module: Any) -> Any:
+def _on_meta(module: Module) -> Module:
     """The module without its numbers, and the given one as it was."""
     import torch
 
-    memo: dict[int, Any] = {
+    memo: dict[int, Tensor] = {
         id(p): torch.nn.Parameter(torch.empty_like(p, device="meta"), p.requires_grad) for p in module.parameters()
     }
     memo |= {id(b): torch.empty_like(b, device="meta") for b in module.buffers()}
     return copy.deepcopy(module, memo).eval()
 
 
-def _module_of(function: Function) -> Any:
+def _module_of(function: Function) -> Module:
     """A module that does what a function does."""
     import torch
 
@@ -184,7 +192,7 @@ def _module_of(function: Function) -> Any:
     return module
 
 
-def name_of(node: Any) -> str:
+def name_of(node: Node) -> str:
     """The operation that a node calls, without the types of its arguments."""
     return getattr(node.target, "__name__", str(node.target)).partition(".")[0]
 
@@ -221,7 +229,7 @@ class GraphReader:
         trained, body = tuple(called[name] for name in weights), tuple(self.reader.instructions)
         return Trace(arguments, body, tuple(results), trained, frozen)
 
-    def _dimensions(self, name: str, shape: Any) -> None:
+    def _dimensions(self, name: str, shape: Iterable[object]) -> None:
         """What the symbols of an argument stand for; a size that has become a number has been asked for."""
         for size, traced_size in zip(self.signature.types[name].dims, shape, strict=True):
             dynamic = getattr(getattr(traced_size, "node", None), "expr", None)
@@ -245,20 +253,18 @@ class GraphReader:
         if isinstance(size, int):
             return self.sizes.size(size)
         value: Expr = size.node.expr.xreplace(self.dynamic)
-        value = value.replace(
-            lambda x: type(x).__name__ in ("FloorDiv", "CleanDiv"), lambda x: floor(x.args[0] / x.args[1])
-        )
+        value = value.replace(lambda x: type(x).__name__ in DIVISIONS, lambda x: floor(x.args[0] / x.args[1]))
         return self.sizes.polynomial(value)
 
-    def _array(self, value: Any) -> Array:
+    def _array(self, value: Tensor) -> Array:
         return self.reader.array(tuple(map(self._size, value.shape)), str(value.dtype).removeprefix("torch."))
 
-    def _call(self, node: Any) -> None:
+    def _call(self, node: Node) -> None:
         """One call of an operation."""
         name = name_of(node)
         if name == "getitem":
-            whole = self.values[node.args[0].name]
-            self.values[node.name] = whole[node.args[1]] if isinstance(whole, tuple) else whole
+            whole, place = map(self._argument, node.args)
+            self.values[node.name] = whole[place] if isinstance(whole, tuple) else whole
             return
         value = node.meta.get("val")
         if value is None:
@@ -297,7 +303,7 @@ def _parameter_names(paths: Mapping[str, str], taken: set[str]) -> Iterator[tupl
         yield node, name
 
 
-def _frames(node: Any) -> tuple[Frame, ...]:
+def _frames(node: Node) -> tuple[Frame, ...]:
     """The calls that a node was made in, from inside out. A forward has the name of its class."""
     every = FRAME.findall(node.meta.get("stack_trace") or "")[::-1]
     calls = [call for call in every if not of_library(call[0])]

@@ -3,12 +3,12 @@ frames say."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count
 from math import prod
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sympy import Expr, Integer, sqrt
 
@@ -32,6 +32,10 @@ from symroof.tracing.traces import (
     refusal,
 )
 
+if TYPE_CHECKING:
+    from jax.core import ShapedArray
+    from jax.extend.core import Jaxpr, JaxprEqn, Literal, Var
+
 # Primitives that call a function, and the parameter that has it.
 CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 CALLED = {
@@ -52,14 +56,14 @@ REFUSED = {
     ),
 }
 # Arithmetic of numbers that no argument goes into.
-FOLDED: Mapping[str, Callable[..., Any]] = {
+FOLDED: Mapping[str, Callable[..., object]] = {
     "convert_element_type": lambda x: x, "broadcast_in_dim": lambda x: x, "reshape": lambda x: x, "squeeze": lambda x: x,
     "sqrt": sqrt, "rsqrt": lambda x: 1 / sqrt(x), "neg": lambda x: -x, "mul": lambda x, y: x * y, "div": lambda x, y: x / y,
     "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "pow": lambda x, y: x**y, "concatenate": lambda *x: x,
 }  # fmt: skip
 
 
-def jaxpr_of(function: Function, signature: Signature) -> Any:
+def jaxpr_of(function: Function, signature: Signature) -> Jaxpr:
     """The jaxpr of a function of arrays, on symbolic shapes, without what nothing uses. What a shape without numbers does not survive is traced again
     with one of the names at a number, then with all; ``signature.numbers`` and ``signature.reason`` say it."""
     try:
@@ -72,7 +76,7 @@ def jaxpr_of(function: Function, signature: Signature) -> Any:
     wide: Any = getattr(jax if hasattr(jax, "enable_x64") else jax.experimental, "enable_x64")  # noqa: B009 (typed in some versions)
     called, scope = signature.by_place(function), export.SymbolicScope()
 
-    def made(numbers: Mapping[str, int]) -> Any:
+    def made(numbers: Mapping[str, int]) -> Jaxpr:
         structs_by_type: dict[object, object] = {}
         for kind in signature.types.values():
             if kind.form not in structs_by_type:
@@ -99,12 +103,12 @@ def jaxpr_of(function: Function, signature: Signature) -> Any:
     raise TracingError(shown.partition("\n")[0]) from last
 
 
-def trace_jaxpr(function: Function, signature: Signature, jaxpr: Any, sizes: Sizes) -> Trace:
+def trace_jaxpr(function: Function, signature: Signature, jaxpr: Jaxpr, sizes: Sizes) -> Trace:
     """The equations of a jaxpr."""
     return _Reader(function, sizes).trace(jaxpr, signature.leaves)
 
 
-def dot_flops(jaxpr: Any, sizes: Sizes) -> Expr:
+def dot_flops(jaxpr: Jaxpr, sizes: Sizes) -> Expr:
     """The FLOPs of the products in a jaxpr, those of every turn: counted by the primitives alone."""
     flops: Expr = Integer(0)
     for equation in jaxpr.eqns:
@@ -132,26 +136,27 @@ class _Reader:
         self.mesh: dict[str, int] = {}
         self.code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
 
-    def trace(self, jaxpr: Any, names: Sequence[str]) -> Trace:
-        values: dict[Any, Operand] = dict.fromkeys(jaxpr.constvars, Constant())
+    def trace(self, jaxpr: Jaxpr, names: Sequence[str]) -> Trace:
+        values: dict[Var, Operand] = dict.fromkeys(jaxpr.constvars, Constant())
         arguments = {name: self._new(var, values) for name, var in zip(names, jaxpr.invars, strict=True)}
         body = tuple(self._equations(jaxpr, values, ()))
         results = [self._value(var, values) for var in jaxpr.outvars]
         arrays = tuple(operand for operand in results if isinstance(operand, Array))
         return Trace(arguments, body, arrays, mesh=self.mesh)
 
-    def _new(self, var: Any, values: dict[Any, Operand]) -> Array:
-        array = Array(next(self.keys), tuple(map(self.sizes.size, var.aval.shape)), str(var.aval.dtype))
+    def _new(self, var: Var, values: dict[Var, Operand]) -> Array:
+        aval = cast("ShapedArray", var.aval)
+        array = Array(next(self.keys), tuple(map(self.sizes.size, aval.shape)), str(aval.dtype))
         values[var] = array
         return array
 
-    def _value(self, var: Any, values: Mapping[Any, Operand]) -> Operand:
+    def _value(self, var: Var | Literal, values: Mapping[Var, Operand]) -> Operand:
         if not hasattr(var, "val"):
             return values[var]
         single = getattr(var.val, "size", 1) == 1
         return Constant(getattr(var.val, "item", lambda: var.val)() if single else None, single)
 
-    def _equations(self, jaxpr: Any, values: dict[Any, Operand], around: tuple[Frame, ...]) -> Iterator[Instruction]:
+    def _equations(self, jaxpr: Jaxpr, values: dict[Var, Operand], around: tuple[Frame, ...]) -> Iterator[Instruction]:
         for equation in jaxpr.eqns:
             name = equation.primitive.name
             operands = tuple(self._value(var, values) for var in equation.invars)
@@ -185,9 +190,9 @@ class _Reader:
                     params = {"axes": self._axes(equation.params["sharding"], place_of(frames))}
                 yield Equation(primitive, operands, results, params, frames, back)
 
-    def _fold(self, equation: Any, operands: Sequence[Operand]) -> Constant:
+    def _fold(self, equation: JaxprEqn, operands: Sequence[Operand]) -> Constant:
         """What numbers come to, where that is one number."""
-        name, single = equation.primitive.name, all(n == 1 for n in equation.outvars[0].aval.shape)
+        name, single = equation.primitive.name, all(n == 1 for n in cast("ShapedArray", equation.outvars[0].aval).shape)
         if name == "dim_as_value":
             return Constant(self.sizes.size(equation.params["dim"]), True)
         values = [operand.value for operand in operands if isinstance(operand, Constant)]
@@ -233,7 +238,7 @@ class _Reader:
         return tuple(tuple(called[name] for name in each if name is not None) for each in over)
 
     def _scan(
-        self, equation: Any, operands: Sequence[Operand], values: dict[Any, Operand], frames: tuple[Frame, ...]
+        self, equation: JaxprEqn, operands: Sequence[Operand], values: dict[Var, Operand], frames: tuple[Frame, ...]
     ) -> Loop:
         constants, carries = equation.params["num_consts"], equation.params["num_carry"]
         body = equation.params["jaxpr"].jaxpr
@@ -250,13 +255,13 @@ class _Reader:
             scanned, leaving[carries:], results[carries:], instructions, frames, bool(equation.params["reverse"]),
         )  # fmt: skip
 
-    def _frames(self, equation: Any) -> tuple[Frame, ...]:
+    def _frames(self, equation: JaxprEqn) -> tuple[Frame, ...]:
         """The calls around an equation up to the function that is traced: the user's own, and those that are known by
         file and name."""
         traceback = equation.source_info.traceback
-        codes, places = traceback.raw_frames() if traceback is not None else ((), ())
+        calls: Iterable[tuple[CodeType, int]] = () if traceback is None else zip(*traceback.raw_frames(), strict=True)
         frames: list[Frame] = []
-        for code, place in zip(codes, places, strict=True):
+        for code, place in calls:
             if not of_library(code.co_filename) or "/nn/" in code.co_filename:
                 frames.append(_frame(code, place))
             if code is self.code:
@@ -264,7 +269,7 @@ class _Reader:
         return tuple(frames)
 
 
-def _bindings(body: Any, operands: Sequence[Operand]) -> dict[Any, Operand]:
+def _bindings(body: Jaxpr, operands: Sequence[Operand]) -> dict[Var, Operand]:
     """What the arguments and constants of a body are inside of it."""
     return dict.fromkeys(body.constvars, Constant()) | dict(zip(body.invars, operands, strict=True))
 
@@ -273,9 +278,8 @@ def _bindings(body: Any, operands: Sequence[Operand]) -> dict[Any, Operand]:
 def _frame(code: CodeType, place: int) -> Frame:
     """A call, from the code that it is in and its place there."""
     lines = (line for start, end, line in code.co_lines() if start <= place < end and line is not None)
-    return Frame(
-        code.co_filename, code.co_name, next(lines, code.co_firstlineno), place, not of_library(code.co_filename)
-    )
+    own = not of_library(code.co_filename)
+    return Frame(code.co_filename, code.co_name, next(lines, code.co_firstlineno), place, own)
 
 
 def _origin_of(error: BaseException) -> str:

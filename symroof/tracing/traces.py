@@ -18,7 +18,6 @@ from symroof.formula import Frozen
 
 ONE = Integer(1)
 Shape = tuple[Expr, ...]
-# What is traced.
 Function: TypeAlias = Callable[..., object]
 
 

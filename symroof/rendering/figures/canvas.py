@@ -71,9 +71,8 @@ class Canvas:
         try:
             from symroof.rendering.figures.sheet import Sheet, number
         except ImportError:
-            raise RenderingError(
-                "figures need matplotlib, which is not installed", hint="pip install 'symroof[plot]'"
-            ) from None
+            problem = "figures need matplotlib, which is not installed"
+            raise RenderingError(problem, hint="pip install 'symroof[plot]'") from None
         if not NARROWEST <= inches <= BROADEST:
             raise RenderingError(f"a sheet of {inches:g} inches", expected=f"{NARROWEST:g} to {BROADEST:g} inches")
         self.scale, ((self.left, self.right), (self.foot, self.top)) = scale, ranges
