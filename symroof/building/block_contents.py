@@ -65,7 +65,7 @@ class Content(Frozen):
     what draws it."""
 
     text: str
-    answer: Any
+    answer: object
     files: Mapping[Path, bytes] = field(default_factory=dict)
     points: str = ""
 

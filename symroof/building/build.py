@@ -4,7 +4,7 @@ remark, and which numbers moved."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from fractions import Fraction
@@ -144,7 +144,7 @@ class _Builder:
                     table = read_options(marker.body, "the comment")
                     force = force.adding({key: value for key, value in table.items() if key not in NEXT_KEYS})
 
-    def _try(self, marker: Marker, make: Any, force: InForce) -> None:
+    def _try(self, marker: Marker, make: Callable[[Marker, InForce], Block], force: InForce) -> None:
         """One block or value: a fault in it is told, and it stays as it was."""
         try:
             with about(f"{self.name}:{marker.line}: "):
@@ -244,7 +244,7 @@ class _Builder:
         )
 
 
-def _names_of_numbers(answer: Any) -> dict[str, str]:
+def _names_of_numbers(answer: object) -> dict[str, str]:
     """What the answer calls the numbers that are printed."""
     if not isinstance(answer, Derivation):
         return {}

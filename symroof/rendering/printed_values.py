@@ -1,5 +1,4 @@
-"""Single values in print: parts of an answer, quantities and expressions of them at each set of sizes in a unit, on lines of
-their own or within a sentence."""
+"""Single values in print: parts of an answer, quantities and expressions at sizes, on a line or within a sentence."""
 
 from __future__ import annotations
 
