@@ -11,7 +11,6 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
 
 from symroof.algebra.rounding import decimal
 from symroof.building.block_contents import (
@@ -55,7 +54,7 @@ def build(
     path: Path | None = None,
     dialect: str | None = None,
     settings: Settings | None = None,
-    overrides: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, object] | None = None,
     force: bool = False,
 ) -> BuiltDocument:
     """The document with its blocks and values made anew; a block that was changed by hand stays, unless by ``force``.
@@ -103,7 +102,7 @@ class _Builder:
     settings: Settings
     folder: Path
     makers: Makers
-    overrides: Mapping[str, Any]
+    overrides: Mapping[str, object]
     lang: str | None
     force: bool
     requests: dict[str, Request] = field(default_factory=dict)

@@ -32,7 +32,7 @@ Value: TypeAlias = "Formula | Expr | Root | Fraction | None"
 Record = dict[str, object]
 
 
-def text(value: Value, write: Callable[[Any], Formula] | None = None) -> str | None:
+def text(value: Value, write: Callable[[object], Formula] | None = None) -> str | None:
     """An expression as text that can be read back; what does not apply is null.
 
     >>> from symroof.formula import Name, Product, number
