@@ -185,5 +185,5 @@ def sweep(
     setting = setting_of(with_expressions(problem, quantities))
     axes = read_grid(grid, setting.problem.names)
     axes = (*axes, *fixed_axes(setting.problem.at, axes))
-    asked = sweep_of(setting, axes, quantities)
-    return asked.whole() if output is None else write_sweep(asked, Path(output), executor)
+    grid_sweep = sweep_of(setting, axes, quantities)
+    return grid_sweep.whole() if output is None else write_sweep(grid_sweep, Path(output), executor)
