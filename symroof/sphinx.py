@@ -141,7 +141,7 @@ class ValuesPutIn(SphinxTransform):
 
     default_priority = 200
 
-    def apply(self, **options: Any) -> None:
+    def apply(self, **options: object) -> None:
         asking = list(self.document.findall(symroof_value))
         if not asking:
             return

@@ -8,10 +8,9 @@ from math import ceil, floor
 from typing import TypeAlias
 
 from sympy import QQ, Expr, Poly, divisors
-from sympy.abc import x as _x
 
 from symroof.formula import Frozen
-from symroof.symbols import fraction, rational
+from symroof.symbols import fraction, rational, symbol
 
 # Irrational roots are held in an interval no wider than this part of their size: its middle has the float of the root.
 WIDTH = Fraction(1, 10**20)
@@ -135,7 +134,7 @@ def one_sign(coefficients: dict[int, Fraction], low: Fraction, *, closed: bool) 
 
 def _poly(coefficients: dict[int, Fraction]) -> Poly:
     terms = {(e,): QQ(c.numerator, c.denominator) for e, c in coefficients.items()}
-    return Poly.from_dict(terms, _x, domain=QQ)
+    return Poly.from_dict(terms, symbol("x"), domain=QQ)
 
 
 def root_near(power: Fraction, degree: int) -> Fraction:

@@ -91,7 +91,7 @@ def build(
     *,
     path: str | Path | None = None,
     dialect: str | None = None,
-    given: Mapping[str, Any] | None = None,
+    given: Mapping[str, object] | None = None,
     lang: str | None = None,
     force: bool = False,
 ) -> BuiltDocument:

@@ -64,7 +64,7 @@ def dimensions(names: str) -> tuple[Any, ...]:
 def derive(operation: Given, on: Chip = None, **options: Unpack[Questions]) -> ShownDerivation: ...
 @overload
 def derive(
-    operation: Mapping[str, Any] | None = None, on: Chip = None, **options: Unpack[Questions]
+    operation: Mapping[str, object] | None = None, on: Chip = None, **options: Unpack[Questions]
 ) -> ShownDerivation | ShownSketch: ...
 def derive(
     operation: Asked | None = None, on: Chip = None, **options: Unpack[Questions]

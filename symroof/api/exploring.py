@@ -143,27 +143,18 @@ def page(operation: Asked, *, on: Chips = None, **options: Unpack[Options]) -> S
     return ShownPage(problem, (*named, *(chip for chip in others if chip.name not in names)))
 
 
+class SweepOptions(Options, total=False):
+    """The options of a sweep: the chip, the quantities, and what computes the rows."""
+
+    on: Chip
+    of: str | Iterable[str]
+    executor: Executor | None
+
+
 @overload
-def sweep(
-    operation: Asked,
-    grid: str,
-    output: str | Path,
-    *,
-    on: Chip = None,
-    of: str | Iterable[str] = (),
-    executor: Executor | None = None,
-    **options: Unpack[Options],
-) -> int: ...
+def sweep(operation: Asked, grid: str, output: str | Path, **options: Unpack[SweepOptions]) -> int: ...
 @overload
-def sweep(
-    operation: Asked,
-    grid: str,
-    output: None = None,
-    *,
-    on: Chip = None,
-    of: str | Iterable[str] = (),
-    **options: Unpack[Options],
-) -> dict[str, Any]: ...
+def sweep(operation: Asked, grid: str, output: None = None, **options: Unpack[SweepOptions]) -> dict[str, Any]: ...
 def sweep(
     operation: Asked,
     grid: str,
@@ -194,5 +185,5 @@ def sweep(
     setting = setting_of(with_expressions(problem, quantities))
     axes = read_grid(grid, setting.problem.names)
     axes = (*axes, *fixed_axes(setting.problem.at, axes))
-    asked = sweep_of(setting, axes, quantities)
-    return asked.whole() if output is None else write_sweep(asked, Path(output), executor)
+    grid_sweep = sweep_of(setting, axes, quantities)
+    return grid_sweep.whole() if output is None else write_sweep(grid_sweep, Path(output), executor)

@@ -65,7 +65,7 @@ class Content(Frozen):
     what draws it."""
 
     text: str
-    answer: Any
+    answer: object
     files: Mapping[Path, bytes] = field(default_factory=dict)
     points: str = ""
 
@@ -88,7 +88,7 @@ class Request(Frozen):
 
     verb: str
     name: str | None
-    problem: Mapping[str, Any]
+    problem: Mapping[str, object]
     own: Mapping[str, Any]
     style: Style
 
@@ -342,7 +342,7 @@ def _parted(source: str) -> tuple[str, str]:
     return source[: end + 1], rest.removeprefix(";")
 
 
-def _formula(value: Any) -> Formula | None:
+def _formula(value: object) -> Formula | None:
     """What can be calculated with; conditions and words cannot."""
     match value:
         case Compare() | Cases():

@@ -4,14 +4,13 @@ remark, and which numbers moved."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
 
 from symroof.algebra.rounding import decimal
 from symroof.building.block_contents import (
@@ -55,7 +54,7 @@ def build(
     path: Path | None = None,
     dialect: str | None = None,
     settings: Settings | None = None,
-    overrides: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, object] | None = None,
     force: bool = False,
 ) -> BuiltDocument:
     """The document with its blocks and values made anew; a block that was changed by hand stays, unless by ``force``.
@@ -103,7 +102,7 @@ class _Builder:
     settings: Settings
     folder: Path
     makers: Makers
-    overrides: Mapping[str, Any]
+    overrides: Mapping[str, object]
     lang: str | None
     force: bool
     requests: dict[str, Request] = field(default_factory=dict)
@@ -144,7 +143,7 @@ class _Builder:
                     table = read_options(marker.body, "the comment")
                     force = force.adding({key: value for key, value in table.items() if key not in NEXT_KEYS})
 
-    def _try(self, marker: Marker, make: Any, force: InForce) -> None:
+    def _try(self, marker: Marker, make: Callable[[Marker, InForce], Block], force: InForce) -> None:
         """One block or value: a fault in it is told, and it stays as it was."""
         try:
             with about(f"{self.name}:{marker.line}: "):
@@ -244,7 +243,7 @@ class _Builder:
         )
 
 
-def _names_of_numbers(answer: Any) -> dict[str, str]:
+def _names_of_numbers(answer: object) -> dict[str, str]:
     """What the answer calls the numbers that are printed."""
     if not isinstance(answer, Derivation):
         return {}

@@ -7,7 +7,6 @@ import errno
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Callable
 from difflib import unified_diff
 from fractions import Fraction
@@ -276,6 +275,8 @@ def _write(path: Path, built: BuiltDocument) -> None:
 
 def _replace(path: Path, data: bytes) -> None:
     """Other bytes in a file at once: a crash leaves the old ones. A link stays result."""
+    import tempfile
+
     path = path.resolve()
     try:
         if path.exists() and not path.stat().st_mode & WRITABLE:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import click
 import symroof
 from symroof.cli.options import (
     OF_DERIVATIONS,
+    Flags,
     Grouped,
     form_option,
     lang_option,
@@ -30,7 +30,7 @@ from symroof.cli.options import (
 )
 from symroof.errors import ReadingError, require_one_of
 from symroof.reading.keys import KEYS
-from symroof.reading.toml import read_table
+from symroof.reading.toml import shipped_table
 from symroof.reading.vocabulary import VOCABULARY, WORDS
 
 # Names of values, several at once.
@@ -80,8 +80,7 @@ def derive(
             left = [size for size in sizes if size not in figures]
             whys = [f"no chip says the {' and the '.join(figures)}: --on"] if figures else []
             whys += [f"--at leaves {', '.join(left)} open"] if left else []
-            why = ", and ".join(whys)
-            click.echo(f"symroof: {name} is a formula, for {why}", err=True)
+            click.echo(f"symroof: {name} is a formula, for {', and '.join(whys)}", err=True)
         return parts
 
     respond(operation, options, run)
@@ -237,15 +236,13 @@ def sweep(operation: tuple[str, ...], grid: str, of: str, output: str, dask: str
     click.echo(f"{output}: {rows} rows", err=True)
 
 
-Options = Mapping[str, Any]
 # What is listed, one of it as a record, and all of it as a table in a language.
 Listed = tuple[Any, Callable[[Any], Any], Callable[[Any, str | None], str]]
 
 
 def written(topic: str) -> tuple[tuple[str, str], ...]:
     """What may be written in a program, or as a claim, and what each of it says."""
-    text = (files("symroof") / "reading" / "reference.toml").read_text("utf-8")
-    return tuple(read_table(text, "the reference")[topic].items())
+    return tuple(shipped_table("reading/reference.toml")[topic].items())
 
 
 def programs() -> Iterator[str]:
@@ -308,7 +305,7 @@ def reference(topic: str | None) -> None:
     write("".join(f"{line}\n" for line in TOPICS[topic]()))
 
 
-def list_chips(names: Sequence[str], options: Options) -> Listed:
+def list_chips(names: Sequence[str], options: Flags) -> Listed:
     """The chips with their figures; of one its sources and its parts as well."""
     from symroof.model.hardware import findings
     from symroof.reading.catalogue import catalogue, chip
@@ -325,7 +322,7 @@ def list_chips(names: Sequence[str], options: Options) -> Listed:
     return chosen, catalogues.chip_record, catalogues.chips_table
 
 
-def list_operations(names: Sequence[str], options: Options) -> Listed:
+def list_operations(names: Sequence[str], options: Flags) -> Listed:
     """The operations of the library; one as text to paste and to change."""
     from symroof.reading.configurations import program_with_sizes
     from symroof.reading.operations import entries, required
@@ -339,7 +336,7 @@ def list_operations(names: Sequence[str], options: Options) -> Listed:
     return list(entries().values()), catalogues.operation_record, catalogues.operations_table
 
 
-def list_words(names: Sequence[str], options: Options) -> Listed:
+def list_words(names: Sequence[str], options: Flags) -> Listed:
     """The words of textbooks that name quantities, and those of programs alone; `aliases` in a problem add to them."""
     from symroof.rendering.pages.terminal import words_table
 

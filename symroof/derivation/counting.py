@@ -59,6 +59,9 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
     draft = draft if ops == 0 else _in_all(draft, "work", "ops", ops)
     if program.vector and program.training and ops != 0:
         return _of_passes(draft, program)
+    if draft.setting.idle:
+        evidence = _evidence_of(draft, FLOPS)
+        return draft.add(Step("work", Reason.FACT, FLOPS, "=", number(0), evidence=evidence, role="flops"))
     return _in_all(draft, "work", "flops", ops, "ops") if program.vector and ops != 0 else draft
 
 

@@ -66,7 +66,8 @@ def _by_owner(draft: Draft) -> Draft:
         formula, defined = meanings.get(name), draft.ledger.definitions
         if row.row is None or not isinstance(formula, Formula) or name in {*defined, *let} or formula in let.values():
             continue
-        if defined.keys() >= TABLE.keys() & {*names(formula)} and not (name == TOKENS and program.alone):
+        known = defined.keys() - {"flops"} if draft.setting.idle else defined.keys()
+        if known >= TABLE.keys() & {*names(formula)} and not (name == TOKENS and program.alone):
             facts = Tokens(script_of(program)) if name == TOKENS else None
             step = Step("summary", Reason.FACT, Name(name), "=", formula, facts=facts, role=amount_of(name))
             draft = draft.add(step)

@@ -95,9 +95,9 @@ def _beside_the_rule(
 
 
 def _first_free(draft: Draft, value: Expr) -> Expr:
-    """Where the variable has a value, the first size that is left."""
+    """Where the variable has a value, the first size that is left of those that people turn."""
     free = {s.name for s in value.free_symbols}
-    return symbol(next(name for name in draft.layout.order if name in free))
+    return symbol(next(name for name in (*draft.setting.turned(), *draft.layout.order) if name in free))
 
 
 def _side_at(draft: Draft, intensity: Expr, value: Expr, where: tuple[Formula, ...], point: int) -> Draft:

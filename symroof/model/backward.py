@@ -63,7 +63,7 @@ def backward_of(program: Program) -> Backward:
     return reverse.backward()
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Scope:
     """A list of statements that is gone through backwards: ``arrived`` are contributions to gradients, by tensor; what
     is ``carried`` from turn to turn and has a gradient: as what enters a turn, with what left the one before."""
@@ -80,7 +80,7 @@ class _Scope:
         return self.around is not None and not self.carried
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Reverse:
     program: Program
     with_gradient: frozenset[str]

@@ -29,7 +29,7 @@ from symroof.model.tensor_types import Tensor
 from symroof.symbols import rational
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class _Kernel:
     lines: list[Line] = field(default_factory=list)
 

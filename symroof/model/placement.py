@@ -120,7 +120,7 @@ def multiplies(line: Line) -> bool:
     return line.backward and not statement.again and not (rule.reshapes or rule.lies or statement.function.reshapes)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Chips:
     """What the chips hold beside the declared forms: tensors that were gathered, and partial sums that wait."""
 

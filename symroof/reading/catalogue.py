@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from symroof.model.tensor_types import BY_NAME
 from symroof.reading.expressions import read_expression
 from symroof.reading.name_scope import Scope
 from symroof.reading.numbers import quantity, scientific
-from symroof.reading.toml import flatten, read_table, read_table_file
+from symroof.reading.toml import flatten, read_table_file, shipped_table
 from symroof.symbols import expression, fraction, rational, symbol
 
 # The keys of a chip, with what fits there.
@@ -122,8 +121,7 @@ class Catalogue(Mapping[str, Accelerator]):
 @lru_cache(maxsize=1)
 def shipped() -> Catalogue:
     """The catalogue that comes with symroof."""
-    text = (files("symroof") / "model" / "hardware.toml").read_text("utf-8")
-    return Catalogue(read_table(text, "the catalogue"), "the catalogue")
+    return Catalogue(shipped_table("model/hardware.toml"), "the catalogue")
 
 
 def catalogue(*paths: str) -> ChainMap[str, Accelerator]:

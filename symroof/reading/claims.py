@@ -20,11 +20,11 @@ size   = "<<" | ">>" | "->" | "=" | "~" | "~~" | "<=" | ">="
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from symroof.errors import ReadingError
-from symroof.formula import KEYWORDS, Call, Compare, Formula, Gap, Group, Infinity, Name, Number, Sum, product
+from symroof.formula import KEYWORDS, Call, Compare, Formula, Frozen, Gap, Group, Infinity, Name, Number, Sum, product
 from symroof.model.quantities import UNITS, parts_of, time_name
 from symroof.reading.expressions import ExpressionReader
 from symroof.reading.name_scope import Scope
@@ -40,8 +40,7 @@ SCALINGS = ("<<", ">>", "->", "=", "~", "~~", "<=", ">=")
 SHELL = 'a shell takes << and >> for its own: put the regime in quotes, "B << D"'
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(Frozen):
     """``a REL b REL c``: every link is a claim of its own."""
 
     sides: tuple[Formula, ...]
@@ -52,8 +51,7 @@ class Chain:
         return tuple(Compare(self.sides[i], relation, self.sides[i + 1]) for i, relation in enumerate(self.relations))
 
 
-@dataclass(frozen=True, slots=True)
-class Logic:
+class Logic(Frozen):
     """Conditions joined by ``and`` or ``or``, or one after ``not``: what it says is true or false as a whole."""
 
     word: str
@@ -92,8 +90,7 @@ def bound_by_latency(names: Iterable[str]) -> Chain | None:
     return Chain((Name("T_latency"), Call("max", times) if len(times) > 1 else times[0]), (">",))
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Frozen):
     """Propositions joined by ``connectives``; ``always`` is set where the claim is about the whole domain.
 
     ``regime`` is what the claim itself assumes, ``at`` the sizes that it puts in; ``start`` is where it begins in its source.

@@ -6,8 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
-from importlib.resources import files
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,9 @@ from symroof.formula import Frozen
 from symroof.reading.operation_keys import operation_of
 from symroof.reading.operations import AnyEntry, ProgramEntry, entries, other_names
 from symroof.reading.question_scope import sets_of
-from symroof.reading.toml import read_table, text
+from symroof.reading.toml import shipped_table, text
+
+_tables = partial(shipped_table, "reading/configurations.toml")
 
 LARGEST_FILE, LARGEST_SIZE = 2**20, 10**12
 # The programs of the library that a whole model is: what it has and they have not is told of them.
@@ -66,7 +67,7 @@ def require_given(options: Mapping[str, Any], sizes: Iterable[str]) -> None:
         given = " ".join(part if isinstance(part, str) else " ".join(f"{n}=" for n in part) for part in parts)
         for letter in options.get("missing", ()):
             if letter in {*sizes} and not re.search(rf"\b{letter}\s*=", given):
-                keys = " or ".join(_known()["keys"].get(letter, _known()["keys"]["heads"])[:2])
+                keys = " or ".join(_tables()["keys"].get(letter, _tables()["keys"]["heads"])[:2])
                 raise ReadingError(
                     f"config: the file does not say {letter}", expected=f"{keys} in it", hint=f"or --at {letter}=…"
                 )
@@ -110,7 +111,7 @@ def read_configuration(path: Path) -> Configuration:
 
 
 def _configuration(table: Mapping[str, Any]) -> Configuration:
-    said = {letter: _number(table, keys) for letter, keys in _known()["keys"].items() if letter != "dtype"}
+    said = {letter: _number(table, keys) for letter, keys in _tables()["keys"].items() if letter != "dtype"}
     kind = str(table.get("model_type", ""))
     if said["D"] is None or said["L"] is None:
         raise ReadingError("it has no size of a model", expected="hidden_size and num_hidden_layers")
@@ -127,11 +128,11 @@ def _configuration(table: Mapping[str, Any]) -> Configuration:
         if said["H"] is None and width % heads:
             raise ReadingError(f"hidden_size = {width} is no multiple of {heads} heads", expected="head_dim")
         sizes |= {"K": kv, "G": heads // kv, "H": said["H"] or width // heads}
-    written = next((table[key] for key in _known()["keys"]["dtype"] if isinstance(table.get(key), str)), None)
+    written = next((table[key] for key in _tables()["keys"]["dtype"] if isinstance(table.get(key), str)), None)
     tied = table.get("tie_word_embeddings", kind in ("gpt2", "opt", "gemma", "gemma2", "falcon", "bert", "t5"))
     return Configuration(
         {letter: size for letter, size in sizes.items() if size is not None},
-        _known()["dtypes"].get(written),
+        _tables()["dtypes"].get(written),
         tied is True,
         tuple(_unmodelled(table, kind, said)),
     )
@@ -151,13 +152,13 @@ def _number(table: Mapping[str, Any], keys: list[str]) -> int | None:
 
 def _unmodelled(table: Mapping[str, Any], kind: str, said: Mapping[str, int | None]) -> Iterator[str]:
     """What a decoder of the library has not: by the type of the model, and by keys that have other values than the usual ones."""
-    if kind not in _known()["types"]:
+    if kind not in _tables()["types"]:
         yield f"model_type = {_spelled(kind)}"
-    for name, value in _known()["types"].get(kind, {}).items():
+    for name, value in _tables()["types"].get(kind, {}).items():
         yield f"{name} = {value}"
     if said["E"] is not None:
         yield f"experts = {said['E']}"
-    for key, usual in _known()["usual"].items():
+    for key, usual in _tables()["usual"].items():
         value = table.get(key)
         if (
             value is not None
@@ -170,8 +171,3 @@ def _unmodelled(table: Mapping[str, Any], kind: str, said: Mapping[str, int | No
 def _spelled(value: Any) -> str:
     """A value on a line, cut where it is long, without what a page could take for marks of its own."""
     return re.sub(r"[^\w.,:+ -]", "", str(value))[:40] if not isinstance(value, bool) else str(value).lower()
-
-
-@cache
-def _known() -> dict[str, Any]:
-    return read_table((files("symroof.reading") / "configurations.toml").read_text("utf-8"), "configurations")

@@ -22,8 +22,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, reduce
-from importlib.resources import files
-from typing import Any
 
 from symroof.errors import ModelError, ReadingError, SymroofError, nearest
 from symroof.formula import Frozen
@@ -37,7 +35,7 @@ from symroof.reading.einsums import TEXT, EinsumReader
 from symroof.reading.programs import read_program
 from symroof.reading.size_cases import Facts
 from symroof.reading.tensors import is_program
-from symroof.reading.toml import read_table
+from symroof.reading.toml import shipped_table
 from symroof.reading.vocabulary import WORDS
 
 # A product of shapes alone, which is no formula: [b, s, h] * [h, 4h] = [b, s, 4h].
@@ -146,7 +144,7 @@ def programs() -> Mapping[str, ProgramEntry]:
     """The programs of the library, by name."""
     return {
         name: ProgramEntry(name, entry["source"], entry["text"].strip(), entry.get("training", False))
-        for name, entry in _shipped().items()
+        for name, entry in shipped_table("model/programs.toml").items()
     }
 
 
@@ -154,12 +152,6 @@ def programs() -> Mapping[str, ProgramEntry]:
 def other_names() -> Mapping[str, str]:
     """What else operations are called, and the names that they have here."""
     return {other: name for name, others in WORDS["called"].items() for other in others}
-
-
-@lru_cache(maxsize=1)
-def _shipped() -> Mapping[str, Mapping[str, Any]]:
-    text = (files("symroof") / "model" / "programs.toml").read_text("utf-8")
-    return read_table(text, "the programs of the library")
 
 
 def entries() -> Mapping[str, AnyEntry]:

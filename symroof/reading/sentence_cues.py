@@ -9,16 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 from symroof.formula import Frozen
 from symroof.model.quantities import UNITS
 from symroof.reading.numbers import COUNT_SCALES, unit_named
-from symroof.reading.toml import read_table
+from symroof.reading.toml import shipped_table
 from symroof.reading.vocabulary import named
 
-CUES: Mapping[str, Any] = read_table((files("symroof") / "reading" / "cues.toml").read_text("utf-8"), "the cues")
+CUES: Mapping[str, Any] = shipped_table("reading/cues.toml")
 # How much may stand between two displays that one word joins.
 LONGEST_GAP = 160
 

@@ -3,10 +3,16 @@ written."""
 
 from __future__ import annotations
 
+import json
 import re
 import stat
+import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib.resources import files
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +55,29 @@ def _require_small(text: str, name: str) -> None:
         raise ReadingError(f"{name} has {bare.count('=')} keys", expected=f"at most {MOST_KEYS}")
     if re.search(rf"(?:w[ \t]*\.[ \t]*){{{DEEPEST}}}", re.sub(r"[\w-]+", "w", bare)):
         raise ReadingError(f"{name} has a key of more than {DEEPEST} parts")
+
+
+@cache
+def shipped_table(path: str) -> dict[str, Any]:
+    """A table of the package. What was read of it is kept beside its compiled modules for as long as its file is the same.
+
+    >>> shipped_table("reading/words.toml") == read_table_file(Path(str(files("symroof") / "reading/words.toml")))
+    True
+    """
+    source = files("symroof") / path
+    if not isinstance(source, Path):  # in a zip file
+        return read_table(source.read_text("utf-8"), path)
+    status, store = source.stat(), Path(cache_from_source(str(source))).with_suffix(".json")
+    stamp = [status.st_mtime_ns, status.st_size]
+    with suppress(OSError, ValueError):
+        earlier, kept = json.loads(store.read_bytes())
+        if earlier == stamp:
+            return dict(kept)
+    result = read_table(source.read_text("utf-8"), path)
+    with suppress(OSError):
+        if not sys.dont_write_bytecode:
+            store.write_text(json.dumps([stamp, result]))
+    return result
 
 
 def read_table_file(path: Path) -> dict[str, Any]:

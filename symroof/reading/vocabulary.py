@@ -6,12 +6,11 @@ The tables stand in ``words.toml``, beside this file. A problem extends the word
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any
 
-from symroof.reading.toml import read_table
+from symroof.reading.toml import shipped_table
 
-WORDS: Mapping[str, Any] = read_table((files("symroof") / "reading" / "words.toml").read_text("utf-8"), "the words")
+WORDS: Mapping[str, Any] = shipped_table("reading/words.toml")
 VOCABULARY: Mapping[str, list[str]] = WORDS["quantities"]
 
 

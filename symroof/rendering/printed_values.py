@@ -1,5 +1,4 @@
-"""Single values in print: parts of an answer, quantities and expressions of them at each set of sizes in a unit, on lines of
-their own or within a sentence."""
+"""Single values in print: parts of an answer, quantities and expressions at sizes, on a line or within a sentence."""
 
 from __future__ import annotations
 
@@ -59,10 +58,10 @@ class Values(Frozen):
     def open(self) -> tuple[str, ...]:
         """The sizes and figures that leave a value open, in their order, where some sizes are given."""
         spoken = {name for value in self.values if not isinstance(value, Fraction) for name in names(value)}
-        known = {name for point in self.derivation.setting.problem.at for name in point}
+        put_in = {name for point in self.derivation.setting.problem.at for name in point}
         figures = ("peak", "bandwidth")
         own = (*self.derivation.setting.problem.names, *self.derivation.setting.problem.symbols, *figures)
-        return tuple(name for name in own if name in spoken - known)
+        return tuple(name for name in own if name in spoken - put_in)
 
     def line(self, value: Fraction | Formula, typesetter: Typesetter, unit: str | None) -> str:
         """A value as text, in a unit."""

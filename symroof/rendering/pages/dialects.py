@@ -142,7 +142,7 @@ def dialect_of(form: str, name: str | None) -> Dialect:
         return PLAIN
     dialect = dialect_named(name)
     if dialect.form != form:
-        fitting = ", ".join(known for known, other in DIALECTS.items() if other.form == form)
+        fitting = ", ".join(other_name for other_name, other in DIALECTS.items() if other.form == form)
         raise RenderingError(f"the dialect {name} is none of {form}", expected=fitting or "no dialect")
     return dialect
 

@@ -133,8 +133,7 @@ def environment(folder: str | None) -> Any:
 
 
 def _cache() -> Any:
-    """Compiled templates are kept where Jinja keeps them: a private folder of this user, checked before it is used. Other versions
-    of a template are kept beside it."""
+    """Compiled templates are kept, each version for itself, where Jinja keeps them: a private folder of this user, checked."""
     from jinja2 import FileSystemBytecodeCache
 
     class Versions(FileSystemBytecodeCache):

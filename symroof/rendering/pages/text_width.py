@@ -13,7 +13,7 @@ from unicodedata import category, east_asian_width
 NBSP, JOINER = "\N{NO-BREAK SPACE}", "\N{WORD JOINER}"
 OPENING, CLOSING = "（［｛【〔《〈「『", "，。；：、！？）］｝】〕》〉」』％"
 HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-CHINESE = re.compile(f"[{HAN}{OPENING}{CLOSING}]")
+CHINESE = f"[{HAN}{OPENING}{CLOSING}]"
 # Characters that may be broader or narrower than a cell; letters of Europe and signs of mathematics are not.
 UNEVEN = re.compile(r"[^\0-\u02ff\u2010-\u2027\u2190-\u22ff]")
 
@@ -98,4 +98,4 @@ def closed_up(text: str) -> str:
 
 
 def _is_chinese(text: str) -> bool:
-    return not text.isascii() and CHINESE.search(text) is not None
+    return not text.isascii() and re.search(CHINESE, text) is not None

@@ -175,9 +175,9 @@ def _point(point: Point, setting: Setting) -> Record:
         **_thresholds(point, setting),
         "numbers": {
             k: x
-            for name, known in numbers_of(point).items()
+            for name, number in numbers_of(point).items()
             if name not in setting.problem.let
-            for k, x in beside(name, known).items()
+            for k, x in beside(name, number).items()
         },
         "times": [
             {

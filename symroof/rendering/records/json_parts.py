@@ -32,7 +32,7 @@ Value: TypeAlias = "Formula | Expr | Root | Fraction | None"
 Record = dict[str, object]
 
 
-def text(value: Value, write: Callable[[Any], Formula] | None = None) -> str | None:
+def text(value: Value, write: Callable[[object], Formula] | None = None) -> str | None:
     """An expression as text that can be read back; what does not apply is null.
 
     >>> from symroof.formula import Name, Product, number
@@ -48,10 +48,10 @@ def text(value: Value, write: Callable[[Any], Formula] | None = None) -> str | N
     return short(value) if long else str(value)
 
 
-def beside(key: str, known: Expr | Root | Fraction | None, shown: Formula | None = None) -> Record:
+def beside(key: str, part: Expr | Root | Fraction | None, shown: Formula | None = None) -> Record:
     """An expression under its key, as a step shows it, and beside it a float where it is known to be a number."""
-    number = known if isinstance(known, Fraction) or known is None else numeric(known)
-    value = str(known) if isinstance(known, Fraction) else shown or known
+    number = part if isinstance(part, Fraction) or part is None else numeric(part)
+    value = str(part) if isinstance(part, Fraction) else shown or part
     return {key: value, f"{key}_float": nearest_float(number)}
 
 
