@@ -186,7 +186,7 @@ def test_a_number_beyond_print_has_no_last_place(power, in_print):
 
 def test_a_question_costs_what_it_takes_to_leave_it_open(monkeypatch):
     """An equation without facts is never put to z3; anything else that stays open has been."""
-    monkeypatch.setattr("symroof.verification.context.settle", lambda *_: OPEN)
+    monkeypatch.setattr("symroof.verification.context.decide", lambda *_: OPEN)
     order, identity, fact = (Compare(Name("B"), sign, Name("D")) for sign in (">", "=", ">="))
     for claim, facts in ((order, ()), (order, (fact,)), (identity, (fact,)), (identity, ())):
         asked = claim is order or facts

@@ -210,7 +210,7 @@ def test_a_comparison_shows_its_guard_and_what_it_assumes():
     assert text.rstrip().endswith("never")
     assert "assuming B ≪ D, F" in sr.compare(MATMUL, on="tpu-v5e", assume="B << D, F").to_text()
     rows = sr.compare(MATMUL, on="tpu-v5e", dtypes="bf16, fp8", compute="int8").comparison.rows
-    assert {row.derivation.premises.peak.digits for row in rows} == {"3.94e14"}
+    assert {row.derivation.setting.peak.digits for row in rows} == {"3.94e14"}
 
 
 @pytest.mark.parametrize("call", [

@@ -29,7 +29,7 @@ class Known:
         return float(function(**{size: at[size] for size in function.parameters}))
 
     def longest(self, at):
-        rates = self.derivation.premises.rates
+        rates = self.derivation.setting.rates
         times = {f"T_{resource}": self(f"T_{resource}", at) for resource in rates.resources}
         return {NAMES[name] for name, seconds in times.items() if seconds >= max(times.values()) * (1 - 1e-9)}
 

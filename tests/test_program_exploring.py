@@ -146,7 +146,7 @@ def test_a_tensor_has_its_own_name_in_every_language(lang):
 def test_a_program_in_another_type_moves_as_many_elements():
     found = sr.compare(MLP, on="tpu-v5e", dtypes="bf16, int8").comparison
     for row, width in zip(found.rows, (2, 1), strict=True):
-        function = function_of(row.derivation.premises, "bytes")
+        function = function_of(row.derivation.setting, "bytes")
         for sizes in ((1, 1, 1), (3, 50, 700), (10**6, 2, 10**9)):
             elements = sum(sum(loads.values()) for loads in mlp(*sizes)[1].values())
             assert function(**dict(zip("NDF", sizes, strict=True))) == pytest.approx(width * elements)
@@ -155,7 +155,7 @@ def test_a_program_in_another_type_moves_as_many_elements():
 def test_indices_stay_indices_beside_other_types():
     text = "input i: int32[N, D]; input x: bf16[N, D]; weight W: bf16[D, F]; y = x * W -> bf16[N, F]; j = i + i"
     (row,) = sr.compare(text, on="tpu-v5e", dtypes="int8").comparison.rows
-    types = {name: tensor.dtype.name for name, tensor in row.derivation.premises.problem.operation.arrays.items()}
+    types = {name: tensor.dtype.name for name, tensor in row.derivation.setting.problem.operation.arrays.items()}
     assert types == {"i": "int32", "x": "int8", "W": "int8", "y": "int8", "j": "int32"}
 
 

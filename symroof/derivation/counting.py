@@ -57,12 +57,15 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
             draft = _of(draft, "work", "ops", name, owner.ops, facts)
     ops = amounts(program, count)["ops"]
     draft = draft if ops == 0 else _in_all(draft, "work", "ops", ops)
-    if program.vector and program.training and ops != 0:
-        return _of_passes(draft, program)
     if draft.setting.idle:
-        evidence = _evidence_of(draft, FLOPS)
+        evidence = draft.ledger.evidence(FLOPS.name)
         return draft.add(Step("work", Reason.FACT, FLOPS, "=", number(0), evidence=evidence, role="flops"))
-    return _in_all(draft, "work", "flops", ops, "ops") if program.vector and ops != 0 else draft
+    return _of_the_vector_unit(draft, program, ops) if program.vector and ops != 0 else draft
+
+
+def _of_the_vector_unit(draft: Draft, program: Program, ops: Expr) -> Draft:
+    """The FLOPs of a program that multiplies nothing are its elementwise operations."""
+    return _of_passes(draft, program) if program.training else _in_all(draft, "work", "flops", ops, "ops")
 
 
 def _defined_sizes(draft: Draft, program: Program) -> Draft:

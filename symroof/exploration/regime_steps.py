@@ -310,11 +310,11 @@ def equal_sizes(draft: Draft, form: Expr) -> tuple[Step, ...]:
     """The least size from which a form is above the ridge, all its sizes being equal; a multiple of the mesh axes that
     split them. Nothing where there is none.
 
-    >>> from symroof.derivation.pipeline import begun
+    >>> from symroof.derivation.pipeline import first_draft
     >>> from symroof.model.library import library_operation
     >>> from symroof.model.problem import Problem
     >>> from symroof.reading.catalogue import chip
-    >>> step, = equal_sizes(begun(Problem(library_operation("matmul"), chip("tpu-v5e"))), symbol("B"))
+    >>> step, = equal_sizes(first_draft(Problem(library_operation("matmul"), chip("tpu-v5e"))), symbol("B"))
     >>> step.right.right.value
     Fraction(241, 1)
     """

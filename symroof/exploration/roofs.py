@@ -216,10 +216,10 @@ def kernels(draft: Draft) -> dict[str, dict[str, QuantityFunction]]:
     """The intensities of the statements of a program, those that overlap as one together: for each unit that works in
     them its operations over their bytes. None for what has no work, or no traffic.
 
-    >>> from symroof.derivation.pipeline import counted
+    >>> from symroof.derivation.pipeline import counted_draft
     >>> from symroof.reading.programs import read_program
     >>> text = "input x: bf16[N, D]; weight W: bf16[D, F]; weight V: bf16[F]; h = x * W -> bf16[N, F]; y = h * V -> bf16[N]"
-    >>> found = kernels(counted(Problem(read_program(text))))
+    >>> found = kernels(counted_draft(Problem(read_program(text))))
     >>> {name: str(units["math"].expression) for name, units in found.items()}
     {'h': 'D*F*N/(D*F + D*N + F*N)', 'y': 'F*N/(F*N + F + N)'}
     """

@@ -118,7 +118,7 @@ def decide(claim: Formula, least_one: frozenset[str], facts: Iterable[Formula] =
     >>> from symroof.formula import Name, Sum
     >>> b, d = Name("B"), Name("D")
     >>> decide(Compare(Sum((b, d)), ">", b), frozenset("BD"))
-    Settled(truth=True, by='signs of coefficients', point=None)
+    Decision(truth=True, by='signs of coefficients', point=None)
     """
     facts, exact = tuple(facts), Exact(least_one=least_one)
     try:
