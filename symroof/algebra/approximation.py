@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product as choices
 
 from sympy import Add, Expr, oo
@@ -151,6 +152,7 @@ MOST_CHOICES = 256
 MOST_SHOWN = 3
 
 
+@lru_cache(maxsize=256)
 def weakest_regimes(a: Expr, b: Expr, regime: Regime) -> tuple[tuple[Relation, ...], ...]:
     """What has to be assumed beside ``regime`` for a/b -> 1: alternatives, each without a relation too many.
 

@@ -20,19 +20,21 @@ from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_la
 from symroof.reading.sentence_cues import quantity_of
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
-from symroof.verification.interpretations import Passage, Reading, free_names
-from symroof.verification.judgement import Omission
-from symroof.verification.restated_conditions import (
+from symroof.verification.interpretations import (
     TENDING,
+    Passage,
+    Reading,
     comes_to,
     condition_of,
     depends,
+    free_names,
     in_regimes,
     steps,
     valued,
     with_workings,
     without_values,
 )
+from symroof.verification.judgement import Omission
 from symroof.verification.selection import Skip, reduced, skipped
 
 
@@ -189,12 +191,14 @@ def _skip(link: Compare, place: Context, chained: bool, passage: Passage) -> Ski
     skip = skipped(place.question(link), chained=chained)
     if skip is not None or link.relation != "=":
         return skip
-    spoken = {name for one in passage.claim.links for name in names(one)}
     known = {*QUANTITIES, *passage.context.definitions, *passage.context.least_one}
     with suppress(SymroofError):
-        left, right = ({s.name for s in reduced(place.put(side)).free_symbols} for side in (link.left, link.right))
+        sides = (place.put(link.left), place.put(link.right))
+        if not all(map(names, sides)):
+            return None
+        left, right = ({s.name for s in reduced(side).free_symbols} for side in sides)
         alone = left ^ right if left and right else set()
-        if alone & passage.equated or (alone and not spoken & known):
+        if alone & passage.equated or (alone and not passage.named & known):
             return Skip(Omission("other_letters"))
     return None
 

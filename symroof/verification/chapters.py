@@ -28,19 +28,10 @@ from symroof.verification.assertions import Assertion, asserted
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
-from symroof.verification.formula_claims import (
-    cell_claim,
-    claims_in,
-    contexts,
-    given_names,
-    other_statement,
-    speaks,
-    usual_sizes,
-)
-from symroof.verification.interpretations import Passage, settled
+from symroof.verification.formula_claims import cell_claim, claims_in, given_names, other_statement, speaks, usual_sizes
+from symroof.verification.interpretations import Passage, condition_of, settled
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
 from symroof.verification.judgement import CLAIMLESS, Coverage, FileReport, Judgement, Omission, Skipped
-from symroof.verification.restated_conditions import condition_of
 from symroof.verification.sentence_context import Surroundings, read_latex_regime
 
 # Bytes, or billions.
@@ -195,7 +186,7 @@ class _Chapter:
             if (kind := other_statement(written.text)) is not None:
                 return [Omission("membership") if kind == "membership" else Omission("assignment")]
             with suppress(SymroofError):
-                read_latex_regime(written.text, self.force.dialect(contexts(self.force)[-1].scope))
+                read_latex_regime(written.text, self.force.dialect(self.force.contexts[-1].scope))
                 return [Omission("assumption")]
             return [Omission.unreadable(error)]
 
@@ -262,7 +253,7 @@ class _Chapter:
         """The claims of a formula; where a comment says so, that it is equal to something, or follows from it."""
         stated = str(following.get("same", following.get("is", "")))
         if "is" in following and not any(sign in stated for sign in RELATED):
-            context = contexts(self.force)[0]
+            context = self.force.contexts[0]
             dialect, math = self.force.dialect(context.scope), written.kind == "math"
             read = (
                 read_latex_expression(written.text, dialect) if math else read_expression(written.text, context.scope)

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import ReadingError, SymroofError, suggestion
+from symroof.model.quantities import QUANTITIES
 from symroof.reading.exercises import Exercise, read_exercise
 from symroof.reading.keys import having
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.markup import Headings, Spelling
 from symroof.reading.name_scope import Scope
 from symroof.reading.operation_keys import has_operation
-from symroof.reading.problems import WORD, merged
+from symroof.reading.problems import GIVE_WAY, WORD, merged
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
 
@@ -49,8 +50,14 @@ class InForce:
     def dialect(self, scope: Scope) -> Dialect:
         """How the document writes the names of a scope."""
         spelled = self.spelled
-        own = replace(scope, letters=spelled.letters)
-        return Dialect(own, self.exercise.aliases, spelled.macros, spelled.functions)
+        if scope not in self._dialects:
+            own = replace(scope, letters=spelled.letters)
+            self._dialects[scope] = Dialect(own, self.exercise.aliases, spelled.macros, spelled.functions)
+        return self._dialects[scope]
+
+    @cached_property
+    def _dialects(self) -> dict[Scope, Dialect]:
+        return {}
 
     def adding(self, comment: Mapping[str, Any], path: Headings = ()) -> InForce:
         """A comment adds to those before it; a new operation starts afresh. Claims are those of this comment alone."""
@@ -91,6 +98,16 @@ class InForce:
                 raise ReadingError(f"aliases: {alias} stands for {name!r}, which is no name here", hint=hint)
         said.pop("claims", None)
         return replace(self, options=said, exercise=exercise, context=context)
+
+    @cached_property
+    def contexts(self) -> tuple[Context, ...]:
+        """The contexts in which a formula is read in turn: that of the problem, and one in which every letter declares itself;
+        a size of the problem is a name there as well, and no unit."""
+        context = self.context
+        bare = context_of(Exercise()) if context.setting is not None else context
+        letters = tuple(dict.fromkeys((*QUANTITIES, *bare.scope.names, *sorted(context.least_one))))
+        own = replace(bare, scope=Scope(letters, open=True, indices=True, give_way=GIVE_WAY))
+        return (own,) if context.scope.open else (context, own)
 
     @property
     def width(self) -> Any:

@@ -42,7 +42,7 @@ from symroof.formula import (
     number,
 )
 from symroof.proof.ledger import RefutedError
-from symroof.proof.propositions import OPEN, Settled, negated, settle_whole, without_cases
+from symroof.proof.propositions import OPEN, Settled, negated, without_cases
 from symroof.proof.quotients import ORDER
 from symroof.proof.step import Check
 from symroof.reading.name_scope import is_opaque
@@ -51,9 +51,9 @@ from symroof.verification.asymptotics import eventually_positive, joined
 from symroof.verification.bounds import by_bound, by_implication, by_ratio, possible_regimes
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
-from symroof.verification.counterexamples import ALWAYS, conjuncts, to_the_edges, witness
+from symroof.verification.counterexamples import ALWAYS, conjuncts, seen, to_the_edges, witness
 from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
-from symroof.verification.judgement import GOOD, IN_NUMBERS, Finding, Remark, undecided
+from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.literals import bare, bounds_alike, precise, rounding, stands_in_print
 from symroof.verification.unit_agreement import unit_of
 from symroof.verification.unknowns import UP, Unknown, unknown_of
@@ -119,7 +119,7 @@ def _over_whole_numbers(question: Question, claimed: Formula) -> Finding | None:
     if decimals or len(free) != 1 or not free <= context.least_one or context.proofs_only:
         return None
     (size,) = free
-    if not settle_whole(claimed, context.least_one, size, context.admitted(size)):
+    if not context.settled_whole(claimed, size):
         return None
     return Finding(link, "holds", Check("proved", "z3 over whole numbers"))
 
@@ -193,6 +193,7 @@ def _vacuous(question: Question) -> tuple[Remark, ...]:
     never = (
         isinstance(question.link.left, Compare)
         and not isinstance(question.right, Verdict)
+        and True not in seen(question.left, question.context)
         and question.context.settled(negated(question.left)).truth
     )
     return (Remark("vacuous", {"condition": question.link.left}),) if never else ()
@@ -328,7 +329,7 @@ def _in_whole_numbers(value: Formula | None, context: Context) -> Compare | None
     edge = None if value.relation not in ORDER or names(value.right) else enclosed(value.right)
     last = context.admitted(x.name).last(value.relation, edge.low) if edge is not None and edge.exact else None
     whole = Compare(x, value.relation[0] + "=", number(last)) if last else None
-    same = whole and settle_whole(Compare(value, "<=>", whole), context.least_one, x.name, context.admitted(x.name))
+    same = whole and context.settled_whole(Compare(value, "<=>", whole), x.name)
     return whole if same else None
 
 
@@ -350,12 +351,12 @@ def _right_value(question: Question, readings: Iterable[Reading]) -> Compare | N
 
 def _says_the_same(question: Question, value: Formula) -> bool:
     """Whether P <=> value, everywhere or in the regime."""
-    context = question.context
-    if _told(Compare(question.left, "<=>", value), context):
-        return True
-    said = replace(question, link=Compare(question.link.left, "<=>", value), right=value)
-    proved = equivalent(replace(said, context=replace(context, proofs_only=True)))
-    return proved is not None and proved.verdict in ("holds", "rounded")
+    context, same = question.context, Compare(question.left, "<=>", value)
+    if same not in context.memory:
+        said = replace(question, link=Compare(question.link.left, "<=>", value), right=value, context=context.proving)
+        told = _told(same, context) is not None
+        context.memory[same] = told or ((finding := equivalent(said)) is not None and finding.verdict in ACCEPTED)
+    return bool(context.memory[same])
 
 
 def _parts(question: Question, values: Mapping[str, Fraction]) -> tuple[tuple[Formula, Fraction, str], ...]:

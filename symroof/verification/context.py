@@ -40,7 +40,7 @@ from symroof.model.hardware import Accelerator
 from symroof.model.mesh import padded
 from symroof.proof.check import check
 from symroof.proof.ledger import Ledger
-from symroof.proof.propositions import OPEN, Settled, read, settle
+from symroof.proof.propositions import OPEN, Settled, read, settle, settle_whole
 from symroof.proof.quotients import ORDER, Exact
 from symroof.proof.whole_numbers import Admitted, Multiples
 from symroof.reading.exercises import TOLERANCE
@@ -225,6 +225,12 @@ class Context:
         spend(LEFT_OPEN if left_open else PROVER if answer.by == "z3" else COEFFICIENTS)
         return answer
 
+    def settled_whole(self, claim: Formula, size: str) -> bool:
+        """Whether a proposition holds for every whole number that is left to a size."""
+        if (claim, size) not in self.memory:
+            self.memory[claim, size] = settle_whole(claim, self.least_one, size, self.admitted(size))
+        return bool(self.memory[claim, size])
+
     def proof_of(self, claim: Formula) -> str | None:
         """By what the second engine proves a proposition without a search, under the facts."""
         spend(COEFFICIENTS)
@@ -238,10 +244,17 @@ class Context:
         return put if self.settled(Compare(put, "=", formula)).truth else formula
 
     def assuming(self, relations: Iterable[Compare]) -> Context:
-        """With further relations, ``=`` among them put in."""
+        """With further relations, ``=`` among them put in; the same context for the same ones."""
         more = tuple(relations)
-        if not more:
-            return self
+        if more and more not in self._narrower:
+            self._narrower[more] = self._assuming(more)
+        return self._narrower[more] if more else self
+
+    @cached_property
+    def _narrower(self) -> dict[object, Context]:
+        return {}
+
+    def _assuming(self, more: tuple[Compare, ...]) -> Context:
         context = replace(self, relations=(*self.relations, *more), other=self.other and self.other.assuming(more))
         for r in more:
             context = context._equal(r.left, context.put(r.right)) if r.relation == "=" else context
@@ -265,8 +278,11 @@ class Context:
     def at(self, values: Iterable[tuple[str, Formula]]) -> Context:
         """With sizes put in; what the regime says of them is dropped."""
         sizes = dict(values)
-        if not sizes:
-            return self
+        if sizes and (put := tuple(sizes.items())) not in self._narrower:
+            self._narrower[put] = self._at(sizes)
+        return self._narrower[put] if sizes else self
+
+    def _at(self, sizes: dict[str, Formula]) -> Context:
         if self.setting is not None:
             known = {name: size.value for name, size in sizes.items() if isinstance(size, Number)}
             if (problem := self.setting.problem).pad:
@@ -297,9 +313,14 @@ class Context:
         return replace(self, definitions={**self.definitions, **definitions}, other=None)
 
     @cached_property
-    def worlds(self) -> dict[str, Any]:
-        """Other worlds that were made of this one: what a kind of mistake leads to."""
+    def memory(self) -> dict[object, Any]:
+        """What was worked out of this context alone: what a kind of mistake leads to, what a condition should say."""
         return {}
+
+    @cached_property
+    def proving(self) -> Context:
+        """The same, with nothing inferred."""
+        return replace(self, proofs_only=True)
 
     @cached_property
     def strict(self) -> Context:

@@ -19,7 +19,6 @@ from symroof.model.quantities import QUANTITIES, TABLE
 from symroof.reading.calculations import calculations, read_calculation
 from symroof.reading.claims import Chain, Claim, read_claim
 from symroof.reading.documents import RELATED, RELATING, Written
-from symroof.reading.exercises import Exercise
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.latex_phrases import Dialect
@@ -27,11 +26,9 @@ from symroof.reading.markup import Row
 from symroof.reading.name_scope import Scope, is_opaque
 from symroof.reading.numbers import COUNTED, quantity
 from symroof.reading.operations import typed_operation
-from symroof.reading.problems import GIVE_WAY
 from symroof.reading.vocabulary import WORDS, folded, named
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
-from symroof.verification.definitions import context_of
 from symroof.verification.judgement import Omission
 from symroof.verification.selection import skipped
 
@@ -44,16 +41,6 @@ STATEMENTS = {
     )
     for kind in ("membership", "assignment")
 }
-
-
-def contexts(force: InForce) -> tuple[Context, ...]:
-    """The contexts in which a formula is read in turn: that of the problem, and one in which every letter declares itself;
-    a size of the problem is a name there as well, and no unit."""
-    context = force.context
-    bare = context_of(Exercise()) if context.setting is not None else context
-    letters = tuple(dict.fromkeys((*QUANTITIES, *bare.scope.names, *sorted(context.least_one))))
-    own = replace(bare, scope=Scope(letters, open=True, indices=True, give_way=GIVE_WAY))
-    return (own,) if context.scope.open else (context, own)
 
 
 def given_names(force: InForce) -> frozenset[str]:
@@ -73,7 +60,7 @@ def usual_sizes(claims: Iterable[Claim], force: InForce) -> dict[str, Formula]:
 
 def claims_in(written: Written, force: InForce) -> tuple[tuple[Claim, ...], Context]:
     """The claims of a formula, and the context in whose names they are read. Code without a claim has none."""
-    in_turn = contexts(force)
+    in_turn = force.contexts
     if written.kind == "math":
         claims, which = read_formula(written.text, [force.dialect(context.scope) for context in in_turn])
         return claims, in_turn[which]
