@@ -177,10 +177,10 @@ def by_ratio(question: Question, regime: Regime) -> Finding | None:
     """P <=> Q where both are one set in the regime, with what is printed in Q taken for the number that it rounds."""
     link, context = question.link, question.context
     for value, q in _forms(question.right):
-        known = _leading(question, value, regime)
-        if known is None:
+        leading = _leading(question, value, regime)
+        if leading is None:
             continue
-        condition, shown = known
+        condition, shown = leading
         by = context.proof_of(Compare(condition, "<=>", q))
         if by is not None:
             return Finding(link, "holds", _both(shown, by))

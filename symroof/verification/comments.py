@@ -64,10 +64,10 @@ class InForce:
         before = self.options
         if has_operation(comment) and has_operation(before):
             before = {key: value for key, value in before.items() if key in LASTING}
-        said = {**before, **{key: _added(key, before.get(key), value) for key, value in comment.items()}}
+        options = {**before, **{key: _added(key, before.get(key), value) for key, value in comment.items()}}
         let = comment.get("let")
         places = {**self.places, **dict.fromkeys(let if isinstance(let, Mapping) else (), path)}
-        return replace(self, places=places)._reading(said)
+        return replace(self, places=places)._reading(options)
 
     def below(self, path: Headings) -> InForce:
         """At a place below other headings: named formulas of a section that is left are forgotten, unless what stays in
@@ -88,16 +88,16 @@ class InForce:
         """With nothing said."""
         return InForce(self.overrides, self.words, self.folder, counted=self.counted).adding({})
 
-    def _reading(self, said: dict[str, Any]) -> InForce:
-        exercise = read_exercise(merged(said, self.overrides, self.folder), self.words)
+    def _reading(self, options: dict[str, Any]) -> InForce:
+        exercise = read_exercise(merged(options, self.overrides, self.folder), self.words)
         context = context_of(exercise)
         context = context if self.counted is None else context.counting(self.counted)
         for alias, name in exercise.aliases.items():
             if name not in context.scope.names:
                 hint = suggestion(name, context.scope.names)
                 raise ReadingError(f"aliases: {alias} stands for {name!r}, which is no name here", hint=hint)
-        said.pop("claims", None)
-        return replace(self, options=said, exercise=exercise, context=context)
+        options.pop("claims", None)
+        return replace(self, options=options, exercise=exercise, context=context)
 
     @cached_property
     def contexts(self) -> tuple[Context, ...]:
@@ -117,9 +117,9 @@ class InForce:
     def of_row(self, operation: str) -> InForce:
         """What is in force in a row of a table that types an operation: the chip and the conventions of before."""
         if operation not in self._rows:
-            kept = {key: value for key, value in self.options.items() if key in CONVENTIONS}
-            told = {"dtype": ANY_WIDTH, **kept, "operation": operation}
-            self._rows[operation] = replace(self, options={}).adding(told)
+            conventions = {key: value for key, value in self.options.items() if key in CONVENTIONS}
+            options = {"dtype": ANY_WIDTH, **conventions, "operation": operation}
+            self._rows[operation] = replace(self, options={}).adding(options)
         return self._rows[operation]
 
     @cached_property

@@ -153,16 +153,16 @@ def _part_by_part(question: Question) -> str | None:
     left, right = conjuncts(question.left), conjuncts(question.right)
     if question.link.relation != "<=>" or not len(right) > 1 < len(left):
         return None
-    told, by = set[int](), None
+    read, by = set[int](), None
     for p in left:
-        said = [i for i, part in enumerate(right) if _settled_that(p, part, question.context).truth]
-        one, *guards = sorted((right[i] for i in said), key=lambda part: not _divides(part)) or [Verdict(True)]
+        places = [i for i, part in enumerate(right) if _settled_that(p, part, question.context).truth]
+        one, *guards = sorted((right[i] for i in places), key=lambda part: not _divides(part)) or [Verdict(True)]
         q = Cases(((one, Both(tuple(guards))),), Verdict(False)) if guards else one
         by = _told(Compare(p, "<=>", q), question.context)
         if by is None:
             return None
-        told |= set(said)
-    return by if len(told) == len(right) else None
+        read |= set(places)
+    return by if len(read) == len(right) else None
 
 
 def _divides(condition: Formula) -> bool:
@@ -305,9 +305,9 @@ def _in_its_regime(question: Question, value: Formula) -> Finding | None:
         needs = tuple(sorted(written(relations, question.context.layout.write), key=str))
         inside = replace(question, context=question.context.assuming(needs))
         with suppress(AlgebraError, CheckError):
-            found = _refuted(inside, *_readings(inside)[:1], OPEN, None)
-            if isinstance(found.value, Compare) and is_numeric(found.value.right):
-                return replace(found, needs=(needs,))
+            finding = _refuted(inside, *_readings(inside)[:1], OPEN, None)
+            if isinstance(finding.value, Compare) and is_numeric(finding.value.right):
+                return replace(finding, needs=(needs,))
     return None
 
 
@@ -354,8 +354,8 @@ def _says_the_same(question: Question, value: Formula) -> bool:
     context, same = question.context, Compare(question.left, "<=>", value)
     if same not in context.memory:
         said = replace(question, link=Compare(question.link.left, "<=>", value), right=value, context=context.proving)
-        told = _told(same, context) is not None
-        context.memory[same] = told or ((finding := equivalent(said)) is not None and finding.verdict in ACCEPTED)
+        holds = _told(same, context) is not None
+        context.memory[same] = holds or ((finding := equivalent(said)) is not None and finding.verdict in ACCEPTED)
     return bool(context.memory[same])
 
 
@@ -369,7 +369,7 @@ def _parts(question: Question, values: Mapping[str, Fraction]) -> tuple[tuple[Fo
         with suppress(AlgebraError):
             pairs = ((written.left, put.left), (written.right, put.right))
             return tuple(
-                (one, enclosed(known, point=values).middle, unit_of(one, question.context)) for one, known in pairs
+                (side, enclosed(known, point=values).middle, unit_of(side, question.context)) for side, known in pairs
             )
     return ()
 

@@ -163,10 +163,10 @@ class Context:
             nonlocal length
             length += 1
             if isinstance(node, Name) and node.name in self.definitions:
-                known = self.expanded(self.definitions[node.name])
-                length += known.length
-                workings.update(dict.fromkeys(known.workings))
-                node = Group(known.formula)
+                meaning = self.expanded(self.definitions[node.name])
+                length += meaning.length
+                workings.update(dict.fromkeys(meaning.workings))
+                node = Group(meaning.formula)
             elif isinstance(node, Call) and node.function == "abs" and not is_numeric(node):
                 node = Call("max", (node.arguments[0], Negative(Group(node.arguments[0]))))
             elif isinstance(node, Call):
@@ -262,11 +262,11 @@ class Context:
 
     def _reached(self, formulas: Iterable[Formula]) -> list[Formula]:
         """The formulas, and those that their names stand for."""
-        reached = list(formulas)
-        for formula in reached:
-            known = (self.definitions[name] for name in names(formula) if name in self.definitions)
-            reached += (meaning for meaning in known if meaning not in reached)
-        return reached
+        formulas_reached = list(formulas)
+        for formula in formulas_reached:
+            meanings = (self.definitions[name] for name in names(formula) if name in self.definitions)
+            formulas_reached += (meaning for meaning in meanings if meaning not in formulas_reached)
+        return formulas_reached
 
     def _equal(self, left: Formula, right: Formula) -> Context:
         """With an equality: put in for a name that stands for nothing yet, a fact otherwise."""
@@ -284,12 +284,12 @@ class Context:
 
     def _at(self, sizes: dict[str, Formula]) -> Context:
         if self.setting is not None:
-            known = {name: size.value for name, size in sizes.items() if isinstance(size, Number)}
+            numbers = {name: size.value for name, size in sizes.items() if isinstance(size, Number)}
             if (problem := self.setting.problem).pad:
-                taken = padded(problem.operation, problem.mesh, known)
-                sizes |= {name: number(size) for name, size in taken.items() if size != known[name]}
-                known = taken
-            require_there(problem, known)
+                taken = padded(problem.operation, problem.mesh, numbers)
+                sizes |= {name: number(size) for name, size in taken.items() if size != numbers[name]}
+                numbers = taken
+            require_there(problem, numbers)
         left = tuple(r for r in self.relations if not sizes.keys() & {*names(r.left), *names(r.right)})
         others = {name: formula for name, formula in self.definitions.items() if name not in sizes}
         open_ = replace(self, definitions=others, sized=self.sized | sizes.keys(), other=None)

@@ -147,18 +147,18 @@ def _candidates(
             yield point(small if i == j else large for j in range(count))
     yield point(range(2, 2 + count))
     yield point([10**4] * count)
-    for one in (
+    for point_offered in (
         *moved(point([LARGE] * count)),
         *({n: Fraction(offer.get(n, LARGE)) for n in letters} for offer in first),
     ):
-        yield {n: Fraction(round(v)) if round(v) >= 1 else v for n, v in one.items()}
-        yield one
+        yield {n: Fraction(round(v)) if round(v) >= 1 else v for n, v in point_offered.items()}
+        yield point_offered
     several = several_of(least_one)
     axes = [name for name in letters if name in several]
     for chips in product((2, 4), repeat=len(axes)) if len(axes) in (1, 2) else ():  # an axis is of several chips
         for sizes in product((1, LARGE), repeat=min(count - len(axes), 4)):
-            known = dict(zip((*axes, *(n for n in letters if n not in several)), (*chips, *sizes), strict=False))
-            chosen = {name: Fraction(known.get(name, LARGE)) for name in letters}
+            chosen_sizes = dict(zip((*axes, *(n for n in letters if n not in several)), (*chips, *sizes), strict=False))
+            chosen = {name: Fraction(chosen_sizes.get(name, LARGE)) for name in letters}
             yield from (chosen, *moved(chosen))
     random = Random(11)
     while letters:
@@ -177,8 +177,8 @@ def to_the_edges(question: Question) -> Move:
 
     def moved(point: Point) -> Iterator[Point]:
         for x in sorted(point):
-            known = (_edge(gap, x, point) for gap in gaps if x in gap.names <= point.keys())
-            edges = sorted({edge for edge in known if edge > 0})
+            roots = (_edge(gap, x, point) for gap in gaps if x in gap.names <= point.keys())
+            edges = sorted({edge for edge in roots if edge > 0})
             between = [(one + other) / 2 for one, other in pairwise(edges)]
             tied = [y.name for y in alike(symbol(x), question.context, "~", "~~") if y.name in point]
             for value in (*map(Fraction, map(round, between)), *(edge * share for share in BESIDE for edge in edges)):
@@ -255,8 +255,8 @@ def _drawn(letters: tuple[str, ...], relations: tuple[Compare, ...]) -> Floats:
         {n: Fraction(random.randint(137, 999), 100) * 10 ** random.randint(0, largest) for n in letters}
         for _ in range(DRAWN)
     )
-    there = (point for point in points if all(truth(fact, point) for fact in relations))
-    return [{name: float(value) for name, value in point.items()} for point in islice(there, POINTS)]
+    inside = (point for point in points if all(truth(fact, point) for fact in relations))
+    return [{name: float(value) for name, value in point.items()} for point in islice(inside, POINTS)]
 
 
 def _values(formula: Formula, points: Floats) -> list[float]:
@@ -336,8 +336,8 @@ def _beside(question: Question, points: Floats, share: float) -> Floats:
         moved = ((x, point, point[x] * bound / level) for x in names(q.left) for point, level, bound in places)
         edges = ((x, point, edge * part) for x, point, edge in moved for part in (1 - share, 1 / (1 - share)))
         at += ({**point, x: edge} for x, point, edge in edges if edge >= (x in context.least_one))
-    kept = (*context.facts, *(looking_like(r, APART) for r in context.growing))
+    facts = (*context.facts, *(looking_like(r, APART) for r in context.growing))
     possible = [True] * len(at)
-    for fact in kept:
+    for fact in facts:
         possible = [one and holds is not False for one, holds in zip(possible, _truths(fact, at), strict=True)]
     return [point for point, one in zip(at, possible, strict=True) if one]

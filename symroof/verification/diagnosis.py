@@ -95,13 +95,13 @@ class Counted:
 
     def without(self, moves: Iterable[Move]) -> Amounts:
         """The amounts without some of what moves."""
-        found: dict[str, Expr] = {}
+        left: dict[str, Expr] = {}
         for move in moves:
             for total in (move.kind, "bytes"):
                 for name in dict.fromkeys((total, of_statement(total, move.owner))):
                     if name in self.amounts and move.amount != 0:
-                        found[name] = found.get(name, self.amounts[name]) - move.amount
-        return found
+                        left[name] = left.get(name, self.amounts[name]) - move.amount
+        return left
 
     def totals(self) -> Iterator[tuple[str, dict[str, Expr]]]:
         """Each total with the amounts of the statements or tensors that it is the sum of."""
@@ -115,8 +115,8 @@ class Counted:
             tensors = program.declared_as(role)
             parts[total] = {str(t.name): program.resolved(program.turns(t) * t.bytes) for t in tensors}
         if program.training:
-            kept = kept_for_backward(program)
-            parts["saved"] = {str(t.name): program.resolved(turns_of(repeats) * t.bytes) for t, repeats in kept}
+            saved = kept_for_backward(program)
+            parts["saved"] = {str(t.name): program.resolved(turns_of(repeats) * t.bytes) for t, repeats in saved}
         yield from ((total, terms) for total, terms in parts.items() if total in counts and len(terms) > 1)
 
 
@@ -200,12 +200,12 @@ def other_amount(counted: Counted) -> Edits:
 @of_programs
 def other_pass(counted: Counted) -> Edits:
     """Two FLOPs for each weight and token in the forward pass, six in a step of training."""
-    known = counted.amounts
-    passes = {n: known[n] for n in WORK[1:] if known.get(n, 0) not in (0, known["flops"])}
+    amounts = counted.amounts
+    passes = {n: amounts[n] for n in WORK[1:] if amounts.get(n, 0) not in (0, amounts["flops"])}
     for name, value in passes.items():
         yield {"how": name.removeprefix("flops_")}, {"flops": value}
     if not passes:
-        yield {"how": "training"}, {n: 3 * x for n, x in known.items() if parts_of(n)[0] == "flops"}
+        yield {"how": "training"}, {n: 3 * x for n, x in amounts.items() if parts_of(n)[0] == "flops"}
 
 
 @of_programs

@@ -186,15 +186,15 @@ def cell_claim(cell: Written, force: InForce) -> tuple[Claim, Context] | Omissio
     unit = f" {column.unit.digits}" if column.unit is not None and isinstance(value, Number) else ""
     link = Compare(Name(column.name), "~" if tends else relation, value)
     chain = Chain((link.left, link.right), (link.relation,))
-    said = f"{column.name} {relation} {text}{unit}"
-    claim = Claim(said, ((chain,),), at=tuple(_sizes(row, context).items()), start=len(cell.text) - len(text))
+    shown = f"{column.name} {relation} {text}{unit}"
+    claim = Claim(shown, ((chain,),), at=tuple(_sizes(row, context).items()), start=len(cell.text) - len(text))
     skip = skipped(context.at(claim.at).question(link))
     return (claim, context) if skip is None else skip.reason
 
 
 def _context(column: Column, row: Row, force: InForce) -> Context | Omission:
     """What a row speaks of."""
-    typed = next((found for text in row.cells if (found := typed_operation(text.text))), None)
+    typed = next((operation for text in row.cells if (operation := typed_operation(text.text))), None)
     context = force.context if typed is None else force.of_row(typed[0]).context
     rest = [
         text.text
@@ -229,9 +229,9 @@ def _column(head: str, force: InForce) -> Column | None:
     if match["unit"] in COUNTED:
         return Column(name)
     with suppress(SymroofError):
-        one = quantity(f"1 {match['unit']}", None)
-        if name not in TABLE or one.unit == TABLE[name].unit:
-            return Column(name, Number(one.value, match["unit"], one.unit))
+        unit = quantity(f"1 {match['unit']}", None)
+        if name not in TABLE or unit.unit == TABLE[name].unit:
+            return Column(name, Number(unit.value, match["unit"], unit.unit))
     return None
 
 
