@@ -84,6 +84,8 @@ class Frozen:
     and fifty classes takes as long as a derivation. Only what is made ``often``, a thousand times in one, has its own.
     """
 
+    __slots__ = ("__dict__", "__weakref__", "_hash")
+    _hash: int
     _names: ClassVar[tuple[str, ...]] = ()
     _given: ClassVar[Mapping[str, object]] = {}  # what stands where nothing is given
     _made: ClassVar[Mapping[str, Callable[[], object]]] = {}  # and what is made for each value anew
@@ -133,7 +135,14 @@ class Frozen:
         return self._key(self) == self._key(other) if other.__class__ is self.__class__ else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self._key(self))
+        try:
+            return self._hash
+        except AttributeError:
+            _put(self, "_hash", value := hash(self._key(self)))
+            return value
+
+    def __getstate__(self) -> object:
+        return self.__dict__
 
     def __repr__(self) -> str:
         shown = (f"{part.name}={getattr(self, part.name)!r}" for part in fields(self) if part.repr)  # type: ignore[arg-type]

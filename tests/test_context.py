@@ -22,7 +22,6 @@ import symroof.verification.chapters as chapters
 import symroof.verification.comments as comments
 import symroof.verification.formula_claims as scopes
 import symroof.verification.interpretations as readings
-import symroof.verification.restated_conditions as steps
 import symroof.verification.selection as selection
 from symroof.reading.claims import read_claim
 from symroof.reading.documents import read_text
@@ -160,9 +159,9 @@ FAULTS = {
     "words join nothing": (sentence_context, "step_between", says(None), "words join displays"),
     "words say nothing more": (sentence_context, "step_between", alone, "what is more than a step is left out"),
     "any words join": (sentence_context, "step_between", lambda words: step_between(words) or Cue("=>", alone=True), "what is more than a step is left out"),
-    "two cases are two forms": (steps, "_is_bound", says(False), "two forms, and two cases"),
-    "poles do not matter": (steps, "has_poles", says(False), "a bound with a pole refutes nothing"),
-    "letters may go": (steps, "depends", says(frozenset({"B"})), "letters that are gone were put in"),
+    "two cases are two forms": (readings, "_is_bound", says(False), "two forms, and two cases"),
+    "poles do not matter": (readings, "has_poles", says(False), "a bound with a pole refutes nothing"),
+    "letters may go": (readings, "depends", says(frozenset({"B"})), "letters that are gone were put in"),
     "no sizes are typed": (sentence_context, "sizes_beside", says({}), "sizes of the sentence, typed and behind"),
     "the last size counts": (sentence_context, "typed_sizes", lambda words: dict(SIZED), "two sizes for a name in one sentence"),
     "no regime is stated": (sentence_context, "regimes_beside", says(()), "below the display"),

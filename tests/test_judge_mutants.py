@@ -221,7 +221,7 @@ def test_a_fault_in_a_producer_is_not_accepted(producer, fault, options, false, 
     monkeypatch.setattr(judge, "diagnosed", lambda finding, context: finding)
     (before,) = judge_exercise(read_exercise({**options, "claims": [false]}))
     assert before.verdict in ("wrong", "undecided")
-    unknowns.solved_condition.cache_clear()  # a condition that was solved before the fault would hide it
+    unknowns.solve_condition.cache_clear()  # a condition that was solved before the fault would hide it
     monkeypatch.setattr(producer, fault(pkgutil.resolve_name(producer)))
     (found,) = judge_exercise(read_exercise({**options, "claims": [false]}))
     assert found.verdict not in GOOD

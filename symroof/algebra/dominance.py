@@ -319,6 +319,7 @@ MOST_CHOICES = 256
 MOST_SHOWN = 3
 
 
+@lru_cache(maxsize=256)
 def weakest_regimes(a: Expr, b: Expr, regime: Regime) -> tuple[tuple[Relation, ...], ...]:
     """What has to be assumed beside ``regime`` for a/b -> 1: alternatives, each without a relation too many. D ~ F is not
     found, or a monomial small beside a sum alone.

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from math import comb, gcd
+from operator import attrgetter
 
 from sympy import QQ, Add, Expr, Mul, Pow, Rational, preorder_traversal
 from sympy.polys.fields import FracElement, FracField
@@ -42,7 +43,7 @@ TRIES = 3
 def symbols_of(*expressions: Expr) -> tuple[Expr, ...]:
     """The symbols that occur, by name."""
     result = set().union(*(expression.free_symbols for expression in expressions))
-    return tuple(sorted(result, key=str))
+    return tuple(sorted(result, key=attrgetter("name")))
 
 
 @lru_cache(maxsize=256)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from sympy import Expr, Max, Min, diff, oo
 
@@ -135,6 +136,7 @@ def _at_the_end(formula: Formula) -> Formula:
     return Verdict(False)
 
 
+@lru_cache(maxsize=256)
 def solve_condition(
     left: Expr, right: Expr, variable: Expr, least_one: frozenset[Expr]
 ) -> tuple[tuple[Solution, ...], ...]:
@@ -176,6 +178,7 @@ def limit(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> Expr:
     return result
 
 
+@lru_cache(maxsize=1024)
 def is_positive(value: Expr, least_one: frozenset[Expr]) -> bool:
     """Whether the second engine finds a rational function above 0 on the whole domain.
 
@@ -188,6 +191,7 @@ def is_positive(value: Expr, least_one: frozenset[Expr]) -> bool:
     return exact.is_positive(exact.rational(PLAIN.write(value)))
 
 
+@lru_cache(maxsize=256)
 def monotony(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> int | None:
     """1 where a rational function rises in the variable on the whole domain, -1 where it falls, 0 constant, else None.
 

@@ -33,6 +33,7 @@ def _any_of(phrases: Iterable[str]) -> str:
 
 NAME = r"(?:[A-Za-z](?:_\{?[A-Za-z0-9]+\}?)?|\\(?!ll|gg|le|ge|to)[a-z]{2,7})"
 SAID = "|".join(re.escape(one) for phrases in CUES["bounds"].values() for one in phrases)
+BOUND_WORDS = ("critical batch", *(said.casefold() for phrases in CUES["bounds"].values() for said in phrases))
 SIGNS = {"same": "<=>", "suffices": "=>", "needed": "<="}
 THRESHOLD = re.compile(
     r"(?:.*?(?<![\w$]))?(?:"
@@ -124,7 +125,7 @@ def step_between(words: str) -> Cue | None:
     if not said:
         return None
     for phrases in CUES["steps"].values():
-        plain = _words(tuple(phrases)).sub(" ", plain)
+        plain = _words(_in_sight(phrases, plain)).sub(" ", plain)
     return Cue(said[0], set(re.findall(r"\w+", plain.casefold())) <= set(CUES["fillers"]["words"]))
 
 
@@ -156,6 +157,8 @@ def bound_by(before: str, behind: str = "") -> Bound | None:
     >>> read("Below", ", we are memory-bound"), read("We need", " to be compute-bound"), read("", " suffices to be compute-bound")
     (('memory', '<=>', '<'), ('compute', '<=', None), ('compute', '=>', None))
     """
+    if not any(said in words for words in (before.casefold(), behind.casefold()) for said in BOUND_WORDS):
+        return None
     before, behind = (without_regimes(words).replace("$", " ") for words in (before, behind))
     stated = _bound_before(before, behind) or _bound_behind(before, behind)
     if stated is None or not stated.sign or NEGATED.search(stated.denied) or QUESTION.match(behind):
@@ -214,7 +217,7 @@ def without_regimes(words: str) -> str:
     marked = FORMULA.sub(lambda formula: "⟨⟩" if GROWTH.search(formula.group()) else _marked(formula), words)
     marked = LETTER.sub(r"⟨\1⟩", marked)
     for phrases in CUES["regimes"].values():
-        marked = _patterns(tuple(phrases)).sub("⟨⟩", marked)
+        marked = _patterns(_in_sight(phrases, marked)).sub("⟨⟩", marked)
     return re.sub("[⟨⟩]", "$", SUPPOSED_REGIME.sub(" ", marked))
 
 
@@ -278,7 +281,7 @@ def stated_regimes(sentence: str) -> Iterator[tuple[str, str]]:
     """
     marked = LETTER.sub(r"⟨\1⟩", FORMULA.sub(_marked, " ".join(sentence.split())))
     for relation, phrases in CUES["regimes"].items():
-        for match in _patterns(tuple(phrases)).finditer(marked):
+        for match in _patterns(_in_sight(phrases, marked)).finditer(marked):
             groups = [value for value in match.groupdict().items() if value[1] is not None]
             parts = {name[0]: re.findall(rf"⟨({NAME})⟩", value) for name, value in groups}
             yield _regime(relation, parts.get("x", []), parts["y"]), re.sub("[⟨⟩]", "", match.group())
@@ -347,7 +350,13 @@ def _regime(relation: str, left: list[str], right: list[str]) -> str:
 @cache
 def _patterns(phrases: tuple[str, ...]) -> re.Pattern[str]:
     """One pattern for phrases; each has groups of its own for its names."""
-    return re.compile("|".join(_pattern(phrase, i) for i, phrase in enumerate(phrases)), re.IGNORECASE)
+    return re.compile("|".join(_pattern(phrase, i) for i, phrase in enumerate(phrases)) or "(?!)", re.IGNORECASE)
+
+
+def _in_sight(phrases: Iterable[str], words: str) -> tuple[str, ...]:
+    """The phrases of which all words are among some, which is quicker to tell than where they stand."""
+    words = words.casefold()
+    return tuple(p for p in phrases if all(part.strip() in words for part in re.split(r"\{[xy]\}", p.casefold())))
 
 
 def _pattern(phrase: str, index: int) -> str:
@@ -357,9 +366,11 @@ def _pattern(phrase: str, index: int) -> str:
 
 @cache
 def _words(phrases: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(rf"(?<![A-Za-z<]){re.escape(p)}(?![A-Za-z])" for p in phrases), re.IGNORECASE)
+    parts = "|".join(rf"(?<![A-Za-z<]){re.escape(p)}(?![A-Za-z])" for p in phrases)
+    return re.compile(parts or "(?!)", re.IGNORECASE)
 
 
 def _says(phrases: Iterable[str], words: str) -> bool:
     """Whether one of some phrases is among the words."""
-    return _words(tuple(phrases)).search(" ".join(words.split())) is not None
+    words = " ".join(words.split())
+    return any(_words((phrase,)).search(words) for phrase in _in_sight(phrases, words))

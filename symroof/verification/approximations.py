@@ -219,8 +219,8 @@ def rational_sides(question: Question) -> Iterator[Sides]:
 
 def _without_extremes(sides: Sides, context: Context) -> Iterator[Sides]:
     """The sides with the leading argument in the place of each maximum and minimum, the inner ones first."""
-    found = {node for side in (sides.left, sides.right) for node in side.atoms(*EXTREME)}
-    node = min(found, key=lambda node: (len(node.atoms(*EXTREME)), str(node)), default=None)
+    nodes = {node for side in (sides.left, sides.right) for node in side.atoms(*EXTREME)}
+    node = min(nodes, key=lambda node: (len(node.atoms(*EXTREME)), str(node)), default=None)
     if node is None:
         yield sides
         return

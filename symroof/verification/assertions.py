@@ -20,19 +20,21 @@ from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_la
 from symroof.reading.sentence_cues import quantity_of
 from symroof.verification.context import Context
 from symroof.verification.enclosures import is_numeric
-from symroof.verification.interpretations import Passage, Reading, free_names
-from symroof.verification.judgement import Omission
-from symroof.verification.restated_conditions import (
+from symroof.verification.interpretations import (
     TENDING,
+    Passage,
+    Reading,
     comes_to,
     condition_of,
     depends,
+    free_names,
     in_regimes,
     steps,
     valued,
     with_workings,
     without_values,
 )
+from symroof.verification.judgement import Omission
 from symroof.verification.selection import Skip, reduced, skipped
 
 
@@ -51,7 +53,7 @@ class Assertion:
 def asserted(passage: Passage) -> Assertion:
     """What a claim of a formula is, where it stands."""
     passage = _taken_up(passage)
-    bounds, told = _bounds(passage) if passage.claim.connectives else ((), ())
+    bounds, claims = _bounds(passage) if passage.claim.connectives else ((), ())
     if bounds:  # … <=> B > 9850/41 ~ 240: what the bound comes to is a claim of its own
         passage = replace(passage, claim=without_values(passage.claim))
     claim = passage.claim
@@ -63,25 +65,25 @@ def asserted(passage: Passage) -> Assertion:
         open_ = put & passage.equated
         readings = tuple(replace(r, firm=r.firm and open_ <= dict(r.claim.at).keys()) for r in readings)
         left = tuple((link, Omission("equation")) for link in bounds)
-        return Assertion(readings, Omission("no_claim"), condition_of(claim), left, told)
+        return Assertion(readings, Omission("no_claim"), condition_of(claim), left, claims)
     links = [(chain, _skips(chain, passage)) for chain in claim.chains if isinstance(chain, Chain)]
-    found = [skip for _, skips in links for skip in skips if skip is not None]
-    otherwise = found[0].reason if found else Omission("no_claim")
-    kept = () if claim.alternative else tuple(run for chain, skips in links for run in _runs(chain, skips))
+    reasons = [skip for _, skips in links for skip in skips if skip is not None]
+    otherwise = reasons[0].reason if reasons else Omission("no_claim")
+    runs = () if claim.alternative else tuple(run for chain, skips in links for run in _runs(chain, skips))
     chained = any(
         len(chain.relations) > 1 and set(chain.relations) <= {"=", "~"} and not _is_zero(chain) for chain, _ in links
     )
     passage = replace(passage, chained=chained)
     readings = ()
-    if kept:
-        readings = meant(replace(passage, claim=replace(claim, propositions=(kept,), connectives=())))
+    if runs:
+        readings = meant(replace(passage, claim=replace(claim, propositions=(runs,), connectives=())))
     elif not claim.connectives and not claim.alternative:
         readings = meant(replace(passage, role=otherwise.kind))
     if any(_puts_in_sizes(chain, passage.place) for chain, _ in links):
         otherwise = Omission("size")
     pairs = (pair for chain, skips in links for pair in zip(chain.links, skips, strict=True))
     omitted = [(link, skip.reason) for link, skip in pairs if skip is not None]
-    left_out = tuple(omitted) if kept else ()
+    left_out = tuple(omitted) if runs else ()
     return Assertion(readings, otherwise, condition_of(claim), left_out, tuple(with_workings(left_out, passage)))
 
 
@@ -90,8 +92,8 @@ def _bounds(passage: Passage) -> tuple[tuple[Compare, ...], tuple[tuple[Compare,
     links = tuple(link for chain in passage.claim.chains if comes_to(chain) for link in chain.links[1:])
     if all(is_numeric(passage.place.put(side)) for link in links for side in (link.left, link.right)):
         return (), ()
-    found = ((link, _of_numbers(link, passage)) for link in links)
-    return links, tuple((link, reading) for link, reading in found if reading is not None)
+    readings = ((link, _of_numbers(link, passage)) for link in links)
+    return links, tuple((link, reading) for link, reading in readings if reading is not None)
 
 
 def _of_numbers(link: Compare, passage: Passage) -> Reading | None:
@@ -120,8 +122,8 @@ def _taken_up(passage: Passage) -> Passage:
     if (name := quantity_of(around.sentence[0])) is not None and passage.context.hardware and len(claim.chains) == 1:
         value, chain = passage.context.definitions.get(name), claim.chains[0]
         if value is not None and not names(passage.context.put(value)) and all(map(is_numeric, chain.sides)):
-            said = Chain((Name(name), *chain.sides), ("=", *chain.relations))  # the ridge is 197e12/820e9 = 240
-            claim = replace(claim, propositions=((said,),))
+            chained = Chain((Name(name), *chain.sides), ("=", *chain.relations))  # the ridge is 197e12/820e9 = 240
+            claim = replace(claim, propositions=((chained,),))
     if around.bound_by is not None and around.bound_by.edge is not None and len(claim.links) == 1:
         relation = _beyond(around.bound_by.edge, claim.links[0].relation)
         claim = replace(claim, propositions=((Chain(claim.chains[0].sides, (relation,)),),))
@@ -173,14 +175,14 @@ def _skips(chain: Chain, passage: Passage) -> list[Skip | None]:
     put = _with_relations(passage.place, passage)
     if chain.relations.count("->") > 1:  # h -> 4h -> h, the widths of layers
         return [Skip(Omission("operation"))] * len(chain.relations)
-    found = []
+    skips = []
     for i, link in enumerate(chain.links):
         chained = i > 0 and chain.relations[i - 1] in ("=", "~")
         skip = _skip(link, passage.place, chained, passage)
         if skip is not None and skip.reason.kind == "other_letters" and put is not None:
             skip = skip if _skip(link, put, chained, passage) else None
-        found.append(skip)
-    return found
+        skips.append(skip)
+    return skips
 
 
 def _skip(link: Compare, place: Context, chained: bool, passage: Passage) -> Skip | None:
@@ -189,12 +191,14 @@ def _skip(link: Compare, place: Context, chained: bool, passage: Passage) -> Ski
     skip = skipped(place.question(link), chained=chained)
     if skip is not None or link.relation != "=":
         return skip
-    spoken = {name for one in passage.claim.links for name in names(one)}
-    known = {*QUANTITIES, *passage.context.definitions, *passage.context.least_one}
+    meanings = {*QUANTITIES, *passage.context.definitions, *passage.context.least_one}
     with suppress(SymroofError):
-        left, right = ({s.name for s in reduced(place.put(side)).free_symbols} for side in (link.left, link.right))
+        sides = (place.put(link.left), place.put(link.right))
+        if not all(map(names, sides)):
+            return None
+        left, right = ({s.name for s in reduced(side).free_symbols} for side in sides)
         alone = left ^ right if left and right else set()
-        if alone & passage.equated or (alone and not spoken & known):
+        if alone & passage.equated or (alone and not passage.named & meanings):
             return Skip(Omission("other_letters"))
     return None
 
@@ -272,7 +276,7 @@ def _at_its_sizes(reading: Reading, passage: Passage) -> Reading:
     if not claim.connectives or claim.at or context.setting is None:
         return reading
     sides = [side for chain in claim.chains if isinstance(chain, Chain) for side in chain.sides]
-    regimes = (*context.relations, *claim.regime, *(r for said, _ in passage.around.regimes for r in said))
+    regimes = (*context.relations, *claim.regime, *(r for relations, _ in passage.around.regimes for r in relations))
     taken = {name for r in regimes for name in names(r)} | {side.name for side in sides if isinstance(side, Name)}
     open_ = free_names(claim, context) & context.least_one - taken
     sizes = {name: size for name, size in passage.around.sizes.items() if size is not None and name in open_}

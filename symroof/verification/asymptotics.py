@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from sympy import Expr
 
-from symroof.algebra.dominance import leading, limit, similar
+import symroof.algebra.dominance as dominance
+from symroof.algebra.dominance import limit, similar
 from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.solving import PLAIN, is_positive
@@ -39,7 +40,13 @@ def _regime(relations: tuple[Relation, ...], least_one: frozenset[Expr]) -> Regi
     return Regime(relations, least_one | grown)
 
 
-def joined(regime: Regime, relations: Iterable[Relation]) -> Regime:
+leading = lru_cache(maxsize=1024)(dominance.leading)
+# The regime with a symbol constant.
+held = lru_cache(maxsize=256)(Regime.holding)
+
+
+@lru_cache(maxsize=256)
+def joined(regime: Regime, relations: tuple[Relation, ...]) -> Regime:
     """The regime with further relations; raises AlgebraError where they contradict it."""
     return Regime((*regime.relations, *relations), regime.least_one)
 

@@ -92,7 +92,7 @@ def passed_over(
     """The reports with the findings that are accepted told from the others; and what is gone from the files of these."""
     accepted = tuple(accepted)
     left, reasons = Counter({one.key: one.count for one in accepted}), {one.key: one.reason for one in accepted}
-    found, files = list[FileReport](), set[str]()
+    passed, files = list[FileReport](), set[str]()
     for report in reports:
         name, judgements = _relative(report.file, path), []
         files |= {name} if report.error is None else set()
@@ -104,9 +104,9 @@ def passed_over(
         key = name, "", UNJUDGED
         unjudged = report.lacking(standard) and left[key] > 0
         left[key] -= unjudged
-        found.append(replace(report, judgements=tuple(judgements), accepted=unjudged))
+        passed.append(replace(report, judgements=tuple(judgements), accepted=unjudged))
     gone = (replace(one, count=left[one.key]) for one in accepted)
-    return tuple(found), tuple(one for one in gone if one.count > 0 and one.file in files)
+    return tuple(passed), tuple(one for one in gone if one.count > 0 and one.file in files)
 
 
 def baseline_of(
@@ -117,9 +117,9 @@ def baseline_of(
     reasons = {one.key: one.reason for one in before if one.reason}
     judged = {_relative(report.file, path) for report in reports if report.error is None}
     counted = Counter(key for report in reports if report.error is None for key in _findings(report, path, standard))
-    found = (Accepted(*key, reasons.get(key, ""), count) for key, count in counted.items())
-    kept = {one.key: replace(one, reason=reasons.get(one.key, "")) for one in before if one.file not in judged}
-    return tuple(sorted((*kept.values(), *found), key=lambda one: one.file))
+    findings = (Accepted(*key, reasons.get(key, ""), count) for key, count in counted.items())
+    others = {one.key: replace(one, reason=reasons.get(one.key, "")) for one in before if one.file not in judged}
+    return tuple(sorted((*others.values(), *findings), key=lambda one: one.file))
 
 
 def _findings(report: FileReport, path: Path, standard: Standard) -> Iterator[tuple[str, str, str]]:

@@ -30,7 +30,7 @@ from symroof.proof.quotients import ORDER
 from symroof.proof.step import Check
 from symroof.proof.whole_numbers import WholeSizes
 from symroof.symbols import expression, fraction, rational, symbol
-from symroof.verification.asymptotics import IDENTITY, eventually_positive, led, near, number_near
+from symroof.verification.asymptotics import IDENTITY, eventually_positive, held, led, near, number_near
 from symroof.verification.budget import COEFFICIENTS, spend
 from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
@@ -47,7 +47,7 @@ HIDDEN = 2
 
 def by_bound(unknown: Unknown, regime: Regime) -> Finding | None:
     """(ii) to (iv): the bounds compared in a regime, with x constant."""
-    finding = _agreeing(unknown, regime.holding(unknown.x))
+    finding = _agreeing(unknown, held(regime, unknown.x))
     return None if finding is None else replace(finding, value=unknown.right_value())
 
 
@@ -56,7 +56,7 @@ def by_implication(unknown: Unknown, regime: Regime, *, turned: bool) -> Finding
 
     Where it is ``turned``, the explicit condition is P, and its bound has to lie beyond.
     """
-    regime = regime.holding(unknown.x)
+    regime = held(regime, unknown.x)
     value = _of_edge(unknown, regime)
     number = None if value is None else _number(value, regime)
     if number is None or not is_numeric(unknown.claimed):
@@ -176,10 +176,10 @@ def by_ratio(question: Question, regime: Regime) -> Finding | None:
     """P <=> Q where both are one set in the regime, with what is printed in Q taken for the number that it rounds."""
     link, context = question.link, question.context
     for value, q in _forms(question.right):
-        known = _leading(question, value, regime)
-        if known is None:
+        leading = _leading(question, value, regime)
+        if leading is None:
             continue
-        condition, shown = known
+        condition, shown = leading
         by = context.proof_of(Compare(condition, "<=>", q))
         if by is not None:
             return Finding(link, "holds", _both(shown, by))

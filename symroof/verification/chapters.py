@@ -28,19 +28,10 @@ from symroof.verification.assertions import Assertion, asserted
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
-from symroof.verification.formula_claims import (
-    cell_claim,
-    claims_in,
-    contexts,
-    given_names,
-    other_statement,
-    speaks,
-    usual_sizes,
-)
-from symroof.verification.interpretations import Passage, settled
+from symroof.verification.formula_claims import cell_claim, claims_in, given_names, other_statement, speaks, usual_sizes
+from symroof.verification.interpretations import Passage, condition_of, settled
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
 from symroof.verification.judgement import CLAIMLESS, Coverage, FileReport, Judgement, Omission, Skipped
-from symroof.verification.restated_conditions import condition_of
 from symroof.verification.sentence_context import Surroundings, read_latex_regime
 
 # Bytes, or billions.
@@ -85,7 +76,7 @@ def judge_read(
     if not any(split):
         return first_report
     ways = zip(split, *map(problems, (first_report, report_counting(False), report_counting(True))), strict=True)
-    chosen = (of_one_count(*some) if wanted else some[0] for wanted, *some in ways)
+    chosen = (of_one_count(*some) if by_count else some[0] for by_count, *some in ways)
     return replace(first_report, judgements=tuple(judgement for some in chosen for judgement in some))
 
 
@@ -136,10 +127,10 @@ class _Chapter:
             return
         lines = self.document.text[note.offset :].splitlines(keepends=True)
         for stated in self.force.exercise.claims:
-            found = judge_stated(stated, self.force.context, self.force.exercise.title)
+            judgement = judge_stated(stated, self.force.context, self.force.exercise.title)
             inside = next((i for i, line in enumerate(lines) if stated.text in line), 0)
             line, _ = self.document.place(note.offset + sum(map(len, lines[:inside])))
-            yield replace(found, line=line, column=1)
+            yield replace(judgement, line=line, column=1)
 
     def _written(self, written: Written) -> Iterator[Judgement]:
         """A formula: its claims are judged; of what is not a claim, or not decided, it is noted why."""
@@ -155,9 +146,9 @@ class _Chapter:
             return
         following, self.following = self.following, {}
         self.formulas += 1
-        before, said = len(self.left_out), self.before
+        before, condition = len(self.left_out), self.before
         outcomes = [Omission("ignored")] if "ignore" in following else self._outcomes(written, following)
-        self.before = said if outcomes == [Omission("assumption")] else self.before  # that is, for B << D, B > 240
+        self.before = condition if outcomes == [Omission("assumption")] else self.before  # that is, for B << D, B > 240
         judged = [one for one in outcomes if isinstance(one, Judgement)]
         reasons = [one for one in outcomes if isinstance(one, Omission)]
         line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
@@ -195,7 +186,7 @@ class _Chapter:
             if (kind := other_statement(written.text)) is not None:
                 return [Omission("membership") if kind == "membership" else Omission("assignment")]
             with suppress(SymroofError):
-                read_latex_regime(written.text, self.force.dialect(contexts(self.force)[-1].scope))
+                read_latex_regime(written.text, self.force.dialect(self.force.contexts[-1].scope))
                 return [Omission("assumption")]
             return [Omission.unreadable(error)]
 
@@ -225,13 +216,13 @@ class _Chapter:
             else:
                 passage = Passage(claim, context, self.equated, around)
                 with limited():
-                    found = asserted(passage)
+                    assertion = asserted(passage)
                     others = [asserted(replace(passage, claim=more[i])) for more in (with_unit, in_bytes) if more]
-                plain = (replace(one, firm=one.firm and not with_unit) for one in found.readings)
+                plain = (replace(one, firm=one.firm and not with_unit) for one in assertion.readings)
                 readings = (*(reading for other in others for reading in other.readings), *plain)
-                outcome = settled(readings, found.otherwise)
-                condition = found.condition
-                further, outcome, left_out = _further(found, others, outcome)
+                outcome = settled(readings, assertion.otherwise)
+                condition = assertion.condition
+                further, outcome, left_out = _further(assertion, others, outcome)
                 yield from further
                 if isinstance(outcome, Judgement):
                     line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
@@ -262,7 +253,7 @@ class _Chapter:
         """The claims of a formula; where a comment says so, that it is equal to something, or follows from it."""
         stated = str(following.get("same", following.get("is", "")))
         if "is" in following and not any(sign in stated for sign in RELATED):
-            context = contexts(self.force)[0]
+            context = self.force.contexts[0]
             dialect, math = self.force.dialect(context.scope), written.kind == "math"
             read = (
                 read_latex_expression(written.text, dialect) if math else read_expression(written.text, context.scope)
@@ -286,22 +277,22 @@ class _Chapter:
 
 
 def _further(
-    found: Assertion, meant: Sequence[Assertion], outcome: Block
+    assertion: Assertion, meant: Sequence[Assertion], outcome: Block
 ) -> tuple[list[Judgement], Block, tuple[tuple[Compare, Omission], ...]]:
     """The judgements on links that are claims by what the text states, with the units that stand behind the formula first;
     but for the last one where nothing else is judged. And the links that are left."""
-    if isinstance(outcome, Judgement) and not found.left_out:  # the claim as a whole is judged
+    if isinstance(outcome, Judgement) and not assertion.left_out:  # the claim as a whole is judged
         return [], outcome, ()
     judged: dict[Compare, Judgement] = {}
-    with_units = [more.further for more in meant if len(more.further) == len(found.further)]
-    for place, (link, reading) in enumerate(found.further):
+    with_units = [more.further for more in meant if len(more.further) == len(assertion.further)]
+    for place, (link, reading) in enumerate(assertion.further):
         plain = replace(reading, firm=reading.firm and not with_units)
         readings = (*(more[place][1] for more in with_units), plain)
-        if isinstance(one := settled(readings, found.otherwise), Judgement):
+        if isinstance(one := settled(readings, assertion.otherwise), Judgement):
             judged[link] = one
-    left = tuple(pair for pair in found.left_out if pair[0] not in judged)
-    told = list(judged.values())
-    return (told, outcome, left) if isinstance(outcome, Judgement) or not told else (told[:-1], told[-1], left)
+    left = tuple(pair for pair in assertion.left_out if pair[0] not in judged)
+    more = list(judged.values())
+    return (more, outcome, left) if isinstance(outcome, Judgement) or not more else (more[:-1], more[-1], left)
 
 
 def _closed(judgement: Judgement) -> Block:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import ReadingError, SymroofError, suggestion
+from symroof.model.quantities import QUANTITIES
 from symroof.reading.exercises import Exercise, read_exercise
 from symroof.reading.keys import having
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.markup import Headings, Spelling
 from symroof.reading.name_scope import Scope
 from symroof.reading.operation_keys import has_operation
-from symroof.reading.problems import WORD, merged
+from symroof.reading.problems import GIVE_WAY, WORD, merged
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
 
@@ -49,18 +50,24 @@ class InForce:
     def dialect(self, scope: Scope) -> Dialect:
         """How the document writes the names of a scope."""
         spelled = self.spelled
-        own = replace(scope, letters=spelled.letters)
-        return Dialect(own, self.exercise.aliases, spelled.macros, spelled.functions)
+        if scope not in self._dialects:
+            own = replace(scope, letters=spelled.letters)
+            self._dialects[scope] = Dialect(own, self.exercise.aliases, spelled.macros, spelled.functions)
+        return self._dialects[scope]
+
+    @cached_property
+    def _dialects(self) -> dict[Scope, Dialect]:
+        return {}
 
     def adding(self, comment: Mapping[str, Any], path: Headings = ()) -> InForce:
         """A comment adds to those before it; a new operation starts afresh. Claims are those of this comment alone."""
         before = self.options
         if has_operation(comment) and has_operation(before):
             before = {key: value for key, value in before.items() if key in LASTING}
-        said = {**before, **{key: _added(key, before.get(key), value) for key, value in comment.items()}}
+        options = {**before, **{key: _added(key, before.get(key), value) for key, value in comment.items()}}
         let = comment.get("let")
         places = {**self.places, **dict.fromkeys(let if isinstance(let, Mapping) else (), path)}
-        return replace(self, places=places)._reading(said)
+        return replace(self, places=places)._reading(options)
 
     def below(self, path: Headings) -> InForce:
         """At a place below other headings: named formulas of a section that is left are forgotten, unless what stays in
@@ -81,16 +88,26 @@ class InForce:
         """With nothing said."""
         return InForce(self.overrides, self.words, self.folder, counted=self.counted).adding({})
 
-    def _reading(self, said: dict[str, Any]) -> InForce:
-        exercise = read_exercise(merged(said, self.overrides, self.folder), self.words)
+    def _reading(self, options: dict[str, Any]) -> InForce:
+        exercise = read_exercise(merged(options, self.overrides, self.folder), self.words)
         context = context_of(exercise)
         context = context if self.counted is None else context.counting(self.counted)
         for alias, name in exercise.aliases.items():
             if name not in context.scope.names:
                 hint = suggestion(name, context.scope.names)
                 raise ReadingError(f"aliases: {alias} stands for {name!r}, which is no name here", hint=hint)
-        said.pop("claims", None)
-        return replace(self, options=said, exercise=exercise, context=context)
+        options.pop("claims", None)
+        return replace(self, options=options, exercise=exercise, context=context)
+
+    @cached_property
+    def contexts(self) -> tuple[Context, ...]:
+        """The contexts in which a formula is read in turn: that of the problem, and one in which every letter declares itself;
+        a size of the problem is a name there as well, and no unit."""
+        context = self.context
+        bare = context_of(Exercise()) if context.setting is not None else context
+        letters = tuple(dict.fromkeys((*QUANTITIES, *bare.scope.names, *sorted(context.least_one))))
+        own = replace(bare, scope=Scope(letters, open=True, indices=True, give_way=GIVE_WAY))
+        return (own,) if context.scope.open else (context, own)
 
     @property
     def width(self) -> Any:
@@ -100,9 +117,9 @@ class InForce:
     def of_row(self, operation: str) -> InForce:
         """What is in force in a row of a table that types an operation: the chip and the conventions of before."""
         if operation not in self._rows:
-            kept = {key: value for key, value in self.options.items() if key in CONVENTIONS}
-            told = {"dtype": ANY_WIDTH, **kept, "operation": operation}
-            self._rows[operation] = replace(self, options={}).adding(told)
+            conventions = {key: value for key, value in self.options.items() if key in CONVENTIONS}
+            options = {"dtype": ANY_WIDTH, **conventions, "operation": operation}
+            self._rows[operation] = replace(self, options={}).adding(options)
         return self._rows[operation]
 
     @cached_property

@@ -41,7 +41,7 @@ from symroof.formula import (
     nodes,
     number,
 )
-from symroof.proof.propositions import OPEN, Decision, decide_for_whole_sizes, negated, without_cases
+from symroof.proof.propositions import OPEN, Decision, negated, without_cases
 from symroof.proof.quotients import ORDER
 from symroof.proof.step import Check, RefutedError
 from symroof.reading.name_scope import is_opaque
@@ -50,9 +50,9 @@ from symroof.verification.asymptotics import eventually_positive, joined
 from symroof.verification.bounds import by_bound, by_implication, by_ratio, possible_regimes
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
-from symroof.verification.counterexamples import ALWAYS, conjuncts, to_the_edges, witness
+from symroof.verification.counterexamples import ALWAYS, conjuncts, seen, to_the_edges, witness
 from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
-from symroof.verification.judgement import GOOD, IN_NUMBERS, Finding, Remark, undecided
+from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
 from symroof.verification.literals import bare, bounds_alike, precise, rounding, stands_in_print
 from symroof.verification.unit_agreement import unit_of
 from symroof.verification.unknowns import UP, Unknown, unknown_of
@@ -118,7 +118,7 @@ def _over_whole_numbers(question: Question, claimed: Formula) -> Finding | None:
     if decimals or len(free) != 1 or not free <= context.least_one or context.proofs_only:
         return None
     (size,) = free
-    if not decide_for_whole_sizes(claimed, context.least_one, size, context.admitted(size)):
+    if not context.settled_whole(claimed, size):
         return None
     return Finding(link, "holds", Check("proved", "z3 over whole numbers"))
 
@@ -152,16 +152,16 @@ def _part_by_part(question: Question) -> str | None:
     left, right = conjuncts(question.left), conjuncts(question.right)
     if question.link.relation != "<=>" or not len(right) > 1 < len(left):
         return None
-    told, by = set[int](), None
+    read, by = set[int](), None
     for p in left:
-        said = [i for i, part in enumerate(right) if _settled_that(p, part, question.context).truth]
-        one, *guards = sorted((right[i] for i in said), key=lambda part: not _divides(part)) or [Verdict(True)]
+        places = [i for i, part in enumerate(right) if _settled_that(p, part, question.context).truth]
+        one, *guards = sorted((right[i] for i in places), key=lambda part: not _divides(part)) or [Verdict(True)]
         q = Cases(((one, Both(tuple(guards))),), Verdict(False)) if guards else one
         by = _told(Compare(p, "<=>", q), question.context)
         if by is None:
             return None
-        told |= set(said)
-    return by if len(told) == len(right) else None
+        read |= set(places)
+    return by if len(read) == len(right) else None
 
 
 def _divides(condition: Formula) -> bool:
@@ -192,6 +192,7 @@ def _vacuous(question: Question) -> tuple[Remark, ...]:
     never = (
         isinstance(question.link.left, Compare)
         and not isinstance(question.right, Verdict)
+        and True not in seen(question.left, question.context)
         and question.context.settled(negated(question.left)).truth
     )
     return (Remark("vacuous", {"condition": question.link.left}),) if never else ()
@@ -303,9 +304,9 @@ def _in_its_regime(question: Question, value: Formula) -> Finding | None:
         needs = tuple(sorted(written(relations, question.context.layout.write), key=str))
         inside = replace(question, context=question.context.assuming(needs))
         with suppress(AlgebraError, CheckError):
-            found = _refuted(inside, *_readings(inside)[:1], OPEN, None)
-            if isinstance(found.value, Compare) and is_numeric(found.value.right):
-                return replace(found, needs=(needs,))
+            finding = _refuted(inside, *_readings(inside)[:1], OPEN, None)
+            if isinstance(finding.value, Compare) and is_numeric(finding.value.right):
+                return replace(finding, needs=(needs,))
     return None
 
 
@@ -327,9 +328,7 @@ def _in_whole_numbers(value: Formula | None, context: Context) -> Compare | None
     edge = None if value.relation not in ORDER or names(value.right) else enclosed(value.right)
     last = context.admitted(x.name).last(value.relation, edge.low) if edge is not None and edge.exact else None
     whole = Compare(x, value.relation[0] + "=", number(last)) if last else None
-    same = whole and decide_for_whole_sizes(
-        Compare(value, "<=>", whole), context.least_one, x.name, context.admitted(x.name)
-    )
+    same = whole and context.settled_whole(Compare(value, "<=>", whole), x.name)
     return whole if same else None
 
 
@@ -351,12 +350,12 @@ def _right_value(question: Question, readings: Iterable[Reading]) -> Compare | N
 
 def _says_the_same(question: Question, value: Formula) -> bool:
     """Whether P <=> value, everywhere or in the regime."""
-    context = question.context
-    if _told(Compare(question.left, "<=>", value), context):
-        return True
-    said = replace(question, link=Compare(question.link.left, "<=>", value), right=value)
-    proved = equivalent(replace(said, context=replace(context, proofs_only=True)))
-    return proved is not None and proved.verdict in ("holds", "rounded")
+    context, same = question.context, Compare(question.left, "<=>", value)
+    if same not in context.memory:
+        said = replace(question, link=Compare(question.link.left, "<=>", value), right=value, context=context.proving)
+        holds = _told(same, context) is not None
+        context.memory[same] = holds or ((finding := equivalent(said)) is not None and finding.verdict in ACCEPTED)
+    return bool(context.memory[same])
 
 
 def _parts(question: Question, values: Mapping[str, Fraction]) -> tuple[tuple[Formula, Fraction, str], ...]:
@@ -369,7 +368,7 @@ def _parts(question: Question, values: Mapping[str, Fraction]) -> tuple[tuple[Fo
         with suppress(AlgebraError):
             pairs = ((written.left, put.left), (written.right, put.right))
             return tuple(
-                (one, enclosed(known, point=values).middle, unit_of(one, question.context)) for one, known in pairs
+                (side, enclosed(known, point=values).middle, unit_of(side, question.context)) for side, known in pairs
             )
     return ()
 

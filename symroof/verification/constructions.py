@@ -51,10 +51,10 @@ def worked_out(node: Call, least_one: frozenset[str], bounded: frozenset[str] = 
     >>> expression(step.right)
     sqrt(A)/sqrt(B)
     """
-    wanted = FUNCTIONS.get(node.function)
-    if wanted not in (None, len(node.arguments)):
+    arity = FUNCTIONS.get(node.function)
+    if arity not in (None, len(node.arguments)):
         count = len(node.arguments)
-        raise AlgebraError(f"{node.function}(…) has {count} argument{'s' * (count != 1)} and takes {wanted}")
+        raise AlgebraError(f"{node.function}(…) has {count} argument{'s' * (count != 1)} and takes {arity}")
     if node.function not in CONSTRUCTIONS:
         return None
     if node.function in EXTREMES and isinstance(place := node.arguments[1], Name) and place.name in bounded:

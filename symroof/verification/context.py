@@ -40,7 +40,7 @@ from symroof.formula_size import weight
 from symroof.model.hardware import Accelerator
 from symroof.model.splits import padded
 from symroof.proof.check import check
-from symroof.proof.propositions import OPEN, Decision, decide, direct_proof
+from symroof.proof.propositions import OPEN, Decision, decide, decide_for_whole_sizes, direct_proof
 from symroof.proof.quotients import ORDER, Exact
 from symroof.proof.step import Ledger
 from symroof.proof.whole_numbers import Multiples, WholeSizes
@@ -163,10 +163,10 @@ class Context:
             nonlocal length
             length += 1
             if isinstance(node, Name) and node.name in self.definitions:
-                known = self.expanded(self.definitions[node.name])
-                length += known.length
-                workings.update(dict.fromkeys(known.workings))
-                node = Group(known.formula)
+                meaning = self.expanded(self.definitions[node.name])
+                length += meaning.length
+                workings.update(dict.fromkeys(meaning.workings))
+                node = Group(meaning.formula)
             elif isinstance(node, Call) and node.function == "abs" and not is_numeric(node):
                 node = Call("max", (node.arguments[0], Negative(Group(node.arguments[0]))))
             elif isinstance(node, Call):
@@ -225,6 +225,12 @@ class Context:
         spend(LEFT_OPEN if left_open else PROVER if answer.by == "z3" else COEFFICIENTS)
         return answer
 
+    def settled_whole(self, claim: Formula, size: str) -> bool:
+        """Whether a proposition holds for every whole number that is left to a size."""
+        if (claim, size) not in self.memory:
+            self.memory[claim, size] = decide_for_whole_sizes(claim, self.least_one, size, self.admitted(size))
+        return bool(self.memory[claim, size])
+
     def proof_of(self, claim: Formula) -> str | None:
         """By what the second engine proves a proposition without a search, under the facts."""
         spend(COEFFICIENTS)
@@ -238,10 +244,17 @@ class Context:
         return put if self.settled(Compare(put, "=", formula)).truth else formula
 
     def assuming(self, relations: Iterable[Compare]) -> Context:
-        """With further relations, ``=`` among them put in."""
+        """With further relations, ``=`` among them put in; the same context for the same ones."""
         more = tuple(relations)
-        if not more:
-            return self
+        if more and more not in self._narrower:
+            self._narrower[more] = self._assuming(more)
+        return self._narrower[more] if more else self
+
+    @cached_property
+    def _narrower(self) -> dict[object, Context]:
+        return {}
+
+    def _assuming(self, more: tuple[Compare, ...]) -> Context:
         context = replace(self, relations=(*self.relations, *more), other=self.other and self.other.assuming(more))
         for r in more:
             context = context._equal(r.left, context.put(r.right)) if r.relation == "=" else context
@@ -249,11 +262,11 @@ class Context:
 
     def _reached(self, formulas: Iterable[Formula]) -> list[Formula]:
         """The formulas, and those that their names stand for."""
-        reached = list(formulas)
-        for formula in reached:
-            known = (self.definitions[name] for name in names(formula) if name in self.definitions)
-            reached += (meaning for meaning in known if meaning not in reached)
-        return reached
+        formulas_reached = list(formulas)
+        for formula in formulas_reached:
+            meanings = (self.definitions[name] for name in names(formula) if name in self.definitions)
+            formulas_reached += (meaning for meaning in meanings if meaning not in formulas_reached)
+        return formulas_reached
 
     def _equal(self, left: Formula, right: Formula) -> Context:
         """With an equality: put in for a name that stands for nothing yet, a fact otherwise."""
@@ -265,15 +278,18 @@ class Context:
     def at(self, values: Iterable[tuple[str, Formula]]) -> Context:
         """With sizes put in; what the regime says of them is dropped."""
         sizes = dict(values)
-        if not sizes:
-            return self
+        if sizes and (put := tuple(sizes.items())) not in self._narrower:
+            self._narrower[put] = self._at(sizes)
+        return self._narrower[put] if sizes else self
+
+    def _at(self, sizes: dict[str, Formula]) -> Context:
         if self.setting is not None:
-            known = {name: size.value for name, size in sizes.items() if isinstance(size, Number)}
+            numbers = {name: size.value for name, size in sizes.items() if isinstance(size, Number)}
             if (problem := self.setting.problem).pad:
-                taken = padded(problem.operation, problem.mesh, known)
-                sizes |= {name: number(size) for name, size in taken.items() if size != known[name]}
-                known = taken
-            require_there(problem, known)
+                taken = padded(problem.operation, problem.mesh, numbers)
+                sizes |= {name: number(size) for name, size in taken.items() if size != numbers[name]}
+                numbers = taken
+            require_there(problem, numbers)
         left = tuple(r for r in self.relations if not sizes.keys() & {*names(r.left), *names(r.right)})
         others = {name: formula for name, formula in self.definitions.items() if name not in sizes}
         open_ = replace(self, definitions=others, sized=self.sized | sizes.keys(), other=None)
@@ -297,9 +313,14 @@ class Context:
         return replace(self, definitions={**self.definitions, **definitions}, other=None)
 
     @cached_property
-    def worlds(self) -> dict[str, Any]:
-        """Other worlds that were made of this one: what a kind of mistake leads to."""
+    def memory(self) -> dict[object, Any]:
+        """What was worked out of this context alone: what a kind of mistake leads to, what a condition should say."""
         return {}
+
+    @cached_property
+    def proving(self) -> Context:
+        """The same, with nothing inferred."""
+        return replace(self, proofs_only=True)
 
     @cached_property
     def strict(self) -> Context:

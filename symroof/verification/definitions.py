@@ -45,25 +45,25 @@ def context_of(exercise: Exercise) -> Context:
 def _of_operation(exercise: Exercise, setting: Setting) -> Context:
     """The quantities of an operation as formulas of its dimensions and of the figures, under one way of counting."""
     chip, dimensions, write = setting.problem.hardware, setting.problem.names, setting.layout.write
-    known = {**counted_again(setting), **_theory(setting)}
+    meanings = {**counted_again(setting), **_theory(setting)}
     for link in chip.links if chip else ():
         if over := _over(setting, link):
-            known[f"T_comms_{link}"] = Quotient(write(over.moved), Name(link))
-    known |= {name: formula for name, formula in _over_axes(setting).items() if name not in dimensions}
+            meanings[f"T_comms_{link}"] = Quotient(write(over.moved), Name(link))
+    meanings |= {name: formula for name, formula in _over_axes(setting).items() if name not in dimensions}
     chosen = {"peak": setting.peak, "bandwidth": setting.bandwidth}
-    known |= {name: printed(figure) for name, figure in chosen.items() if figure is not None}
+    meanings |= {name: printed(figure) for name, figure in chosen.items() if figure is not None}
     sizes = {*dimensions, *exercise.symbols, *WORDS_OF_TEXTS}
     figures = {name: figure for name, figure in (chip.spoken if chip else {}).items() if name not in sizes}
-    known |= {name: printed(figure) for name, figure in figures.items()} | dict(exercise.let)
-    unknown = {name: unit for name, unit in _rates(setting).items() if name not in (*dimensions, *known)}
+    meanings |= {name: printed(figure) for name, figure in figures.items()} | dict(exercise.let)
+    unknown = {name: unit for name, unit in _rates(setting).items() if name not in (*dimensions, *meanings)}
     return Context(
         Scope(
-            (*dimensions, *exercise.symbols, *dict.fromkeys((*known, *SPOKEN, *unknown))),
+            (*dimensions, *exercise.symbols, *dict.fromkeys((*meanings, *SPOKEN, *unknown))),
             give_way=giving_way(exercise),
-            counts=tuple(name for name in dimensions if name not in known),
+            counts=tuple(name for name in dimensions if name not in meanings),
         ),
-        known,
-        unknown | _units(figures) | _units_of_amounts((*names_of_amounts(setting.problem.operation), *known)),
+        meanings,
+        unknown | _units(figures) | _units_of_amounts((*names_of_amounts(setting.problem.operation), *meanings)),
         setting.least_one.named,
         tolerance=exercise.tolerance,
         nearest=exercise.nearest,
@@ -80,13 +80,13 @@ def _theory(setting: Setting) -> dict[str, Formula]:
     the ledger has it."""
     program, rates = setting.problem.operation, setting.rates
     derived = {name: meaning(name, setting.flops_name, setting.moved_name) for name in DERIVED}
-    known = {name: formula for name, formula in derived.items() if formula is not None}
-    known |= {**program.where, **every_time(program, rates)}
+    meanings = {name: formula for name, formula in derived.items() if formula is not None}
+    meanings |= {**program.where, **every_time(program, rates)}
     meant = ledger_of(setting).meanings
-    if any(isinstance(meant.get(name), Formula) and meant[name] != formula for name, formula in known.items()):
+    if any(isinstance(meant.get(name), Formula) and meant[name] != formula for name, formula in meanings.items()):
         raise CheckError("the quantities mean something else than in the derivation")
     rate = meant.get(TOKENS)
-    return {**known, TOKENS: rate} if isinstance(rate, Formula) and TOKENS not in setting.problem.let else known
+    return {**meanings, TOKENS: rate} if isinstance(rate, Formula) and TOKENS not in setting.problem.let else meanings
 
 
 def _rates(setting: Setting) -> dict[str, str]:
@@ -110,12 +110,12 @@ def _over(setting: Setting, link: str) -> Setting | None:
 def _over_axes(setting: Setting) -> dict[str, Formula]:
     """What a mesh sends under the names that it has beside those of its resources: over the link that is asked about, and
     over an axis that has the port of its switch alone."""
-    program, known = setting.problem.operation, dict[str, Formula]()
+    program, amounts = setting.problem.operation, dict[str, Formula]()
     if not setting.several_chips:
-        return known
+        return amounts
     if setting.over_network:
-        known["sent"] = Name(setting.moved_name)
-    return known | {other: Name(name) for other, name in other_names(program).items()}
+        amounts["sent"] = Name(setting.moved_name)
+    return amounts | {other: Name(name) for other, name in other_names(program).items()}
 
 
 def _of_model(exercise: Exercise) -> Context:
@@ -129,11 +129,11 @@ def _of_model(exercise: Exercise) -> Context:
     figures = {name: figure for name, figure in (chip.spoken if chip else {}).items() if name not in WORDS_OF_TEXTS}
     figures |= {} if rate is None else {"peak": rate}
     meant = {**THEORY, **{name: printed(figure) for name, figure in figures.items()}}
-    known = {name: formula for name, formula in meant.items() if name not in own}
-    known = {**({"bandwidth": known["HBM"]} if "HBM" in known else {}), **known, **exercise.let}
+    meanings = {name: formula for name, formula in meant.items() if name not in own}
+    meanings = {**({"bandwidth": meanings["HBM"]} if "HBM" in meanings else {}), **meanings, **exercise.let}
     return Context(
-        Scope(tuple(dict.fromkeys((*exercise.symbols, *known, *spoken))), open=True, give_way=giving_way(exercise)),
-        known,
+        Scope(tuple(dict.fromkeys((*exercise.symbols, *meanings, *spoken))), open=True, give_way=giving_way(exercise)),
+        meanings,
         {name: unit for name, unit in _units(figures).items() if name not in own},
         tolerance=exercise.tolerance,
         nearest=exercise.nearest,
@@ -157,14 +157,14 @@ def counted_again(setting: Setting) -> dict[str, Formula]:
 
     Raises :class:`~symroof.errors.CheckError` where something else is counted.
     """
-    ledger, operation, found = ledger_of(setting), setting.problem.operation, costs(setting)
+    ledger, operation, amounts = ledger_of(setting), setting.problem.operation, costs(setting)
     if setting.several_chips:
-        establish([chips_of(operation, found["chips"], ledger)], ledger)
-    for name, formula in {**operation.where, **found}.items():
+        establish([chips_of(operation, amounts["chips"], ledger)], ledger)
+    for name, formula in {**operation.where, **amounts}.items():
         meant = ledger.meanings[name]
         evidence = None if isinstance(meant, Formula) else meant
         establish([Step("work", Reason.TOTAL, Name(name), "=", formula, evidence=evidence)], ledger)
-    return found
+    return amounts
 
 
 def printed(figure: Spec) -> Number:

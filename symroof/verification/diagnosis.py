@@ -1,30 +1,37 @@
 """Diagnosis: the one mistake that would make a wrong claim right.
 
 Every mistake of the table is tried, and the first whose undoing gives a claim that is *proved* is reported. A mistake
-that almost fits is not: no diagnosis is better than a guess.
+that almost fits is not: no diagnosis is better than a guess. Mistakes about what is counted are edits of a program; each
+gives what there is to say of it, and the amounts as they would be counted then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
-from itertools import islice
-from random import Random
-from typing import Any
+from functools import wraps
+from typing import Any, NamedTuple
 
-import symroof.verification.miscounts as miscounts
+from sympy import Expr
+
 import symroof.verification.misprints as misprints
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Formula, Infinity, Product, Verdict, names, number
-from symroof.proof.pointwise import Point, truth
+from symroof.formula import Compare, Formula, Name, Verdict, names, number
+from symroof.model.kernels import cost_of, costs_of
+from symroof.model.program import Program
+from symroof.model.program_tree import Node, Repeat, Statement, turns_of
+from symroof.model.quantities import of_statement, parts_of
+from symroof.model.statement_costs import amounts, kept_for_backward
+from symroof.model.tensor_types import Dtype, dtype
+from symroof.model.transforms import in_training, retyped
+from symroof.proof.pointwise import truth
 from symroof.proof.quotients import ORDER
+from symroof.symbols import rational
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
-from symroof.verification.counterexamples import looking_like
-from symroof.verification.enclosures import enclosed
+from symroof.verification.counterexamples import last_digits, may_hold
 from symroof.verification.judgement import ACCEPTED, Finding, Remark
 from symroof.verification.links import proved
 from symroof.verification.literals import is_printed
@@ -33,14 +40,212 @@ TRIAL = 2  # units of work
 TELLING = 2  # so many digits in print tell one mistake from another
 # The work that the mistake behind one claim may take.
 SEARCH = 20_000
-# A look in numbers before a proof is asked for; what it refutes is left out and never called wrong, and that a link passes
-# says nothing.
-DIGITS = 12
-LOOK = 3  # units of work
-POINTS, TRIED = 6, 400  # points at random until those of a regime are found
-FAR = 10**4  # a size is this many times another that is much smaller
-NEAR = (Fraction(4, 5), Fraction(5, 4))  # numbers in print are within these of what they round
-SMALL = Fraction(1, 20)  # what is negligible is at most this
+Amounts = Mapping[str, Expr]
+Facts = Mapping[str, Any]
+Edits = Iterator[tuple[Facts, Amounts]]
+TRAFFIC = ("reads", "writes")
+# What functions that give costs speak of.
+GIVEN = {"reads": "operands", "writes": "output"}
+# What is done by the matrix unit.
+WORK = ("flops", "flops_forward", "flops_backward")
+WIDTHS = {"int4": 4, "int8": 8, "bf16": 16, "fp32": 32}
+
+
+class Move(NamedTuple):
+    """Bytes of one tensor that a statement reads or writes, in all turns."""
+
+    owner: str
+    tensor: str
+    kind: str
+    amount: Expr
+
+
+class Counted:
+    """A program as it is counted: its amounts by name, totals among them, and what moves."""
+
+    def __init__(self, program: Program, count: Any) -> None:
+        self.program, self.count = program, count
+        cost = cost_of(program, count)
+        totals = {"flops": cost.flops, "reads": cost.reads, "writes": cost.writes, "bytes": cost.bytes}
+        self.amounts: Amounts = {**amounts(program, count), **totals}
+        self.moves = tuple(
+            Move(owner, tensor if program.given is None else GIVEN[kind], kind, program.resolved(amount))
+            for owner, cost in costs_of(program).items()
+            for kind, moved in zip(TRAFFIC, (cost.loads, cost.stores), strict=True)
+            for tensor, amount in moved
+        )
+
+    def names(self, tensors: Iterable[str]) -> tuple[Name, ...]:
+        """What a sentence calls tensors."""
+        return tuple(Name(self.program.called(name)) for name in tensors)
+
+    def of(self, program: Program) -> Amounts:
+        """What another program makes of the same amounts; nothing where it makes no sense, as one of integers in training."""
+        known = self.amounts
+        with suppress(SymroofError):
+            return {n: x for n, x in Counted(program, self.count).amounts.items() if n in known and x != known[n]}
+        return {}
+
+    def typed(self, types: Mapping[str, Dtype]) -> Amounts:
+        """The bytes once tensors are stored in other types."""
+        with suppress(SymroofError):
+            other = self.of(retyped(self.program, types)) if types else {}
+            return {n: x for n, x in other.items() if not n.startswith(("flops", "ops"))}
+        return {}
+
+    def without(self, moves: Iterable[Move]) -> Amounts:
+        """The amounts without some of what moves."""
+        left: dict[str, Expr] = {}
+        for move in moves:
+            for total in (move.kind, "bytes"):
+                for name in dict.fromkeys((total, of_statement(total, move.owner))):
+                    if name in self.amounts and move.amount != 0:
+                        left[name] = left.get(name, self.amounts[name]) - move.amount
+        return left
+
+    def totals(self) -> Iterator[tuple[str, dict[str, Expr]]]:
+        """Each total with the amounts of the statements or tensors that it is the sum of."""
+        program, counts = self.program, self.amounts
+        parts: dict[str, dict[str, Expr]] = {}
+        for name, value in counts.items():
+            total, tensor = parts_of(name)
+            if tensor and total in counts:
+                parts.setdefault(total, {})[tensor] = value
+        for total, role in (("weights", "weight"), ("caches", "cache"), ("gradients", "weight")):
+            tensors = program.declared_as(role)
+            parts[total] = {str(t.name): program.resolved(program.turns(t) * t.bytes) for t in tensors}
+        if program.training:
+            saved = kept_for_backward(program)
+            parts["saved"] = {str(t.name): program.resolved(turns_of(repeats) * t.bytes) for t, repeats in saved}
+        yield from ((total, terms) for total, terms in parts.items() if total in counts and len(terms) > 1)
+
+
+def of_programs(edits: Callable[[Counted], Edits]) -> Callable[[Compare, Context], Iterator[tuple[Facts, Context]]]:
+    """The contexts that the edits of a kind lead to, of those that a link speaks of; none of a program on a mesh."""
+
+    @wraps(edits)
+    def worlds(link: Compare, context: Context) -> Iterator[tuple[Facts, Context]]:
+        program = context.setting.problem.operation if context.setting is not None else None
+        if program is None or program.axes or context.setting is None:
+            return
+        cache, write, kind = context.memory, context.setting.layout.write, edits.__name__
+        if "counted" not in cache:
+            cache["counted"] = counted = Counted(program, context.setting.problem.count)
+            known = {name: formula for name, formula in context.definitions.items() if name not in counted.amounts}
+            cache["open"] = replace(context, definitions=known, other=None)
+        counted = cache["counted"]
+        if f"edits {kind}" not in cache:
+            cache[f"edits {kind}"] = [(facts, changes) for facts, changes in edits(counted) if changes]
+        claim = cache["open"].question(link).claim
+        spoken = set(names(claim)) & counted.amounts.keys()
+        for facts, changes in cache[f"edits {kind}"]:
+            if spoken & changes.keys():
+                yield facts, context.defining({name: write(value) for name, value in changes.items()})
+
+    return worlds
+
+
+@of_programs
+def part_missing(counted: Counted) -> Edits:
+    """A part of a total is left out."""
+    for total, parts in counted.totals():
+        values: dict[Expr, list[str]] = {}
+        for name, value in parts.items():
+            if value not in (0, counted.amounts[total]):
+                values.setdefault(value, []).append(name)
+        for value, alike in values.items():
+            facts = {"total": Name(total), "names": counted.names(alike)}
+            yield facts, {total: counted.amounts[total] - value}
+
+
+@of_programs
+def turns(counted: Counted) -> Edits:
+    """One turn of a repeat is counted."""
+    for repeat in (node for node in _nodes_of(counted.program.body) if isinstance(node, Repeat)):
+        yield {"times": repeat.times}, counted.of(_with(counted.program, repeat, replace(repeat, times=number(1))))
+
+
+@of_programs
+def traffic(counted: Counted) -> Edits:
+    """A tensor is not read, not written, or neither, as if it stayed; or none of those of a role is, or no result."""
+    moves, declared = counted.moves, counted.program.declared_as
+    tensors = [[tensor] for tensor in dict.fromkeys(move.tensor for move in moves)]
+    roles = [[str(t.name) for t in declared(role)] for role in ("input", "weight", "cache")]
+    stored = [*dict.fromkeys(move.tensor for move in moves if move.kind == "writes")]
+    for chosen in [*tensors, *(role for role in roles if len(role) > 1), stored]:
+        for how, kinds in (("kept", TRAFFIC), ("not_written", ("writes",)), ("not_read", ("reads",))):
+            moved = [move for move in moves if move.tensor in chosen and move.kind in kinds]
+            if {*kinds} == {move.kind for move in moved}:
+                yield {"how": how, "names": counted.names(chosen)}, counted.without(moved)
+
+
+@of_programs
+def other_amount(counted: Counted) -> Edits:
+    """Elements for bytes, or bytes for elements."""
+    known, program = counted.amounts, counted.program
+    types = {t.dtype for t in program.arrays.values()}
+    bytes_each = {
+        n: dtype("int8" if t.dtype.integer else "fp8") for n, t in program.arrays.items() if t.dtype.bits != 8
+    }
+    alike = [{"dtype": str(each), "bytes": Fraction(each.bits, 8)} for each in types] if len(types) == 1 else [{}]
+    yield {"how": "elements", **alike[0]}, counted.typed(bytes_each)
+    sizes = {"params": known["weights"]}
+    for name, tensor in program.arrays.items() if program.line is None else ():
+        sizes[of_statement("elements", name)] = known[of_statement("size", name)]
+        if of_statement("params", name) in known:
+            sizes[of_statement("params", name)] = program.resolved(program.turns(tensor) * tensor.bytes)
+    yield {"how": "bytes"}, sizes
+
+
+@of_programs
+def other_pass(counted: Counted) -> Edits:
+    """Two FLOPs for each weight and token in the forward pass, six in a step of training."""
+    amounts = counted.amounts
+    passes = {n: amounts[n] for n in WORK[1:] if amounts.get(n, 0) not in (0, amounts["flops"])}
+    for name, value in passes.items():
+        yield {"how": name.removeprefix("flops_")}, {"flops": value}
+    if not passes:
+        yield {"how": "training"}, {n: 3 * x for n, x in amounts.items() if parts_of(n)[0] == "flops"}
+
+
+@of_programs
+def multiply_add(counted: Counted) -> Edits:
+    """A multiply-add counted as one operation, or every operation as two."""
+    pairs = counted.amounts if counted.count == "fma" else Counted(counted.program, "fma").amounts
+    work = {n: x for n, x in pairs.items() if parts_of(n)[0] in WORK}
+    for factor in (Fraction(1, 2), Fraction(2)):
+        yield {"factor": factor}, {n: x * rational(factor) for n, x in work.items()}
+
+
+@of_programs
+def of_width(counted: Counted) -> Edits:
+    """Weights, caches, or what is made and comes from outside, at the width of another type; in a product each tensor."""
+    program = counted.program
+    groups = [[str(t.name) for t in program.declared_as(role)] for role in ("weight", "cache", "input")]
+    for chosen in groups if program.line is None else [[name] for name in program.arrays]:
+        for name, bits in WIDTHS.items():
+            if any(program.arrays[tensor].dtype.bits != bits for tensor in chosen):
+                facts = {"names": counted.names(chosen), "bits": bits}
+                yield facts, counted.typed(dict.fromkeys(chosen, dtype(name)))
+
+
+def _nodes_of(body: tuple[Node, ...]) -> Iterator[Node]:
+    for node in body:
+        yield node
+        yield from _nodes_of(getattr(node, "body", ()))
+
+
+def _with(program: Program, place: Node, other: Node) -> Program:
+    """The program with another node for one of its own."""
+
+    def changed(body: tuple[Node, ...]) -> tuple[Node, ...]:
+        return tuple(
+            other if node is place else node if isinstance(node, Statement) else replace(node, body=changed(node.body))
+            for node in body
+        )
+
+    return in_training(replace(program, body=changed(program.body)), program.training)
+
 
 # What there is to say of a mistake, and the claim or the world that it leads to.
 Trials = Iterator[tuple[Mapping[str, Any], Compare]] | Iterator[tuple[Mapping[str, Any], Context]]
@@ -53,14 +258,14 @@ MISTAKES: Mapping[str, Callable[[Compare, Context], Trials]] = {
         misprints.other_figure,
         misprints.figures_exchanged,
         misprints.other_extreme,
-        miscounts.other_amount,
+        other_amount,
         misprints.other_unit,
-        miscounts.turns,
-        miscounts.traffic,
-        miscounts.part_missing,
-        miscounts.other_pass,
-        miscounts.multiply_add,
-        miscounts.of_width,
+        turns,
+        traffic,
+        part_missing,
+        other_pass,
+        multiply_add,
+        of_width,
         misprints.factor_two,
         misprints.other_letter,
         misprints.factor_of_size,
@@ -82,10 +287,11 @@ def diagnosed(finding: Finding, context: Context) -> Finding:
     if finding.verdict != "wrong" or not isinstance(link, Compare) or finding.by == "units":
         return finding
     at = finding.counterexample.values if finding.counterexample is not None and link.relation in ORDER else None
-    inside = context.assuming(r for relations in finding.needs for r in relations)
-    for kind, facts, changed in _undone(inside.strict.question(link)):
+    inside = context.assuming(r for relations in finding.needs for r in relations).strict
+    share = last_digits(link, inside)
+    for kind, facts, changed in _undone(inside.question(link)):
         spend(TRIAL)
-        if (at is None or truth(changed.claim, at) is not False) and _is_right(changed):
+        if (at is None or truth(changed.claim, at) is not False) and _is_right(changed, share):
             return replace(finding, diagnosis=Remark(kind, facts))
     return finding
 
@@ -107,9 +313,9 @@ def _undone(question: Question) -> Iterator[tuple[str, Mapping[str, Any], Questi
     link, context = question.link, question.context
     ordered = link.relation in (*ORDER, "<<", ">>") or isinstance(link.left, Verdict) or isinstance(link.right, Verdict)
     for kind in OF_ORDERS if ordered else MISTAKES:
-        if kind in WORLDS and kind not in context.worlds:
-            context.worlds[kind] = tuple(MISTAKES[kind](link, context))
-        for facts, changed in context.worlds.get(kind) or MISTAKES[kind](link, context):
+        if kind in WORLDS and kind not in context.memory:
+            context.memory[kind] = tuple(MISTAKES[kind](link, context))
+        for facts, changed in context.memory.get(kind) or MISTAKES[kind](link, context):
             with suppress(SymroofError, RecursionError):
                 if isinstance(changed, Compare):
                     yield kind, facts, context.question(changed)
@@ -117,85 +323,13 @@ def _undone(question: Question) -> Iterator[tuple[str, Mapping[str, Any], Questi
                     yield kind, facts, other
 
 
-def _is_right(changed: Question) -> bool:
+def _is_right(changed: Question, share: float) -> bool:
     """Whether a link is proved as it stands, where a quick look does not tell that it is not. What P implies has to be
     just what P says: a weaker condition is no better guess than another."""
     if changed.link.relation == "=>":
         changed = replace(changed, link=replace(changed.link, relation="<=>"))
     with suppress(SymroofError, RecursionError):
-        finding = proved(changed) if may_hold(changed) else None
+        finding = proved(changed) if may_hold(changed, share) else None
         digits = [remark.facts["digits"] for remark in finding.remarks if "digits" in remark.facts] if finding else []
         return finding is not None and finding.verdict in ACCEPTED and min(digits, default=TELLING) >= TELLING
     return False
-
-
-def may_hold(question: Question) -> bool:
-    """Whether a link agrees with some points of its domain and regime.
-
-    >>> from symroof.formula import Name, Sum
-    >>> from symroof.reading.name_scope import Scope
-    >>> from symroof.verification.context import Context
-    >>> a, b, empty = Name("A"), Name("B"), Context(Scope(), {}, {})
-    >>> [may_hold(empty.question(Compare(Sum((a, b)), "=", right))) for right in (Sum((b, a)), a)]
-    [True, False]
-    """
-    try:
-        return all(_agrees(question, point) for point in _points(question))
-    except (SymroofError, RecursionError):
-        return True  # no value at one of the points: that is for the proof to say
-
-
-def _points(question: Question) -> tuple[Point, ...]:
-    """Points at random at which the facts hold, and which look like the regime, where it compares sizes."""
-    relations = (*question.context.facts, *(looking_like(r, FAR) for r in question.context.growing))
-    sides = (question.left, question.right, *relations)
-    return _drawn(tuple(dict.fromkeys(name for side in sides for name in names(side))), relations)
-
-
-@lru_cache(maxsize=256)
-def _drawn(letters: tuple[str, ...], relations: tuple[Compare, ...]) -> tuple[Point, ...]:
-    random, largest = Random(7), 24 if relations else 5
-    points = (
-        {n: Fraction(random.randint(137, 999), 100) * 10 ** random.randint(0, largest) for n in letters}
-        for _ in range(TRIED)
-    )
-    return tuple(islice((point for point in points if all(truth(fact, point) for fact in relations)), POINTS))
-
-
-def _agrees(question: Question, point: Point) -> bool:
-    """Whether a link may be true at a point: its sides are near each other, in order, or conditions that agree on both
-    sides of an edge."""
-    spend(LOOK)
-    left, relation, right = question.left, question.link.relation, question.right
-    if relation in ORDER:
-        return truth(question.claim, point) is not False
-    if relation in ("<<", ">>"):
-        small, large = (left, right) if relation == "<<" else (right, left)
-        return truth(Compare(Product((number(1 / SMALL), small)), "<=", large), point) is True
-    if relation in ("<=>", "=>"):
-        return question.context.shares_out or all(
-            None in (sides := (truth(left, at), right.holds if isinstance(right, Verdict) else truth(right, at)))
-            or sides[0] is sides[1]
-            or (relation == "=>" and not sides[0])
-            for at in _beside(question, point)
-        )
-    if isinstance(right, Infinity):
-        return True
-    a, b = (enclosed(side, DIGITS, point).middle for side in (left, right))
-    return a == b or (a * b > 0 and NEAR[0] <= a / b <= NEAR[1])
-
-
-def _beside(question: Question, point: Point) -> Iterator[Point]:
-    """The point, and with one size moved below and above the edge of a condition, inside of the domain and the regime."""
-    context, q = question.context, question.right
-    yield from () if isinstance(q, Compare) and q.relation == "=" else (point,)
-    if not isinstance(q, Compare) or q.relation not in ORDER:
-        return
-    kept = (*context.facts, *(looking_like(r, FAR) for r in context.growing))
-    for x in names(q.left):
-        with suppress(SymroofError):
-            level, bound = (enclosed(side, DIGITS, point).middle for side in (q.left, q.right))
-            edges = [point[x] * bound / level] if level > 0 and bound > 0 else []
-            for at in ({**point, x: edge * share} for edge in edges for share in NEAR):
-                if at[x] >= (x in context.least_one) and all(truth(fact, at) is not False for fact in kept):
-                    yield at

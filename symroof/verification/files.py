@@ -55,8 +55,8 @@ def _judge_problems(path: Path, overrides: Mapping[str, Any], said: Mapping[str,
     lines = _Lines(path)
     for index, table in enumerate(tables):
         try:
-            found = judge_exercise(read_exercise(merged({**said, **table}, overrides, path.parent)))
-            judgements += [lines.placed(judgement) for judgement in found]
+            judged = judge_exercise(read_exercise(merged({**said, **table}, overrides, path.parent)))
+            judgements += [lines.placed(judgement) for judgement in judged]
             langs.add(table.get("lang"))
         except SymroofError as error:
             title = f" ({table['title']})" if table.get("title") else ""
@@ -122,12 +122,12 @@ def judge_files(
 
 def moved(before: Iterable[FileReport], after: Iterable[FileReport]) -> tuple[Moved, ...]:
     """The claims whose verdict or value moves between two reports on the same files."""
-    found = []
+    changes = []
     for one, other in zip(before, after, strict=True):
         places = {(j.line, j.column, j.claim): j for j in other.judgements}
         pairs = ((j, places.get((j.line, j.column, j.claim))) for j in one.judgements)
-        found += [Moved(one.file, a, b) for a, b in pairs if b is not None and _said(a) != _said(b)]
-    return tuple(found)
+        changes += [Moved(one.file, a, b) for a, b in pairs if b is not None and _said(a) != _said(b)]
+    return tuple(changes)
 
 
 def _said(judgement: Judgement) -> tuple[object, ...]:

@@ -19,7 +19,6 @@ from symroof.model.quantities import QUANTITIES, TABLE
 from symroof.reading.calculations import calculations, read_calculation
 from symroof.reading.claims import Chain, Claim, read_claim
 from symroof.reading.documents import RELATED, RELATING, Written
-from symroof.reading.exercises import Exercise
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex, read_latex_expression
 from symroof.reading.latex_phrases import Dialect
@@ -27,11 +26,9 @@ from symroof.reading.markup import Row
 from symroof.reading.name_scope import Scope, is_opaque
 from symroof.reading.numbers import COUNTED, quantity
 from symroof.reading.operations import typed_operation
-from symroof.reading.problems import GIVE_WAY
 from symroof.reading.vocabulary import WORDS, folded, named
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
-from symroof.verification.definitions import context_of
 from symroof.verification.judgement import Omission
 from symroof.verification.selection import skipped
 
@@ -44,16 +41,6 @@ STATEMENTS = {
     )
     for kind in ("membership", "assignment")
 }
-
-
-def contexts(force: InForce) -> tuple[Context, ...]:
-    """The contexts in which a formula is read in turn: that of the problem, and one in which every letter declares itself;
-    a size of the problem is a name there as well, and no unit."""
-    context = force.context
-    bare = context_of(Exercise()) if context.setting is not None else context
-    letters = tuple(dict.fromkeys((*QUANTITIES, *bare.scope.names, *sorted(context.least_one))))
-    own = replace(bare, scope=Scope(letters, open=True, indices=True, give_way=GIVE_WAY))
-    return (own,) if context.scope.open else (context, own)
 
 
 def given_names(force: InForce) -> frozenset[str]:
@@ -73,7 +60,7 @@ def usual_sizes(claims: Iterable[Claim], force: InForce) -> dict[str, Formula]:
 
 def claims_in(written: Written, force: InForce) -> tuple[tuple[Claim, ...], Context]:
     """The claims of a formula, and the context in whose names they are read. Code without a claim has none."""
-    in_turn = contexts(force)
+    in_turn = force.contexts
     if written.kind == "math":
         claims, which = read_formula(written.text, [force.dialect(context.scope) for context in in_turn])
         return claims, in_turn[which]
@@ -199,15 +186,15 @@ def cell_claim(cell: Written, force: InForce) -> tuple[Claim, Context] | Omissio
     unit = f" {column.unit.digits}" if column.unit is not None and isinstance(value, Number) else ""
     link = Compare(Name(column.name), "~" if tends else relation, value)
     chain = Chain((link.left, link.right), (link.relation,))
-    said = f"{column.name} {relation} {text}{unit}"
-    claim = Claim(said, ((chain,),), at=tuple(_sizes(row, context).items()), start=len(cell.text) - len(text))
+    shown = f"{column.name} {relation} {text}{unit}"
+    claim = Claim(shown, ((chain,),), at=tuple(_sizes(row, context).items()), start=len(cell.text) - len(text))
     skip = skipped(context.at(claim.at).question(link))
     return (claim, context) if skip is None else skip.reason
 
 
 def _context(column: Column, row: Row, force: InForce) -> Context | Omission:
     """What a row speaks of."""
-    typed = next((found for text in row.cells if (found := typed_operation(text.text))), None)
+    typed = next((operation for text in row.cells if (operation := typed_operation(text.text))), None)
     context = force.context if typed is None else force.of_row(typed[0]).context
     rest = [
         text.text
@@ -242,9 +229,9 @@ def _column(head: str, force: InForce) -> Column | None:
     if match["unit"] in COUNTED:
         return Column(name)
     with suppress(SymroofError):
-        one = quantity(f"1 {match['unit']}", None)
-        if name not in TABLE or one.unit == TABLE[name].unit:
-            return Column(name, Number(one.value, match["unit"], one.unit))
+        unit = quantity(f"1 {match['unit']}", None)
+        if name not in TABLE or unit.unit == TABLE[name].unit:
+            return Column(name, Number(unit.value, match["unit"], unit.unit))
     return None
 
 

@@ -2,20 +2,35 @@
 
 A formula is accepted in the first reading in which it is proved. It is wrong where every reading that the text makes
 firm is refuted, each with its counterexample; otherwise it is left out.
+
+A condition may be one that was said before, said again: that is, or, so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
-from symroof.formula import Compare, names
-from symroof.reading.claims import Claim
+from sympy import Expr
+
+from symroof.algebra.rational import Polynomial, ratio, symbols_of
+from symroof.errors import SymroofError
+from symroof.formula import Compare, Gap, Name, Number, Product, names, nodes
+from symroof.model.quantities import QUANTITIES
+from symroof.proof.quotients import ORDER
+from symroof.reading.claims import Chain, Claim, Logic
+from symroof.reading.exercises import Exercise
+from symroof.symbols import expression
 from symroof.verification.context import Context
-from symroof.verification.judge import judge
+from symroof.verification.definitions import context_of
+from symroof.verification.enclosures import is_numeric
+from symroof.verification.judge import explained, judge, placed
 from symroof.verification.judgement import ACCEPTED, GOOD, Finding, Judgement, Omission, Remark
 from symroof.verification.sentence_context import Surroundings
+
+TENDING = ("~", "->")
 
 
 @dataclass(frozen=True)
@@ -81,7 +96,7 @@ def settled(readings: Iterable[Reading], otherwise: Omission) -> Judgement | Omi
     ('holds', 'wrong')
     """
     inferred: Judgement | None = None
-    refuted: Reading | None = None
+    refuted: tuple[Judgement, Reading] | None = None
     left_open = False
     for reading in readings:
         found = judge(reading.claim, reading.context, explain=False)
@@ -93,12 +108,15 @@ def settled(readings: Iterable[Reading], otherwise: Omission) -> Judgement | Omi
             inferred = inferred or _told(found, reading)
         elif reading.firm and found.verdict == "wrong":
             inferred = None if reading.offered else inferred
-            refuted = reading if reading.supposed else refuted or reading  # its counterexample lies in what is supposed
+            refuted = (
+                (found, reading) if reading.supposed or refuted is None else refuted
+            )  # the point lies in what is supposed
         elif reading.firm:
             left_open = True
     if inferred is not None or left_open or refuted is None:
         return inferred or (Omission("not_decided") if left_open else otherwise)
-    return _told(judge(refuted.claim, refuted.context), refuted)
+    found, reading = refuted
+    return _told(explained(found, placed(reading.claim, reading.context)), reading)
 
 
 def _told(judgement: Judgement, reading: Reading) -> Judgement:
@@ -122,3 +140,138 @@ def _on(finding: Finding, reading: Reading) -> Finding:
 def free_names(claim: Claim, place: Context) -> set[str]:
     """The names that are left once a claim is expanded."""
     return {n for link in claim.links for side in (link.left, link.right) for n in names(place.put(side))}
+
+
+def steps(passage: Passage) -> Iterator[Reading]:
+    """A condition that says the one before it again: that is, or, so. It is firm where the words between the two say nothing
+    more, and neither is divided by what may be 0."""
+    claim, context, around = passage.claim, passage.context, passage.around
+    before, cue, links = around.going_on, around.cue, claim.links
+    if before is None or cue is None or len(links) != 1 or links[0].relation not in ORDER:
+        return
+    letters, both = depends(before, context), (before, *links)
+    regimes = (*context.relations, *(r for relations, _ in around.regimes for r in relations))
+    others, small = depends(links[0], context), {name for r in regimes for name in names(r)}
+    if not others or others - letters or letters - others - small or (cue.sign == "or" and _is_bound(before)):
+        return  # of other letters, or two cases with a bound each
+    if len(letters) == 1 and not letters & set(QUANTITIES):
+        context = replace(context_of(Exercise()), least_one=frozenset(letters))
+    said = tuple((Chain((one.left, one.right), (one.relation,)),) for one in both)
+    firm = cue.alone and not any(has_poles(one, context) for one in both)
+    same = Reading(replace(claim, text="", propositions=said, connectives=("<=>",)), context, firm)
+    yield same
+    yield from in_regimes(same, around)
+    if cue.sign == "=>":  # what is weaker follows, and is not what is said again
+        yield replace(same, claim=replace(same.claim, connectives=("=>",)), accepts=False)
+
+
+def depends(link: Compare, context: Context) -> frozenset[str]:
+    """The letters that make a link true or false: not those that are a factor of both sides.
+
+    >>> from symroof.reading.claims import read_claim
+    >>> context = context_of(Exercise())
+    >>> sorted(depends(read_claim("4BDF/(YC) > 4BD/W", context.scope).links[0], context))
+    ['C', 'F', 'W', 'Y']
+    """
+    try:
+        symbols, above, _ = _difference(link, context)
+    except (SymroofError, ArithmeticError):
+        return frozenset((*names(context.put(link.left)), *names(context.put(link.right))))
+    varying = (s for i, s in enumerate(symbols) if len({exponents[i] for exponents in above}) > 1)
+    return frozenset(str(s) for s in varying)
+
+
+def has_poles(link: Compare, context: Context) -> bool:
+    """Whether a side may be divided by 0 at positive sizes, as n > F/(F - 240) is: authors mean those sizes where it is not.
+
+    >>> from symroof.reading.claims import read_claim
+    >>> context = context_of(Exercise())
+    >>> [has_poles(read_claim(text, context.scope).links[0], context) for text in ("N > F/(F - 240)", "N > F/(F + 240)")]
+    [True, False]
+    """
+    try:
+        _, _, below = _difference(link, context)
+    except (SymroofError, ArithmeticError):
+        return False
+    return len({coefficient > 0 for coefficient in below.values()}) > 1
+
+
+def _difference(link: Compare, context: Context) -> tuple[tuple[Expr, ...], Polynomial, Polynomial]:
+    """The symbols of left - right, its numerator and its denominator."""
+    difference = expression(context.put(link.left)) - expression(context.put(link.right))
+    symbols = symbols_of(difference)
+    return (symbols, *ratio(difference, symbols))
+
+
+def _is_bound(link: Compare) -> bool:
+    """Whether a condition is a bound in numbers for one name."""
+    return isinstance(link.left, Name) and is_numeric(link.right)
+
+
+def condition_of(claim: Claim) -> Compare | None:
+    """What the next formula may say again: the last condition."""
+    return next((link for link in reversed(claim.links) if link.relation in ORDER), None)
+
+
+def in_regimes(plain: Reading, around: Surroundings) -> Iterator[Reading]:
+    """A claim that tends to something, or compares conditions, in each regime that is stated beside it."""
+    claim = plain.claim
+    if not (claim.connectives or any(link.relation in TENDING for link in claim.links)):
+        return
+    spoken = free_names(claim, plain.context)
+    for relations, words in around.regimes:
+        if {name for r in relations for name in names(r)} <= spoken:
+            told = (*plain.remarks, Remark("stated", {"words": words}))
+            context = plain.context.assuming(relations)
+            supposed = relations in around.supposed_regimes
+            yield replace(plain, context=context, offered=relations, remarks=told, supposed=supposed)
+
+
+def without_values(claim: Claim) -> Claim:
+    """A claim on conditions without the numbers that bounds are said to come to."""
+    propositions = tuple(
+        tuple(replace(c, sides=c.sides[:2], relations=c.relations[:1]) if comes_to(c) else c for c in proposition)
+        for proposition in claim.propositions
+    )
+    return replace(claim, propositions=propositions)
+
+
+def comes_to(chain: Chain | Logic) -> bool:
+    """Whether a condition says what its bound comes to: B > C/W ~ 240."""
+    relations = chain.relations
+    tail = (
+        len(relations) > 1 and relations[0] in ORDER and {*relations[1:]} <= {"=", "~"} and is_numeric(chain.sides[-1])
+    )
+    return tail and any(map(names, chain.sides[1:]))  # B > 9850/41 = 240 is judged as it stands
+
+
+def valued(passage: Passage) -> bool:
+    """Whether every name of a claim with <=> or => has a meaning here, and every side stands there and has no poles."""
+    claim, place = passage.claim, passage.place
+    if any(isinstance(side, Gap) for chain in claim.chains for side in chain.sides):
+        return False
+    free, relations = free_names(claim, place), {link.relation for link in claim.links}
+    conditions = [link for link in claim.links if link.relation in ORDER or len(claim.links) == 2]
+    if place.setting is not None:
+        return not free & {"peak", "bandwidth"} and relations <= {*ORDER, "=", "~", "->"}
+    if free & set(QUANTITIES):
+        return free <= set(QUANTITIES) and relations <= set(ORDER)
+    alike = len({depends(link, place) for link in conditions}) == 1
+    return relations <= {*ORDER, "="} and alike and not any(has_poles(link, place) for link in conditions)
+
+
+def with_workings(left_out: Iterable[tuple[Compare, Omission]], passage: Passage) -> Iterator[tuple[Compare, Reading]]:
+    """The links that are left out as values at some sizes, and are claims with their working: a quantity that is said to be
+    a product of the sizes of its sentence, and of whole numbers up to 16, where the sentence says nothing else of it."""
+    sizes = {name: size for name, size in passage.around.sizes.items() if isinstance(size, Number)}
+    whole = {size.value for size in sizes.values()} | {*map(Fraction, range(17))}
+    for link, reason in left_out:
+        factors = list(nodes(link.right)) if isinstance(link.right, Product | Number) else []
+        numbers = [factor.value for factor in factors if isinstance(factor, Number) and factor.unit is None]
+        free = {*names(passage.context.put(link.left))}
+        plain = isinstance(link.left, Name) and link.left.name in QUANTITIES and whole.issuperset(numbers)
+        put = free and free <= sizes.keys() and passage.around.sized_alone and reason.kind == "at_sizes"
+        if plain and put and len(numbers) >= len(factors) - 1 > 0:
+            at = tuple((name, sizes[name]) for name in sorted(free))
+            chain = Chain((link.left, link.right), (link.relation,))
+            yield link, Reading(replace(passage.claim, propositions=((chain,),), at=at), passage.context)

@@ -20,6 +20,7 @@ from symroof.reading.exercises import Exercise, StatedClaim
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.conditions import condition
 from symroof.verification.context import Context
+from symroof.verification.counterexamples import last_digits, may_hold
 from symroof.verification.definitions import context_of
 from symroof.verification.diagnosis import SEARCH, diagnosed
 from symroof.verification.judgement import ACCEPTED, GOOD, Finding, Judgement, Remark, undecided, worst
@@ -123,10 +124,9 @@ def judge(claim: Claim, context: Context, *, explain: bool = True) -> Judgement:
         return Judgement(claim.text, "undecided", statement=claim, reason=reason)
     except (RecursionError, ArithmeticError, ValueError):
         return Judgement(claim.text, "undecided", statement=claim, reason=Remark("too_deep"))
-    if explain:
-        findings = tuple(explained(finding, place) for finding in findings)
-    assumed = tuple(r for r in place.relations if r not in claim.regime)
-    return Judgement(claim.text, worst(findings), findings, statement=claim, assumed=assumed, nearest=context.nearest)
+    assumed, verdict = tuple(r for r in place.relations if r not in claim.regime), worst(findings)
+    judgement = Judgement(claim.text, verdict, findings, statement=claim, assumed=assumed, nearest=context.nearest)
+    return explained(judgement, place) if explain else judgement
 
 
 def placed(claim: Claim, context: Context) -> Context:
@@ -141,6 +141,9 @@ def decided(claim: Claim, place: Context) -> tuple[Finding, ...]:
     chains = {link: chain for chain in claim.chains if isinstance(chain, Chain) for link in chain.links}
     findings = tuple(_decided(link, chains.get(link), place) for link in links_of(claim))
     if place.other is None or worst(findings) in GOOD or (place.binding and not _of_counts(claim)):
+        return findings
+    left = [f.link for f in findings if f.verdict not in ACCEPTED and isinstance(f.link, Compare)]
+    if not any(may_hold(place.other.question(link), last_digits(link, place)) for link in left):
         return findings
     others = decided(claim, place.other)
     count = Remark("other_count", {"count": place.other.count})
@@ -175,8 +178,12 @@ def _unproved(findings: tuple[Finding, ...]) -> int:
     return sum(finding.verdict not in ACCEPTED for finding in findings)
 
 
-def explained(finding: Finding, place: Context) -> Finding:
-    """The finding with its unit, and, where it is wrong, with the mistake that explains it."""
+def explained(judgement: Judgement, place: Context) -> Judgement:
+    """The judgement with the units of its findings, and with the mistake that explains a wrong one."""
+    return replace(judgement, findings=tuple(_explained(finding, place) for finding in judgement.findings))
+
+
+def _explained(finding: Finding, place: Context) -> Finding:
     with suppress(Exhausted, RefutedError), limited(SEARCH):  # no diagnosis is better than a guess
         finding = diagnosed(finding, place)
     return replace(finding, unit=unit_of(finding.link.left, place)) if isinstance(finding.link, Compare) else finding

@@ -9,10 +9,11 @@ from __future__ import annotations
 import itertools
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sympy import Expr
 
-from symroof.algebra.rational import cancelled
+from symroof.algebra.rational import cancelled, ratio, symbols_of
 from symroof.errors import SymroofError
 from symroof.formula import (
     Call,
@@ -35,6 +36,7 @@ from symroof.proof.quotients import ORDER
 from symroof.reading.name_scope import is_opaque
 from symroof.symbols import expression
 from symroof.verification.context import Question
+from symroof.verification.counterexamples import seen
 from symroof.verification.enclosures import is_numeric
 from symroof.verification.judgement import Omission
 from symroof.verification.literals import bare
@@ -159,7 +161,10 @@ def _condition(question: Question) -> Skip | None:
     pairs = ((link.left, question.right), (link.right, question.left))
     if any(isinstance(a, Name) and a.name not in known and is_numeric(b) for a, b in pairs):
         return Skip(Omission("condition"))
-    decided = context.settled(question.claim).truth or context.settled(negated(question.claim)).truth
+    values = seen(question.claim, context)
+    decided = (False not in values and context.settled(question.claim).truth) or (
+        True not in values and context.settled(negated(question.claim)).truth
+    )
     return None if decided else Skip(Omission("condition"))
 
 
@@ -207,6 +212,7 @@ def _of_operation(question: Question, used: set[str]) -> Skip | None:
     return None if times and not isinstance(link.right, Name) else Skip(Omission("equation"))
 
 
+@lru_cache(maxsize=1024)
 def reduced(formula: Formula) -> Expr:
     """The value of a formula, with what cancels gone."""
     value = expression(formula)
@@ -222,7 +228,8 @@ def _depends(formula: Formula) -> bool:
 
 
 def _alike(question: Question) -> bool:
-    return bool(question.context.settled(Compare(question.left, "=", question.right)).truth)
+    same = Compare(question.left, "=", question.right)
+    return False not in seen(same, question.context) and bool(question.context.settled(same).truth)
 
 
 def _never_equal(question: Question) -> bool:
@@ -232,7 +239,7 @@ def _never_equal(question: Question) -> bool:
         if above.is_Rational and above != 0:
             return True
     orders = (Compare(question.left, sign, question.right) for sign in "<>")
-    return any(question.context.settled(order).truth for order in orders)
+    return any(False not in seen(one, question.context) and question.context.settled(one).truth for one in orders)
 
 
 def _reduces(question: Question) -> bool:
@@ -274,5 +281,13 @@ def _own(question: Question, chained: bool) -> Skip | None:
         return None if judged else Skip(Omission("equation"))
     if not right <= left:
         return Skip(Omission("letters_added"))
-    alone = (s for s in left - right if not (cancelled(s * a.diff(s) / a) if a.is_rational_function() else a).has(s))
-    return Skip(Omission("letters_alone")) if right and any(alone) else None
+    return Skip(Omission("letters_alone")) if right and any(_is_factor(s, a) for s in left - right) else None
+
+
+def _is_factor(symbol: Expr, value: Expr) -> bool:
+    """Whether a value is a power of a symbol times something without it."""
+    if not value.is_rational_function():
+        return False
+    symbols = symbols_of(value)
+    place = symbols.index(symbol)
+    return all(len({exponents[place] for exponents in part}) == 1 for part in ratio(value, symbols))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Formula, Name
+from symroof.formula import Compare, Formula, Name, once
 from symroof.model.tensor_types import BY_NAME, Dtype
 from symroof.reading.catalogue import shipped
 from symroof.reading.claims import read_regime, regime
@@ -168,7 +168,7 @@ def relations_before(text: str, dialect: Dialect) -> Iterator[Compare]:
         inside = next(group for group in match.groups() if group is not None)
         if "=" in inside and not is_denied(text[: match.start()], text[match.end() :]):
             with suppress(SymroofError):
-                links = [link for claim in read_latex(inside, dialect) for link in claim.links]
+                links = _links_of(inside, dialect)
                 if all(link.relation == "=" and isinstance(link.left, Name) for link in links):
                     yield from links
 
@@ -187,9 +187,23 @@ def relations_behind(text: str, dialect: Dialect) -> Iterator[Compare]:
         if not joining.fullmatch(text[last : match.start()]):
             return
         with suppress(SymroofError):
-            links = [link for claim in read_latex(inside, dialect) for link in claim.links]
+            links = _links_of(inside, dialect)
             yield from (r for r in links if r.relation == "=" and isinstance(r.left, Name) and len(links) == 1)
         last, joining = match.end(), AMONG
+
+
+@once
+def _links_read(dialect: Dialect) -> dict[str, tuple[Compare, ...]]:
+    """The relations of formulas that were read so far: every later formula of a sentence asks for them."""
+    return {}
+
+
+def _links_of(inside: str, dialect: Dialect) -> tuple[Compare, ...]:
+    """The relations of a formula."""
+    read = _links_read(dialect)
+    if inside not in read:
+        read[inside] = tuple(link for claim in read_latex(inside, dialect) for link in claim.links)
+    return read[inside]
 
 
 def regimes_beside(text: str, dialect: Dialect) -> tuple[tuple[Regime, str], ...]:

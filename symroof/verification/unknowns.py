@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 from sympy import Expr, oo
@@ -32,14 +31,13 @@ from symroof.formula import (
 )
 from symroof.proof.quotients import ORDER
 from symroof.symbols import expression, fraction, rational, symbol
-from symroof.verification.asymptotics import eventually_positive, near
+from symroof.verification.asymptotics import eventually_positive, held, near
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
 from symroof.verification.enclosures import is_numeric
 
 UP = (">", ">=")
 POWERS = (Name, Number, Product, Quotient, Power, Group)
-solved_condition = lru_cache(maxsize=256)(solve_condition)
 
 
 class Edge(NamedTuple):
@@ -113,7 +111,7 @@ class Unknown:
         if self.solved.bound is None or self.solved.outcome != "depends":
             return None
         value, rises = self.solved.bound, self.solved.rises != self.closed
-        regime = self.question.context.regime.holding(self.x)
+        regime = held(self.question.context.regime, self.x)
         with attempted():
             value, rises = self.edge(regime) or (value, rises)
             if not isinstance(value, Root) and not value.is_Rational and value.is_rational_function():
@@ -162,7 +160,7 @@ def unknown_of(question: Question) -> Unknown | None:
         if x in limits or not value.is_rational_function() or (way := monotony(value, x, least_one)) not in (1, -1):
             continue
         above, below = (_tied(expression(part), x, context) for part in (greater, less))
-        solved = _single(solved_condition(above, below, x, least_one))
+        solved = _single(solve_condition(above, below, x, least_one))
         if solved is not None and solved.bound is not None:
             relation = relation if way == 1 else MIRRORED[relation]
             return Unknown(question, x, value, relation, bound, printed, solved, closed, way == 1, author)
