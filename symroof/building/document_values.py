@@ -21,7 +21,7 @@ from symroof.rendering.pages.typesetting import Typesetter
 from symroof.rendering.records.derivations import parts
 from symroof.symbols import expression
 from symroof.verification.context import Context
-from symroof.verification.enclosures import enclosed, is_numeric
+from symroof.verification.intervals import enclosed, is_numeric
 from symroof.verification.unit_agreement import unit_of
 
 DOTTED = re.compile(r"[^\W\d]\w*\.[^\W\d][\w.]*")

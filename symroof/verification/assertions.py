@@ -18,8 +18,8 @@ from symroof.proof.quotients import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
 from symroof.reading.sentence_cues import edge_before, quantity_of, says_bound_alone
 from symroof.verification.context import Context
-from symroof.verification.enclosures import is_numeric
 from symroof.verification.interpretations import Passage, Reading, free_names
+from symroof.verification.intervals import is_numeric
 from symroof.verification.judgement import Omission
 from symroof.verification.restated_conditions import (
     TENDING,

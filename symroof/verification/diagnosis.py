@@ -19,9 +19,9 @@ from symroof.proof.pointwise import truth
 from symroof.proof.quotients import ORDER
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
+from symroof.verification.intervals import is_printed
 from symroof.verification.judgement import ACCEPTED, Finding, Remark
 from symroof.verification.links import proved
-from symroof.verification.literals import is_printed
 from symroof.verification.screening import may_hold
 
 TRIAL = 2  # units of work

@@ -18,8 +18,8 @@ from symroof.reading.exercises import Exercise
 from symroof.symbols import expression
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
-from symroof.verification.enclosures import is_numeric
 from symroof.verification.interpretations import Passage, Reading, free_names
+from symroof.verification.intervals import is_numeric
 from symroof.verification.judgement import Omission, Remark
 from symroof.verification.sentence_context import Surroundings
 

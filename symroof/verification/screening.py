@@ -20,7 +20,7 @@ from symroof.proof.quotients import ORDER
 from symroof.verification.budget import spend
 from symroof.verification.context import Question
 from symroof.verification.counterexamples import looking_like
-from symroof.verification.enclosures import enclosed
+from symroof.verification.intervals import enclosed
 
 DIGITS = 12
 LOOK = 3  # units of work
