@@ -1,7 +1,6 @@
 """Chains of printed numbers, drawn at random, beside intervals of exact fractions that share nothing with the package.
 
-All numbers are positive, and a side is held by the squares of its ends, so that roots are exact. As many chains as
-``CHAINS`` says: ``CHAINS=100000 pytest tests/test_intervals.py``.
+A side is held by the squares of its ends, so that roots are exact. ``CHAINS=100000 pytest tests/test_intervals.py`` draws as many.
 """
 
 import os
@@ -213,9 +212,10 @@ def judged(p, q, relation):
     for size, meant in behind(q) if not p.units else ():
         if (found := stands(p, q, relation, size)) != FALSE:
             return TRUE if found == TRUE and meant and p.plain else OPEN
-    bare = any(not number.unit for number in (*p.numbers, *q.numbers))
-    shifted = bare and (p.units or q.units) and any(stands(p, q, relation, shift) != FALSE for shift in SHIFTS)
-    return OPEN if shifted else FALSE
+    numbers = (*p.numbers, *q.numbers)
+    if not (p.plain and q.plain and 0 < sum(not number.unit for number in numbers) < len(numbers)):
+        return FALSE
+    return OPEN if any(stands(p, q, relation, shift) != FALSE for shift in SHIFTS) else FALSE
 
 
 def expected(sides, relations):

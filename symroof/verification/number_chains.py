@@ -1,18 +1,17 @@
 """Calculations of numbers in print, each side of which has to be in the interval of the next one.
 
-The first side is data, and exact. A side comes from the one before it as printed, or from the first. A whole number that
-is a whole side stands exactly for arithmetic of whole numbers below 10^4; the bound of a condition is rounded to nearest
-with two digits or more, or is off by less than a hundredth. A unit or a power of ten that stands only behind the last side
-may be meant of every side without one.
+The first side is data, and exact. A side comes from the one before it as printed, or from the first. A unit or a power of
+ten that stands only behind the last side may be meant of every side without one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 
 from sympy import Poly
 
@@ -71,8 +70,7 @@ COUNTED = 10**4  # below this, arithmetic of whole numbers is exact
 POWER = re.compile(r"[eE][+-]?\d")
 SCALE_LETTERS = "".join(COUNT_SCALES)
 NOTHING = Enclosure(Fraction(0), Fraction(0))
-# 2^10 is about 10^3, and so on to 2^40.
-THOUSANDS = tuple({Fraction(2 ** (10 * k)), Fraction(10 ** (3 * k))} for k in range(1, 5))
+THOUSANDS = tuple({Fraction(2 ** (10 * k)), Fraction(10 ** (3 * k))} for k in range(1, 5))  # 2^10 ~ 10^3 to 2^40
 # Prefixes by which numbers without units may differ from those that are meant.
 PREFIXES = tuple(Fraction(base) ** power for base in (1000, 1024) for power in (1, 2, 3, 4))
 
@@ -122,12 +120,8 @@ def _needed(other: Formula, side: Formula, literal: Number, context: Context, la
 
 
 def may_stand(rounded: Remark, other: Formula, context: Context, printed: Number | None = None) -> bool:
-    """Whether a number may be rounded in this way beside what it stands for.
-
-    A whole number stands for arithmetic of whole numbers from 10^4 on, to nearest; a bound for the bound of a condition as
-    :func:`bounds_alike` says. Of bytes with another prefix as many digits count, and a number of bytes is not cut off where
-    it is right to nearest in binary units.
-    """
+    """Whether a number may be rounded in this way beside what it stands for: a bound beside that of a condition, bytes with
+    another prefix, bytes that are right to nearest in binary units, a whole number beside arithmetic of whole numbers."""
     value, nearest = rounded.facts["value"], rounded.kind == "rounded"
     if isinstance(other, Compare):
         return bounds_alike(rounded) and (nearest or not stands_in_print(other, context))
@@ -185,7 +179,8 @@ def compare_numbers(question: Question) -> Finding:
     right = finding.verdict != "wrong"
     if right and link.relation not in ORDER:
         return finding
-    for reading, taken in _readings(question, () if right else (_in_binary_units, _in_open_units)):
+    others = () if right else (_in_binary_units(question), _in_open_units(question))
+    for reading, taken in chain(_in_last_unit(question), *others):
         other = _compared(reading)
         if other.verdict in ACCEPTED and taken is not None:
             return replace(other, link=link, value=question.left, remarks=(taken, *other.remarks))
@@ -237,18 +232,15 @@ def _equal(question: Question, sign: int | None) -> Finding:
     return Finding(link, "wrong", IN_NUMBERS, true, deviation if off is not None and abs(off) < 10 else ())
 
 
-# A link in another reading, and what is said of it; nothing where it is left open.
-Readings = Iterator[tuple[Question, Remark | None]]
+Readings = Iterator[tuple[Question, Remark | None]]  # each with its remark, or left open
 
 
-def _readings(question: Question, others: Iterable[Callable[[Question], Readings]]) -> Readings:
-    """A link with its left side in the unit behind the right one, and in other ways."""
+def _in_last_unit(question: Question) -> Readings:
+    """With the left side in the unit behind the right one."""
     left = question.link.left
     for scaled, unit in in_unit_of(left, question.link.right):
         meant = is_plain(left) and not POWER.match(unit)
         yield replace(question, left=scaled), Remark("taken_as", {"unit": unit}) if meant else None
-    for readings in others:
-        yield from readings(question)
 
 
 def in_unit_of(side: Formula, last: Formula) -> Iterator[tuple[Formula, str]]:
@@ -263,11 +255,10 @@ def in_unit_of(side: Formula, last: Formula) -> Iterator[tuple[Formula, str]]:
         if (scaled := _scaled(side, size)) is not None:
             yield scaled, unit
         if isinstance(side, Product) and unit.endswith("B") and "iB" not in unit and is_binary(side):
-            parts = ((part, getattr(part, "value", Fraction(0))) for part in side.factors if not has_unit(part))
-            factors = [
-                part for part, value in parts if any(abs(value / KIBI**k - 1) < Fraction(1, 2000) for k in range(1, 5))
-            ]
-            yield from ((Product(tuple(p for p in side.factors if p is not part)), unit) for part in factors)
+            for part in side.factors:
+                share = 0 if has_unit(part) else getattr(part, "value", 0)
+                if any(abs(share / KIBI**k - 1) < Fraction(1, 2000) for k in range(1, 5)):
+                    yield Product(tuple(other for other in side.factors if other is not part)), unit
 
 
 def _unit_behind(printed: Formula) -> dict[str, Fraction]:

@@ -36,8 +36,8 @@ def disagreement(link: Compare, context: Context) -> tuple[str, Remark] | None:
     for counts in (False, True):  # with bare numbers in any unit; and with small ones as mere counts
         try:
             left, right = unit_exponents(link.left, context, counts), unit_exponents(link.right, context, counts)
-        except Mismatch as found:
-            left, right = found.args
+        except Mismatch as units:
+            left, right = units.args
         if left is not None and right is not None and left != right:
             if not (left and right) or _lacks_its_rate(left, right):
                 verdict = "undecided"
@@ -68,10 +68,10 @@ def has_unit(formula: Formula) -> bool:
 def unit_of(formula: Formula, context: Context) -> str:
     """The unit of a formula by name, empty where it has none or may have any."""
     try:
-        found = None if isinstance(formula, Compare) else unit_exponents(formula, context, True)
+        unit = None if isinstance(formula, Compare) else unit_exponents(formula, context, True)
     except Mismatch:
         return ""
-    return spelled(found) if found else ""
+    return spelled(unit) if unit else ""
 
 
 def unit_exponents(formula: Formula, context: Context, counts: bool) -> Exponents | None:
