@@ -224,9 +224,9 @@ def expected(sides, relations):
     links = []
     for place, (p, q, relation) in enumerate(zip(sides, sides[1:], relations, strict=False)):
         found = judged(p, q, relation)
-        if found == FALSE and place:
-            found = judged(sides[0], q, relation)
-        for size, meant in behind(sides[-1]) if found == FALSE and q is not sides[-1] and not q.units else ():
+        if found != TRUE and place and (first := judged(sides[0], q, relation)) != FALSE:
+            found = first
+        for size, meant in behind(sides[-1]) if found != TRUE and q is not sides[-1] and not q.units else ():
             if (other := stands(p, q, relation, 1 / size)) != FALSE:
                 found = TRUE if other == TRUE and meant and p.plain and q.plain else OPEN
                 break

@@ -153,7 +153,7 @@ def _decided(link: Compare, chain: Chain | None, place: Context) -> Finding:
     """The finding on a link of a chain. A later side may come from the first one instead of that before it, and the unit
     behind the last one may be meant of it."""
     finding = decide(place.question(link))
-    if chain is None or finding.verdict != "wrong" or link.relation not in ("=", "~"):
+    if chain is None or finding.verdict not in ("wrong", "undecided") or link.relation not in ("=", "~"):
         return finding
     for other, taken, meant in in_chain(link, chain):
         reading = decide(place.question(other))
