@@ -19,7 +19,7 @@ from symroof.rendering.pages.report_page import Explainer
 from symroof.verification.definitions import context_of
 from symroof.verification.judge import judge
 from symroof.verification.judgement import GOOD
-from symroof.verification.literals import stands_in_print
+from symroof.verification.number_chains import stands_in_print
 
 pytestmark = pytest.mark.part(2)
 

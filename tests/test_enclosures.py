@@ -16,8 +16,7 @@ from symroof.proof.propositions import OPEN
 from symroof.reading.exercises import Exercise
 from symroof.verification.budget import LEFT_OPEN, Exhausted, limited
 from symroof.verification.definitions import context_of
-from symroof.verification.enclosures import Enclosure, enclosed
-from symroof.verification.literals import last_place
+from symroof.verification.intervals import Enclosure, enclosed, last_place
 
 ENDS = [Fraction(n, 2) for n in (-5, -2, -1, 0, 1, 3, 4)]
 INTERVALS = [Enclosure(a, b) for a in ENDS for b in ENDS if a <= b]

@@ -26,9 +26,10 @@ import symroof.verification.conditions as conditions
 import symroof.verification.constructions as constructions
 import symroof.verification.context as context
 import symroof.verification.counterexamples as counterexamples
+import symroof.verification.intervals as intervals
 import symroof.verification.judge as judge
 import symroof.verification.links as links
-import symroof.verification.literals as literals
+import symroof.verification.number_chains as number_chains
 import symroof.verification.unit_agreement as unit_agreement
 import symroof.verification.unknowns as unknowns
 from symroof.formula import Compare, Formula, Group, Name, Number, Product, Quotient, Sum, mapped, names, number
@@ -126,20 +127,18 @@ FAULTS = {
     "every side tells its unknown": ([(bounds, "_tells")], says(True), "A term that hides the bound"),
     "no term hides a number": ([(bounds, "HIDDEN")], lambda _: 10**9, "A term that hides the bound"),
     "nothing is bounded": ([(Context, "bounded")], lambda _: frozenset(), "Extremes over a size of which something is assumed"),
-    "arithmetic is rounded": ([(literals, "is_count")], says(False), PRINT),
-    "what stands in print is cut off": ([(literals, "stands_in_print")], says(False), PRINT),
-    "trailing zeros are nothing": ([(literals, "last_place")], no_zeros, "Figures stand in print"),
-    "large numbers are plain": ([(unit_agreement, "PLAIN")], lambda _: 10**30, RESULT),
-    "exponents are plain": ([(unit_agreement, "is_plain")], says(True), RESULT),
-    "names are plain": ([(unit_agreement, "_is_known")], says(False), "Names with a value are in base units"),
+    "arithmetic is rounded": ([(number_chains, "is_count")], says(False), PRINT),
+    "whole numbers are cut off": ([(number_chains, "is_whole")], says(False), PRINT),
+    "trailing zeros are nothing": ([(intervals, "last_place")], no_zeros, "Figures stand in print"),
+    "exponents are plain": ([(number_chains, "is_plain")], says(True), RESULT),
     "units are always known": ([(unit_agreement, "_lacks_its_rate")], says(False), "Figures stand in print"),
     "work is no rate": ([(unit_agreement, "_is_rate_of_work")], says(False), "Figures stand in print"),
-    "prefixes are never open": ([(links, "in_unknown_units")], says(()), "Units that are not written are not guessed"),
-    "units are never carried": ([(links, "carried")], says(()), RESULT),
-    "zero is a number like others": ([(links, "NOTHING")], lambda _: None, PRINT),
+    "prefixes are never open": ([(number_chains, "_in_open_units")], says(()), "Units that are not written are not guessed"),
+    "units are never carried": ([(number_chains, "in_unit_of")], says(()), RESULT),
+    "zero is a number like others": ([(number_chains, "NOTHING")], lambda _: None, PRINT),
     "the first of two conditions is rounded": ([(conditions, "stands_in_print")], says(False), "Conditions in print"),
-    "any digits will do": ([(literals, "rounding")], some_digits, "A gated feed-forward block"),
-    "truncation is not rounding": ([(literals, "rounding")], no_truncation, "All-reduce of partial sums on two chips"),
+    "any digits will do": ([(number_chains, "rounding")], some_digits, "A gated feed-forward block"),
+    "truncation is not rounding": ([(number_chains, "rounding")], no_truncation, "All-reduce of partial sums on two chips"),
     "guards are forgotten": ([(unknowns, "eventually_positive"), (bounds, "eventually_positive")], says(True), "Thresholds with a guard that fails, and edges that are taken or not"),
     "edges are forgotten": ([(conditions, "unknown_of")], closed, "All-reduce of partial sums on two chips"),
     "directions are forgotten": ([(unknowns.Unknown, "edge")], undirected, "The batch that fills a TPU v5e"),
@@ -148,7 +147,8 @@ FAULTS = {
     "everything is near": ([(approximations, "near")], says(Check("proved", "hope")), "Weights in int4"),
     "signs of limits are forgotten": ([(approximations, "eventually_positive")], says(True), LIMITS),
     "functions always have a value": ([(Prover, "_defined")], says(True), "Functions where they have no value"),
-    "a number that divides is rounded as one that multiplies": ([(literals, "_power")], lambda original: lambda *sides: abs(original(*sides)), "More letters"),
+    "a number that divides is rounded as one that multiplies": ([(number_chains, "_needed")], lambda original: lambda *sides: (needed := original(*sides)) and 1 / needed, "More letters"),
+    "numbers inside of a side are what they are": ([(number_chains, "admits")], says(False), "Rounding inside"),
     "units are forgotten": ([(links, "disagreement")], says(None), "Times with units"),
     "what Z3 leaves open holds": ([(context, "decide")], hopeful, "A gated feed-forward block"),
     "one count for each link": ([(judge, "decided")], a_count_for_each_link, LIMITS),
@@ -282,7 +282,7 @@ def test_what_a_construction_comes_to_is_decided_behind_whatever_says_it(name, f
         assert [(one.claim, one.verdict) for one in found if one.verdict not in verdicts] == []
 
 
-SPOILED = ("dominance.leading", "dominance.similar", "inequality.solve_for", "inequality.growth", "inequality.monotony")
+SPOILED = ("dominance.leading", "dominance.similar", "solvers.solve_for", "solvers.growth", "solvers.monotony")
 TITLES = {"The batch that fills a TPU v5e", "The roofline is one of its two times", "Sums and optima", EXTREMES}
 TITLES |= {"Conditions both ways round, in a regime"}
 

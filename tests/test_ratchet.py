@@ -13,7 +13,8 @@ def test_nothing_has_grown_and_what_fell_stays_down():
 
 
 def test_a_complex_function_has_its_reason():
-    assert tomllib.loads(ratchet.REASONS.read_text("utf-8")).keys() == ratchet.complex_functions()
+    reasons = tomllib.loads(ratchet.REASONS.read_text("utf-8"))
+    assert {name for name, reason in reasons.items() if reason} == ratchet.complex_functions()
 
 
 def test_loans_are_of_known_numbers(capsys):

@@ -34,7 +34,7 @@ from symroof.rendering.records.derivations import parts
 from symroof.symbols import expression
 from symroof.verification.comments import CONVENTIONS
 from symroof.verification.context import Context
-from symroof.verification.enclosures import enclosed, is_numeric
+from symroof.verification.intervals import enclosed, is_numeric
 from symroof.verification.unit_agreement import unit_of
 
 # What a verb may say beside the problem and the looks.

@@ -104,10 +104,10 @@ def sketch_of(asked: Asked | None, on: Chip, options: Options) -> Sketch | None:
     >>> sketch_of(None, None, {"let": {"x": "2"}}).let.keys(), sketch_of({"operation": "dot"}, None, {"let": {"x": "2"}})
     (dict_keys(['x']), None)
     """
-    said = _given(options)
+    options_given = _given(options)
     if not isinstance(asked, Mapping | None) or has_operation(asked or {}):
         return None
-    table = {**(asked or {}), **said, **({} if on is None else {"hardware": on})}
+    table = {**(asked or {}), **options_given, **({} if on is None else {"hardware": on})}
     return read_sketch(table) if any(map(table.get, ("let", "solve", "minimize"))) else None
 
 
@@ -123,10 +123,10 @@ def _of_file(asked: object, axes: str = "") -> dict[str, Any] | None:
     if not (isinstance(asked, Path) or (isinstance(asked, str) and asked.endswith(".toml") and "\n" not in asked)):
         return None
     path = Path(asked)
-    found = read_problem_file(path)
-    if len(found) != 1:
-        raise ReadingError(f"{path} has {len(found)} problems", expected="a file with one problem")
-    return merged(freed(found[0], axes), {}, path.parent)
+    problems = read_problem_file(path)
+    if len(problems) != 1:
+        raise ReadingError(f"{path} has {len(problems)} problems", expected="a file with one problem")
+    return merged(freed(problems[0], axes), {}, path.parent)
 
 
 def problem_on_each(
@@ -138,13 +138,13 @@ def problem_on_each(
     axes, formulas and sizes add to its own, as they do on the command line. A size that runs over one of the ``axes`` is not
     the one of a file. Where sizes are ``moving``, theirs are where they begin.
     """
-    said = _given(options)
+    options_given = _given(options)
     if isinstance(asked, Problem):
-        table = {"operation": asked.operation, "hardware": asked.hardware, "symbols": asked.symbols} | said
+        table = {"operation": asked.operation, "hardware": asked.hardware, "symbols": asked.symbols} | options_given
     else:
         table = dict(asked) if isinstance(asked, Mapping) else _of_file(asked, axes) or {"operation": asked}
-        own = {key: table.pop(key) for key in ("chips", "config") if key in table and key not in said}
-        table = merged(table, said, Path()) | own
+        own = {key: table.pop(key) for key in ("chips", "config") if key in table and key not in options_given}
+        table = merged(table, options_given, Path()) | own
     if table.get("hardware") is not None:
         on = on or [table["hardware"]]
     chips = list(filter(None, (hardware_of(table | {"hardware": chip}) for chip in on)))
@@ -152,14 +152,14 @@ def problem_on_each(
     if isinstance(asked, Problem):
         changed = {
             "hardware",
-            *said,
+            *options_given,
             *(
                 ("operation",)
-                if said.keys() & {"training", "keep", "regather", "reduce", "schedule", "latency", "mesh"}
+                if options_given.keys() & {"training", "keep", "regather", "reduce", "schedule", "latency", "mesh"}
                 else ()
             ),
-            *(("joint",) if "link" in said else ()),
-            *(("at", "unmodelled") if "config" in said else ()),
+            *(("joint",) if "link" in options_given else ()),
+            *(("at", "unmodelled") if "config" in options_given else ()),
         } & Problem.__dataclass_fields__.keys()
         problem = replace(asked, **{name: getattr(problem, name) for name in changed})
     return problem, chips
@@ -189,10 +189,10 @@ def listed(names: Any) -> list[Any]:
         raise ReadingError(f"{names!r} is no list of names")
     if isinstance(names, str):
         names = [name.strip() for name in re.split(r",(?![^(]*\))", names)]
-    found = [names] if isinstance(names, Mapping) else list(names or ())
-    if any(isinstance(name, Mapping) for name in found):
-        return found
-    return list(dict.fromkeys(name for name in found if name != ""))
+    chips = [names] if isinstance(names, Mapping) else list(names or ())
+    if any(isinstance(name, Mapping) for name in chips):
+        return chips
+    return list(dict.fromkeys(name for name in chips if name != ""))
 
 
 def text_of(value: Any, what: str) -> str:

@@ -107,14 +107,14 @@ class Catalogue(Mapping[str, Accelerator]):
             fits, expected = CHIP_KEYS[key]
             if not fits(value):
                 raise ReadingError(f"{where}: {key} of {name} is {str(value)[:40]!r}", expected=expected)
-        here = f"{where}: {name}"
+        place = f"{where}: {name}"
         written = flatten(entry.get("parts", {})).items()
-        parts = {key: _sourced(key, value, sources, here, otherwise="") for key, value in written}
-        figures = {key: _sourced(key, value, sources, here, parts) for key, value in flatten(entry["figures"]).items()}
-        rings, node = (_counted(key, entry.get(key), sources, here) for key in ("wraparound", "domain"))
+        parts = {key: _sourced(key, value, sources, place, otherwise="") for key, value in written}
+        figures = {key: _sourced(key, value, sources, place, parts) for key, value in flatten(entry["figures"]).items()}
+        rings, node = (_counted(key, entry.get(key), sources, place) for key in ("wraparound", "domain"))
         after = str(entry.get("after", ""))
         if after:
-            require_one_of(after, list(self), f"{here} follows {after!r}, and there is no such chip")
+            require_one_of(after, list(self), f"{place} follows {after!r}, and there is no such chip")
         return Accelerator(name, entry.get("title", name), figures, self.called(name)[1:], rings, node, parts, after)
 
 
@@ -207,8 +207,8 @@ def _counted(name: str, value: Any, sources: Mapping[str, Any], where: str) -> S
     """A number of chips, and its source where one is said."""
     if value is None:
         return None
-    number, said = value if isinstance(value, list) else (value, None)
-    source = "given" if said is None else _source(name, said, sources, where)
+    number, origin = value if isinstance(value, list) else (value, None)
+    source = "given" if origin is None else _source(name, origin, sources, where)
     return Spec(Fraction(number), str(number), "chips", source)
 
 
@@ -221,16 +221,16 @@ def _sourced(
     otherwise: str = "bytes/s",
 ) -> Spec:
     pairs = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
-    known = []
+    figures = []
     for pair in pairs:
         if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
             raise ReadingError(f"{where}: {name} has no source", expected='["8.2e11 bytes/s", "source"]')
         if parts is not None and pair[1] == OF_PARTS:
             with about(f"{where}: {name}: "):
-                known.append(_of_parts(name, pair[0], parts))
+                figures.append(_of_parts(name, pair[0], parts))
             continue
-        known.append(figure(name, pair[0], _source(name, pair[1], sources, where), otherwise=otherwise))
-    return replace(known[0], alternatives=tuple(known[1:]))
+        figures.append(figure(name, pair[0], _source(name, pair[1], sources, where), otherwise=otherwise))
+    return replace(figures[0], alternatives=tuple(figures[1:]))
 
 
 def _source(name: str, said: str, sources: Mapping[str, Any], where: str) -> str:
@@ -251,7 +251,7 @@ def _of_parts(name: str, written: str, parts: Mapping[str, Spec]) -> Spec:
     ('7.168e12', '2*cores*1024*clock = 2*2*1024*1.75e9')
     """
     formula = read_expression(written, Scope(tuple(parts)))
-    value = expression(formula).subs({symbol(part): rational(known.value) for part, known in parts.items()})
+    value = expression(formula).subs({symbol(part): rational(figure.value) for part, figure in parts.items()})
     if not value.is_Rational or value <= 0:
         raise ReadingError(f"{written} is no number above 0", expected="a formula of parts, as in cores*lanes*clock")
     numbers = mapped(formula, lambda node: _in_digits(node, parts))

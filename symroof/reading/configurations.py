@@ -46,19 +46,19 @@ def configured(options: Mapping[str, Any]) -> dict[str, Any]:
     path = given if isinstance(given, Path) else text(options, "config")
     if path is None:
         return dict(options)
-    found, operation = read_configuration(Path(path)), options.get("operation")
-    said: dict[str, Any] = {key: value for key, value in options.items() if key != "config"}
+    config, operation = read_configuration(Path(path)), options.get("operation")
+    keys: dict[str, Any] = {key: value for key, value in options.items() if key != "config"}
     entry = entries().get(other_names().get(operation, operation)) if isinstance(operation, str) else None
     if isinstance(entry, ProgramEntry):
-        said["operation"] = _tied(entry) if found.tied and "Wu" in entry.text and "We" in entry.text else operation
+        keys["operation"] = _tied(entry) if config.tied and "Wu" in entry.text and "We" in entry.text else operation
         given = text(options, "dtype") or ""
-        if found.dtype is not None and all("=" in part for part in given.split(",") if part.strip()):
-            said["dtype"] = f"{found.dtype}, {given}" if given else found.dtype  # what is said goes before it
-    said["at"] = [(dict(found.sizes), *own) for own in sets_of(options) or [()]]
+        if config.dtype is not None and all("=" in part for part in given.split(",") if part.strip()):
+            keys["dtype"] = f"{config.dtype}, {given}" if given else config.dtype  # what is said goes before it
+    keys["at"] = [(dict(config.sizes), *own) for own in sets_of(options) or [()]]
     whole = entry is not None and entry.name in MODELS
-    said["unmodelled"] = found.unmodelled if whole else ()
-    said["missing"] = tuple(letter for letter in KEYED if letter not in found.sizes) if whole else ()
-    return said
+    keys["unmodelled"] = config.unmodelled if whole else ()
+    keys["missing"] = tuple(letter for letter in KEYED if letter not in config.sizes) if whole else ()
+    return keys
 
 
 def require_given(options: Mapping[str, Any], sizes: Iterable[str]) -> None:
@@ -79,11 +79,11 @@ def program_with_sizes(entry: AnyEntry, path: str) -> str:
     Raises :class:`ReadingError` where the operation is no program."""
     if not isinstance(entry, ProgramEntry):
         raise ReadingError(f"{entry.name} is no program", expected=f"one of {', '.join(MODELS)}")
-    said = configured({"operation": entry.name, "config": path})
-    program = operation_of(said)
-    (sizes, *_), *_ = said["at"]
+    given = configured({"operation": entry.name, "config": path})
+    program = operation_of(given)
+    (sizes, *_), *_ = given["at"]
     held = ", ".join(f"{name} = {size}" for name, size in sizes.items() if name in program.dimensions)
-    rest = "".join(f"# not modelled: {item}\n" for item in said["unmodelled"])
+    rest = "".join(f"# not modelled: {item}\n" for item in given["unmodelled"])
     return f"{program}\n# {held}\n{rest}"
 
 
@@ -111,30 +111,30 @@ def read_configuration(path: Path) -> Configuration:
 
 
 def _configuration(table: Mapping[str, Any]) -> Configuration:
-    said = {letter: _number(table, keys) for letter, keys in _tables()["keys"].items() if letter != "dtype"}
+    counts = {letter: _number(table, keys) for letter, keys in _tables()["keys"].items() if letter != "dtype"}
     kind = str(table.get("model_type", ""))
-    if said["D"] is None or said["L"] is None:
+    if counts["D"] is None or counts["L"] is None:
         raise ReadingError("it has no size of a model", expected="hidden_size and num_hidden_layers")
-    width, heads = said["D"], said["heads"]
-    if said["F"] is None and kind in ("gpt2", "falcon"):
-        said["F"] = 4 * width
-    if said["expert"] is not None and said["E"] is not None:
-        said["F"] = said["expert"]
-    sizes = {letter: said[letter] for letter in ("D", "F", "L", "V", "E", "k")}
+    width, heads = counts["D"], counts["heads"]
+    if counts["F"] is None and kind in ("gpt2", "falcon"):
+        counts["F"] = 4 * width
+    if counts["expert"] is not None and counts["E"] is not None:
+        counts["F"] = counts["expert"]
+    sizes = {letter: counts[letter] for letter in ("D", "F", "L", "V", "E", "k")}
     if heads is not None:
-        kv = said["kv"] or (1 if table.get("multi_query") else heads)
+        kv = counts["kv"] or (1 if table.get("multi_query") else heads)
         if heads % kv:
             raise ReadingError(f"{heads} heads are no multiple of {kv} heads of keys and values")
-        if said["H"] is None and width % heads:
+        if counts["H"] is None and width % heads:
             raise ReadingError(f"hidden_size = {width} is no multiple of {heads} heads", expected="head_dim")
-        sizes |= {"K": kv, "G": heads // kv, "H": said["H"] or width // heads}
+        sizes |= {"K": kv, "G": heads // kv, "H": counts["H"] or width // heads}
     written = next((table[key] for key in _tables()["keys"]["dtype"] if isinstance(table.get(key), str)), None)
     tied = table.get("tie_word_embeddings", kind in ("gpt2", "opt", "gemma", "gemma2", "falcon", "bert", "t5"))
     return Configuration(
         {letter: size for letter, size in sizes.items() if size is not None},
         _tables()["dtypes"].get(written),
         tied is True,
-        tuple(_unmodelled(table, kind, said)),
+        tuple(_unmodelled(table, kind, counts)),
     )
 
 

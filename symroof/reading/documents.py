@@ -229,11 +229,11 @@ class _Source:
             characters[offset : offset + 2] = "\n\n"
         body = "".join(characters)
         formulas = tuple(self._formulas(body))
-        spans = [(one.start, one.end, one.display) for one in formulas]
+        spans = [(formula.start, formula.end, formula.display) for formula in formulas]
         cells = [cell.offset for row in self.rows for cell in row.cells]
         words = prose(body, spans, sorted((*_starts(BREAK, body), *cells)))
         typed = self._calculations(body, formulas)
-        noted = (self._note(said, at) for at, said in notes)
+        noted = (self._note(comment, at) for at, comment in notes)
         parts: tuple[Written | Note, ...] = (*noted, *formulas, *typed, *self._cells())
         return Document(name, tuple(sorted(parts, key=lambda part: part.place)), self.text, words, self.place)
 
@@ -273,10 +273,10 @@ class _Source:
             stretch = plain[start:end]
             if not TYPED.search(stretch):
                 continue
-            for found in calculations(stretch, names=names):
-                first, last = start + found.start, start + found.end
+            for part in calculations(stretch, names=names):
+                first, last = start + part.start, start + part.end
                 text, path = " ".join(plain[first:last].split()), self.path(first)
-                yield Written(text, "prose", self.place(first), first, first, last, path, False, whole=found.whole)
+                yield Written(text, "prose", self.place(first), first, first, last, path, False, whole=part.whole)
 
     def _cells(self) -> Iterator[Written]:
         """The cells of tables."""
@@ -336,22 +336,22 @@ def with_formulas_set(text: str, set_: Callable[[str, bool], str]) -> str:
     '<B0> or `$B`, <B1>'
     """
     seen = closed(blanked(closed(visible(text, "markdown")), COMMENT, HTML_BLOCK, HTML_TAG))
-    found, end = [], 0
+    parts, end = [], 0
     for match in FORMULA.finditer(seen):
         kind = str(match.lastgroup)
         if kind != "code":
             latex = match.group() if kind == "environment" else match[kind]
-            found += [text[end : match.start()], set_(_unquoted(latex).strip(), kind in (*DISPLAYS, "environment"))]
+            parts += [text[end : match.start()], set_(_unquoted(latex).strip(), kind in (*DISPLAYS, "environment"))]
             end = match.end()
-    return "".join((*found, text[end:]))
+    return "".join((*parts, text[end:]))
 
 
 def _in_dollars(match: re.Match[str]) -> str:
     """A formula in MathML as its LaTeX between dollars, where it begins; its length stays what it is."""
     marks = "$$" if 'display="block"' in match.group() else "$"
-    found = unescape(match["latex"]).join((marks, marks))
+    formula = unescape(match["latex"]).join((marks, marks))
     rows = match.group().count("\n")
-    return (found + " " * (len(match.group()) - rows - len(found)) + "\n" * rows)[: len(match.group())]
+    return (formula + " " * (len(match.group()) - rows - len(formula)) + "\n" * rows)[: len(match.group())]
 
 
 def _between(separator: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:

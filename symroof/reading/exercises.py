@@ -27,7 +27,7 @@ DIGITS = ("any", "nearest")
 # What an author decides of how numbers are read.
 READING = having("claims")
 # What GB stands for: 10^9 bytes, or 2^30 as well.
-PREFIXES = ("decimal", "any")
+PREFIXES = ("decimal", "any", "binary")
 CLAIM_KEYS = ("claim", "expect", "source")
 
 
@@ -77,7 +77,7 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
         "tolerance": _tolerance(options),
         "aliases": _aliases(options),
         "nearest": text(options, "digits", DIGITS) == "nearest",
-        "binary": text(options, "gb", PREFIXES) == "any",
+        "binary": text(options, "gb", PREFIXES) in ("any", "binary"),
     }
     if has_operation(options):
         problem = read_problem(options, spoken)

@@ -105,14 +105,14 @@ def fixed_axes(points: Sequence[Mapping[str, Fraction]], axes: Sequence[Axis]) -
             f"a grid has one set of fixed sizes, and there are {len(points)}",
             expected="several values in the grid, as in D=F=1024|4096",
         )
-    found = []
+    axes_read = []
     for name, value in (points[0] if points else {}).items():
         if any(name in axis.names for axis in axes):
             raise ReadingError(f"{name} is in the grid and has a size as well")
         if value.denominator != 1:
             raise ReadingError(f"{name} = {value} is no size of a grid", expected="a whole number")
-        found.append(Axis((name,), (int(value),)))
-    return tuple(found)
+        axes_read.append(Axis((name,), (int(value),)))
+    return tuple(axes_read)
 
 
 def _values(reader: ExpressionReader) -> tuple[Sequence[int], int, bool]:

@@ -236,8 +236,8 @@ class Phrases:
             self.found[-1] = last._replace(kind="unit")
             return True
         unit = unit_named(words) is not None and last.kind not in ("number", "unit")
-        known = words in self.names or self._named(words) is not None or words in CLAUSES
-        return ENDS.match(self.source, end) is not None and (words in COUNTED or unit or (self.gap and not known))
+        named = words in self.names or self._named(words) is not None or words in CLAUSES
+        return ENDS.match(self.source, end) is not None and (words in COUNTED or unit or (self.gap and not named))
 
     def _ends_with_scale(self) -> bool:
         """Whether a number and a power of ten stand here, as in 7B."""

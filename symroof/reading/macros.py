@@ -102,17 +102,17 @@ def definitions(text: str) -> list[Definition]:
     >>> [(d.name, d.macro) for d in definitions(r"\newcommand{\bw}[1]{W_{#1}} \def\B{8}")]
     [('bw', Macro(body='W_{#1}', arguments=1, default=None)), ('B', Macro(body='8', arguments=0, default=None))]
     """
-    found: list[Definition] = []
+    defined: list[Definition] = []
     for match in DEFINITION.finditer(text):
         end = closing_brace(text, match.end())
-        if end is None or (found and match.start() < found[-1].end):
+        if end is None or (defined and match.start() < defined[-1].end):
             continue
         body = text[match.end() + 1 : end - 1]
         body = rf"\operatorname{{{body}}}" if match["operator"] else body
         arguments = int(match["count"] or 0) or len(match["parameters"] or "") // 2
         name = match["braced"] or match["name"] or match["plain"]
-        found.append(Definition(name, Macro(body, arguments, match["default"]), match.start(), end))
-    return found
+        defined.append(Definition(name, Macro(body, arguments, match["default"]), match.start(), end))
+    return defined
 
 
 def closing_brace(text: str, start: int) -> int | None:
@@ -169,37 +169,37 @@ def _joined(*pieces: Placed) -> Placed:
 
 def _arguments(now: Placed, macro: Macro, position: int, source: str) -> tuple[list[Placed], int]:
     """The arguments that stand here, and where they end."""
-    found: list[Placed] = []
+    placed: list[Placed] = []
     if macro.default is not None:
         option = OPTION.match(now.text, position)
         given = Placed(macro.default, [now.places[position - 1]] * len(macro.default))
-        found.append(now.part(*option.span(1)) if option else given)
+        placed.append(now.part(*option.span(1)) if option else given)
         position = option.end() if option else position
-    while len(found) < macro.arguments:
+    while len(placed) < macro.arguments:
         match = ARGUMENT.match(now.text, position)
         end = None if match is None else match.end() if match[1] else closing_brace(now.text, match.end())
         if match is None or end is None:
             span = (now.places[position - 1][1],) * 2
             raise ReadingError("the macro lacks an argument", source=source, span=span, expected="{…}")
-        found.append(now.part(match.start(1), end) if match[1] else now.part(match.end() + 1, end - 1))
+        placed.append(now.part(match.start(1), end) if match[1] else now.part(match.end() + 1, end - 1))
         position = end
-    return found, position
+    return placed, position
 
 
 def joined(tokens: tuple[Token, ...]) -> list[Token]:
     """Rows that begin with a relation go on with the chain, and those that begin with a sign, or with what cannot be read,
     with the side; marks at the end are punctuation."""
-    kept: list[Token] = []
+    left: list[Token] = []
     for at, token in enumerate(tokens):
         after = tokens[min(at + 1, len(tokens) - 1)]
-        joins = not kept or after.kind == "end" or {after.text, kept[-1].text} & {*RELATIONS, *CONNECTIVES, *SIGNS}
+        joins = not left or after.kind == "end" or {after.text, left[-1].text} & {*RELATIONS, *CONNECTIVES, *SIGNS}
         if token.kind != "row" or not (joins or after.kind == "unread"):
-            kept.append(token)
+            left.append(token)
         elif after.text in SIGNS and _relates(tokens[at + 1 :]):
-            kept.append(token._replace(kind="unread", text="a row that begins with a sign has two readings"))
-    while len(kept) > 1 and kept[-2].text in (".", ",", ";", ":") and kept[-2].kind == "symbol":
-        del kept[-2]
-    return kept
+            left.append(token._replace(kind="unread", text="a row that begins with a sign has two readings"))
+    while len(left) > 1 and left[-2].text in (".", ",", ";", ":") and left[-2].kind == "symbol":
+        del left[-2]
+    return left
 
 
 def _relates(tokens: Sequence[Token]) -> bool:

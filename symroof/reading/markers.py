@@ -102,8 +102,8 @@ def read_markers(text: str, visible: str, syntax: Syntax, name: str) -> tuple[Ma
     [('=', 'mm.ridge', '240')]
     """
     faults: list[ReadingError] = []
-    found = list(_comments(text, visible, syntax, name, faults))
-    paired = tuple(_paired(found, text, syntax, name, faults)) if not faults else ()
+    markers = list(_comments(text, visible, syntax, name, faults))
+    paired = tuple(_paired(markers, text, syntax, name, faults)) if not faults else ()
     if faults:
         raise ReadingError("\n".join(map(str, faults))) if len(faults) > 1 else faults[0]
     return paired
@@ -135,8 +135,9 @@ def _comments(text: str, visible: str, syntax: Syntax, name: str, faults: list[R
         prefix = match["prefix"]
         alone = prefix is not None
         written = text[slice(*match.span("body" if alone else "within"))].replace("\r\n", "\n")
-        said = re.sub(r"^[ \t>%]*", "", written, flags=re.MULTILINE) if alone and (prefix or syntax is TEX) else written
-        words = said.strip()
+        quoted = alone and (prefix or syntax is TEX)
+        inner = re.sub(r"^[ \t>%]*", "", written, flags=re.MULTILINE) if quoted else written
+        words = inner.strip()
         start = match.start() + len(prefix or "")
         prefix = re.sub(r"[^\s>]", " ", prefix or "")  # the mark of a list stands before its first line alone
         line, counted = line + text.count("\n", counted, start), start

@@ -351,8 +351,8 @@ def spelling(text: str, formulas: Iterable[str]) -> Spelling:
     formulas = tuple(formulas)
     words = {word for formula in formulas for word in LETTERS.findall(ASIDE.sub(" ", formula))}
     letters = frozenset(word for word in words if len(word) == 1)
-    functions = dict(found for formula in reversed(formulas) for found in _functions(formula))
-    return Spelling({one.name: one.macro for one in definitions(text)}, letters, functions)
+    functions = dict(function for formula in reversed(formulas) for function in _functions(formula))
+    return Spelling({definition.name: definition.macro for definition in definitions(text)}, letters, functions)
 
 
 def _functions(formula: str) -> Iterator[tuple[str, str]]:

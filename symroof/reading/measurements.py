@@ -49,18 +49,18 @@ def read_measurements(text: str, names: Sequence[str], file: str = "the table") 
             f"{file} has no measured points", expected="a head such as B,D,F,ms and a row for each point"
         )
     head = [_column(cell.strip(), names, lines[0]) for cell in table[0]]
-    said = [unit if kind == "size" else f"a {kind}" for kind, unit in head]
-    if (twice := next((what for what in said if said.count(what) > 1), None)) is not None:
+    columns = [unit if kind == "size" else f"a {kind}" for kind, unit in head]
+    if (twice := next((column for column in columns if columns.count(column) > 1), None)) is not None:
         raise ReadingError(f"{file} has two columns for {twice}", expected="one")
     return tuple(_row(cells, head, f"{file}, row {i}") for i, cells in enumerate(table[1:], 1))
 
 
 def from_rows(rows: Iterable[Mapping[str, object]], names: Sequence[str]) -> tuple[Row, ...]:
     """The same of mappings from the heads of columns to what is in them."""
-    found = [{str(key): "" if value is None else str(value) for key, value in row.items()} for row in rows]
-    heads = list(dict.fromkeys(key for row in found for key in row))
+    cells = [{str(key): "" if value is None else str(value) for key, value in row.items()} for row in rows]
+    heads = list(dict.fromkeys(key for row in cells for key in row))
     out = StringIO()
-    csv.writer(out).writerows([heads, *([row.get(key, "") for key in heads] for row in found)])
+    csv.writer(out).writerows([heads, *([row.get(key, "") for key in heads] for row in cells)])
     return read_measurements(out.getvalue(), names)
 
 
@@ -88,21 +88,21 @@ def _column(cell: str, names: Sequence[str], line: str) -> Column:
     unit = unit_named({"time": "s", "FLOPs/byte": "FLOPs/bytes"}.get(cell, cell))
     if unit is not None and measured(unit)[1] in KINDS:
         return KINDS[measured(unit)[1]], unit
-    known = (*names, NAME, "seconds", "ms", "FLOPs/s", "FLOPs/byte")
+    columns = (*names, NAME, "seconds", "ms", "FLOPs/s", "FLOPs/byte")
     at = max(0, line.find(cell))
     raise ReadingError(
         f"there is no column {cell!r}",
         source=line,
         span=(at, at + max(1, len(cell))),
         expected=f"a size ({', '.join(names)}), name, seconds, ms, FLOPs/s, TFLOPs/s or FLOPs/byte",
-        hint=suggestion(cell, known),
+        hint=suggestion(cell, columns),
     )
 
 
 def _row(cells: Sequence[str], head: Sequence[Column], where: str) -> Row:
     if len(cells) > len(head):
         raise ReadingError(f"{where} has {len(cells)} cells", expected=f"{len(head)}, as the head has")
-    sizes, known, name = dict[str, Fraction](), dict[str, Fraction](), ""
+    sizes, amounts, name = dict[str, Fraction](), dict[str, Fraction](), ""
     for cell, (kind, unit) in zip((cell.strip() for cell in cells), head, strict=False):
         if not cell:
             continue
@@ -120,12 +120,12 @@ def _row(cells: Sequence[str], head: Sequence[Column], where: str) -> Row:
                 amount = quantity(cell, None)
                 if amount.unit not in (None, base):
                     raise ReadingError(f"{cell} is in {amount.unit}", expected=base)
-                known[kind] = amount.value * (scale if amount.unit is None else 1)
+                amounts[kind] = amount.value * (scale if amount.unit is None else 1)
         except SymroofError as error:
             raise ReadingError(
                 f"{where}: {error.problem}", source=cell, span=(0, len(cell)), expected=error.expected
             ) from None
-    if ("time" in known) == ("rate" in known):
-        words = "both a time and a rate" if "time" in known else "neither a time nor a rate"
+    if ("time" in amounts) == ("rate" in amounts):
+        words = "both a time and a rate" if "time" in amounts else "neither a time nor a rate"
         raise ReadingError(f"{where} says {words}", expected="one of seconds and FLOPs/s")
-    return Row(name, sizes, known.get("intensity"), known.get("time"), known.get("rate"), where)
+    return Row(name, sizes, amounts.get("intensity"), amounts.get("time"), amounts.get("rate"), where)

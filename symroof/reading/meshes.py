@@ -63,14 +63,14 @@ def axes_of(mesh: Any) -> Any:
         shared = ON_TREE.search(group) or ON_LINK.search(group)
         behind = " ".join(filter(None, ("on", *shared.groups()))) if shared else ""
         for part in (group[: shared.start()] if shared else group).split(","):
-            name, sign, said = (piece.strip() for piece in part.partition("="))
+            name, sign, value = (piece.strip() for piece in part.partition("="))
             if not sign:
-                name, _, said = name.partition(" ")
-            if not name or (sign and not said):
+                name, _, value = name.partition(" ")
+            if not name or (sign and not value):
                 raise ReadingError(f"mesh: {part.strip() or mesh!r} is no axis", expected="axes as in X=2, or X")
             if name in table:
                 raise ReadingError(f"mesh: {name} is given twice")
-            table[name] = f"{said.strip()} {behind}".strip()
+            table[name] = f"{value.strip()} {behind}".strip()
     return table
 
 
@@ -97,14 +97,14 @@ def laid_out(operation: Program, mesh: Iterable[str]) -> Program:
     names = tuple(mesh)
 
     def split(axes: tuple[str, ...]) -> tuple[str, ...]:
-        found: list[str] = []
+        letters: list[str] = []
         for written in axes:
             ways = split_word(written, names)
             if len(ways) > 1:
                 readings = " or ".join(" and ".join(way) for way in ways)
                 raise ReadingError(f"a split over {written} has two readings", expected=readings)
-            found += ways[0] if ways else (written,)
-        return tuple(found)
+            letters += ways[0] if ways else (written,)
+        return tuple(letters)
 
     return split_over(operation, split)
 
@@ -119,16 +119,16 @@ def meshed(operation: Program, mesh: Mesh) -> tuple[Program, Mesh]:
     own = {axis.name: axis for axis in (() if said_again else operation.mesh)}
     for name, axis in mesh.items():
         for what in ("chips", "wiring", "link"):
-            said = [value for one in (own.get(name), axis) if one and (value := getattr(one, what)) is not None]
-            if len({*said}) > 1:
+            parts = [value for part in (own.get(name), axis) if part and (value := getattr(part, what)) is not None]
+            if len({*parts}) > 1:
                 raise ReadingError(
-                    f"mesh: {name} has {said[0]} in the program and {said[1]} beside it",
-                    hint=f'write "mesh {name}" in the program to leave it open, or {said[1]} there',
+                    f"mesh: {name} has {parts[0]} in the program and {parts[1]} beside it",
+                    hint=f'write "mesh {name}" in the program to leave it open, or {parts[1]} there',
                 )
-            if said:
-                own[name] = replace(own.get(name, axis), **{what: said[0]})
+            if parts:
+                own[name] = replace(own.get(name, axis), **{what: parts[0]})
         own.setdefault(name, axis)
-        if tree := next((one.tree for one in (own[name], axis) if one.tree), ()):
+        if tree := next((part.tree for part in (own[name], axis) if part.tree), ()):
             own[name] = replace(own[name], tree=tree)
     _require_distinct(operation, own)
     operation = laid_out(operation, own)
@@ -145,7 +145,7 @@ def wired_otherwise(
 ) -> dict[str, int]:
     """The axes without a number to which every set of sizes gives one and the same, of chips that on one of these are wired
     otherwise than any number of them is, as eight that close to no ring: they have that number."""
-    sets, found = tuple(points), dict[str, int]()
+    sets, sizes = tuple(points), dict[str, int]()
     given = {axis.name: {point.get(axis.name) for point in sets} for axis in operation.mesh if axis.chips is None}
     same = (
         {name: number for name, (number, *others) in given.items() if number is not None and not others} if sets else {}
@@ -159,8 +159,8 @@ def wired_otherwise(
                 if number == 1 and not operation.latency:
                     continue  # one chip sends nothing, whatever the wiring; but where hops count, none are left
                 if number % 2 or axis.numbered(int(number)).wiring != axis.wiring:
-                    found[axis.name] = int(number)
-    return found
+                    sizes[axis.name] = int(number)
+    return sizes
 
 
 def _require_distinct(operation: Program, mesh: Mesh) -> None:
@@ -245,11 +245,11 @@ def _on_tree(name: str, chips: int | None, written: str) -> MeshAxis:
 
 
 def _level(name: str, written: str) -> Level:
-    found = LEVEL.fullmatch(written)
-    if not found:
+    match = LEVEL.fullmatch(written)
+    if not match:
         expected = "levels from the chips up, as in NVLink(8)/leaf(32)/spine taper 2"
         raise ReadingError(f"mesh: {name}: {written[:40]!r} is no level of a tree", expected=expected)
-    link, degree, taper, sharp = found.groups()
+    link, degree, taper, sharp = match.groups()
     if NETWORKS.get(link) is False:
         raise ReadingError(f"mesh: {name}: {link} is no switch", expected="a network of switches, as NVLink or leaf")
     _require_link(name, link)

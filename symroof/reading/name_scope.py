@@ -76,8 +76,8 @@ def split_word(word: str, names: tuple[str, ...]) -> list[tuple[str, ...]]:
     """
     ways: dict[int, list[tuple[str, ...]]] = {len(word): [()]}
     for start in reversed(range(len(word))):
-        here = [name for name in dict.fromkeys(names) if name and word.startswith(name, start)]
-        ways[start] = [(name, *rest) for name in here for rest in ways[start + len(name)]][:2]
+        prefixes = [name for name in dict.fromkeys(names) if name and word.startswith(name, start)]
+        ways[start] = [(name, *rest) for name in prefixes for rest in ways[start + len(name)]][:2]
     return ways[0]
 
 

@@ -37,8 +37,8 @@ def cells(notebook: str) -> tuple[Cell, ...]:
         tree = json.loads(notebook)
         kinds = [cell["cell_type"] for cell in tree["cells"]]
         sources = ["".join(cell["source"]) for cell in tree["cells"]]
-        found = zip(kinds, sources, _sources(notebook), strict=True)
-        return tuple(Cell(text, *span) for kind, text, span in found if kind == "markdown")
+        parts = zip(kinds, sources, _sources(notebook), strict=True)
+        return tuple(Cell(text, *span) for kind, text, span in parts if kind == "markdown")
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ReadingError("the notebook cannot be read", expected="a notebook of format 4") from None
 
@@ -55,13 +55,13 @@ def offsets_of(notebook: str) -> list[int]:
     >>> [notebook[offset] for offset in offsets_of(notebook)]
     ['a', '\\\\', 'b']
     """
-    found: list[int] = []
+    offsets: list[int] = []
     for index, cell in enumerate(cells(notebook)):
-        found += [cell.start] * len(BETWEEN) if index else []
+        offsets += [cell.start] * len(BETWEEN) if index else []
         for line in STRING.finditer(notebook, cell.start, cell.end):
             characters = list(CHARACTER.finditer(notebook, line.start() + 1, line.end() - 1))
-            found += [one.start() for one in characters for _ in json.loads(f'"{one.group()}"')]
-    return found
+            offsets += [character.start() for character in characters for _ in json.loads(f'"{character.group()}"')]
+    return offsets
 
 
 def with_texts(notebook: str, texts: Sequence[str]) -> str:

@@ -65,7 +65,7 @@ def read_number(
     if (letters is not None or reader.token.kind == "unit") and _is_scale(reader, {*declared, *(letters or ())}):
         letter = reader.next().text
         digits, value = digits + letter, value * COUNT_SCALES[letter]
-    unit = _unit_behind(reader, declared)
+    unit = _unit_behind(reader, declared, {*declared, *(letters or ())})
     if unit is None and letters is not None and reader.token.text in COUNTED and reader.token.text not in declared:
         reader.next()
     if unit is None:
@@ -117,22 +117,25 @@ def unit_words(words: str) -> tuple[str, ...]:
     return () if scale not in COUNT_SCALES or (noun and not unit) else (scale, unit) if unit else (scale,)
 
 
-def _unit_behind(reader: Reader, declared: frozenset[str] | tuple[str, ...]) -> str | None:
-    """The unit under the cursor, where there is one."""
+def _unit_behind(reader: Reader, declared: frozenset[str] | tuple[str, ...], taken: set[str]) -> str | None:
+    """The unit under the cursor, where there is one; B/s is bytes/s where no letter ``taken`` is in it."""
     token = reader.token
     if token.kind not in ("word", "unit") or (token.kind == "word" and token.text in declared):
         return None
-    unit = unit_named(token.text)
-    if unit is None:
-        return None
-    reader.next()
-    per, slash = reader.following, reader.token
-    if slash.text == "/" and "/" not in unit and "/" not in UNITS[unit].base:
-        close = per.text == "s" or per.kind == "unit" or not (slash.spaced or per.spaced or per.text in declared)
-        whole = unit_named(f"{token.text}/{per.text}") if close else None
+    unit, (slash, per) = unit_named(token.text), (*reader.tokens, token, token)[reader.index + 1 :][:2]
+    if slash.text == "/" and (unit is None or ("/" not in unit and "/" not in UNITS[unit].base)):
+        near = not (slash.spaced or per.spaced)
+        close = near if unit is None else per.text == "s" or per.kind == "unit" or (near and per.text not in declared)
+        whole = (
+            unit_named(f"{token.text}/{per.text}")
+            if close and not (unit is None and taken & {token.text, per.text})
+            else None
+        )
         if whole is not None:
-            reader.go_to(reader.index + 2)
+            reader.go_to(reader.index + 3)
             return whole
+    if unit is not None:
+        reader.next()
     return unit
 
 

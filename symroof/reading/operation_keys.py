@@ -104,7 +104,7 @@ def told_of(options: Mapping[str, Any]) -> Facts:
     scope = Scope(tuple(dict.fromkeys(words)), open=True)
     unread: SymroofError | None = None
     try:
-        facts = [one for said in texts(options, "assume") for one in read_regime(said, scope) if one.relation in ORDER]
+        facts = [r for line in texts(options, "assume") for r in read_regime(line, scope) if r.relation in ORDER]
         points = points_of(options, scope)
     except SymroofError as error:
         unread = error
@@ -214,15 +214,15 @@ def functions_of(options: Mapping[str, Any]) -> dict[str, Function]:
     >>> found["f"].each, found["g"].each, found["g"].back_each
     (Fraction(3, 1), Fraction(1, 2), Fraction(5, 1))
     """
-    found = {}
+    functions = {}
     for name, counts in table(options, "functions", EXAMPLE).items():
         if name in KEYWORDS or not name.isidentifier():
             raise ReadingError(f"functions: {name!r} is no name", expected="letters, digits and _, as in my_gelu")
         both = counts if isinstance(counts, list | tuple) else [counts]
         if not 1 <= len(both) <= 2:
             raise unfit(f"functions: {name}", counts, "operations per element, and those of the derivative", "[3, 5]")
-        found[name] = user_function(name, *(_operations(name, count) for count in both))
-    return found
+        functions[name] = user_function(name, *(_operations(name, count) for count in both))
+    return functions
 
 
 def _operations(name: str, count: Any) -> Fraction:

@@ -15,6 +15,7 @@ from symroof.formula import Compare, Formula, Name, names
 from symroof.formula_size import depth
 from symroof.model.costs import COUNTINGS
 from symroof.model.hardware import WORDS_OF_TEXTS, Accelerator, Spec
+from symroof.model.mesh_axes import Mesh
 from symroof.model.networks import wired
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.program import Program
@@ -47,6 +48,7 @@ from symroof.reading.tensors import COMMENT
 from symroof.reading.toml import flag, flatten, read_table, table, text, text_file, texts, unfit
 from symroof.symbols import expression
 
+Options = Mapping[str, Any]
 WORD = re.compile(r"[^\W\d]\w*")
 FIGURES = '{ HBM = "8.1e11 bytes/s" }'
 # Quantities whose names are units after a number: 2 bytes. A problem that defines them takes the names back.
@@ -58,11 +60,26 @@ ASKING = ("solve", "minimize", "subject", "claims")
 BEGINNING = re.compile(rf"[\s;]*(?:(?:frozen|shared|mesh|where|{'|'.join(ROLES)})[ \t]+[^\W\d]|\w+[ \t]*:\s*\w+\[)")
 
 
+def _on_its_mesh(options: Options, chips: Iterable[Accelerator | None], moving: bool) -> tuple[Options, Program, Mesh]:
+    """The options, the operation on its mesh, and the mesh. An axis that one of the chips wires so many chips of otherwise has a
+    number, and is no size."""
+    own = {axis.name: axis for axis in read_mesh(options.get("mesh") or {})}
+    operation, mesh = meshed(operation_of(options), own)
+    points = told_of(options).points if operation.axes and not moving else ()
+    numbers = wired_otherwise(operation, chips, text(options, "link") or "", points) if operation.axes else {}
+    if not numbers:
+        return options, operation, mesh
+    numbered = {name: replace(mesh[name], chips=n) for name, n in numbers.items()}
+    operation, mesh = meshed(operation_of(options), {**own, **numbered})
+    left = ({name: size for name, size in point.items() if name not in numbers} for point in points)
+    spoken = {*WORD.findall(" ".join(str(options.get(key) or "") for key in ("let", *ASKING)))}
+    sizes = {name: str(n) for name, n in numbers.items() if name in spoken}
+    options = {**options, "at": [point for point in left if point]}
+    return options | ({"let": {**sizes, **(options.get("let") or {})}} if sizes else {}), operation, mesh
+
+
 def read_problem(
-    options: Mapping[str, Any],
-    spoken: frozenset[str] = frozenset(),
-    beside: Iterable[Accelerator] = (),
-    moving: bool = False,
+    options: Options, spoken: frozenset[str] = frozenset(), beside: Iterable[Accelerator] = (), moving: bool = False
 ) -> Problem:
     """The problem that a table of options describes. Every key is optional but ``operation``. ``beside`` are other chips that
     it is held against; an axis has a number where one of them wires so many chips otherwise, unless sizes are ``moving``.
@@ -73,23 +90,10 @@ def read_problem(
     """
     require_known(options)
     options = configured(options)
-    operation = operation_of(options)
-    said = {axis.name: axis for axis in read_mesh(options.get("mesh") or {})}
-    operation, mesh = meshed(operation, said)
     hardware = hardware_of(options)
-    named = operation  # what questions can speak of: the times of axes, or of the switch that they are on
-    if operation.axes:
-        named = wired(operation, hardware, text(options, "link") or "")
-        points = () if moving else told_of(options).points
-        numbers = wired_otherwise(operation, (hardware, *beside), text(options, "link") or "", points)
-        if numbered := {name: replace(mesh[name], chips=n) for name, n in numbers.items()}:
-            operation, mesh = meshed(operation_of(options), {**said, **numbered})
-            left = ({n: v for n, v in own.items() if n not in numbered} for own in points)
-            options = {**options, "at": [own for own in left if own]}
-            spoken_of = {*WORD.findall(" ".join(str(options.get(key) or "") for key in ("let", *ASKING)))}
-            told = {name: str(n) for name, n in numbers.items() if name in spoken_of}
-            options |= {"let": {**told, **(options.get("let") or {})}} if told else {}
-            named = wired(operation, hardware, text(options, "link") or "") if operation.axes else operation
+    options, operation, mesh = _on_its_mesh(options, (hardware, *beside), moving)
+    # what questions can speak of: the times of axes, or of the switch that they are on
+    named = wired(operation, hardware, text(options, "link") or "") if operation.axes else operation
     axes = open_axes(mesh)
     sizes = (*operation.dimensions, *axes)
     if len(sizes) > MOST_SIZES:
@@ -124,7 +128,7 @@ def read_problem(
     )
 
 
-def _of_operation(options: Mapping[str, Any], sizes: Collection[str]) -> Mapping[str, Any]:
+def _of_operation(options: Options, sizes: Collection[str]) -> Options:
     """The options with those sizes of a configuration alone that the operation has."""
     if "unmodelled" not in options:
         return options
@@ -139,7 +143,7 @@ def _given(operation: Program, known: tuple[str, ...]) -> Scope:
 
 
 def model_of(
-    options: Mapping[str, Any],
+    options: Options,
     hardware: Accelerator | None,
     operation: Program | None,
     spoken: Iterable[str],
@@ -177,7 +181,7 @@ def _relates_products(fact: Compare) -> bool:
     return not any(part.expand().is_Add for part in parts)
 
 
-def claims_of(options: Mapping[str, Any]) -> list[Any]:
+def claims_of(options: Options) -> list[Any]:
     """The claims of a problem, as they were written; their reader judges them one by one."""
     claims = options.get("claims") or []
     if not isinstance(claims, list | tuple):
@@ -185,7 +189,7 @@ def claims_of(options: Mapping[str, Any]) -> list[Any]:
     return list(claims)
 
 
-def merged(options: Mapping[str, Any], overrides: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def merged(options: Options, overrides: Options, folder: Path) -> dict[str, Any]:
     """Options of a file in a folder under overrides: figures, axes, formulas and sizes add to those of the file, everything
     else replaces. Each set of sizes of the file is under each of the overrides.
 
@@ -215,7 +219,7 @@ def merged(options: Mapping[str, Any], overrides: Mapping[str, Any], folder: Pat
     return {**options, **overrides, **joined}
 
 
-def freed(options: Mapping[str, Any], axes: str) -> dict[str, Any]:
+def freed(options: Options, axes: str) -> dict[str, Any]:
     """Options of a file, in which no size is fixed that runs over one of the ``axes``.
 
     >>> freed({"at": "B=64, D=8192"}, "B=1..400")
@@ -236,25 +240,25 @@ def _inside(folder: Path, name: str, key: str = "chips") -> str:
     return str(path)
 
 
-def require_used(options: Mapping[str, Any], let: Mapping[str, Formula], words: Iterable[str]) -> None:
+def require_used(options: Options, let: Mapping[str, Formula], words: Iterable[str]) -> None:
     """A figure that is given is one that chips have, the link, or one that a formula or a word speaks of."""
-    known = {
+    names_used = {
         "peak",
         str(options.get("link") or "HBM"),
         *words,
         *(name for formula in let.values() for name in names(formula)),
     }
     for key in ("solve", "minimize"):
-        known |= set(WORD.findall(str(options.get(key) or "")))
-    known |= {word for claim in claims_of(options) for word in WORD.findall(str(claim))}
-    known |= shipped().figures
-    families = {name.partition(".")[0] for name in known} | known
+        names_used |= set(WORD.findall(str(options.get(key) or "")))
+    names_used |= {word for claim in claims_of(options) for word in WORD.findall(str(claim))}
+    names_used |= shipped().figures
+    families = {name.partition(".")[0] for name in names_used} | names_used
     for name, value in flatten(options.get("given") or {}).items():
         unit = unit_of(name) if isinstance(options.get("hardware"), str) and BARE.fullmatch(str(value)) else None
         if unit in LOST:
             warn(f"{name} is {value} {unit} here: or is it {value} {LOST[unit]}?", stacklevel=2)
         if name.partition(".")[0] not in families:
-            hint = f"did you mean {FIGURES_CALLED[name]}?" if name in FIGURES_CALLED else suggestion(name, known)
+            hint = f"did you mean {FIGURES_CALLED[name]}?" if name in FIGURES_CALLED else suggestion(name, names_used)
             raise ReadingError(f"given: nothing uses {name}", hint=hint)
 
 
@@ -282,21 +286,21 @@ def require_key(key: str, known: Collection[str], where: str) -> None:
     require_one_of(key, known, f"{where}: unknown key {key!r}")
 
 
-def require_known(options: Mapping[str, Any]) -> None:
+def require_known(options: Options) -> None:
     for key, value in options.items():
         if key not in KEYS and key[:1].isupper() and isinstance(value, int | float):
             raise ReadingError(f"the problem: unknown key {key!r}", hint=f'sizes are put in by at: at="{key}={value}"')
         require_key(key, KEYS, "the problem")
 
 
-def sections_of(options: Mapping[str, Any]) -> tuple[str, ...]:
+def sections_of(options: Options) -> tuple[str, ...]:
     chosen = [name.strip() for text in texts(options, "sections") for name in text.split(",")]
     for name in chosen:
         require_one_of(name, SECTIONS, f"sections = {name!r} is not known")
     return tuple(chosen or SECTIONS)
 
 
-def hardware_of(options: Mapping[str, Any]) -> Accelerator | None:
+def hardware_of(options: Options) -> Accelerator | None:
     """The chip with the figures that are given beside it; None where nothing is said of either."""
     named, given = options.get("hardware"), flatten(table(options, "given", FIGURES))
     paths = texts(options, "chips")
@@ -316,18 +320,18 @@ def _referred(accelerator: Accelerator, name: str, value: Any) -> Spec | None:
     """A figure given by the name of another: peak = peak.vector."""
     if not isinstance(value, str) or not value.strip()[:1].isalpha():
         return None
-    known = accelerator.figures.get(value.strip())
-    if known is None:
+    figure = accelerator.figures.get(value.strip())
+    if figure is None:
         number = f"a number such as 8.2e11 {unit_of(name) or ''}".rstrip()
         figures = f"one of {', '.join(accelerator.figures)}" if accelerator.figures else ""
         expected = ", or ".join(filter(None, (number, figures)))
         raise ReadingError(f"given: {name} = {value.strip()}: there is no figure of that name", expected=expected)
-    if unit_of(name) not in (None, known.unit):
-        raise ReadingError(f"given: {name} is in {unit_of(name)}, and {value.strip()} in {known.unit}")
-    return known
+    if unit_of(name) not in (None, figure.unit):
+        raise ReadingError(f"given: {name} is in {unit_of(name)}, and {value.strip()} in {figure.unit}")
+    return figure
 
 
-def regime_of(options: Mapping[str, Any], scope: Scope) -> tuple[Compare, ...]:
+def regime_of(options: Options, scope: Scope) -> tuple[Compare, ...]:
     return tuple(_turned(relation) for text in texts(options, "assume") for relation in read_regime(text, scope))
 
 
@@ -339,17 +343,17 @@ def _turned(relation: Compare) -> Compare:
 
 
 def formulas_of(
-    options: Mapping[str, Any], scope: Scope, known: tuple[str, ...], redefined: tuple[str, ...] = ()
+    options: Options, scope: Scope, known: tuple[str, ...], redefined: tuple[str, ...] = ()
 ) -> dict[str, Formula]:
     """The named formulas: each may speak of the ``known`` names and of those before it.
 
     Names that are ``redefined`` may be given a formula although they have a meaning without one.
     """
     names, formulas, steps = (*scope.names, *known), dict[str, Formula](), dict[str, int]()
-    wanted = table(options, "let", '{ name = "formula" }')
-    if len(wanted) > MOST_FORMULAS:
-        raise ReadingError(f"let: {len(wanted)} formulas are too many", expected=f"at most {MOST_FORMULAS}")
-    for name, written in wanted.items():
+    table_of_names = table(options, "let", '{ name = "formula" }')
+    if len(table_of_names) > MOST_FORMULAS:
+        raise ReadingError(f"let: {len(table_of_names)} formulas are too many", expected=f"at most {MOST_FORMULAS}")
+    for name, written in table_of_names.items():
         taken = name in names and name not in redefined
         if taken or not is_name(name):
             raise ReadingError(f"let: the name {name!r} is taken or is no name")

@@ -146,22 +146,22 @@ class ProgramReader(MaskReader):
             require_stages(program)
 
     def _body(self) -> tuple[Node, ...]:
-        found: list[Node] = []
+        nodes_read: list[Node] = []
         while self.token.kind != "end" and not self.at("}"):
             if not self.accept(END):
-                found += self._statement()
+                nodes_read += self._statement()
                 if self.token.kind != "end" and not self.at(END, "}"):
                     raise self.error(expected="the end of the statement: a new line or ';'")
-        return tuple(found)
+        return tuple(nodes_read)
 
     def _statement(self) -> Sequence[Node]:
         word = self.take("word", "a statement")
         if self.at("="):
-            made = self._made(word)
+            statement = self._made(word)
             before, self.seen = self.seen, []
             if before and before[-1].kind == SUM and "fuse" not in self.inside:  # a mean is one pass
-                return [*before[:-1], Fuse((before[-1], made))]
-            return [*before, made]
+                return [*before[:-1], Fuse((before[-1], statement))]
+            return [*before, statement]
         if word.text in ROLES:
             self._declaration(word.text)
         elif word.text in ("frozen", "shared"):
@@ -193,17 +193,17 @@ class ProgramReader(MaskReader):
 
     def _qualified(self, word: Token) -> None:
         """What is frozen, shared, or both."""
-        said, role = [word], self.take("word", f"what is {word.text}: {word.text} weight W: …")
+        qualifiers, role = [word], self.take("word", f"what is {word.text}: {word.text} weight W: …")
         if {word.text, role.text} == {"frozen", "shared"}:
-            said.append(role)
+            qualifiers.append(role)
             role = self.take("word", "what is shared: frozen shared weight W: …")
-        shared = any(token.text == "shared" for token in said)
+        shared = any(token.text == "shared" for token in qualifiers)
         roles = ROLES[1:] if shared else ROLES
         if role.text not in roles:
             shown, near = f"{role.text} cannot be {'shared' if shared else 'frozen'}", suggestion(role.text, roles)
             alike = "an input is the same in all turns" if role.text == "input" else near
             raise self.error(shown, f"one of {', '.join(roles)}", alike, token=role)
-        texts = {token.text for token in said}
+        texts = {token.text for token in qualifiers}
         self._declaration(role.text, "frozen" in texts, "shared" in texts)
 
     def _output(self) -> None:
@@ -272,7 +272,7 @@ class ProgramReader(MaskReader):
         body = self._braced(word)
         self.turns.pop()
         collected = {*collected_in(body)}
-        made = {name: t for name, t in self.known.items() if name not in (*outside, *collected)}
+        results = {name: t for name, t in self.known.items() if name not in (*outside, *collected)}
         inside = {str(t.name) for s in statements_in(body) for t in s.operands}
         if early := next(iter(sorted(inside & collected)), None):
             shown = f"{early} is of all turns, and is used in one of them"
@@ -281,10 +281,10 @@ class ProgramReader(MaskReader):
             self._share(inside, word)
         if carried is not None:
             for pair in carried:
-                self._require_carried(pair, carried, outside, made, inside, stocks)
+                self._require_carried(pair, carried, outside, results, inside, stocks)
             names_of = tuple((enters.text, leaves.text) for enters, leaves in carried)
-            return self._turned_over(Repeat(times, names_of, body, over=over, scans=scans), made)
-        last = list(made.values())[-1]
+            return self._turned_over(Repeat(times, names_of, body, over=over, scans=scans), results)
+        last = list(results.values())[-1]
         same = [name for name, t in outside.items() if _alike(t, last)]
         same = [name for name in same if name in inside and name not in stocks]
         if len(same) != 1:
@@ -293,7 +293,7 @@ class ProgramReader(MaskReader):
             expected = f"repeat … as x = {last.name} {{ … }}, where x of a turn is {last.name} of the one before"
             raise self.error(f"{shown} from outside {have} the type of {last.name}, {last}", expected, token=word)
         carries = ((same[0], str(last.name)),)
-        return self._turned_over(Repeat(times, carries, body, over=over, scans=scans), made)
+        return self._turned_over(Repeat(times, carries, body, over=over, scans=scans), results)
 
     def _turned_over(self, repeat: Repeat, made: Iterable[str]) -> Repeat:
         """A repeat that has been read: what a scan makes has, behind it, a place for each turn."""

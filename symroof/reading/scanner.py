@@ -100,7 +100,7 @@ def joined_powers(tokens: Sequence[Token], source: str) -> list[Token]:
     >>> [[t.text for t in joined_powers(scan(text), text)] for text in ("1.97·10⁻⁹", "2*10^9")]
     [['1.97e-9', ''], ['2', '*', '10', '^', '9', '']]
     """
-    kept: list[Token] = []
+    left: list[Token] = []
     at = 0
     while at < len(tokens):
         token = tokens[at]
@@ -108,14 +108,14 @@ def joined_powers(tokens: Sequence[Token], source: str) -> list[Token]:
         minus = behind[3:4] == ["-"]
         power = behind[3 + minus : 4 + minus]
         joins = token.kind == "number" and behind[:3] == ["*", "10", "^"] and power and power[0].isdigit()
-        divided = bool(kept) and (kept[-1].text == "^" or (kept[-1].text == "/" and "." not in token.text))
+        divided = bool(left) and (left[-1].text == "^" or (left[-1].text == "/" and "." not in token.text))
         if joins and "e" not in token.text.lower() and not divided and source[tokens[at + 1].start] in TYPESET_TIMES:
             last = tokens[at + 4 + minus]
             token = token._replace(text=f"{token.text}e{'-' if minus else ''}{power[0]}", end=last.end)
             at += 4 + minus
-        kept.append(token)
+        left.append(token)
         at += 1
-    return kept
+    return left
 
 
 def without_remarks(tokens: Sequence[Token]) -> list[Token]:

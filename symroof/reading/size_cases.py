@@ -47,7 +47,7 @@ class Premises(Frozen):
         more = self._left_of(fact)
         if self._is_sign(more, (0, 1)):
             return True
-        return any(self._follows(more, self._left_of(one)) for one in self.facts)
+        return any(self._follows(more, self._left_of(other)) for other in self.facts)
 
     def _left_of(self, fact: Compare) -> Expr:
         """What a relation leaves between its sides: at least 0."""
@@ -103,9 +103,9 @@ def decided(formula: Formula, known: Premises) -> Formula:
     def chosen(node: Formula) -> Formula:
         if not is_choice(node):
             return node
-        for one in node.arguments:
-            if all(map(known.holds, made_by(node, one))):
-                return one
+        for argument in node.arguments:
+            if all(map(known.holds, made_by(node, argument))):
+                return argument
         raise UndecidedError(node)
 
     return mapped(formula, chosen)
@@ -115,8 +115,8 @@ def at_points(call: Call, definitions: Mapping[Expr, Expr], points: Iterable[Poi
     """What has to hold for the argument that a minimum or maximum is at each set of sizes; None where these leave it
     open, or where it is not the same one at all of them."""
     sets = [{symbol(name): rational(value) for name, value in point.items()} for point in points]
-    for one in call.arguments:
-        facts = made_by(call, one)
+    for argument in call.arguments:
+        facts = made_by(call, argument)
         if sets and all(_holds_at(fact, definitions, values) for fact in facts for values in sets):
             return facts
     return None

@@ -40,12 +40,12 @@ class MaskReader(StatementReader):
 
     def _require_factors(self, program: Program) -> None:
         """A factor is of sizes that there are."""
-        known = (*program.dimensions, *program.where)
+        sizes = (*program.dimensions, *program.where)
         for factor, token in self.factors:
             for name in names(factor):
-                if name not in known:
+                if name not in sizes:
                     raise self.error(
-                        f"{name} is no size", f"one of {', '.join(known)}", suggestion(name, known), token=token
+                        f"{name} is no size", f"one of {', '.join(sizes)}", suggestion(name, sizes), token=token
                     )
 
     def _decided(self, program: Program) -> Program:
@@ -55,7 +55,7 @@ class MaskReader(StatementReader):
             *program.dimensions,
             *program.where,
         }
-        told = [fact for fact in self.told.facts if {*names(fact)} <= names_of_sizes]
+        facts_here = [fact for fact in self.told.facts if {*names(fact)} <= names_of_sizes]
         facts, where = [fact for fact, _ in self.facts], dict[str, Formula]()
         least_one = frozenset(map(symbol, program.sizes))
         for name, formula in program.where.items():
@@ -65,7 +65,7 @@ class MaskReader(StatementReader):
                     where[name] = decided(formula, Premises(before, least_one, tuple(facts)))
                     break
                 except UndecidedError as open_:
-                    more = self._deciding(open_.call, Premises(before, least_one, (*facts, *told)))
+                    more = self._deciding(open_.call, Premises(before, least_one, (*facts, *facts_here)))
                     if more is None and self.told.unread is not None:
                         raise self.told.unread from None
                     if more is None:
@@ -164,8 +164,8 @@ class MaskReader(StatementReader):
         if holds(window - columns + rows) and holds(columns - window):
             return "first"
         shown = f"nothing says which rows meet fewer than {mask.window} of {mask.columns}"
-        told = f"sizes that tell: where {mask.columns} = {mask.rows} + P and P = {mask.window} + N, or {mask.columns} = {mask.rows}"
-        raise self.error(shown, f"{told} and {mask.rows} = {mask.window} + N", token=token)
+        cure = f"sizes that tell: where {mask.columns} = {mask.rows} + P and P = {mask.window} + N, or {mask.columns} = {mask.rows}"
+        raise self.error(shown, f"{cure} and {mask.rows} = {mask.window} + N", token=token)
 
     def _require_parts(self, program: Program) -> None:
         """What is joined is as long as its parts; what is cut holds all of its slices, which are different places of it."""

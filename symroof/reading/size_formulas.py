@@ -100,10 +100,10 @@ class ScanReader(ViewReader):
 
     def _require_light(self, ordered: Mapping[str, Formula]) -> None:
         """What sizes come to is multiplied out: it must not be too much."""
-        known, steps = dict[str, Terms](), dict[str, int]()
+        term_counts, steps = dict[str, Terms](), dict[str, int]()
         for name, formula in ordered.items():
             try:
-                steps[name], known[name] = depth(formula, steps), terms(formula, known)
+                steps[name], term_counts[name] = depth(formula, steps), terms(formula, term_counts)
             except AlgebraError as error:
                 raise self.error(f"{name}: {error.problem}", "a shorter formula", token=self.defined[name]) from None
 
@@ -173,10 +173,10 @@ class ScanReader(ViewReader):
             return super()._seen(token, renamed)
         if renamed is not None:
             before = len(self.seen)
-            found = super()._seen(token, renamed)
+            seen_token = super()._seen(token, renamed)
             self.ahead += self.seen[before:]
             del self.seen[before:]
-            return found
+            return seen_token
         tensor = self._operand(token)
         if turns.along not in tensor.labels:
             return token
@@ -192,7 +192,7 @@ class ScanReader(ViewReader):
         """A tensor at the place of the turn: not of several chips, of which each would have other turns."""
         dim = next(dim for dim in tensor.dims if dim.label == label)
         self._require_unsplit(token.text, tensor, dim, token)
-        result = replace(tensor, name=name, dims=tuple(one for one in tensor.dims if one != dim))
+        result = replace(tensor, name=name, dims=tuple(other for other in tensor.dims if other != dim))
         return Statement("function", (tensor,), result, PLACE)
 
     def _require_unsplit(self, name: str, tensor: Tensor, dim: Dim, place: Token) -> None:
@@ -263,12 +263,12 @@ class ScanReader(ViewReader):
         if isinstance(node, Statement):
             return node
         if not (isinstance(node, Repeat) and node.scans):
-            return replace(node, body=tuple(self._collected_in(one, users) for one in node.body))
+            return replace(node, body=tuple(self._collected_in(part, users) for part in node.body))
         own = {id(statement) for statement in statements_in(node.body)}
         done = {str(s.operands[0].name) for s in statements_in(node.body) if s.collects}
-        made = [s.name for s in statements_in(node.body) if not s.collects and s.name not in done]
-        wanted = [n for n in made if (users[n] - own if n in users else n not in node.leaves)]
-        return self._collecting(node, wanted, spelled_size(node.times))
+        results = [s.name for s in statements_in(node.body) if not s.collects and s.name not in done]
+        collected = [n for n in results if (users[n] - own if n in users else n not in node.leaves)]
+        return self._collecting(node, collected, spelled_size(node.times))
 
     def _collecting(self, node: Repeat, wanted: Iterable[str], label: str) -> Repeat:
         """Turns that put some of what they make, each at its place, into tensors that have the names that these had."""
@@ -283,11 +283,11 @@ class ScanReader(ViewReader):
             return replace(one, body=tuple(map(rewritten, one.body)))
 
         body, collects = tuple(map(rewritten, node.body)), list[Statement]()
-        made = {statement.name: statement.result for statement in statements_in(body)}
+        results = {statement.name: statement.result for statement in statements_in(body)}
         for name, new in names.items():
-            whole = replace(made[new], name=name, dims=(Dim(label), *made[new].dims))
-            collects.append(Statement("function", (made[new],), whole, COLLECT))
-        self.known |= {new: made[new] for new in names.values()}
+            whole = replace(results[new], name=name, dims=(Dim(label), *results[new].dims))
+            collects.append(Statement("function", (results[new],), whole, COLLECT))
+        self.known |= {new: results[new] for new in names.values()}
         carried = tuple((enters, names.get(left, left)) for enters, left in node.carried)
         return replace(node, body=(*body, *collects), carried=carried)
 
@@ -295,14 +295,14 @@ class ScanReader(ViewReader):
 def _users(body: tuple[Node, ...], returned: set[str]) -> dict[str, set[int]]:
     """The statements that use each tensor; what is returned, or left by other turns, has a user that is none of
     them."""
-    found = {name: {0} for name in returned}
+    users = {name: {0} for name in returned}
     for statement in statements_in(body):
         for tensor in statement.operands:
-            found.setdefault(str(tensor.name), set()).add(id(statement))
+            users.setdefault(str(tensor.name), set()).add(id(statement))
     for node in _repeats(body):
         for name in () if node.scans else node.leaves:
-            found.setdefault(name, set()).add(0)
-    return found
+            users.setdefault(name, set()).add(0)
+    return users
 
 
 def _repeats(body: Iterable[Node]) -> Iterator[Repeat]:

@@ -128,10 +128,10 @@ class SliceReader(ScanReader):
         more = [label for label in new.labels if label not in tensor.labels]
         lacks = {*tensor.labels} - {*new.labels}
         if new.dtype != tensor.dtype or lacks != {grown.label} or len(more) > 1:
-            one = replace(tensor, name=None, dims=tuple(dim for dim in tensor.dims if dim != grown))
+            row = replace(tensor, name=None, dims=tuple(dim for dim in tensor.dims if dim != grown))
             shown = f"{entries.text} is {new}, and {cache.text} is {tensor}"
             raise self.error(
-                shown, f"one entry, {one}, or several: with a size of their own for {grown}", token=entries
+                shown, f"one entry, {row}, or several: with a size of their own for {grown}", token=entries
             )
         if cache.text not in self.outside and cache.text not in self.grown:
             raise self.error(f"{cache.text} is no cache", "a cache or an input, which has room for them", token=cache)

@@ -23,33 +23,33 @@ CONSTANTS = "a factor goes with one tensor: y = 0.5 * x, y = x / sqrt(H); shift(
 class CallReader(SliceReader):
     def _applied(self, name: Token, function: Token) -> Statement:
         """A function of tensors, over a dimension where it works on rows."""
-        known = self.functions.get(function.text)
-        if known is None:
+        applied = self.functions.get(function.text)
+        if applied is None:
             expected = f"one of {', '.join(self.functions)}"
             near, way = suggestion(function.text, self.functions), "give its operations per element"
             hint = f"{f'{near} or ' if near else ''}{way}: functions = {{ {function.text} = 3 }}"
             if function.text in PRODUCTS:
                 hint = "a product is a star, and says what it makes: y = x * W -> bf16[B, F]"
             raise self.error(f"there is no function {function.text}", expected, hint, token=function)
-        tokens, over = self._arguments(function, known)
+        tokens, over = self._arguments(function, applied)
         operands = tuple(map(self._operand, tokens))
         first = operands[0]
         for tensor, token in zip(operands[1:], tokens[1:], strict=True):
             missing = [label for label in tensor.labels if label not in first.labels]
-            if missing and not known.gathers:
+            if missing and not applied.gathers:
                 shown = f"{token.text} is {tensor}, and {tokens[0].text} has no {', '.join(missing)}"
                 raise self.error(shown, f"tensors that fit into {first}", token=token)
-        if over is not None and not known.rows:
+        if over is not None and not applied.rows:
             call = f"{function.text}({', '.join(t.text for t in tokens)})"
             raise self.error(f"{function.text} works on each element", call, token=over)
         if over is not None:
             self._require_dimension(over, tokens[0].text, first.labels)
-        if known.rows and not first.labels:
+        if applied.rows and not first.labels:
             raise self.error(f"{tokens[0].text} has no rows", "a tensor with a dimension", token=tokens[0])
-        shape = self._shape(known, operands, tokens, name)
-        known = replace(known, gathers=True) if takes_places(known, operands[0], shape) else known
-        dimension = (over.text if over is not None else first.labels[-1]) if known.rows else None
-        return Statement("function", operands, replace(shape, name=name.text), known, dimension)
+        shape = self._shape(applied, operands, tokens, name)
+        applied = replace(applied, gathers=True) if takes_places(applied, operands[0], shape) else applied
+        dimension = (over.text if over is not None else first.labels[-1]) if applied.rows else None
+        return Statement("function", operands, replace(shape, name=name.text), applied, dimension)
 
     def _arguments(self, function: Token, known: Function) -> tuple[list[Token], Token | None]:
         """The tensors that a function is of, and the dimension that it is over."""
@@ -196,8 +196,8 @@ class StatementReader(CallReader):
         stated = self._type((tensor,)) if self.accept("->") else None
         left = tuple(dim for dim in tensor.dims if dim.label not in over)
         result = replace(tensor, dims=left) if stated is None else stated
-        kept = [label for label in tensor.labels if label not in over] if over else list(result.labels)
-        if sorted(result.labels) != sorted(kept) or not {*result.labels} < {*tensor.labels}:
+        labels_left = [label for label in tensor.labels if label not in over] if over else list(result.labels)
+        if sorted(result.labels) != sorted(labels_left) or not {*result.labels} < {*tensor.labels}:
             shown = f"{function.text}({', '.join((first.text, *over))}) of {tensor} is not {result}"
             raise self.error(
                 shown,

@@ -129,8 +129,8 @@ class TensorReader(EinsumReader):
         line = self.whole[first : stop if stop >= 0 else len(self.whole)]
         if "\n" in self.whole.strip():
             problem = f"line {self.whole.count(chr(10), 0, start) + 1}: {problem}"
-        here = (start - first, max(min(end - first, len(line)), start - first))
-        return ReadingError(problem, source=line, span=here, expected=expected, hint=hint)
+        span = (start - first, max(min(end - first, len(line)), start - first))
+        return ReadingError(problem, source=line, span=span, expected=expected, hint=hint)
 
     def _new(self, token: Token) -> str:
         if token.text in self.known:
@@ -141,11 +141,11 @@ class TensorReader(EinsumReader):
 
     def _free(self, name: str) -> str:
         """A name that no tensor has, and that the text does not give to one later."""
-        found, number = name, 1
-        while found in self.known or found in self.words:
+        candidate, number = name, 1
+        while candidate in self.known or candidate in self.words:
             number += 1
-            found = f"{name}{number}"
-        return found
+            candidate = f"{name}{number}"
+        return candidate
 
     def _type(self, operands: Sequence[Tensor] = ()) -> Tensor:
         """A type; one without a dtype has that of the operands, if it is one, or that of the problem."""
@@ -243,11 +243,11 @@ class ViewReader(TensorReader):
 
     def _require_equal(self, old: Token, label: str) -> None:
         """The new name is that of a size that equals the old one: by a definition, or as one that is new."""
-        known = self.where.get(label)
-        if known == Name(old.text) or self.where.get(old.text) == Name(label):
+        size = self.where.get(label)
+        if size == Name(old.text) or self.where.get(old.text) == Name(label):
             return
         shaped = {dim.label for tensor in self.known.values() for dim in tensor.dims}
-        if known is not None or label in shaped:
+        if size is not None or label in shaped:
             shown = f"{label} is a size of its own"
             raise self.error(shown, f"a new name, or where {label} = {old.text} before", token=old)
         self.where[label], self.defined[label] = Name(old.text), old

@@ -165,14 +165,14 @@ def claim_places(text: str) -> Iterator[tuple[int, str]]:
     >>> list(claim_places('# claims = ["1 = 1"]\nclaims = ["1 = 2", { claim = "2 = 2" }]'))
     [(32, '1 = 2'), (51, '2 = 2')]
     """
-    depth, wanted = 0, False
+    depth, inside = 0, False
     for token in TOKEN.finditer(text):
         if token["key"]:
-            wanted = True
-        elif token["mark"] == "[" and (wanted or depth):
-            depth, wanted = depth + 1, False
+            inside = True
+        elif token["mark"] == "[" and (inside or depth):
+            depth, inside = depth + 1, False
         elif token["mark"] == "]" and depth:
             depth -= 1
-        elif token.lastgroup in ("a", "b", "c", "d") and (depth or wanted):
+        elif token.lastgroup in ("a", "b", "c", "d") and (depth or inside):
             yield token.start(token.lastgroup), token[token.lastgroup]
-            wanted = False
+            inside = False

@@ -31,9 +31,9 @@ from symroof.verification.asymptotics import eventually_positive, joined, led, n
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
-from symroof.verification.enclosures import is_numeric
+from symroof.verification.intervals import bare, is_numeric
 from symroof.verification.judgement import GOOD, Finding, Remark, undecided
-from symroof.verification.literals import bare, in_print
+from symroof.verification.number_chains import in_print
 
 # The algebra looked through the regimes that could be meant; the second engine has not decided that again.
 SEARCHED = Check("searched", "no regime was found that makes it true")

@@ -19,7 +19,6 @@ from symroof.proof.quotients import ORDER
 from symroof.reading.claims import BOUND, Chain, Claim, Proposition, bound_by_latency
 from symroof.reading.sentence_cues import quantity_of
 from symroof.verification.context import Context
-from symroof.verification.enclosures import is_numeric
 from symroof.verification.interpretations import (
     TENDING,
     Passage,
@@ -34,6 +33,7 @@ from symroof.verification.interpretations import (
     with_workings,
     without_values,
 )
+from symroof.verification.intervals import is_numeric
 from symroof.verification.judgement import Omission
 from symroof.verification.selection import Skip, reduced, skipped
 

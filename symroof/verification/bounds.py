@@ -33,9 +33,9 @@ from symroof.symbols import expression, fraction, rational, symbol
 from symroof.verification.asymptotics import IDENTITY, eventually_positive, held, led, near, number_near
 from symroof.verification.budget import COEFFICIENTS, spend
 from symroof.verification.context import Context, Question
-from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
+from symroof.verification.intervals import Enclosure, bare, bounds_alike, enclosed, is_numeric, precise, rounding
 from symroof.verification.judgement import IN_NUMBERS, Finding, Remark
-from symroof.verification.literals import bare, bounds_alike, in_print, may_stand, precise, printed_digits, rounding
+from symroof.verification.number_chains import in_print, may_stand, printed_digits
 from symroof.verification.unknowns import UP, Unknown
 
 # How much of a change of the unknown a left side has to show, in proportion.

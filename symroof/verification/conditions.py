@@ -51,9 +51,9 @@ from symroof.verification.bounds import by_bound, by_implication, by_ratio, poss
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import ALWAYS, conjuncts, seen, to_the_edges, witness
-from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
+from symroof.verification.intervals import Enclosure, bare, bounds_alike, enclosed, is_numeric, precise, rounding
 from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
-from symroof.verification.literals import bare, bounds_alike, precise, rounding, stands_in_print
+from symroof.verification.number_chains import stands_in_print
 from symroof.verification.unit_agreement import unit_of
 from symroof.verification.unknowns import UP, Unknown, unknown_of
 

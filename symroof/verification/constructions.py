@@ -25,7 +25,7 @@ from symroof.proof.limits import Construction
 from symroof.proof.step import Reason, Step
 from symroof.symbols import expression, symbol
 from symroof.verification.budget import spend, weighed
-from symroof.verification.enclosures import enclosed, is_numeric
+from symroof.verification.intervals import enclosed, is_numeric
 
 # How a construction was shown to have its value, in words.
 SHOWN_BY = {

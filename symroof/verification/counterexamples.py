@@ -35,9 +35,8 @@ from symroof.proof.quotients import ORDER, Exact
 from symroof.symbols import symbol
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
-from symroof.verification.enclosures import enclosed
+from symroof.verification.intervals import bare, enclosed, last_place, precise
 from symroof.verification.judgement import Counterexample
-from symroof.verification.literals import bare, last_place, precise
 from symroof.verification.unknowns import alike
 
 ALWAYS = Verdict(True)

@@ -32,9 +32,9 @@ from symroof.symbols import rational
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import last_digits, may_hold
+from symroof.verification.intervals import is_printed
 from symroof.verification.judgement import ACCEPTED, Finding, Remark
 from symroof.verification.links import proved
-from symroof.verification.literals import is_printed
 
 TRIAL = 2  # units of work
 TELLING = 2  # so many digits in print tell one mistake from another
@@ -287,7 +287,8 @@ def diagnosed(finding: Finding, context: Context) -> Finding:
     if finding.verdict != "wrong" or not isinstance(link, Compare) or finding.by == "units":
         return finding
     at = finding.counterexample.values if finding.counterexample is not None and link.relation in ORDER else None
-    inside = context.assuming(r for relations in finding.needs for r in relations).strict
+    # A context of its own: what was put in for another claim would leave this one more work.
+    inside = replace(context.assuming(r for relations in finding.needs for r in relations).strict)
     share = last_digits(link, inside)
     for kind, facts, changed in _undone(inside.question(link)):
         spend(TRIAL)

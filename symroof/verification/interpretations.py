@@ -25,7 +25,7 @@ from symroof.reading.exercises import Exercise
 from symroof.symbols import expression
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of
-from symroof.verification.enclosures import is_numeric
+from symroof.verification.intervals import is_numeric
 from symroof.verification.judge import explained, judge, placed
 from symroof.verification.judgement import ACCEPTED, GOOD, Finding, Judgement, Omission, Remark
 from symroof.verification.sentence_context import Surroundings

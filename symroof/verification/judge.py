@@ -25,7 +25,8 @@ from symroof.verification.definitions import context_of
 from symroof.verification.diagnosis import SEARCH, diagnosed
 from symroof.verification.judgement import ACCEPTED, GOOD, Finding, Judgement, Remark, undecided, worst
 from symroof.verification.links import decide
-from symroof.verification.unit_agreement import in_unit_of, is_plain, unit_of
+from symroof.verification.number_chains import in_chain
+from symroof.verification.unit_agreement import unit_of
 
 # The counts themselves, of all statements or of one.
 COUNTS = ("flops", "flops_exact", "flops_forward", "flops_backward", "flops_per_chip")
@@ -155,21 +156,14 @@ def _decided(link: Compare, chain: Chain | None, place: Context) -> Finding:
     """The finding on a link of a chain. A later side may come from the first one instead of that before it, and the unit
     behind the last one may be meant of it."""
     finding = decide(place.question(link))
-    if chain is None or finding.verdict != "wrong" or link.relation not in ("=", "~"):
+    if chain is None or finding.verdict not in ("wrong", "undecided") or link.relation not in ("=", "~"):
         return finding
-    at = chain.links.index(link)
-    others = [
-        (Compare(link.left, link.relation, right), unit) for right, unit in in_unit_of(link.right, chain.sides[-1])
-    ]
-    if at and {*chain.relations[:at]} <= {"=", "~"}:
-        others.insert(0, (replace(link, left=chain.sides[0]), ""))
-    for other, unit in others:
-        found = decide(place.question(other))
-        if found.verdict in ACCEPTED:
-            plain = not unit or all(map(is_plain, (link.left, link.right)))
-            taken = (Remark("taken_as", {"unit": unit}),) if unit else ()
-            told = replace(found, link=link, remarks=(*taken, *found.remarks))
-            return told if plain else undecided(link, "unknown_units", finding.value)
+    for other, taken, meant in in_chain(link, chain):
+        reading = decide(place.question(other))
+        if reading.verdict in ACCEPTED and not meant:
+            return undecided(link, "unknown_units", finding.value)
+        if reading.verdict in ACCEPTED:
+            return replace(reading, link=link, remarks=(*filter(None, (taken,)), *reading.remarks))
     return finding
 
 

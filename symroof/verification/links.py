@@ -13,13 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 
 from symroof.algebra.rational import cancelled
 from symroof.errors import AlgebraError, CheckError
-from symroof.formula import Compare, Formula, Group, Infinity, Name, Number, Product, mapped, names
-from symroof.proof.pointwise import sign_of_difference
-from symroof.proof.quotients import COMPARISONS, ORDER
+from symroof.formula import Compare, Formula, Group, Infinity, Name, mapped, names
 from symroof.proof.step import Check
 from symroof.symbols import expression
 from symroof.verification.approximations import approximate, grows, negligible
@@ -28,95 +25,13 @@ from symroof.verification.conditions import equivalent
 from symroof.verification.constructions import SHOWN_BY
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import witness
-from symroof.verification.enclosures import Enclosure, enclosed, is_numeric
-from symroof.verification.judgement import ACCEPTED, GOOD, IN_NUMBERS, Finding, Remark, undecided
-from symroof.verification.literals import bare, in_print, is_printed, literals, may_stand, printed_digits, rounded_from
-from symroof.verification.unit_agreement import (
-    carried,
-    disagreement,
-    in_binary_units,
-    in_unknown_units,
-    without_time_words,
-)
+from symroof.verification.intervals import bare, is_numeric, literals
+from symroof.verification.judgement import GOOD, IN_NUMBERS, Finding, Remark, undecided
+from symroof.verification.number_chains import compare_numbers, in_print
+from symroof.verification.unit_agreement import disagreement
 
-NOTHING = Enclosure(Fraction(0), Fraction(0))
 UNITS = Check("proved", "units")
 TIMES = {"T_math", "T_comms"}
-# 2^10 is about 10^3, and so on to 2^40.
-THOUSANDS = tuple({Fraction(2 ** (10 * k)), Fraction(10 ** (3 * k))} for k in range(1, 5))
-
-
-def compare_numbers(question: Question) -> Finding:
-    """Two numbers, in the units that are written; plain numbers on the left may be in the unit on the right.
-
-    An order that is true in one of the two readings alone holds where it is the second: who writes ``17/2 < 9 ms``
-    does not mean seconds.
-    """
-    link, finding = question.link, _compared(question)
-    if finding.verdict != "wrong" and link.relation not in ORDER:
-        return finding
-    for left, unit, plain in carried(link):
-        taken = _compared(replace(question, left=left))
-        if taken.verdict in ACCEPTED and not plain:
-            return undecided(link, "unknown_units", question.left)
-        if taken.verdict in ACCEPTED:
-            return replace(taken, value=question.left, remarks=(Remark("taken_as", {"unit": unit}), *taken.remarks))
-        if finding.verdict != "wrong":
-            return undecided(link, "unknown_units", question.left)
-    if finding.verdict != "wrong":
-        return finding
-    for claim in in_binary_units(link) if question.context.binary else ():
-        asked = question.context.question(claim)
-        taken = _compared(replace(question, left=asked.left, right=asked.right, link=claim))
-        if taken.verdict in ACCEPTED:
-            return replace(taken, link=link, remarks=(Remark("taken_as", {"unit": "GiB"}), *taken.remarks))
-    counts = without_time_words(link)
-    counted = () if counts == link else (counts.left, *(one for one, *_ in carried(counts)))
-    for left in (*counted, *in_unknown_units(link, question.context)):
-        if _compared(replace(question, left=left)).verdict in ACCEPTED:
-            return undecided(link, "unknown_units", question.left)
-    return finding
-
-
-def _compared(question: Question) -> Finding:
-    link, left, right, context = question.link, question.left, question.right, question.context
-    sign = sign_of_difference(left, right)
-    if link.relation in ("<<", ">>"):
-        small, large = (left, right) if link.relation == "<<" else (right, left)
-        apart = sign_of_difference(Product((Number(Fraction(10)), small)), large)
-        if apart is not None and apart <= 0:
-            return Finding(link, "holds", IN_NUMBERS)
-        return undecided(link, "numbers_do_not_grow")
-    if link.relation in ORDER:
-        if sign is None:
-            return undecided(link, "no_proof", left)
-        true = COMPARISONS[link.relation](sign, 0)
-        return Finding(link, "holds" if true else "wrong", IN_NUMBERS, None if true else left)
-    if sign == 0:
-        return Finding(link, "holds", IN_NUMBERS, left)
-    if link.relation != "=" and any(enclosed(side) == NOTHING for side in (left, right)):
-        return undecided(link, "beside_what")
-    printed_right = is_printed(link.right) or not is_printed(link.left)
-    true_value, claimed, printed = (left, right, link.right) if printed_right else (right, left, link.left)
-    value = enclosed(true_value)
-    off = None if value.low <= 0 <= value.high else enclosed(claimed).middle / value.middle - 1
-    deviation = () if off is None else (Remark("deviation", {"share": off}),)
-    alike = {value.low, enclosed(claimed).low} in THOUSANDS
-    if link.relation != "=" and off is not None and (abs(off) <= context.tolerance or alike):
-        return Finding(link, "holds", IN_NUMBERS, true_value, deviation)
-    rounded, other = printed_digits(value, printed, context), link.left if printed_right else link.right
-    if rounded is not None and may_stand(rounded, other, context, bare(printed)):
-        return Finding(link, "rounded", IN_NUMBERS, true_value, (rounded,))
-    if sign is None:
-        return undecided(link, "no_proof", true_value)
-    if (
-        link.relation == "="
-        and off is not None
-        and not is_printed(link.right)
-        and rounded_from(link.right, enclosed(left))
-    ):
-        return Finding(link, "holds", IN_NUMBERS, true_value, deviation)  # rounded numbers are put in
-    return Finding(link, "wrong", IN_NUMBERS, true_value, deviation if off is not None and abs(off) < 10 else ())
 
 
 def decide(question: Question) -> Finding:

@@ -115,12 +115,12 @@ def power_of_ten(statement: Compare, context: Context) -> Meant:
 def binary_prefix(statement: Compare, context: Context) -> Meant:
     """Powers of 1024 for powers of 1000, or the other way round, where bytes are counted or powers of 2 are written."""
     spoken = unit_of(statement.left, context) == "bytes" or any(map(_is_binary, nodes(statement)))
-    told = [
+    prefixes = [
         match[1]
         for node in nodes(statement.right)
         if isinstance(node, Number) and (match := PREFIXED.search(node.digits or ""))
     ]
-    powers = (1, 2, 3, 4) if not told else tuple({"KMGT".index(letter.upper()) + 1 for letter in told})
+    powers = (1, 2, 3, 4) if not prefixes else tuple({"KMGT".index(letter.upper()) + 1 for letter in prefixes})
     for power in (sign * power for power in powers for sign in (1, -1)) if spoken else ():
         yield {"binary": power > 0, "power": abs(power)}, _times(statement, Fraction(1024, 1000) ** power)
 
@@ -207,15 +207,15 @@ def other_figure(link: Compare, context: Context) -> Worlds:
     if setting is not None:
         used = {"peak": setting.peak_name, "bandwidth": setting.bandwidth_name}
     for name, instead in used.items():
-        known = chip.figures.get(instead)
-        if known is None or name not in context.definitions:
+        figure_used = chip.figures.get(instead)
+        if figure_used is None or name not in context.definitions:
             continue
-        others = [(instead, edition, "listed") for edition in known.alternatives]
-        others += [(n, f, "other") for n, f in chip.figures.items() if n != instead and f.unit == known.unit]
+        others = [(instead, edition, "listed") for edition in figure_used.alternatives]
+        others += [(n, f, "other") for n, f in chip.figures.items() if n != instead and f.unit == figure_used.unit]
         for label, figure, kind in others:
-            if figure.value != known.value:
+            if figure.value != figure_used.value:
                 facts = {"kind": kind, "figure": label, "instead": instead, "digits": figure.digits}
-                facts |= {"right": known.digits, "unit": known.unit}
+                facts |= {"right": figure_used.digits, "unit": figure_used.unit}
                 yield facts, context.defining(dict.fromkeys((name, instead), printed(figure)))
 
 

@@ -37,9 +37,8 @@ from symroof.reading.name_scope import is_opaque
 from symroof.symbols import expression
 from symroof.verification.context import Question
 from symroof.verification.counterexamples import seen
-from symroof.verification.enclosures import is_numeric
+from symroof.verification.intervals import bare, is_numeric
 from symroof.verification.judgement import Omission
-from symroof.verification.literals import bare
 
 # What a page writes for a quantity: C for the peak, W for the bandwidth.
 LETTERS = {row.letter for row in TABLE.values() if row.letter is not None}

@@ -34,7 +34,7 @@ from symroof.symbols import expression, fraction, rational, symbol
 from symroof.verification.asymptotics import eventually_positive, held, near
 from symroof.verification.budget import attempted
 from symroof.verification.context import Context, Question
-from symroof.verification.enclosures import is_numeric
+from symroof.verification.intervals import is_numeric
 
 UP = (">", ">=")
 POWERS = (Name, Number, Product, Quotient, Power, Group)

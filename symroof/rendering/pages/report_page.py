@@ -23,8 +23,8 @@ from symroof.rendering.pages.terminal import fold
 from symroof.rendering.pages.text_width import padded
 from symroof.rendering.pages.typesetting import Sentences, Style
 from symroof.verification.baseline import Accepted
-from symroof.verification.enclosures import enclosed, is_numeric
 from symroof.verification.files import Moved
+from symroof.verification.intervals import enclosed, is_numeric
 from symroof.verification.judgement import (
     ACCEPTED,
     GOOD,
