@@ -24,8 +24,8 @@ from symroof.verification.counterexamples import last_digits, may_hold
 from symroof.verification.definitions import context_of
 from symroof.verification.diagnosis import SEARCH, diagnosed
 from symroof.verification.judgement import ACCEPTED, GOOD, Finding, Judgement, Remark, undecided, worst
-from symroof.verification.links import decide
-from symroof.verification.number_chains import in_chain
+from symroof.verification.links import UNITS, decide
+from symroof.verification.number_chains import in_chain, unlike_the_first
 from symroof.verification.unit_agreement import unit_of
 
 # The counts themselves, of all statements or of one.
@@ -154,8 +154,10 @@ def decided(claim: Claim, place: Context) -> tuple[Finding, ...]:
 
 def _decided(link: Compare, chain: Chain | None, place: Context) -> Finding:
     """The finding on a link of a chain. A later side may come from the first one instead of that before it, and the unit
-    behind the last one may be meant of it."""
+    behind the last one may be meant of it; but it has the unit of the first one, whatever stands between them."""
     finding = decide(place.question(link))
+    if chain is not None and finding.verdict != "wrong" and (unlike := unlike_the_first(link, chain, place)):
+        return Finding(link, "wrong", UNITS, remarks=(unlike,))
     if chain is None or finding.verdict not in ("wrong", "undecided") or link.relation not in ("=", "~"):
         return finding
     for other, taken, meant in in_chain(link, chain):

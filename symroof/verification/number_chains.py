@@ -64,7 +64,7 @@ from symroof.verification.intervals import (
     with_power,
 )
 from symroof.verification.judgement import ACCEPTED, IN_NUMBERS, Finding, Remark, undecided
-from symroof.verification.unit_agreement import UNITLESS, has_unit, unit_exponents
+from symroof.verification.unit_agreement import UNITLESS, disagreement, has_unit, unit_exponents
 
 COUNTED = 10**4  # below this, arithmetic of whole numbers is exact
 POWER = re.compile(r"[eE][+-]?\d")
@@ -331,6 +331,15 @@ def _without_time(node: Formula) -> Formula:
 def _counted(node: Formula) -> Formula:
     """A whole number as a count, which has no unit: 131 kB * 8192."""
     return Number(Fraction(1)) if isinstance(node, Number) and is_whole(node) else node
+
+
+def unlike_the_first(link: Compare, chain: Chain, context: Context) -> Remark | None:
+    """That a side has another unit than the first side of its chain of equalities, where all of both are known."""
+    at = chain.links.index(link)
+    if not at or not {*chain.relations[: at + 1]} <= {"=", "~"} or not has_unit(link.right):
+        return None
+    verdict, remark = disagreement(Compare(chain.sides[0], "=", link.right), context) or ("", None)
+    return remark if verdict == "wrong" else None
 
 
 def in_chain(link: Compare, chain: Chain) -> Iterator[tuple[Compare, Remark | None, bool]]:
