@@ -243,12 +243,14 @@ def test_what_an_operation_is_bound_by_is_heard(kind):
 
 @pytest.mark.parametrize("sizes", [(128, 8192, 8192), (64, 512, 1024), (8, 4096, 256)])
 def test_a_quantity_with_its_working_is_one_claim(sizes):
-    """FLOPs that are said to be a product of the sizes of the sentence, in any order: right with the factor 2 alone."""
-    for order in permutations(sizes):
+    """FLOPs that are said to be a product of the sizes of the sentence, in any order, or with a square: right with the factor 2
+    alone."""
+    written = [f"{a} \\cdot {b}^2" if b == c else f"{a} \\cdot {b} \\cdot {c}" for a, b, c in permutations(sizes)]
+    for working in written:
         for factor, verdict in (("2 \\cdot ", "holds"), ("", "wrong"), ("3 \\cdot ", "wrong")):
-            text = "With $B = {}$, $D = {}$ and $F = {}$ we have $\\text{{FLOPs}} = {}{} \\cdot {} \\cdot {} = {}$."
+            text = "With $B = {}$, $D = {}$ and $F = {}$ we have $\\text{{FLOPs}} = {}{} = {}$."
             value = prod(sizes) * (int(factor[:1] or 1))
-            found = judge_read(read_text(MATMUL + text.format(*sizes, factor, *order, value)), Path()).judgements
+            found = judge_read(read_text(MATMUL + text.format(*sizes, factor, working, value)), Path()).judgements
             assert max((one.verdict for one in found), key=["holds", "rounded", "wrong"].index) == verdict
     text = "The whole step has $\\text{FLOPs} = 6 \\cdot 128 \\cdot 8192 \\cdot 8192 = 51539607552$ for $B = 128$, $D = F = 8192$."
     assert [one.verdict for one in judge_read(read_text(MATMUL + text), Path()).judgements] == ["holds"]

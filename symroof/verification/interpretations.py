@@ -17,7 +17,7 @@ from sympy import Expr
 
 from symroof.algebra.rational import Polynomial, ratio, symbols_of
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Gap, Name, Number, Product, names, nodes
+from symroof.formula import Compare, Gap, Group, Name, Number, Power, Product, Sum, names, nodes
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.quotients import ORDER
 from symroof.reading.claims import Chain, Claim, Logic
@@ -31,6 +31,7 @@ from symroof.verification.judgement import ACCEPTED, GOOD, Finding, Judgement, O
 from symroof.verification.sentence_context import Surroundings
 
 TENDING = ("~", "->")
+WORKING = Product | Sum | Power | Group  # what the working of a value is made of, beside numbers
 
 
 @dataclass(frozen=True)
@@ -262,16 +263,18 @@ def valued(passage: Passage) -> bool:
 
 def with_workings(left_out: Iterable[tuple[Compare, Omission]], passage: Passage) -> Iterator[tuple[Compare, Reading]]:
     """The links that are left out as values at some sizes, and are claims with their working: a quantity that is said to be
-    a product of the sizes of its sentence, and of whole numbers up to 16, where the sentence says nothing else of it."""
+    made of products, powers and sums of the sizes of its sentence, and of whole numbers up to 16, where the sentence says
+    nothing else of it."""
     sizes = {name: size for name, size in passage.around.sizes.items() if isinstance(size, Number)}
     whole = {size.value for size in sizes.values()} | {*map(Fraction, range(17))}
     for link, reason in left_out:
-        factors = list(nodes(link.right)) if isinstance(link.right, Product | Number) else []
-        numbers = [factor.value for factor in factors if isinstance(factor, Number) and factor.unit is None]
+        parts = list(nodes(link.right))
+        numbers = [part.value for part in parts if isinstance(part, Number) and part.unit is None]
+        worked = len(numbers) > 1 and len(parts) == len(numbers) + sum(isinstance(part, WORKING) for part in parts)
         free = {*names(passage.context.put(link.left))}
         plain = isinstance(link.left, Name) and link.left.name in QUANTITIES and whole.issuperset(numbers)
         put = free and free <= sizes.keys() and passage.around.sized_alone and reason.kind == "at_sizes"
-        if plain and put and len(numbers) >= len(factors) - 1 > 0:
+        if plain and put and worked:
             at = tuple((name, sizes[name]) for name in sorted(free))
             chain = Chain((link.left, link.right), (link.relation,))
             yield link, Reading(replace(passage.claim, propositions=((chain,),), at=at), passage.context)
