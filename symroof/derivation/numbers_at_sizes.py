@@ -66,8 +66,8 @@ def _by_owner(draft: Draft) -> Draft:
         formula, defined = meanings.get(name), draft.ledger.definitions
         if row.row is None or not isinstance(formula, Formula) or name in {*defined, *let} or formula in let.values():
             continue
-        known = defined.keys() - {"flops"} if draft.setting.idle else defined.keys()
-        if known >= TABLE.keys() & {*names(formula)} and not (name == TOKENS and program.alone):
+        quantities = defined.keys() - {"flops"} if draft.setting.idle else defined.keys()
+        if quantities >= TABLE.keys() & {*names(formula)} and not (name == TOKENS and program.alone):
             facts = Tokens(script_of(program)) if name == TOKENS else None
             step = Step("summary", Reason.FACT, Name(name), "=", formula, facts=facts, role=amount_of(name))
             draft = draft.add(step)
@@ -244,7 +244,9 @@ class _Numbers(Values):
         if edge is None:
             return True
         put = {symbol(name): rational(value) for name, value in (*others.items(), (x.name, edge))}
-        every = [(expression(one.left), one.relation, expression(one.right)) for one in known_of_sizes(self.program)]
+        every = [
+            (expression(fact.left), fact.relation, expression(fact.right)) for fact in known_of_sizes(self.program)
+        ]
         every += self.setting.regime.facts
         sides = ((left.subs(put), relation, right.subs(put)) for left, relation, right in every)
         return all(not (a - b).is_Rational or (a <= b if relation == "<=" else a >= b) for a, relation, b in sides)

@@ -104,7 +104,7 @@ def _longest(part: Formula, ground: Basis) -> tuple[Formula, ...]:
     meaning = ground.ledger.definitions.get(part.name) if isinstance(part, Name) else part
     if not isinstance(meaning, Call) or meaning.function != "max":
         return (part,)
-    return tuple(one for each in meaning.arguments for one in _longest(each, ground))
+    return tuple(inner for each in meaning.arguments for inner in _longest(each, ground))
 
 
 def _sharing(subject: Compare, x: Expr, values: list[Expr], ground: Basis) -> Sharing:

@@ -53,8 +53,8 @@ def read_calculation(text: str, scope: Scope) -> Claim:
 class _CalculationReader(ClaimReader):
     def scanned(self) -> Sequence[Token]:
         require_short(self.source)
-        known = frozenset(self.scope.names)
-        tokens = [token for part in parts_of(self.source, known) for token in part.tokens]
+        names = frozenset(self.scope.names)
+        tokens = [token for part in parts_of(self.source, names) for token in part.tokens]
         end = len(self.source)
         return (*joined_powers(tokens, self.source), Token("end", "", end, end, False))
 
@@ -71,9 +71,9 @@ def calculations(text: str, *, names: bool = False) -> Iterator[Calculation]:
     parts = list(parts_of(marked, names=names))
     for run in _runs(parts):
         for chain in _chains(run):
-            found = _calculation(chain, parts, text)
-            if found is not None:
-                yield found
+            calculation = _calculation(chain, parts, text)
+            if calculation is not None:
+                yield calculation
 
 
 def _runs(parts: Sequence[Part]) -> Iterator[list[Part]]:
@@ -90,7 +90,7 @@ def _runs(parts: Sequence[Part]) -> Iterator[list[Part]]:
             if not stack:
                 yield inner
                 stack = [[]]
-            elif any(one.kind == "relation" for one in inner):
+            elif any(token.kind == "relation" for token in inner):
                 yield inner[1:]
                 yield stack.pop()
                 stack.append([])
@@ -121,13 +121,13 @@ def _chains(run: list[Part]) -> Iterator[list[Part]]:
                 yield [*chain, relations[place - 1], *ending]
             chain = beginning or []
             continue
-        kept = _complete(side, first, last)
-        if kept is None:
+        complete = _complete(side, first, last)
+        if complete is None:
             yield chain
             chain = []
             continue
-        chain = [*chain, *([relations[place - 1]] if chain else []), *kept]
-        if kept[-1] is not side[-1]:
+        chain = [*chain, *([relations[place - 1]] if chain else []), *complete]
+        if complete[-1] is not side[-1]:
             yield chain
             chain = []
     yield chain
@@ -138,23 +138,23 @@ def _complete(side: list[Part], first: bool, last: bool) -> list[Part] | None:
     breaks = [i for i, (a, b) in enumerate(pairwise(side), 1) if _apart(a, b)]
     start = breaks[-1] if breaks and first else 0
     end = breaks[0] if breaks and last else len(side)
-    kept = side[start:end]
-    if any(start < i < end for i in breaks) or not kept:
+    parts = side[start:end]
+    if any(start < i < end for i in breaks) or not parts:
         return None
     closing = (")", "]")
-    if kept[0].kind not in OPERANDS and kept[0].text not in ("(", "[", "-") and not (first and kept[0].text == "+"):
+    if parts[0].kind not in OPERANDS and parts[0].text not in ("(", "[", "-") and not (first and parts[0].text == "+"):
         return None
-    if kept[-1].kind not in OPERANDS and kept[-1].text not in closing and kept[-1].unit != "raised":
+    if parts[-1].kind not in OPERANDS and parts[-1].text not in closing and parts[-1].unit != "raised":
         return None
     expected = True
-    for part in kept:
+    for part in parts:
         if part.kind in OPERANDS:
             expected = False
         elif part.kind == "operator" and part.unit != "raised":
             if expected and part.text != "-":
                 return None
             expected = True
-    return None if expected else kept
+    return None if expected else parts
 
 
 def _apart(a: Part, b: Part) -> bool:

@@ -62,7 +62,7 @@ class Catalogue(Mapping[str, Accelerator]):
 
     def __init__(self, table: Mapping[str, Any], where: str) -> None:
         sources = table.get("sources")
-        if not isinstance(sources, Mapping) or not all(isinstance(one, Mapping) for one in sources.values()):
+        if not isinstance(sources, Mapping) or not all(isinstance(source, Mapping) for source in sources.values()):
             raise ReadingError(
                 f"{where}: there is no table [sources]",
                 expected='[sources] with sheet = { title = "…", url = "…", date = "…" }, and figures as ["8.2e11 bytes/s", "sheet"]',
@@ -150,8 +150,8 @@ def chip(name: str, *paths: str) -> Accelerator:
     """
     chips = catalogue(*paths)
     folded = name.strip().lower().replace(" ", "-").replace("_", "-")
-    tables = {one: next(table for table in chips.maps if one in table) for one in chips}
-    called = {other: one for one, table in tables.items() for other in table.called(one)}  # type: ignore[attr-defined]
+    tables = {title: next(table for table in chips.maps if title in table) for title in chips}
+    called = {other: title for title, table in tables.items() for other in table.called(title)}  # type: ignore[attr-defined]
     if folded in called:
         return chips[called[folded]]
     near = nearest(folded, called)
@@ -200,7 +200,7 @@ def figure(name: str, value: Any, source: str = "given", *, otherwise: str = "by
 
 def _is_count(value: Any) -> bool:
     number, *source = value if isinstance(value, list) and len(value) == 2 else (value,)
-    return type(number) is int and number > 0 and all(isinstance(one, str) for one in source)
+    return type(number) is int and number > 0 and all(isinstance(text, str) for text in source)
 
 
 def _counted(name: str, value: Any, sources: Mapping[str, Any], where: str) -> Spec | None:

@@ -293,8 +293,8 @@ class ExpressionReader(Reader):
             return self.error(
                 f"{token.text} is defined by other sizes", f"{' and '.join(made_of)} instead", token=token
             )
-        known = f"one of {', '.join(names[:24])}" if names else "numbers alone: there are no names here"
-        return self.error(f"unknown name {token.text!r}", known, token=token, hint=suggestion(token.text, names))
+        expected = f"one of {', '.join(names[:24])}" if names else "numbers alone: there are no names here"
+        return self.error(f"unknown name {token.text!r}", expected, token=token, hint=suggestion(token.text, names))
 
 
 def read_expression(text: str, scope: Scope) -> Formula:

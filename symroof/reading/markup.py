@@ -313,11 +313,11 @@ def prose(text: str, formulas: Sequence[tuple[int, int, bool]], breaks: Sequence
     starts, ends = [start for start, _, _ in formulas], [end for _, end, _ in formulas]
 
     def within(offset: int) -> bool:
-        found = bisect_left(starts, offset) - 1
-        return found >= 0 and offset < ends[found]
+        block = bisect_left(starts, offset) - 1
+        return block >= 0 and offset < ends[block]
 
-    def displayed(found: int) -> bool:
-        return 0 <= found < len(formulas) and formulas[found][2]
+    def displayed(block: int) -> bool:
+        return 0 <= block < len(formulas) and formulas[block][2]
 
     def ends_here(offset: int) -> bool:
         before, after = text[max(0, offset - NEAR) : offset].rstrip(), text[offset : offset + NEAR].lstrip()

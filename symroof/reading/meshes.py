@@ -118,15 +118,15 @@ def meshed(operation: Program, mesh: Mesh) -> tuple[Program, Mesh]:
     said_again = operation.line is not None and mesh  # beside a product: all of it
     own = {axis.name: axis for axis in (() if said_again else operation.mesh)}
     for name, axis in mesh.items():
-        for what in ("chips", "wiring", "link"):
-            parts = [value for part in (own.get(name), axis) if part and (value := getattr(part, what)) is not None]
+        for key in ("chips", "wiring", "link"):
+            parts = [value for part in (own.get(name), axis) if part and (value := getattr(part, key)) is not None]
             if len({*parts}) > 1:
                 raise ReadingError(
                     f"mesh: {name} has {parts[0]} in the program and {parts[1]} beside it",
                     hint=f'write "mesh {name}" in the program to leave it open, or {parts[1]} there',
                 )
             if parts:
-                own[name] = replace(own.get(name, axis), **{what: parts[0]})
+                own[name] = replace(own.get(name, axis), **{key: parts[0]})
         own.setdefault(name, axis)
         if tree := next((part.tree for part in (own[name], axis) if part.tree), ()):
             own[name] = replace(own[name], tree=tree)

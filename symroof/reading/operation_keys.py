@@ -183,11 +183,11 @@ def _in_roles(program: Program | None, roles: Mapping[str, Dtype]) -> Program | 
     for role in roles:
         if not held[role]:
             raise ReadingError(f"dtype: the program has no {role}", expected="; ".join(r for r in TYPED if held[r]))
-    computed, said = (
+    computed, stated = (
         numbers(program),
         sorted(roles.items(), key=lambda pair: TYPED.index(pair[0])),
     )  # frozen goes before weights
-    types = {name: kind for role, kind in said for name in computed if name in held[role]}
+    types = {name: kind for role, kind in stated for name in computed if name in held[role]}
     return replace(retyped(program, types), entry="")
 
 

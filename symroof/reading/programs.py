@@ -325,7 +325,7 @@ class ProgramReader(MaskReader):
                 hint = suggestion(token.text, among)
                 expected = f"one of {', '.join(among)}"
                 raise self.error(f"{token.text} is no tensor {where} the repeat", expected, hint, token=token)
-            if [one.text for both in carried for one in both].count(token.text) > 1:
+            if [carried_token.text for both in carried for carried_token in both].count(token.text) > 1:
                 raise self.error(f"{token.text} is carried twice", "each tensor once", token=token)
         if enters.text in stocks:
             raise self.error(f"{enters.text} is no input, and each turn has its own", "an input", token=enters)

@@ -69,7 +69,7 @@ class Part(Frozen):
 def parts_of(text: str, known: frozenset[str] = frozenset(), names: bool = True) -> Iterator[Part]:
     """The parts of a text, each number with what stands behind it; a letter that is known is a name there as well."""
     letters = {name for name in known if len(name) == 1}
-    tokens = [_Raw("name", one.text, one.start, one.end) if one.text in letters else one for one in _raw(text)]
+    tokens = [_Raw("name", raw.text, raw.start, raw.end) if raw.text in letters else raw for raw in _raw(text)]
     at, spaced = 0, False
     while at < len(tokens):
         token = tokens[at]
@@ -136,13 +136,13 @@ def _number(tokens: Sequence[_Raw], at: int, spaced: bool) -> tuple[Part, int]:
     """A number with its power of ten, its unit, what it counts and what is remarked on it; and the place behind."""
     first = tokens[at]
     digits, end, unit = first.text.replace(",", "").replace("_", ""), first.end, ""
-    found: list[Token] = []
+    tokens_found: list[Token] = []
     at += 1
     word, gap = _behind(tokens, at)
     if word is not None and word.kind == "word":
         power = POWERS.get(word.text.casefold())
         if word.text in COUNT_SCALES and (_counts(tokens, at + 2) if gap else not _slash(tokens, at + 1)):
-            found.append(Token("unit", word.text, word.start, word.end, gap))
+            tokens_found.append(Token("unit", word.text, word.start, word.end, gap))
             at, end = at + gap + 1, word.end
         elif power is not None and "e" not in digits.lower():
             digits, at, end = _more(tokens, f"{digits}e{power}", power, at + gap + 1, word.end)
@@ -150,13 +150,13 @@ def _number(tokens: Sequence[_Raw], at: int, spaced: bool) -> tuple[Part, int]:
     if word is not None and word.kind == "word" and (named := _unit(tokens, at + gap)) is not None:
         unit, at = named
         end = tokens[at - 1].end
-        found.append(Token("unit", unit, word.start, end, gap))
+        tokens_found.append(Token("unit", unit, word.start, end, gap))
     measured_end = end
-    at, end, known = _nouns(tokens, at, end, bool(unit))
+    at, end, is_known = _nouns(tokens, at, end, bool(unit))
     at, end = _remark(tokens, at, end)
     number = Token("number", digits, first.start, first.end, spaced)
-    text = "".join(t.text for t in (number, *found))
-    return Part("number", text, first.start, end, spaced, (number, *found), unit, known, measured_end), at
+    text = "".join(t.text for t in (number, *tokens_found))
+    return Part("number", text, first.start, end, spaced, (number, *tokens_found), unit, is_known, measured_end), at
 
 
 def _more(tokens: Sequence[_Raw], digits: str, power: int, at: int, end: int) -> tuple[str, int, int]:
@@ -208,7 +208,7 @@ def _unit(tokens: Sequence[_Raw], at: int) -> tuple[str, int] | None:
 def _nouns(tokens: Sequence[_Raw], at: int, end: int, measured: bool) -> tuple[int, int, bool]:
     """The place behind the words that say what is counted, and whether they are words of the language. Behind a unit they
     belong to the calculation only where it goes on behind them."""
-    place, known, count, last = at, True, 0, end
+    place, is_known, count, last = at, True, 0, end
     while count < LONGEST_NOUN:
         word, gap = _behind(tokens, place)
         slash = bool(count or measured) and word is not None and word.text == "/" and not gap and _slash(tokens, place)
@@ -222,11 +222,11 @@ def _nouns(tokens: Sequence[_Raw], at: int, end: int, measured: bool) -> tuple[i
             if behind is not None and (behind.kind in ("number", "bracket") or (gap and behind.kind == "word")):
                 break
             if not gap:  # 5.2x for free
-                return place + 1, word.end, known
+                return place + 1, word.end, is_known
         elif not (word.text.islower() and len(word.text) > 1) and word.text[0].isascii() and word.text not in MONEY:
-            known = False
+            is_known = False
         place, last, count = place + gap + 1, word.end, count + 1
-    return place, last, known
+    return place, last, is_known
 
 
 def _remark(tokens: Sequence[_Raw], at: int, end: int) -> tuple[int, int]:

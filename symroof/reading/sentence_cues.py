@@ -121,12 +121,12 @@ def step_between(words: str) -> Cue | None:
     plain = " ".join(words.split())
     if plain.strip(" ,;").casefold() in CUES["either"]:
         return Cue("or", alone=True)
-    said = [kind for kind in ("<=>", "=>") if _says(CUES["steps"][kind], words)]
-    if not said:
+    relations = [kind for kind in ("<=>", "=>") if _says(CUES["steps"][kind], words)]
+    if not relations:
         return None
     for phrases in CUES["steps"].values():
         plain = _words(_in_sight(phrases, plain)).sub(" ", plain)
-    return Cue(said[0], set(re.findall(r"\w+", plain.casefold())) <= set(CUES["fillers"]["words"]))
+    return Cue(relations[0], set(re.findall(r"\w+", plain.casefold())) <= set(CUES["fillers"]["words"]))
 
 
 def is_solved(words: str) -> bool:
@@ -198,14 +198,14 @@ def _bound_behind(before: str, behind: str) -> _Stated | None:
     sign = "=>" if stated["enough"] else "<=" if stated["needed"] else "<=>" if stated["if"] else ""
     first = before[: threshold.start(str(threshold.lastgroup))] if threshold else before
     rest = re.sub(r"\A(?:이다|입니다|임)", "", behind[stated.end() :])
-    said = SIGNS[str(threshold.lastgroup)] if threshold else sign
-    return _Stated(stated["said"], said, f"{before} {stated['between']}", f"{first} {stated['between']}", rest)
+    relation = SIGNS[str(threshold.lastgroup)] if threshold else sign
+    return _Stated(stated["said"], relation, f"{before} {stated['between']}", f"{first} {stated['between']}", rest)
 
 
 def _says_sizes_of_it(words: str) -> bool:
     """Whether words say nothing but sizes, and of what operation they speak."""
-    known = {*CUES["fillers"]["words"], *CUES["putting_in"], *CUES["subjects"]}
-    return known.issuperset(re.findall(r"[^\W\d_]+", SIZES.sub(r" \3 ", words).casefold()))
+    fillers = {*CUES["fillers"]["words"], *CUES["putting_in"], *CUES["subjects"]}
+    return fillers.issuperset(re.findall(r"[^\W\d_]+", SIZES.sub(r" \3 ", words).casefold()))
 
 
 def without_regimes(words: str) -> str:
@@ -227,8 +227,8 @@ def quantity_of(words: str) -> str | None:
     >>> quantity_of("Here the ridge point is "), quantity_of("The ridge of two chips is ")
     ('ridge', None)
     """
-    found = OF_QUANTITY.search(words.replace("$", " "))
-    return named(found["words"], {}) if found else None
+    match = OF_QUANTITY.search(words.replace("$", " "))
+    return named(match["words"], {}) if match else None
 
 
 def is_supposed_here(before: str, behind: str) -> bool:
@@ -266,9 +266,9 @@ def says_sizes_alone(before: str, behind: str) -> bool:
     >>> says_sizes_alone("For $B = 16$, ", " on a TPU")
     False
     """
-    known = {*CUES["fillers"]["words"], *CUES["putting_in"]}
+    fillers = {*CUES["fillers"]["words"], *CUES["putting_in"]}
     words = re.findall(r"[^\W\d_]+", SIZES.sub(r" \3 ", before.replace("$", " ")).casefold())
-    return set(words) <= known and re.match(r"\s*(?:\([\d.,e]+\))?\s*(?:[,.;:)|。，]|and\b|\Z)", behind) is not None
+    return set(words) <= fillers and re.match(r"\s*(?:\([\d.,e]+\))?\s*(?:[,.;:)|。，]|and\b|\Z)", behind) is not None
 
 
 def stated_regimes(sentence: str) -> Iterator[tuple[str, str]]:
@@ -303,9 +303,9 @@ def _unit(words: str) -> str | None:
     if word is None:
         script = OTHER_SCRIPT.match(words)
         ends = range(len(script[1]), 0, -1) if script else ()
-        found = next((unit for end in ends if script and (unit := unit_named(script[1][:end])) is not None), None)
-        return rf"\text{{ {found}}}" if found else None
-    power = next((power for power, said in CUES["powers"].items() if word[1] in said), None)
+        unit_found = next((unit for end in ends if script and (unit := unit_named(script[1][:end])) is not None), None)
+        return rf"\text{{ {unit_found}}}" if unit_found else None
+    power = next((power for power, phrases in CUES["powers"].items() if word[1] in phrases), None)
     if power is None and word[1] in COUNT_SCALES and COUNTING.match(words, word.end()):
         power = str(len(str(COUNT_SCALES[word[1]])) - 1)  # 16.8 M tokens
     rated = RATED.match(words, word.end())

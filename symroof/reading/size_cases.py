@@ -68,7 +68,7 @@ class UndecidedError(Exception):
     """Nothing says which of its arguments a formula is: ``cases`` are the relations that would, one set for each."""
 
     def __init__(self, call: Call) -> None:
-        self.call, self.cases = call, tuple(made_by(call, one) for one in dict.fromkeys(call.arguments))
+        self.call, self.cases = call, tuple(made_by(call, argument) for argument in dict.fromkeys(call.arguments))
         super().__init__(spelled_size(call))
 
 

@@ -70,9 +70,9 @@ def shipped_table(path: str) -> dict[str, Any]:
     status, store = source.stat(), Path(cache_from_source(str(source))).with_suffix(".json")
     stamp = [status.st_mtime_ns, status.st_size]
     with suppress(OSError, ValueError):
-        earlier, kept = json.loads(store.read_bytes())
+        earlier, stored = json.loads(store.read_bytes())
         if earlier == stamp:
-            return dict(kept)
+            return dict(stored)
     result = read_table(source.read_text("utf-8"), path)
     with suppress(OSError):
         if not sys.dont_write_bytecode:

@@ -213,8 +213,8 @@ def rational_sides(question: Question) -> Iterator[Sides]:
     Raises AlgebraError where they are none: outside of a root or logarithm there has to be a product.
     """
     sides = Sides(expression(question.left), expression(question.right))
-    for one in _without_extremes(sides, question.context):
-        yield _without_roots(one, question)
+    for side in _without_extremes(sides, question.context):
+        yield _without_roots(side, question)
 
 
 def _without_extremes(sides: Sides, context: Context) -> Iterator[Sides]:

@@ -305,7 +305,7 @@ def _with_relations(context: Context, passage: Passage) -> Context | None:
     own, left = passage.spoken - {*QUANTITIES, *context.definitions}, passage.claim.links[0].left
 
     def reaches(formula: Formula, name: str) -> bool:
-        return any(one == name or (one in put and reaches(put[one], name)) for one in {*names(formula)})
+        return any(used == name or (used in put and reaches(put[used], name)) for used in {*names(formula)})
 
     related = [r for r in passage.around.related if isinstance(r.left, Name) and r.left != left]
     for name, size in {(name, r.right): None for r in related for name in names(r.left)}:

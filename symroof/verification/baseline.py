@@ -57,17 +57,17 @@ def read_baseline(path: Path, beside: Path | None = None) -> tuple[Accepted, ...
     rows = table.pop("finding", [])
     if table or not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         raise ReadingError(f"{path} is no baseline", expected="[[finding]] tables, as --write-baseline writes them")
-    found: dict[tuple[str, str, str], Accepted] = {}
+    accepted: dict[tuple[str, str, str], Accepted] = {}
     for place, row in enumerate(rows, 1):
         with about(f"{path}: finding {place}: "):
-            one = _accepted(row)
+            row_accepted = _accepted(row)
         if beside is not None:
-            one = replace(one, file=_relative(str(path.parent / one.file), beside))
-        if (before := found.get(one.key)) is not None:
-            reasons = dict.fromkeys(filter(None, (before.reason, one.reason)))
-            one = replace(one, reason="; ".join(reasons), count=before.count + one.count)
-        found[one.key] = one
-    return tuple(found.values())
+            row_accepted = replace(row_accepted, file=_relative(str(path.parent / row_accepted.file), beside))
+        if (before := accepted.get(row_accepted.key)) is not None:
+            reasons = dict.fromkeys(filter(None, (before.reason, row_accepted.reason)))
+            row_accepted = replace(row_accepted, reason="; ".join(reasons), count=before.count + row_accepted.count)
+        accepted[row_accepted.key] = row_accepted
+    return tuple(accepted.values())
 
 
 def _accepted(row: Mapping[str, Any]) -> Accepted:
@@ -91,7 +91,10 @@ def passed_over(
 ) -> tuple[tuple[FileReport, ...], tuple[Accepted, ...]]:
     """The reports with the findings that are accepted told from the others; and what is gone from the files of these."""
     accepted = tuple(accepted)
-    left, reasons = Counter({one.key: one.count for one in accepted}), {one.key: one.reason for one in accepted}
+    left, reasons = (
+        Counter({entry.key: entry.count for entry in accepted}),
+        {entry.key: entry.reason for entry in accepted},
+    )
     passed, files = list[FileReport](), set[str]()
     for report in reports:
         name, judgements = _relative(report.file, path), []
@@ -105,8 +108,8 @@ def passed_over(
         unjudged = report.lacking(standard) and left[key] > 0
         left[key] -= unjudged
         passed.append(replace(report, judgements=tuple(judgements), accepted=unjudged))
-    gone = (replace(one, count=left[one.key]) for one in accepted)
-    return tuple(passed), tuple(one for one in gone if one.count > 0 and one.file in files)
+    gone = (replace(entry, count=left[entry.key]) for entry in accepted)
+    return tuple(passed), tuple(entry for entry in gone if entry.count > 0 and entry.file in files)
 
 
 def baseline_of(
@@ -114,12 +117,14 @@ def baseline_of(
 ) -> tuple[Accepted, ...]:
     """What accepts all findings of some files, with the reasons that were there; what others have stays."""
     reports, before = tuple(reports), tuple(before)
-    reasons = {one.key: one.reason for one in before if one.reason}
+    reasons = {entry.key: entry.reason for entry in before if entry.reason}
     judged = {_relative(report.file, path) for report in reports if report.error is None}
     counted = Counter(key for report in reports if report.error is None for key in _findings(report, path, standard))
     findings = (Accepted(*key, reasons.get(key, ""), count) for key, count in counted.items())
-    others = {one.key: replace(one, reason=reasons.get(one.key, "")) for one in before if one.file not in judged}
-    return tuple(sorted((*others.values(), *findings), key=lambda one: one.file))
+    others = {
+        entry.key: replace(entry, reason=reasons.get(entry.key, "")) for entry in before if entry.file not in judged
+    }
+    return tuple(sorted((*others.values(), *findings), key=lambda entry: entry.file))
 
 
 def _findings(report: FileReport, path: Path, standard: Standard) -> Iterator[tuple[str, str, str]]:
@@ -134,10 +139,10 @@ def _findings(report: FileReport, path: Path, standard: Standard) -> Iterator[tu
 def written(accepted: Iterable[Accepted]) -> str:
     """A baseline as text."""
     parts = [HEAD]
-    for one in accepted:
-        rows = {"file": one.file, "claim": one.claim, "verdict": one.verdict, "reason": one.reason}
+    for entry in accepted:
+        rows = {"file": entry.file, "claim": entry.claim, "verdict": entry.verdict, "reason": entry.reason}
         lines = [f"{key:7} = {_quoted(text)}" for key, text in rows.items() if text or key == "reason"]
-        lines += [f"{'count':7} = {one.count}"] if one.count > 1 else []
+        lines += [f"{'count':7} = {entry.count}"] if entry.count > 1 else []
         parts.append("\n".join(("[[finding]]", *lines)) + "\n")
     return "\n".join(parts)
 

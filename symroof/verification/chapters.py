@@ -149,8 +149,8 @@ class _Chapter:
         before, condition = len(self.left_out), self.before
         outcomes = [Omission("ignored")] if "ignore" in following else self._outcomes(written, following)
         self.before = condition if outcomes == [Omission("assumption")] else self.before  # that is, for B << D, B > 240
-        judged = [one for one in outcomes if isinstance(one, Judgement)]
-        reasons = [one for one in outcomes if isinstance(one, Omission)]
+        judged = [outcome for outcome in outcomes if isinstance(outcome, Judgement)]
+        reasons = [outcome for outcome in outcomes if isinstance(outcome, Omission)]
         line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
         if following and "ignore" not in following and not judged:
             judged, reasons = [Judgement(written.text, "unreadable", reason=reasons[-1])], []
@@ -218,7 +218,9 @@ class _Chapter:
                 with limited():
                     assertion = asserted(passage)
                     others = [asserted(replace(passage, claim=more[i])) for more in (with_unit, in_bytes) if more]
-                plain = (replace(one, firm=one.firm and not with_unit) for one in assertion.readings)
+                plain = (
+                    replace(alternative, firm=alternative.firm and not with_unit) for alternative in assertion.readings
+                )
                 readings = (*(reading for other in others for reading in other.readings), *plain)
                 outcome = settled(readings, assertion.otherwise)
                 condition = assertion.condition
@@ -288,8 +290,8 @@ def _further(
     for place, (link, reading) in enumerate(assertion.further):
         plain = replace(reading, firm=reading.firm and not with_units)
         readings = (*(more[place][1] for more in with_units), plain)
-        if isinstance(one := settled(readings, assertion.otherwise), Judgement):
-            judged[link] = one
+        if isinstance(judgement := settled(readings, assertion.otherwise), Judgement):
+            judged[link] = judgement
     left = tuple(pair for pair in assertion.left_out if pair[0] not in judged)
     more = list(judged.values())
     return (more, outcome, left) if isinstance(outcome, Judgement) or not more else (more[:-1], more[-1], left)

@@ -130,7 +130,7 @@ class InForce:
 def _added(key: str, before: Any, value: Any) -> Any:
     """What an option is once a comment has given it a value."""
     if key in ADDED and before is not None:
-        return [one for part in (before, value) for one in (part if isinstance(part, list | tuple) else [part])]
+        return [item for part in (before, value) for item in (part if isinstance(part, list | tuple) else [part])]
     both = key in MERGED and isinstance(before, Mapping) and isinstance(value, Mapping)
     return _in_order({**before, **value}) if both else value
 

@@ -129,7 +129,7 @@ def _unrounded(question: Question) -> Finding | None:
     setting = context.setting
     if setting is None or setting.peak is None or context.proofs_only:
         return None
-    ridges = [setting.peak.value / one.value for one in setting.figures.values() if one.unit == "bytes/s"]
+    ridges = [setting.peak.value / spec.value for spec in setting.figures.values() if spec.unit == "bytes/s"]
     right, remarks = link.right, []
     for literal in dict.fromkeys(precise(link.right)):
         for ridge in ridges:
@@ -155,8 +155,8 @@ def _part_by_part(question: Question) -> str | None:
     read, by = set[int](), None
     for p in left:
         places = [i for i, part in enumerate(right) if _settled_that(p, part, question.context).truth]
-        one, *guards = sorted((right[i] for i in places), key=lambda part: not _divides(part)) or [Verdict(True)]
-        q = Cases(((one, Both(tuple(guards))),), Verdict(False)) if guards else one
+        single, *guards = sorted((right[i] for i in places), key=lambda part: not _divides(part)) or [Verdict(True)]
+        q = Cases(((single, Both(tuple(guards))),), Verdict(False)) if guards else single
         by = _told(Compare(p, "<=>", q), question.context)
         if by is None:
             return None
@@ -167,7 +167,7 @@ def _part_by_part(question: Question) -> str | None:
 def _divides(condition: Formula) -> bool:
     """Whether it is by a sum that something is divided, which may be 0 where a guard does not hold."""
     below = (node.below for node in nodes(condition) if isinstance(node, Quotient))
-    return any(isinstance(node, Sum) for one in below for node in nodes(one))
+    return any(isinstance(node, Sum) for factor in below for node in nodes(factor))
 
 
 def _settled_that(p: Formula, q: Formula, context: Context) -> Decision:
@@ -202,26 +202,26 @@ def _readings(question: Question) -> tuple[tuple[Reading, ...], AlgebraError | C
     """P <=> Q as it stands and turned round; the longer one solved for the unknown of the other; and why it was not."""
     link, reason, readings = question.link, None, []
     back = Compare(link.right, link.relation, link.left)
-    for one in (question, replace(question, link=back, left=question.right, right=question.left)):
+    for turn in (question, replace(question, link=back, left=question.right, right=question.left)):
         try:
-            longer = len([*nodes(one.left)]) >= len([*nodes(one.right)])
-            readings.append((one, unknown_of(one) if longer else None))
+            longer = len([*nodes(turn.left)]) >= len([*nodes(turn.right)])
+            readings.append((turn, unknown_of(turn) if longer else None))
         except RefutedError:
             raise
         except (AlgebraError, CheckError) as error:
-            readings.append((one, None))
+            readings.append((turn, None))
             reason = reason or error
     return tuple(readings), reason
 
 
 def _attempts(readings: Iterable[Reading], question: Question) -> Iterator[Callable[[], Finding | None]]:
     """The ways in which P <=> Q, and so P => Q, may be right, one after the other."""
-    for one, unknown in readings:
-        yield partial(_in_regime, one, unknown, question.context.regime, turned=one is not question)
+    for reading, unknown in readings:
+        yield partial(_in_regime, reading, unknown, question.context.regime, turned=reading is not question)
     if question.context.proofs_only:
         return
-    yield from (partial(_inferred, one, unknown, turned=one is not question) for one, unknown in readings)
-    yield from (partial(_guarded, one) for one, _ in readings if question.link.relation == "<=>")
+    yield from (partial(_inferred, reading, unknown, turned=reading is not question) for reading, unknown in readings)
+    yield from (partial(_guarded, reading) for reading, _ in readings if question.link.relation == "<=>")
 
 
 def _in_regime(question: Question, unknown: Unknown | None, regime: Regime, *, turned: bool) -> Finding | None:
@@ -262,9 +262,9 @@ def _guarded(question: Question) -> Finding | None:
         guard = Compare(bare(node.below), ">", number(0))
         below = node in nodes(q.left if q.relation in UP else q.right)  # B below its bound: the opposite has to be said
         above, bound = map(negated, (p, q)) if below else (p, q)
-        said = context.question(Compare(above, "<=>", Both((bound, guard))))
+        guarded = context.question(Compare(above, "<=>", Both((bound, guard))))
         met, never = (regime.scaling and eventually_positive(sign * value, regime) for sign in (1, -1))
-        finding = None if never else by_ratio(said, Regime())
+        finding = None if never else by_ratio(guarded, Regime())
         if finding is not None:
             return finding if met else replace(finding, verdict="conditional", needs=((guard,),))
     return None
@@ -337,14 +337,14 @@ def _right_value(question: Question, readings: Iterable[Reading]) -> Compare | N
     something, if one alone does; in print the first is the true one."""
     link, context = question.link, question.context
     first, second = (stands_in_print(side, context) for side in (link.left, link.right))
-    for one, solved in readings:
-        if (first or second) and (one is question) is (first and not second):
+    for reading, solved in readings:
+        if (first or second) and (reading is question) is (first and not second):
             continue
         with suppress(AlgebraError, CheckError):
-            unknown = solved or unknown_of(one)
+            unknown = solved or unknown_of(reading)
             value = None if unknown is None else unknown.right_value()
-            if value is not None and _says_the_same(one, value):
-                return Compare(one.left, "<=>", value)
+            if value is not None and _says_the_same(reading, value):
+                return Compare(reading.left, "<=>", value)
     return None
 
 
@@ -352,9 +352,13 @@ def _says_the_same(question: Question, value: Formula) -> bool:
     """Whether P <=> value, everywhere or in the regime."""
     context, same = question.context, Compare(question.left, "<=>", value)
     if same not in context.memory:
-        said = replace(question, link=Compare(question.link.left, "<=>", value), right=value, context=context.proving)
+        equivalence = replace(
+            question, link=Compare(question.link.left, "<=>", value), right=value, context=context.proving
+        )
         holds = _told(same, context) is not None
-        context.memory[same] = holds or ((finding := equivalent(said)) is not None and finding.verdict in ACCEPTED)
+        context.memory[same] = holds or (
+            (finding := equivalent(equivalence)) is not None and finding.verdict in ACCEPTED
+        )
     return bool(context.memory[same])
 
 
@@ -368,7 +372,7 @@ def _parts(question: Question, values: Mapping[str, Fraction]) -> tuple[tuple[Fo
         with suppress(AlgebraError):
             pairs = ((written.left, put.left), (written.right, put.right))
             return tuple(
-                (side, enclosed(known, point=values).middle, unit_of(side, question.context)) for side, known in pairs
+                (side, enclosed(amount, point=values).middle, unit_of(side, question.context)) for side, amount in pairs
             )
     return ()
 

@@ -197,12 +197,12 @@ def conjuncts(condition: Formula) -> list[Formula]:
     """What a condition says, one thing after the other: of a > max(b, c) that a > b, and that a > c."""
     match condition:
         case Both(parts=parts):
-            return [one for part in parts for one in conjuncts(part)]
+            return [conjunct for part in parts for conjunct in conjuncts(part)]
         case Compare(left=less, relation="<" | "<=" as sign, right=more):
             return conjuncts(Compare(more, MIRRORED[sign], less))
         case Compare(left=more, relation=">" | ">=" as sign, right=less) if isinstance(most := bare(less), Call):
             each = most.arguments if most.function == "max" else ()
-            return [one for part in each for one in conjuncts(Compare(more, sign, part))] or [condition]
+            return [conjunct for part in each for conjunct in conjuncts(Compare(more, sign, part))] or [condition]
     return [condition]
 
 
@@ -339,5 +339,7 @@ def _beside(question: Question, points: Floats, share: float) -> Floats:
     facts = (*context.facts, *(looking_like(r, APART) for r in context.growing))
     possible = [True] * len(at)
     for fact in facts:
-        possible = [one and holds is not False for one, holds in zip(possible, _truths(fact, at), strict=True)]
-    return [point for point, one in zip(at, possible, strict=True) if one]
+        possible = [
+            holds_there and holds is not False for holds_there, holds in zip(possible, _truths(fact, at), strict=True)
+        ]
+    return [point for point, holds_there in zip(at, possible, strict=True) if holds_there]

@@ -131,8 +131,10 @@ def of_programs(edits: Callable[[Counted], Edits]) -> Callable[[Compare, Context
         cache, write, kind = context.memory, context.setting.layout.write, edits.__name__
         if "counted" not in cache:
             cache["counted"] = counted = Counted(program, context.setting.problem.count)
-            known = {name: formula for name, formula in context.definitions.items() if name not in counted.amounts}
-            cache["open"] = replace(context, definitions=known, other=None)
+            definitions = {
+                name: formula for name, formula in context.definitions.items() if name not in counted.amounts
+            }
+            cache["open"] = replace(context, definitions=definitions, other=None)
         counted = cache["counted"]
         if f"edits {kind}" not in cache:
             cache[f"edits {kind}"] = [(facts, changes) for facts, changes in edits(counted) if changes]
@@ -182,17 +184,17 @@ def traffic(counted: Counted) -> Edits:
 @of_programs
 def other_amount(counted: Counted) -> Edits:
     """Elements for bytes, or bytes for elements."""
-    known, program = counted.amounts, counted.program
+    amounts, program = counted.amounts, counted.program
     types = {t.dtype for t in program.arrays.values()}
     bytes_each = {
         n: dtype("int8" if t.dtype.integer else "fp8") for n, t in program.arrays.items() if t.dtype.bits != 8
     }
     alike = [{"dtype": str(each), "bytes": Fraction(each.bits, 8)} for each in types] if len(types) == 1 else [{}]
     yield {"how": "elements", **alike[0]}, counted.typed(bytes_each)
-    sizes = {"params": known["weights"]}
+    sizes = {"params": amounts["weights"]}
     for name, tensor in program.arrays.items() if program.line is None else ():
-        sizes[of_statement("elements", name)] = known[of_statement("size", name)]
-        if of_statement("params", name) in known:
+        sizes[of_statement("elements", name)] = amounts[of_statement("size", name)]
+        if of_statement("params", name) in amounts:
             sizes[of_statement("params", name)] = program.resolved(program.turns(tensor) * tensor.bytes)
     yield {"how": "bytes"}, sizes
 

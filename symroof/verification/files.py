@@ -123,10 +123,10 @@ def judge_files(
 def moved(before: Iterable[FileReport], after: Iterable[FileReport]) -> tuple[Moved, ...]:
     """The claims whose verdict or value moves between two reports on the same files."""
     changes = []
-    for one, other in zip(before, after, strict=True):
+    for judgement, other in zip(before, after, strict=True):
         places = {(j.line, j.column, j.claim): j for j in other.judgements}
-        pairs = ((j, places.get((j.line, j.column, j.claim))) for j in one.judgements)
-        changes += [Moved(one.file, a, b) for a, b in pairs if b is not None and _said(a) != _said(b)]
+        pairs = ((j, places.get((j.line, j.column, j.claim))) for j in judgement.judgements)
+        changes += [Moved(judgement.file, a, b) for a, b in pairs if b is not None and _said(a) != _said(b)]
     return tuple(changes)
 
 

@@ -62,8 +62,8 @@ def claims_in(written: Written, force: InForce) -> tuple[tuple[Claim, ...], Cont
     """The claims of a formula, and the context in whose names they are read. Code without a claim has none."""
     in_turn = force.contexts
     if written.kind == "math":
-        claims, which = read_formula(written.text, [force.dialect(context.scope) for context in in_turn])
-        return claims, in_turn[which]
+        claims, index = read_formula(written.text, [force.dialect(context.scope) for context in in_turn])
+        return claims, in_turn[index]
     if written.kind == "prose":
         context = in_turn[-1]
         return (replace(read_calculation(written.text, _lenient(context)), whole=written.whole),), context
@@ -95,11 +95,11 @@ def _of_code(text: str, context: Context) -> tuple[Claim, ...]:
 
 def _typed(text: str, context: Context) -> Iterator[Claim]:
     """The calculations in code."""
-    for found in calculations(text, names=True):
-        part = text[found.start : found.end]
+    for calculation in calculations(text, names=True):
+        part = text[calculation.start : calculation.end]
         claim = read_calculation(part, _lenient(context))
         named = any(names(link) for link in claim.links)  # what a program calls so may be anything
-        yield replace(claim, whole=found.whole and not named)
+        yield replace(claim, whole=calculation.whole and not named)
 
 
 def _lenient(context: Context) -> Scope:
@@ -116,19 +116,19 @@ def read_formula(text: str, dialects: Sequence[Dialect]) -> tuple[tuple[Claim, .
     ['Name', 'Gap', 'Number', 'Product']
     """
     refused: SymroofError | None = None
-    for which, dialect in enumerate(dialects):
+    for index, dialect in enumerate(dialects):
         try:
-            return read_latex(text, dialect), which
+            return read_latex(text, dialect), index
         except SymroofError as error:
             refused = refused or error
     readings = []
-    for which, dialect in enumerate(dialects):
+    for index, dialect in enumerate(dialects):
         try:
             claims = read_latex(text, replace(dialect, scope=replace(dialect.scope, lenient=True)))
         except SymroofError:
             continue
         if any(unread(link.right) is None for claim in claims for link in claim.links):
-            readings.append((claims, which))
+            readings.append((claims, index))
     if not readings:
         raise refused or ReadingError("the formula cannot be read")
     return min(readings, key=lambda reading: _left_out(reading[0]))
@@ -237,9 +237,9 @@ def _column(head: str, force: InForce) -> Column | None:
 
 def _name(words: str, force: InForce) -> str | None:
     """The name that words stand for: a quantity, or one to which the problem gives a formula."""
-    known = named(words, {folded(alias): name for alias, name in force.exercise.aliases.items()})
-    if known is not None or words in force.exercise.let:
-        return known or words
+    quantity = named(words, {folded(alias): name for alias, name in force.exercise.aliases.items()})
+    if quantity is not None or words in force.exercise.let:
+        return quantity or words
     with suppress(SymroofError):
         formula = (
             read_latex_expression(words, force.dialect(force.context.scope)) if re.search(r"[\\_]", words) else None

@@ -100,24 +100,24 @@ def settled(readings: Iterable[Reading], otherwise: Omission) -> Judgement | Omi
     refuted: tuple[Judgement, Reading] | None = None
     left_open = False
     for reading in readings:
-        found = judge(reading.claim, reading.context, explain=False)
+        judgement = judge(reading.claim, reading.context, explain=False)
         if not reading.accepts:
-            left_open = left_open or found.verdict not in ("wrong", "conditional")
-        elif found.verdict in ACCEPTED or (found.verdict in GOOD and reading.offered):
-            return _told(found, reading)
-        elif found.verdict in GOOD:
-            inferred = inferred or _told(found, reading)
-        elif reading.firm and found.verdict == "wrong":
+            left_open = left_open or judgement.verdict not in ("wrong", "conditional")
+        elif judgement.verdict in ACCEPTED or (judgement.verdict in GOOD and reading.offered):
+            return _told(judgement, reading)
+        elif judgement.verdict in GOOD:
+            inferred = inferred or _told(judgement, reading)
+        elif reading.firm and judgement.verdict == "wrong":
             inferred = None if reading.offered else inferred
             refuted = (
-                (found, reading) if reading.supposed or refuted is None else refuted
+                (judgement, reading) if reading.supposed or refuted is None else refuted
             )  # the point lies in what is supposed
         elif reading.firm:
             left_open = True
     if inferred is not None or left_open or refuted is None:
         return inferred or (Omission("not_decided") if left_open else otherwise)
-    found, reading = refuted
-    return _told(explained(found, placed(reading.claim, reading.context)), reading)
+    judgement, reading = refuted
+    return _told(explained(judgement, placed(reading.claim, reading.context)), reading)
 
 
 def _told(judgement: Judgement, reading: Reading) -> Judgement:
@@ -157,9 +157,9 @@ def steps(passage: Passage) -> Iterator[Reading]:
         return  # of other letters, or two cases with a bound each
     if len(letters) == 1 and not letters & set(QUANTITIES):
         context = replace(context_of(Exercise()), least_one=frozenset(letters))
-    said = tuple((Chain((one.left, one.right), (one.relation,)),) for one in both)
-    firm = cue.alone and not any(has_poles(one, context) for one in both)
-    same = Reading(replace(claim, text="", propositions=said, connectives=("<=>",)), context, firm)
+    propositions = tuple((Chain((condition.left, condition.right), (condition.relation,)),) for condition in both)
+    firm = cue.alone and not any(has_poles(condition, context) for condition in both)
+    same = Reading(replace(claim, text="", propositions=propositions, connectives=("<=>",)), context, firm)
     yield same
     yield from in_regimes(same, around)
     if cue.sign == "=>":  # what is weaker follows, and is not what is said again
@@ -222,10 +222,10 @@ def in_regimes(plain: Reading, around: Surroundings) -> Iterator[Reading]:
     spoken = free_names(claim, plain.context)
     for relations, words in around.regimes:
         if {name for r in relations for name in names(r)} <= spoken:
-            told = (*plain.remarks, Remark("stated", {"words": words}))
+            remarks = (*plain.remarks, Remark("stated", {"words": words}))
             context = plain.context.assuming(relations)
             supposed = relations in around.supposed_regimes
-            yield replace(plain, context=context, offered=relations, remarks=told, supposed=supposed)
+            yield replace(plain, context=context, offered=relations, remarks=remarks, supposed=supposed)
 
 
 def without_values(claim: Claim) -> Claim:

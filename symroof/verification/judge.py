@@ -41,10 +41,10 @@ def judge_exercise(exercise: Exercise) -> tuple[Judgement, ...]:
     ['conditional', 'holds', 'wrong']
     """
     context = context_of(exercise)
-    found = _judged(exercise, context)
-    if context.other is None or context.binding or not any(map(counts_otherwise, found)):
-        return found
-    return of_one_count(found, *(_judged(exercise, context.counting(other)) for other in (False, True)))
+    judgements = _judged(exercise, context)
+    if context.other is None or context.binding or not any(map(counts_otherwise, judgements)):
+        return judgements
+    return of_one_count(judgements, *(_judged(exercise, context.counting(other)) for other in (False, True)))
 
 
 def of_one_count(
@@ -53,19 +53,22 @@ def of_one_count(
     """The judgements of one problem under one way of counting additions, that under which more of them are right: all
     under the ``own``, or all under the ``other``; what is right under the own one alone is right on that condition then.
     What says what the FLOPs are is as it was ``found``: an author may write both counts, one after the other."""
-    known, before = {_place(one): one for one in found}, {_place(one): one for one in own}
-    (count, *_) = (remark for one in found for remark in _other_counts(one))
+    by_place, before = (
+        {_place(judgement): judgement for judgement in found},
+        {_place(judgement): judgement for judgement in own},
+    )
+    (count, *_) = (remark for judgement in found for remark in _other_counts(judgement))
     first = next(name for name in COUNTINGS if name != count.facts["count"])
     keeps, judged = _right(own) >= _right(other), []
-    for one in own if keeps else other:
-        there = before.get(_place(one), one)
-        if _of_counts(one.statement):
-            one = known.get(_place(one), one)
-        elif not keeps and there.verdict in GOOD and one.verdict not in GOOD:
-            one = _remarked(there, Remark("another_count", {"count": first}), verdict="conditional")
-        elif not keeps and there.verdict not in GOOD:
-            one = _remarked(one, count)
-        judged.append(one)
+    for judgement in own if keeps else other:
+        own_judgement = before.get(_place(judgement), judgement)
+        if _of_counts(judgement.statement):
+            judgement = by_place.get(_place(judgement), judgement)
+        elif not keeps and own_judgement.verdict in GOOD and judgement.verdict not in GOOD:
+            judgement = _remarked(own_judgement, Remark("another_count", {"count": first}), verdict="conditional")
+        elif not keeps and own_judgement.verdict not in GOOD:
+            judgement = _remarked(judgement, count)
+        judged.append(judgement)
     return tuple(judged)
 
 
@@ -100,7 +103,10 @@ def _remarked(judgement: Judgement, remark: Remark, **changed: Any) -> Judgement
 
 def _right(judgements: Sequence[Judgement]) -> int:
     """How many are as they are expected, where that is said, or right without a further regime."""
-    return sum(one.verdict == one.expect if one.expect else one.verdict in ACCEPTED for one in judgements)
+    return sum(
+        judgement.verdict == judgement.expect if judgement.expect else judgement.verdict in ACCEPTED
+        for judgement in judgements
+    )
 
 
 def judge_stated(stated: StatedClaim, context: Context, title: str | None = None) -> Judgement:

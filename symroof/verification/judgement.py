@@ -256,8 +256,8 @@ class FileReport:
 
     def lacking(self, standard: Standard) -> bool:
         """Whether nothing was judged where something should have been: in a file of claims, in a document with comments."""
-        wanted = self.kind == "problems" or self.notes > 0 or standard.require
-        return self.error is None and not self.judgements and wanted and not self.accepted
+        demanded = self.kind == "problems" or self.notes > 0 or standard.require
+        return self.error is None and not self.judgements and demanded and not self.accepted
 
     def short(self, standard: Standard) -> bool:
         """Whether less of a document is judged than its author asks for."""

@@ -75,8 +75,8 @@ def _of_any_times(question: Question) -> Finding | None:
         return None
     if set(names(link.right)) != TIMES or not set(context.definitions) >= TIMES:
         return None
-    known = {name: formula for name, formula in context.definitions.items() if name not in TIMES}
-    any_times = replace(context, definitions=known, other=None).question(link)
+    definitions = {name: formula for name, formula in context.definitions.items() if name not in TIMES}
+    any_times = replace(context, definitions=definitions, other=None).question(link)
     finding = proved(any_times)
     if finding.verdict != "wrong":
         return finding
@@ -89,8 +89,8 @@ def _with_exact_count(finding: Finding, other: Context) -> Finding:
     link = finding.link
     if not (isinstance(link, Compare) and link.left == Name("flops") and link.relation == "="):
         return finding
-    asked = other.question(link)
-    exactly = other.layout.factored(expression(asked.left))
+    exact_question = other.question(link)
+    exactly = other.layout.factored(expression(exact_question.left))
     return replace(finding, remarks=(*finding.remarks, Remark("this_count", {"count": "fma", "exactly": exactly})))
 
 

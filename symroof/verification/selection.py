@@ -156,9 +156,9 @@ def _without_value(question: Question) -> Omission | None:
 
 def _condition(question: Question) -> Skip | None:
     """An order that bounds a letter, or is true for some sizes and false for others, claims nothing."""
-    link, context, known = question.link, question.context, question.context.definitions
+    link, context, definitions = question.link, question.context, question.context.definitions
     pairs = ((link.left, question.right), (link.right, question.left))
-    if any(isinstance(a, Name) and a.name not in known and is_numeric(b) for a, b in pairs):
+    if any(isinstance(a, Name) and a.name not in definitions and is_numeric(b) for a, b in pairs):
         return Skip(Omission("condition"))
     values = seen(question.claim, context)
     decided = (False not in values and context.settled(question.claim).truth) or (
@@ -201,8 +201,8 @@ def _of_operation(question: Question, used: set[str]) -> Skip | None:
         return None
     if _depends(question.left) != _depends(question.right):
         return Skip(Omission("at_sizes"))
-    known = names(link.left) and names(link.right) and set(names(link)) <= set(question.context.definitions)
-    if not known or _alike(question) or (equal and _never_equal(question)):
+    defined = names(link.left) and names(link.right) and set(names(link)) <= set(question.context.definitions)
+    if not defined or _alike(question) or (equal and _never_equal(question)):
         return None
     times = isinstance(link.left, Name) and link.left.name in BOUNDS and equal
     own = set(names(link.right)) - set(QUANTITIES)
@@ -238,7 +238,7 @@ def _never_equal(question: Question) -> bool:
         if above.is_Rational and above != 0:
             return True
     orders = (Compare(question.left, sign, question.right) for sign in "<>")
-    return any(False not in seen(one, question.context) and question.context.settled(one).truth for one in orders)
+    return any(False not in seen(order, question.context) and question.context.settled(order).truth for order in orders)
 
 
 def _reduces(question: Question) -> bool:

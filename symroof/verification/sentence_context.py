@@ -139,8 +139,8 @@ class Surroundings:
         if self.before is None:
             return None
         words = self.document.prose.text[self.before[0].end : self.written.start]
-        said = step_between(f"{without_regimes(words)} {self.arrow or ''}")
-        return said and replace(said, sign=self.arrow or said.sign)
+        step = step_between(f"{without_regimes(words)} {self.arrow or ''}")
+        return step and replace(step, sign=self.arrow or step.sign)
 
 
 def sizes_beside(sentence: str, dialect: Dialect) -> dict[str, Formula | None]:
@@ -250,12 +250,12 @@ def _by_formulas(text: str, dialect: Dialect) -> Iterator[tuple[Regime, str, int
         if not GROWTH.search(inside) or is_denied(text[: match.start()], text[match.end() :]):
             continue
         with suppress(SymroofError):
-            found = read_latex_regime(inside, dialect), inside, match.start()
-            yield *found, match.end()
+            regime_found = read_latex_regime(inside, dialect), inside, match.start()
+            yield *regime_found, match.end()
             if before[0] and TOGETHER.fullmatch(text, end, match.start()):
-                found = (*before[0], *found[0]), f"{before[1]}, {inside}", before[2]
-                yield *found, match.end()
-            before, end = found, match.end()
+                regime_found = (*before[0], *regime_found[0]), f"{before[1]}, {inside}", before[2]
+                yield *regime_found, match.end()
+            before, end = regime_found, match.end()
 
 
 def read_latex_regime(text: str, dialect: Dialect) -> Regime:

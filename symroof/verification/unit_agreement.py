@@ -82,7 +82,7 @@ def unit_exponents(formula: Formula, context: Context, counts: bool) -> Exponent
             return exponents(context.units[name])
         if name in context.scope.counts:
             return {}
-        known = name in context.definitions and name not in context.least_one
-        return unit_exponents(context.definitions[name], context, counts) if known else None
+        has_meaning = name in context.definitions and name not in context.least_one
+        return unit_exponents(context.definitions[name], context, counts) if has_meaning else None
 
     return unit_of_formula(formula, of_name, counts)

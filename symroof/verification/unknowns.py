@@ -75,9 +75,9 @@ class Unknown:
     @property
     def plain(self) -> bool:
         """Whether the side is a product of powers of sizes, or what P compares but for a factor, as the intensity is."""
-        known, p = self.question.context.definitions, self.question.left
+        definitions, p = self.question.context.definitions, self.question.left
         parts = nodes(self.written)
-        if all(isinstance(n, POWERS) and (not isinstance(n, Name) or n.name not in known) for n in parts):
+        if all(isinstance(n, POWERS) and (not isinstance(n, Name) or n.name not in definitions) for n in parts):
             return True
         left, right = (expression(p.left), expression(p.right)) if isinstance(p, Compare) else (self.x, self.x * 0)
         factors = () if 0 in (left, right) else (self.side * right / left, self.side * left / right)
