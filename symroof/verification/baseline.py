@@ -60,13 +60,13 @@ def read_baseline(path: Path, beside: Path | None = None) -> tuple[Accepted, ...
     accepted: dict[tuple[str, str, str], Accepted] = {}
     for place, row in enumerate(rows, 1):
         with about(f"{path}: finding {place}: "):
-            row_accepted = _accepted(row)
+            entry = _accepted(row)
         if beside is not None:
-            row_accepted = replace(row_accepted, file=_relative(str(path.parent / row_accepted.file), beside))
-        if (before := accepted.get(row_accepted.key)) is not None:
-            reasons = dict.fromkeys(filter(None, (before.reason, row_accepted.reason)))
-            row_accepted = replace(row_accepted, reason="; ".join(reasons), count=before.count + row_accepted.count)
-        accepted[row_accepted.key] = row_accepted
+            entry = replace(entry, file=_relative(str(path.parent / entry.file), beside))
+        if (before := accepted.get(entry.key)) is not None:
+            reasons = dict.fromkeys(filter(None, (before.reason, entry.reason)))
+            entry = replace(entry, reason="; ".join(reasons), count=before.count + entry.count)
+        accepted[entry.key] = entry
     return tuple(accepted.values())
 
 
@@ -91,10 +91,7 @@ def passed_over(
 ) -> tuple[tuple[FileReport, ...], tuple[Accepted, ...]]:
     """The reports with the findings that are accepted told from the others; and what is gone from the files of these."""
     accepted = tuple(accepted)
-    left, reasons = (
-        Counter({entry.key: entry.count for entry in accepted}),
-        {entry.key: entry.reason for entry in accepted},
-    )
+    left, reasons = (Counter({row.key: row.count for row in accepted}), {row.key: row.reason for row in accepted})
     passed, files = list[FileReport](), set[str]()
     for report in reports:
         name, judgements = _relative(report.file, path), []
@@ -108,8 +105,8 @@ def passed_over(
         unjudged = report.lacking(standard) and left[key] > 0
         left[key] -= unjudged
         passed.append(replace(report, judgements=tuple(judgements), accepted=unjudged))
-    gone = (replace(entry, count=left[entry.key]) for entry in accepted)
-    return tuple(passed), tuple(entry for entry in gone if entry.count > 0 and entry.file in files)
+    gone = (replace(row, count=left[row.key]) for row in accepted)
+    return tuple(passed), tuple(row for row in gone if row.count > 0 and row.file in files)
 
 
 def baseline_of(
@@ -117,14 +114,12 @@ def baseline_of(
 ) -> tuple[Accepted, ...]:
     """What accepts all findings of some files, with the reasons that were there; what others have stays."""
     reports, before = tuple(reports), tuple(before)
-    reasons = {entry.key: entry.reason for entry in before if entry.reason}
+    reasons = {row.key: row.reason for row in before if row.reason}
     judged = {_relative(report.file, path) for report in reports if report.error is None}
     counted = Counter(key for report in reports if report.error is None for key in _findings(report, path, standard))
     findings = (Accepted(*key, reasons.get(key, ""), count) for key, count in counted.items())
-    others = {
-        entry.key: replace(entry, reason=reasons.get(entry.key, "")) for entry in before if entry.file not in judged
-    }
-    return tuple(sorted((*others.values(), *findings), key=lambda entry: entry.file))
+    others = {row.key: replace(row, reason=reasons.get(row.key, "")) for row in before if row.file not in judged}
+    return tuple(sorted((*others.values(), *findings), key=lambda row: row.file))
 
 
 def _findings(report: FileReport, path: Path, standard: Standard) -> Iterator[tuple[str, str, str]]:
@@ -139,10 +134,10 @@ def _findings(report: FileReport, path: Path, standard: Standard) -> Iterator[tu
 def written(accepted: Iterable[Accepted]) -> str:
     """A baseline as text."""
     parts = [HEAD]
-    for entry in accepted:
-        rows = {"file": entry.file, "claim": entry.claim, "verdict": entry.verdict, "reason": entry.reason}
+    for row in accepted:
+        rows = {"file": row.file, "claim": row.claim, "verdict": row.verdict, "reason": row.reason}
         lines = [f"{key:7} = {_quoted(text)}" for key, text in rows.items() if text or key == "reason"]
-        lines += [f"{'count':7} = {entry.count}"] if entry.count > 1 else []
+        lines += [f"{'count':7} = {row.count}"] if row.count > 1 else []
         parts.append("\n".join(("[[finding]]", *lines)) + "\n")
     return "\n".join(parts)
 

@@ -216,12 +216,12 @@ def _readings(question: Question) -> tuple[tuple[Reading, ...], AlgebraError | C
 
 def _attempts(readings: Iterable[Reading], question: Question) -> Iterator[Callable[[], Finding | None]]:
     """The ways in which P <=> Q, and so P => Q, may be right, one after the other."""
-    for reading, unknown in readings:
-        yield partial(_in_regime, reading, unknown, question.context.regime, turned=reading is not question)
+    for turn, unknown in readings:
+        yield partial(_in_regime, turn, unknown, question.context.regime, turned=turn is not question)
     if question.context.proofs_only:
         return
-    yield from (partial(_inferred, reading, unknown, turned=reading is not question) for reading, unknown in readings)
-    yield from (partial(_guarded, reading) for reading, _ in readings if question.link.relation == "<=>")
+    yield from (partial(_inferred, turn, unknown, turned=turn is not question) for turn, unknown in readings)
+    yield from (partial(_guarded, turn) for turn, _ in readings if question.link.relation == "<=>")
 
 
 def _in_regime(question: Question, unknown: Unknown | None, regime: Regime, *, turned: bool) -> Finding | None:
@@ -337,14 +337,14 @@ def _right_value(question: Question, readings: Iterable[Reading]) -> Compare | N
     something, if one alone does; in print the first is the true one."""
     link, context = question.link, question.context
     first, second = (stands_in_print(side, context) for side in (link.left, link.right))
-    for reading, solved in readings:
-        if (first or second) and (reading is question) is (first and not second):
+    for turn, solved in readings:
+        if (first or second) and (turn is question) is (first and not second):
             continue
         with suppress(AlgebraError, CheckError):
-            unknown = solved or unknown_of(reading)
+            unknown = solved or unknown_of(turn)
             value = None if unknown is None else unknown.right_value()
-            if value is not None and _says_the_same(reading, value):
-                return Compare(reading.left, "<=>", value)
+            if value is not None and _says_the_same(turn, value):
+                return Compare(turn.left, "<=>", value)
     return None
 
 
@@ -352,12 +352,12 @@ def _says_the_same(question: Question, value: Formula) -> bool:
     """Whether P <=> value, everywhere or in the regime."""
     context, same = question.context, Compare(question.left, "<=>", value)
     if same not in context.memory:
-        equivalence = replace(
+        same_bound = replace(
             question, link=Compare(question.link.left, "<=>", value), right=value, context=context.proving
         )
         holds = _told(same, context) is not None
         context.memory[same] = holds or (
-            (finding := equivalent(equivalence)) is not None and finding.verdict in ACCEPTED
+            (finding := equivalent(same_bound)) is not None and finding.verdict in ACCEPTED
         )
     return bool(context.memory[same])
 

@@ -53,22 +53,19 @@ def of_one_count(
     """The judgements of one problem under one way of counting additions, that under which more of them are right: all
     under the ``own``, or all under the ``other``; what is right under the own one alone is right on that condition then.
     What says what the FLOPs are is as it was ``found``: an author may write both counts, one after the other."""
-    by_place, before = (
-        {_place(judgement): judgement for judgement in found},
-        {_place(judgement): judgement for judgement in own},
-    )
-    (count, *_) = (remark for judgement in found for remark in _other_counts(judgement))
+    places, before = ({_place(each): each for each in found}, {_place(each): each for each in own})
+    (count, *_) = (remark for each in found for remark in _other_counts(each))
     first = next(name for name in COUNTINGS if name != count.facts["count"])
     keeps, judged = _right(own) >= _right(other), []
-    for judgement in own if keeps else other:
-        own_judgement = before.get(_place(judgement), judgement)
-        if _of_counts(judgement.statement):
-            judgement = by_place.get(_place(judgement), judgement)
-        elif not keeps and own_judgement.verdict in GOOD and judgement.verdict not in GOOD:
-            judgement = _remarked(own_judgement, Remark("another_count", {"count": first}), verdict="conditional")
-        elif not keeps and own_judgement.verdict not in GOOD:
-            judgement = _remarked(judgement, count)
-        judged.append(judgement)
+    for each in own if keeps else other:
+        stated = before.get(_place(each), each)
+        if _of_counts(each.statement):
+            each = places.get(_place(each), each)
+        elif not keeps and stated.verdict in GOOD and each.verdict not in GOOD:
+            each = _remarked(stated, Remark("another_count", {"count": first}), verdict="conditional")
+        elif not keeps and stated.verdict not in GOOD:
+            each = _remarked(each, count)
+        judged.append(each)
     return tuple(judged)
 
 
