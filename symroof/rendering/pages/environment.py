@@ -1,4 +1,4 @@
-"""The Jinja environment: the only importer of jinja2. Templates hold all prose and no algebra.
+"""The Jinja environment. Templates hold all prose and no algebra.
 
 The templates say what stands on a page, and where; the phrases of a language hold its words, by subjects. Whoever adds such
 a file adds a language.
