@@ -170,7 +170,7 @@ FAULTS = {
     "another tensor": ("model.placement.placed", first_changed(lambda p: replace(p, moves=(replace(p.moves[0], tensor=p.line.statement.result), *p.moves[1:]))), sharded),
     "other axes": ("model.placement.placed", first_changed(lambda p: replace(p, moves=tuple(replace(m, axes={("X",): ("Y",), ("Y",): ("X",)}[m.axes]) for m in p.moves))), sharded),
     "the work repeated": ("model.placement.placed", first_changed(lambda p: replace(p, division=frozenset())), sharded),
-    "the result whole": ("model.placement.placed", first_changed(lambda p: replace(p, made=frozenset())), sharded),
+    "the result whole": ("model.placement.placed", first_changed(lambda p: replace(p, form=frozenset())), sharded),
     "a message that other axes do not split": ("model.placement.placed", moved(lambda m: replace(m, apart=())), sharded),
     "a message twice as large": ("model.chip_costs.message", lambda f: lambda *a: 2 * f(*a), sharded),
     "a share twice as large": ("model.chip_costs.carried", shares(lambda share: 2 * share), sharded),

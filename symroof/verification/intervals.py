@@ -130,6 +130,7 @@ class _Printed(Enclosures):
 def admits(side: Formula, value: Enclosure) -> bool:
     """Whether a side is what a value may be once the numbers in it are rounded: 12 ms + 3 ms of 15.61 ms.
 
+    >>> from symroof.formula import Quotient
     >>> half = Quotient(Number(exact("8.59e9"), "8.59e9"), Number(exact("2"), "2"))
     >>> [admits(half, Enclosure(Fraction(n), Fraction(n))) for n in (4294967296, 4300000001)]
     [True, False]
