@@ -20,9 +20,11 @@ BYTES = {
     "GB": Fraction(10**9),
     "KiB": Fraction(2**10),
     "MiB": Fraction(2**20),
+    "GiB": Fraction(2**30),
 }
 SECONDS = {"s": Fraction(1), "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6)}
-SIZES = BYTES | SECONDS
+WORK = {"FLOPs": Fraction(1), "GFLOPs": Fraction(10**9), "TFLOPs": Fraction(10**12)}
+SIZES = BYTES | SECONDS | WORK
 SHIFTS = [Fraction(base) ** power for base in (1000, 1024) for power in range(-4, 5)]
 TRUE, OPEN, FALSE = "true", "open", "false"
 
@@ -154,7 +156,7 @@ def first_side(random, unit):
 
 def chain(random):
     """The sides of a chain and its relations. Units stand on every side, on the last one alone, or nowhere."""
-    family = random.choice([(), BYTES, SECONDS])
+    family = random.choice([(), BYTES, SECONDS, WORK])
     everywhere, last = random.random() < 0.6, random.choice(list(family)) if family else ""
     sides = [first_side(random, random.choice(list(family)) if family and everywhere else "")]
     count = random.choice([1, 1, 2, 3])

@@ -1,11 +1,13 @@
 """Numbers with proof, beside Python's decimal arithmetic at two hundred digits; and chapters made at random."""
 
-from decimal import Decimal, localcontext
+from decimal import Decimal, getcontext, localcontext
 from fractions import Fraction
+from math import prod
 from random import Random
 
 import pytest
 
+import symroof as sr
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Formula, Negative, Number, Power, Product, Quotient, Sum
 from symroof.proof.pointwise import sign_of_difference
@@ -95,3 +97,84 @@ def test_two_numbers_are_compared_as_their_values_are(seed):
                 assert sign == (0 if abs(gap) < Decimal(10) ** -150 else 1 if gap > 0 else -1)
             else:
                 assert abs(gap) < Decimal(10) ** -25 * (1 + abs(x))
+
+
+TERMS = {
+    "exp({0}/4)": lambda n: (n / 4).exp(), "log({0} + 1)": lambda n: (n + 1).ln(), "sqrt({0})": lambda n: n.sqrt(),
+    "{0}/7": lambda n: n / 7, "{0}^2/3": lambda n: n * n / 3, "log2({0} + 2)": lambda n: (n + 2).ln() / Decimal(2).ln(),
+}  # fmt: skip
+
+
+def numeric_claims(seed):
+    """(claim, whether it is right): a printed number, and comparisons with a number close to the value."""
+    random = Random(seed)
+    with localcontext() as context:
+        context.prec = PLACES
+        for _ in range(25):
+            (one, f), (two, g) = random.sample(sorted(TERMS.items()), 2)
+            n, m = random.randint(2, 30), random.randint(2, 30)
+            text, value = f"{one.format(n)} + {two.format(m)}", f(Decimal(n)) + g(Decimal(m))
+            digits = random.randint(4, 9)
+            places = max(1, digits - value.adjusted() - 1)
+            unit = Decimal(1).scaleb(-places)
+            nearest = value.quantize(unit)
+            yield f"{text} = {nearest}", True
+            yield f"{text} = {nearest + 2 * unit}", False
+            yield f"{text} = {nearest - 2 * unit}", False
+            tiny = Decimal(1).scaleb(-places - 12)
+            compared = ("<", 1, True), ("<", -1, False), (">", -1, True), (">=", 1, False), ("<=", 1, True)
+            for relation, gap, holds in compared:
+                yield f"{text} {relation} {(value + gap * tiny).quantize(tiny / 1000)}", holds
+
+
+@pytest.mark.thorough
+@pytest.mark.part(1)
+@pytest.mark.parametrize("seed", range(3))
+def test_numbers_in_claims_are_judged_to_their_last_digit(seed):
+    claims = list(numeric_claims(seed))
+    judgements = sr.verify({"claims": [claim for claim, _ in claims]}).judgements
+    for (claim, right), found in zip(claims, judgements, strict=True):
+        assert (found.verdict in ("holds", "rounded")) == right, claim
+    assert getcontext().prec < PLACES
+
+
+def notations(value):
+    """A whole number as people write it: in full, with an exponent, with a power of ten behind it."""
+    digits = str(value).rstrip("0") or "0"
+    point = f"{digits[0]}.{digits[1:] or 0}"
+    return (
+        str(value),
+        f"{point}e{len(str(value)) - 1}",
+        f"{digits}e{len(str(value)) - len(digits)}",
+        f"{point}*10^{len(str(value)) - 1}",
+    )
+
+
+@pytest.mark.parametrize("behind", ["", "*N"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_verdict_does_not_depend_on_how_factors_are_written(seed, behind):
+    random, seen = Random(seed), set()
+    known = [  # 1.96608e14 and 2.097152e6 to one digit, 6.7584e6 cut off to two; 2000000 has two digits, which are 21
+        ([4, 2, 128, 128, 1500000000], "2e14", "rounded"), ([3300, 2048], "6.7e6", "rounded"), ([512, 4096], "2e6", "rounded"),
+        ([512, 4096], "2000000", "wrong"), ([512, 4096], "1e6", "wrong"), ([3300, 2048], "6.6e6", "wrong"),
+    ]  # fmt: skip
+    for case in range(12):
+        factors = [
+            random.choice([2, 3, 128, 500, 4096, 12345, 33000, 10**6, 1500000000]) for _ in range(random.randint(2, 4))
+        ]
+        value, places = prod(factors), random.randint(1, 3)
+        shift = max(0, len(str(value)) - places)
+        head = value // 10**shift + random.choice([0, 0, 1, 2])
+        result = random.choice([f"{head}e{shift}", str(head * 10**shift)])
+        factors, result, expected = known[case] if case < len(known) and not seed else (factors, result, None)
+        claims = [
+            f"{'*'.join(map(random.choice, map(notations, factors)))}{behind} = {result}{behind}" for _ in range(5)
+        ]
+        verdicts = [one.verdict for one in sr.verify({"claims": claims}).judgements]
+        assert len(set(verdicts)) == 1, list(zip(claims, verdicts, strict=True))
+        off = abs(Fraction(result) / prod(factors) - 1)
+        assert off < Fraction(1, 4) or verdicts[0] == "wrong"
+        assert off or verdicts[0] == "holds"
+        assert expected in (None, verdicts[0])
+        seen.add(verdicts[0])
+    assert {"rounded", "wrong"} <= seen
