@@ -297,7 +297,8 @@ def test_a_ring_of_times_on_a_mesh_stands_at_the_size_beside_it(noted):
 
 def written(canvas, monkeypatch):
     """What is written on the axes while a figure is drawn: the words, their corners and their place in points, the centres of
-    all marks if that is one, the line that they name in pieces, and the thin line that joins them, if there is one."""
+    all marks if that is one, the line that they name in pieces, and the thin line that joins them, if there is one: it passes
+    no other such line, and no other words."""
     write, found = type(canvas)._write, []
 
     def noted(self, label, spot, shapes):
@@ -310,6 +311,8 @@ def written(canvas, monkeypatch):
     monkeypatch.setattr(type(canvas), "_write", noted)
     canvas.drawn("svg")
     monkeypatch.undo()
+    for (*_, leader), (_, other, *_, line) in itertools.permutations(found, 2):
+        assert not any(meet(thin, part) for thin in leader for part in (other, *line))
     return found
 
 
@@ -322,15 +325,11 @@ def reach(shape, places):
 
 @pytest.mark.thorough
 def test_a_label_belongs_to_its_mark(monkeypatch):
-    """From the label's box the centre of its own mark is the nearest, or a line joins them; marks on one another are one. No
-    such line passes another, or other words."""
+    """From the label's box the centre of its own mark is the nearest, or a line joins them; marks on one another are one."""
     read = 0
     for seed in (*range(48), 4711):
         operation, options = random_figure(seed)
-        labels = written(draw(sr.plot(operation, **options).drawing), monkeypatch)
-        for (*_, led), (_, other, *_, line) in itertools.permutations(labels, 2):
-            assert not any(meet(thin, part) for thin in led for part in (other, *line))
-        for text, shape, own, centres, *_, led in labels:
+        for text, shape, own, centres, *_, led in written(draw(sr.plot(operation, **options).drawing), monkeypatch):
             others = [centre for centre in centres if math.dist(centre, own) > 7]
             read += bool(centres)
             if others and not led:
@@ -338,6 +337,23 @@ def test_a_label_belongs_to_its_mark(monkeypatch):
                     f"{text!r} is nearer to a mark that is not its own"
                 )
     assert read > 100
+
+
+def test_sizes_stand_once_in_a_place_and_give_way_where_there_is_no_room():
+    """Points of one place have one name; the batches along a curve have names while there is room, and no row of a key."""
+    canvas = shown("mlp", on="gb200", at=["B=D=4096,F=128", "B=1024,D=256,F=2048"])
+    both = "\n".join(words(canvas))
+    assert [
+        both.count(f"{sizes}: in all, h, y:") for sizes in ("B = D = 4,096, F = 128", "B = 1,024, D = 256, F = 2,048")
+    ] == [1, 1]
+    assert (both.count("F = 128"), both.count("F = 2,048")) == (1, 1)
+    options = {"at": "S=2048,V=128256,D=4096,K=8,G=4,H=128,F=14336,L=32", "over": "B=1:512:log", "kind": "latency"}
+    assert {"B = 1", "B = 4", "B = 16", "B = 64"} <= {*words(shown("decode-step", on="h100", **options))}
+    narrow = draw(sr.plot("decode-step", on="tpu-v5e,gb200,a100,h200,b200", **options).drawing, 4)
+    narrow.drawn("svg")
+    beneath = [text.get_text() for text in narrow.sheet.texts]
+    assert any("A100: B = " in text for text in (*beneath, *words(narrow)))
+    assert not any(re.fullmatch(r"\d+  B = \d+", text) for text in beneath)
 
 
 @pytest.mark.parametrize("seed", range(14))

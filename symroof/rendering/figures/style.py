@@ -103,8 +103,8 @@ def rate(value: float, of: str, digits: int = 3) -> str:
 def moment(seconds: float) -> str:
     """A time with three digits, or whole, in the unit in which it has digits before the point.
 
-    >>> moment(1.66e-4), moment(2.5e3), moment(4.85e-14), moment(4.85e-20)
-    ('166 µs', '2,500 s', '48.5 fs', '4.85·10⁻⁵ fs')
+    >>> moment(1.66e-4), moment(2.5e3), moment(4.85e-11), moment(4.85e-14), moment(4.85e-20)
+    ('166 µs', '2,500 s', '48.5 ps', '48.5 fs', '4.85·10⁻⁵ fs')
     """
     unit, scale = scaled(seconds, MOMENTS)
     return f"{factor(seconds / scale)} {unit}"
