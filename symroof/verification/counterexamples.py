@@ -10,7 +10,6 @@ from itertools import chain, islice, pairwise, product
 from operator import neg, pos, truediv
 from random import Random
 
-from symroof.derivation.size_constraints import HOLDS
 from symroof.errors import SymroofError
 from symroof.formula import (
     MIRRORED,
@@ -31,7 +30,7 @@ from symroof.formula import (
 )
 from symroof.proof.pointwise import truth
 from symroof.proof.polynomials import Poly
-from symroof.proof.quotients import ORDER, Exact
+from symroof.proof.quotients import COMPARISONS, ORDER, Exact
 from symroof.symbols import symbol
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
@@ -215,6 +214,8 @@ def may_hold(question: Question, share: float) -> bool:
     >>> a, b, empty = Name("A"), Name("B"), Context(Scope(), {}, {})
     >>> [may_hold(empty.question(Compare(Sum((a, b)), "=", right)), 0.1) for right in (Sum((b, a)), a)]
     [True, False]
+    >>> [may_hold(empty.question(Compare(Sum((a, b)), sign, a)), 0.1) for sign in ("<", "<=", ">", ">=")]
+    [False, False, True, True]
     """
     try:
         return _agrees(question, _random_points(question), share)
@@ -320,9 +321,9 @@ def _truths(proposition: Formula, points: Floats) -> list[bool | None]:
                 isinstance(proposition, Either),
             )
             return [deciding if deciding in row else None if None in row else not deciding for row in rows]
-        case Compare(left=left, relation=relation, right=right) if relation in HOLDS:
+        case Compare(left=left, relation=relation, right=right) if relation in COMPARISONS:
             pairs = zip(_values(left, points), _values(right, points), strict=True)
-            return [None if _near(a, b, EQUAL) else HOLDS[relation](a, b) for a, b in pairs]
+            return [None if _near(a, b, EQUAL) else COMPARISONS[relation](a, b) for a, b in pairs]
     return [None] * len(points)
 
 
