@@ -64,14 +64,14 @@ class SymroofError(Exception):
         return None if self.span is None else self.span[0] + 1
 
     def __str__(self) -> str:
-        told = printable if FLAGS.get() else lambda text: keywords(printable(text))
-        lines = [told(self.problem)]
+        spelled = printable if FLAGS.get() else lambda text: keywords(printable(text))
+        lines = [spelled(self.problem)]
         if self.source is not None and self.span is not None:
             lines += ["  " + line for line in quote(self.source, self.span)]
         if self.expected:
-            lines.append("  expected " + told(self.expected))
+            lines.append("  expected " + spelled(self.expected))
         if self.hint:
-            lines.append("  " + told(self.hint))
+            lines.append("  " + spelled(self.hint))
         return "\n".join(lines)
 
 

@@ -158,10 +158,10 @@ def once(function: Callable[[_Value], _Result]) -> Callable[[_Value], _Result]:
 
     @wraps(function)
     def kept(value: _Value) -> _Result:
-        known = value.__dict__
-        if function.__qualname__ not in known:
-            known[function.__qualname__] = function(value)
-        result: _Result = known[function.__qualname__]
+        memo = value.__dict__
+        if function.__qualname__ not in memo:
+            memo[function.__qualname__] = function(value)
+        result: _Result = memo[function.__qualname__]
         return result
 
     return kept
@@ -318,8 +318,8 @@ def children(formula: Formula) -> tuple[Formula, ...]:
         if isinstance(value, Formula):
             result.append(value)
         elif value is not None:
-            for one in value:
-                result.extend(one if isinstance(one, tuple) else (one,))
+            for item in value:
+                result.extend(item if isinstance(item, tuple) else (item,))
     return tuple(result)
 
 
@@ -363,8 +363,8 @@ def number(value: int | Fraction) -> Number:
 
 def product(*factors: Formula) -> Formula:
     """The product, with factors 1 left out and a single factor left alone."""
-    kept = tuple(f for f in factors if f != Number(Fraction(1)))
-    flat = tuple(g for f in kept for g in (f.factors if isinstance(f, Product) else (f,)))
+    parts = tuple(f for f in factors if f != Number(Fraction(1)))
+    flat = tuple(g for f in parts for g in (f.factors if isinstance(f, Product) else (f,)))
     return flat[0] if len(flat) == 1 else Product(flat) if flat else number(1)
 
 

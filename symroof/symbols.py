@@ -126,18 +126,18 @@ def exactly(value: Expr, sizes: Mapping[str, Fraction]) -> Fraction | None:
     if value.is_Rational:
         return fraction(value)
     parts = [exactly(part, sizes) for part in value.args]
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts) or not parts:
+    exact = [part for part in parts if part is not None]
+    if len(exact) < len(parts) or not parts:
         return None
     if isinstance(value, Pow):
-        base, power = known
+        base, power = exact
         if power.denominator == 1:
             return base**power.numerator if base or power > 0 else None
         root = sqrt(rational(base)) if power in (Fraction(1, 2), Fraction(-1, 2)) else None
         result = None if root is None or not root.is_Rational else fraction(root)
         return result if result is None or power > 0 else 1 / result if result else None
     rule = EXACT.get(type(value))
-    return None if rule is None else Fraction(rule(known))
+    return None if rule is None else Fraction(rule(exact))
 
 
 def with_numbers(value: Expr, numbers: Mapping[str, Fraction]) -> Expr:

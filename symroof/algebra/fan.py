@@ -281,12 +281,12 @@ def _strict(fan: Fan, mask: int) -> list[Exponents]:
     for vector in sorted((*candidates, *fan.cone.small), key=lambda v: (v not in fan.cone.small, _plainness(v))):
         face = sum(1 << i for i, ray in enumerate(spanned) if dot(vector, ray) == 0)
         faces.setdefault(face, vector)
-    kept = [
+    proper = [
         v
         for face, v in faces.items()
         if v not in fan.cone.small and not any(face & other == face and face != other for other in faces)
     ]
-    return sorted(kept, key=_plainness)
+    return sorted(proper, key=_plainness)
 
 
 def _plainness(vector: Exponents) -> tuple[int, int, tuple[int, ...]]:

@@ -118,7 +118,7 @@ def stretches(
     equal = tuple(_equal(times, x, draft.setting))
     if not all(solution.solved for solution in equal):
         return
-    turns = {turn for one in equal for turn in _ends(one) if start < turn.low and turn.high < end}
+    turns = {turn for pair in equal for turn in _ends(pair) if start < turn.low and turn.high < end}
     places = (Root(start, start), *sorted(turns, key=lambda turn: turn.low), Root(end, end))
     result: list[tuple[str, Root, Root]] = []
     for before, after in pairwise(places):

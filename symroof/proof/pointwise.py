@@ -81,7 +81,7 @@ def truth(proposition: Formula, point: Point, definitions: Mapping[str, Formula]
             return deciding if deciding in result else None if None in result else not deciding
         case Cases(rows=rows, otherwise=otherwise):
             guards = ((consequence, truth(guard, point, definitions)) for consequence, guard in rows)
-            row = next(((one, holds) for one, holds in guards if holds is not False), (otherwise, True))
+            row = next(((body, holds) for body, holds in guards if holds is not False), (otherwise, True))
             return truth(row[0], point, definitions) if row[0] is not None and row[1] else None
         case Compare(left=left, relation="<=>", right=right):
             sides = truth(left, point, definitions), truth(right, point, definitions)

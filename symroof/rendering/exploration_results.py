@@ -92,8 +92,8 @@ class ShownRegimes(Result, Frozen):
         return records[0] if len(records) == 1 else records
 
     def __repr__(self) -> str:
-        count, known = self.map.count, ", proved complete" if self.map.complete else ""
-        return f"<{count} regime{'s' if count != 1 else ''} of {self.map.setting.problem.operation.title}{known}>"
+        count, proof = self.map.count, ", proved complete" if self.map.complete else ""
+        return f"<{count} regime{'s' if count != 1 else ''} of {self.map.setting.problem.operation.title}{proof}>"
 
 
 class ShownComparison(Result, Frozen):
@@ -246,7 +246,7 @@ class ShownFigure(Frozen):
     @property
     def findings(self) -> tuple[Measurement, ...]:
         """The measured points that are faster than the bound: a count, a figure or the measurement is wrong."""
-        return tuple(one for one in self.measured if one.impossible)
+        return tuple(point for point in self.measured if point.impossible)
 
     def _table(self, lang: str | None) -> list[tuple[str | float, ...]]:
         """The head and the plotted points, in words of a language; numbers to the fifteen digits that a float has."""

@@ -224,14 +224,12 @@ def _without_extremes(sides: Sides, context: Context) -> Iterator[Sides]:
     if node is None:
         yield sides
         return
-    leads = next((one for one in node.args if not _open(node, one, context)), None)
-    for one in node.args if leads is None else (leads,):
-        open_ = [
-            pair if isinstance(node, Max) else pair[::-1] for pair in ((n, one) for n in _open(node, one, context))
-        ]
+    leads = next((x for x in node.args if not _open(node, x, context)), None)
+    for x in node.args if leads is None else (leads,):
+        open_ = [pair if isinstance(node, Max) else pair[::-1] for pair in ((n, x) for n in _open(node, x, context))]
         needs = tuple(Compare(_spoken(small, context), "<=", _spoken(large, context)) for small, large in open_)
         possible = sides.possible and (not needs or _possible(needs, context))
-        left, right = (side.xreplace({node: one}) for side in (sides.left, sides.right))
+        left, right = (side.xreplace({node: x}) for side in (sides.left, sides.right))
         more = replace(
             sides, left=left, right=right, by=(*sides.by, LEADS), needs=(*sides.needs, *needs), possible=possible
         )

@@ -178,7 +178,7 @@ def to_the_edges(question: Question) -> Move:
         for x in sorted(point):
             roots = (_edge(gap, x, point) for gap in gaps if x in gap.names <= point.keys())
             edges = sorted({edge for edge in roots if edge > 0})
-            between = [(one + other) / 2 for one, other in pairwise(edges)]
+            between = [(low + other) / 2 for low, other in pairwise(edges)]
             tied = [y.name for y in alike(symbol(x), question.context, "~", "~~") if y.name in point]
             for value in (*map(Fraction, map(round, between)), *(edge * share for share in BESIDE for edge in edges)):
                 yield {**point, **dict.fromkeys((x, *tied), value)}

@@ -81,9 +81,9 @@ class Counted:
 
     def of(self, program: Program) -> Amounts:
         """What another program makes of the same amounts; nothing where it makes no sense, as one of integers in training."""
-        known = self.amounts
+        own = self.amounts
         with suppress(SymroofError):
-            return {n: x for n, x in Counted(program, self.count).amounts.items() if n in known and x != known[n]}
+            return {n: x for n, x in Counted(program, self.count).amounts.items() if n in own and x != own[n]}
         return {}
 
     def typed(self, types: Mapping[str, Dtype]) -> Amounts:
