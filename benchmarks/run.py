@@ -162,7 +162,7 @@ FORMULAS = [
 
 def claims(runs: int) -> None:
     """Claims judged one after another on one core, in a process that has begun; and wrong ones with their diagnosis."""
-    from symroof.reading.exercises import StatedClaim, read_exercise
+    from symroof.reading.claim_sets import StatedClaim, read_exercise
     from symroof.verification.definitions import context_of
     from symroof.verification.judge import judge_stated
 
@@ -378,7 +378,7 @@ CHAPTERS = ("chapter.md", "homework.md", "notes.md")
 JUDGED = """
 import sys, time
 from pathlib import Path
-from symroof.verification.chapters import judge_document
+from symroof.verification.document_claims import judge_document
 judge_document(Path(sys.argv[2]))
 started = time.process_time()
 coverage = judge_document(Path(sys.argv[1])).coverage

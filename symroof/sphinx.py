@@ -36,7 +36,7 @@ from symroof.building.block_contents import OWN
 from symroof.building.build import BuiltDocument
 from symroof.building.settings import SAID, Settings, settings_of
 from symroof.errors import SymroofError
-from symroof.rendering.figures.signature import is_own
+from symroof.rendering.figures.picture_digest import is_own
 
 DISPLAY = re.compile(r"^\$\$\n.*?\n\$\$$", re.DOTALL | re.MULTILINE)
 MATH = re.compile(r"\$([^$]+)\$")

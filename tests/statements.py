@@ -366,5 +366,5 @@ def _shown(point: dict[str, Fraction], meaning: Meaning) -> str:
 
 def of_programs(kind) -> list[str]:
     """The kinds of evidence or of facts that only programs, optima and claims have."""
-    places = {"program_recounts", "scheduling", "chip_recounts", "mesh_facts", "minima", "RoundedRoot", "Construction"}
+    places = {*"RoundedRoot Construction program_recounts overlap_bounds chip_recounts mesh_facts minima".split()}  # noqa: SIM905
     return sorted(one.__name__ for one in kind.__subclasses__() if {one.__name__, one.__module__[14:]} & places)

@@ -11,7 +11,7 @@ import symroof as sr
 from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import CheckError, ModelError, ReadingError
 from symroof.model import backward, placement
-from symroof.model.statement_costs import amounts, traffic_of_tensors
+from symroof.model.program_quantities import amounts, traffic_of_tensors
 from symroof.reading.programs import read_program
 
 BODY = "h = x * W -> bf16[B, F]; a = gelu(h); y = a * V -> bf16[B, D]"
@@ -160,11 +160,11 @@ def not_added_up(self, name, inner, body, **options):
 
 
 FAULTS = {
-    "kept for all": ("statement_costs.kept_apart", lambda repeats: repeats, MLP),
+    "kept for all": ("program_quantities.kept_apart", lambda repeats: repeats, MLP),
     "not added up": ("backward._Reverse._added_up", not_added_up, MLP),
     "reduced each time": ("placement.Move.around", lambda self, repeats: tuple(repeats), SPLIT["data"]),
     "reduced in each turn": ("placement._Chips._over_turns", lambda *_: (), SHARING["data"]),
-    "held in parts": ("statement_costs.summed_forms", lambda _: {}, SPLIT["fsdp"]),
+    "held in parts": ("program_quantities.summed_forms", lambda _: {}, SPLIT["fsdp"]),
     "tokens of one": ("program_sizes.turns_of", lambda repeats: sr.symbols.symbol("B") ** 0, MLP),
 }
 

@@ -23,7 +23,7 @@ FLOORS = [floor.split() for floor in f"{FLOORS}|rendering|building|api|cli|sphin
 LOWER = [{below for floor in FLOORS[:height] for below in floor} for height in range(len(FLOORS))]
 BELOW = {room: lower for lower, floor in zip(LOWER, FLOORS, strict=True) for room in floor}
 BELOW |= {"proof": {"errors", "formula"}, "__main__": {"cli"}, "": {"errors"}}
-COMMANDS = "document_commands options question_commands tracing"
+COMMANDS = "document_commands options question_commands trace_command"
 ONLY_IN = {
     "jinja2": {"symroof.rendering.pages.environment", "symroof.rendering.pages.sandbox"},
     "latexify": {"symroof.rendering.formulas.tex"},

@@ -20,7 +20,7 @@ from symroof.building.block_contents import digest
 from symroof.errors import ReadingError
 from symroof.reading.notebooks import cells
 from symroof.rendering.figures.drawings import draw
-from symroof.rendering.figures.signature import is_own
+from symroof.rendering.figures.picture_digest import is_own
 
 pytestmark = pytest.mark.part(1)
 

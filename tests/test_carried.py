@@ -10,7 +10,7 @@ import symroof as sr
 from symroof.errors import CheckError, ReadingError
 from symroof.model import backward, program_tree
 from symroof.model.kernels import cost_of
-from symroof.model.statement_costs import amounts
+from symroof.model.program_quantities import amounts
 from symroof.reading.programs import read_program
 
 HEAD = "input x: bf16[B, D]; input m: bf16[B, D]; weight W: bf16[D, F]; weight V: bf16[F, D]; "

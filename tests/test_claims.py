@@ -12,8 +12,8 @@ import pytest
 import symroof as sr
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Group, Name, Number, Product, Quotient, number
+from symroof.reading.claim_sets import read_exercise
 from symroof.reading.claims import Chain, Logic, read_claim
-from symroof.reading.exercises import read_exercise
 from symroof.reading.expressions import Scope, read_expression
 from symroof.rendering.pages.report_page import Explainer
 from symroof.verification.definitions import context_of

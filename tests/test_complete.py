@@ -15,7 +15,7 @@ import symroof.derivation.premises as setting
 import symroof.derivation.program_times as schedules
 from symroof.derivation.steps import Draft
 from symroof.errors import CheckError, SymroofError
-from symroof.model import chip_costs, statement_costs
+from symroof.model import chip_costs, program_quantities
 
 MESHED = "mesh G=8 on NVLink; mesh M=4 on InfiniBand; input x: bf16[B_M, D]; weight W: bf16[D, F_G]; weight U: bf16[F_G, E]; h = x*W -> bf16[B_M, F_G]; y = h*U -> bf16[B_M, E]"
 TRAINING = {"operation": MESHED, "on": "h100", "training": True}
@@ -40,7 +40,7 @@ def a_link_less(m):
 
 
 def a_link_is_not_busy(m):
-    for module in (statement_costs, per_chip, schedules, setting):
+    for module in (program_quantities, per_chip, schedules, setting):
         m.setattr(module, "busy_links", lambda program: busy_links(program)[:-1], raising=False)
 
 

@@ -16,8 +16,8 @@ from effort import draws
 import symroof as sr
 from symroof.formula import Both, Cases, Compare, Either, Name, Verdict, nodes
 from symroof.proof.propositions import without_cases
+from symroof.reading.claim_sets import read_exercise
 from symroof.reading.claims import read_claim
-from symroof.reading.exercises import read_exercise
 from symroof.verification.definitions import context_of
 from symroof.verification.judge import judge
 

@@ -15,16 +15,15 @@ import pytest
 from texts import judged
 
 import symroof.verification.assertions as assertions
-import symroof.verification.chapters as chapters
 import symroof.verification.comments as comments
 import symroof.verification.formula_claims as scopes
 import symroof.verification.interpretations as readings
 import symroof.verification.selection as selection
 from symroof.reading.documents import read_text
 from symroof.reading.sentence_cues import Cue, step_between
-from symroof.verification import sentence_context
-from symroof.verification.chapters import judge_document, judge_read
+from symroof.verification import document_claims, sentence_context
 from symroof.verification.definitions import Exercise, context_of
+from symroof.verification.document_claims import judge_document, judge_read
 
 DATA = Path(__file__).parent / "data"
 EMPTY = context_of(Exercise())
@@ -148,7 +147,7 @@ SIZED = {"B": "16", "D": "1024", "F": "1024"}
 FAULTS = {
     "a sentence puts nothing in": (assertions, "_with_sizes", lambda *_: iter(()), "what the rest of the sentence puts in"),
     "a sentence says of no name what it is": (sentence_context, "relations_before", lambda *_: iter(()), "what a sentence supposes ends with it"),
-    "nothing was put in before": (chapters._Chapter, "_equate", lambda *_: None, "several sizes that are the same, and leave later formulas open"),
+    "nothing was put in before": (document_claims._Chapter, "_equate", lambda *_: None, "several sizes that are the same, and leave later formulas open"),
     "every equation is an identity": (sentence_context, "is_solved", says(False), "what is set equal is no identity"),
     "fractions are not reduced": (selection, "_reduces", says(False), "a fraction that is reduced is one"),
     "words join nothing": (sentence_context, "step_between", says(None), "words join displays"),
@@ -164,7 +163,7 @@ FAULTS = {
     "a named formula never ends": (comments.InForce, "below", kept, "a named formula ends with its section"),
     "nothing is forgotten": (comments.InForce, "forgetting", kept, "or is forgotten"),
     "named formulas keep their order": (comments, "_in_order", dict, "named formulas in the order of their uses"),
-    "words do not measure": (chapters, "measured", says(None), "units behind the formula"),
+    "words do not measure": (document_claims, "measured", says(None), "units behind the formula"),
     "code is text": (scopes, "_of_code", lambda text, context: (scopes.read_claim(text, context.scope),), "code"),
 }  # fmt: skip
 

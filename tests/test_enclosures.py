@@ -13,7 +13,7 @@ from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Name, Negative, Number, Power, Product, Quotient, Sum, number
 from symroof.proof.pointwise import Enclosures, sign_of_difference
 from symroof.proof.propositions import OPEN
-from symroof.reading.exercises import Exercise
+from symroof.reading.claim_sets import Exercise
 from symroof.verification.budget import LEFT_OPEN, Exhausted, limited
 from symroof.verification.definitions import context_of
 from symroof.verification.intervals import Enclosure, enclosed, last_place

@@ -4,7 +4,7 @@ import pytest
 from test_training import require_lawful, trained
 
 from symroof.errors import ReadingError
-from symroof.model.statement_costs import amounts
+from symroof.model.program_quantities import amounts
 from symroof.reading.programs import read_program
 
 HEAD = "input q: bf16[B, T, H]; input k: bf16[B, S, H]; s = q * k -> bf16[B, T, S]; "

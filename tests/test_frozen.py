@@ -11,7 +11,7 @@ from test_training import all_of, at, counted, random_program, require_differenc
 import symroof as sr
 from symroof.errors import CheckError, ModelError, ReadingError
 from symroof.model import backward
-from symroof.model.statement_costs import amounts
+from symroof.model.program_quantities import amounts
 from symroof.reading.programs import read_program
 
 LORA = """

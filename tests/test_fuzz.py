@@ -9,8 +9,8 @@ from effort import draws
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from symroof.errors import SymroofError
+from symroof.reading.claim_sets import VERDICTS, Exercise, StatedClaim, read_exercise
 from symroof.reading.claims import read_claim
-from symroof.reading.exercises import VERDICTS, Exercise, StatedClaim, read_exercise
 from symroof.reading.latex import read_latex
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.macros import Macro

@@ -17,12 +17,12 @@ GIVEN = {
         *(f"quantities.{name}" for name in DEFINED.split()),
     ),
     "Library": ("which operation or program a name stands for", "library.LIBRARY", "programs.toml"),
-    "Networks": ("which of two networks is inside of the other", "mesh_axes.NETWORKS"),
+    "Networks": ("which of two networks is inside of the other", "collectives.NETWORKS"),
     "Reading": ("what the text of a problem, a claim or a document says",),
 }
 PAGE = (Path(__file__).parent.parent / "docs" / "meaning.md").read_text("utf-8")
 # Tables that both engines read and that nobody has to take as given: a fault in them is refused when an answer is proved.
-PROVED = {"mesh_axes.COLLECTIVES", "mesh_axes.SWITCHED", "placement.ROW_NUMBERS"}
+PROVED = {"collectives.COLLECTIVES", "collectives.SWITCHED", "placement.ROW_NUMBERS"}
 
 
 def test_what_is_not_proved_is_given():

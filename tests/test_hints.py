@@ -29,7 +29,7 @@ def report(tmp_path, text, lang=None, hints=True):
     path = tmp_path / "one.md"
     path.write_text(MATMUL + text + "\n", "utf-8")
     file = judge_file(path)
-    return file, render_report((file,), "text", Style(brief=True, hints=hints, lang=lang))
+    return file, render_report((file,), "text", Style(brief=True, hints=hints, lang=lang)).replace(str(tmp_path), "")
 
 
 @pytest.mark.parametrize("lang", ["en", "ko", "zh"])

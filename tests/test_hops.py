@@ -15,8 +15,8 @@ import symroof as sr
 from symroof.derivation import program_times as times, quantity_definitions
 from symroof.errors import CheckError, SymroofError
 from symroof.formula import Name
-from symroof.model import chip_costs, mesh_axes, resources
-from symroof.model.mesh_axes import Level, MeshAxis
+from symroof.model import chip_costs, collectives, resources
+from symroof.model.collectives import Level, MeshAxis
 from symroof.proof.step import number_of
 
 CHIP = {"peak": "1e12", "HBM": "1e10", "ICI": "1e9", "ICI.latency": "1e-6", "NVLink": "4e9", "NVLink.latency": "5e-7"}
@@ -118,7 +118,7 @@ def test_the_larger_of_hops_and_bytes_is_the_time_from_hop_to_hop_or_at_most_a_s
         if ways == 1 or chips % 2:
             assert taken == time
         worst = max(worst, time / taken)
-        found = mesh_axes.hops("all-gather", [MeshAxis("X", chips, "ring" if ring else "line", "ICI")])
+        found = collectives.hops("all-gather", [MeshAxis("X", chips, "ring" if ring else "line", "ICI")])
         assert found == {"ICI.latency": far}
     assert worst == Fraction(7, 6)
     assert equal > 500
@@ -231,9 +231,9 @@ def test_a_tree_takes_the_switches_on_the_way_and_two_networks_are_two_axes():
     assert latency("X=8 on leaf(4)/spine(2)", kind=SPLIT["all-reduce"]) == 2 * Fraction(2 * 2 + 3, 10**6)
     assert latency("X=8 on NVLink(2)/leaf(2)/spine(2)", kind=SPLIT["all-to-all"]) == Fraction(2 * 2 + 3, 10**6)
     levels = (Level("NVLink", 8), Level("leaf", 4), Level("spine", 2))
-    tree = mesh_axes.hops("all-gather", [MeshAxis("X", 64, "tree", "t", levels=levels)])
-    apart = mesh_axes.hops("all-gather", [MeshAxis("X", 8, "tree", "t", levels=levels[1:])])
-    inner = mesh_axes.hops("all-gather", [MeshAxis("Y", 8, "switch", "NVLink")])
+    tree = collectives.hops("all-gather", [MeshAxis("X", 64, "tree", "t", levels=levels)])
+    apart = collectives.hops("all-gather", [MeshAxis("X", 8, "tree", "t", levels=levels[1:])])
+    inner = collectives.hops("all-gather", [MeshAxis("Y", 8, "switch", "NVLink")])
     assert tree == {**inner, **apart}
 
 
@@ -352,9 +352,9 @@ def without_latency(times):
 
 
 FAULTS = {
-    "a ring is gone round": (mesh_axes, "farthest", lambda f: lambda axis: axis.size - 1),
+    "a ring is gone round": (collectives, "farthest", lambda f: lambda axis: axis.size - 1),
     "an all-reduce goes once": (chip_costs, "hops", lambda f: lambda c, axes: f("all-gather", axes)),
-    "a switch is far": (mesh_axes, "_farthest", lambda f: lambda c, axes: ((link, 2 * n) for link, n in f(c, axes))),
+    "a switch is far": (collectives, "_farthest", lambda f: lambda c, axes: ((link, 2 * n) for link, n in f(c, axes))),
     "the shortest is the longest": (resources, "_more", lambda f: lambda one, other: f(other, one)),
     "exchanges take their bytes alone": (resources.Rates, "waiting", lambda f: lambda self, *a: ()),
     "hops are counted for bytes": (times, "_at_rate", lambda f: lambda n, rate: times.over(n, Name(rate))),

@@ -21,15 +21,15 @@ from test_gate import (
 
 import symroof.proof.quotients as exact
 import symroof.verification.approximations as approximations
-import symroof.verification.bounds as bounds
+import symroof.verification.condition_thresholds as condition_thresholds
 import symroof.verification.conditions as conditions
 import symroof.verification.constructions as constructions
 import symroof.verification.context as context
 import symroof.verification.counterexamples as counterexamples
 import symroof.verification.intervals as intervals
 import symroof.verification.judge as judge
-import symroof.verification.links as links
 import symroof.verification.number_chains as number_chains
+import symroof.verification.relations as relations
 import symroof.verification.unit_agreement as unit_agreement
 import symroof.verification.unknowns as unknowns
 from symroof.formula import Compare, Formula, Group, Name, Number, Product, Quotient, Sum, mapped, names, number
@@ -37,7 +37,7 @@ from symroof.proof.polynomials import Poly
 from symroof.proof.propositions import Decision
 from symroof.proof.prover import Prover
 from symroof.proof.step import Check, Step
-from symroof.reading.exercises import read_exercise
+from symroof.reading.claim_sets import read_exercise
 from symroof.verification.context import Context
 from symroof.verification.judge import judge_exercise
 from symroof.verification.judgement import GOOD, Remark
@@ -124,8 +124,8 @@ EXTREMES = "Maxima, minima, roots and logarithms"
 RESULT = "A unit that stands only at the result"
 FAULTS = {
     "sides always climb": ([(unknowns, "unknown_of"), (conditions, "unknown_of")], climbing, "Conditions whose left side falls, in a regime"),
-    "every side tells its unknown": ([(bounds, "_tells")], says(True), "A term that hides the bound"),
-    "no term hides a number": ([(bounds, "HIDDEN")], lambda _: 10**9, "A term that hides the bound"),
+    "every side tells its unknown": ([(condition_thresholds, "_tells")], says(True), "A term that hides the bound"),
+    "no term hides a number": ([(condition_thresholds, "HIDDEN")], lambda _: 10**9, "A term that hides the bound"),
     "nothing is bounded": ([(Context, "bounded")], lambda _: frozenset(), "Extremes over a size of which something is assumed"),
     "arithmetic is rounded": ([(number_chains, "is_count")], says(False), PRINT),
     "whole numbers are cut off": ([(number_chains, "is_whole")], says(False), PRINT),
@@ -139,7 +139,7 @@ FAULTS = {
     "the first of two conditions is rounded": ([(conditions, "stands_in_print")], says(False), "Conditions in print"),
     "any digits will do": ([(number_chains, "rounding")], some_digits, "A gated feed-forward block"),
     "truncation is not rounding": ([(number_chains, "rounding")], no_truncation, "All-reduce of partial sums on two chips"),
-    "guards are forgotten": ([(unknowns, "eventually_positive"), (bounds, "eventually_positive")], says(True), "Thresholds with a guard that fails, and edges that are taken or not"),
+    "guards are forgotten": ([(unknowns, "eventually_positive"), (condition_thresholds, "eventually_positive")], says(True), "Thresholds with a guard that fails, and edges that are taken or not"),
     "edges are forgotten": ([(conditions, "unknown_of")], closed, "All-reduce of partial sums on two chips"),
     "directions are forgotten": ([(unknowns.Unknown, "edge")], undirected, "The batch that fills a TPU v5e"),
     "contradictions are welcome": ([(Context, "require_possible")], first, "Assumptions that nothing satisfies"),
@@ -149,13 +149,13 @@ FAULTS = {
     "functions always have a value": ([(Prover, "_defined")], says(True), "Functions where they have no value"),
     "a number that divides is rounded as one that multiplies": ([(number_chains, "_needed")], lambda original: lambda *sides: (needed := original(*sides)) and 1 / needed, "More letters"),
     "numbers inside of a side are what they are": ([(number_chains, "admits")], says(False), "Rounding inside"),
-    "units are forgotten": ([(links, "disagreement")], says(None), "Times with units"),
+    "units are forgotten": ([(relations, "disagreement")], says(None), "Times with units"),
     "what Z3 leaves open holds": ([(context, "decide")], hopeful, "A gated feed-forward block"),
     "one count for each link": ([(judge, "decided")], a_count_for_each_link, LIMITS),
-    "five percent for equality": ([(links.DECISIONS, "numbers")], near_for_equal, "More numbers"),
-    "no tolerance": ([(links.DECISIONS, "numbers")], intolerant, "Products and quotients"),
-    "any number rounds a ridge": ([(bounds, "rounding")], some_digits, "Conditions on other quantities than a size"),
-    "any number puts the edge there": ([(bounds, "_needed")], lambda original: lambda p, q: (found := original(p, q)) and 2 * found, "Conditions on other quantities than a size"),
+    "five percent for equality": ([(relations.DECISIONS, "numbers")], near_for_equal, "More numbers"),
+    "no tolerance": ([(relations.DECISIONS, "numbers")], intolerant, "Products and quotients"),
+    "any number rounds a ridge": ([(condition_thresholds, "rounding")], some_digits, "Conditions on other quantities than a size"),
+    "any number puts the edge there": ([(condition_thresholds, "_needed")], lambda original: lambda p, q: (found := original(p, q)) and 2 * found, "Conditions on other quantities than a size"),
     "conditions are read one way": ([(conditions, "_readings")], one_reading, "Conditions both ways round, in a regime"),
     "points outside of the regime refute": ([(counterexamples, "looking_like")], says(Compare(number(1), "=", number(1))), "Conditions where two sizes are alike"),
     "any argument leads": ([(approximations, "_at_most")], says(True), EXTREMES),

@@ -10,8 +10,8 @@ from texts import refused
 import symroof as sr
 from symroof.errors import CheckError, ModelError, ReadingError
 from symroof.model import kernels
+from symroof.model.program_quantities import amounts
 from symroof.model.program_tree import Mask
-from symroof.model.statement_costs import amounts
 from symroof.reading.programs import read_program
 
 HEAD = "input q: bf16[B, T, K, H]; input k: bf16[B, S, K, H]; input v: bf16[B, S, K, H]; where S = {}"

@@ -17,11 +17,11 @@ from texts import refused
 import symroof as sr
 from symroof.errors import ModelError
 from symroof.model.chip_costs import shares
+from symroof.model.collectives import COLLECTIVES, MeshAxis
 from symroof.model.einsum import Einsum
-from symroof.model.mesh_axes import COLLECTIVES, MeshAxis
 from symroof.model.tensor_types import Dim, Tensor, dtype
+from symroof.proof.axis_traffic import MeshAxis as Axis
 from symroof.proof.chip_recounts import OnMesh
-from symroof.proof.collectives import MeshAxis as Axis
 from symroof.proof.exchange_plans import Transfer
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.quotients import Exact

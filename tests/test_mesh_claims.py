@@ -12,12 +12,12 @@ from texts import FSDP, cases
 
 import symroof as sr
 from symroof.errors import SymroofError
+from symroof.reading.claim_sets import read_exercise
 from symroof.reading.documents import read_text
-from symroof.reading.exercises import read_exercise
 from symroof.reading.latex import read_latex
 from symroof.reading.latex_phrases import Dialect
-from symroof.verification.chapters import judge_read
 from symroof.verification.definitions import context_of
+from symroof.verification.document_claims import judge_read
 from symroof.verification.judge import judge
 
 pytestmark = pytest.mark.part(1)
@@ -110,7 +110,7 @@ FAULTS = [
     ("model.chip_costs.placed", places(lambda p: {"moves": p.moves[:1] if p.line.statement.name == "h" else p.moves}), "sent(X) = DF(X - 1)/(XY)"),
     ("model.chip_costs.placed", places(lambda p: {"moves": tuple(replace(m, collective="all-reduce") for m in p.moves)}), "sent(X) = 4DF(X - 1)/(XY)"),
     ("model.chip_costs.placed", places(lambda p: {"division": frozenset(d for d in p.division if d[1] != "Y")}), "flops_per_chip = 4BDF/X"),
-    ("model.statement_costs._on_a_chip", lambda f: lambda *a: {n: 2 * x if n == "chips" else x for n, x in f(*a).items()}, "chips = 2XY"),
+    ("model.program_quantities._on_a_chip", lambda f: lambda *a: {n: 2 * x if n == "chips" else x for n, x in f(*a).items()}, "chips = 2XY"),
 ]  # fmt: skip
 
 

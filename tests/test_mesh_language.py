@@ -12,9 +12,9 @@ from symroof.derivation.per_chip import meshed_of
 from symroof.derivation.pipeline import derive
 from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import SymroofError
-from symroof.model.networks import wired
+from symroof.model.mesh_wiring import wired
 from symroof.model.placement import placed
-from symroof.model.statement_costs import amounts
+from symroof.model.program_quantities import amounts
 from symroof.reading.problems import read_problem
 from symroof.symbols import symbol
 

@@ -12,7 +12,7 @@ from texts import FSDP
 
 import symroof as sr
 from symroof.errors import CheckError
-from symroof.model import statement_costs
+from symroof.model import program_quantities
 
 BOTH = """
 mesh X, Y on ICI
@@ -169,7 +169,7 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_fault_of_what_a_chip_holds_is_printed_or_makes_a_false_claim_hold(fault, monkeypatch):
     name, change = FAULTS[fault]
-    monkeypatch.setattr(statement_costs, name, change(getattr(statement_costs, name)))
+    monkeypatch.setattr(program_quantities, name, change(getattr(program_quantities, name)))
     problem = {"operation": MLP, "hardware": "tpu-v5p"}
     with pytest.raises(CheckError):
         sr.derive({**problem, "training": True})

@@ -17,9 +17,9 @@ import symroof.reading.numbers
 from symroof.algebra.dominance import Certificate, Similarity
 from symroof.algebra.roots import Interval
 from symroof.errors import SymroofError
+from symroof.model.collectives import COLLECTIVES
 from symroof.model.costs import Cost
 from symroof.model.einsum import Einsum
-from symroof.model.mesh_axes import COLLECTIVES
 from symroof.model.tensor_types import Dtype
 
 BOOK = importlib.import_module("book.test_ch1_rooflines")

@@ -11,9 +11,9 @@ import symroof as sr
 from symroof.derivation import premises
 from symroof.derivation.pipeline import first_draft
 from symroof.errors import CheckError
-from symroof.model.mesh_axes import NETWORKS, MeshAxis
+from symroof.model.collectives import NETWORKS, MeshAxis
+from symroof.proof.axis_traffic import FAST, SWITCHES
 from symroof.proof.check import establish
-from symroof.proof.collectives import FAST, SWITCHES
 from symroof.proof.step import Reason
 from symroof.reading.catalogue import catalogue, chip
 

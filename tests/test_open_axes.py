@@ -10,7 +10,7 @@ from test_mesh import FETCHED, GATHERED, MOVED, SCATTERED, SUMMED, WEIGHTS, rand
 import symroof as sr
 from symroof.errors import CheckError, ModelError
 from symroof.model import chip_costs
-from symroof.model.mesh_axes import COLLECTIVES, MeshAxis
+from symroof.model.collectives import COLLECTIVES, MeshAxis
 from symroof.reading.meshes import axes_of, read_mesh
 from symroof.symbols import fraction, rational, symbol
 

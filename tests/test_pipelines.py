@@ -13,8 +13,8 @@ from texts import refused
 
 import symroof as sr
 from symroof.errors import CheckError, ModelError, ReadingError
-from symroof.model import chip_costs, kernels, pipeline_stages as stages, placement, resources, statement_costs
-from symroof.model.statement_costs import amounts, traffic_of_tensors
+from symroof.model import chip_costs, kernels, pipeline_stages as stages, placement, program_quantities, resources
+from symroof.model.program_quantities import amounts, traffic_of_tensors
 from symroof.reading.problems import read_problem
 from symroof.reading.programs import read_program
 
@@ -318,7 +318,7 @@ STAGED = resources.staged
 FAULTS = {
     "nothing is handed on": (placement, "handed_on", lambda line: None),
     "all turns on every chip": (chip_costs, "turns_on_a_chip", lambda repeats, size: stages.turns_of(repeats)),
-    "all layers are held": (statement_costs, "turns_on_a_chip", lambda repeats, size: stages.turns_of(repeats)),
+    "all layers are held": (program_quantities, "turns_on_a_chip", lambda repeats, size: stages.turns_of(repeats)),
     "Megatron's ratio": (stages.Pipeline, "bubble", property(lambda p: (p.axis.size - 1) / p.microbatches)),
     "every microbatch is kept": (stages.Pipeline, "held", property(lambda p: p.microbatches)),
     "one microbatch is kept": (stages.Pipeline, "held", property(lambda p: p.microbatches / p.microbatches)),

@@ -17,7 +17,7 @@ from symroof.derivation.per_chip import meshed_of
 from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import CheckError, SymroofError
 from symroof.model.chip_costs import carried, chip_costs, message
-from symroof.model.mesh_axes import MeshAxis
+from symroof.model.collectives import MeshAxis
 from symroof.model.placement import Move, placed
 from symroof.model.program import Program
 from symroof.model.transforms import in_training

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from texts import ATTENTION, DECODER, EXPERTS, MLP
 
 import symroof as sr
-from symroof.model.statement_costs import names_of_amounts
+from symroof.model.program_quantities import names_of_amounts
 
 pytestmark = pytest.mark.part(2)
 

@@ -10,7 +10,7 @@ import symroof as sr
 from symroof.errors import ReadingError
 from symroof.reading.documents import read_text
 from symroof.reading.problems import read_options, read_problems
-from symroof.verification.chapters import judge_read
+from symroof.verification.document_claims import judge_read
 
 pytestmark = pytest.mark.part(2)
 

@@ -175,9 +175,9 @@ def one_turn(f):
 
 
 FAULTS = {
-    "a forgotten epilogue": ("model.statement_costs.kernels_of", kernels(forgotten_epilogues), MLP),
-    "all on the chip": ("model.statement_costs.kernels_of", kernels(everything_on_the_chip), MLP),
-    "a fuse ignored": ("model.statement_costs.kernels_of", fuse_ignored, ATTENTION),
+    "a forgotten epilogue": ("model.program_quantities.kernels_of", kernels(forgotten_epilogues), MLP),
+    "all on the chip": ("model.program_quantities.kernels_of", kernels(everything_on_the_chip), MLP),
+    "a fuse ignored": ("model.program_quantities.kernels_of", fuse_ignored, ATTENTION),
     "the first pays for all": ("model.kernels.owners_of", first_owner_pays, ATTENTION),
     "an extra load": ("model.kernels.costs_of", costs(extra_load), MLP),
     "a lost load": ("model.kernels.costs_of", costs(lost_load), MLP),
@@ -201,7 +201,7 @@ FAULTS = {
 
 def claims_of(program):
     """What the model says of a program, as claims."""
-    from symroof.derivation.layout import Layout
+    from symroof.derivation.formula_writing import Layout
     from symroof.rendering.formulas.plain import PlainPrinter
 
     cost, layout = kernel_costs.cost_of(program), Layout(program.dimensions)

@@ -13,7 +13,7 @@ from symroof.reading.documents import read_document, read_text
 from symroof.reading.name_scope import Scope
 from symroof.reading.notebooks import offsets_of, text_of
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.verification.chapters import judge_read
+from symroof.verification.document_claims import judge_read
 
 pytestmark = pytest.mark.part(5)
 

@@ -13,7 +13,7 @@ import pytest
 from effort import is_thorough
 
 from symroof.reading.documents import read_text
-from symroof.verification.chapters import judge_read
+from symroof.verification.document_claims import judge_read
 
 pytestmark = pytest.mark.part(4)
 

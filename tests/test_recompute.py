@@ -11,7 +11,7 @@ from texts import refused
 import symroof as sr
 from symroof.errors import CheckError
 from symroof.model import gradients
-from symroof.model.statement_costs import amounts
+from symroof.model.program_quantities import amounts
 from symroof.reading.programs import read_program
 
 LAYER = """

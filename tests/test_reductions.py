@@ -12,7 +12,7 @@ import symroof as sr
 from symroof.errors import ModelError
 from symroof.model.functions import user_function
 from symroof.model.kernels import costs_of
-from symroof.model.statement_costs import amounts
+from symroof.model.program_quantities import amounts
 from symroof.reading.programs import read_program
 
 PROGRAMS = {

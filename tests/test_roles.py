@@ -7,7 +7,7 @@ from texts import refused
 import symroof as sr
 from symroof.errors import ReadingError
 from symroof.model.kernels import cost_of
-from symroof.model.statement_costs import amounts, traffic_of_tensors
+from symroof.model.program_quantities import amounts, traffic_of_tensors
 from symroof.model.tensor_types import dtype
 from symroof.reading.operation_keys import operation_of
 from symroof.reading.operations import ProgramEntry, entries

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from symroof.reading.claim_sets import read_exercise
 from symroof.reading.claims import read_claim
 from symroof.reading.documents import read_text
-from symroof.reading.exercises import read_exercise
-from symroof.verification.chapters import judge_read
 from symroof.verification.definitions import context_of
+from symroof.verification.document_claims import judge_read
 from symroof.verification.selection import skipped
 
 PRODUCT = {"operation": "bf16[B, D] * bf16[D, F] -> bf16[B, F]"}

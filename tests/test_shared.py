@@ -8,7 +8,7 @@ from test_training import at, require_lawful, trained
 from texts import refused
 
 import symroof as sr
-from symroof.model.statement_costs import amounts
+from symroof.model.program_quantities import amounts
 from symroof.reading.programs import read_program
 
 TIED = """

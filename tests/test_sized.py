@@ -16,13 +16,13 @@ from symroof.derivation import numbers_at_sizes as values, quantity_definitions,
 from symroof.derivation.evaluation import functions_of
 from symroof.errors import CheckError, ReadingError, SymroofError
 from symroof.formula import Both, Compare, Either, Name, Number, Verdict, nodes, number
-from symroof.model import statement_costs
+from symroof.model import program_quantities
 from symroof.model.program_sizes import tokens_of
 from symroof.model.resources import time_names
 from symroof.proof.check import check
 from symroof.proof.step import Ledger, Reason, Step
 from symroof.reading.catalogue import chip as chip_named
-from symroof.reading.exercises import read_exercise
+from symroof.reading.claim_sets import read_exercise
 from symroof.reading.expressions import read_expression
 from symroof.reading.name_scope import Scope
 from symroof.rendering.printed_values import counted_parts
@@ -318,7 +318,7 @@ def test_bytes_that_are_given_to_another_are_refused(monkeypatch, part):
     with pytest.raises(CheckError, match="told apart"):
         sr.derive(text, on="tpu-v5p", at=at(**sizes))
     monkeypatch.setattr(values, "MOVED", kept)
-    monkeypatch.setattr(statement_costs, "MOVED", (*kept[1:], kept[0]))
+    monkeypatch.setattr(program_quantities, "MOVED", (*kept[1:], kept[0]))
     with pytest.raises(CheckError):
         sr.derive(text, on="tpu-v5p", at=at(**sizes))
 

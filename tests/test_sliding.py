@@ -13,8 +13,8 @@ from texts import refused
 import symroof as sr
 from symroof.errors import CheckError, ModelError, ReadingError
 from symroof.model import program_sizes
+from symroof.model.program_quantities import amounts
 from symroof.model.program_sizes import Slide, slides_of
-from symroof.model.statement_costs import amounts
 from symroof.reading.programs import read_program
 
 TEXT = (

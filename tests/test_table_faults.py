@@ -18,11 +18,11 @@ from interpreter import DERIVATIVES, FUNCTIONS as VALUES
 from test_gate import _nothing_is_remembered, forget  # noqa: F401
 
 import symroof as sr
+import symroof.model.program_quantities as program_quantities
 from symroof.derivation import quantity_definitions
 from symroof.errors import CheckError
-from symroof.model import functions, gradients, library, mesh_axes, placement, quantities, statement_costs, tensor_types
+from symroof.model import collectives, functions, gradients, library, placement, quantities, tensor_types
 from symroof.model.quantities import Owner
-from symroof.model.statement_costs import amounts
 from symroof.model.transforms import in_training
 from symroof.reading import operations
 from symroof.reading.catalogue import catalogue
@@ -67,14 +67,14 @@ def says_its_prefix(unit):
 
 def networks_are_from_fast_to_slow():
     """The chips that have several say it by their figures; and on a ring each chip has a neighbour, on a switch it has none."""
-    order, seen = list(mesh_axes.NETWORKS), 0
+    order, seen = list(collectives.NETWORKS), 0
     for chip in catalogue().values():
         own = [name for name in order if name in chip.figures]
         speeds = [chip.figures[name].value for name in own]
         assert speeds == sorted(speeds, reverse=True), chip.name
         seen += len(own) > 1
     assert seen > 3
-    assert {name for name, switch in mesh_axes.NETWORKS.items() if not switch} == {"ICI"}
+    assert {name for name, switch in collectives.NETWORKS.items() if not switch} == {"ICI"}
 
 
 # What a derivative is made of, where its result is enough, or nothing: by the result and the gradient that comes in.
@@ -125,7 +125,8 @@ def a_gain_is_a_product_and_a_sum():
 
     def back(text):
         ahead = read_operation(text)
-        return test_library.at(amounts(in_training(ahead), "fma")["ops"] - amounts(ahead, "fma")["ops"], M=3, N=5, F=2)
+        spent = [program_quantities.amounts(program, "fma")["ops"] for program in (in_training(ahead), ahead)]
+        return test_library.at(spent[0] - spent[1], M=3, N=5, F=2)
 
     plain = "input x: bf16[M, N]; n = rms_norm(x); weight W: bf16[N, F]; y = n * W -> bf16[M, F]"
     assert back("weight g: bf16[N]; " + plain.replace("norm(x", "norm(x, g")) - back(plain) == 2 * 3 * 5
@@ -173,11 +174,11 @@ def more_numbers(name):
 
 
 def exchanged_networks(m):
-    m.setattr(mesh_axes, "NETWORKS", dict(reversed(mesh_axes.NETWORKS.items())))
+    m.setattr(collectives, "NETWORKS", dict(reversed(collectives.NETWORKS.items())))
 
 
 def switched_otherwise(name):
-    return lambda m: m.setitem(mesh_axes.NETWORKS, name, not mesh_axes.NETWORKS[name])
+    return lambda m: m.setitem(collectives.NETWORKS, name, not collectives.NETWORKS[name])
 
 
 def entry_of_another(name):
@@ -251,7 +252,7 @@ def in_its_unit(name, operation, unit):
 
 def without_a_stock(name):
     def fault(m):
-        for module in (statement_costs, quantity_definitions):
+        for module in (program_quantities, quantity_definitions):
             m.setattr(module, "STOCKS", tuple(n for n in quantities.STOCKS if n != name))
 
     return fault
@@ -278,17 +279,17 @@ def noticed(names, fault, notice):
 
 
 OTHER_PROGRAMS = {"pairs": ("pairs(s)", MASKED), "bubble": ("bubble", STAGED)}
-NETWORKS, SWITCHED = networks_are_from_fast_to_slow, partial(scaled, mesh_axes.SWITCHED)
+NETWORKS, SWITCHED = networks_are_from_fast_to_slow, partial(scaled, collectives.SWITCHED)
 FIGURES = [(name, figure) for name, chip in catalogue().items() for figure in chip.figures]
 WIDTHS = test_model.test_dtypes_are_as_wide_as_their_names_say
 LIBRARY = test_model.test_library_operations_cost_what_their_definition_says
 MEMORY = test_sized.test_memory_is_all_that_stays
 PRINTED = test_model.test_the_catalogue_says_what_its_sources_print
 FAULTS = {
-    "mesh_axes.COLLECTIVES": noticed(mesh_axes.COLLECTIVES, partial(scaled, mesh_axes.COLLECTIVES), exchanged),
-    "mesh_axes.SWITCHED": noticed(mesh_axes.SWITCHED, SWITCHED, lambda _: exchanged("switched")),
-    "mesh_axes.NETWORKS": [("their order", exchanged_networks, NETWORKS)]
-    + [(name, switched_otherwise(name), NETWORKS) for name in mesh_axes.NETWORKS],
+    "collectives.COLLECTIVES": noticed(collectives.COLLECTIVES, partial(scaled, collectives.COLLECTIVES), exchanged),
+    "collectives.SWITCHED": noticed(collectives.SWITCHED, SWITCHED, lambda _: exchanged("switched")),
+    "collectives.NETWORKS": [("their order", exchanged_networks, NETWORKS)]
+    + [(name, switched_otherwise(name), NETWORKS) for name in collectives.NETWORKS],
     "placement.ROW_NUMBERS": noticed(placement.ROW_NUMBERS, more_numbers, shared_row),
     "functions.FUNCTIONS": list(faults_of_functions()),
     "tensor_types.DTYPES": [(one.name, wider(one), WIDTHS) for one in tensor_types.DTYPES],
@@ -312,9 +313,9 @@ SAFE = {
     "hardware.WORDS_OF_TEXTS": "a part of the names of figures",
     "hardware.SPELLINGS": "other names of networks",
     "library.AXPY": "a part of LIBRARY", "library.SOFTMAX_KINDS": "a part of LIBRARY", "library.RMS_NORM_KINDS": "a part of LIBRARY", "library.TILED": "a part of LIBRARY",
-    "mesh_axes.HANDED": "names of collectives, which the second engine plays", "pipeline_stages.BUBBLE": "the name of a quantity", "pipeline_stages.SCHEDULES": "words of a problem",
+    "collectives.HANDED": "names of collectives, which the second engine plays", "pipeline_stages.BUBBLE": "the name of a quantity", "pipeline_stages.SCHEDULES": "words of a problem",
     "hardware.OUTSIDE": "links of which a check of the table speaks", "hardware.NEAR": "how near sources of a figure are", "hardware.SPOKEN_PARTS": "names of parts",
-    "mesh_axes.WIRINGS": "words of a mesh", "program_tree.ROLES": "words of a program",
+    "collectives.WIRINGS": "words of a mesh", "program_tree.ROLES": "words of a program",
     "costs.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.SPOKEN": "names of TABLE", "quantities.DERIVED": "names of TABLE", "quantities.MOVED": "names of TABLE", "quantities.OWED": "names of TABLE, of each of which a number is asked for in tests/test_sized.py",
     "quantities.TIMES": "a part of UNITS", "quantities.DURATIONS": "a part of UNITS", "quantities.STORAGE": "a part of UNITS", "quantities.BIT_RATES": "a part of UNITS", "quantities.WORK": "a part of UNITS", "quantities.COUNTS": "a part of UNITS", "quantities.ENERGY": "a part of UNITS", "quantities.RATES": "a part of UNITS",
 }  # fmt: skip

@@ -11,7 +11,7 @@ from symroof.formula import Both, Cases, Compare, Name, Product, Quotient, Sum, 
 from symroof.reading.languages import languages
 from symroof.rendering.formulas.plain import PlainPrinter, Words
 from symroof.rendering.pages import terminal
-from symroof.rendering.pages.blocks import Row
+from symroof.rendering.pages.section_displays import Row
 from symroof.rendering.pages.terminal import GAP, display, fold, glued, ledger, table, titled
 from symroof.rendering.pages.text_width import cells, closed_up, pieces, plain, whole
 

@@ -21,8 +21,8 @@ from symroof.errors import SymroofError
 from symroof.formula import number
 from symroof.model.kernels import costs_of
 from symroof.model.placement import placed
+from symroof.model.program_quantities import amounts
 from symroof.model.program_tree import SUM, Statement
-from symroof.model.statement_costs import amounts
 from symroof.model.transforms import in_training
 from symroof.reading.meshes import meshed
 from symroof.reading.programs import read_program

@@ -14,10 +14,10 @@ from symroof.derivation import counting
 from symroof.derivation.counting import traffic, work
 from symroof.derivation.pipeline import first_draft
 from symroof.errors import CheckError, SymroofError
-from symroof.model import backward, statement_costs, transforms
+from symroof.model import backward, program_quantities, transforms
 from symroof.model.program import Program
+from symroof.model.program_quantities import amounts
 from symroof.model.program_sizes import tokens_of
-from symroof.model.statement_costs import amounts
 from symroof.model.tensor_types import dtype
 from symroof.proof.step import Reason
 from symroof.reading.problems import read_problem
@@ -347,8 +347,8 @@ def test_a_fuse_that_is_not_read_again_is_refused(monkeypatch):
 @pytest.mark.parametrize("name", ["kept_for_backward", "tokens_of"])
 def test_a_fault_in_a_count_is_refused(name, monkeypatch):
     if name == "kept_for_backward":
-        honest = statement_costs.kept_for_backward
-        monkeypatch.setattr(statement_costs, name, lambda program: honest(program)[1:])
+        honest = program_quantities.kept_for_backward
+        monkeypatch.setattr(program_quantities, name, lambda program: honest(program)[1:])
     else:
         monkeypatch.setattr(counting, "amounts", lambda p, c: {**amounts(p, c), "params": 2 * amounts(p, c)["params"]})
     with pytest.raises(CheckError):

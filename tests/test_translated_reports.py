@@ -11,7 +11,7 @@ from test_translated import language_in, left_over
 import symroof as sr
 from symroof.errors import SymroofError
 from symroof.formula import Compare, Name, number
-from symroof.reading.exercises import VERDICTS
+from symroof.reading.claim_sets import VERDICTS
 from symroof.reading.languages import languages
 from symroof.rendering.pages.environment import load, shipped_template
 from symroof.rendering.pages.report_page import Explainer, render_report

@@ -10,10 +10,10 @@ from effort import draws
 
 import symroof as sr
 from symroof.errors import CheckError, SymroofError
-from symroof.model import chip_costs, mesh_axes
-from symroof.model.mesh_axes import Level, filled, shares_on_tree, spelled
+from symroof.model import chip_costs, collectives
+from symroof.model.collectives import Level, filled, shares_on_tree, spelled
 from symroof.proof import chip_recounts
-from symroof.proof.collectives import shares_of_levels
+from symroof.proof.axis_traffic import shares_of_levels
 from symroof.reading.meshes import read_mesh
 from symroof.reading.programs import read_program
 
@@ -164,7 +164,7 @@ def test_axes_on_one_tree_share_out_its_levels(seed):
                 below = prod(one.degree for one in levels[:i])
                 seen = max(node.sent for chip in chips for node in chip.line if node.level == i)
                 assert shares.get(level.link, 0) == seen / Fraction(below) * level.taper, (axis, spelled(levels))
-        joined = (one for one in mesh_axes.together(own.values()) if one.degree > 1)
+        joined = (one for one in collectives.together(own.values()) if one.degree > 1)
         assert spelled(joined) == spelled(one for one in levels if one.degree > 1)
 
 

@@ -10,8 +10,8 @@ from symroof.derivation import per_chip
 from symroof.errors import CheckError, SymroofError
 from symroof.model import functions, splits
 from symroof.model.chip_costs import chip_costs
+from symroof.model.program_quantities import amounts
 from symroof.model.program_sizes import tokens_of
-from symroof.model.statement_costs import amounts
 from symroof.model.storage import Memory
 from symroof.reading.programs import read_program
 

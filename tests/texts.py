@@ -5,7 +5,7 @@ import re
 import pytest
 
 from symroof.errors import CheckError, SymroofError
-from symroof.verification.chapters import judge_document
+from symroof.verification.document_claims import judge_document
 
 
 def cases(table):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import symroof
 from symroof.building.settings import SUFFIXES, reading_of, settings_of
 from symroof.errors import SymroofError
+from symroof.reading.claim_sets import read_exercise
 from symroof.reading.documents import read_document
-from symroof.reading.exercises import read_exercise
 from symroof.reading.languages import language_of, languages
 from symroof.reading.markers import BLOCKS
 from symroof.reading.toml import contents

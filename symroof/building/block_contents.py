@@ -27,7 +27,7 @@ from symroof.reading.languages import language_of, languages
 from symroof.reading.operation_keys import has_operation
 from symroof.reading.problems import read_problem_file, require_key
 from symroof.reading.toml import text, unfit
-from symroof.rendering.figures.signature import sign
+from symroof.rendering.figures.picture_digest import sign
 from symroof.rendering.pages.typesetting import Style, Typesetter
 from symroof.rendering.printed_values import Shape, inserted, read_shape
 from symroof.rendering.records.derivations import parts

@@ -26,17 +26,17 @@ from symroof.building.block_contents import (
     said_by,
 )
 from symroof.building.settings import Settings, settings_of
-from symroof.derivation.layout import Layout
+from symroof.derivation.formula_writing import Layout
 from symroof.derivation.pipeline import Derivation
 from symroof.errors import ReadingError, SymroofError, about
 from symroof.formula import Frozen
+from symroof.reading.claim_sets import read_exercise
 from symroof.reading.documents import NEXT_KEYS, NEXT_WORDS, mathematics, visible
-from symroof.reading.exercises import read_exercise
 from symroof.reading.languages import USUAL_LANGUAGE, language_of
 from symroof.reading.markers import SYNTAXES, Marker, Span, read_markers, require_verb
 from symroof.reading.notebooks import BETWEEN, text_of, with_texts
 from symroof.reading.problems import merged, read_options
-from symroof.rendering.figures.signature import is_own
+from symroof.rendering.figures.picture_digest import is_own
 from symroof.rendering.pages.environment import words
 from symroof.rendering.pages.typesetting import Sentences, Style, typesetter_of
 from symroof.rendering.records.derivations import parts

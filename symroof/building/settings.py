@@ -16,7 +16,7 @@ from typing import Any
 
 from symroof.errors import ReadingError, about, require_one_of
 from symroof.formula import Frozen
-from symroof.reading.exercises import READING
+from symroof.reading.claim_sets import READING
 from symroof.reading.keys import KEYS
 from symroof.reading.languages import language_of
 from symroof.reading.toml import read_table_file, texts

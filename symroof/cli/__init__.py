@@ -20,7 +20,7 @@ from symroof import __version__
 from symroof.cli.document_commands import build, verify
 from symroof.cli.options import complain, taken_apart
 from symroof.cli.question_commands import compare, derive, listing, page, plot, reference, regimes, sweep
-from symroof.cli.tracing import trace
+from symroof.cli.trace_command import trace
 from symroof.errors import FLAGS, CheckError, SymroofError, bug, suggestion
 from symroof.reading.keys import CALLED, KEYS
 

@@ -12,7 +12,7 @@ from sympy import Add, Expr, Integer, Mul
 
 from symroof.algebra.rational import cancelled, is_rational
 from symroof.algebra.roots import Root
-from symroof.derivation.layout import is_negative
+from symroof.derivation.formula_writing import is_negative
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
 from symroof.derivation.steps import PEAK as PEAK_NAME, T_COMMS, T_MATH, Draft
@@ -20,13 +20,13 @@ from symroof.derivation.summary import put_in, value_at
 from symroof.derivation.whole_sizes import spans_of, whole_step, wholes, written
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, names, number
 from symroof.model.chip_costs import chip_costs, message
-from symroof.model.mesh_axes import is_latency
+from symroof.model.collectives import is_latency
 from symroof.model.program import Program
+from symroof.model.program_quantities import amounts
 from symroof.model.quantities import sent_over, time_name
 from symroof.model.resources import HOPS, LATENCY, slowest, times_of
-from symroof.model.statement_costs import amounts
 from symroof.proof.mesh_facts import TakesOver
-from symroof.proof.scheduling import AboveAll, conjunction
+from symroof.proof.overlap_bounds import AboveAll, conjunction
 from symroof.proof.step import Reason, Solved, Step, against
 from symroof.symbols import expression, fraction, rational, symbol
 

@@ -9,7 +9,7 @@ from inspect import signature
 from sympy import Add, Expr
 
 from symroof.algebra.rational import cancelled
-from symroof.derivation.layout import Layout
+from symroof.derivation.formula_writing import Layout
 from symroof.derivation.per_chip import exchanges_of_chips, memory, traffic_of_chips, work_of_chips
 from symroof.derivation.steps import FLOPS, Draft
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
@@ -17,10 +17,10 @@ from symroof.model.costs import Cost, Counting, Operation, written
 from symroof.model.einsum import Einsum
 from symroof.model.kernels import StatementCost, costs_of, elementwise
 from symroof.model.program import Program
+from symroof.model.program_quantities import amounts
 from symroof.model.program_sizes import known_of_sizes, tokens_of
 from symroof.model.program_tree import Line, Mask, sized, turns_of
 from symroof.model.quantities import of_statement
-from symroof.model.statement_costs import amounts
 from symroof.proof.bounds_and_decimals import Excess
 from symroof.proof.loop_counts import Counted
 from symroof.proof.program_recounts import Applied, Dots, Members, Moves

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sympy import Add, Expr, Max, Min
 
 from symroof.algebra.rational import cancelled, sign_of
-from symroof.derivation.layout import is_negative
+from symroof.derivation.formula_writing import is_negative
 from symroof.derivation.named_formulas import Basis
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import relation_solved

@@ -27,9 +27,9 @@ from symroof.errors import AlgebraError, ModelError, require_one_of
 from symroof.formula import Formula, Frozen, Group, Name, names
 from symroof.model.problem import Problem
 from symroof.model.program import Program
+from symroof.model.program_quantities import amounts
 from symroof.model.quantities import TOKENS, time_name
 from symroof.model.splits import padded
-from symroof.model.statement_costs import amounts
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational
 

@@ -19,7 +19,7 @@ from symroof.algebra.dominance import (
 from symroof.algebra.rational import sign_of, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.counting import as_written
-from symroof.derivation.layout import Layout
+from symroof.derivation.formula_writing import Layout
 from symroof.derivation.program_times import over
 from symroof.derivation.solving import highest, limit, monotony, outgrows
 from symroof.derivation.steps import INTENSITY, Draft, dominated

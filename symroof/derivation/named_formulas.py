@@ -13,7 +13,7 @@ from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime
 from symroof.algebra.rounding import decimal, magnitude, short as in_short, to_digits
 from symroof.derivation.answer import Steps
-from symroof.derivation.layout import Layout, with_digits
+from symroof.derivation.formula_writing import Layout, with_digits
 from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import counted_quantities, meanings, put
 from symroof.derivation.steps import Draft, rounded

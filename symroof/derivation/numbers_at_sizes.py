@@ -25,10 +25,10 @@ from symroof.errors import AlgebraError
 from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, names, number, product, total
 from symroof.model.chip_costs import busy_links, chip_costs
 from symroof.model.kernels import costs_of
+from symroof.model.program_quantities import amounts, moved_of
 from symroof.model.program_sizes import known_of_sizes
 from symroof.model.quantities import MOVED, TABLE, TOKENS, Owner, hops_over, of_statement, sent_over, time_name
 from symroof.model.resources import HOPS, LATENCY, steps_of, times_of, times_of_groups
-from symroof.model.statement_costs import amounts, moved_of
 from symroof.proof.limits import Supremum
 from symroof.proof.program_recounts import Tokens
 from symroof.proof.step import Reason, Solved, Step, UndecidedError, amount_of, number_of

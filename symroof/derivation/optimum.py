@@ -14,7 +14,7 @@ from symroof.algebra.rational import cancelled
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import root_near
 from symroof.algebra.rounding import decimal, to_digits
-from symroof.derivation.layout import is_negative
+from symroof.derivation.formula_writing import is_negative
 from symroof.derivation.named_formulas import DIGITS, Basis, unit_among
 from symroof.derivation.solving import Optimum, lines, optimum_of
 from symroof.derivation.steps import T_MATH, dominated, written

@@ -10,21 +10,21 @@ from sympy import Expr, Mul
 from symroof.algebra.rational import cancelled
 from symroof.derivation.steps import Draft
 from symroof.formula import Formula, Name, Sum, total
-from symroof.model import mesh_axes
+from symroof.model import collectives
 from symroof.model.chip_costs import busy_links, carried, chip_costs, message, resources_of
+from symroof.model.collectives import HANDED, TREE
 from symroof.model.costs import Counting
 from symroof.model.kernels import costs_of, is_idle
-from symroof.model.mesh_axes import HANDED, TREE
 from symroof.model.pipeline_stages import BUBBLE, pipeline_of
 from symroof.model.placement import Move, Placement, placed
 from symroof.model.program import Program
+from symroof.model.program_quantities import amounts, moved_of, traffic_of_tensors
 from symroof.model.program_tree import Line
 from symroof.model.quantities import MOVED, PER_CHIP, STOCKS, TABLE, hops_over, of_statement, parts_of, sent_over
 from symroof.model.splits import same_blocks
-from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors
 from symroof.proof import exchange_plans
+from symroof.proof.axis_traffic import MeshAxis
 from symroof.proof.chip_recounts import OnMesh, PerChip
-from symroof.proof.collectives import MeshAxis
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.mesh_facts import Axes, Bubble, Collective, Division, Exchanges, Hopped, OfExchange, Stages, Wiring
 from symroof.proof.step import Evidence, Facts, Ledger, Reason, Step, amount_of
@@ -38,7 +38,7 @@ HELD = tuple(stock + PER_CHIP for stock in STOCKS)
 def meshed_of(program: Program, script: Script) -> OnMesh:
     """The script on the mesh as the user wrote it, and the plan of its exchanges, for the second engine to carry out."""
 
-    def axis(a: mesh_axes.MeshAxis) -> MeshAxis:
+    def axis(a: collectives.MeshAxis) -> MeshAxis:
         levels = tuple((level.link, level.degree or 1, level.taper, level.sharp) for level in a.levels)
         return MeshAxis(
             a.name, a.chips, a.user_wiring if a.origin else a.wiring, a.closing, a.link or "", a.speed, levels
@@ -93,7 +93,7 @@ def _costs_of_exchanges(program: Program, meshed: OnMesh) -> dict[str, Evidence]
     return result
 
 
-def _ways(axis: mesh_axes.MeshAxis, program: Program) -> tuple[str, ...]:
+def _ways(axis: collectives.MeshAxis, program: Program) -> tuple[str, ...]:
     """What goes over an axis in ways that have names of their own: stages send back in the other direction of their
     links."""
     sent = {line.statement.sends for line in program.lines}
@@ -199,7 +199,7 @@ def _exchange(draft: Draft, program: Program, moves: tuple[Move, ...], resource:
             yield Collective(move.collective, move.axes, str(move.tensor.name), *why, *written)
 
 
-def _wiring(axis: mesh_axes.MeshAxis) -> str:
+def _wiring(axis: collectives.MeshAxis) -> str:
     """Two chips of a ring are a line."""
     return str(axis.wiring) if axis.wiring in ("switch", TREE) else "ring" if axis.ways == 2 else "line"
 

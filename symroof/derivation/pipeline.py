@@ -12,8 +12,8 @@ from symroof.algebra.regime import Regime
 from symroof.derivation.answer import Answer
 from symroof.derivation.bottlenecks import resources
 from symroof.derivation.counting import traffic, work
+from symroof.derivation.formula_writing import Layout
 from symroof.derivation.intensity import intensity, regime
-from symroof.derivation.layout import Layout
 from symroof.derivation.named_formulas import Basis
 from symroof.derivation.numbers_at_sizes import numbers
 from symroof.derivation.premises import Setting, setting_of

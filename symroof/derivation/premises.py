@@ -11,7 +11,7 @@ from sympy import Add, Expr, Integer, Rational
 
 from symroof.algebra.rational import cancelled, is_rational, sign_of
 from symroof.algebra.regime import Regime
-from symroof.derivation.layout import Layout
+from symroof.derivation.formula_writing import Layout
 from symroof.derivation.size_constraints import require_assumed, require_on_mesh, require_there
 from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Sizes, several_of
@@ -19,12 +19,12 @@ from symroof.model.chip_costs import busy_links
 from symroof.model.costs import Cost
 from symroof.model.hardware import Spec
 from symroof.model.kernels import cost_of, is_idle
-from symroof.model.networks import is_network, link_over, uncrossed, wired
+from symroof.model.mesh_wiring import is_network, link_over, uncrossed, wired
 from symroof.model.problem import Problem, bandwidth_of, peak_of
+from symroof.model.program_quantities import amounts
 from symroof.model.quantities import of_statement, sent_over, time_name
 from symroof.model.resources import COMMS, MATH, Rates, figures_of, rates_of
 from symroof.model.splits import open_axes
-from symroof.model.statement_costs import amounts
 from symroof.symbols import expression, rational, symbol
 
 LARGEST_NUMBER = 10**100

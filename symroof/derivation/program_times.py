@@ -14,12 +14,12 @@ from symroof.derivation.quantity_definitions import costs, put
 from symroof.derivation.steps import T_COMMS, T_LOWER, T_UPPER, Draft, rounded
 from symroof.derivation.summary import value_at
 from symroof.formula import Call, Formula, Name, Product, Quotient, Sum, nodes, number, product, total
-from symroof.model.mesh_axes import is_latency
+from symroof.model.collectives import is_latency
 from symroof.model.pipeline_stages import BUBBLE
 from symroof.model.program import Program
 from symroof.model.quantities import time_name
 from symroof.model.resources import every_time, steps_of, times_of
-from symroof.proof.scheduling import Overlap
+from symroof.proof.overlap_bounds import Overlap
 from symroof.proof.step import Evidence, Reason, Step, amount_of
 from symroof.symbols import exactly, expression
 

@@ -25,6 +25,7 @@ from symroof.model.costs import Counting
 from symroof.model.einsum import Einsum
 from symroof.model.kernels import costs_of
 from symroof.model.program import Program
+from symroof.model.program_quantities import amounts, moved_of, traffic_of_tensors
 from symroof.model.program_sizes import served_of
 from symroof.model.program_tree import DIFFERENCE, MAXIMUM, SUM, Adjoint, Fuse, Line, Repeat
 from symroof.model.quantities import (
@@ -42,7 +43,6 @@ from symroof.model.quantities import (
 )
 from symroof.model.resources import LATENCY, OF_VECTOR, Rates, every_time, times_of
 from symroof.model.splits import split_of
-from symroof.model.statement_costs import amounts, moved_of, traffic_of_tensors
 from symroof.model.tensor_types import Tensor
 from symroof.proof.array_ops import FUNCTION, Array, Op, Turn
 from symroof.proof.chip_recounts import PerChip
@@ -50,8 +50,8 @@ from symroof.proof.completeness import Coverage, require_complete
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.loop_counts import Arrays, Function, Kinds, Loops, Masked, Uses
 from symroof.proof.mesh_facts import Farthest
+from symroof.proof.overlap_bounds import Schedule
 from symroof.proof.program_recounts import Run, Transfers
-from symroof.proof.scheduling import Schedule
 from symroof.proof.step import Ledger, Meaning
 from symroof.proof.whole_numbers import Multiples
 from symroof.symbols import expression, symbol

@@ -22,8 +22,8 @@ from symroof.algebra.rational import Polynomial, is_rational, ratio
 from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Name, Number
 from symroof.model.chip_costs import busy_links, chip_costs, sent_by
-from symroof.model.mesh_axes import MeshAxis
-from symroof.model.networks import wired
+from symroof.model.collectives import MeshAxis
+from symroof.model.mesh_wiring import wired
 from symroof.model.pipeline_stages import require_filled
 from symroof.model.problem import Problem
 from symroof.model.program import Program

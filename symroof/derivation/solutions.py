@@ -8,7 +8,7 @@ from sympy import Add, Expr, Integer
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import ALWAYS, NEVER, Case, Interval, Root, Threshold
-from symroof.derivation.layout import Layout, content, is_negative, upright
+from symroof.derivation.formula_writing import Layout, content, is_negative, upright
 from symroof.formula import (
     Both,
     Cases,

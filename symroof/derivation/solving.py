@@ -16,7 +16,7 @@ from sympy import Expr, Max, Min, diff, oo
 from symroof.algebra import solvers
 from symroof.algebra.rational import cancelled, sign_of, symbols_of
 from symroof.algebra.solvers import Optimum as Optimum, least_maximum, least_sum, lines as lines
-from symroof.derivation.layout import Layout
+from symroof.derivation.formula_writing import Layout
 from symroof.derivation.solutions import Solution, bands, written_solution
 from symroof.formula import (
     Both,

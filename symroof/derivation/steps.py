@@ -14,7 +14,7 @@ from symroof.algebra.regime import Relation
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import decimal
 from symroof.derivation.answer import Answer
-from symroof.derivation.layout import Layout, with_digits
+from symroof.derivation.formula_writing import Layout, with_digits
 from symroof.derivation.premises import Setting
 from symroof.formula import Compare, Formula, Frozen, Infinity, Name, Number
 from symroof.proof.certificates import Dominance

@@ -27,7 +27,7 @@ from symroof.exploration.longest_times import BOUNDS, Curve, FewChips, longest_a
 from symroof.exploration.regime_map import equality
 from symroof.exploration.regime_steps import least_upper_bound
 from symroof.formula import Compare, Frozen
-from symroof.model.mesh_axes import MeshAxis
+from symroof.model.collectives import MeshAxis
 from symroof.model.pipeline_stages import pipeline_of, require_filled
 from symroof.model.problem import Problem
 from symroof.model.program import Program

@@ -21,9 +21,9 @@ from symroof.derivation.solving import relation_solved
 from symroof.errors import AlgebraError, CheckError, ModelError, SymroofError
 from symroof.formula import Frozen
 from symroof.model.chip_costs import chip_costs
+from symroof.model.collectives import MeshAxis
 from symroof.model.hardware import Accelerator
 from symroof.model.kernels import costs_of
-from symroof.model.mesh_axes import MeshAxis
 from symroof.model.problem import Problem
 from symroof.model.quantities import TOKENS, time_name
 from symroof.model.resources import HOPS, LATENCY, overlapping

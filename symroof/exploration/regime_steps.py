@@ -16,8 +16,8 @@ from symroof.algebra.rational import cancelled, polynomial, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import whole_number
 from symroof.derivation.answer import Steps
+from symroof.derivation.formula_writing import Layout
 from symroof.derivation.intensity import grows
-from symroof.derivation.layout import Layout
 from symroof.derivation.premises import Setting
 from symroof.derivation.solutions import positive
 from symroof.derivation.solving import highest, limit, monotony, solution_of, stays_below
@@ -25,9 +25,9 @@ from symroof.derivation.steps import INTENSITY, RIDGE, Draft, dominated, written
 from symroof.derivation.whole_sizes import wholes
 from symroof.formula import Compare, Formula, Frozen, Group, Name, Quotient, Verdict, number, several_of, total
 from symroof.model.kernels import costs_of
+from symroof.model.program_quantities import amounts, traffic_of_tensors
 from symroof.model.quantities import of_statement
 from symroof.model.splits import open_axes
-from symroof.model.statement_costs import amounts, traffic_of_tensors
 from symroof.proof.bounds_and_decimals import WholeBounds
 from symroof.proof.certificates import Case, Partition
 from symroof.proof.limits import Supremum

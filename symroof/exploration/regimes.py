@@ -11,8 +11,8 @@ from sympy import Expr
 from symroof.algebra.dominance import approximation, weakest_regimes
 from symroof.algebra.regime import Regime
 from symroof.derivation.answer import Steps
+from symroof.derivation.formula_writing import Layout
 from symroof.derivation.intensity import within
-from symroof.derivation.layout import Layout
 from symroof.derivation.premises import Setting, require_sizes_agree
 from symroof.derivation.steps import INTENSITY, RIDGE, T_LOWER, written
 from symroof.errors import AlgebraError

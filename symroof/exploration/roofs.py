@@ -20,9 +20,9 @@ from symroof.formula import Formula, Frozen, Name, Quotient, total
 from symroof.model.hardware import Accelerator, Spec
 from symroof.model.kernels import costs_of
 from symroof.model.problem import Problem
+from symroof.model.program_quantities import amounts
 from symroof.model.quantities import of_statement, time_name
 from symroof.model.resources import MATH, VECTOR, overlapping
-from symroof.model.statement_costs import amounts
 from symroof.proof.step import Reason, Step
 from symroof.reading.grids import Axis
 from symroof.reading.measurements import Row

@@ -30,7 +30,7 @@ from symroof.model.problem import Problem
 from symroof.model.quantities import time_name
 from symroof.model.resources import COMMS, slowest
 from symroof.proof.certificates import check_partition
-from symroof.proof.scheduling import Longest
+from symroof.proof.overlap_bounds import Longest
 from symroof.proof.step import Check, Reason, Step
 from symroof.symbols import expression, symbol
 

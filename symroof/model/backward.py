@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from symroof.errors import ModelError
+from symroof.model.collectives import HANDED
 from symroof.model.functions import BROADCAST, FUNCTIONS
 from symroof.model.gradients import (
     collected_in,
@@ -21,7 +22,6 @@ from symroof.model.gradients import (
     through_function,
     with_gradients,
 )
-from symroof.model.mesh_axes import HANDED
 from symroof.model.program import Backward, Program
 from symroof.model.program_tree import (
     DIFFERENCE,

@@ -2,7 +2,7 @@
 
 A chip reads of each operand what it multiplies (gathered: whole; sliced: the slice) and writes what it computes (partial
 sums: all of them); what is exchanged is in memory before and behind the exchange, which itself is on the links alone. A collective over the axes of one link keeps each of them busy: with N chips
-in all and k directions together, (N - 1)/(N k) of the message for an all-gather; see :mod:`symroof.model.mesh_axes`.
+in all and k directions together, (N - 1)/(N k) of the message for an all-gather; see :mod:`symroof.model.collectives`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,7 @@ from sympy import Add, Expr, Integer, Mul, Rational
 
 from symroof.errors import ModelError
 from symroof.formula import Frozen, once
-from symroof.model.kernels import (
-    Exchanged,
-    Fetch,
-    contraction,
-    elementwise,
-    fetched,
-    kernels_of,
-    owners_of,
-    stored,
-    written_in,
-)
-from symroof.model.mesh_axes import (
+from symroof.model.collectives import (
     BACK,
     COLLECTIVES,
     FAR,
@@ -36,6 +25,17 @@ from symroof.model.mesh_axes import (
     hops,
     shares_on_tree,
     together,
+)
+from symroof.model.kernels import (
+    Exchanged,
+    Fetch,
+    contraction,
+    elementwise,
+    fetched,
+    kernels_of,
+    owners_of,
+    stored,
+    written_in,
 )
 from symroof.model.pipeline_stages import require_stages, turns_on_a_chip
 from symroof.model.placement import Move, Placement, placed

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from symroof.errors import ModelError, suggestion
 from symroof.formula import Frozen
-from symroof.model.mesh_axes import NETWORKS
+from symroof.model.collectives import NETWORKS
 from symroof.model.tensor_types import BY_NAME, Dtype
 
 # What errors call a chip that has no title.

@@ -21,8 +21,8 @@ from sympy import Expr, Integer, Min, Mul
 
 from symroof.errors import ModelError
 from symroof.formula import Formula, Frozen, Name, Negative, Product, Quotient, Sum, number
+from symroof.model.collectives import MeshAxis
 from symroof.model.gradients import with_gradients
-from symroof.model.mesh_axes import MeshAxis
 from symroof.model.program import Program
 from symroof.model.program_tree import Line, Repeat, turns_of
 from symroof.symbols import expression, rational, symbol

@@ -19,8 +19,8 @@ from sympy import Expr
 
 from symroof.errors import ModelError
 from symroof.formula import Frozen
+from symroof.model.collectives import HANDED, MeshAxis, fast_first
 from symroof.model.functions import BROADCAST, FUNCTIONS
-from symroof.model.mesh_axes import HANDED, MeshAxis, fast_first
 from symroof.model.pipeline_stages import handed_on, turns_on_a_chip
 from symroof.model.program import Program
 from symroof.model.program_tree import EXCHANGE, PRODUCT, SUM, Line, Repeat, Statement

@@ -1,6 +1,6 @@
 """Programs: declared tensors, and statements that make tensors of them, one after the other.
 
-Written out it is text that reads back as the same program. What it costs is in :mod:`symroof.model.statement_costs`; in
+Written out it is text that reads back as the same program. What it costs is in :mod:`symroof.model.program_quantities`; in
 training it goes on with the statements of :mod:`symroof.model.backward`.
 """
 
@@ -13,9 +13,9 @@ from functools import cached_property
 from sympy import Add, Expr
 
 from symroof.formula import Compare, Formula, Frozen, names
+from symroof.model.collectives import TREE, MeshAxis
 from symroof.model.costs import Operation
 from symroof.model.einsum import Einsum
-from symroof.model.mesh_axes import TREE, MeshAxis
 from symroof.model.program_tree import (
     ONE_CHIP,
     PRODUCT,

@@ -21,9 +21,9 @@ from sympy import Add, Expr, Integer
 
 from symroof.formula import Call, Formula, Frozen, Name, Number, Quotient, number, product, total
 from symroof.model.chip_costs import busy_links, chip_costs
+from symroof.model.collectives import BACK, NETWORKS, is_latency
 from symroof.model.hardware import Accelerator, Spec, nearest_name
 from symroof.model.kernels import costs_of, is_idle
-from symroof.model.mesh_axes import BACK, NETWORKS, is_latency
 from symroof.model.pipeline_stages import pipeline_of, stages_in, stretched, waited
 from symroof.model.program import Program
 from symroof.model.program_tree import EXCHANGE

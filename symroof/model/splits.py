@@ -28,7 +28,7 @@ from sympy import Expr, Integer
 
 from symroof.errors import ModelError
 from symroof.formula import Name
-from symroof.model.mesh_axes import Mesh
+from symroof.model.collectives import Mesh
 from symroof.model.program import Program
 from symroof.model.program_tree import Line, Statement, sized
 from symroof.model.tensor_types import Dim, Tensor

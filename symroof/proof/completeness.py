@@ -14,8 +14,8 @@ from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum
 from symroof.proof.chip_recounts import OnMesh
 from symroof.proof.kernel_traffic import PARTS, Script
+from symroof.proof.overlap_bounds import require_wait
 from symroof.proof.program_recounts import Run
-from symroof.proof.scheduling import require_wait
 from symroof.proof.step import Ledger, Reason, Step, against, number_of
 
 T_MATH, T_LATENCY = Name("T_math"), Name("T_latency")

@@ -14,7 +14,7 @@ from itertools import groupby, pairwise
 from symroof.errors import CheckError
 from symroof.formula import Frozen
 from symroof.proof.array_ops import SUM, Op, Turn
-from symroof.proof.collectives import RETURNED, MeshAxis, fast_first
+from symroof.proof.axis_traffic import RETURNED, MeshAxis, fast_first
 from symroof.proof.kernel_traffic import Script
 
 Box = Mapping[tuple[str, str], int]

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 from symroof.errors import ReadingError
 from symroof.formula import Formula
 from symroof.model.hardware import Accelerator
-from symroof.model.networks import wired
+from symroof.model.mesh_wiring import wired
 from symroof.model.problem import Problem, Sketch
 from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES

@@ -13,8 +13,8 @@ from typing import Any
 
 from symroof.errors import ModelError, ReadingError, about, nearest, require_one_of, suggestion
 from symroof.formula import Formula, Name, Number, mapped
+from symroof.model.collectives import NETWORKS
 from symroof.model.hardware import UNNAMED, Accelerator, Spec
-from symroof.model.mesh_axes import NETWORKS
 from symroof.model.size_text import spelled_size
 from symroof.model.tensor_types import BY_NAME
 from symroof.reading.expressions import read_expression

@@ -22,9 +22,9 @@ from typing import Any
 
 from symroof.errors import ReadingError, SymroofError, about, suggestion
 from symroof.formula import FUNCTIONS, KEYWORDS
+from symroof.model.collectives import NETWORKS, TREE, WIRINGS, Level, Mesh, MeshAxis, require_levels, spelled
 from symroof.model.hardware import Accelerator
-from symroof.model.mesh_axes import NETWORKS, TREE, WIRINGS, Level, Mesh, MeshAxis, require_levels, spelled
-from symroof.model.networks import wired
+from symroof.model.mesh_wiring import wired
 from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES, Owner, quantities_of, time_name
 from symroof.model.splits import require_axes

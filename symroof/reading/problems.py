@@ -13,17 +13,17 @@ from warnings import warn
 from symroof.errors import ReadingError, about, require_one_of, suggestion
 from symroof.formula import Compare, Formula, Name, names
 from symroof.formula_size import depth
+from symroof.model.collectives import Mesh
 from symroof.model.costs import COUNTINGS
 from symroof.model.hardware import WORDS_OF_TEXTS, Accelerator, Spec
-from symroof.model.mesh_axes import Mesh
-from symroof.model.networks import wired
+from symroof.model.mesh_wiring import wired
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.program import Program
+from symroof.model.program_quantities import other_names
 from symroof.model.program_sizes import known_of_sizes
 from symroof.model.program_tree import ROLES
 from symroof.model.quantities import QUANTITIES
 from symroof.model.splits import open_axes, padded
-from symroof.model.statement_costs import other_names
 from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
 from symroof.reading.configurations import configured, require_given

@@ -37,9 +37,9 @@ from dataclasses import replace
 
 from symroof.errors import suggestion
 from symroof.formula import Formula, names
+from symroof.model.collectives import MeshAxis
 from symroof.model.functions import FUNCTIONS as TABLE, Function
 from symroof.model.gradients import collected_in
-from symroof.model.mesh_axes import MeshAxis
 from symroof.model.pipeline_stages import require_stages
 from symroof.model.program import Program
 from symroof.model.program_tree import (

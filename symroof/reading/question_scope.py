@@ -11,10 +11,10 @@ from symroof.errors import ReadingError, about, require_one_of
 from symroof.formula import KEYWORDS, Compare, Formula, names
 from symroof.model.hardware import Accelerator
 from symroof.model.program import Program
+from symroof.model.program_quantities import names_of_amounts, other_names
 from symroof.model.program_sizes import served_of
 from symroof.model.quantities import SPOKEN, TOKENS
 from symroof.model.resources import time_names
-from symroof.model.statement_costs import names_of_amounts, other_names
 from symroof.proof.quotients import ORDER
 from symroof.reading.claims import ClaimReader
 from symroof.reading.expressions import read_expression

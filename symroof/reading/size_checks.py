@@ -15,11 +15,11 @@ from symroof.errors import suggestion
 from symroof.formula import Call, Compare, Formula, names
 from symroof.model import program_sizes
 from symroof.model.program import Program
+from symroof.model.program_quantities import names_of_amounts
 from symroof.model.program_sizes import slides_of, stride_of
 from symroof.model.program_tree import Mask, Node, Statement, sized
 from symroof.model.quantities import QUANTITIES
 from symroof.model.size_text import spelled_fact, spelled_size
-from symroof.model.statement_costs import names_of_amounts
 from symroof.model.tensor_types import Tensor
 from symroof.reading.scanner import Token
 from symroof.reading.size_cases import Facts, Premises, UndecidedError, at_points, decided, made_by

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from symroof.errors import suggestion
+from symroof.model.collectives import FAR, HANDED
 from symroof.model.functions import APPEND, APPENDED, CONCAT, CUT, JOINED, SLICE
-from symroof.model.mesh_axes import FAR, HANDED
 from symroof.model.program_tree import CORNER, EXCHANGE, ONE_CHIP, Statement
 from symroof.model.tensor_types import Dim, Tensor
 from symroof.reading.einsums import AXIS

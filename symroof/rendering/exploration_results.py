@@ -26,10 +26,10 @@ from symroof.reading.arguments import Words
 from symroof.rendering.figures.canvas import NARROWEST, WIDTH
 from symroof.rendering.figures.captions import captions
 from symroof.rendering.figures.drawings import draw
-from symroof.rendering.figures.signature import sign
+from symroof.rendering.figures.picture_digest import sign
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.catalogues import columns
-from symroof.rendering.pages.document import render_sketch
+from symroof.rendering.pages.derivation_page import render_sketch
 from symroof.rendering.pages.maps_and_comparisons import (
     render_comparison,
     render_contrast,

@@ -30,7 +30,7 @@ from symroof.model.tensor_types import dtype
 from symroof.model.transforms import numbers, retyped
 from symroof.reading.markup import html_of
 from symroof.rendering.formulas.mathml import mathml
-from symroof.rendering.pages.document import render_derivation
+from symroof.rendering.pages.derivation_page import render_derivation
 from symroof.rendering.pages.environment import render, shipped_template, words
 from symroof.rendering.pages.number_formats import sizes, to_digits
 from symroof.rendering.pages.typesetting import Style, claims_typesetter, typesetter_of

@@ -23,8 +23,8 @@ from symroof.derivation.steps import numeric
 from symroof.errors import CheckError, ReadingError, SymroofError, suggestion
 from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.problem import Problem
+from symroof.model.program_quantities import other_names
 from symroof.model.quantities import UNITS, Exponents, exponents, parts_of, spelled, unit_of_time
-from symroof.model.statement_costs import other_names
 from symroof.model.units import Mismatch
 from symroof.proof.step import named_formula
 from symroof.reading.arguments import problem_of
@@ -289,7 +289,7 @@ def read_shape(text: str) -> Shape:
 def inserted(value: Any, typesetter: Typesetter, shape: Shape, unit: str = "", *, bare: bool = False) -> str:
     r"""A value in the line; ``bare`` inside of mathematics, where the author has set what stands around it.
 
-    >>> from symroof.derivation.layout import Layout
+    >>> from symroof.derivation.formula_writing import Layout
     >>> from symroof.rendering.pages.typesetting import Style, typesetter_of
     >>> typesetter = typesetter_of("markdown", Layout(()), "HBM", Style())
     >>> inserted(Fraction(9850, 41), typesetter, Shape()), inserted(Fraction(9850, 41), typesetter, Shape(3)), inserted(241, typesetter, Shape())

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from symroof.formula import Frozen
-from symroof.reading.exercises import VERDICTS
+from symroof.reading.claim_sets import VERDICTS
 from symroof.rendering.pages.environment import guarded
 from symroof.rendering.pages.report_page import Explainer, render_report
 from symroof.rendering.pages.typesetting import Style

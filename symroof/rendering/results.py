@@ -86,7 +86,7 @@ class ShownDerivation(Result, Derivation):
     """
 
     def page(self, form: str, style: Style) -> str:
-        from symroof.rendering.pages.document import render_derivation
+        from symroof.rendering.pages.derivation_page import render_derivation
 
         return render_derivation(self, form, style)
 

@@ -9,8 +9,8 @@ from functools import partial
 from itertools import chain, count
 
 from symroof.formula import names as names_in
+from symroof.model.collectives import MeshAxis
 from symroof.model.functions import COLLECT, FUNCTIONS, PLACE
-from symroof.model.mesh_axes import MeshAxis
 from symroof.model.program import Program
 from symroof.model.program_tree import Declared, Fuse, Node, Recompute, Repeat, Statement, statements_in
 from symroof.model.tensor_types import Dim

@@ -23,7 +23,7 @@ from typing import Any
 
 from symroof.errors import ReadingError, about, require_one_of
 from symroof.formula import Frozen
-from symroof.reading.exercises import VERDICTS
+from symroof.reading.claim_sets import VERDICTS
 from symroof.reading.toml import read_table_file, unfit
 from symroof.verification.judgement import FileReport, Standard
 

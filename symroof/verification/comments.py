@@ -10,7 +10,7 @@ from typing import Any
 
 from symroof.errors import ReadingError, SymroofError, suggestion
 from symroof.model.quantities import QUANTITIES
-from symroof.reading.exercises import Exercise, read_exercise
+from symroof.reading.claim_sets import Exercise, read_exercise
 from symroof.reading.keys import having
 from symroof.reading.latex_phrases import Dialect
 from symroof.reading.markup import Headings, Spelling

@@ -47,8 +47,8 @@ from symroof.proof.step import Check, RefutedError
 from symroof.reading.name_scope import is_opaque
 from symroof.symbols import expression
 from symroof.verification.asymptotics import eventually_positive, joined
-from symroof.verification.bounds import by_bound, by_implication, by_ratio, possible_regimes
 from symroof.verification.budget import attempted
+from symroof.verification.condition_thresholds import by_bound, by_implication, by_ratio, possible_regimes
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import ALWAYS, conjuncts, seen, to_the_edges, witness
 from symroof.verification.intervals import Enclosure, bare, bounds_alike, enclosed, is_numeric, precise, rounding

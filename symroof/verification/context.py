@@ -17,7 +17,7 @@ from typing import Any
 from sympy import Expr
 
 from symroof.algebra.regime import Regime
-from symroof.derivation.layout import Layout
+from symroof.derivation.formula_writing import Layout
 from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import multiples
 from symroof.derivation.size_constraints import require_there
@@ -44,7 +44,7 @@ from symroof.proof.propositions import OPEN, Decision, decide, decide_for_whole_
 from symroof.proof.quotients import ORDER, Exact
 from symroof.proof.step import Ledger
 from symroof.proof.whole_numbers import Multiples, WholeSizes
-from symroof.reading.exercises import TOLERANCE
+from symroof.reading.claim_sets import TOLERANCE
 from symroof.reading.name_scope import Scope
 from symroof.verification.asymptotics import regime_of
 from symroof.verification.budget import COEFFICIENTS, LEFT_OPEN, PROVER, spend

@@ -11,13 +11,13 @@ from symroof.derivation.quantity_definitions import ledger_of
 from symroof.errors import CheckError, ModelError
 from symroof.formula import Formula, Name, Number, Quotient
 from symroof.model.hardware import WORDS_OF_TEXTS, Spec
-from symroof.model.networks import is_network
+from symroof.model.mesh_wiring import is_network
+from symroof.model.program_quantities import amounts as amounts_of_program, names_of_amounts, other_names
 from symroof.model.quantities import DERIVED, SPOKEN, TABLE, TOKENS, Owner, meaning, quantities_of, unit_of_amount
 from symroof.model.resources import LATENCY, MATH, VECTOR, every_time
-from symroof.model.statement_costs import amounts as amounts_of_program, names_of_amounts, other_names
 from symroof.proof.check import establish
 from symroof.proof.step import Reason, Step
-from symroof.reading.exercises import Exercise, giving_way
+from symroof.reading.claim_sets import Exercise, giving_way
 from symroof.reading.name_scope import Scope
 from symroof.verification.context import Context
 

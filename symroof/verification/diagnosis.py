@@ -21,9 +21,9 @@ from symroof.errors import SymroofError
 from symroof.formula import Compare, Formula, Name, Verdict, names, number
 from symroof.model.kernels import cost_of, costs_of
 from symroof.model.program import Program
+from symroof.model.program_quantities import amounts, kept_for_backward
 from symroof.model.program_tree import Node, Repeat, Statement, turns_of
 from symroof.model.quantities import of_statement, parts_of
-from symroof.model.statement_costs import amounts, kept_for_backward
 from symroof.model.tensor_types import Dtype, dtype
 from symroof.model.transforms import in_training, retyped
 from symroof.proof.pointwise import truth
@@ -34,7 +34,7 @@ from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import last_digits, may_hold
 from symroof.verification.intervals import is_printed
 from symroof.verification.judgement import ACCEPTED, Finding, Remark
-from symroof.verification.links import proved
+from symroof.verification.relations import proved
 
 TRIAL = 2  # units of work
 TELLING = 2  # so many digits in print tell one mistake from another

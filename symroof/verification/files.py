@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from symroof.errors import SymroofError, bug
-from symroof.reading.exercises import read_exercise
+from symroof.reading.claim_sets import read_exercise
 from symroof.reading.problems import merged, read_problem_file
 from symroof.reading.toml import claim_places
-from symroof.verification.chapters import judge_document
+from symroof.verification.document_claims import judge_document
 from symroof.verification.judge import judge_exercise
 from symroof.verification.judgement import FileReport, Judgement
 

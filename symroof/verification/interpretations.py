@@ -20,8 +20,8 @@ from symroof.errors import SymroofError
 from symroof.formula import Compare, Gap, Group, Name, Number, Power, Product, Sum, names, nodes
 from symroof.model.quantities import QUANTITIES
 from symroof.proof.quotients import ORDER
+from symroof.reading.claim_sets import Exercise
 from symroof.reading.claims import Chain, Claim, Logic
-from symroof.reading.exercises import Exercise
 from symroof.symbols import expression
 from symroof.verification.context import Context
 from symroof.verification.definitions import context_of

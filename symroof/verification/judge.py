@@ -15,8 +15,8 @@ from symroof.model.quantities import parts_of
 from symroof.proof.propositions import negated
 from symroof.proof.quotients import ORDER
 from symroof.proof.step import RefutedError
+from symroof.reading.claim_sets import Exercise, StatedClaim
 from symroof.reading.claims import Chain, Claim, Logic, read_claim
-from symroof.reading.exercises import Exercise, StatedClaim
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.conditions import condition
 from symroof.verification.context import Context
@@ -24,8 +24,8 @@ from symroof.verification.counterexamples import last_digits, may_hold
 from symroof.verification.definitions import context_of
 from symroof.verification.diagnosis import SEARCH, diagnosed
 from symroof.verification.judgement import ACCEPTED, GOOD, Finding, Judgement, Remark, undecided, worst
-from symroof.verification.links import UNITS, decide
 from symroof.verification.number_chains import in_chain, unlike_the_first
+from symroof.verification.relations import UNITS, decide
 from symroof.verification.unit_agreement import unit_of
 
 # The counts themselves, of all statements or of one.
@@ -35,7 +35,7 @@ COUNTS = ("flops", "flops_exact", "flops_forward", "flops_backward", "flops_per_
 def judge_exercise(exercise: Exercise) -> tuple[Judgement, ...]:
     """A judgement for each claim of an exercise.
 
-    >>> from symroof.reading.exercises import read_exercise
+    >>> from symroof.reading.claim_sets import read_exercise
     >>> claims = ["intensity ~ B", "intensity < B", "intensity = B"]
     >>> [j.verdict for j in judge_exercise(read_exercise({"operation": "matmul", "claims": claims}))]
     ['conditional', 'holds', 'wrong']

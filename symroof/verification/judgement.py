@@ -10,8 +10,8 @@ from typing import Any
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Formula
 from symroof.proof.step import Check
+from symroof.reading.claim_sets import VERDICTS
 from symroof.reading.claims import Claim
-from symroof.reading.exercises import VERDICTS
 
 GOOD = ("holds", "rounded", "conditional")
 ACCEPTED = ("holds", "rounded")

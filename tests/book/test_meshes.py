@@ -18,8 +18,8 @@ from texts import refused
 import symroof as sr
 from symroof.derivation.premises import setting_of
 from symroof.model.chip_costs import chip_costs
-from symroof.model.mesh_axes import MeshAxis
-from symroof.reading.exercises import read_exercise
+from symroof.model.collectives import MeshAxis
+from symroof.reading.claim_sets import read_exercise
 from symroof.reading.problems import read_problem, read_problem_file
 from symroof.verification.judge import judge_exercise
 

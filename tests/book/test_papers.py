@@ -5,7 +5,7 @@ import sympy
 from test_training import at
 
 import symroof as sr
-from symroof.model.statement_costs import amounts
+from symroof.model.program_quantities import amounts
 from symroof.model.transforms import in_training
 from symroof.reading.programs import read_program
 from symroof.symbols import expression

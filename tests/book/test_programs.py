@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from symroof.reading.exercises import read_exercise
+from symroof.reading.claim_sets import read_exercise
 from symroof.reading.problems import read_problem_file
 from symroof.verification.files import judge_file
 from symroof.verification.judge import judge_exercise

@@ -30,7 +30,7 @@ from symroof.rendering.figures.labels import (
     rows_of,
     segments,
 )
-from symroof.rendering.figures.signature import with_description
+from symroof.rendering.figures.picture_digest import with_description
 from symroof.rendering.figures.style import GREY, INK, OF_WORDS, Dash, between
 from symroof.rendering.pages.text_width import NBSP
 

@@ -11,7 +11,7 @@ from operator import itemgetter
 from symroof.exploration.measured_points import Measurement
 from symroof.exploration.roofs import Roof, Roofline, Track
 from symroof.formula import Frozen
-from symroof.model.networks import is_network
+from symroof.model.mesh_wiring import is_network
 from symroof.rendering.figures.canvas import Canvas, sheet_of
 from symroof.rendering.figures.captions import Captions, captions, own_sizes, point_name
 from symroof.rendering.figures.labels import NOTHING, Look, Point, Spot, around

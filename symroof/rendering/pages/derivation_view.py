@@ -13,7 +13,7 @@ from sympy import Expr, Mul
 
 from symroof.algebra.roots import Root
 from symroof.derivation.answer import Point, Steps
-from symroof.derivation.layout import with_digits
+from symroof.derivation.formula_writing import with_digits
 from symroof.derivation.pipeline import Derivation, SketchDerivation
 from symroof.derivation.steps import numeric
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
@@ -25,10 +25,10 @@ from symroof.proof.loop_counts import Arrays
 from symroof.proof.program_recounts import Dots, Members, Moves
 from symroof.proof.step import Reason, Step, against
 from symroof.rendering.formulas.plain import OF_TENSOR
-from symroof.rendering.pages.blocks import Code, Paragraph
 from symroof.rendering.pages.mesh_view import Mesh
 from symroof.rendering.pages.number_formats import decimal_number, grouped, grouped_sizes
 from symroof.rendering.pages.page import Grid, merged_rows
+from symroof.rendering.pages.section_displays import Code, Paragraph
 from symroof.rendering.pages.typesetting import Sentences, Typesetter
 
 # The sections that begin with tables.

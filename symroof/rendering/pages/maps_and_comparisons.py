@@ -11,7 +11,7 @@ from textwrap import dedent
 from sympy import Expr, oo
 
 from symroof.algebra.rounding import decimal
-from symroof.derivation.layout import with_digits
+from symroof.derivation.formula_writing import with_digits
 from symroof.derivation.pipeline import Derivation
 from symroof.derivation.quantity_definitions import in_ridge
 from symroof.exploration.comparison import Comparison, OneChip, steps_at
@@ -22,8 +22,8 @@ from symroof.exploration.time_regimes import TimeRegime, TimeRegimes
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Number, Quotient, Verdict, number
 from symroof.proof.check import establish
 from symroof.proof.step import Ledger, Reason, Step
+from symroof.rendering.pages.derivation_page import Writer
 from symroof.rendering.pages.derivation_view import View
-from symroof.rendering.pages.document import Writer
 from symroof.rendering.pages.environment import words
 from symroof.rendering.pages.number_formats import (
     decimal_number,

@@ -7,8 +7,8 @@ from functools import cached_property
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Formula, Frozen, Name, Verdict, number
 from symroof.model.chip_costs import busy_links
+from symroof.model.collectives import fast_first, presumed_order, tapered
 from symroof.model.kernels import costs_of
-from symroof.model.mesh_axes import fast_first, presumed_order, tapered
 from symroof.model.program import Program
 from symroof.model.program_tree import EXCHANGE, MAXIMUM
 from symroof.model.quantities import NAMELESS, PER_CHIP, of_statement, parts_of, sent_over

@@ -10,7 +10,7 @@ from typing import TypeVar
 from symroof.algebra import rounding
 from symroof.algebra.rounding import decimal, magnitude, short, to_places, trimmed
 from symroof.derivation.answer import TimeRow
-from symroof.derivation.layout import Layout
+from symroof.derivation.formula_writing import Layout
 from symroof.formula import Compare, Formula, Name, Number, Quotient
 from symroof.model.quantities import STORAGE, UNITS, Exponents, Unit, spelled, unit_of_time
 from symroof.reading.numbers import exact

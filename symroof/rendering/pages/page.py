@@ -13,9 +13,9 @@ from unicodedata import east_asian_width
 from symroof.formula import Frozen
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import FoldingPrinter, LatexPrinter, breadth, large, rows_of
-from symroof.rendering.pages.blocks import Code, Display, Paragraph, Row
 from symroof.rendering.pages.dialects import FORMATS, Dialect
 from symroof.rendering.pages.environment import guarded, render
+from symroof.rendering.pages.section_displays import Code, Display, Paragraph, Row
 from symroof.rendering.pages.terminal import GAP, display, fold, ledger, table, titled
 from symroof.rendering.pages.typesetting import Typesetter
 

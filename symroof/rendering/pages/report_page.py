@@ -13,8 +13,8 @@ from symroof.errors import RenderingError, SymroofError, printable
 from symroof.formula import Both, Compare, Formula, Gap, Infinity, Number
 from symroof.proof.propositions import without_cases
 from symroof.proof.quotients import ORDER
+from symroof.reading.claim_sets import VERDICTS
 from symroof.reading.claims import Claim, Logic
-from symroof.reading.exercises import VERDICTS
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.environment import guarded, load, render, words

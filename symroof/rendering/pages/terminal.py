@@ -12,8 +12,8 @@ from itertools import accumulate, pairwise, zip_longest
 
 from symroof.formula import Cases
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.blocks import Row
 from symroof.rendering.pages.environment import load
+from symroof.rendering.pages.section_displays import Row
 from symroof.rendering.pages.text_width import JOINER, NBSP, cells, padded, pieces, plain, whole
 
 INDENT = 2

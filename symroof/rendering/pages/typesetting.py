@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import inf
 from typing import Any, TypeAlias
 
-from symroof.derivation.layout import Layout
+from symroof.derivation.formula_writing import Layout
 from symroof.derivation.steps import INTENSITY
 from symroof.errors import RenderingError
 from symroof.formula import Compare, Formula, Frozen, Name, Number, Quotient, Sum, nodes, number

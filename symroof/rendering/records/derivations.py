@@ -16,8 +16,8 @@ from symroof.derivation.steps import numeric
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, names, number
 from symroof.model.kernels import costs_of
 from symroof.model.program import Program
+from symroof.model.program_quantities import names_of_amounts
 from symroof.model.quantities import PER_CHIP, TABLE, Owner, of_statement, sent_over, time_name
-from symroof.model.statement_costs import names_of_amounts
 from symroof.proof.step import Part, Role, against, amount_of, named_formula, number_of
 from symroof.rendering.formulas.plain import Letters, PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter

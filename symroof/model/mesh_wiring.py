@@ -9,8 +9,8 @@ from math import prod
 
 from symroof.errors import ModelError, suggestion
 from symroof.model.chip_costs import busy_links, sent_by
+from symroof.model.collectives import BACK, NETWORKS, NODE, TREE, MeshAxis, filled
 from symroof.model.hardware import Accelerator, Spec
-from symroof.model.mesh_axes import BACK, NETWORKS, NODE, TREE, MeshAxis, filled
 from symroof.model.program import Program
 
 

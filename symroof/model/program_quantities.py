@@ -147,7 +147,7 @@ def other_names(program: Program) -> dict[str, str]:
     """What an axis sends and how long, by the names that its link has, or it has where the link has them: where no other
     axis is on that link.
 
-    >>> from symroof.model.networks import wired
+    >>> from symroof.model.mesh_wiring import wired
     >>> from symroof.reading.programs import read_program
     >>> other_names(wired(read_program("mesh X on DCN; input A: int8[V_X]; o = A -> int8[V]"), None))
     {'sent(X)': 'sent(DCN)', 'T_X': 'T_DCN'}

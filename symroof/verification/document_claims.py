@@ -14,9 +14,9 @@ from typing import Any
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Name
 from symroof.reading.calculations import REFUTED
+from symroof.reading.claim_sets import expected_verdict
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
 from symroof.reading.documents import RELATED, Document, Note, Written, read_document
-from symroof.reading.exercises import expected_verdict
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex_expression
 from symroof.reading.markup import spelling

@@ -14,12 +14,12 @@ from symroof.model.problem import SECTIONS
 from symroof.model.quantities import time_name
 from symroof.proof.propositions import without_cases
 from symroof.proof.step import Reason, Role, Step, named_formula
-from symroof.rendering.pages.blocks import UNSEEN, Code, blocks
 from symroof.rendering.pages.derivation_view import TABLED, CostTables, SketchView, View, listing
 from symroof.rendering.pages.mesh_view import OF_CHIPS, labelled, of_a_chip
 from symroof.rendering.pages.number_formats import bound_shown, in_decimals, quantity, shown_times, unit_of_times
 from symroof.rendering.pages.number_tables import NumberTables
 from symroof.rendering.pages.page import Block, Grid, Lines, Page, Section, render_page
+from symroof.rendering.pages.section_displays import UNSEEN, Code, blocks
 from symroof.rendering.pages.typesetting import Sentences, Style, Typesetter, typesetter_of
 
 
