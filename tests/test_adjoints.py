@@ -6,7 +6,7 @@ from random import Random
 import pytest
 import random_programs
 from random_splits import random_splits
-from test_played_programs import programmed
+from test_simulated_programs import programmed
 
 from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import CheckError, SymroofError

@@ -48,7 +48,7 @@ OPEN = {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("text", "training"), OPEN.items())
-def test_many_open_axes_are_played_axis_by_axis(text, training):
+def test_many_open_axes_are_simulated_axis_by_axis(text, training):
     record = json.loads(sr.derive(text, on="tpu-v5p", training=training).to_json())
     assert set("ACEGHK") <= set(str(record["answer"]["chips"]))
 

@@ -138,7 +138,7 @@ FAULTS = [
     ("derive dot --on tpu-v5e --given peak=peak.vector", "peak = peak.vector: there is no figure of that name"),
     ("derive dot --on tpu-v5e --on h100", "a derivation has one --on"),
     ("derive @2 --mesh X=2,X=4", "X is given twice"),
-    ("derive @ --mesh X=2", "is not split over the mesh"),
+    ("derive @ --mesh Y=2", "write D_Y for a dimension D that is split"),
     ("derive dot --on ''", "--on is empty"),
     ("derive dot --on tpu-v5e --link hbm", "did you mean HBM?"),
     ("derive dot --on tpu-v2", "has no bandwidth for HBM"),

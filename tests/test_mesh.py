@@ -1,4 +1,4 @@
-"""Meshes: who does what, played by the second engine, by NumPy, and by hand; and faults put into whoever tells it."""
+"""Meshes: who does what, simulated by the second engine, by NumPy, and by hand; and faults put into whoever tells it."""
 
 import json
 import random
@@ -11,7 +11,7 @@ import pytest
 from chips import routed
 from exchanging import exchanges
 from sympy import Integer, Rational
-from test_played_programs import require_right
+from test_simulated_programs import require_right
 from texts import refused
 
 import symroof as sr
@@ -171,7 +171,7 @@ def random_product(random):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(6))
-def test_random_splits_are_played_with_numbers(seed):
+def test_random_splits_are_simulated_with_numbers(seed):
     """Every chip ends with its part of the true product."""
     draw, done, collectives = random.Random(seed), 0, set()
     while done < 12:

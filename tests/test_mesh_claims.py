@@ -1,5 +1,5 @@
 """Claims about programs on meshes and products with open axes: what they may name, what is wrong with false ones, and that
-none is accepted that the played mesh does not bear out."""
+none is accepted that the simulated mesh does not bear out."""
 
 import itertools
 from dataclasses import replace
@@ -91,7 +91,7 @@ def test_what_is_wrong_with_a_claim_about_training():
     assert verdicts(BOTH, *wrong, training=True) == ["wrong"] * 3
 
 
-# Faults. Each would make a false claim true; the played mesh refuses them all.
+# Faults. Each would make a false claim true; the simulated mesh refuses them all.
 
 
 def costs(change):

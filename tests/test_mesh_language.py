@@ -110,8 +110,8 @@ def test_the_second_engine_plays_the_same_exchanges(text, training):
     program = program_of(text, training=training)
     parts = meshed_of(program, script_of(program)).parts
     moved = {n: part.moved for n, part in parts.items() if part.moved}
-    played = {n: [(m.collective, "".join(m.axes), m.array) for m in moves] for n, moves in moved.items()}
-    assert played == moves_of(text, training=training)
+    sent = {n: [(m.collective, "".join(m.axes), m.array) for m in moves] for n, moves in moved.items()}
+    assert sent == moves_of(text, training=training)
 
 
 def test_a_program_with_exchanges_is_read_back():

@@ -83,7 +83,7 @@ CHANGES = [
 
 @pytest.mark.parametrize(("reason", "change"), CHANGES)
 def test_a_wrong_reason_is_refused(reason, change):
-    """What prose says of an exchange, of who shares the work and of the wiring is decided by the played mesh."""
+    """What prose says of an exchange, of who shares the work and of the wiring is decided by the simulated mesh."""
     told = next(s for s in step().written if s.reason is reason and s.facts is not None)
     ledger = first_draft(step().setting.problem).ledger
     assert establish((told,), ledger)

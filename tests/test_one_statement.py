@@ -248,7 +248,7 @@ def test_a_mesh_that_splits_nothing_at_all_is_a_mistake():
 
 
 def test_axes_that_follow_one_another_are_refused(monkeypatch):
-    """The second engine plays axes of one link together."""
+    """The second engine simulates axes of one link together."""
     original, options = _Chips._by_link, {"on": "tpu-v5p", "mesh": "X=4, Y=4", "link": "ICI"}
     text = "bf16[B, D_XY] * bf16[D_XY, F] -> bf16[B, F]"
     sr.derive(text, **options)

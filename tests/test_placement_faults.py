@@ -1,4 +1,4 @@
-"""Faults of the placement, put in at run time: the second engine plays the mesh and refuses what is derived."""
+"""Faults of the placement, put in at run time: the second engine simulates the mesh and refuses what is derived."""
 
 from dataclasses import replace
 

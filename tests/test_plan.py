@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from test_played_programs import PROGRAMS, on
+from test_simulated_programs import PROGRAMS, on
 
 from symroof.derivation.per_chip import meshed_of
 from symroof.derivation.quantity_definitions import script_of

@@ -131,7 +131,7 @@ def test_a_statement_that_there_is_not(run):
 
 
 def counted(sizes):
-    """The MLP played on a machine: multiplications with their additions, comparisons, bytes that cross the memory bus."""
+    """The MLP simulated on a machine: multiplications with their additions, comparisons, bytes that cross the memory bus."""
     rows, inner, hidden = sizes["N"], sizes["D"], sizes["F"]
     flops = dict.fromkeys("hy", sum(2 for _ in product(range(rows), range(hidden), range(inner))))
     matrix = {"x": rows * inner, "W1": inner * hidden, "W2": hidden * inner, "a": rows * hidden, "y": rows * inner}

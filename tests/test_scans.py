@@ -161,7 +161,7 @@ SPLITS = {
 @pytest.mark.parametrize(
     ("name", "training"), [(name, training) for name in SPLITS for training in (False, True)][:-1]
 )  # but for the way back through what stays on the chip
-def test_what_turns_exchange_is_played(name, training):
+def test_what_turns_exchange_is_simulated(name, training):
     text = f"mesh X on ICI; {SPLITS[name]}"
     assert {step.check.status for step in sr.derive(text, on="tpu-v5p", training=training).steps} == {"proved"}
 

@@ -176,7 +176,7 @@ MESHED = {
 @pytest.mark.parametrize("name", MESHED)
 @pytest.mark.parametrize("training", [False, True])
 def test_chips_share_out_what_is_cut_and_joined(name, training):
-    """Each step is proved on played meshes; what is split along its rows alone is shared out evenly."""
+    """Each step is proved on simulated meshes; what is split along its rows alone is shared out evenly."""
     text, shared = MESHED[name]
     d = sr.derive(text, on="tpu-v5e", mesh="X, Y=2 on ICI", training=training)
     assert {step.check.status for step in d.steps} == {"proved"}

@@ -313,7 +313,7 @@ SAFE = {
     "hardware.WORDS_OF_TEXTS": "a part of the names of figures",
     "hardware.SPELLINGS": "other names of networks",
     "library.AXPY": "a part of LIBRARY", "library.SOFTMAX_KINDS": "a part of LIBRARY", "library.RMS_NORM_KINDS": "a part of LIBRARY", "library.TILED": "a part of LIBRARY",
-    "collectives.HANDED": "names of collectives, which the second engine plays", "pipeline_stages.BUBBLE": "the name of a quantity", "pipeline_stages.SCHEDULES": "words of a problem",
+    "collectives.HANDED": "names of collectives, which the second engine simulates", "pipeline_stages.BUBBLE": "the name of a quantity", "pipeline_stages.SCHEDULES": "words of a problem",
     "hardware.OUTSIDE": "links of which a check of the table speaks", "hardware.NEAR": "how near sources of a figure are", "hardware.SPOKEN_PARTS": "names of parts",
     "collectives.WIRINGS": "words of a mesh", "program_tree.ROLES": "words of a program",
     "costs.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.SPOKEN": "names of TABLE", "quantities.DERIVED": "names of TABLE", "quantities.MOVED": "names of TABLE", "quantities.OWED": "names of TABLE, of each of which a number is asked for in tests/test_sized.py",

@@ -271,7 +271,7 @@ def _work(problem: Problem) -> Work:
     if problem.mesh and not operation.axes:
         raise ModelError(
             "the operation is not split over the mesh",
-            hint="write D_X for a dimension D that is split over X; the text of an operation: symroof list operations NAME",
+            hint=f"write D_{next(iter(problem.mesh))} for a dimension D that is split; the text of an operation: symroof list operations NAME",
         )
     if not operation.axes:
         if is_network(link):

@@ -40,14 +40,14 @@ class OnMesh(Frozen):
     latency: bool = False
 
     @cached_property
-    def _played(self) -> tuple[Mapping[str, Part], Mapping[str, frozenset[str]]]:
+    def _simulated(self) -> tuple[Mapping[str, Part], Mapping[str, frozenset[str]]]:
         result = []
         for size in SIZES:
             axes = (replace(a, chips=size if a.chips is None else min(a.chips, size)) for a in self.mesh)
             chips = Chips(
                 self.script, tuple(axis for axis in axes if axis.is_split), self.keep, self.regather, dict(self.seen)
             )
-            result.append((chips.played(self.plan), chips.saved))
+            result.append((chips.simulated(self.plan), chips.saved))
             require_conventions(self.script, self.mesh, self.plan, result[-1][0], each=self.each)
         if any(other != result[0] for other in result):
             raise CheckError("meshes of different sizes need different exchanges")
@@ -56,7 +56,7 @@ class OnMesh(Frozen):
     @property
     def parts(self) -> Mapping[str, Part]:
         """What the chips do of each op, by its result, on meshes of several sizes alike."""
-        return self._played[0]
+        return self._simulated[0]
 
     @cached_property
     def away(self) -> frozenset[str | tuple[str, str]]:
@@ -75,7 +75,7 @@ class OnMesh(Frozen):
 
     def saved(self, name: str) -> frozenset[str]:
         """The axes that an array is cut by as it is kept for the backward pass, on meshes of several sizes alike."""
-        return self._played[1].get(name, self.held(name))
+        return self._simulated[1].get(name, self.held(name))
 
     def axis(self, name: str) -> MeshAxis:
         return next(axis for axis in self.mesh if axis.name == name)
@@ -193,14 +193,14 @@ class PerChip(Evidence):
         exact = ledger.exact(figures=False)
         total = self._chips(exact) if self.cost == "chips" else self.total(step, exact)
         if not (exact.rational(step.right) - total).is_zero():
-            raise refuted(step, "a chip of the played mesh does something else")
+            raise refuted(step, "a chip of the simulated mesh does something else")
         return Check("proved", "its exchanges carried out on meshes of 2 and 3 chips")
 
     def _chips(self, exact: Exact) -> Rat:
         return self.meshed.chips((axis.name for axis in self.meshed.mesh), exact)
 
     def total(self, step: Step, exact: Exact) -> Rat:
-        """The amount, from the played mesh."""
+        """The amount, from the simulated mesh."""
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
         require_same_blocks(script, dict(self.meshed.seen), exact)
         run = Run(script, "flops" if self.cost == "flops" else self.cost)

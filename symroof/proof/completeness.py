@@ -2,7 +2,7 @@
 
 T_lower and T_upper are the maximum and the sum over exactly the arithmetic, the vector unit where the chip has a figure
 for it and there is something for it to do, the memory, and every resource that something is sent over when the mesh is
-played. Each of these has its time, each resource of the mesh what it carries, and against each stands where the
+simulated. Each of these has its time, each resource of the mesh what it carries, and against each stands where the
 arithmetic takes longer, or that it never or always does; at each set of sizes as well.
 """
 
@@ -71,7 +71,7 @@ class Coverage(Frozen):
         return ("math", "vector", self.memory, *(name[5:-1] for name in self.sent(ledger)))
 
     def sent(self, ledger: Ledger) -> dict[str, str]:
-        """What is sent over each resource of the played mesh, and the link that it is."""
+        """What is sent over each resource of the simulated mesh, and the link that it is."""
         meshed = self.meshed
         if meshed is None:
             return {}

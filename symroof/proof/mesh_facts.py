@@ -67,7 +67,7 @@ class Stages(Facts):
 
 class Collective(Frozen):
     """A collective as prose says it: what is moved over which axes and how large its message is; and why, as it is
-    played: of what it is, and which dimensions the axes split before and after it. It is carried out in each of the
+    simulated: of what it is, and which dimensions the axes split before and after it. It is carried out in each of the
     ``turns`` of the repeats around it; ``once`` is for all microbatches."""
 
     collective: str

@@ -29,7 +29,7 @@ from symroof.proof.exchange_plans import Box, Move, Part, Plan, Share, Split, Tr
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.modular_arithmetic import DEFINITIONS, numbers_per_row
 
-# The chips on an axis that is played: as many as these where it has as many.
+# The chips on an axis that is simulated: as many as these where it has as many.
 SIZES = (2, 3)
 
 
@@ -60,7 +60,7 @@ class Chips:
             if array.name not in self.script.op:
                 self._there(array.name, self._declared(array.name))
 
-    def played(self, plan: Sequence[Plan]) -> Mapping[str, Part]:
+    def simulated(self, plan: Sequence[Plan]) -> Mapping[str, Part]:
         """What is done of every op. Raises :class:`~symroof.errors.CheckError` where a plan does not come out."""
         if [op.result for op in self.script.ops] != [planned_op.result for planned_op in plan]:
             raise CheckError("the plan is one of another program")

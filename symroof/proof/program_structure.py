@@ -18,7 +18,7 @@ from symroof.proof.quotients import Exact
 
 # The dimension of an operand and the one of its view that the same axes cut, by the name of the view.
 Seen = Mapping[str, tuple[tuple[str, str], ...]]
-# As many chips as are played; the sizes that are put in are multiples of them.
+# As many chips as are simulated; the sizes that are put in are multiples of them.
 CHIPS, MULTIPLES = (2, 3), (2, 1, 3)
 # The widest stride of a window.
 STRIDES = 64
