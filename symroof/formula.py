@@ -337,7 +337,7 @@ def mapped(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     Sum(terms=(Name(name='B'), Name(name='N')))
     """
     if children(formula):
-        formula = type(formula)(*(_changed(value, change) for value in vars(formula).values()))
+        formula = type(formula)(*(_changed(value, change) for value in map(vars(formula).get, formula._names)))
     return change(formula)
 
 
@@ -347,6 +347,7 @@ def _changed(value: object, change: Callable[[Formula], Formula]) -> object:
     return mapped(value, change) if isinstance(value, Formula) else value
 
 
+@once
 def names(formula: Formula) -> tuple[str, ...]:
     """The names in a formula, each once, in reading order.
 

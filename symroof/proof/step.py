@@ -202,11 +202,14 @@ class Ledger:
     own: frozenset[str] = frozenset()
     definitions: dict[str, Formula] = field(default_factory=dict)
     established: list[Step] = field(default_factory=list)
-    _values: dict[object, dict[str, Rat]] = field(default_factory=dict)
+    _values: dict[tuple[bool, tuple[tuple[str, Formula], ...]], dict[str, Rat]] = field(default_factory=dict)
 
     def define(self, name: str, formula: Formula) -> None:
+        """What a name stands for from here on; values that were worked out stay, unless one of them speaks of it."""
+        used = (*self.definitions.values(), *(value for _, equal in self._values for _, value in equal))
+        if name in self.definitions or any(name in names(value) for value in used):
+            self._values.clear()
         self.definitions[name] = formula
-        self._values.clear()
 
     def exact(self, *, figures: bool, assumptions: Iterable[Formula] = (), free: str | None = None) -> Exact:
         """The arithmetic with the definitions, with or without the values of figures, and with x = y put in.
