@@ -18,7 +18,7 @@ SOURCES = {
 }
 
 # From the ground up. A room imports from the rooms of the floors below it, and from itself; rooms of one floor are blind to each other.
-FLOORS = "errors|formula|symbols|formula_size|model algebra proof|reading derivation|verification exploration tracing"
+FLOORS = "errors|formula|symbols|model algebra proof|reading derivation|verification exploration tracing"
 FLOORS = [floor.split() for floor in f"{FLOORS}|rendering|building|api|cli|sphinx mkdocs".split("|")]
 LOWER = [{below for floor in FLOORS[:height] for below in floor} for height in range(len(FLOORS))]
 BELOW = {room: lower for lower, floor in zip(LOWER, FLOORS, strict=True) for room in floor}

@@ -12,7 +12,7 @@ import symroof.derivation.counting as counting
 import symroof.derivation.per_chip as per_chip
 import symroof.derivation.pipeline as pipeline
 import symroof.derivation.premises as setting
-import symroof.derivation.program_times as schedules
+import symroof.derivation.times as schedules
 from symroof.derivation.steps import Draft
 from symroof.errors import CheckError, SymroofError
 from symroof.model import chip_costs, program_quantities

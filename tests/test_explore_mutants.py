@@ -36,7 +36,7 @@ FAULTS = {
     "the ridge is inverted": (regime_map, "upside_down", lambda f: lambda draft, form: f(draft, 1 / form), lambda: test_regimes.test_what_a_row_says_is_true_at_points("matmul")),
     "a limit is the value at one": (regime_steps, "limit", lambda f: lambda value, x, least_one: value.subs(x, 1), lambda: test_regimes.test_the_book_answers_of_the_map()),
     "the output is not among the bytes": (regime_steps, "shares", lambda f: lambda setting: f(setting)[:-1], lambda: test_regimes.test_a_point_on_the_map_is_exact()),
-    "the far corner is the nearest": (regimes, "min", lambda f: max, lambda: test_regimes.test_a_point_on_the_map_is_exact()),
+    "the far corner is the nearest": (regime_map, "min", lambda f: max, lambda: test_regimes.test_a_point_on_the_map_is_exact()),
     "any regime will do": (regimes, "weakest_regimes", lambda f: lambda *a: ((),), lambda: test_regimes.test_inference("BDF/(BD + DF + BF) ~ B", "B << D and B << F")),
     "a dtype is not put in": (comparison, "retyped", lambda f: lambda program, types: program, lambda: test_program_exploring.test_a_program_in_another_type_moves_as_many_elements()),
     "the last row of a grid is lost": (sweep.Sweep, "size", lambda f: property(lambda self: f.fget(self) - 1), None),

@@ -12,7 +12,7 @@ from effort import draws
 from random_splits import random_splits
 
 import symroof as sr
-from symroof.derivation import program_times as times, quantity_definitions
+from symroof.derivation import quantity_definitions, times
 from symroof.errors import CheckError, SymroofError
 from symroof.formula import Name
 from symroof.model import chip_costs, collectives, resources

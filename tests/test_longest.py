@@ -13,7 +13,7 @@ from effort import draws
 import symroof as sr
 from symroof.errors import AlgebraError, CheckError, ModelError
 from symroof.exploration.planes import plane
-from symroof.exploration.time_regimes import time_regimes
+from symroof.exploration.regimes import time_regimes
 from symroof.formula import Infinity, Name, names
 from symroof.reading.grids import read_grid
 from symroof.reading.problems import read_problem

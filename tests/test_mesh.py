@@ -20,9 +20,8 @@ from symroof.model.chip_costs import shares
 from symroof.model.collectives import COLLECTIVES, MeshAxis
 from symroof.model.einsum import Einsum
 from symroof.model.tensor_types import Dim, Tensor, dtype
-from symroof.proof.axis_traffic import MeshAxis as Axis
 from symroof.proof.chip_recounts import OnMesh
-from symroof.proof.exchange_plans import Transfer
+from symroof.proof.exchange_plans import MeshAxis as Axis, Transfer
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.quotients import Exact
 from symroof.reading.catalogue import chip

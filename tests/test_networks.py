@@ -12,8 +12,8 @@ from symroof.derivation import premises
 from symroof.derivation.pipeline import first_draft
 from symroof.errors import CheckError
 from symroof.model.collectives import NETWORKS, MeshAxis
-from symroof.proof.axis_traffic import FAST, SWITCHES
 from symroof.proof.check import establish
+from symroof.proof.exchange_plans import FAST, SWITCHES
 from symroof.proof.step import Reason
 from symroof.reading.catalogue import catalogue, chip
 

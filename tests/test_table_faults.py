@@ -317,7 +317,7 @@ SAFE = {
     "hardware.OUTSIDE": "links of which a check of the table speaks", "hardware.NEAR": "how near sources of a figure are", "hardware.SPOKEN_PARTS": "names of parts",
     "collectives.WIRINGS": "words of a mesh", "program_tree.ROLES": "words of a program",
     "costs.ARITHMETIC": "what a function may contain", "problem.SECTIONS": "names of sections", "quantities.QUANTITIES": "names of TABLE", "quantities.SPOKEN": "names of TABLE", "quantities.DERIVED": "names of TABLE", "quantities.MOVED": "names of TABLE", "quantities.OWED": "names of TABLE, of each of which a number is asked for in tests/test_sized.py",
-    "quantities.TIMES": "a part of UNITS", "quantities.DURATIONS": "a part of UNITS", "quantities.STORAGE": "a part of UNITS", "quantities.BIT_RATES": "a part of UNITS", "quantities.WORK": "a part of UNITS", "quantities.COUNTS": "a part of UNITS", "quantities.ENERGY": "a part of UNITS", "quantities.RATES": "a part of UNITS",
+    "quantities.TIMES": "a part of UNITS", "quantities.DURATIONS": "a part of UNITS", "quantities.STORAGE": "a part of UNITS", "quantities.BIT_RATES": "a part of UNITS", "quantities.WORK": "a part of UNITS", "quantities.COUNTS": "a part of UNITS", "quantities.POWERS": "prefixes of UNITS", "quantities.TRAFFIC": "a part of TABLE", "quantities.ENERGY": "a part of UNITS", "quantities.RATES": "a part of UNITS",
 }  # fmt: skip
 EVERY = [(table, i, rows[i : i + 6]) for table, rows in FAULTS.items() for i in range(0, len(rows), 6)]
 

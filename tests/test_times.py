@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from texts import MLP, refused
 
 import symroof as sr
-from symroof.derivation import program_times
+from symroof.derivation import times as derived_times
 from symroof.errors import SymroofError
 from symroof.formula import Call, Name, Sum, total
 from symroof.symbols import expression
@@ -198,7 +198,7 @@ FAULTS += [("times_of", lambda usual: lambda program, rates: usual(program, repl
 
 @pytest.mark.parametrize(("name", "fault"), FAULTS)
 def test_another_t_steps_or_an_exchanged_peak_is_refused(name, fault, monkeypatch):
-    monkeypatch.setattr(program_times, name, fault(getattr(program_times, name)))
+    monkeypatch.setattr(derived_times, name, fault(getattr(derived_times, name)))
     with pytest.raises(SymroofError):
         sr.derive(MLP, on=CHIP)
 

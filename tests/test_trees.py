@@ -13,7 +13,7 @@ from symroof.errors import CheckError, SymroofError
 from symroof.model import chip_costs, collectives
 from symroof.model.collectives import Level, filled, shares_on_tree, spelled
 from symroof.proof import chip_recounts
-from symroof.proof.axis_traffic import shares_of_levels
+from symroof.proof.exchange_plans import shares_of_levels
 from symroof.reading.meshes import read_mesh
 from symroof.reading.programs import read_program
 

@@ -1,4 +1,6 @@
-"""A relation between quantities, solved for one name: guarded, with the figures put in, in whole numbers, at sets of sizes."""
+"""What a problem asks beside its counts: its named formulas, what is least, and a relation between quantities solved for one name,
+guarded, with the figures put in, in whole numbers, at sets of sizes.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +11,49 @@ from sympy import Add, Expr, Max, Min
 
 from symroof.algebra.rational import cancelled, sign_of
 from symroof.derivation.formula_writing import is_negative
-from symroof.derivation.named_formulas import Basis
+from symroof.derivation.named_formulas import Basis, ground_of, named
+from symroof.derivation.optimum import at_sizes, compute_bound, optimum
 from symroof.derivation.solutions import Solution, bound, positive
 from symroof.derivation.solving import relation_solved
-from symroof.derivation.steps import numeric, rounded
-from symroof.derivation.whole_sizes import Wholes, spans_of, whole_condition, whole_step, written
+from symroof.derivation.steps import Draft, numeric, rounded
+from symroof.derivation.whole_sizes import Wholes, counts_chips, spans_of, whole_condition, whole_step, wholes, written
 from symroof.errors import AlgebraError
 from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Quotient, Sizes, Verdict, names
+from symroof.model.problem import Problem, Sketch
 from symroof.proof.step import Reason, Solved, Step, UndecidedError, number_of
 from symroof.symbols import expression, symbol
 
 # A maximum is at most something where all of its parts are, and at least where one of them is.
 EVERY = {(Max, "<"), (Max, "<="), (Min, ">"), (Min, ">=")}
+
+
+def formulas(draft: Draft) -> Draft:
+    """The named formulas of the problem, and what they come to; and the relation that is to be solved."""
+    problem = draft.setting.problem
+    if not problem.let and problem.solve is None and problem.minimize is None:
+        return draft
+
+    def of(point: int | None) -> Wholes | None:
+        name = str(problem.solve_for)
+        own = name in problem.symbols and not counts_chips(problem.solve, name)
+        return None if own else wholes(draft.setting, name, point)
+
+    ground = answered(ground_of(draft), problem, of)
+    return replace(draft, steps=(*draft.steps, *ground.steps))
+
+
+def answered(
+    ground: Basis, problem: Problem | Sketch, of: Callable[[int | None], Wholes | None] = lambda point: Wholes()
+) -> Basis:
+    """What a problem asks beside its counts, or without any: its named formulas, its relation solved, and what is least.
+    The whole numbers ``of`` what is solved for are told at each set of sizes, where it is one."""
+    ground = named(ground)
+    if problem.solve is not None and problem.solve_for is not None:
+        ground = solution(ground, problem.solve, problem.solve_for, of)
+    if problem.minimize is not None and problem.over is not None:
+        ground, best = optimum(ground, problem.minimize, problem.over, problem.subject)
+        ground = at_sizes(*compute_bound(ground, best))
+    return ground
 
 
 def solution(ground: Basis, relation: Compare, variable: str, of: Callable[[int | None], Wholes | None]) -> Basis:

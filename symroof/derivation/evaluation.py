@@ -19,10 +19,10 @@ from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, exp, floor, log
 
 from symroof.derivation.pipeline import draft_of, up_to_ridge
 from symroof.derivation.premises import Setting
-from symroof.derivation.program_times import steps_defined, times_defined
 from symroof.derivation.quantity_definitions import put, quantities
 from symroof.derivation.size_constraints import require_there
 from symroof.derivation.steps import Draft
+from symroof.derivation.times import steps_defined, times_defined
 from symroof.errors import AlgebraError, ModelError, require_one_of
 from symroof.formula import Formula, Frozen, Group, Name, names
 from symroof.model.problem import Problem

@@ -20,9 +20,9 @@ from symroof.algebra.rational import sign_of, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.counting import as_written
 from symroof.derivation.formula_writing import Layout
-from symroof.derivation.program_times import over
 from symroof.derivation.solving import highest, limit, monotony, outgrows
 from symroof.derivation.steps import INTENSITY, Draft, dominated
+from symroof.derivation.times import over
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, Negative, Quotient, Sum, names, number
 from symroof.proof.bounds_and_decimals import Harmonic

@@ -20,8 +20,7 @@ from symroof.derivation.steps import Draft, rounded
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Sizes, mapped, names, nodes
 from symroof.model.hardware import Spec
-from symroof.model.quantities import Exponents, exponents, unit_of_amount
-from symroof.model.units import unit_of_formula
+from symroof.model.quantities import Exponents, exponents, unit_of_amount, unit_of_formula
 from symroof.proof.check import establish
 from symroof.proof.step import Ledger, Reason, Step, UndecidedError, named_formula
 from symroof.symbols import exactly, expression, fraction, rational, symbol, with_numbers

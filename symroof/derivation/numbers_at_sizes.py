@@ -15,10 +15,9 @@ from sympy import Expr, Integer
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
-from symroof.derivation.program_times import T_STEPS
 from symroof.derivation.quantity_definitions import costs, script_of
 from symroof.derivation.solving import relation_solved, stays_below, supremum
-from symroof.derivation.steps import INTENSITY, T_LOWER, T_MATH, Draft, numeric
+from symroof.derivation.steps import INTENSITY, T_LOWER, T_MATH, T_STEPS, Draft, numeric
 from symroof.derivation.summary import put_in, value_at
 from symroof.derivation.whole_sizes import whole_step, wholes
 from symroof.errors import AlgebraError

@@ -20,8 +20,7 @@ from symroof.derivation.solving import Optimum, lines, optimum_of
 from symroof.derivation.steps import T_MATH, dominated, written
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum, names, number, product
-from symroof.model.quantities import exponents
-from symroof.model.units import Mismatch
+from symroof.model.quantities import Mismatch, exponents
 from symroof.proof.bounds_and_decimals import RoundedRoot
 from symroof.proof.minima import Optimal, Roots, Slope, parts_of
 from symroof.proof.step import Reason, Role, Step, number_of

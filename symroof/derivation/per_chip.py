@@ -23,8 +23,8 @@ from symroof.model.program_tree import Line
 from symroof.model.quantities import MOVED, PER_CHIP, STOCKS, TABLE, hops_over, of_statement, parts_of, sent_over
 from symroof.model.splits import same_blocks
 from symroof.proof import exchange_plans
-from symroof.proof.axis_traffic import MeshAxis
 from symroof.proof.chip_recounts import OnMesh, PerChip
+from symroof.proof.exchange_plans import MeshAxis
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.mesh_facts import Axes, Bubble, Collective, Division, Exchanges, Hopped, OfExchange, Stages, Wiring
 from symroof.proof.step import Evidence, Facts, Ledger, Reason, Step, amount_of

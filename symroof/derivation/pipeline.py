@@ -12,6 +12,7 @@ from symroof.algebra.regime import Regime
 from symroof.derivation.answer import Answer
 from symroof.derivation.bottlenecks import resources
 from symroof.derivation.counting import traffic, work
+from symroof.derivation.equations import answered, formulas
 from symroof.derivation.formula_writing import Layout
 from symroof.derivation.intensity import intensity, regime
 from symroof.derivation.named_formulas import Basis
@@ -21,13 +22,13 @@ from symroof.derivation.quantity_definitions import ledger_of, put, require_spok
 from symroof.derivation.steps import Draft
 from symroof.derivation.summary import at, letters, summary
 from symroof.derivation.threshold import rule, threshold
-from symroof.derivation.times import answered, formulas, ridge, time
+from symroof.derivation.times import ridge, time
 from symroof.errors import AlgebraError
 from symroof.formula import Formula, Frozen, Name, Number, names
 from symroof.model.hardware import Spec
 from symroof.model.problem import Problem, Sketch
 from symroof.model.quantities import DERIVED, OWED, meaning
-from symroof.proof.completeness import require_answered, require_numbers, require_sealed
+from symroof.proof.check import require_answered, require_numbers, require_sealed
 from symroof.proof.step import Ledger, Reason, Step
 from symroof.symbols import expression
 

@@ -45,8 +45,8 @@ from symroof.model.resources import LATENCY, OF_VECTOR, Rates, every_time, times
 from symroof.model.splits import split_of
 from symroof.model.tensor_types import Tensor
 from symroof.proof.array_ops import FUNCTION, Array, Op, Turn
+from symroof.proof.check import Coverage, require_complete
 from symroof.proof.chip_recounts import PerChip
-from symroof.proof.completeness import Coverage, require_complete
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.loop_counts import Arrays, Function, Kinds, Loops, Masked, Uses
 from symroof.proof.mesh_facts import Farthest

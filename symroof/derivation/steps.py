@@ -23,7 +23,9 @@ from symroof.proof.step import Ledger, Reason, Step, UndecidedError
 from symroof.symbols import fraction
 
 INTENSITY, RIDGE, PEAK, BANDWIDTH = map(Name, ("intensity", "ridge", "peak", "bandwidth"))
-FLOPS, T_MATH, T_COMMS, T_LOWER, T_UPPER = map(Name, ("flops", "T_math", "T_comms", "T_lower", "T_upper"))
+FLOPS, T_MATH, T_COMMS, T_LOWER, T_UPPER, T_STEPS = map(
+    Name, ("flops", "T_math", "T_comms", "T_lower", "T_upper", "T_steps")
+)
 
 
 class Draft(Frozen):

@@ -1,24 +1,22 @@
-"""The sections on the machine and on time: the ridge, bounds on the running time, a table of them where sizes are known,
-and named formulas.
+"""The sections on the machine and on time: the ridge; what each resource is busy for, and how much of that overlaps; and a table
+of times where sizes are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from fractions import Fraction
-from itertools import islice
+from itertools import chain, islice
 from math import floor
 
-from sympy import Expr
+from sympy import Add, Expr, Integer
 
-from symroof.algebra.rational import cancelled
+from symroof.algebra.rational import cancelled, sign_of
+from symroof.algebra.rounding import short
 from symroof.derivation.answer import Point
-from symroof.derivation.equations import solution
-from symroof.derivation.named_formulas import Basis, ground_of, named
 from symroof.derivation.numbers_at_sizes import Values
-from symroof.derivation.optimum import at_sizes, compute_bound, optimum
-from symroof.derivation.program_times import T_STEPS, Times, each_time, time_of_program, times_defined
+from symroof.derivation.per_chip import each_written
+from symroof.derivation.quantity_definitions import costs, put
 from symroof.derivation.size_constraints import is_there
 from symroof.derivation.solving import solution_of
 from symroof.derivation.steps import (
@@ -29,18 +27,23 @@ from symroof.derivation.steps import (
     T_COMMS,
     T_LOWER,
     T_MATH,
+    T_STEPS,
     T_UPPER,
     Draft,
     numeric,
     rounded,
 )
-from symroof.derivation.summary import put_in
-from symroof.derivation.whole_sizes import Wholes, counts_chips, wholes
-from symroof.formula import Compare, Formula, Name, Quotient, Sum, number, product
-from symroof.model.problem import Problem, Sketch
+from symroof.derivation.summary import put_in, value_at
+from symroof.derivation.whole_sizes import wholes
+from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, nodes, number, product, total
+from symroof.model.collectives import is_latency
+from symroof.model.pipeline_stages import BUBBLE
+from symroof.model.program import Program
 from symroof.model.quantities import time_name
-from symroof.proof.step import AtSize, Reason, Step
-from symroof.symbols import rational
+from symroof.model.resources import every_time, steps_of, times_of
+from symroof.proof.overlap_bounds import Overlap
+from symroof.proof.step import AtSize, Evidence, Reason, Step, amount_of
+from symroof.symbols import exactly, expression, rational
 
 # The most rows of a table of times over the chips of an axis.
 ROWS = 5
@@ -187,30 +190,160 @@ def _power_of_two(near: Fraction, step: int) -> int:
     return size
 
 
-def formulas(draft: Draft) -> Draft:
-    """The named formulas of the problem, and what they come to; and the relation that is to be solved."""
-    problem = draft.setting.problem
-    if not problem.let and problem.solve is None and problem.minimize is None:
-        return draft
-
-    def of(point: int | None) -> Wholes | None:
-        name = str(problem.solve_for)
-        own = name in problem.symbols and not counts_chips(problem.solve, name)
-        return None if own else wholes(draft.setting, name, point)
-
-    ground = answered(ground_of(draft), problem, of)
-    return replace(draft, steps=(*draft.steps, *ground.steps))
+# What is done, and the name of the figure that it is done at: a bandwidth, or the latency of a hop.
+Part = tuple[Expr, str]
 
 
-def answered(
-    ground: Basis, problem: Problem | Sketch, of: Callable[[int | None], Wholes | None] = lambda point: Wholes()
-) -> Basis:
-    """What a problem asks beside its counts, or without any: its named formulas, its relation solved, and what is least.
-    The whole numbers ``of`` what is solved for are told at each set of sizes, where it is one."""
-    ground = named(ground)
-    if problem.solve is not None and problem.solve_for is not None:
-        ground = solution(ground, problem.solve, problem.solve_for, of)
-    if problem.minimize is not None and problem.over is not None:
-        ground, best = optimum(ground, problem.minimize, problem.over, problem.subject)
-        ground = at_sizes(*compute_bound(ground, best))
-    return ground
+class Times:
+    """The times of a program: each as a formula of other times and of amounts over their rates; and written in sizes, where
+    those of a ``point`` are put in."""
+
+    def __init__(self, draft: Draft, point: int | None = None) -> None:
+        self.draft, problem = draft, draft.setting.problem
+        self.formulas, self.amounts = every_time(problem.operation, draft.setting.rates), costs(draft.setting)
+        self.sizes = {} if point is None else problem.at[point]
+        bubble = self.amounts.get(BUBBLE.name, Integer(0))
+        self.wait = cancelled(value_at(draft, bubble / (1 - bubble), self.sizes))
+
+    def part(self, time: Formula) -> Part | None:
+        """An amount and its rate, where a time is that and nothing else."""
+        match time:
+            case Name() if is_latency(time.name):
+                return Integer(1), time.name
+            case Quotient(above=Name() as done, below=Name() as rate):
+                return value_at(self.draft, self.amounts[done.name], self.sizes), rate.name
+            case Product(factors=(*many, Name() as hop)) if is_latency(hop.name):
+                return value_at(self.draft, put(expression(product(*many)), self.amounts), self.sizes), hop.name
+        return None
+
+    def parts(self, *times: Formula) -> Iterator[Part]:
+        """All that is done in these times."""
+        for node in (node for time in times for node in nodes(time)):
+            if (part := self.part(node)) is not None:
+                yield part
+            elif isinstance(node, Name) and node.name in self.formulas:
+                yield from self.parts(self.formulas[node.name])
+
+    @property
+    def free(self) -> frozenset[str]:
+        """The names of the sizes that are left open."""
+        amounts = (amount for amount, _ in self.parts(T_LOWER, T_UPPER))
+        return frozenset(s.name for amount in (*amounts, self.wait) for s in amount.free_symbols)
+
+    def written(self, time: Formula) -> Formula:
+        """A time in sizes and figures: one fraction for each rate, and beside it the longest of several."""
+        by_rate, beside = dict[str, list[Expr]](), list[Formula]()
+        for term in self._terms(time):
+            if isinstance(term, Formula):
+                beside.append(term)
+            else:
+                by_rate.setdefault(term[1], []).append(term[0])
+        done = (_at_rate(_on_one_bar(self.draft, Add(*each)), rate) for rate, each in by_rate.items())
+        terms = (*done, *beside)
+        return total(*terms) if terms else number(0)
+
+    def _terms(self, time: Formula) -> Iterator[Part | Formula]:
+        factored = self.draft.layout.factored
+        if (part := self.part(time)) is not None:
+            yield part
+            return
+        match time:
+            case Name():
+                yield from self._terms(self.formulas[time.name])
+            case Sum():
+                yield from chain(*map(self._terms, time.terms))
+            case Call():
+                yield Call("max", tuple(map(self.written, time.arguments)))
+            case Quotient(above=Product(factors=(Name(name=BUBBLE.name), stages))):
+                yield from (product(factored(self.wait), self.written(stages)),) if self.wait != 0 else ()
+            case Quotient(above=stages):
+                yield product(factored(1 + self.wait), self.written(stages))
+
+
+def times_defined(draft: Draft, program: Program) -> Draft:
+    """What each time is that only programs have, as far as no step says it yet; but for T_steps and the two bounds."""
+    times, defined = times_of(program, draft.setting.rates), draft.ledger.definitions
+    names = ("T_lower", "T_upper", time_name(draft.setting.rates.called), *defined)
+    missing = {name: time for name, time in times.items() if name not in names}
+    rests = {name: e for name in missing if isinstance(e := draft.ledger.meanings.get(name), Evidence)}
+    return draft.add(
+        *(Step("time", Reason.FACT, Name(name), "=", time, evidence=rests.get(name)) for name, time in missing.items())
+    )
+
+
+def steps_defined(draft: Draft, program: Program) -> Draft:
+    """T_steps, as the program says who overlaps with whom."""
+    evidence, formula = draft.ledger.evidence("T_steps"), steps_of(program, draft.setting.rates)
+    return draft.add(Step("time", Reason.STEPS, T_STEPS, "=", formula, evidence=evidence))
+
+
+def time_of_program(draft: Draft, program: Program) -> Draft:
+    """The time of each resource, the two bounds, and between them T_steps."""
+    draft = times_defined(draft, program)
+    times = Times(draft)
+    each, bounds = each_time(draft, times, draft.setting.equalities)
+    if program.alone:
+        each = tuple(line for step in each for line in (step, *_in_seconds(draft, step)))
+    elif not draft.setting.rates.joint:
+        each = (*each[:-1], Step("time", Reason.TIME, each[-1].left, "=", T_COMMS), each[-1])
+    else:
+        each = (*each, Step("time", Reason.TIME, T_COMMS, "=", draft.ledger.formula("T_comms")))
+    draft = draft.add(*each, Step("time", Reason.LINE, T_LOWER, "=", draft.ledger.formula("T_lower")))
+    upper = Step("time", Reason.LINE, T_UPPER, "=", draft.ledger.formula("T_upper"))
+    if program.line is not None:  # one statement overlaps with itself alone
+        several = len(upper.right.terms) if isinstance(upper.right, Sum) else 1
+        twice = product(number(several), T_LOWER)
+        return draft.add(upper, Step("time", Reason.SAME, T_UPPER, "<=", twice), *bounds)
+    draft = steps_defined(draft, program).add(upper, *bounds)
+    if any(sign_of(amount, draft.setting.least_one) != 1 for amount, _ in times.parts(T_STEPS)):
+        return draft  # 2c - 1 FLOPs are fewer than none where c, that other sizes define, may be small
+    return draft.add(
+        Step("time", Reason.ORDER, T_LOWER, "<=", T_STEPS, evidence=Overlap()),
+        Step("time", Reason.ORDER, T_STEPS, "<=", T_UPPER, evidence=Overlap()),
+    )
+
+
+def each_time(
+    draft: Draft, times: Times, where: tuple[Formula, ...], point: int | None = None
+) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """The time of each resource, the memory last; and the bounds and T_steps in what these are."""
+
+    def equality(name: Name, reason: Reason) -> Step:
+        shown = draft.in_digits(times.written(name))
+        return Step("time", reason, name, "=", shown, where, role=amount_of(name.name), point=point)
+
+    *others, memory = (Name(time_name(resource)) for resource in draft.setting.rates.resources)
+    of_memory = Reason.TIME if draft.setting.rates.joint or memory == T_COMMS else Reason.SAME
+    reasons = (*(Reason.TIME for _ in others), of_memory) if point is None else (Reason.FACT,) * (len(others) + 1)
+    moving = () if memory == T_COMMS else (T_COMMS,)
+    steps = () if draft.setting.problem.operation.line is not None else (T_STEPS,)
+    bounds = (*moving, T_LOWER, *steps, T_UPPER)
+    return tuple(map(equality, (*others, memory), reasons)), tuple(equality(name, Reason.FACT) for name in bounds)
+
+
+def _in_seconds(draft: Draft, step: Step) -> tuple[Step, ...]:
+    """A time as a decimal, where no size is left open."""
+    rates = {name: figure.value for name, figure in draft.setting.figures.items()}
+    seconds = exactly(expression(step.right), rates)
+    return () if seconds is None else rounded("time", step.left, seconds, short(seconds, 3))
+
+
+def _at_rate(amount: Formula, rate: str) -> Formula:
+    return product(amount, Name(rate)) if is_latency(rate) else over(amount, Name(rate))
+
+
+def _on_one_bar(draft: Draft, amount: Expr) -> Formula:
+    """An amount as it is read; what one chip of several does, a sum of fractions, over what they have in common."""
+    shown = draft.write(amount)
+    several = isinstance(shown, Sum) and any(isinstance(term, Quotient) for term in shown.terms)
+    return each_written(draft, amount) if several and draft.setting.problem.operation.axes else shown
+
+
+def over(above: Formula, below: Formula) -> Quotient:
+    """One fraction bar, not two."""
+    match above, below:
+        case Quotient(), Quotient() if above.below == below.below:
+            return Quotient(above.above, below.above)
+        case Quotient(), _:
+            return Quotient(above.above, Product((above.below, below)))
+    return Quotient(above, below)

@@ -27,8 +27,8 @@ from symroof.model.kernels import costs_of
 from symroof.model.problem import Problem
 from symroof.model.quantities import TOKENS, time_name
 from symroof.model.resources import HOPS, LATENCY, overlapping
-from symroof.model.size_text import spelled_fact
 from symroof.model.splits import open_axes
+from symroof.model.tensor_types import spelled_fact
 from symroof.proof.step import UndecidedError
 from symroof.symbols import symbol
 

@@ -12,11 +12,12 @@ from sympy import Expr, Integer, Rational
 from symroof.algebra.fan import fan, relations
 from symroof.algebra.rational import symbols_of
 from symroof.algebra.regime import Regime, Relation
+from symroof.derivation.answer import Steps
 from symroof.derivation.pipeline import counted_draft
 from symroof.derivation.premises import Setting, require_arithmetic
-from symroof.derivation.program_times import times_defined
 from symroof.derivation.quantity_definitions import put, quantities
 from symroof.derivation.steps import BANDWIDTH, INTENSITY, PEAK, RIDGE, Draft, written
+from symroof.derivation.times import times_defined
 from symroof.errors import AlgebraError
 from symroof.exploration.regime_steps import (
     MOST_PROVED,
@@ -32,6 +33,7 @@ from symroof.exploration.regime_steps import (
     partition,
     parts,
     shares,
+    shares_at,
     singles,
     statements,
     upside_down,
@@ -40,8 +42,8 @@ from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, mapp
 from symroof.model.problem import Problem
 from symroof.model.splits import open_axes
 from symroof.proof.certificates import check_partition
-from symroof.proof.step import Check, Reason, Step, lead_of
-from symroof.symbols import expression, symbol
+from symroof.proof.step import Check, Reason, Role, Step, lead_of
+from symroof.symbols import expression, fraction, rational, symbol
 
 # More regimes than this are not listed in full unless they are asked for.
 MOST_LISTED = 8
@@ -247,3 +249,76 @@ def at_sizes(problem: Problem, values: dict[str, Fraction]) -> Problem:
     """The problem with some of its sizes put in; how these grow is no question then."""
     other = (r for r in problem.assume if r.relation == "=" or not values.keys() & {*names(r.left), *names(r.right)})
     return replace(problem, assume=(*other, *(equality(name, value) for name, value in values.items())), at=())
+
+
+class Place(Steps):
+    """A point on a map, beside the leading forms of its corners."""
+
+    regimes: RegimeMap
+    values: Mapping[str, Fraction]
+
+    @property
+    def intensity(self) -> Fraction:
+        return self.numbers(_role(self.regimes))[0]
+
+    @property
+    def over_ridge(self) -> Fraction | None:
+        """The intensity over the ridge, where there is one to compare it with."""
+        return self.number("over")
+
+    @property
+    def parts(self) -> tuple[tuple[str, Fraction], ...]:
+        """Each part of the bytes, with its share."""
+        labels = (part.label for part in shares(self.regimes.setting))
+        return tuple(zip(labels, self.numbers("share"), strict=False))
+
+    @property
+    def factor(self) -> Fraction:
+        """The leading form of the nearest corner over the exact intensity."""
+        return min(self.numbers("factor"), key=lambda factor: max(factor, 1 / factor))
+
+    @property
+    def nearest(self) -> RegimeRow:
+        """The corner whose leading form is least off."""
+        return self.regimes.corner_rows[self.numbers("factor").index(self.factor)]
+
+
+def covers(regimes: RegimeMap, values: Mapping[str, Fraction]) -> bool:
+    """Whether the values leave no size of the quantity open."""
+    return all(s.name in values for s in regimes.value.free_symbols if s not in regimes.setting.values)
+
+
+def place(regimes: RegimeMap, values: Mapping[str, Fraction]) -> Place:
+    """Where sizes that leave nothing open stand on the map; everything in it is exact.
+
+    >>> from symroof.exploration.regime_map import regime_map
+    >>> from symroof.model.library import library_operation
+    >>> from symroof.model.problem import Problem
+    >>> at = place(regime_map(Problem(library_operation("matmul"))), {"B": Fraction(2), "D": Fraction(64), "F": Fraction(64)})
+    >>> at.intensity, str(at.nearest.leading), at.factor
+    (Fraction(32, 17), 'B', Fraction(17, 16))
+    """
+    setting, write = regimes.setting, regimes.draft.write
+    point = {symbol(name): rational(value) for name, value in values.items()}
+    where = (*setting.equalities, *(equality(name, value) for name, value in values.items()))
+
+    def step(role: Role, left: Formula, value: Expr) -> Step:
+        put = write(setting.in_numbers(value.subs(point)))
+        return Step("regime", Reason.AT_POINT, left, "=", put, where, role=role)
+
+    steps = [step(_role(regimes), regimes.spelled, regimes.value)]
+    if setting.ridge is not None and regimes.of_intensity:
+        over = write(fraction(expression(steps[0].right)) / setting.ridge)
+        steps.append(Step("regime", Reason.FACT, Quotient(steps[0].right, RIDGE), "=", over, role="over"))
+    for row in regimes.corner_rows:
+        steps.append(step("factor", Quotient(write(row.leading), regimes.name), row.leading / regimes.value))
+    if regimes.of_intensity:
+        rest = {name: Fraction(1) for name in setting.problem.operation.dimensions if name not in values}
+        open_sizes = (item for item in rest.items() if symbol(item[0]) not in setting.regime.substitution)
+        steps += shares_at(regimes.draft, rest | dict(values), (*where, *(equality(*item) for item in open_sizes)))
+    return Place(regimes.draft.add(*steps).since(regimes.draft), regimes, values)
+
+
+def _role(regimes: RegimeMap) -> Role:
+    """What the value at a point is said to be of: only the intensity has a name that the second engine knows."""
+    return "intensity" if regimes.of_intensity else "quantity"

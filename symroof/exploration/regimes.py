@@ -1,111 +1,251 @@
-"""What `symroof regimes` answers: maps of a problem, with the sizes that are put in."""
+"""What `symroof regimes` answers: maps of a problem, with the sizes that are put in; of T_lower which of the times of
+arithmetic, memories and links is longest; and the weakest regimes that an approximation needs.
+
+T_lower lies between a part of the sum of the times and the sum, so both grow alike, and the terms of the sum that can be
+largest alone tell the regimes. Figures grow as sizes do here, since a time is an amount over a rate: arithmetic takes
+longest where peak/ICI << B/X. Among terms that no size tells apart the figures decide, where they are known.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from fractions import Fraction
+from itertools import chain, permutations
 
-from sympy import Expr
+from sympy import Add, Expr, Mul
 
-from symroof.algebra.dominance import approximation, weakest_regimes
-from symroof.algebra.regime import Regime
-from symroof.derivation.answer import Steps
+from symroof.algebra.dominance import approximation, leading, similar, weakest_regimes
+from symroof.algebra.fan import Fan, corners, relations
+from symroof.algebra.rational import Exponents, cancelled, plus, sign_of
+from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.formula_writing import Layout
 from symroof.derivation.intensity import within
+from symroof.derivation.pipeline import draft_of, first_draft, up_to_ridge
 from symroof.derivation.premises import Setting, require_sizes_agree
-from symroof.derivation.steps import INTENSITY, RIDGE, T_LOWER, written
-from symroof.errors import AlgebraError
+from symroof.derivation.quantity_definitions import PEAK, times_in_figures
+from symroof.derivation.steps import INTENSITY, T_LOWER, T_UPPER, Draft, dominated, written
+from symroof.errors import AlgebraError, ContradictionError, ModelError
 from symroof.exploration.regime_map import (
+    Place,
     RegimeMap,
-    RegimeRow,
+    at_least_two,
     at_sizes,
+    covers,
     enumerated_regimes,
-    equality,
+    place,
     regime_map,
+    require_scalings,
     value_of,
+    with_definitions,
     with_rows,
 )
-from symroof.exploration.regime_steps import Leading, leads, shares, shares_at
-from symroof.exploration.time_regimes import TimeRegimes, time_regimes
-from symroof.formula import Formula, Frozen, Quotient, Sizes, names, several_of
+from symroof.exploration.regime_steps import Leading, Regimes, Traffic, leads, partition, sum_of_leaders
+from symroof.formula import Formula, Frozen, Name, Number, Sizes, names, several_of, total
 from symroof.model.problem import Problem
+from symroof.model.quantities import time_name
+from symroof.model.resources import COMMS, slowest
+from symroof.proof.certificates import check_partition
 from symroof.proof.check import establish
-from symroof.proof.step import Ledger, Reason, Role, Step
-from symroof.symbols import expression, fraction, rational, symbol
+from symroof.proof.overlap_bounds import Longest
+from symroof.proof.step import Check, Ledger, Reason, Step
+from symroof.symbols import expression, symbol
 
 
-class Place(Steps):
-    """A point on a map, beside the leading forms of its corners."""
+class TimeRegime(Leading):
+    """A regime, and the ``times`` of which some are longest there."""
 
-    regimes: RegimeMap
-    values: Mapping[str, Fraction]
-
-    @property
-    def intensity(self) -> Fraction:
-        return self.numbers(_role(self.regimes))[0]
+    times: tuple[Traffic, ...]
 
     @property
-    def over_ridge(self) -> Fraction | None:
-        """The intensity over the ridge, where there is one to compare it with."""
-        return self.number("over")
+    def longest(self) -> tuple[str, ...]:
+        """The resources whose times are not negligible."""
+        form = self.formula("longest")
+        return tuple(time.label for time in self.times if form is not None and time.name.name in names(form))
 
     @property
-    def parts(self) -> tuple[tuple[str, Fraction], ...]:
-        """Each part of the bytes, with its share."""
-        labels = (part.label for part in shares(self.regimes.setting))
-        return tuple(zip(labels, self.numbers("share"), strict=False))
+    def tends(self) -> Formula | None:
+        """What T_lower tends to, where it is one of the times."""
+        return self.formula("leading")
+
+
+class TimeRegimes(Regimes):
+    """The regimes of T_lower, each with the times that lead there; ``figures`` are the values of the
+    quotients of figures that they speak of. ``never`` says of terms of the sum that they are smaller than others, whatever
+    the sizes, since no size tells them apart and the figures do."""
+
+    rows: tuple[TimeRegime, ...]
+    figures: tuple[Step, ...]
+    never: tuple[Step, ...]
+    complete: Check | None
 
     @property
-    def factor(self) -> Fraction:
-        """The leading form of the nearest corner over the exact intensity."""
-        return min(self.numbers("factor"), key=lambda factor: max(factor, 1 / factor))
+    def count(self) -> int:
+        return len(self.rows)
 
     @property
-    def nearest(self) -> RegimeRow:
-        """The corner whose leading form is least off."""
-        return self.regimes.corner_rows[self.numbers("factor").index(self.factor)]
+    def whole(self) -> Formula:
+        """T_lower as it is defined."""
+        return self.draft.ledger.definitions["T_lower"]
 
 
-def covers(regimes: RegimeMap, values: Mapping[str, Fraction]) -> bool:
-    """Whether the values leave no size of the quantity open."""
-    return all(s.name in values for s in regimes.value.free_symbols if s not in regimes.setting.values)
+class Cells(Frozen):
+    """The regimes of a sum, with what leads in each; ``smaller`` are those whose form another's exceeds for all sizes."""
+
+    fan: Fan
+    base: Regime
+    relations: Mapping[int, tuple[Relation, ...]]
+    forms: Mapping[int, Expr]
+    smaller: Mapping[int, int]
+
+    @property
+    def shown(self) -> Mapping[int, tuple[Relation, ...]]:
+        return {mask: relations for mask, relations in self.relations.items() if mask not in self.smaller}
+
+    def regime(self, mask: int) -> Regime:
+        return replace(self.base, relations=(*self.base.relations, *self.relations[mask]))
 
 
-def place(regimes: RegimeMap, values: Mapping[str, Fraction]) -> Place:
-    """Where sizes that leave nothing open stand on the map; everything in it is exact.
+def time_regimes(problem: Problem) -> TimeRegimes:
+    """The regimes of T_lower, every line checked by the second engine.
 
-    >>> from symroof.exploration.regime_map import regime_map
     >>> from symroof.model.library import library_operation
-    >>> from symroof.model.problem import Problem
-    >>> at = place(regime_map(Problem(library_operation("matmul"))), {"B": Fraction(2), "D": Fraction(64), "F": Fraction(64)})
-    >>> at.intensity, str(at.nearest.leading), at.factor
-    (Fraction(32, 17), 'B', Fraction(17, 16))
+    >>> from symroof.reading.catalogue import chip
+    >>> found = time_regimes(Problem(library_operation("matmul"), chip("tpu-v5e")))
+    >>> [(row.longest, row.tends is not None) for row in found.rows][2:], found.complete.status
+    ([(('HBM',), True), (('math',), True)], 'proved')
     """
-    setting, write = regimes.setting, regimes.draft.write
-    point = {symbol(name): rational(value) for name, value in values.items()}
-    where = (*setting.equalities, *(equality(name, value) for name, value in values.items()))
+    require_scalings(problem)
+    setting = first_draft(problem).setting
+    setting = replace(setting, rates=slowest(setting.rates, setting.exact))
+    if len(several := setting.rates.latencies) > 1:
+        shown = " and ".join(str(expression(latency)).replace("*", " ") for latency in several)
+        raise ModelError(f"which hops take longest is open: {shown}", expected="--on CHIP, or --given for each latency")
+    draft = up_to_ridge(draft_of(setting))
+    draft, setting = with_definitions(draft, ("T_lower", "T_upper")), draft.setting
+    times = _times(setting)
+    value = cancelled(Add(*(time.amount for time in times)))
+    plain = Regime((*setting.regime.relations, *at_least_two(setting)), setting.least_one)
+    whole = result = _cells(value, plain, setting)
+    strict = [r for r in chain(*whole.shown.values()) if r[1] == "<<"]
+    of_figures = dict.fromkeys(r for r in strict if _factors(r[0] / r[2], setting)[0] == 1)
+    _require_scales(of_figures, setting)
+    with suppress(ContradictionError):  # a relation of figures alone stands once, and what follows from it nowhere
+        result = _cells(value, replace(plain, relations=(*plain.relations, *of_figures)), setting)
+    evidence = partition(result.fan, result.shown, draft.layout, corners=True)
+    named, assumed = total(*(time.name for time in times)), written(result.base.relations, draft.write)
+    rows = (
+        TimeRegime(_steps(draft, times, result.forms[mask], result.regime(mask)), written(cell, draft.write), times)
+        for mask, cell in result.shown.items()
+    )
+    return TimeRegimes(
+        draft,
+        result.base,
+        result.fan,
+        tuple(rows),
+        draft.add(*_figures(draft, (*of_figures, *chain(*result.shown.values())))).since(draft),
+        draft.add(*_always_smaller(draft, whole)).since(draft),
+        None if evidence is None else check_partition(named, evidence, assumed, draft.ledger),
+    )
 
-    def step(role: Role, left: Formula, value: Expr) -> Step:
-        put = write(setting.in_numbers(value.subs(point)))
-        return Step("regime", Reason.AT_POINT, left, "=", put, where, role=role)
 
-    steps = [step(_role(regimes), regimes.spelled, regimes.value)]
-    if setting.ridge is not None and regimes.of_intensity:
-        over = write(fraction(expression(steps[0].right)) / setting.ridge)
-        steps.append(Step("regime", Reason.FACT, Quotient(steps[0].right, RIDGE), "=", over, role="over"))
-    for row in regimes.corner_rows:
-        steps.append(step("factor", Quotient(write(row.leading), regimes.name), row.leading / regimes.value))
-    if regimes.of_intensity:
-        rest = {name: Fraction(1) for name in setting.problem.operation.dimensions if name not in values}
-        open_sizes = (item for item in rest.items() if symbol(item[0]) not in setting.regime.substitution)
-        steps += shares_at(regimes.draft, rest | dict(values), (*where, *(equality(*item) for item in open_sizes)))
-    return Place(regimes.draft.add(*steps).since(regimes.draft), regimes, values)
+def _require_scales(relations: Iterable[Relation], setting: Setting) -> None:
+    """Scalings compare times where no size is a number, and where figures grow as the chip orders them: all else is a question
+    of numbers. Raises :class:`ModelError` where it is."""
+    equal = {expression(r.left): r.right.value for r in setting.equalities if isinstance(r.right, Number)}
+    numbers = [f"{size} = {value}" for size, value in equal.items() if str(size) not in setting.problem.mesh]
+    false = [(x, y) for x, _, y in relations if (value := setting.in_numbers(x / y)).is_Rational and value >= 1]
+    if numbers or false:
+        why = ", ".join(numbers) or f"{false[0][0]} << {false[0][1]} would have to hold, and does not on this chip"
+        shown = f"scalings do not say which time is longest: {why}"
+        raise ModelError(shown, expected="a map without such sizes, or derive and plot, which compare numbers")
 
 
-def _role(regimes: RegimeMap) -> Role:
-    """What the value at a point is said to be of: only the intensity has a name that the second engine knows."""
-    return "intensity" if regimes.of_intensity else "quantity"
+def _times(setting: Setting) -> tuple[Traffic, ...]:
+    """The times whose longest is T_lower, by what they are the times of."""
+    rates, amounts = setting.rates, times_in_figures(setting)
+    named = ((rates.called if resource == COMMS else resource, time_name(resource)) for resource in rates.resources)
+    result = tuple(Traffic(label, Name(name), amounts[name]) for label, name in named)
+    return tuple(time for time in result if time.amount != 0)
+
+
+def _cells(value: Expr, base: Regime, setting: Setting) -> Cells:
+    fan = corners(value, base, [symbol(name) for name in setting.problem.names])
+    cells = {mask: tuple(_by_sides(r, setting) for r in relations(fan, mask)) for mask in fan.masks}
+    result = Cells(fan, base, cells, {}, {})
+    result = replace(result, forms={mask: leading(value, result.regime(mask)) for mask in fan.masks})
+    return replace(result, smaller=_smaller(result, setting))
+
+
+def _by_sides(relation: Relation, setting: Setting) -> Relation:
+    """A relation with its sizes on one side and its figures on the other: peak/ICI << B/X."""
+    left, sign, right = relation
+    if sign != "<<":
+        return relation
+    sizes, figures = _factors(left / right, setting)
+    if 1 in (sizes, figures):
+        return relation
+    value, (above, below) = setting.in_numbers(figures), sizes.as_numer_denom()
+    plain = above == 1 or (below != 1 and (value > 1 if value.is_Rational else figures.as_numer_denom()[0].has(PEAK)))
+    return (figures, sign, 1 / sizes) if plain else (sizes, sign, 1 / figures)
+
+
+def _factors(monomial: Expr, setting: Setting) -> tuple[Expr, Expr]:
+    """The sizes and the figures of a product."""
+    names = {symbol(name) for name in setting.problem.names}
+    parts = monomial.as_powers_dict().items()
+    return Mul(*(x**e for x, e in parts if x in names)), Mul(*(x**e for x, e in parts if x not in names))
+
+
+def _smaller(cells: Cells, setting: Setting) -> dict[int, int]:
+    """The cells whose form is smaller than that of another one, whatever the sizes, once the figures are put in."""
+    above = {axis: axis + 1 for axis in several_of(setting.least_one)}  # an axis has at least two chips
+    sizes = {mask: _sizes(cells.fan, mask, setting) for mask in cells.forms}
+    smaller: dict[int, int] = {}
+    for lower, larger in permutations(cells.forms, 2):
+        if sizes[lower] == sizes[larger] and lower not in smaller and larger not in smaller:
+            rest = setting.in_numbers(cells.forms[larger] - cells.forms[lower]).subs(above, simultaneous=True)
+            if rest.free_symbols <= setting.least_one and sign_of(rest, setting.least_one) == 1:
+                smaller[lower] = larger
+    return smaller
+
+
+def _sizes(fan: Fan, mask: int, setting: Setting) -> Exponents:
+    """How the sizes stand in the terms that lead in a cell."""
+    (above, *_), (below, *_) = (fan.chosen(mask & group) for group in fan.groups)
+    return tuple(e for s, e in zip(fan.symbols, plus(above, below, -1), strict=True) if s.name in setting.problem.names)
+
+
+def _steps(draft: Draft, times: tuple[Traffic, ...], form: Expr, regime: Regime) -> tuple[Step, ...]:
+    """Which times lead in a regime; and what T_lower tends to, where one of them does."""
+    whole, assumed = Add(*(time.amount for time in times)), written(regime.relations, draft.write)
+    every = total(*(time.name for time in times)) if draft.setting.rates.latencies else T_UPPER
+    lead = sum_of_leaders(draft, regime, every, times, "longest")
+    leader = next((time for time in times if time.name == lead.right), None)
+    if leader is None:
+        return draft.add(lead).since(draft)
+    own, of_whole = (dominated(similar(amount, form, regime), draft.write) for amount in (leader.amount, whole))
+    evidence, right = Longest(leader.name, own, of_whole), draft.layout.factored(form)
+    tends = Step("regime", Reason.LEADING, T_LOWER, "~", right, assumed, evidence, role="leading")
+    return draft.add(lead, tends).since(draft)
+
+
+def _figures(draft: Draft, relations: Iterable[Relation]) -> Iterator[Step]:
+    """The values of the quotients of figures in the regimes, where they are known."""
+    setting = draft.setting
+    sides = (_factors(side, setting)[1] for left, sign, right in relations if sign == "<<" for side in (left, right))
+    for quotient in dict.fromkeys(sides):
+        value = setting.in_numbers(quotient)
+        if quotient.as_numer_denom()[1] != 1 and value.is_Rational:
+            yield Step("regime", Reason.FIGURES, draft.write(quotient), "=", draft.write(value), role="figures")
+
+
+def _always_smaller(draft: Draft, cells: Cells) -> Iterator[Step]:
+    """That terms are smaller than others for all sizes, with the figures put in."""
+    assumed = written(cells.base.relations, draft.write)
+    for lower, larger in cells.smaller.items():
+        left, right = (draft.in_digits(draft.layout.factored(cells.forms[mask])) for mask in (lower, larger))
+        yield Step("regime", Reason.SIDE, left, "<", right, assumed, role="never")
 
 
 class Exploration(Frozen):
@@ -183,10 +323,10 @@ def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Weak
         values = tuple(setting.in_numbers(value_of(side, setting)) for side in (exact, approximate))
     ledger = Ledger(Sizes(base.least_one, several_of(base.least_one)).named)
     alternatives = []
-    for relations in weakest_regimes(*values, base):
-        regime = Regime((*base.relations, *relations), base.least_one)
+    for weakest in weakest_regimes(*values, base):
+        regime = Regime((*base.relations, *weakest), base.least_one)
         steps = establish(_true_in(*values, regime, layout), ledger)
-        alternatives.append(Leading(steps, written(relations, layout.write)))
+        alternatives.append(Leading(steps, written(weakest, layout.write)))
     return Weakest(exact, approximate, layout, tuple(alternatives), ledger, setting)
 
 

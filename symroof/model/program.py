@@ -32,9 +32,8 @@ from symroof.model.program_tree import (
     weights_of,
 )
 from symroof.model.quantities import NAMELESS
-from symroof.model.size_text import spelled_fact, spelled_size
 from symroof.model.storage import Memory
-from symroof.model.tensor_types import Dtype, Tensor
+from symroof.model.tensor_types import Dtype, Tensor, spelled_fact, spelled_size
 from symroof.symbols import expression, symbol
 
 INDENT = "  "

@@ -23,8 +23,7 @@ from symroof.formula import Compare, Formula, Frozen, Name, mapped, names
 from symroof.model.functions import Function
 from symroof.model.program import Program
 from symroof.model.program_tree import Line, Statement, sized, turns_of
-from symroof.model.size_text import spelled_fact, spelled_size
-from symroof.model.tensor_types import Dim, Tensor
+from symroof.model.tensor_types import Dim, Tensor, spelled_fact, spelled_size
 from symroof.symbols import expression, rational, symbol
 
 
@@ -111,7 +110,7 @@ def _require_facts(program: Program, values: Mapping[str, Fraction]) -> None:
 def known_of_sizes(program: Program) -> tuple[Compare, ...]:
     """What is known of the sizes of a program, in those that nothing defines.
 
-    >>> from symroof.model.size_text import spelled_fact
+    >>> from symroof.model.tensor_types import spelled_fact
     >>> from symroof.reading.programs import read_program
     >>> text = "input x: bf16[B, D]; weight W: bf16[D, c]; where c = 2*k, c <= D; y = x * W -> bf16[B, c]"
     >>> [spelled_fact(one) for one in known_of_sizes(read_program(text))]

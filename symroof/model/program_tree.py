@@ -17,8 +17,7 @@ from sympy import Expr, Integer, Mul
 from symroof.formula import Formula, Frozen
 from symroof.model.einsum import Einsum
 from symroof.model.functions import APPENDED, COLLECTED, CUT, JOINED, PLACED, VIEWED, Function
-from symroof.model.size_text import spelled_factor
-from symroof.model.tensor_types import Tensor
+from symroof.model.tensor_types import Tensor, spelled_factor
 from symroof.symbols import expression, symbol
 
 ROLES = ("input", "weight", "cache")

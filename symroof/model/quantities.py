@@ -1,4 +1,4 @@
-"""The quantities of an answer: one table of what each is, in which unit, how it is counted and printed, and their names.
+"""The quantities of an answer, one table of what each is, how it is counted and printed; their names; and units, of formulas too.
 
     T_math  = flops/peak             T_lower = max(T_math, T_comms)    intensity = flops/bytes
     T_comms = bytes/bandwidth        T_upper = T_math + T_comms        ridge = peak/bandwidth
@@ -11,15 +11,30 @@ Decimal prefixes of units are powers of 1000 and binary ones of 1024 (IEC 80000-
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from fractions import Fraction
 
-from symroof.formula import Call, Formula, Frozen, Name, Quotient, Sum, mapped
+from symroof.formula import (
+    Call,
+    Formula,
+    Frozen,
+    Group,
+    Name,
+    Negative,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Sum,
+    Written,
+    mapped,
+)
 
 FLOPS, BYTES, PEAK, BANDWIDTH, T_MATH, T_COMMS, T_LOWER = map(
     Name, ("flops", "bytes", "peak", "bandwidth", "T_math", "T_comms", "T_lower")
 )
+TRAFFIC = Sum((Name("reads"), Name("writes")))
 # The name of a statement that has none; and what names what is of one chip.
 NAMELESS, PER_CHIP = "", "_per_chip"
 Exponents = Mapping[str, Fraction]
@@ -102,14 +117,7 @@ TABLE: Mapping[str, Quantity] = {
         Quantity("reads", "bytes", letter=r"\text{reads}", counted="reads", owed=True),
         Quantity("writes", "bytes", letter=r"\text{writes}", counted="writes", owed=True),
         Quantity(
-            "bytes",
-            "bytes",
-            Sum((Name("reads"), Name("writes"))),
-            r"\text{bytes}",
-            counted="bytes",
-            owed=True,
-            row=Row.OWN,
-            part="bytes_added",
+            "bytes", "bytes", TRAFFIC, r"\text{bytes}", counted="bytes", owed=True, row=Row.OWN, part="bytes_added"
         ),
         Quantity("bytes_per_chip", "bytes", letter=r"\text{bytes per chip}", counted="bytes", owed=True, row=Row.OWN),
         *(Quantity(f"{kind}_moved{each}", "bytes", owner=Owner.SIZES) for each in ("", PER_CHIP) for kind in MOVED),
@@ -259,59 +267,43 @@ DURATIONS = tuple(
         ("years", 365 * 24 * 3600, ("year",)),
     )
 )
+POWERS = {"p": -12, "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+
+
+def _prefixed(
+    name: str, base: str, prefixes: Iterable[str], *aliases: str, scale: Fraction = Fraction(1)
+) -> Iterator[Unit]:
+    for prefix in prefixes:
+        size = scale * Fraction(10) ** POWERS[prefix]
+        yield Unit(prefix + name, base, size, tuple(prefix + other for other in aliases))
+
+
 STORAGE = (
     Unit("bytes", "bytes", Fraction(1), ("byte", "Bytes")),
     Unit("kB", "bytes", Fraction(10**3), ("KB",)),
-    *(Unit(f"{prefix}B", "bytes", Fraction(10 ** (3 * i))) for i, prefix in enumerate("MGTP", 2)),
+    *_prefixed("B", "bytes", "MGTP"),
     Unit("KiB", "bytes", Fraction(2**10), ("kiB",)),
     *(Unit(f"{prefix}iB", "bytes", Fraction(2 ** (10 * i))) for i, prefix in enumerate("MGTP", 2)),
     Unit("bits", "bytes", Fraction(1, 8), ("bit",)),
 )
 # Networks are sold by the bit.
-BIT_RATES = tuple(Unit(f"{prefix}bps", "bytes/s", Fraction(10 ** (3 * i), 8)) for i, prefix in enumerate("kMG", 1))
-WORK = tuple(
-    Unit(f"{prefix}{noun}", "FLOPs", Fraction(10**power), tuple(prefix + other for other in others))
-    for noun, others in (("FLOPs", ("FLOP", "FLOPS")), ("OPs", ("OP", "OPS")))
-    for prefix, power in (("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18))
+BIT_RATES = tuple(_prefixed("bps", "bytes/s", "kMG", scale=Fraction(1, 8)))
+WORK = (
+    *_prefixed("FLOPs", "FLOPs", ("", *"kMGTPE"), "FLOP", "FLOPS"),
+    *_prefixed("OPs", "FLOPs", ("", *"kMGTPE"), "OP", "OPS"),
 )
 # Power and energy; single letters are names.
 ENERGY = (
-    *(Unit(f"{prefix}W", "J/s", Fraction(10**power)) for prefix, power in (("k", 3), ("M", 6), ("G", 9))),
-    *(
-        Unit(f"{prefix}Wh", "J", Fraction(3600 * 10**power))
-        for prefix, power in (("", 0), ("k", 3), ("M", 6), ("G", 9))
-    ),
-    *(
-        Unit(f"{prefix}J", "J", Fraction(10) ** power)
-        for prefix, power in (("p", -12), ("n", -9), ("u", -6), ("m", -3), ("k", 3), ("M", 6), ("G", 9))
-    ),
+    *_prefixed("W", "J/s", "kMG"),
+    *_prefixed("Wh", "J", ("", *"kMG"), scale=Fraction(3600)),
+    *_prefixed("J", "J", "pnumkMG"),
     Unit("watts", "J/s", Fraction(1), ("watt",)),
     Unit("joules", "J", Fraction(1), ("joule",)),
 )
-RATES = tuple(
-    Unit(name, "1/s", Fraction(10**power))
-    for noun in ("Hz", "T/s")
-    for prefix, power in (("", 0), ("k", 3), ("M", 6), ("G", 9))
-    if (name := prefix + noun) != "T/s"
-)
+RATES = (*_prefixed("Hz", "1/s", ("", *"kMG")), *_prefixed("T/s", "1/s", "kMG"))
 # What is counted has no unit.
-COUNTS = tuple(
-    Unit(f"{noun}s", "1", Fraction(1), (noun,))
-    for noun in (
-        "token",
-        "param",
-        "parameter",
-        "weight",
-        "element",
-        "request",
-        "sequence",
-        "layer",
-        "head",
-        "chip",
-        "GPU",
-        "TPU",
-    )
-)
+NOUNS = "token param parameter weight element request sequence layer head chip GPU TPU"
+COUNTS = tuple(Unit(f"{noun}s", "1", Fraction(1), (noun,)) for noun in NOUNS.split())
 UNITS: Mapping[str, Unit] = {
     name: unit
     for unit in (*TIMES, *DURATIONS, *STORAGE, *BIT_RATES, *WORK, *ENERGY, *RATES, *COUNTS)
@@ -344,3 +336,65 @@ def spelled(unit: Exponents) -> str:
     above = " ".join(name if e == 1 else f"{name}^{e}" for name, e in sorted(unit.items()) if e > 0)
     below = " ".join(name if e == -1 else f"{name}^{-e}" for name, e in sorted(unit.items()) if e < 0)
     return (above or "1") + (f"/{below}" if below else "")
+
+
+# A whole number below this counts things, as far as anyone can tell; a larger one without a unit may be in any unit.
+COUNT = 100
+
+
+class Mismatch(Exception):  # noqa: N818
+    """Two terms of a sum with different units."""
+
+
+def unit_of_formula(
+    formula: Formula, of_name: Callable[[str], Exponents | None], counts: bool, *, bare: bool = True
+) -> Exponents | None:
+    """The unit of a formula: no exponents for a count, None where it may be anything.
+
+    A small number without a unit is taken for a count where ``counts`` says so; what is ``bare`` over a unit may have one
+    that nobody wrote. Raises :class:`Mismatch` for a sum of different units.
+
+    >>> units = {"M": {"bytes": Fraction(1)}, "T": {"s": Fraction(1)}}
+    >>> {name: int(power) for name, power in unit_of_formula(Quotient(Name("M"), Name("T")), units.get, True).items()}
+    {'bytes': 1, 's': -1}
+    """
+
+    def unit(part: Formula) -> Exponents | None:
+        return unit_of_formula(part, of_name, counts, bare=bare)
+
+    def combined(*parts: tuple[Formula, Fraction | int]) -> Exponents | None:
+        """The unit of a product of powers."""
+        total: Exponents = {}
+        for part, power in parts:
+            powers = unit(part)
+            if powers is None:
+                return None
+            total = {name: total.get(name, Fraction(0)) + power * powers.get(name, 0) for name in {**total, **powers}}
+        return {name: e for name, e in total.items() if e}
+
+    match formula:
+        case Number(unit=str(named)):
+            return exponents(named)
+        case Number(value=value):
+            return {} if counts and value.denominator == 1 and abs(value) < COUNT else None
+        case Name(name=name):
+            return of_name(name)
+        case Sum(terms=terms) | Call(function="max" | "min" | "abs" | "ceil" | "floor", arguments=terms):
+            every = [unit(term) for term in terms]
+            units = [powers for powers in every if powers]
+            for unlike in (powers for powers in units if powers != units[0]):
+                raise Mismatch(units[0], unlike)
+            return units[0] if units else None if None in every else {}
+        case Call(function="sqrt", arguments=(body,)):
+            return combined((body, Fraction(1, 2)))
+        case Product(factors=factors):
+            return combined(*((factor, 1) for factor in factors))
+        case Quotient(above=above, below=below):
+            is_one = above == Number(Fraction(1), "1")  # what stands above in a reciprocal is no amount
+            open_ = bare and not is_one and not unit(above) and unit(below)
+            return None if open_ else combined((above, 1), (below, -1))
+        case Power(base=root, exponent=Number(value=power)) if power.denominator == 1:
+            return combined((root, power))
+        case Negative(body=body) | Group(body=body) | Written(body=body):
+            return unit(body)
+    return None

@@ -12,8 +12,17 @@ from symroof.errors import CheckError
 from symroof.formula import Frozen, Name, number
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.array_ops import CONCAT, Op, Turn
-from symroof.proof.axis_traffic import MeshAxis, merged, share_across, share_per_direction, shares_of_levels
-from symroof.proof.exchange_plans import Part, Plan, Transfer, require_conventions
+from symroof.proof.exchange_plans import (
+    MeshAxis,
+    Part,
+    Plan,
+    Transfer,
+    merged,
+    require_conventions,
+    share_across,
+    share_per_direction,
+    shares_of_levels,
+)
 from symroof.proof.kernel_traffic import Access, Script
 from symroof.proof.plan_execution import SIZES, Chips
 from symroof.proof.polynomials import ONE, Poly, Rat

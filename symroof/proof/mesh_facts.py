@@ -8,9 +8,8 @@ from fractions import Fraction
 
 from symroof.formula import Call, Compare, Formula, Frozen, Name
 from symroof.proof.array_ops import Op
-from symroof.proof.axis_traffic import along, merged, up_and_down
 from symroof.proof.chip_recounts import OnMesh, PerChip, bubble_of, in_flight, presumes
-from symroof.proof.exchange_plans import Transfer
+from symroof.proof.exchange_plans import Transfer, along, merged, up_and_down
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.program_recounts import ZERO, Run
 from symroof.proof.quotients import Exact

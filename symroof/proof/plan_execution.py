@@ -24,8 +24,21 @@ from math import prod
 
 from symroof.errors import CheckError
 from symroof.proof.array_ops import COLLECT, Op
-from symroof.proof.axis_traffic import RETURNED, MeshAxis
-from symroof.proof.exchange_plans import Box, Move, Part, Plan, Share, Split, Transfer, any_of, apart, common, within
+from symroof.proof.exchange_plans import (
+    RETURNED,
+    Box,
+    MeshAxis,
+    Move,
+    Part,
+    Plan,
+    Share,
+    Split,
+    Transfer,
+    any_of,
+    apart,
+    common,
+    within,
+)
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.modular_arithmetic import DEFINITIONS, numbers_per_row
 

@@ -15,8 +15,7 @@ from symroof.errors import ModelError, ReadingError, about, nearest, require_one
 from symroof.formula import Formula, Name, Number, mapped
 from symroof.model.collectives import NETWORKS
 from symroof.model.hardware import UNNAMED, Accelerator, Spec
-from symroof.model.size_text import spelled_size
-from symroof.model.tensor_types import BY_NAME
+from symroof.model.tensor_types import BY_NAME, spelled_size
 from symroof.reading.expressions import read_expression
 from symroof.reading.name_scope import Scope
 from symroof.reading.numbers import quantity, scientific

@@ -12,7 +12,6 @@ from warnings import warn
 
 from symroof.errors import ReadingError, about, require_one_of, suggestion
 from symroof.formula import Compare, Formula, Name, names
-from symroof.formula_size import depth
 from symroof.model.collectives import Mesh
 from symroof.model.costs import COUNTINGS
 from symroof.model.hardware import WORDS_OF_TEXTS, Accelerator, Spec
@@ -46,7 +45,7 @@ from symroof.reading.question_scope import (
 )
 from symroof.reading.tensors import COMMENT
 from symroof.reading.toml import flag, flatten, read_table, table, text, text_file, texts, unfit
-from symroof.symbols import expression
+from symroof.symbols import depth, expression
 
 Options = Mapping[str, Any]
 WORD = re.compile(r"[^\W\d]\w*")

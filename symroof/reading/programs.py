@@ -56,8 +56,7 @@ from symroof.model.program_tree import (
     turns_of,
     weights_of,
 )
-from symroof.model.size_text import spelled_size
-from symroof.model.tensor_types import Dtype, Tensor
+from symroof.model.tensor_types import Dtype, Tensor, spelled_size
 from symroof.reading.meshes import read_mesh
 from symroof.reading.scanner import Token
 from symroof.reading.size_cases import Facts

@@ -17,7 +17,7 @@ from sympy import Expr
 from symroof.algebra.rational import cancelled, sign_of
 from symroof.errors import SymroofError
 from symroof.formula import Call, Compare, Formula, Frozen, mapped
-from symroof.model.size_text import spelled_size
+from symroof.model.tensor_types import spelled_size
 from symroof.symbols import expression, fraction, rational, symbol
 
 Point = Mapping[str, Fraction]

@@ -19,8 +19,7 @@ from symroof.model.program_quantities import names_of_amounts
 from symroof.model.program_sizes import slides_of, stride_of
 from symroof.model.program_tree import Mask, Node, Statement, sized
 from symroof.model.quantities import QUANTITIES
-from symroof.model.size_text import spelled_fact, spelled_size
-from symroof.model.tensor_types import Tensor
+from symroof.model.tensor_types import Tensor, spelled_fact, spelled_size
 from symroof.reading.scanner import Token
 from symroof.reading.size_cases import Facts, Premises, UndecidedError, at_points, decided, made_by
 from symroof.reading.statements import StatementReader

@@ -20,17 +20,15 @@ from graphlib import CycleError, TopologicalSorter
 
 from symroof.errors import AlgebraError
 from symroof.formula import FUNCTIONS, KEYWORDS, Compare, Formula, Group, Name, Number, Quotient, mapped, names, number
-from symroof.formula_size import Terms, depth, terms
 from symroof.model.functions import COLLECT, COLLECTED, FUNCTIONS as TABLE, PLACE, PLACED
 from symroof.model.program_tree import Node, Repeat, Statement, statements_in
-from symroof.model.size_text import spelled_size
-from symroof.model.tensor_types import Dim, Tensor
+from symroof.model.tensor_types import Dim, Tensor, spelled_size
 from symroof.reading.expressions import read_expression
 from symroof.reading.name_scope import Scope
 from symroof.reading.scanner import Token
 from symroof.reading.size_cases import is_choice
 from symroof.reading.tensors import END, ViewReader
-from symroof.symbols import expression
+from symroof.symbols import Terms, depth, expression, terms
 
 WORD = re.compile(r"[^\W\d]\w*\b(?!\s*\()")
 ORDER = ("<=", ">=")

@@ -17,9 +17,8 @@ from symroof.exploration.figure import Drawn, Label, rows
 from symroof.exploration.measured_points import Measurement
 from symroof.exploration.regime_map import RegimeMap
 from symroof.exploration.regime_steps import Leading
-from symroof.exploration.regimes import Exploration, Weakest
+from symroof.exploration.regimes import Exploration, TimeRegimes, Weakest
 from symroof.exploration.roofs import Roofline
-from symroof.exploration.time_regimes import TimeRegimes
 from symroof.formula import Frozen
 from symroof.model.problem import Sketch
 from symroof.reading.arguments import Words

@@ -24,8 +24,7 @@ from symroof.errors import CheckError, ReadingError, SymroofError, suggestion
 from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.problem import Problem
 from symroof.model.program_quantities import other_names
-from symroof.model.quantities import UNITS, Exponents, exponents, parts_of, spelled, unit_of_time
-from symroof.model.units import Mismatch
+from symroof.model.quantities import UNITS, Exponents, Mismatch, exponents, parts_of, spelled, unit_of_time
 from symroof.proof.step import named_formula
 from symroof.reading.arguments import problem_of
 from symroof.reading.expressions import read_expression

@@ -12,8 +12,7 @@ from sympy import Expr, ilcm
 
 from symroof.errors import require_one_of
 from symroof.formula import Formula, Frozen, names
-from symroof.model.size_text import spelled_size
-from symroof.model.tensor_types import Dim, Dtype, dtype
+from symroof.model.tensor_types import Dim, Dtype, dtype, spelled_size
 from symroof.reading.name_scope import split_word
 from symroof.symbols import expression, rational, symbol
 from symroof.tracing.size_names import Sizes, distinct_numbers, formula_of

@@ -12,8 +12,8 @@ from contextvars import ContextVar
 
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Formula
-from symroof.formula_size import weight
 from symroof.proof.step import RefutedError
+from symroof.symbols import weight
 
 WORK = 400_000
 PROVER = 1_000  # a question that z3 answers

@@ -36,7 +36,6 @@ from symroof.formula import (
     names,
     number,
 )
-from symroof.formula_size import weight
 from symroof.model.hardware import Accelerator
 from symroof.model.splits import padded
 from symroof.proof.check import check
@@ -46,6 +45,7 @@ from symroof.proof.step import Ledger
 from symroof.proof.whole_numbers import Multiples, WholeSizes
 from symroof.reading.claim_sets import TOLERANCE
 from symroof.reading.name_scope import Scope
+from symroof.symbols import weight
 from symroof.verification.asymptotics import regime_of
 from symroof.verification.budget import COEFFICIENTS, LEFT_OPEN, PROVER, spend
 from symroof.verification.constructions import worked_out

@@ -36,7 +36,7 @@ from symroof.formula import (
     names,
     nodes,
 )
-from symroof.model.units import Mismatch
+from symroof.model.quantities import Mismatch
 from symroof.proof.pointwise import sign_of_difference
 from symroof.proof.quotients import COMPARISONS, ORDER
 from symroof.proof.step import Check

@@ -10,8 +10,7 @@ write FLOPs for FLOPs/s: what is right but for that is not decided.
 from __future__ import annotations
 
 from symroof.formula import Compare, Formula, Number, nodes
-from symroof.model.quantities import Exponents, exponents, spelled
-from symroof.model.units import Mismatch, unit_of_formula
+from symroof.model.quantities import Exponents, Mismatch, exponents, spelled, unit_of_formula
 from symroof.verification.context import Context
 from symroof.verification.judgement import Remark
 

@@ -17,8 +17,7 @@ from symroof.derivation.quantity_definitions import in_ridge
 from symroof.exploration.comparison import Comparison, OneChip, steps_at
 from symroof.exploration.regime_map import RegimeMap
 from symroof.exploration.regime_steps import shares
-from symroof.exploration.regimes import Exploration, Weakest
-from symroof.exploration.time_regimes import TimeRegime, TimeRegimes
+from symroof.exploration.regimes import Exploration, TimeRegime, TimeRegimes, Weakest
 from symroof.formula import Both, Cases, Compare, Formula, Infinity, Name, Number, Quotient, Verdict, number
 from symroof.proof.check import establish
 from symroof.proof.step import Ledger, Reason, Step

@@ -10,8 +10,7 @@ from typing import Any
 from symroof.algebra.rounding import to_places
 from symroof.derivation.answer import Point
 from symroof.derivation.named_formulas import unit_in
-from symroof.derivation.program_times import T_STEPS
-from symroof.derivation.steps import INTENSITY, numeric
+from symroof.derivation.steps import INTENSITY, T_STEPS, numeric
 from symroof.formula import Compare, Formula, Name, Sum, Verdict
 from symroof.model.pipeline_stages import BUBBLE
 from symroof.model.quantities import MOVED, STOCKS, TOKENS, of_statement, parts_of, rows_of, time_name, unit_of_amount

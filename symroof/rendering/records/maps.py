@@ -11,9 +11,8 @@ from symroof.derivation.quantity_definitions import in_ridge
 from symroof.derivation.steps import T_LOWER
 from symroof.exploration.comparison import Comparison, OneChip, steps_at
 from symroof.exploration.measured_points import Measurement
-from symroof.exploration.regime_map import RegimeMap, RegimeRow
-from symroof.exploration.regimes import Exploration, Place, Weakest
-from symroof.exploration.time_regimes import TimeRegimes
+from symroof.exploration.regime_map import Place, RegimeMap, RegimeRow
+from symroof.exploration.regimes import Exploration, TimeRegimes, Weakest
 from symroof.rendering.pages.typesetting import claims_typesetter
 from symroof.rendering.records.derivations import bracket
 from symroof.rendering.records.json_parts import SCHEMA, Record, fields, spelled, text
