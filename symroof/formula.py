@@ -13,7 +13,7 @@ from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields, 
 from fractions import Fraction
 from functools import wraps
 from operator import attrgetter
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast, dataclass_transform
 
 from symroof.errors import AlgebraError
 
@@ -151,20 +151,19 @@ class Frozen:
 
 _Value = TypeVar("_Value")
 _Result = TypeVar("_Result")
+_Rest = ParamSpec("_Rest")
 
 
-def once(function: Callable[[_Value], _Result]) -> Callable[[_Value], _Result]:
-    """A function of a frozen value that runs once for each: what it gives lies in the value, as a cached property does."""
+def once(function: Callable[Concatenate[_Value, _Rest], _Result]) -> Callable[Concatenate[_Value, _Rest], _Result]:
+    """A function of a frozen value that runs once for each, whatever else it is given: its result lies in the value."""
 
     @wraps(function)
-    def kept(value: _Value) -> _Result:
-        memo = value.__dict__
-        if function.__qualname__ not in memo:
-            memo[function.__qualname__] = function(value)
-        result: _Result = memo[function.__qualname__]
-        return result
+    def stored(value: _Value, /, *rest: _Rest.args, **named: _Rest.kwargs) -> _Result:
+        if function.__qualname__ not in value.__dict__:
+            value.__dict__[function.__qualname__] = function(value, *rest, **named)
+        return cast("_Result", value.__dict__[function.__qualname__])
 
-    return kept
+    return stored
 
 
 class Formula(Frozen):

@@ -17,6 +17,7 @@ from dataclasses import replace
 from itertools import product
 
 from symroof.errors import CheckError
+from symroof.formula import once
 from symroof.proof.array_ops import APPEND, COLLECT, CONCAT, FUNCTION, PLACE, PRODUCT, SLICE, Op, Turn
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.modular_arithmetic import (
@@ -42,6 +43,7 @@ from symroof.proof.program_structure import DECLARED, require_structure
 TURNS, DEEP = 2, 3
 
 
+@once
 def require_adjoint(script: Script) -> None:
     """Raises :class:`~symroof.errors.CheckError` where the ops that go back are not the backward pass of the others.
 
@@ -54,7 +56,7 @@ def require_adjoint(script: Script) -> None:
     >>> whole = Script((x, y, dy, dx), (square, undone), gradients=(("x", "dx"),), arriving=(("y", "dy"),))
     >>> require_adjoint(whole)
     """
-    if "adjoint" in vars(script) or not any(op.back for op in script.ops):
+    if not any(op.back for op in script.ops):
         return
     try:
         require_structure(script)
@@ -63,7 +65,6 @@ def require_adjoint(script: Script) -> None:
         raise CheckError("the backward pass takes what is not there") from error
     if any(forward != backward for forward, backward in products):
         raise CheckError("the backward pass is not that of the program: its gradients are others")
-    vars(script)["adjoint"] = True
 
 
 class _Machine:

@@ -11,6 +11,7 @@ from math import prod
 from operator import sub
 
 from symroof.errors import CheckError
+from symroof.formula import once
 from symroof.proof.array_ops import COLLECT, CONCAT, DIFFERENCE, FUNCTION, PLACE, PRODUCT, SLICE, SUM, Array, Op
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.polynomials import Rat
@@ -26,10 +27,9 @@ STRIDES = 64
 MOST = 200_000
 
 
+@once
 def require_same_blocks(script: Script, seen: Seen, exact: Exact) -> None:
     """Raises :class:`~symroof.errors.CheckError` where a view lies in other blocks than what it is of."""
-    if "same_blocks" in vars(script):
-        return
     for op in script.ops:
         split_labels = {label for label, _ in script.array[op.result].split}
         for pair in seen.get(op.result, ()) if op.views else ():
@@ -45,14 +45,12 @@ def require_same_blocks(script: Script, seen: Seen, exact: Exact) -> None:
                 owners = (_owners(labels, label, sizes, chips) for labels, label in zip(shapes, pair, strict=True))
                 if [*next(owners)] != [*next(owners)]:
                     raise CheckError(f"{op.result} lies in other blocks than {op.operands[0]}")
-    vars(script)["same_blocks"] = True
 
 
+@once
 def require_room(script: Script, exact: Exact) -> None:
     """Raises :class:`~symroof.errors.CheckError` where slices along one dimension are not known to be different places of it, or
     where what is joined is not as long as its parts."""
-    if "room" in vars(script):
-        return
     for op in script.ops:
         if op.function == "windows" and not op.back:
             _require_windows(op, script, exact)
@@ -61,7 +59,6 @@ def require_room(script: Script, exact: Exact) -> None:
         if op.laid == CONCAT and not op.back:
             _require_length(op, script, exact)
     _require_slices(script, exact)
-    vars(script)["room"] = True
 
 
 def _require_slices(script: Script, exact: Exact) -> None:

@@ -207,8 +207,7 @@ class Ledger:
     def define(self, name: str, formula: Formula) -> None:
         """What a name stands for from here on; values that were worked out stay, unless one of them speaks of it."""
         used = (*self.definitions.values(), *(value for _, equal in self._values for _, value in equal))
-        if name in self.definitions or any(name in names(value) for value in used):
-            self._values.clear()
+        self._values = {} if any(name in names(value) for value in used) or not self.is_new(name) else self._values
         self.definitions[name] = formula
 
     def exact(self, *, figures: bool, assumptions: Iterable[Formula] = (), free: str | None = None) -> Exact:
