@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from texts import judged
 
 import symroof as sr
 from symroof.errors import SymroofError
@@ -379,12 +380,23 @@ def test_a_condition_that_cannot_be_true_is_remarked():
     assert not verdict("T_math > T_comms => B > 240", **MATMUL).worst.remarks
 
 
-def test_a_counterexample_is_one():
-    """What is shown as a counterexample is evaluated again, by plain arithmetic."""
-    found = verdict("intensity = B", **MATMUL).worst.counterexample
-    b, d, f = (found.values[name] for name in "BDF")
-    assert found.left == b * d * f / (b * d + d * f + b * f)
-    assert found.right == b != found.left
+@pytest.mark.parametrize("at", ["", "B = 3", "D = 128, F = 7"])
+@pytest.mark.parametrize(("left", "right"), [("intensity", "B"), ("T_math", "3 ms"), ("flops", "7DF"), ("D", "F")])
+@pytest.mark.parametrize("by", ["claim", "problem", "sentence"])
+def test_a_counterexample_is_one(tmp_path, left, right, at, by):
+    """At the sizes that are shown, those that were put in among them, both sides are what is shown."""
+    if by == "sentence":
+        put, comment = f"With ${at}$, " if at else "", "".join(f'{key} = "{MATMUL[key]}"\n' for key in MATMUL)
+        text = f"<!-- symroof\n{comment}-->\n{put}$\\text{{FLOPs}} = 7DF$."
+        (judgement,), left, right = judged(tmp_path, text).judgements, "flops", "7DF"
+    else:
+        options = {"at": at} if at and by == "problem" else {}
+        judgement = verdict(f"{left} = {right}" + (f" at {at}" if at and by == "claim" else ""), **MATMUL, **options)
+    if (shown := judgement.worst.counterexample) is not None:
+        sizes = ", ".join(f"{name} = {value}" for name, value in shown.values.items())
+        assert all(size in sizes for size in at.split(", ")) or (by == "problem" and right != "3 ms")
+        for side, value in ((left, shown.left), (right, shown.right)):
+            assert verdict(f"{side} = {value} at {sizes}", **MATMUL).verdict == "holds"
 
 
 @pytest.mark.parametrize(

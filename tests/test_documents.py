@@ -381,6 +381,29 @@ def test_a_claim_is_reported_where_it_stands_and_not_where_a_comment_quotes_it(t
     assert [line for _, line, _ in places[3:]] == [11, 14, 14]
 
 
+@pytest.mark.parametrize(
+    "fault",
+    [
+        *("at = { D = 8, |Q = 9 }", 'at = "B = 3, |Q = 9"', "at = [{ D = 8 }, { |Q = 1 }]", 'at = { B = "8|x" }'),
+        *(
+            'assume = "B << |Q"',
+            'given = { HBM = "9 |XB" }',
+            'claims = ["3 = 3", "B = |Q"]',
+            "at = { D = 8_192, |Q = 9 }",
+        ),
+        'at = { B = 64, D = 8192, F = 8192 }\nclaims = ["intensity = 63", |"intensity = 64"]',
+    ],
+)
+def test_a_fault_of_a_problem_has_a_place(tmp_path, fault):
+    path, problem = tmp_path / "x.toml", '[[problem]]\noperation = "matmul"\n'
+    text = problem + 'at = { B = 8 }\ntitle = "Q and 8x, 64"\n' + problem + fault
+    path.write_text(text.replace("|", ""), "utf-8")
+    report, (*lines, last) = judge_file(path), text.split("|")[0].split("\n")
+    place = (1 + len(lines), 1 + len(last) + fault.count('|"'))
+    found = [(j.line, j.column) for j in report.judgements if j.verdict in ("wrong", "unreadable")]
+    assert (report.error or "").startswith(f"{path}:{place[0]}:{place[1]}: problem 2: ") or found == [place]
+
+
 def test_a_problem_that_cannot_be_read_leaves_the_others_judged(tmp_path):
     path = tmp_path / "x.toml"
     path.write_text(TABLE, "utf-8")

@@ -55,7 +55,7 @@ def joined(pieces, longest=14):
 @given(joined(PIECES) | joined(PIECES).map(lambda text: f"flops {text}") | st.text(max_size=40))
 def test_any_claim_is_judged(text):
     for context in (CONTEXT, OPEN):
-        assert judge_stated(StatedClaim(text), context).verdict in VERDICTS
+        assert judge_stated(StatedClaim(text), context, Exercise()).verdict in VERDICTS
 
 
 @QUICK
@@ -65,7 +65,7 @@ def test_any_claim_is_judged(text):
     )
 )
 def test_any_pair_of_sides_is_judged(text):
-    assert judge_stated(StatedClaim(text), OPEN).verdict in VERDICTS
+    assert judge_stated(StatedClaim(text), OPEN, Exercise()).verdict in VERDICTS
 
 
 @QUICK
@@ -118,7 +118,7 @@ def test_hard_inputs_end_in_time(text):
     import time
 
     started = time.perf_counter()
-    assert judge_stated(StatedClaim(text), OPEN).verdict in VERDICTS
+    assert judge_stated(StatedClaim(text), OPEN, Exercise()).verdict in VERDICTS
     assert time.perf_counter() - started < 20
 
 

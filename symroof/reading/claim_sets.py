@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from fractions import Fraction
 from typing import Any
 
 from symroof.errors import ReadingError, require_one_of
-from symroof.formula import KEYWORDS, Compare, Formula, Frozen
+from symroof.formula import Compare, Formula, Frozen, names, number
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
 from symroof.model.tensor_types import Dtype
+from symroof.reading.claims import Claim
 from symroof.reading.keys import having
 from symroof.reading.languages import language_of
 from symroof.reading.numbers import exact
 from symroof.reading.operation_keys import has_operation
-from symroof.reading.problems import GIVE_WAY, WORD, claims_of, hardware_of, model_of, read_problem, require_known
+from symroof.reading.problems import GIVE_WAY, claims_of, hardware_of, model_of, read_problem, require_known
 from symroof.reading.toml import table, text, unfit
 
 TOLERANCE = Fraction(1, 20)
@@ -82,7 +83,6 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
     if has_operation(options):
         problem = read_problem(options, spoken)
         shared = {name: getattr(problem, name) for name in ("hardware", "assume", "symbols", "let")}
-        stated["claims"] = tuple(_at_sizes(claim, problem) for claim in stated["claims"])
         return Exercise(problem, **shared, **stated, count=text(options, "count"))
     asked = (
         () if options.get("solve") or options.get("minimize") else ("solve_for", "at")
@@ -93,18 +93,28 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
     return Exercise(None, **model_of(options, hardware_of(options), None, spoken), **stated)
 
 
-def _at_sizes(claim: StatedClaim, problem: Problem) -> StatedClaim:
-    """A claim of a problem with one set of sizes; where it names none itself, it is about these.
+def usual_sizes(claims: Iterable[Claim], problem: Problem | None) -> dict[str, Formula]:
+    """The one set of sizes that a problem states, for claims that name none themselves."""
+    spoken = {name for claim in claims for link in claim.links for name in names(link)}
+    if problem is None or len(problem.at) != 1 or spoken & {*problem.names, *problem.symbols}:
+        return {}
+    return {name: number(size) for name, size in problem.at[0].items()}
 
-    >>> table = {"operation": "matmul", "at": "B=64, D=F=8192", "claims": ["intensity = 63", "intensity = B"]}
-    >>> [claim.text for claim in read_exercise(table).claims]
-    ['intensity = 63 at B = 64, D = 8192, F = 8192', 'intensity = B']
+
+def at_usual_sizes(claim: Claim, problem: Problem | None) -> Claim:
+    """A claim of a problem with one set of sizes: where its values name none, it is about these; sizes of its own go before.
+
+    >>> from symroof.reading.claims import read_claim
+    >>> from symroof.reading.name_scope import Scope
+    >>> table = {"operation": "matmul", "at": "B=64, D=F=8192"}
+    >>> scope, problem = Scope(("B", "D", "F", "intensity")), read_exercise(table).problem
+    >>> claims = (read_claim(text, scope) for text in ("intensity = 1 at B = 1", "intensity = B", "intensity ~ B as B << D, F"))
+    >>> [", ".join(f"{name} = {size.value}" for name, size in at_usual_sizes(claim, problem).at) for claim in claims]
+    ['B = 1, D = 8192, F = 8192', '', '']
     """
-    words = set(WORD.findall(claim.text))
-    if len(problem.at) != 1 or words & {*problem.names, *problem.symbols, *KEYWORDS - {"not", "and", "or"}}:
+    if claim.connectives or claim.regime or claim.always is not None:
         return claim
-    sizes = ", ".join(f"{name} = {size}" for name, size in problem.at[0].items())
-    return replace(claim, text=f"{claim.text} at {sizes}")
+    return replace(claim, at=tuple({**usual_sizes([claim], problem), **dict(claim.at)}.items()))
 
 
 def _stated(claim: Any) -> StatedClaim:

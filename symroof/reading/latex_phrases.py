@@ -11,8 +11,8 @@ from symroof.errors import ReadingError
 from symroof.formula import KEYWORDS, Frozen
 from symroof.reading.macros import EQUALS, LETTERS_ALONE, Macro, arguments_at, index_at, tensor_at
 from symroof.reading.name_scope import Scope, opaque
-from symroof.reading.numbers import COUNT_SCALES, COUNTED, unit_named, unit_words
-from symroof.reading.prose_parts import POWERS, SCALED
+from symroof.reading.numbers import COUNT_SCALES, COUNTED, unit_named
+from symroof.reading.prose_parts import UNITS, amount_in
 from symroof.reading.scanner import CLOSINGS, OPENINGS, Brackets, Token
 from symroof.reading.vocabulary import AMOUNTS, KNOWN, WORDS, folded, meanings, named
 
@@ -49,10 +49,6 @@ class Dialect(Frozen):
     def called(self) -> frozenset[str]:
         """The amounts that a tensor of a program has: ``flops`` of flops(h)."""
         return frozenset(name.partition("(")[0] for name in self.scope.names if name.endswith(")"))
-
-
-# A number in words, and what it is about: \\text{~14 GB}.
-AMOUNT = re.compile(r"(~?)\s*((?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([^\d\s].*)?")
 
 
 class Phrases:
@@ -155,31 +151,30 @@ class Phrases:
         words, (start, end) = re.sub(r"\\([_ %&$])", r"\1", match["words"]).replace("\\,", " ").strip(), match.span()
         if words in FUNCTION_WORDS:
             return self.add("word", words, start, end)
-        if (amount := AMOUNT.fullmatch(words)) is not None and (not amount[3] or unit_words(amount[3])):
-            if amount[1] and self.found and self.found[-1].text == "=":  # = ~14 GB is about as much
+        amount, rest = amount_in(words.lstrip("~ "))
+        if amount and not rest:
+            if words[0] == "~" and self.found and self.found[-1].text == "=":  # = ~14 GB is about as much
                 self.found[-1] = self.found[-1]._replace(text="~")
-            self.add("number", amount[2].replace(",", ""), start, end)
-            for unit in unit_words(amount[3] or ""):
-                self.add("unit", unit, end, end)
+            for kind, text in zip(("number", "unit", "unit"), amount, strict=False):
+                self.add(kind, text, start if kind == "number" else end, end)
             return end
         behind = self._of_tensor(self._called(words), start, end)
         if behind is not None:
             return behind
         if self._is_amount(words):
             return self.add("word", self._known(words), start, end)
-        if (
-            self._follows_number()
-            and (power := SCALED.match(words)) is not None
-            and "e" not in self.found[-1].text.lower()
-        ):
+        (number, *units), rest = amount_in(f"1{words}")
+        if number.startswith("1e") and self._follows_number() and "e" not in self.found[-1].text.lower():
             last = self.found[-1]
-            self.found[-1] = last._replace(text=f"{last.text}e{POWERS[power.group()]}", end=start)
-            words = words[power.end() :].strip()
+            self.found[-1], words = (
+                last._replace(text=last.text + number[1:], end=start),
+                " ".join((*units, rest)).strip(),
+            )
             if not words:
                 return end
-        is_size = len(words) == 1 and words in self.names
-        if not is_size and self._may_be_unit() and (units := unit_words(words)):
-            per = INVERSE.match(self.source, end) if units == ("s",) else None
+        is_size = len(words) == 1 and (words in self.names or words in UNITS)
+        if not is_size and self._may_be_unit() and units and not rest:
+            per = INVERSE.match(self.source, end) if units == ["s"] else None
             for unit in ("Hz",) if per else units:
                 self.add("unit", unit, start, end)
             return per.end() if per else end

@@ -53,10 +53,8 @@ def read_number(
     In a document ``letters`` are those that stand alone somewhere in it.
     """
     token = reader.next()
-    try:
+    with reader.faults_at(*token.span):
         value = exact(token.text)
-    except ReadingError as error:
-        raise reader.error(error.problem, token=token, expected=error.expected) from None
     if (reader.token.kind == "number" and not reader.token.spaced) or (reader.at(".") and not reader.token.spaced):
         raise reader.error(f"{token.text}{reader.token.text} is not a number", span=(token.start, reader.token.end))
     if reader.accept("%"):
@@ -103,20 +101,6 @@ def unit_named(words: str) -> str | None:
     return "/".join(UNITS[part].name for part in parts) if all(part in UNITS for part in parts) else None
 
 
-def unit_words(words: str) -> tuple[str, ...]:
-    """The unit that words are; or a power of ten, and the unit behind it. Empty where they are neither.
-
-    >>> unit_words("GB/s"), unit_words("M tokens"), unit_words("B parameters"), unit_words("more")
-    (('GB/s',), ('M', 'tokens'), ('B', 'parameters'), ())
-    """
-    unit = unit_named(words)
-    if unit is not None:
-        return (unit,)
-    scale, _, noun = words.partition(" ")
-    unit = unit_named(noun)
-    return () if scale not in COUNT_SCALES or (noun and not unit) else (scale, unit) if unit else (scale,)
-
-
 def _unit_behind(reader: Reader, declared: frozenset[str] | tuple[str, ...], taken: set[str]) -> str | None:
     """The unit under the cursor, where there is one; B/s is bytes/s where no letter ``taken`` is in it."""
     token = reader.token
@@ -126,11 +110,8 @@ def _unit_behind(reader: Reader, declared: frozenset[str] | tuple[str, ...], tak
     if slash.text == "/" and (unit is None or ("/" not in unit and "/" not in UNITS[unit].base)):
         near = not (slash.spaced or per.spaced)
         close = near if unit is None else per.text == "s" or per.kind == "unit" or (near and per.text not in declared)
-        whole = (
-            unit_named(f"{token.text}/{per.text}")
-            if close and not (unit is None and taken & {token.text, per.text})
-            else None
-        )
+        named = unit is None and taken & {token.text, per.text}
+        whole = unit_named(f"{token.text}/{per.text}") if close and not named else None
         if whole is not None:
             reader.go_to(reader.index + 3)
             return whole

@@ -12,10 +12,9 @@ from fractions import Fraction
 from itertools import pairwise
 
 from symroof.formula import Frozen
-from symroof.model.quantities import UNITS as UNIT_TABLE
 from symroof.reading.claims import RELATIONS
 from symroof.reading.name_scope import opaque
-from symroof.reading.numbers import COUNT_SCALES, unit_named
+from symroof.reading.numbers import COUNT_SCALES, measured, unit_named
 from symroof.reading.scanner import SUPERSCRIPTS, THOUSANDS, Token, raised
 from symroof.reading.sentence_cues import CUES
 from symroof.reading.vocabulary import SYNONYMS
@@ -27,10 +26,14 @@ ENDING = frozenset(CALCULATIONS["ending"])
 UNITS: dict[str, str] = CALCULATIONS["units"]
 MONEY = frozenset(CALCULATIONS["money"])
 PARTICLES = frozenset(CALCULATIONS["particles"])
+LETTER_POWERS = {letter: len(str(scale)) - 1 for letter, scale in COUNT_SCALES.items()} | {"%": -2}
 # Powers of ten in words of Chinese and Korean, longest first, as the beginning of a word.
 SCALED = re.compile("|".join(sorted((word for word in POWERS if not word.isascii()), key=len, reverse=True)))
 SIGNS = SYNONYMS | dict.fromkeys(("≃", "≅", "∼", "~=", "=~"), "~") | {"÷": "/", "–": "-", "‑": "-"}
 LONGEST_NOUN = 3
+WHEN = re.compile(r"일\s*때")  # no days
+# What makes a rate of the unit before it.
+RATE = re.compile(r"(?:/|(?P<open> / )|\s+(?:(?:for )?(?:an?|each|every)|per)\s+)(?P<of>[A-Za-z]+)(?![A-Za-z0-9_])")
 
 TOKEN = re.compile(
     rf"""
@@ -84,6 +87,34 @@ def parts_of(text: str, known: frozenset[str] = frozenset(), names: bool = True)
         spaced = False
 
 
+def with_unit_behind(formula: str, behind: str) -> str | None:
+    r"""A formula with the power of ten and the unit that the words behind it say; None where they say none.
+
+    >>> with_unit_behind("4 + 6 = 10", " million tokens"), with_unit_behind("5.2 = 5", " GB."), with_unit_behind("2 = 2", " cards")
+    ('4 + 6 = 10 \\times 10^{6}', '5.2 = 5\\text{ GB}', None)
+    """
+    text, words = formula.rstrip(" .,;"), re.sub(r"\A(?:~|\\,)|\\(?=%)", " ", behind)
+    number, *units = next(parts_of(f"1 {re.split('[=<>≈]', words)[0]}")).tokens
+    power = sum(LETTER_POWERS.get(unit.text, 0) for unit in units) + int(number.text.partition("e")[2] or 0)
+    unit = next((unit.text for unit in units if unit.text not in LETTER_POWERS), "")
+    if not re.search(r"[\d}]\Z", text) or not (power or unit):
+        return None
+    counts = power and (not unit or measured(unit)[1] in ("1", "1/1"))
+    return text + (rf" \times 10^{{{power}}}" if power else "") + ("" if counts else rf"\text{{ {unit}}}")
+
+
+def amount_in(text: str) -> tuple[tuple[str, ...], str]:
+    """The number with which a text begins, its power of ten in a letter and its unit; and the words behind them.
+
+    >>> amount_in("14 GB/s"), amount_in("130亿 张卡"), amount_in("7B parameters"), amount_in("of 3")
+    ((('14', 'GB/s'), ''), (('130e8',), '张卡'), (('7', 'B', 'parameters'), ''), ((), 'of 3'))
+    """
+    part = next(parts_of(text), None)
+    if part is None or part.kind != "number":
+        return (), text
+    return tuple(token.text for token in part.tokens), text[part.measured_end :].strip()
+
+
 class _Raw(Frozen):
     kind: str
     text: str
@@ -95,7 +126,8 @@ def _raw(text: str) -> Iterator[_Raw]:
     """The tokens of a text; of a word behind a number that begins with a power of ten, that is one of its own: 亿字节."""
     numbered = False
     for match in TOKEN.finditer(text):
-        kind, word, (start, end) = str(match.lastgroup), match.group(), match.span()
+        word, (start, end) = match.group(), match.span()
+        kind = "other" if WHEN.match(text, start) else str(match.lastgroup)
         if kind == "word" and numbered and not word.isascii():
             power = SCALED.match(word)
             first = power.end() if power and word[power.end() :] not in PARTICLES - {"당"} else len(word)
@@ -189,15 +221,11 @@ def _unit(tokens: Sequence[_Raw], at: int) -> tuple[str, int] | None:
     word = tokens[at].text
     if word == "%":
         return "%", at + 1
-    texts = [token.text if token.kind != "name" or token.text == "s" else "" for token in tokens[at : at + 5]]
-    if texts[1:2] == ["/"] and len(texts) > 2 and (unit := unit_named(f"{word}/{texts[2]}")) is not None:
-        return unit, at + 3
-    if texts[1:4] == [" ", "/", " "] and tokens[at + 4 : at + 5] and tokens[at + 4].kind == "word":  # bytes / token
-        unit = unit_named(f"{word}/{texts[4]}")
-        if unit is not None and UNIT_TABLE[unit.partition("/")[2]].base == "1":
-            return unit, at + 5
-    if texts[1:2] == [" "] and texts[2:4] == ["per", " "] and (unit := unit_named(f"{word}/{texts[4]}")) is not None:
-        return unit, at + 5
+    texts = [token.text if token.kind != "name" or token.text == "s" else "" for token in tokens[at + 1 : at + 7]]
+    rate = RATE.match("".join(texts))
+    unit = None if rate is None else unit_named(f"{word}/{rate['of']}")
+    if rate and unit and (not rate["open"] or measured(unit)[1].endswith("/1")):  # bytes / token
+        return unit, at + 2 + next(n for n, _ in enumerate(texts) if len("".join(texts[: n + 1])) >= rate.end())
     named = UNITS.get(word) or unit_named(word)
     if word == "B" and at and tokens[at - 1].kind == "space":
         behind, _ = _behind(tokens, at + 1)

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from symroof.formula import Frozen
 from symroof.model.quantities import UNITS
-from symroof.reading.numbers import COUNT_SCALES, unit_named
 from symroof.reading.toml import shipped_table
 from symroof.reading.vocabulary import named
 
@@ -90,12 +89,6 @@ ONE = rf"⟨{NAME}⟩"
 SEVERAL = rf"{ONE}(?:{AMONG.pattern}{ONE})*"
 FILLER = r"[^⟨⟩.,;:。，；：]{0,24}?"
 
-UNIT = re.compile(r"(?:\s|~|\\,)?([A-Za-zµμ]+(?:/[A-Za-z]+)?|\\?%|[十百]?[万亿]亿?|[십백]?[만억조])(?![A-Za-z])")
-OTHER_SCRIPT = re.compile(r"(?:\s|~|\\,)?(?!일\s*때)([一-鿿]{1,4}|[가-힣]{1,5})")
-# What is counted, behind a power of ten in a letter.
-COUNTING = re.compile(r"\s+[a-z]{3,}")
-# Words that make a rate of the unit before them: FLOPs for a byte.
-RATED = re.compile(r"\s+(?:per|each|every|an?|for (?:an?|each|every))\s+([A-Za-z]+)\b")
 NUMBER = r"\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+(?:\.\d+)?(?:e\d+|\s*\\(?:times|cdot)\s*10\^\{?\d+\}?|\^\{?\d+\}?)?"
 SIZES = re.compile(rf"((?:{NAME}\s*=\s*)+)({NUMBER})(?![\w.]*\w|\s*[-+*/^\\%=<>~])\s*(\w*)")
 
@@ -285,32 +278,6 @@ def stated_regimes(sentence: str) -> Iterator[tuple[str, str]]:
             groups = [value for value in match.groupdict().items() if value[1] is not None]
             parts = {name[0]: re.findall(rf"⟨({NAME})⟩", value) for name, value in groups}
             yield _regime(relation, parts.get("x", []), parts["y"]), re.sub("[⟨⟩]", "", match.group())
-
-
-def measured(formula: str, behind: str) -> str | None:
-    r"""A formula with the unit or the power of ten that the words behind it say; None where they say none.
-
-    >>> measured("4 + 6 = 10", " million tokens"), measured("5.2 = 5", " GB."), measured("2 = 2", " cards")
-    ('4 + 6 = 10 \\times 10^{6}', '5.2 = 5\\text{ GB}', None)
-    """
-    text, unit = formula.rstrip(" .,;"), _unit(behind)
-    return text + unit if unit is not None and re.search(r"[\d}]\Z", text) else None
-
-
-def _unit(words: str) -> str | None:
-    """The unit or the power of ten with which words begin, as a formula writes it."""
-    word = UNIT.match(words)
-    if word is None:
-        script = OTHER_SCRIPT.match(words)
-        ends = range(len(script[1]), 0, -1) if script else ()
-        unit_found = next((unit for end in ends if script and (unit := unit_named(script[1][:end])) is not None), None)
-        return rf"\text{{ {unit_found}}}" if unit_found else None
-    power = next((power for power, phrases in CUES["powers"].items() if word[1] in phrases), None)
-    if power is None and word[1] in COUNT_SCALES and COUNTING.match(words, word.end()):
-        power = str(len(str(COUNT_SCALES[word[1]])) - 1)  # 16.8 M tokens
-    rated = RATED.match(words, word.end())
-    unit = (rated and unit_named(f"{word[1]}/{rated[1]}")) or unit_named(word[1])
-    return rf" \times 10^{{{power}}}" if power else rf"\text{{ {unit}}}" if unit else None
 
 
 def typed_sizes(sentence: str) -> dict[str, str | None]:

@@ -296,6 +296,12 @@ class Context:
         placed = open_.assuming(Compare(Name(name), "=", value) for name, value in sizes.items())
         return replace(placed, relations=left, other=self.other and self.other.at(sizes.items()))
 
+    @property
+    def sizes(self) -> dict[str, Fraction]:
+        """The sizes that were put in, in the order of their names."""
+        values = {name: self.put(Name(name)) for name in self.scope.names if name in self.sized}
+        return {name: enclosed(value).middle for name, value in values.items() if is_numeric(value)}
+
     def _still_a_size(self, name: str, value: Formula) -> tuple[Compare, ...]:
         """That a replaced symbol stays in the domain is a fact about what replaces it; a number has to lie in it."""
         if isinstance(value, Name):

@@ -14,7 +14,7 @@ from typing import Any
 from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Name
 from symroof.reading.calculations import REFUTED
-from symroof.reading.claim_sets import expected_verdict
+from symroof.reading.claim_sets import expected_verdict, usual_sizes
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
 from symroof.reading.documents import RELATED, Document, Note, Written, read_document
 from symroof.reading.expressions import read_expression
@@ -23,12 +23,13 @@ from symroof.reading.markup import spelling
 from symroof.reading.operation_keys import has_operation
 from symroof.reading.operations import PRODUCT_OF_SHAPES, typed_operation
 from symroof.reading.problems import WORD
-from symroof.reading.sentence_cues import STATING, measured
+from symroof.reading.prose_parts import with_unit_behind
+from symroof.reading.sentence_cues import STATING
 from symroof.verification.assertions import Assertion, asserted
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
-from symroof.verification.formula_claims import cell_claim, claims_in, given_names, other_statement, speaks, usual_sizes
+from symroof.verification.formula_claims import cell_claim, claims_in, given_names, other_statement, speaks
 from symroof.verification.interpretations import Passage, condition_of, settled
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
 from symroof.verification.judgement import CLAIMLESS, Coverage, FileReport, Judgement, Omission, Skipped
@@ -127,7 +128,7 @@ class _Chapter:
             return
         lines = self.document.text[note.offset :].splitlines(keepends=True)
         for stated in self.force.exercise.claims:
-            judgement = judge_stated(stated, self.force.context, self.force.exercise.title)
+            judgement = judge_stated(stated, self.force.context, self.force.exercise)
             inside = next((i for i, line in enumerate(lines) if stated.text in line), 0)
             line, _ = self.document.place(note.offset + sum(map(len, lines[:inside])))
             yield replace(judgement, line=line, column=1)
@@ -204,7 +205,7 @@ class _Chapter:
         with limited():
             claims, context = self._claims(written, following, before)
             dialect = self.force.dialect(context.scope)
-            usual = usual_sizes(claims, self.force)
+            usual = usual_sizes(claims, self.force.exercise.problem)
             around = Surroundings(self.document, written, dialect, given_names(self.force), before, usual=usual)
             with_unit, in_bytes = ((), ()) if following else self._otherwise(written, len(claims))
         if written.kind == "code" and REFUTED.match(self.document.prose.text, written.end):
@@ -242,7 +243,7 @@ class _Chapter:
         math, behind = written.kind == "math", self.document.prose.text[written.end : written.end + 40]
         pattern, instead = (BYTES, r"\\text{bytes}") if math else (TYPED_BYTES, " bytes")
         in_bytes = pattern.sub(instead, written.text) if "B" not in self.force.context.scope.names else written.text
-        for text in (measured(written.text, behind) if math else None, in_bytes):
+        for text in (with_unit_behind(written.text, behind) if math else None, in_bytes):
             claims: tuple[Claim, ...] = ()
             with suppress(SymroofError):
                 if text is not None and text != written.text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +17,9 @@ from symroof.reading.toml import claim_places
 from symroof.verification.document_claims import judge_document
 from symroof.verification.judge import judge_exercise
 from symroof.verification.judgement import FileReport, Judgement
+
+HEADS = re.compile(r"^[ \t]*\[\[[ \t]*problem[ \t]*\]\]", re.MULTILINE)
+GAP = r"[\"'\s]*"  # what a quotation of a table leaves out
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,8 @@ def _judge_problems(path: Path, overrides: Mapping[str, Any], said: Mapping[str,
             langs.add(table.get("lang"))
         except SymroofError as error:
             title = f" ({table['title']})" if table.get("title") else ""
-            error.problem = f"{path}: " + (f"problem {index + 1}{title}: " if len(tables) > 1 else "") + error.problem
+            place = ":".join(map(str, (path, *lines.fault(index, error))))
+            error.problem = f"{place}: " + (f"problem {index + 1}{title}: " if len(tables) > 1 else "") + error.problem
             errors.append(str(error))
             claims = table.get("claims")
             for claim in claims if isinstance(claims, list) else ():
@@ -70,7 +75,7 @@ def _judge_problems(path: Path, overrides: Mapping[str, Any], said: Mapping[str,
 
 
 class _Lines:
-    """Where the claims of a TOML file stand, found by their text, from one to the next."""
+    """Where the claims of a TOML file stand, found by their text, from one to the next; and where a fault of a problem does."""
 
     def __init__(self, path: Path) -> None:
         self.text = path.read_bytes().decode("utf-8-sig")
@@ -88,9 +93,24 @@ class _Lines:
         offset = self.place(judgement.claim)
         if offset is None:
             return judgement
+        line, column = self._line(offset + (judgement.column or 1) - 1)
+        return replace(judgement, line=line, column=column)
+
+    def fault(self, index: int, error: SymroofError) -> tuple[int, ...]:
+        """The line and column of what an error points at: in the text that it quotes, or as a key of the problem."""
+        if error.source is None or error.span is None:
+            return ()
+        start = ([head.start() for head in HEADS.finditer(self.text)] or [0])[index:][0]
+        quotation, (first, last) = error.source, error.span
+        before, behind = (list(map(re.escape, part.split())) for part in (quotation[:first], quotation[first:]))
+        patterns = GAP.join((*before, f"({GAP.join(behind)})")), rf"\b({re.escape(quotation[first:last])})\s*="
+        places = (re.compile(pattern).search(self.text, start) for pattern in patterns)
+        return next((self._line(place.start(1)) for place in places if place), ())
+
+    def _line(self, offset: int) -> tuple[int, int]:
+        """The line and column of a place in the file."""
         before = self.text[:offset]
-        column = len(before) - before.rfind("\n") + (judgement.column or 1) - 1
-        return replace(judgement, line=before.count("\n") + 1, column=column)
+        return before.count("\n") + 1, len(before) - before.rfind("\n")
 
 
 def judge_files(

@@ -9,12 +9,12 @@ Of any other row, and of one that counts something else as well, it is not known
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from symroof.errors import ReadingError, SymroofError
-from symroof.formula import Compare, Formula, Gap, Name, Number, names, number
+from symroof.formula import Compare, Formula, Gap, Name, Number, names
 from symroof.model.quantities import QUANTITIES, TABLE
 from symroof.reading.calculations import calculations, read_calculation
 from symroof.reading.claims import Chain, Claim, read_claim
@@ -47,15 +47,6 @@ def given_names(force: InForce) -> frozenset[str]:
     """The names that a problem explains; a document says what they are, and does not define them."""
     stated = force.exercise.problem is not None or force.exercise.hardware is not None
     return frozenset((*QUANTITIES, *force.context.definitions)) if stated else frozenset()
-
-
-def usual_sizes(claims: Iterable[Claim], force: InForce) -> dict[str, Formula]:
-    """The one set of sizes that a problem states, for claims that name none themselves."""
-    problem = force.exercise.problem
-    spoken = {name for claim in claims for link in claim.links for name in names(link)}
-    if problem is None or len(problem.at) != 1 or spoken & {*problem.names, *problem.symbols}:
-        return {}
-    return {name: number(size) for name, size in problem.at[0].items()}
 
 
 def claims_in(written: Written, force: InForce) -> tuple[tuple[Claim, ...], Context]:

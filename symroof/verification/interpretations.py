@@ -97,7 +97,7 @@ def settled(readings: Iterable[Reading], otherwise: Omission) -> Judgement | Omi
     ('holds', 'wrong')
     """
     inferred: Judgement | None = None
-    refuted: tuple[Judgement, Reading] | None = None
+    refuted: list[tuple[Judgement, Reading]] = []
     left_open = False
     for reading in readings:
         judgement = judge(reading.claim, reading.context, explain=False)
@@ -109,14 +109,13 @@ def settled(readings: Iterable[Reading], otherwise: Omission) -> Judgement | Omi
             inferred = inferred or _told(judgement, reading)
         elif reading.firm and judgement.verdict == "wrong":
             inferred = None if reading.offered else inferred
-            refuted = (
-                (judgement, reading) if reading.supposed or refuted is None else refuted
-            )  # the point lies in what is supposed
+            refuted.append((judgement, reading))
         elif reading.firm:
             left_open = True
-    if inferred is not None or left_open or refuted is None:
+    if inferred is not None or left_open or not refuted:
         return inferred or (Omission("not_decided") if left_open else otherwise)
-    judgement, reading = refuted
+    # the point lies in what is supposed, and at the sizes that are said
+    judgement, reading = max(refuted, key=lambda pair: (pair[1].supposed, len(pair[1].claim.at)))
     return _told(explained(judgement, placed(reading.claim, reading.context)), reading)
 
 

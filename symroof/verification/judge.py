@@ -15,7 +15,7 @@ from symroof.model.quantities import parts_of
 from symroof.proof.propositions import negated
 from symroof.proof.quotients import ORDER
 from symroof.proof.step import RefutedError
-from symroof.reading.claim_sets import Exercise, StatedClaim
+from symroof.reading.claim_sets import Exercise, StatedClaim, at_usual_sizes
 from symroof.reading.claims import Chain, Claim, Logic, read_claim
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.conditions import condition
@@ -74,7 +74,7 @@ def _place(judgement: Judgement) -> tuple[object, ...]:
 
 
 def _judged(exercise: Exercise, context: Context) -> tuple[Judgement, ...]:
-    return tuple(judge_stated(stated, context, exercise.title) for stated in exercise.claims)
+    return tuple(judge_stated(stated, context, exercise) for stated in exercise.claims)
 
 
 def _of_counts(claim: Claim | None) -> bool:
@@ -106,13 +106,13 @@ def _right(judgements: Sequence[Judgement]) -> int:
     )
 
 
-def judge_stated(stated: StatedClaim, context: Context, title: str | None = None) -> Judgement:
-    """The judgement of a claim as it stands in its file."""
+def judge_stated(stated: StatedClaim, context: Context, exercise: Exercise) -> Judgement:
+    """The judgement of a claim of an exercise, as it stands in its file."""
     try:
-        judgement = judge(read_claim(stated.text, context.scope), context)
+        judgement = judge(at_usual_sizes(read_claim(stated.text, context.scope), exercise.problem), context)
     except SymroofError as error:
         judgement = Judgement(stated.text, "unreadable", column=error.column, error=str(error))
-    return replace(judgement, problem=title, expect=stated.expect, source=stated.source)
+    return replace(judgement, problem=exercise.title, expect=stated.expect, source=stated.source)
 
 
 def judge(claim: Claim, context: Context, *, explain: bool = True) -> Judgement:
@@ -185,6 +185,8 @@ def explained(judgement: Judgement, place: Context) -> Judgement:
 def _explained(finding: Finding, place: Context) -> Finding:
     with suppress(Exhausted, RefutedError), limited(SEARCH):  # no diagnosis is better than a guess
         finding = diagnosed(finding, place)
+    if (at := finding.counterexample) is not None:
+        finding = replace(finding, counterexample=replace(at, values={**place.sizes, **at.values}))
     return replace(finding, unit=unit_of(finding.link.left, place)) if isinstance(finding.link, Compare) else finding
 
 
