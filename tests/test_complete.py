@@ -75,7 +75,7 @@ FAULTS = {
     "no threshold": (silent("threshold"), PRODUCT),
     "no threshold of a square": (silent("threshold"), SQUARE),
     "no time": (silent("time"), MLP),
-    "no sizes": (silent("at"), {**MLP, "at": "B=64,D=F=8192"}),
+    "no sizes": (silent("conditions_at_sizes"), {**MLP, "at": "B=64,D=F=8192"}),
     "wide roots": (lambda m: m.setattr(roots, "WIDTH", Fraction(1)), CUBIC),
     "no params": (uncounted("params"), LORA),
     "no trainable": (uncounted("trainable"), LORA),

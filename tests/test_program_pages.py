@@ -85,7 +85,7 @@ def test_facts_that_the_program_does_not_show_are_refused(derived):
 @pytest.mark.parametrize("width", [60, 80, 96])
 @pytest.mark.parametrize("lang", ["en", "ko", "zh"])
 def test_a_terminal_is_never_too_narrow(derived, width, lang):
-    from symroof.rendering.pages.text_width import cells
+    from symroof.rendering.pages.terminal import cells
 
     lines = derived.to_text(width=width, lang=lang).split("\n")
     assert [line for line in lines if cells(line) > width] == []

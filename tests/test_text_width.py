@@ -12,8 +12,7 @@ from symroof.reading.languages import languages
 from symroof.rendering.formulas.plain import PlainPrinter, Words
 from symroof.rendering.pages import terminal
 from symroof.rendering.pages.section_displays import Row
-from symroof.rendering.pages.terminal import GAP, display, fold, glued, ledger, table, titled
-from symroof.rendering.pages.text_width import cells, closed_up, pieces, plain, whole
+from symroof.rendering.pages.terminal import cells, closed_up, display, fold, glued, pieces, plain, table, whole
 
 OPENS, CLOSES = "（“《", "，。；：、）”》？！"
 FORMULAS = ["B", "B ≪ D, F", "BF(2D - 1)", "BDF/(BD + DF + BF)", "B > 240.24", "5 %", "若 B > 1 则恒成立"]
@@ -148,7 +147,7 @@ def test_columns_of_a_table_stand_under_one_another(rows, right):
             room = shown[place : place + width].replace("\0", "")
             assert room == (" " * (width - broad(text)) + text if i in right else room.rstrip().ljust(len(room)))
             assert room.strip() == text
-            place += width + len(GAP)
+            place += width + len(terminal.GAP)
 
 
 @given(st.lists(st.tuples(words, words, words), min_size=2, max_size=4), st.integers(30, 60))
@@ -168,11 +167,11 @@ LEDGER = [
 
 
 def test_values_and_remarks_of_a_ledger_stand_under_one_another():
-    lines = [grid(line) for line in ledger(("", "", ""), LEDGER, 80)]
+    lines = [grid(line) for line in terminal.ledger(("", "", ""), LEDGER, 80)]
     assert [line.replace("\0", "")[:3] for line in lines] == ["데이터", "연산 ", "强度 "]
     assert [line.index(value) for line, value in zip(lines, "2BB", strict=True)] == [15, 15, 18]
     assert lines[1].index("경") == lines[2].index("精") == 43
-    narrow = list(ledger(("", "", ""), LEDGER, 40))
+    narrow = list(terminal.ledger(("", "", ""), LEDGER, 40))
     assert "                 경험 법칙" in narrow
     assert max(map(broad, narrow)) <= 40
 
@@ -196,8 +195,8 @@ LEFT = [
 def test_relations_of_a_display_stand_under_one_another(left, width, columns):
     """Names of up to 12 cells share their column of relations."""
     chain = [("=", Product((B, D, F))), ("~", Name("一段不会被折断的文字"))]
-    lines = display([Row(Name("bytes"), [("=", BELOW)]), Row(Name(left), chain)], CHINESE, width - len(GAP))
-    assert [place.start() + len(GAP) for line in lines if (place := re.search("[=≈]", grid(line)))] == columns
+    lines = display([Row(Name("bytes"), [("=", BELOW)]), Row(Name(left), chain)], CHINESE, width - len(terminal.GAP))
+    assert [place.start() + len(terminal.GAP) for line in lines if (place := re.search("[=≈]", grid(line)))] == columns
 
 
 def test_cases_in_words_of_a_language_fit_and_keep_their_words():
@@ -207,12 +206,12 @@ def test_cases_in_words_of_a_language_fit_and_keep_their_words():
         ((Compare(B, ">", Quotient(Product((D, F)), BELOW)), Compare(D, ">", F)), (Verdict(True), many)), Verdict(False)
     )
     for width in range(29, 60):
-        lines = display([Row(Name("强度"), [("<=>", cases)])], CHINESE, width - len(GAP))
+        lines = display([Row(Name("强度"), [("<=>", cases)])], CHINESE, width - len(terminal.GAP))
         assert max(map(broad, lines)) <= width
         assert told("".join(lines)) == told("强度 ⇔ " + CHINESE.print(cases)).replace(";", "")
         for word in ("强度", "恒成立", "否则不可能", "尺寸的一个下界", "若 D > F"):
             assert sum(word in line for line in lines) == 1
-        indents = [len(GAP) + len(line) - len(line.lstrip()) for line in lines]
+        indents = [len(terminal.GAP) + len(line) - len(line.lstrip()) for line in lines]
         assert ("⇔" in lines[0]) == (width >= 11 + 2 + 30)
         assert indents == ([4, 13, 11, 13, 11] if width >= 43 else [4, 6, 10, 8, 10, *[13] * (len(lines) - 6), 8])
 
@@ -241,7 +240,7 @@ def test_a_page_fits_in_every_language(lang):
 
 
 def test_title_and_machine_stand_at_the_ends_of_a_line():
-    line = titled("행렬 곱셈", "芯片：TPU v5e", 40)
+    line = terminal.titled("행렬 곱셈", "芯片：TPU v5e", 40)
     assert (broad(line), line.split("  ")[0], line.split("  ")[-1].strip()) == (40, "행렬 곱셈", "芯片：TPU v5e")
-    assert titled("행렬 곱셈", "芯片：TPU v5e", 23) == "행렬 곱셈\n芯片：TPU v5e"
-    assert max(map(broad, titled("一个很长的标题，" * 5, "TPU", 30).split("\n"))) <= 30
+    assert terminal.titled("행렬 곱셈", "芯片：TPU v5e", 23) == "행렬 곱셈\n芯片：TPU v5e"
+    assert max(map(broad, terminal.titled("一个很长的标题，" * 5, "TPU", 30).split("\n"))) <= 30

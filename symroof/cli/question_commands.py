@@ -338,12 +338,17 @@ def list_operations(names: Sequence[str], options: Flags) -> Listed:
 
 def list_words(names: Sequence[str], options: Flags) -> Listed:
     """The words of textbooks that name quantities, and those of programs alone; `aliases` in a problem add to them."""
-    from symroof.rendering.pages.terminal import words_table
+    from symroof.rendering.pages import environment, terminal
 
     if names:
         raise ReadingError("the words are one list", expected="symroof list words")
     parts = VOCABULARY, WORDS["amounts"]
-    return {**parts[0], **parts[1]}, dict, lambda _, lang: "\n".join(words_table(part, lang) for part in parts)
+
+    def tables(_: object, lang: str | None) -> str:
+        called = environment.load(f"{lang}/catalogues.j2", None, lang, {}).called if lang else lambda name: ""
+        return "\n".join(terminal.words_table(part, called) for part in parts)
+
+    return {**parts[0], **parts[1]}, dict, tables
 
 
 LISTS = {"chips": list_chips, "operations": list_operations, "words": list_words}

@@ -16,7 +16,6 @@ from symroof.derivation.formula_writing import is_negative
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
 from symroof.derivation.steps import PEAK as PEAK_NAME, T_COMMS, T_MATH, Draft
-from symroof.derivation.summary import put_in, value_at
 from symroof.derivation.whole_sizes import spans_of, whole_step, wholes, written
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, names, number
 from symroof.model.chip_costs import chip_costs, message
@@ -50,7 +49,7 @@ def resources(draft: Draft) -> Draft:
     elif rates.mixed:
         for point, values in enumerate(setting.problem.at):
             for resource, figure in (*rates.links, *_latency(draft)):
-                draft = _against(draft, program, resource, figure, put_in(draft, point), values, point)
+                draft = _against(draft, program, resource, figure, draft.where(point), values, point)
     for point in range(len(setting.problem.at)) if rates.latencies else ():
         draft = _take_over(draft, point)
     return draft
@@ -71,19 +70,19 @@ def _sides(draft: Draft, resource: str, values: Mapping[str, Fraction]) -> tuple
     """What is above what where arithmetic takes longer than a link or than hops, and the time of that; None where
     nothing is sent."""
     setting, counts = draft.setting, amounts(draft.setting.problem.operation, draft.setting.problem.count)
-    flops, peak = value_at(draft, counts["flops_per_chip"], values), PEAK
+    flops, peak = draft.value_at(counts["flops_per_chip"], values), PEAK
     if setting.mixed:  # at several peaks it is the time that is compared, and the figures are put in
-        flops, peak = value_at(draft, setting.in_numbers(setting.arithmetic), values), Integer(1)
+        flops, peak = draft.value_at(setting.in_numbers(setting.arithmetic), values), Integer(1)
     if resource == LATENCY:
         longest = _slowest(draft)
         assert longest is not None
-        time = value_at(draft, expression(longest), values)
+        time = draft.value_at(expression(longest), values)
         figures = Mul(*(x for x in time.free_symbols if is_latency(x.name))) if not time.is_Add else Integer(1)
         hops = cancelled(time / figures) if figures != 1 else Integer(1)
         level = peak * cancelled(time / hops)
         return cancelled(flops / hops), setting.in_numbers(level) if setting.mixed else level, longest
     name_sent, rate = sent_over(resource), setting.rates.rate(resource)
-    carried = value_at(draft, counts[name_sent], values)
+    carried = draft.value_at(counts[name_sent], values)
     if carried == 0:  # an axis of one chip sends nothing
         return None
     level = setting.in_numbers(peak / symbol(rate)) if setting.mixed else peak / symbol(rate)
@@ -94,13 +93,13 @@ def _take_over(draft: Draft, point: int | None = None) -> Draft:
     """From which message on the bytes of each exchange take longer than its hops; and from which size."""
     setting, program = draft.setting, draft.setting.problem.operation
     values = {} if point is None else setting.problem.at[point]
-    where = setting.equalities if point is None else put_in(draft, point)
+    where = setting.equalities if point is None else draft.where(point)
     for name, cost in chip_costs(program).items():
         for send, resource in ((exchange, r) for exchange in cost.exchanges for r in exchange.sent):
             size = message(send.move, program)
             hops = Add(*(n * symbol(latency) for latency, n in send.hops.items()))
             level = hops * symbol(setting.rates.rate(resource)) * size * send.turns / send.sent[resource]
-            size, level = (value_at(draft, program.resolved(value), values) for value in (size, cancelled(level)))
+            size, level = (draft.value_at(program.resolved(value), values) for value in (size, cancelled(level)))
             moved = time_name(resource, send.label if len(cost.over(resource)) > 1 else name)
             longer = Compare(Name(moved), ">", Name(time_name(HOPS, send.label)))
             put = cancelled(level.subs({symbol(n): rational(figure.value) for n, figure in setting.known.items()}))
@@ -206,7 +205,7 @@ def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:
 
 def _against_at(draft: Draft, program: Program, point: int, values: Mapping[str, Fraction]) -> Draft:
     """The same at a set of sizes."""
-    rates, where, memory = draft.setting.rates, put_in(draft, point), draft.answer.at[point].step("threshold")
+    rates, where, memory = draft.setting.rates, draft.where(point), draft.answer.at[point].step("threshold")
     for resource, figure in (*rates.links, *_latency(draft)):
         draft = _against(draft, program, resource, figure, where, values, point)
     if memory is not None:

@@ -1,4 +1,4 @@
-"""The quantities of the answer as numbers, at each set of sizes that leaves nothing of them open.
+"""The condition, and the quantities of the answer as numbers, at each set of sizes that leaves nothing of them open.
 
 The value is found from the expression of a quantity in exact arithmetic; the second engine finds it from the definitions.
 """
@@ -15,23 +15,40 @@ from sympy import Expr, Integer
 
 from symroof.algebra.rational import cancelled
 from symroof.algebra.roots import Root
+from symroof.algebra.rounding import to_digits, to_places
+from symroof.derivation.premises import require_agreement
 from symroof.derivation.quantity_definitions import costs, script_of
-from symroof.derivation.solving import relation_solved, stays_below, supremum
-from symroof.derivation.steps import INTENSITY, T_LOWER, T_MATH, T_STEPS, Draft, numeric
-from symroof.derivation.summary import put_in, value_at
+from symroof.derivation.solutions import Solution
+from symroof.derivation.solving import relation_solved, solution_of, stays_below, supremum
+from symroof.derivation.steps import INTENSITY, T_LOWER, T_MATH, T_STEPS, Draft, numeric, rounded
+from symroof.derivation.threshold import whole_size
 from symroof.derivation.whole_sizes import whole_step, wholes
 from symroof.errors import AlgebraError
-from symroof.formula import Compare, Formula, Name, Number, Quotient, Verdict, names, number, product, total
+from symroof.formula import (
+    Compare,
+    Formula,
+    Name,
+    Negative,
+    Number,
+    Quotient,
+    Sum,
+    Verdict,
+    names,
+    number,
+    product,
+    total,
+)
 from symroof.model.chip_costs import busy_links, chip_costs
 from symroof.model.kernels import costs_of
 from symroof.model.program_quantities import amounts, moved_of
 from symroof.model.program_sizes import known_of_sizes
 from symroof.model.quantities import MOVED, TABLE, TOKENS, Owner, hops_over, of_statement, sent_over, time_name
 from symroof.model.resources import HOPS, LATENCY, steps_of, times_of, times_of_groups
+from symroof.proof.bounds_and_decimals import BoundsCompared, RelativeGap
 from symroof.proof.limits import Supremum
 from symroof.proof.program_recounts import Tokens
 from symroof.proof.step import Reason, Solved, Step, UndecidedError, amount_of, number_of
-from symroof.symbols import exactly, expression, rational, symbol
+from symroof.symbols import exactly, expression, fraction, rational, symbol
 
 # What is said of each statement, and of statements that overlap as one.
 OF_STATEMENTS = tuple(
@@ -108,7 +125,7 @@ class Values:
         numbers: dict[str, Expr] = {name: rational(part) for name, part in parts.items() if part is not None}
         if isinstance(formula, Quotient):  # what is open may cancel
             open_ones = [name for name, part in parts.items() if part is None and name in self.counted]
-            numbers |= {name: value_at(self.draft, self.counted[name], self.sizes) for name in open_ones}
+            numbers |= {name: self.draft.value_at(self.counted[name], self.sizes) for name in open_ones}
         return exactly(cancelled(expression(formula, numbers)), {}) if len(numbers) == len(parts) else None
 
 
@@ -117,7 +134,7 @@ class _Numbers(Values):
 
     def __init__(self, draft: Draft, counted: Mapping[str, Expr], point: int) -> None:
         super().__init__(draft, counted, draft.setting.problem.at[point])
-        self.point, self.where = point, put_in(draft, point)
+        self.point, self.where = point, draft.where(point)
         self.each, self.capacity = "_per_chip" if self.program.axes else "", f"capacity.{self.setting.rates.memory}"
         self.chips = 1
 
@@ -254,7 +271,7 @@ class _Numbers(Values):
         """A condition solved for one size, the others put in, where it depends on that alone; and in whole numbers."""
         setting, layout, sizes = self.setting, self.draft.layout, self.setting.problem.at[self.point]
         others = {name: size for name, size in sizes.items() if name != x.name}
-        value, level = (setting.in_numbers(cancelled(value_at(self.draft, side, others))) for side in (value, level))
+        value, level = (setting.in_numbers(cancelled(self.draft.value_at(side, others))) for side in (value, level))
         if x.name not in sizes or value.free_symbols != {x} or not level.is_Rational:
             return
         beside = (*setting.equalities, *(Compare(Name(n), "=", self.draft.write(size)) for n, size in others.items()))
@@ -276,3 +293,79 @@ class _Numbers(Values):
         step = whole_step("summary", left, result.bound, of)
         if step is not None:
             yield replace(step, assumptions=beside, role=number_of(f"whole {role}"))
+
+
+def conditions_at_sizes(draft: Draft) -> Draft:
+    """The same with sizes put in; where nothing is computed only that these agree."""
+    for point, values in enumerate(draft.setting.problem.at):
+        require_agreement(draft.setting.regime, {symbol(name): rational(v) for name, v in values.items()})
+        draft = draft if draft.setting.idle else _condition_at(draft, point)
+    return draft
+
+
+def _condition_at(draft: Draft, point: int) -> Draft:
+    setting, values, where = draft.setting, draft.setting.problem.at[point], draft.where(point)
+    value = intensity = cancelled(draft.value_at(setting.intensity, values))
+    draft = draft.add(
+        Step("at", Reason.AT_POINT, INTENSITY, "=", draft.write(intensity), where, role="intensity", point=point)
+    )
+    if setting.mixed:
+        value = setting.in_numbers(draft.value_at(setting.compared, values))
+    if not intensity.free_symbols:
+        return _side_at(draft, intensity, value, where, point)
+    x = setting.variable if value.has(setting.variable) else _first_free(draft, value)
+    level = setting.in_numbers(setting.level)
+    solution = solution_of(value, level, x, setting.least_one, layout=setting.layout)
+    conditions, facts = (*where, *solution.bands), Solved(solution.variable)
+    draft = draft.add(
+        Step("at", Reason.AT_POINT, draft.above, "<=>", solution.formula, conditions, None, facts, "threshold", point)
+    )
+    edge = numeric(solution.bound)
+    if edge is None or solution.end is None or solution.bound is None:
+        return draft
+    if isinstance(solution.bound, Expr):
+        draft = draft.add(*rounded("at", solution.end.right, edge, assumptions=where, point=point))
+    draft = draft.add(*whole_size(draft, solution, solution.bound, "at", where, point))
+    return _beside_the_rule(draft, solution, edge, where, point)
+
+
+def _beside_the_rule(
+    draft: Draft, solution: Solution, exact: Fraction, where: tuple[Formula, ...], point: int
+) -> Draft:
+    """By how much the exact bound is higher than that of the rule, and how many sizes lie between."""
+    rule, bounds = numeric(draft.answer.rule_bound), (solution.bound, draft.answer.rule_bound)
+    if not rule or exact == rule or solution.variable != draft.setting.variable.name:
+        return draft
+    solved, thumb = draft.answer.at[point].step("threshold"), draft.answer.step("rule")
+    if solved is not None and thumb is not None and not any(isinstance(bound, Root) for bound in bounds):
+        gap = exact / rule - 1
+        text = to_places(gap, 0) if gap >= 10 else to_digits(gap, 2)
+        left = Sum((Quotient(draft.write(exact), draft.write(rule)), Negative(number(1))))
+        shown, beside = Number(Fraction(text), text), RelativeGap(solved, thumb)
+        draft = draft.add(Step("at", Reason.GAP, left, "~", shown, where, beside, role="gap", point=point))
+    high, low = draft.answer.at[point].step("smallest"), draft.answer.step("smallest")
+    sizes = draft.answer.at[point].smallest_integer, draft.answer.smallest_integer
+    if high is None or low is None or sizes[0] is None or sizes[1] is None:
+        return draft
+    rows = Sum((number(sizes[0]), Negative(number(sizes[1]))))
+    distance = draft.write(sizes[0] - sizes[1])
+    return draft.add(
+        Step("at", Reason.FACT, rows, "=", distance, evidence=BoundsCompared(high, low), role="early", point=point)
+    )
+
+
+def _first_free(draft: Draft, value: Expr) -> Expr:
+    """Where the variable has a value, the first size that is left of those that people turn."""
+    free = {s.name for s in value.free_symbols}
+    return symbol(next(name for name in (*draft.setting.turned(), *draft.layout.order) if name in free))
+
+
+def _side_at(draft: Draft, intensity: Expr, value: Expr, where: tuple[Formula, ...], point: int) -> Draft:
+    """A point that fixes the variable too: the intensity there, and which side of its level what is compared is on."""
+    draft = draft.add(*rounded("at", INTENSITY, fraction(intensity), assumptions=where, point=point))
+    level = numeric(draft.setting.in_numbers(draft.setting.level))
+    if level is None or not value.is_Rational:
+        return draft
+    relation = ">" if fraction(value) > level else "<" if fraction(value) < level else "="
+    left, right = draft.above.left, draft.above.right
+    return draft.add(Step("at", Reason.SIDE, left, relation, right, where, role="side", point=point))

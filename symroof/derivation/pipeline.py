@@ -14,14 +14,13 @@ from symroof.derivation.bottlenecks import resources
 from symroof.derivation.counting import traffic, work
 from symroof.derivation.equations import answered, formulas
 from symroof.derivation.formula_writing import Layout
-from symroof.derivation.intensity import intensity, regime
+from symroof.derivation.intensity import intensity, regime, totals_in_letters
 from symroof.derivation.named_formulas import Basis
-from symroof.derivation.numbers_at_sizes import numbers
+from symroof.derivation.numbers_at_sizes import conditions_at_sizes, numbers
 from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import ledger_of, put, require_spoken
 from symroof.derivation.steps import Draft
-from symroof.derivation.summary import at, letters, summary
-from symroof.derivation.threshold import rule, threshold
+from symroof.derivation.threshold import rule, summary, threshold
 from symroof.derivation.times import ridge, time
 from symroof.errors import AlgebraError
 from symroof.formula import Formula, Frozen, Name, Number, names
@@ -97,12 +96,12 @@ def derive(problem: Problem) -> Derivation:
     draft = traffic(draft)
     idle = draft.setting.idle
     draft = draft if idle else rule(threshold(ridge(regime(intensity(draft)))))
-    draft = at(draft)
+    draft = conditions_at_sizes(draft)
     draft = time(draft)
     draft = draft if idle else resources(draft)
     draft = formulas(draft)
     draft = numbers(draft)
-    draft = draft if idle else letters(summary(draft))
+    draft = draft if idle else totals_in_letters(summary(draft))
     require_whole(draft)
 
     return Derivation(draft.steps, draft.setting)

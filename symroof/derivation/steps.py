@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -20,12 +20,11 @@ from symroof.formula import Compare, Formula, Frozen, Infinity, Name, Number
 from symroof.proof.certificates import Dominance
 from symroof.proof.check import establish
 from symroof.proof.step import Ledger, Reason, Step, UndecidedError
-from symroof.symbols import fraction
+from symroof.symbols import fraction, rational, symbol
 
 INTENSITY, RIDGE, PEAK, BANDWIDTH = map(Name, ("intensity", "ridge", "peak", "bandwidth"))
-FLOPS, T_MATH, T_COMMS, T_LOWER, T_UPPER, T_STEPS = map(
-    Name, ("flops", "T_math", "T_comms", "T_lower", "T_upper", "T_steps")
-)
+FLOPS, T_MATH, T_COMMS = map(Name, ("flops", "T_math", "T_comms"))
+T_LOWER, T_UPPER, T_STEPS = map(Name, ("T_lower", "T_upper", "T_steps"))
 
 
 class Draft(Frozen):
@@ -50,6 +49,15 @@ class Draft(Frozen):
     def above(self) -> Compare:
         """That the arithmetic takes longer: by the intensity, or by the times where there is no ridge."""
         return Compare(T_MATH, ">", T_COMMS) if self.setting.mixed else Compare(INTENSITY, ">", RIDGE)
+
+    def where(self, point: int) -> tuple[Formula, ...]:
+        """The equalities of a set of sizes, beside those that are assumed."""
+        sizes = self.setting.problem.at[point]
+        return (*self.setting.equalities, *(Compare(Name(n), "=", self.write(x)) for n, x in sizes.items()))
+
+    def value_at(self, value: Expr, sizes: Mapping[str, Fraction]) -> Expr:
+        """A value with sizes put in."""
+        return self.setting.regime.apply(value).subs({symbol(name): rational(x) for name, x in sizes.items()})
 
     def in_digits(self, formula: Formula) -> Formula:
         """The formula with known figures shown by their digits."""

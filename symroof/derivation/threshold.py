@@ -1,5 +1,5 @@
-"""The sections that answer the question: intensity > ridge, solved with every guard; and the rule of thumb, the leading
-condition with its number, its least whole size, and the exact bound beside it."""
+"""The sections that answer the question: intensity > ridge, solved with every guard; the rule of thumb, the leading condition
+with its number, its least whole size, and the exact bound beside it; and where the problem is compute-bound, in short."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from symroof.algebra.dominance import laurent, leading, similar
 from symroof.algebra.rational import cancelled, sign_of, symbols_of
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import rounded_up, to_digits, to_places
-from symroof.derivation.answer import Steps
+from symroof.derivation.answer import Point, Steps
 from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import ledger_of
 from symroof.derivation.solutions import Solution, bound, positive
@@ -32,6 +32,7 @@ from symroof.formula import (
     Quotient,
     Sum,
     Verdict,
+    names,
     number,
     product,
 )
@@ -350,3 +351,38 @@ def _in_ridge(draft: Draft, quotient: Expr) -> Formula | None:
         return None
     subtracted = Product((RIDGE, draft.write(per_ridge))) if len(parts) > 1 else draft.write(ridge * per_ridge)
     return Sum((draft.write(plain), Negative(subtracted)))
+
+
+def summary(draft: Draft) -> Draft:
+    """Where the problem is compute-bound: for all sizes, and at each set of them."""
+    answer = draft.answer
+    whole = answer.step("all") or answer.step("rule") or answer.step("threshold")
+    assert whole is not None, "a derivation solves its condition, or finds that it is always or never met"
+    points = (
+        _side(draft, point, draft.where(place), place) if step is None else _shortest(point, step)
+        for place, point in enumerate(answer.at)
+        for step in (point.step("all") or point.step("threshold"),)
+    )
+    return draft.add(_shortest(answer, whole), *points)
+
+
+def _shortest(steps: Steps, step: Step) -> Step:
+    """A solved condition by its bound alone, where that is a number, or the rule of thumb without a guard."""
+    if step.role == "all":
+        return replace(step, section="summary", role="condition")
+    solution = steps.solution(step.role)
+    assert solution is not None
+    right, rule = solution.formula, step.role == "rule"
+    if solution.end is not None:
+        bound = steps.formula("rule_bound" if rule else "bound") or solution.end.right
+        if not names(bound) or (rule and solution.guard is None):
+            right = replace(solution.end, right=bound)
+    return replace(step, section="summary", right=right, role="condition", evidence=None, facts=None)
+
+
+def _side(draft: Draft, point: Point, where: tuple[Formula, ...], place: int) -> Step:
+    """The condition where every size has a value: always or never; itself, where the ridge is not known or is met. Where
+    links were compared too it is that of the longest time."""
+    above = Compare(T_MATH, ">", T_COMMS) if point.step("joint") else draft.above
+    condition = above if point.outcome == "depends" else Verdict(point.outcome == "always")
+    return Step("summary", Reason.FACT, above, "<=>", condition, where, role="condition", point=place)

@@ -33,7 +33,6 @@ from symroof.derivation.steps import (
     numeric,
     rounded,
 )
-from symroof.derivation.summary import put_in, value_at
 from symroof.derivation.whole_sizes import wholes
 from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, nodes, number, product, total
 from symroof.model.collectives import is_latency
@@ -129,7 +128,7 @@ def _pays(draft: Draft) -> Draft:
 
 def _times_at(draft: Draft, point: int) -> Draft:
     """The times at a set of sizes: formulas in what stays free, and rows where that is one size or none."""
-    setting, at, where = draft.setting, draft.answer.at[point], put_in(draft, point)
+    setting, at, where = draft.setting, draft.answer.at[point], draft.where(point)
     if not setting.timed:
         return draft
     times = Times(draft, point)
@@ -203,7 +202,7 @@ class Times:
         self.formulas, self.amounts = every_time(problem.operation, draft.setting.rates), costs(draft.setting)
         self.sizes = {} if point is None else problem.at[point]
         bubble = self.amounts.get(BUBBLE.name, Integer(0))
-        self.wait = cancelled(value_at(draft, bubble / (1 - bubble), self.sizes))
+        self.wait = cancelled(draft.value_at(bubble / (1 - bubble), self.sizes))
 
     def part(self, time: Formula) -> Part | None:
         """An amount and its rate, where a time is that and nothing else."""
@@ -211,9 +210,9 @@ class Times:
             case Name() if is_latency(time.name):
                 return Integer(1), time.name
             case Quotient(above=Name() as done, below=Name() as rate):
-                return value_at(self.draft, self.amounts[done.name], self.sizes), rate.name
+                return self.draft.value_at(self.amounts[done.name], self.sizes), rate.name
             case Product(factors=(*many, Name() as hop)) if is_latency(hop.name):
-                return value_at(self.draft, put(expression(product(*many)), self.amounts), self.sizes), hop.name
+                return self.draft.value_at(put(expression(product(*many)), self.amounts), self.sizes), hop.name
         return None
 
     def parts(self, *times: Formula) -> Iterator[Part]:

@@ -32,7 +32,7 @@ from symroof.reading.name_scope import Scope
 from symroof.reading.numbers import measured, unit_named
 from symroof.rendering.pages.environment import words
 from symroof.rendering.pages.number_formats import measured_in, to_digits
-from symroof.rendering.pages.text_width import plain
+from symroof.rendering.pages.terminal import plain
 from symroof.rendering.pages.typesetting import Style, Typesetter, typesetter_of
 from symroof.rendering.records.derivations import parts
 from symroof.rendering.records.json_parts import spelled as tree_of

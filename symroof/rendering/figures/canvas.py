@@ -32,7 +32,7 @@ from symroof.rendering.figures.labels import (
 )
 from symroof.rendering.figures.picture_digest import with_description
 from symroof.rendering.figures.style import GREY, INK, OF_WORDS, Dash, between
-from symroof.rendering.pages.text_width import NBSP
+from symroof.rendering.pages.terminal import NBSP
 
 WIDTH = 7.2
 # How narrow and broad a sheet may be, in inches.

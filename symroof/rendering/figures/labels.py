@@ -14,8 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from symroof.formula import Frozen
 from symroof.rendering.figures.style import Dash
-from symroof.rendering.pages.terminal import fold
-from symroof.rendering.pages.text_width import NBSP, cells, closed_up
+from symroof.rendering.pages.terminal import NBSP, cells, closed_up, fold
 
 Point = tuple[float, float]
 # A convex polygon by its corners; two corners are a segment.

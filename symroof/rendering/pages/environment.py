@@ -23,7 +23,7 @@ from symroof.errors import RenderingError
 from symroof.formula import Either, Formula, Group, Name
 from symroof.proof.propositions import without_cases
 from symroof.reading.languages import known, template_folders
-from symroof.rendering.pages.text_width import cells, closed_up, padded
+from symroof.rendering.pages.terminal import cells, closed_up, padded
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -21,8 +21,7 @@ from symroof.rendering.formulas.tex import breadth
 from symroof.rendering.pages.derivation_view import View
 from symroof.rendering.pages.number_formats import bound_shown, decimal_number, grouped_sizes, measured_in, readable
 from symroof.rendering.pages.page import Grid, Lines, merged_rows
-from symroof.rendering.pages.terminal import GAP, LABEL, VALUE
-from symroof.rendering.pages.text_width import cells
+from symroof.rendering.pages.terminal import GAP, LABEL, VALUE, cells
 from symroof.rendering.pages.typesetting import Sentences, Typesetter
 from symroof.symbols import expression
 

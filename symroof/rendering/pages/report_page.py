@@ -19,8 +19,7 @@ from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.environment import guarded, load, render, words
 from symroof.rendering.pages.number_formats import percent, quantity, sizes, told_apart
-from symroof.rendering.pages.terminal import fold
-from symroof.rendering.pages.text_width import padded
+from symroof.rendering.pages.terminal import fold, padded
 from symroof.rendering.pages.typesetting import Sentences, Style
 from symroof.verification.baseline import Accepted
 from symroof.verification.files import Moved

@@ -10,7 +10,7 @@ from symroof.formula import Cases, Compare, Formula, Frozen, Name, Number, Quoti
 from symroof.proof.step import Reason, Step
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
-from symroof.rendering.pages.text_width import closed_up
+from symroof.rendering.pages.terminal import closed_up
 
 # What a reason says of a step: the sentence before it, its unit, a word beside it, the sentence after it.
 Say = Callable[[str, Step], str]

@@ -20,8 +20,7 @@ from symroof.rendering.formulas.tex import FoldingPrinter, LatexPrinter, breadth
 from symroof.rendering.pages.dialects import FORMATS, Dialect, dialect_of
 from symroof.rendering.pages.environment import load, words
 from symroof.rendering.pages.number_formats import readable, to_digits
-from symroof.rendering.pages.terminal import glued
-from symroof.rendering.pages.text_width import NBSP, closed_up
+from symroof.rendering.pages.terminal import NBSP, closed_up, glued
 
 # The room of a fraction or a bracket in a line of prose.
 ROOM = 36
