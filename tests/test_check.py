@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from random import Random
 
 import pytest
 
@@ -13,6 +14,7 @@ from symroof.proof.bounds_and_decimals import Excess, Harmonic, WholeBounds
 from symroof.proof.check import check, establish
 from symroof.proof.loop_counts import Arrays, Counted, Function, Loops
 from symroof.proof.pointwise import check_at_samples, truth_of
+from symroof.proof.propositions import direct_proof
 from symroof.proof.quotients import Exact
 from symroof.proof.step import AtSize, Cancelled, Check, Ledger, Multiples, Reason, Solved, Step, UndecidedError
 from symroof.reading.expressions import Scope, read_expression
@@ -251,3 +253,21 @@ def test_what_no_coefficients_tell_apart_from_zero_z3_does():
     assert outcome(step("(B^3 + D^3)/(B^2 - BD + D^2)", "=", "B + D")).by == "exact identity"
     with pytest.raises(CheckError, match="a denominator may vanish"):
         outcome(step("(D^2 - F^2)/(D - F)", "=", "D + F"))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_polynomial_whose_coefficients_change_sign_once_begins_to_hold_once(seed):
+    """Not where the band is elsewhere, the sign is turned round, or the signs change three times."""
+    a, b, c, d = (Random(seed).randint(1, 99) for _ in range(4))
+    low = next(n for n in range(100) if a * (n + 1) ** 3 + b * (n + 1) ** 2 > c * (n + 1) + d)
+    once, thrice = (f"{a}T^3 + {b}T^2", f"{c}T + {d}"), (f"{a}T^3 + {c}T", f"{b}T^2 + {d}")
+    for sides, edge, sign, proved in [
+        (once, low, ">", True),
+        (once, low + 1, ">", False),
+        (once, low, "<", False),
+        (thrice, low, ">", False),
+    ]:
+        left, right = (read_expression(side, Scope(("T",))) for side in sides)
+        claim = Compare(Compare(left, ">", right), "<=>", Compare(Name("T"), sign, Number(Fraction(2 * edge + 1, 2))))
+        band = Either((Compare(Name("T"), "<", number(edge)), Compare(Name("T"), ">", number(edge + 1))))
+        assert (direct_proof(claim, Exact(), (band,)) == "one sign change of the coefficients") is proved

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from operator import ne
 
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Frozen, Name, Verdict, number
@@ -163,7 +164,7 @@ def direct_proof(claim: Formula, exact: Exact, facts: Facts) -> str | None:
         case Compare(left=Compare() as left, relation="<=>", right=Verdict(holds=holds)):
             return direct_proof(left if holds else negated(left), exact, facts)
         case Compare(relation="<=>"):
-            return _equivalence(claim, exact)
+            return _equivalence(claim, exact) or _one_crossing(claim, exact, facts)
         case Compare(relation=relation) if relation in ORDER:
             return _order(claim, exact, facts)
     return None
@@ -272,6 +273,22 @@ def _equivalence(claim: Compare, exact: Exact) -> str | None:
         failed.append(positive[0])
     last = _is_same_condition(left, claim.right.otherwise, None, failed, exact)
     return "exact identity of the cleared sides in every case" if last and not exact.atoms else None
+
+
+def _one_crossing(claim: Compare, exact: Exact, facts: Facts) -> str | None:
+    """Two inequalities in one size are one outside of a band where the coefficients of the first change sign once, so that it
+    has one positive root (Descartes), the second is linear, and both have the same two signs at the ends of the band."""
+    left, right = exact.normal(claim.left), exact.normal(claim.right)
+    match [fact for fact in facts if isinstance(fact, Either)]:
+        case [Either(parts=(Compare(Name(x), "<", low), Compare(Name(y), ">", high)))] if x == y and left and right:
+            (p, _), (q, _), ends = left, right, [exact.rational(end).constant for end in (low, high)]
+            if not p.names == q.names == {x} or q.degree(x) != 1:
+                return None
+            signs = [part.at({}) > 0 for _, part in sorted(p.in_powers_of(x).items())]
+            above = sorted(tuple(side.at({x: end}) > 0 for side in (p, q)) for end in ends if end is not None)
+            if above == [(False, False), (True, True)] and sum(map(ne, signs, signs[1:])) == 1:
+                return "one sign change of the coefficients"
+    return None
 
 
 def _is_same_condition(
