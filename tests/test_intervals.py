@@ -5,6 +5,7 @@ A side is held by the squares of its ends, so that roots are exact. ``CHAINS=100
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt, prod
@@ -26,6 +27,7 @@ SECONDS = {"s": Fraction(1), "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6)}
 WORK = {"FLOPs": Fraction(1), "GFLOPs": Fraction(10**9), "TFLOPs": Fraction(10**12)}
 SIZES = BYTES | SECONDS | WORK
 SHIFTS = [Fraction(base) ** power for base in (1000, 1024) for power in range(-4, 5)]
+LESS = 1 - Fraction(1, 10**12)  # what is cut off is less than a unit
 TRUE, OPEN, FALSE = "true", "open", "false"
 
 
@@ -44,7 +46,11 @@ class Printed:
         self.value, self.last = Fraction(mantissa) * scale, Fraction(10) ** (zeros - places) * scale
         self.digits, self.power, self.whole = len(plain.lstrip("0")) - zeros, power, text.isdecimal()
         exact = self.whole or (mantissa == "1" and "%" not in amount)  # as a power of ten is
-        self.ends = (self.value, self.value) if exact else (self.value - self.last / 2, self.value + self.last)
+        self.ends = (self.value, self.value) if exact else (self.value - self.last / 2, self.value + self.last * LESS)
+
+    def beside(self, data):
+        """The ends of what may stand behind it: of a number that stands in the side before, that number."""
+        return (self.value, self.value) if self.value in data else self.ends
 
     def stands(self, square):
         """How it stands for the root of something: to nearest, cut off, or not at all."""
@@ -57,13 +63,13 @@ class Printed:
 
 @dataclass
 class Side:
-    """What is printed, the square of its value and of the ends of its interval; whether it is a sum or product of counts."""
+    """What is printed, the square of its value, its numbers, the squares of the ends of its interval beside the numbers of the
+    side before; whether it is a sum or product of counts."""
 
     text: str
     square: Fraction
-    low: Fraction
-    high: Fraction
     numbers: list
+    ends: Callable
     counts: bool
 
     @property
@@ -80,31 +86,32 @@ class Side:
 
 
 def lone(number):
-    low, high = number.ends
     whole = number.value.denominator == 1 and not number.unit and "%" not in number.text
-    return Side(number.text, number.value**2, low**2, high**2, [number], whole)
+    return Side(number.text, number.value**2, [number], lambda data: [end**2 for end in number.beside(data)], whole)
 
 
 def product(numbers, below=()):
     text = "*".join(n.text for n in numbers) + "".join(f"/{n.text}" for n in below)
-    value, low, high = (
-        prod(f(n) for n in numbers) / prod(g(n) for n in below)
-        for f, g in ((lambda n: n.value,) * 2, (lambda n: n.ends[0], lambda n: n.ends[1]), (lambda n: n.ends[1], lambda n: n.ends[0]))
-    )  # fmt: skip
-    counts = not below and all(lone(n).counts for n in numbers)
-    return Side(text, value**2, low**2, high**2, [*numbers, *below], counts)
+
+    def ends(data):
+        return [
+            (prod(n.beside(data)[at] for n in numbers) / prod(n.beside(data)[1 - at] for n in below)) ** 2
+            for at in (0, 1)
+        ]
+
+    value = prod(n.value for n in numbers) / prod(n.value for n in below)
+    return Side(text, value**2, [*numbers, *below], ends, not below and all(lone(n).counts for n in numbers))
 
 
 def total(a, b):
-    low, high = (x + y for x, y in zip(a.ends, b.ends, strict=True))
-    return Side(
-        f"{a.text} + {b.text}", (a.value + b.value) ** 2, low**2, high**2, [a, b], lone(a).counts and lone(b).counts
-    )
+    counts = lone(a).counts and lone(b).counts
+    ends = lambda data: [(a.beside(data)[at] + b.beside(data)[at]) ** 2 for at in (0, 1)]  # noqa: E731
+    return Side(f"{a.text} + {b.text}", (a.value + b.value) ** 2, [a, b], ends, counts)
 
 
 def root(number):
     whole = number.value.denominator == 1 and isqrt(int(number.value)) ** 2 == number.value
-    return Side(f"sqrt({number.text})", number.value, *number.ends, [number], whole and lone(number).counts)
+    return Side(f"sqrt({number.text})", number.value, [number], number.beside, whole and lone(number).counts)
 
 
 def spelled(random, value, unit="", slip=0, typeset=False):
@@ -126,8 +133,11 @@ def spelled(random, value, unit="", slip=0, typeset=False):
     return Printed(text + ("%" if percent else f" {unit}" if unit else ""))
 
 
-def drawn(random, value, unit, slip):
-    """A side that is about a value, in a unit or without one."""
+def drawn(random, value, unit, slip, before):
+    """A side that is about a value, in a unit or without one; a number of the side before may stand in it again."""
+    if not unit and random.random() < 0.15:
+        again = random.choice([number for number in before.numbers if not number.unit] or [Printed("0.5")])
+        return product([spelled(random, value / again.value, "", slip), again])
     kind, small = random.choice(["lone", "lone", "product", "quotient", "sum", "root"]), random.randint(2, 40)
     if kind == "product":
         return product([Printed(str(small)), spelled(random, value / small, unit, slip, typeset=True)])
@@ -166,7 +176,7 @@ def chain(random):
         unit, scale = (last if everywhere and random.random() < 0.8 else ""), Fraction(1)
         if place == count - 1 and last:
             unit, scale = last, Fraction(1) if everywhere else SIZES[last]
-        sides.append(drawn(random, value * scale, unit, slip))
+        sides.append(drawn(random, value * scale, unit, slip, sides[-1]))
     if not family and random.random() < 0.15:  # a power of ten behind the chain
         sides[-1] = lone(Printed(f"{float(value):.{random.randint(1, 4)}f}e{random.choice([3, 6, 9])}"))
     return sides, [random.choice("===~") for _ in range(count)]
@@ -180,7 +190,8 @@ def stands(p, q, relation, scale=Fraction(1)):
     if ratio == 1 or (relation == "~" and Fraction(19, 20) ** 2 <= share <= Fraction(21, 20) ** 2):
         return TRUE
     if (n := q.lone) is None:
-        if Fraction(9, 16) <= ratio <= Fraction(25, 16) and q.low <= square <= q.high:
+        low, high = q.ends({number.value for number in p.numbers})
+        if Fraction(9, 16) <= ratio <= Fraction(25, 16) and low <= square <= high:
             return TRUE
         return OPEN if p.lone and p.lone.stands(q.square / scale**2) else FALSE  # the first side is exact
     if (how := n.stands(square)) is None:
@@ -214,7 +225,7 @@ def judged(p, q, relation):
         if (found := stands(p, q, relation, size)) != FALSE:
             return TRUE if found == TRUE and meant and p.plain else OPEN
     numbers = (*p.numbers, *q.numbers)
-    if any(bool(a.units) > bool(b.units) and b.text.endswith("%") for a, b in ((p, q), (q, p))):
+    if any(bool(a.units) > bool(b.units) and "%" in b.text for a, b in ((p, q), (q, p))):
         return OPEN  # a share is no amount
     if not (p.plain and q.plain and 0 < sum(not number.unit for number in numbers) < len(numbers)):
         return FALSE

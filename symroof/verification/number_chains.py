@@ -51,6 +51,7 @@ from symroof.verification.intervals import (
     bare,
     bounds_alike,
     count_in_binary,
+    data_of,
     enclosed,
     in_binary,
     is_binary,
@@ -83,8 +84,9 @@ def printed_digits(value: Enclosure, printed: Formula, context: Context) -> Rema
 def in_print(question: Question, other: Formula, side: Formula, check: Check) -> Finding | None:
     """The link holds once a number printed in a side is taken for the one that would make it equal to ``other``: one that may
     be rounded, or the only one."""
-    link, printed, first = question.link, list(literals(side)), side is question.link.left
-    for literal in printed:
+    link, first = question.link, side is question.link.left
+    printed, data = list(literals(side)), data_of(link.right if first else link.left)
+    for literal in (literal for literal in printed if len(printed) == 1 or literal.value not in data):
         if not ((is_inexact(literal) and not first) or (len(printed) == 1 and last_place(literal)[0] > 1)):
             continue
         needed = _needed(other, side, literal, question.context, not first)
@@ -220,7 +222,7 @@ def _equal(question: Question, sign: int | None) -> Finding:
     off = None if value.low <= 0 <= value.high else stated.middle / value.middle - 1
     deviation = () if off is None else (Remark("deviation", {"share": off}),)
     near = off is not None and (abs(off) <= context.tolerance or {value.low, stated.low} in THOUSANDS)
-    inside = is_numeric(link.right) and not is_printed(link.right) and admits(link.right, enclosed(left))
+    inside = is_numeric(link.right) and not is_printed(link.right) and admits(link.right, left)
     if (link.relation != "=" and near) or inside:
         return Finding(link, "holds", IN_NUMBERS, true, deviation)
     remark = rounding(value, printed) if isinstance(printed, Number) else None
