@@ -396,12 +396,12 @@ def test_a_claim_is_reported_where_it_stands_and_not_where_a_comment_quotes_it(t
 )
 def test_a_fault_of_a_problem_has_a_place(tmp_path, fault):
     path, problem = tmp_path / "x.toml", '[[problem]]\noperation = "matmul"\n'
-    text = problem + 'at = { B = 8 }\ntitle = "Q and 8x, 64"\n' + problem + fault
+    text = f'{problem}at = {{ B = 8 }}\ntitle = "Q and 8x"\n{problem}{fault}'
     path.write_text(text.replace("|", ""), "utf-8")
     report, (*lines, last) = judge_file(path), text.split("|")[0].split("\n")
     place = (1 + len(lines), 1 + len(last) + fault.count('|"'))
-    found = [(j.line, j.column) for j in report.judgements if j.verdict in ("wrong", "unreadable")]
-    assert (report.error or "").startswith(f"{path}:{place[0]}:{place[1]}: problem 2: ") or found == [place]
+    wrong = [(j.line, j.column) for j in report.judgements if j.verdict in ("wrong", "unreadable")]
+    assert wrong == [place] or str(report.error).startswith(f"{path}:{place[0]}:{place[1]}: problem 2: ")
 
 
 def test_a_problem_that_cannot_be_read_leaves_the_others_judged(tmp_path):

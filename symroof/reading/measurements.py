@@ -45,9 +45,7 @@ def read_measurements(text: str, names: Sequence[str], file: str = "the table") 
     except csv.Error as error:
         raise ReadingError(f"{file} is no table: {error}", expected="a head such as B,D,F,ms and rows") from None
     if len(table) < 2:
-        raise ReadingError(
-            f"{file} has no measured points", expected="a head such as B,D,F,ms and a row for each point"
-        )
+        raise ReadingError(f"{file} has no measured points", expected="a head such as B,D,F,ms, and rows")
     head = [_column(cell.strip(), names, lines[0]) for cell in table[0]]
     columns = [unit if kind == "size" else f"a {kind}" for kind, unit in head]
     if (twice := next((column for column in columns if columns.count(column) > 1), None)) is not None:

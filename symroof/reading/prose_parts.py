@@ -37,7 +37,8 @@ RATE = re.compile(r"(?:/|(?P<open> / )|\s+(?:(?:for )?(?:an?|each|every)|per)\s+
 
 TOKEN = re.compile(
     rf"""
-    (?P<space>    \s+                                                                     )
+    (?P<share>    (?:(?<=%)|(?<=percent))\s+of\s+(?=\d) | [의的]\s*(?=[\d.]+\s*%)             )  # 40 % of 3 GB
+  | (?P<space>    \s+                                                                     )
   | (?P<number>   (?: {THOUSANDS} | \d+(?:_\d{{3}})*(?:\.\d+)? | \.\d+ )(?:[eE][+-]?\d+)?  )
   | (?P<raised>   [{SUPERSCRIPTS}]+                                                       )
   | (?P<relation> <=>|=>|->|<=|>=|==|~=|=~|=|≈|≃|≅|∼|~|≤|≥|→|⇒|<|>                         )
@@ -152,9 +153,7 @@ def _is_unit(word: str, rest: str) -> bool:
 def _attached(tokens: Sequence[_Raw], at: int) -> bool:
     """Whether a number is a part of a word before it: a version, a date, an amount of money."""
     before = tokens[at - 1] if at else None
-    return (
-        before is not None and before.kind in ("word", "other", "number") and before.text not in "(,;:|\0。，；：、（"
-    )
+    return bool(before and before.kind in ("word", "other", "number") and before.text not in "(,;:|\0。，；：、（")
 
 
 def _behind(tokens: Sequence[_Raw], at: int) -> tuple[_Raw | None, bool]:
@@ -285,7 +284,7 @@ def _other(tokens: Sequence[_Raw], at: int, spaced: bool, known: frozenset[str],
     if kind == "name" or text in known:
         return part("name", text)
     between = text in ("x", "X") and before in ("space", "number") and behind is not None
-    if kind == "times" or (between and behind is not None and behind.kind in ("number", "word", "bracket")):
+    if kind in ("times", "share") or (between and behind is not None and behind.kind in ("number", "word", "bracket")):
         return part("operator", "*")
     if kind == "word" and text in ABOUT:
         return part("about")

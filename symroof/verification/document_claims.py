@@ -18,7 +18,6 @@ from symroof.reading.claim_sets import expected_verdict, usual_sizes
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
 from symroof.reading.documents import RELATED, Document, Note, Written, read_document
 from symroof.reading.expressions import read_expression
-from symroof.reading.latex import read_latex_expression
 from symroof.reading.markup import spelling
 from symroof.reading.operation_keys import has_operation
 from symroof.reading.operations import PRODUCT_OF_SHAPES, typed_operation
@@ -29,7 +28,7 @@ from symroof.verification.assertions import Assertion, asserted
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
-from symroof.verification.formula_claims import cell_claim, claims_in, given_names, other_statement, speaks
+from symroof.verification.formula_claims import cell_claim, claims_in, given_names, other_statement, read_side, speaks
 from symroof.verification.interpretations import Passage, condition_of, settled
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
 from symroof.verification.judgement import CLAIMLESS, Coverage, FileReport, Judgement, Omission, Skipped
@@ -155,9 +154,8 @@ class _Chapter:
         line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
         if following and "ignore" not in following and not judged:
             judged, reasons = [Judgement(written.text, "unreadable", reason=reasons[-1])], []
-        left = [
-            s.reason for s in self.left_out[before:] if s.reason.cause not in CLAIMLESS or s.reason.kind == "at_sizes"
-        ]
+        others = (skip.reason for skip in self.left_out[before:])
+        left = [why for why in others if why.cause not in CLAIMLESS or why.kind == "at_sizes"]
         if not judged or left:  # a formula of which a relation is left is not judged
             self.unjudged[(left if judged else reasons)[0].cause] += 1
         once = [reason for at, reason in enumerate(reasons) if reason not in reasons[:at]]  # of a list of sizes
@@ -219,10 +217,8 @@ class _Chapter:
                 with limited():
                     assertion = asserted(passage)
                     others = [asserted(replace(passage, claim=more[i])) for more in (with_unit, in_bytes) if more]
-                plain = (
-                    replace(alternative, firm=alternative.firm and not with_unit) for alternative in assertion.readings
-                )
-                readings = (*(reading for other in others for reading in other.readings), *plain)
+                plain = [replace(way, firm=way.firm and not with_unit) for way in assertion.readings]
+                readings = (*plain, *(reading for other in others for reading in other.readings))
                 outcome = settled(readings, assertion.otherwise)
                 condition = assertion.condition
                 further, outcome, left_out = _further(assertion, others, outcome)
@@ -257,10 +253,7 @@ class _Chapter:
         stated = str(following.get("same", following.get("is", "")))
         if "is" in following and not any(sign in stated for sign in RELATED):
             context = self.force.contexts[0]
-            dialect, math = self.force.dialect(context.scope), written.kind == "math"
-            read = (
-                read_latex_expression(written.text, dialect) if math else read_expression(written.text, context.scope)
-            )
+            read = read_side(written.text, written.kind, self.force.dialect(context.scope))
             chain = Chain((read_expression(stated, context.scope), read), ("=",))
             return (Claim(written.text, ((chain,),)),), context
         claims, context = claims_in(written, self.force)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 
 from sympy import Poly
@@ -45,12 +46,13 @@ from symroof.reading.numbers import COUNT_SCALES, exact
 from symroof.symbols import expression, fraction
 from symroof.verification.context import Context, Question
 from symroof.verification.intervals import (
+    COUNT,
+    DECIMAL,
     KIBI,
     Enclosure,
     admits,
     bare,
     bounds_alike,
-    count_in_binary,
     enclosed,
     in_binary,
     is_binary,
@@ -251,7 +253,7 @@ def in_unit_of(side: Formula, last: Formula) -> Iterator[tuple[Formula, str]]:
     >>> [unit for _, unit in in_unit_of(number(7), Number(Fraction(7, 1000), "7 ms", "s"))]
     ['ms']
     """
-    for unit, size in _unit_behind(last).items():
+    for unit, size in units_behind(last).items():
         if (scaled := _scaled(side, size)) is not None:
             yield scaled, unit
         if isinstance(side, Product) and unit.endswith("B") and "iB" not in unit and is_binary(side):
@@ -261,7 +263,7 @@ def in_unit_of(side: Formula, last: Formula) -> Iterator[tuple[Formula, str]]:
                     yield Product(tuple(other for other in side.factors if other is not part)), unit
 
 
-def _unit_behind(printed: Formula) -> dict[str, Fraction]:
+def units_behind(printed: Formula) -> dict[str, Fraction]:
     """The unit and the power of ten behind a number in print, and how large they are."""
     printed = bare(printed)
     if not (isinstance(printed, Number) and printed.digits and printed.value):
@@ -297,8 +299,8 @@ def _in_binary_units(question: Question) -> Readings:
     """With K and M of counts as 2^10 and 2^20; and with kB, MB, GB, TB and PB as powers of 1024 where that may be meant, on one
     side or on both."""
     link = question.link
-    for rule, unit in ((count_in_binary, "2^10"), (in_binary, "GiB"))[: 1 + question.context.binary]:
-        left, right = (mapped(side, rule) for side in (link.left, link.right))
+    for prefix, unit in ((COUNT, "2^10"), (DECIMAL, "GiB"))[: 1 + question.context.binary]:
+        left, right = (mapped(side, partial(in_binary, prefix=prefix)) for side in (link.left, link.right))
         pairs = dict.fromkeys(((link.left, right), (left, link.right), (left, right)))
         for first, second in (pair for pair in pairs if pair != (link.left, link.right)):
             yield question.context.question(Compare(first, link.relation, second)), Remark("taken_as", {"unit": unit})
@@ -349,6 +351,6 @@ def in_chain(link: Compare, chain: Chain) -> Iterator[tuple[Compare, Remark | No
     if at and {*chain.relations[:at]} <= {"=", "~"}:
         yield replace(link, left=chain.sides[0]), None, True
     if link.right is not last and not has_unit(link.right):
-        for unit, size in _unit_behind(last).items():
+        for unit, size in units_behind(last).items():
             meant = not POWER.match(unit) and is_plain(link.left) and is_plain(link.right)
             yield replace(link, left=_times(1 / size, link.left)), Remark("taken_as", {"unit": unit}), meant
