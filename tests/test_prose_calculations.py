@@ -51,7 +51,7 @@ def test_what_is_no_calculation_is_never_called_wrong(text):
     assert "wrong" not in verdicts(text)
 
 
-@pytest.mark.parametrize("table", ["verdicts", "below_a_comment"])
+@pytest.mark.parametrize("table", ["verdicts", "formulas", "below_a_comment"])
 def test_units_shares_and_sums_are_judged_and_what_is_almost_one_is_not(table):
     for text, expected in TABLES[table].items():
         head = SIZED.replace("@", "B").replace("int8", "bf16") * (table == "below_a_comment")

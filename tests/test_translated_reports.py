@@ -39,7 +39,7 @@ FACTS = {
     **{kind: {"factor": B, "missing": True} for kind in ("factor_two", "factor_of_size", "power_of_ten")},
     "other_amount": {"how": "elements"}, "turns": {"times": B}, "traffic": {"how": "not_read", "names": (B, D)},
     "part_missing": {"total": Name("bytes"), "names": (B, D)}, "other_pass": {"how": "training"}, "of_width": {"names": (B, D), "bits": 8},
-    "binary_prefix": {"binary": True, "power": 1}, "upside_down": {},
+    "binary_prefix": {"binary": True, "lines": "", "others": ""}, "upside_down": {},
     "figures_exchanged": {"written": "bandwidth", "meant": "peak"},
     "stated": {"words": "B ≪ D"}, "block": {"status": "edited", "moves": ["241 -> 244"]},
 }  # fmt: skip
@@ -48,7 +48,7 @@ MORE = [
     ("whole", {"value": Fraction("17.87"), "variable": B, "rises": False, "first": 16, "between": True}),
     ("other_extreme", {"which": "max"}), ("other_extreme", {"which": "bound"}),
     ("other_figure", FACTS["other_figure"] | {"kind": "other", "figure": "peak.int8", "instead": "peak.bf16"}),
-    *(("other_amount", {"how": "elements", "dtype": name, "bytes": size}) for name, size in (("bf16", Fraction(2)), ("int4", Fraction(1, 2)))), ("binary_prefix", {"binary": False, "power": 1}),
+    *(("other_amount", {"how": "elements", "dtype": name, "bytes": size}) for name, size in (("bf16", Fraction(2)), ("int4", Fraction(1, 2)))), ("binary_prefix", {"binary": False, "lines": "3, 5", "others": "8"}),
     ("at_the_edge", {"written": "<=", "meant": "<"}), ("deviation", {"share": Fraction(-1, 25)}), ("factor_two", {"factor": number(2), "missing": False}),
     *(("other_amount", {"how": how, "total": Name("bytes")}) for how in ("elements", "bytes")),
     *(("of_width", {"names": (Name(name), D), "bits": 8}) for name in ("left operand", "operand 3", "output", "operands")),

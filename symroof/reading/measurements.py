@@ -120,9 +120,8 @@ def _row(cells: Sequence[str], head: Sequence[Column], where: str) -> Row:
                     raise ReadingError(f"{cell} is in {amount.unit}", expected=base)
                 amounts[kind] = amount.value * (scale if amount.unit is None else 1)
         except SymroofError as error:
-            raise ReadingError(
-                f"{where}: {error.problem}", source=cell, span=(0, len(cell)), expected=error.expected
-            ) from None
+            problem = f"{where}: {error.problem}"
+            raise ReadingError(problem, source=cell, span=(0, len(cell)), expected=error.expected) from None
     if ("time" in amounts) == ("rate" in amounts):
         words = "both a time and a rate" if "time" in amounts else "neither a time nor a rate"
         raise ReadingError(f"{where} says {words}", expected="one of seconds and FLOPs/s")

@@ -131,23 +131,19 @@ def _raw(text: str) -> Iterator[_Raw]:
         kind = "other" if WHEN.match(text, start) else str(match.lastgroup)
         if kind == "word" and numbered and not word.isascii():
             power = SCALED.match(word)
-            first = power.end() if power and word[power.end() :] not in PARTICLES - {"당"} else len(word)
-            unit = next(
-                (n for n in range(len(word) - first, 0, -1) if _is_unit(word[first : first + n], word[first + n :])), 0
-            )
-            if not power:
-                first = next((n for n in range(len(word), 0, -1) if _is_unit(word[:n], word[n:])), len(word))
-                unit = 0
-            cuts = sorted({0, first, first + unit, len(word)})
+            first = power.end() if power else _unit_length(word)
+            first = len(word) if power and word[first:] in PARTICLES - {"당"} else first
+            cuts = sorted({0, first, first + (_unit_length(word[first:]) if power else 0), len(word)})
             yield from (_Raw(kind, word[a:b], start + a, start + b) for a, b in pairwise(cuts))
         else:
             yield _Raw(kind, word, start, end)
         numbered = kind == "number" or (kind == "space" and numbered and "\n" not in word)
 
 
-def _is_unit(word: str, rest: str) -> bool:
-    """Whether a word of Chinese or Korean is a unit, with nothing behind it but what hangs on words."""
-    return unit_named(word) is not None and (not rest or rest in PARTICLES)
+def _unit_length(word: str) -> int:
+    """How much of a word of Chinese or Korean is a unit, with nothing behind it but what hangs on words."""
+    lengths = (n for n in range(len(word), 0, -1) if n == len(word) or word[n:] in PARTICLES)
+    return next((n for n in lengths if unit_named(word[:n]) is not None), 0)
 
 
 def _attached(tokens: Sequence[_Raw], at: int) -> bool:

@@ -121,7 +121,7 @@ def binary_prefix(statement: Compare, context: Context) -> Meant:
     prefixes = [match[1] for match in map(PREFIXED.search, digits) if match]
     powers = (1, 2, 3, 4) if not prefixes else tuple({"KMGT".index(letter.upper()) + 1 for letter in prefixes})
     for power in (sign * power for power in powers for sign in (1, -1)) if spoken else ():
-        yield {"binary": power > 0, "power": abs(power)}, _times(statement, Fraction(1024, 1000) ** power)
+        yield {"binary": power > 0, "lines": "", "others": ""}, _times(statement, Fraction(1024, 1000) ** power)
 
 
 def _is_binary(node: Formula) -> bool:

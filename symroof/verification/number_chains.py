@@ -139,6 +139,24 @@ def may_stand(rounded: Remark, other: Formula, context: Context, printed: Number
     return True
 
 
+def base_of_prefix(link: Formula) -> int:
+    """The base of the prefix of bytes that are computed, 10 or 2, where they are right to nearest in that alone; else 0.
+
+    >>> from symroof.reading.claims import read_claim
+    >>> from symroof.reading.name_scope import Scope
+    >>> texts = ("8192*4096*2 = 64 MB", "8192*4096*2 = 67.1 MB", "8192*4096*2 = 65 MB", "2*32 MB = 64 MB", "2^26 = 67.1 MB")
+    >>> [base_of_prefix(read_claim(text, Scope()).links[0]) for text in texts]
+    [2, 10, 0, 0, 0]
+    """
+    left, printed = (link.left, bare(link.right)) if isinstance(link, Compare) else (link, link)
+    if not isinstance(printed, Number) or in_binary(printed) == printed or not is_numeric(left) or is_printed(left):
+        return 0
+    ways = (rounding(enclosed(left), number) for number in (in_binary(printed), printed))
+    binary, decimal = (way is not None and way.kind != "truncated" for way in ways)
+    alone = binary != decimal and not is_binary(left) and mapped(left, in_binary) == left
+    return 0 if not alone else 2 if binary else 10
+
+
 def stands_in_print(formula: Formula, context: Context) -> bool:
     """Whether a side is a number in print, or one before a product of free names, or a name for one; or whether it is a
     condition in which no name stands for anything."""
@@ -152,7 +170,7 @@ def stands_in_print(formula: Formula, context: Context) -> bool:
 
 
 def is_count(formula: Formula, context: Context) -> bool:
-    """Whether a side, or a condition, is of whole numbers in print, without units, and of free names."""
+    """Whether a side, or a condition, is of whole numbers in print, without units, and of names of sizes."""
     match formula:
         case Number(value=value, unit=unit):
             return value.denominator == 1 and unit is None
@@ -161,6 +179,8 @@ def is_count(formula: Formula, context: Context) -> bool:
             return whole.exact and whole.low.denominator == 1 and all(is_count(n, context) for n in literals(formula))
         case Sum() | Product() | Negative() | Group() | Compare():
             return all(is_count(child, context) for child in children(formula))
+        case Name(name=name) if name in context.sized:
+            return is_count(context.definitions[name], context)
     return _is_free(formula, context)
 
 

@@ -76,9 +76,8 @@ def skipped(question: Question, *, chained: bool = False) -> Skip | None:
     if (reason := _without_value(question)) is not None:
         return Skip(reason)
     name = link.left.name if isinstance(link.left, Name) and link.relation == "=" else None
-    if (link.relation in ("<<", ">>") and not (is_numeric(left) and is_numeric(right))) or isinstance(
-        bare(link.right), Infinity
-    ):
+    grows = link.relation in ("<<", ">>") and not (is_numeric(left) and is_numeric(right))
+    if grows or isinstance(bare(link.right), Infinity):
         return Skip(Omission("assumption"))
     if _applied(link) and not set(names(link.left)[:1]) & context.least_one:
         return Skip(Omission("function"))

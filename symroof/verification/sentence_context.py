@@ -106,10 +106,8 @@ class Surroundings:
     @cached_property
     def chips(self) -> set[str]:
         """The chips of which its sentence speaks."""
-        words = " ".join(self.sentence).casefold()
-        return {
-            chip for name, chip in _called().items() if name in words and re.search(rf"\b{re.escape(name)}\b", words)
-        }
+        text = " ".join(self.sentence).casefold()
+        return {chip for name, chip in _called().items() if name in text and re.search(rf"\b{re.escape(name)}\b", text)}
 
     @cached_property
     def bound_by(self) -> Bound | None:
