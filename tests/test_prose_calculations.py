@@ -51,6 +51,13 @@ def test_what_is_no_calculation_is_never_called_wrong(text):
     assert "wrong" not in verdicts(text)
 
 
+@pytest.mark.parametrize("table", ["verdicts", "formulas", "below_a_comment"])
+def test_units_shares_and_sums_are_judged_and_what_is_almost_one_is_not(table):
+    for text, expected in TABLES[table].items():
+        head = SIZED.replace("@", "B").replace("int8", "bf16") * (table == "below_a_comment")
+        assert verdicts(head + text) == expected, text
+
+
 def test_nothing_that_is_not_whole_is_wrong_and_what_is_right_may_be_accepted():
     assert verdicts("half of 3 * 4 = 13") == []
     assert verdicts("half of 3 * 4 = 12") == ["holds"]

@@ -68,7 +68,7 @@ class Catalogue(Mapping[str, Accelerator]):
             )
         if OF_PARTS in sources:
             raise ReadingError(
-                f"{where}: a source is called {OF_PARTS}", expected="another key: it stands for what follows of parts"
+                f"{where}: a source is called {OF_PARTS}", expected="another key: parts say what follows"
             )
         self.sources, self.where = sources, where
         self.entries = {name: entry for name, entry in table.items() if name != "sources"}

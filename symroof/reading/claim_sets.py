@@ -84,9 +84,8 @@ def read_exercise(options: Mapping[str, Any], spoken: frozenset[str] = frozenset
         problem = read_problem(options, spoken)
         shared = {name: getattr(problem, name) for name in ("hardware", "assume", "symbols", "let")}
         return Exercise(problem, **shared, **stated, count=text(options, "count"))
-    asked = (
-        () if options.get("solve") or options.get("minimize") else ("solve_for", "at")
-    )  # what is derived of the same table
+    # what is derived of the same table
+    asked = () if options.get("solve") or options.get("minimize") else ("solve_for", "at")
     for key in ("mesh", "link", *asked):
         if options.get(key):
             raise ReadingError(f"{key} speaks of an operation, and the problem has none", expected='operation = "…"')

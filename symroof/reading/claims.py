@@ -381,9 +381,7 @@ def read_question(text: str, scope: Scope) -> tuple[Formula, Formula | None]:
     True
     """
     if not text.strip():
-        raise ReadingError(
-            "there is no quantity to explore", expected="a formula, or an approximation such as BD/(B + D) ~ B"
-        )
+        raise ReadingError("there is no quantity to explore", expected="a formula, or one that is near: BD/(B + D) ~ B")
     reader = ExpressionReader(text, scope)
     left = reader.expression()
     right = reader.expression() if reader.accept("~", "->") else None

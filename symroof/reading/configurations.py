@@ -68,9 +68,7 @@ def require_given(options: Mapping[str, Any], sizes: Iterable[str]) -> None:
         for letter in options.get("missing", ()):
             if letter in {*sizes} and not re.search(rf"\b{letter}\s*=", given):
                 keys = " or ".join(_tables()["keys"].get(letter, _tables()["keys"]["heads"])[:2])
-                raise ReadingError(
-                    f"config: the file does not say {letter}", expected=f"{keys} in it", hint=f"or --at {letter}=…"
-                )
+                raise ReadingError(f"config: the file does not say {letter}", expected=keys, hint=f"or --at {letter}=…")
 
 
 def program_with_sizes(entry: AnyEntry, path: str) -> str:

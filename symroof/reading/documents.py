@@ -183,10 +183,8 @@ def read_document(path: Path) -> Document:
     text = contents(path).decode("utf-8-sig", errors="replace")
     if path.suffix.lower() == NOTEBOOK:
         inside, offsets = text_of(text), offsets_of(text)
-        lines = _starts(LINE, text)
-        return _Source(inside, False, lambda offset: _place(lines, offsets[min(offset, len(offsets) - 1)])).document(
-            str(path)
-        )
+        lines, last = _starts(LINE, text), len(offsets) - 1
+        return _Source(inside, False, lambda offset: _place(lines, offsets[min(offset, last)])).document(str(path))
     return read_text(text, str(path), tex=path.suffix.lower() in TEX_SUFFIXES)
 
 

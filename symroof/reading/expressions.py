@@ -288,11 +288,9 @@ class ExpressionReader(Reader):
 
     def _unknown(self, token: Token, among: tuple[str, ...] = ()) -> ReadingError:
         names = among or self.scope.names
-        made_of = dict(self.scope.defined).get(token.text)
-        if made_of:
-            return self.error(
-                f"{token.text} is defined by other sizes", f"{' and '.join(made_of)} instead", token=token
-            )
+        parts = dict(self.scope.defined).get(token.text)
+        if parts:
+            return self.error(f"{token.text} is defined by other sizes", f"{' and '.join(parts)} instead", token=token)
         expected = f"one of {', '.join(names[:24])}" if names else "numbers alone: there are no names here"
         return self.error(f"unknown name {token.text!r}", expected, token=token, hint=suggestion(token.text, names))
 

@@ -139,9 +139,7 @@ def _logarithmic(reader: ExpressionReader, low: int, high: int) -> tuple[int, ..
     if not digits:
         return tuple(low << i for i in range((high // low).bit_length()))
     if not (digits.isascii() and digits.isdigit()) or not 2 <= int(digits[:9]) <= LONGEST_AXIS:
-        raise reader.error(
-            f"{token.text} is no spacing", "log, or log and a number of points from 2, as in log20", token=token
-        )
+        raise reader.error(f"{token.text} is no spacing", "log, or log and at least 2 points: log20", token=token)
     count = int(digits)
     return tuple(sorted({round(low * (high / low) ** (i / (count - 1))) for i in range(1, count - 1)} | {low, high}))
 

@@ -166,10 +166,8 @@ class Phrases:
         (number, *units), rest = amount_in(f"1{words}")
         if number.startswith("1e") and self._follows_number() and "e" not in self.found[-1].text.lower():
             last = self.found[-1]
-            self.found[-1], words = (
-                last._replace(text=last.text + number[1:], end=start),
-                " ".join((*units, rest)).strip(),
-            )
+            self.found[-1] = last._replace(text=last.text + number[1:], end=start)
+            words = " ".join((*units, rest)).strip()
             if not words:
                 return end
         is_size = len(words) == 1 and (words in self.names or words in UNITS)

@@ -45,9 +45,7 @@ def read_measurements(text: str, names: Sequence[str], file: str = "the table") 
     except csv.Error as error:
         raise ReadingError(f"{file} is no table: {error}", expected="a head such as B,D,F,ms and rows") from None
     if len(table) < 2:
-        raise ReadingError(
-            f"{file} has no measured points", expected="a head such as B,D,F,ms and a row for each point"
-        )
+        raise ReadingError(f"{file} has no measured points", expected="a head such as B,D,F,ms, and rows")
     head = [_column(cell.strip(), names, lines[0]) for cell in table[0]]
     columns = [unit if kind == "size" else f"a {kind}" for kind, unit in head]
     if (twice := next((column for column in columns if columns.count(column) > 1), None)) is not None:
@@ -122,9 +120,8 @@ def _row(cells: Sequence[str], head: Sequence[Column], where: str) -> Row:
                     raise ReadingError(f"{cell} is in {amount.unit}", expected=base)
                 amounts[kind] = amount.value * (scale if amount.unit is None else 1)
         except SymroofError as error:
-            raise ReadingError(
-                f"{where}: {error.problem}", source=cell, span=(0, len(cell)), expected=error.expected
-            ) from None
+            problem = f"{where}: {error.problem}"
+            raise ReadingError(problem, source=cell, span=(0, len(cell)), expected=error.expected) from None
     if ("time" in amounts) == ("rate" in amounts):
         words = "both a time and a rate" if "time" in amounts else "neither a time nor a rate"
         raise ReadingError(f"{where} says {words}", expected="one of seconds and FLOPs/s")

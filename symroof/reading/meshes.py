@@ -184,9 +184,7 @@ def _axis(name: str, value: Any) -> MeshAxis:
     if not AXIS.fullmatch(name):
         raise ReadingError(f"mesh: {name[:20]!r} is not a mesh axis", expected="capitals, as in X=2")
     if name in _figures():
-        raise ReadingError(
-            f"mesh: {name} is a memory or a link", expected="another name for the axis", hint=f"X on {name}"
-        )
+        raise ReadingError(f"mesh: {name} is a memory or a link", expected="another name", hint=f"X on {name}")
     tree = ON_TREE.search(str(value))
     words, chips, wiring, link = str(value)[: tree.start() if tree else None].split(), None, None, None
     if words and words[0] not in (*WIRINGS, "on"):
@@ -207,9 +205,7 @@ def _axis(name: str, value: Any) -> MeshAxis:
         wiring = word
     if tree:
         if wiring is not None or link is not None:
-            raise ReadingError(
-                f"mesh: {name} = {str(value)[:40]!r} is wired twice", expected="on a tree, and that is all"
-            )
+            raise ReadingError(f"mesh: {name} = {str(value)[:40]!r} is wired twice", expected="on a tree alone")
         return _on_tree(name, chips, tree[1])
     if wiring == "ring" and chips is not None and chips <= 2:
         raise ReadingError(f"mesh: {name} = {chips} is no ring", expected="at least three chips")

@@ -8,6 +8,7 @@ In a document ``k`` and ``M`` directly behind a number are thousands and million
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from fractions import Fraction
 
 from symroof.errors import ReadingError, suggestion
@@ -37,17 +38,13 @@ def exact(digits: str) -> Fraction:
     """
     mantissa, _, exponent = digits.replace("_", "").lower().partition("e")
     if exponent and (len(exponent) > 6 or abs(int(exponent)) > LARGEST_EXPONENT):
-        raise ReadingError(
-            f"the exponent of {digits[:20]} is too large", expected=f"at most {LARGEST_EXPONENT} in size"
-        )
+        raise ReadingError(f"the exponent of {digits[:20]} is too large", expected=f"at most {LARGEST_EXPONENT}")
     if len(mantissa) > MOST_DIGITS:
         raise ReadingError(f"the number {digits[:20]}… is too long", expected=f"at most {MOST_DIGITS} digits")
     return Fraction(mantissa.rstrip(".") + (f"e{exponent}" if exponent else ""))
 
 
-def read_number(
-    reader: Reader, declared: frozenset[str] | tuple[str, ...] = (), letters: frozenset[str] | None = None
-) -> Number:
+def read_number(reader: Reader, declared: Collection[str] = (), letters: frozenset[str] | None = None) -> Number:
     """The number under the cursor with its percent sign, power of ten or unit; a declared name is none of these.
 
     In a document ``letters`` are those that stand alone somewhere in it.
@@ -101,7 +98,7 @@ def unit_named(words: str) -> str | None:
     return "/".join(UNITS[part].name for part in parts) if all(part in UNITS for part in parts) else None
 
 
-def _unit_behind(reader: Reader, declared: frozenset[str] | tuple[str, ...], taken: set[str]) -> str | None:
+def _unit_behind(reader: Reader, declared: Collection[str], taken: set[str]) -> str | None:
     """The unit under the cursor, where there is one; B/s is bytes/s where no letter ``taken`` is in it."""
     token = reader.token
     if token.kind not in ("word", "unit") or (token.kind == "word" and token.text in declared):

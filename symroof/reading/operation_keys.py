@@ -136,9 +136,8 @@ def _gathered(operation: Program, key: str, value: Any, *, of_weights: bool) -> 
     if operation.line is not None:
         raise ReadingError(f"{key}: only programs gather tensors for several uses", expected="statements in operation")
     weights = {str(tensor.name) for tensor in operation.declared_as("weight")}
-    fitting = [
-        name for name in operation.arrays if (name in weights) == of_weights and name not in operation.memory.sources
-    ]
+    own = [name for name in operation.arrays if name not in operation.memory.sources]
+    fitting = [name for name in own if (name in weights) == of_weights]
     for name in named:
         require_one_of(name, fitting, f"{key}: {name!r} is no {'weight' if of_weights else 'input or result'}")
     return replace(operation, **{key: tuple(named)})  # type: ignore[arg-type]

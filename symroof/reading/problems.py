@@ -48,6 +48,7 @@ from symroof.reading.toml import flag, flatten, read_table, table, text, text_fi
 from symroof.symbols import depth, expression
 
 Options = Mapping[str, Any]
+Names = tuple[str, ...]
 WORD = re.compile(r"[^\W\d]\w*")
 FIGURES = '{ HBM = "8.1e11 bytes/s" }'
 # Quantities whose names are units after a number: 2 bytes. A problem that defines them takes the names back.
@@ -306,13 +307,11 @@ def hardware_of(options: Options) -> Accelerator | None:
     if not isinstance(named, Accelerator | str | Mapping | None):
         raise unfit("hardware", named, "a chip", "a name or a table of figures")
     if isinstance(named, str):
-        accelerator = chip(named, *paths)
+        own = chip(named, *paths)
     else:
-        accelerator = named if isinstance(named, Accelerator) else own_chip(named or {})
-    figures = {
-        name: _referred(accelerator, name, value) or figure(name, value, otherwise="") for name, value in given.items()
-    }
-    return None if named is None and not figures else accelerator.given(figures)
+        own = named if isinstance(named, Accelerator) else own_chip(named or {})
+    figures = {name: _referred(own, name, value) or figure(name, value, otherwise="") for name, value in given.items()}
+    return None if named is None and not figures else own.given(figures)
 
 
 def _referred(accelerator: Accelerator, name: str, value: Any) -> Spec | None:
@@ -341,9 +340,7 @@ def _turned(relation: Compare) -> Compare:
     return relation
 
 
-def formulas_of(
-    options: Options, scope: Scope, known: tuple[str, ...], redefined: tuple[str, ...] = ()
-) -> dict[str, Formula]:
+def formulas_of(options: Options, scope: Scope, known: Names, redefined: Names = ()) -> dict[str, Formula]:
     """The named formulas: each may speak of the ``known`` names and of those before it.
 
     Names that are ``redefined`` may be given a formula although they have a meaning without one.

@@ -343,9 +343,7 @@ class ProgramReader(MaskReader):
         if axis.text == "as":
             raise self.error(expected=f"an axis of the mesh, as in {word.text} L over P as x = y {{", token=axis)
         if around := next((outer for outer in self.inside if outer != "accumulate"), None):
-            raise self.error(
-                f"a pipeline has no place in {_one(around)}", "microbatches around it, or nothing", token=word
-            )
+            raise self.error(f"a pipeline has no place in {_one(around)}", "microbatches, or nothing", token=word)
         if self.stages is not None:
             raise self.error("two repeats are shared out over an axis", "one pipeline in a program", token=word)
         self.stages = axis

@@ -37,7 +37,8 @@ RATE = re.compile(r"(?:/|(?P<open> / )|\s+(?:(?:for )?(?:an?|each|every)|per)\s+
 
 TOKEN = re.compile(
     rf"""
-    (?P<space>    \s+                                                                     )
+    (?P<share>    (?:(?<=%)|(?<=percent))\s+of\s+(?=\d) | [의的]\s*(?=[\d.]+\s*%)             )  # 40 % of 3 GB
+  | (?P<space>    \s+                                                                     )
   | (?P<number>   (?: {THOUSANDS} | \d+(?:_\d{{3}})*(?:\.\d+)? | \.\d+ )(?:[eE][+-]?\d+)?  )
   | (?P<raised>   [{SUPERSCRIPTS}]+                                                       )
   | (?P<relation> <=>|=>|->|<=|>=|==|~=|=~|=|≈|≃|≅|∼|~|≤|≥|→|⇒|<|>                         )
@@ -130,31 +131,25 @@ def _raw(text: str) -> Iterator[_Raw]:
         kind = "other" if WHEN.match(text, start) else str(match.lastgroup)
         if kind == "word" and numbered and not word.isascii():
             power = SCALED.match(word)
-            first = power.end() if power and word[power.end() :] not in PARTICLES - {"당"} else len(word)
-            unit = next(
-                (n for n in range(len(word) - first, 0, -1) if _is_unit(word[first : first + n], word[first + n :])), 0
-            )
-            if not power:
-                first = next((n for n in range(len(word), 0, -1) if _is_unit(word[:n], word[n:])), len(word))
-                unit = 0
-            cuts = sorted({0, first, first + unit, len(word)})
+            first = power.end() if power else _unit_length(word)
+            first = len(word) if power and word[first:] in PARTICLES - {"당"} else first
+            cuts = sorted({0, first, first + (_unit_length(word[first:]) if power else 0), len(word)})
             yield from (_Raw(kind, word[a:b], start + a, start + b) for a, b in pairwise(cuts))
         else:
             yield _Raw(kind, word, start, end)
         numbered = kind == "number" or (kind == "space" and numbered and "\n" not in word)
 
 
-def _is_unit(word: str, rest: str) -> bool:
-    """Whether a word of Chinese or Korean is a unit, with nothing behind it but what hangs on words."""
-    return unit_named(word) is not None and (not rest or rest in PARTICLES)
+def _unit_length(word: str) -> int:
+    """How much of a word of Chinese or Korean is a unit, with nothing behind it but what hangs on words."""
+    lengths = (n for n in range(len(word), 0, -1) if n == len(word) or word[n:] in PARTICLES)
+    return next((n for n in lengths if unit_named(word[:n]) is not None), 0)
 
 
 def _attached(tokens: Sequence[_Raw], at: int) -> bool:
     """Whether a number is a part of a word before it: a version, a date, an amount of money."""
     before = tokens[at - 1] if at else None
-    return (
-        before is not None and before.kind in ("word", "other", "number") and before.text not in "(,;:|\0。，；：、（"
-    )
+    return bool(before and before.kind in ("word", "other", "number") and before.text not in "(,;:|\0。，；：、（")
 
 
 def _behind(tokens: Sequence[_Raw], at: int) -> tuple[_Raw | None, bool]:
@@ -285,7 +280,7 @@ def _other(tokens: Sequence[_Raw], at: int, spaced: bool, known: frozenset[str],
     if kind == "name" or text in known:
         return part("name", text)
     between = text in ("x", "X") and before in ("space", "number") and behind is not None
-    if kind == "times" or (between and behind is not None and behind.kind in ("number", "word", "bracket")):
+    if kind in ("times", "share") or (between and behind is not None and behind.kind in ("number", "word", "bracket")):
         return part("operator", "*")
     if kind == "word" and text in ABOUT:
         return part("about")

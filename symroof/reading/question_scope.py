@@ -116,9 +116,7 @@ def is_name(name: str) -> bool:
     return name not in KEYWORDS and name.replace("_", "").isalnum() and not name[:1].isdigit()
 
 
-def points_of(
-    options: Mapping[str, Any], scope: Scope, symbols: tuple[str, ...] = ()
-) -> tuple[dict[str, Fraction], ...]:
+def points_of(options: Mapping[str, Any], scope: Scope, symbols: Iterable[str] = ()) -> tuple[dict[str, Fraction], ...]:
     """The sets of sizes that are put in; ``symbols`` are names that are no sizes."""
     read = []
     for parts in sets_of(options):
@@ -128,7 +126,7 @@ def points_of(
                 sizes = {name: size for name, size in sizes.items() if name not in part}
                 continue
             text = part if isinstance(part, str) else ", ".join(f"{name} = {value}" for name, value in part.items())
-            sizes |= read_bindings(text, scope, symbols)
+            sizes |= read_bindings(text, scope, tuple(symbols))
         read += [sizes] if sizes and sizes not in read else []
     return tuple(read)
 

@@ -142,9 +142,8 @@ def without_remarks(tokens: Sequence[Token]) -> list[Token]:
 
 def require_short(source: str) -> None:
     if len(source) > LONGEST_TEXT:
-        raise ReadingError(
-            f"the text has {len(source)} characters", expected=f"at most {LONGEST_TEXT}", source=source, span=(0, 1)
-        )
+        problem = f"the text has {len(source)} characters"
+        raise ReadingError(problem, expected=f"at most {LONGEST_TEXT}", source=source, span=(0, 1))
 
 
 def scan(source: str, *, grouping: bool = False) -> tuple[Token, ...]:

@@ -43,9 +43,8 @@ class MaskReader(StatementReader):
         for factor, token in self.factors:
             for name in names(factor):
                 if name not in sizes:
-                    raise self.error(
-                        f"{name} is no size", f"one of {', '.join(sizes)}", suggestion(name, sizes), token=token
-                    )
+                    expected = f"one of {', '.join(sizes)}"
+                    raise self.error(f"{name} is no size", expected, suggestion(name, sizes), token=token)
 
     def _decided(self, program: Program) -> Program:
         """The program with what is known of its sizes, and each size that is the least, or the largest, of several as
@@ -142,9 +141,8 @@ class MaskReader(StatementReader):
     def _spanned(self, program: Program) -> Program:
         """The program with what its windows leave of its masks: whether every row meets as many columns, whatever the
         sizes are, or whether the first meet fewer."""
-        spans = {
-            mask: replace(mask, span=self._span(program, mask, token)) for mask, token in self.masked if mask.window
-        }
+        windows = [(mask, token) for mask, token in self.masked if mask.window]
+        spans = {mask: replace(mask, span=self._span(program, mask, token)) for mask, token in windows}
 
         def spanned(node: Node) -> Node:
             if isinstance(node, Statement):

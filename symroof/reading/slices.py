@@ -103,9 +103,8 @@ class SliceReader(ScanReader):
             raise self.error(f"{stated} is split along {long.label}, of which it has parts", "it whole", token=place)
         parts = tuple(self._part_of(tensor, stated) for tensor in operands)
         self.joined.append((long.label, parts, place))
-        return Statement(
-            "function", tuple(operands), replace(stated, name=name.text), replace(CONCAT, operands=len(operands))
-        )
+        concat = replace(CONCAT, operands=len(operands))
+        return Statement("function", tuple(operands), replace(stated, name=name.text), concat)
 
     @staticmethod
     def _part_of(tensor: Tensor, whole: Tensor) -> str:

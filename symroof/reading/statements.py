@@ -260,9 +260,8 @@ class StatementReader(CallReader):
                 f"{tensor.dtype.name}, or a statement of its own: {name.text} = convert({first.text}) -> {stated}"
             )
             raise self.error(f"{first.text} is {tensor}, and an exchange keeps the type", expected, token=name)
-        if all(
-            set(dim.axes) == set(other.axes) for dim in tensor.dims for other in stated.dims if dim.label == other.label
-        ):
+        pairs = ((dim, other) for dim in tensor.dims for other in stated.dims if dim.label == other.label)
+        if all(set(dim.axes) == set(other.axes) for dim, other in pairs):
             expected = f"another split, as in {_split_otherwise(tensor)}"
             raise self.error(f"{name.text} is {first.text} itself, split as it is", expected, token=name)
         return Statement(EXCHANGE, (tensor,), replace(stated, name=name.text))

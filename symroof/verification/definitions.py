@@ -91,10 +91,9 @@ def _theory(setting: Setting) -> dict[str, Formula]:
 
 def _rates(setting: Setting) -> dict[str, str]:
     """The figures that the times are made of, each with its unit, also where no chip says how large they are."""
-    links = {
-        setting.rates.rate(name): "bytes/s" for name in setting.rates.resources if name not in (MATH, VECTOR, LATENCY)
-    }
-    return dict.fromkeys(setting.rates.names, "FLOPs/s") | links | dict.fromkeys(setting.rates.hops, "s")
+    rates = setting.rates
+    links = {rates.rate(name): "bytes/s" for name in rates.resources if name not in (MATH, VECTOR, LATENCY)}
+    return dict.fromkeys(rates.names, "FLOPs/s") | links | dict.fromkeys(rates.hops, "s")
 
 
 def _over(setting: Setting, link: str) -> Setting | None:

@@ -18,7 +18,7 @@ from sympy import Expr
 
 import symroof.verification.misprints as misprints
 from symroof.errors import SymroofError
-from symroof.formula import Compare, Formula, Name, Verdict, names, number
+from symroof.formula import Compare, Formula, Name, Number, Verdict, names, number
 from symroof.model.kernels import cost_of, costs_of
 from symroof.model.program import Program
 from symroof.model.program_quantities import amounts, kept_for_backward
@@ -28,11 +28,10 @@ from symroof.model.tensor_types import Dtype, dtype
 from symroof.model.transforms import in_training, retyped
 from symroof.proof.pointwise import truth
 from symroof.proof.quotients import ORDER
-from symroof.symbols import rational
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
 from symroof.verification.counterexamples import last_digits, may_hold
-from symroof.verification.intervals import is_printed
+from symroof.verification.intervals import WILD, bare, is_printed, last_place
 from symroof.verification.judgement import ACCEPTED, Finding, Remark
 from symroof.verification.relations import proved
 
@@ -212,11 +211,10 @@ def other_pass(counted: Counted) -> Edits:
 
 @of_programs
 def multiply_add(counted: Counted) -> Edits:
-    """A multiply-add counted as one operation, or every operation as two."""
+    """A multiply-add counted as one operation."""
     pairs = counted.amounts if counted.count == "fma" else Counted(counted.program, "fma").amounts
     work = {n: x for n, x in pairs.items() if parts_of(n)[0] in WORK}
-    for factor in (Fraction(1, 2), Fraction(2)):
-        yield {"factor": factor}, {n: x * rational(factor) for n, x in work.items()}
+    yield {}, {n: x / 2 for n, x in work.items()}
 
 
 @of_programs
@@ -288,6 +286,10 @@ def diagnosed(finding: Finding, context: Context) -> Finding:
     link = _explicit_last(finding.link)
     if finding.verdict != "wrong" or not isinstance(link, Compare) or finding.by == "units":
         return finding
+    off = next((remark.facts["share"] for remark in finding.remarks if remark.kind == "deviation"), WILD)
+    printed = bare(link.right) if abs(off) < WILD else None
+    if isinstance(printed, Number) and 2 * last_place(printed)[1] > abs(printed.value * off):
+        return finding  # its digits do not tell what it is off by
     at = finding.counterexample.values if finding.counterexample is not None and link.relation in ORDER else None
     # A context of its own: what was put in for another claim would leave this one more work.
     inside = replace(context.assuming(r for relations in finding.needs for r in relations).strict)
@@ -333,6 +335,7 @@ def _is_right(changed: Question, share: float) -> bool:
         changed = replace(changed, link=replace(changed.link, relation="<=>"))
     with suppress(SymroofError, RecursionError):
         finding = proved(changed) if may_hold(changed, share) else None
-        digits = [remark.facts["digits"] for remark in finding.remarks if "digits" in remark.facts] if finding else []
-        return finding is not None and finding.verdict in ACCEPTED and min(digits, default=TELLING) >= TELLING
+        remarks = finding.remarks if finding is not None and finding.verdict in ACCEPTED else (Remark("truncated"),)
+        digits = [remark.facts["digits"] for remark in remarks if "digits" in remark.facts]
+        return min(digits, default=TELLING) >= TELLING and "truncated" not in {remark.kind for remark in remarks}
     return False

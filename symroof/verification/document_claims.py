@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,21 +18,30 @@ from symroof.reading.claim_sets import expected_verdict, usual_sizes
 from symroof.reading.claims import Chain, Claim, Proposition, read_claim
 from symroof.reading.documents import RELATED, Document, Note, Written, read_document
 from symroof.reading.expressions import read_expression
-from symroof.reading.latex import read_latex_expression
 from symroof.reading.markup import spelling
 from symroof.reading.operation_keys import has_operation
 from symroof.reading.operations import PRODUCT_OF_SHAPES, typed_operation
-from symroof.reading.problems import WORD
+from symroof.reading.problems import WORD, Options
 from symroof.reading.prose_parts import with_unit_behind
 from symroof.reading.sentence_cues import STATING
 from symroof.verification.assertions import Assertion, asserted
 from symroof.verification.budget import Exhausted, limited
 from symroof.verification.comments import InForce
 from symroof.verification.context import Context
-from symroof.verification.formula_claims import cell_claim, claims_in, given_names, other_statement, speaks
+from symroof.verification.formula_claims import cell_claim, claims_in, given_names, other_statement, read_side, speaks
 from symroof.verification.interpretations import Passage, condition_of, settled
 from symroof.verification.judge import counts_otherwise, judge, judge_stated, of_one_count
-from symroof.verification.judgement import CLAIMLESS, Coverage, FileReport, Judgement, Omission, Skipped
+from symroof.verification.judgement import (
+    ACCEPTED,
+    CLAIMLESS,
+    Coverage,
+    FileReport,
+    Judgement,
+    Omission,
+    Remark,
+    Skipped,
+)
+from symroof.verification.number_chains import base_of_prefix
 from symroof.verification.sentence_context import Surroundings, read_latex_regime
 
 # Bytes, or billions.
@@ -40,27 +49,24 @@ TYPED_BYTES = re.compile(r"(?<=\d)B(?![A-Za-z/])")
 BYTES = re.compile(r"\\(?:text|mathrm|textrm)\{\s*B\s*\}")
 Block = Judgement | Omission
 Before = tuple[Written, Compare] | None
+NONE: Options = {}
 
 
-def judge_document(
-    path: Path, overrides: Mapping[str, Any] | None = None, said: Mapping[str, Any] | None = None
-) -> FileReport:
-    """The judgements on a document; ``overrides`` are options that go before those of its comments, ``said`` options that
-    hold where these say nothing else."""
-    return judge_read(read_document(path), path.parent, overrides, said)
+def judge_document(path: Path, overrides: Options | None = None, defaults: Options | None = None) -> FileReport:
+    """The judgements on a document; ``overrides`` are options that go before those of its comments, ``defaults`` options
+    that hold where these say nothing else."""
+    return judge_read(read_document(path), path.parent, overrides or {}, defaults or {})
 
 
-def judge_read(
-    document: Document, folder: Path, overrides: Mapping[str, Any] | None = None, said: Mapping[str, Any] | None = None
-) -> FileReport:
+def judge_read(document: Document, folder: Path, overrides: Options = NONE, defaults: Options = NONE) -> FileReport:
     """The judgements on a document that was read, which lies in a folder."""
     formulas = (part.text for part in document.parts if isinstance(part, Written) and part.kind == "math")
     spelled = spelling(document.text, formulas)
-    force = InForce(overrides or {}, frozenset(WORD.findall(document.text)), folder, spelled)
+    force = InForce(overrides, frozenset(WORD.findall(document.text)), folder, spelled)
 
     def report_counting(counted: bool | None = None) -> FileReport:
         counting = replace(force, counted=counted)
-        return _Chapter(document, counting.adding(said or {}) if overrides or said else counting).report()
+        return _Chapter(document, counting.adding(defaults) if overrides or defaults else counting).report()
 
     first_report = report_counting()
     notes = (part for part in document.parts if isinstance(part, Note) and has_operation(part.options))
@@ -74,11 +80,28 @@ def judge_read(
         return judgements
 
     split = [any(map(counts_otherwise, some)) for some in problems(first_report)]
-    if not any(split):
-        return first_report
-    ways = zip(split, *map(problems, (first_report, report_counting(False), report_counting(True))), strict=True)
-    chosen = (of_one_count(*some) if by_count else some[0] for by_count, *some in ways)
-    return replace(first_report, judgements=tuple(judgement for some in chosen for judgement in some))
+    judgements = first_report.judgements
+    if any(split):
+        ways = zip(split, *map(problems, (first_report, report_counting(False), report_counting(True))), strict=True)
+        chosen = (of_one_count(*some) if by_count else some[0] for by_count, *some in ways)
+        judgements = tuple(judgement for some in chosen for judgement in some)
+    return replace(first_report, judgements=tuple(_of_one_prefix(judgements, document.name)))
+
+
+def _of_one_prefix(judgements: tuple[Judgement, ...], name: str) -> Iterator[Judgement]:
+    """The judgements of a document: bytes that are right in binary units alone are one finding, at the first, with all lines."""
+    pairs = [(j, max((base_of_prefix(finding.link) for finding in j.findings), default=0)) for j in judgements]
+    binary = [judgement for judgement, base in pairs if base == 2 and judgement.verdict == "wrong"]
+    decimal = [judgement for judgement, base in pairs if base == 10 and judgement.verdict in ACCEPTED]
+    lines, others = (", ".join(dict.fromkeys(str(j.line) for j in some)) for some in (binary, decimal))
+    mistake = Remark("binary_prefix", {"binary": False, "lines": lines, "others": others})
+    for judgement in judgements:
+        if judgement not in binary:
+            yield judgement
+        elif judgement is not binary[0]:
+            yield replace(judgement, accepted=f"{name}:{binary[0].line}")
+        else:
+            yield replace(judgement, findings=tuple(replace(f, diagnosis=mistake) for f in judgement.findings))
 
 
 @dataclass
@@ -155,9 +178,8 @@ class _Chapter:
         line, column, text = written.place.line, written.place.column, " ".join(written.text.split())
         if following and "ignore" not in following and not judged:
             judged, reasons = [Judgement(written.text, "unreadable", reason=reasons[-1])], []
-        left = [
-            s.reason for s in self.left_out[before:] if s.reason.cause not in CLAIMLESS or s.reason.kind == "at_sizes"
-        ]
+        others = (skip.reason for skip in self.left_out[before:])
+        left = [why for why in others if why.cause not in CLAIMLESS or why.kind == "at_sizes"]
         if not judged or left:  # a formula of which a relation is left is not judged
             self.unjudged[(left if judged else reasons)[0].cause] += 1
         once = [reason for at, reason in enumerate(reasons) if reason not in reasons[:at]]  # of a list of sizes
@@ -170,7 +192,7 @@ class _Chapter:
             sentence = None if written.row else self.document.prose.quotation(written.start, written.end)
             yield replace(judgement, line=line, column=column, expect=expect, problem=title, sentence=sentence)
 
-    def _outcomes(self, written: Written, following: Mapping[str, Any]) -> list[Block]:
+    def _outcomes(self, written: Written, following: Options) -> list[Block]:
         """The judgements on the claims of a formula, and why those that are not judged are not."""
         if not following and (typed_operation(written.text) or PRODUCT_OF_SHAPES.search(written.text)):
             return [Omission("operation")]
@@ -196,7 +218,7 @@ class _Chapter:
         links = [link for claim in claims for link in claim.links if link.relation in ("=", "~")]
         self.equated |= {side.name for link in links for side in (link.left, link.right) if isinstance(side, Name)}
 
-    def _judged(self, written: Written, following: Mapping[str, Any], before: Before) -> Iterator[Block]:
+    def _judged(self, written: Written, following: Options, before: Before) -> Iterator[Block]:
         """The outcome of each claim of a formula."""
         if written.row is not None:
             cell = cell_claim(written, self.force)
@@ -219,10 +241,8 @@ class _Chapter:
                 with limited():
                     assertion = asserted(passage)
                     others = [asserted(replace(passage, claim=more[i])) for more in (with_unit, in_bytes) if more]
-                plain = (
-                    replace(alternative, firm=alternative.firm and not with_unit) for alternative in assertion.readings
-                )
-                readings = (*(reading for other in others for reading in other.readings), *plain)
+                plain = [replace(way, firm=way.firm and not with_unit) for way in assertion.readings]
+                readings = (*plain, *(reading for other in others for reading in other.readings))
                 outcome = settled(readings, assertion.otherwise)
                 condition = assertion.condition
                 further, outcome, left_out = _further(assertion, others, outcome)
@@ -250,25 +270,18 @@ class _Chapter:
                     claims, _ = claims_in(replace(written, text=text), self.force)
             yield claims if len(claims) == count else ()
 
-    def _claims(
-        self, written: Written, following: Mapping[str, Any], before: Before
-    ) -> tuple[tuple[Claim, ...], Context]:
+    def _claims(self, written: Written, following: Options, before: Before) -> tuple[tuple[Claim, ...], Context]:
         """The claims of a formula; where a comment says so, that it is equal to something, or follows from it."""
         stated = str(following.get("same", following.get("is", "")))
         if "is" in following and not any(sign in stated for sign in RELATED):
             context = self.force.contexts[0]
-            dialect, math = self.force.dialect(context.scope), written.kind == "math"
-            read = (
-                read_latex_expression(written.text, dialect) if math else read_expression(written.text, context.scope)
-            )
+            read = read_side(written.text, written.kind, self.force.dialect(context.scope))
             chain = Chain((read_expression(stated, context.scope), read), ("=",))
             return (Claim(written.text, ((chain,),)),), context
         claims, context = claims_in(written, self.force)
         if "follows" in following:
             if before is None:
-                raise ReadingError(
-                    "there is no condition and no equation before it", expected="one that it follows from"
-                )
+                raise ReadingError("there is no condition or equation before it", expected="one that it follows from")
             first: Proposition = (Chain((before[1].left, before[1].right), (before[1].relation,)),)
             return tuple(_joined(first, claim, "=>") for claim in claims), context
         if stated:

@@ -12,7 +12,7 @@ from typing import Any
 
 from symroof.errors import SymroofError, bug
 from symroof.reading.claim_sets import read_exercise
-from symroof.reading.problems import merged, read_problem_file
+from symroof.reading.problems import Options, merged, read_problem_file
 from symroof.reading.toml import claim_places
 from symroof.verification.document_claims import judge_document
 from symroof.verification.judge import judge_exercise
@@ -31,16 +31,14 @@ class Moved:
     after: Judgement
 
 
-def judge_file(
-    path: Path | str, overrides: Mapping[str, Any] | None = None, said: Mapping[str, Any] | None = None
-) -> FileReport:
-    """The judgements on a file: of problems if it is TOML, else a document; ``said`` are options that hold where it says
-    nothing else. Faults of the input are in the report."""
+def judge_file(path: Path | str, overrides: Options | None = None, defaults: Options | None = None) -> FileReport:
+    """The judgements on a file: of problems if it is TOML, else a document; ``defaults`` are options that hold where it
+    says nothing else. Faults of the input are in the report."""
     path = Path(path)
     kind = "problems" if path.suffix.lower() == ".toml" else "document"
     try:
         judge = _judge_problems if kind == "problems" else judge_document
-        return judge(path, overrides or {}, said or {})
+        return judge(path, overrides or {}, defaults or {})
     except SymroofError as error:
         failed = str(error)
     except Exception as error:  # a bug in the judgement of one file: the others are still judged
@@ -50,7 +48,7 @@ def judge_file(
     return FileReport(str(path), (), kind, error=failed if failed.startswith(str(path)) else f"{path}: {failed}")
 
 
-def _judge_problems(path: Path, overrides: Mapping[str, Any], said: Mapping[str, Any]) -> FileReport:
+def _judge_problems(path: Path, overrides: Options, defaults: Options) -> FileReport:
     """The judgements on every problem that can be read; of the others, what is wrong with them."""
     judgements: list[Judgement] = []
     errors: list[str] = []
@@ -59,7 +57,7 @@ def _judge_problems(path: Path, overrides: Mapping[str, Any], said: Mapping[str,
     lines = _Lines(path)
     for index, table in enumerate(tables):
         try:
-            judged = judge_exercise(read_exercise(merged({**said, **table}, overrides, path.parent)))
+            judged = judge_exercise(read_exercise(merged({**defaults, **table}, overrides, path.parent)))
             judgements += [lines.placed(judgement) for judgement in judged]
             langs.add(table.get("lang"))
         except SymroofError as error:

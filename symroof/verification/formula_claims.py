@@ -125,6 +125,11 @@ def read_formula(text: str, dialects: Sequence[Dialect]) -> tuple[tuple[Claim, .
     return min(readings, key=lambda reading: _left_out(reading[0]))
 
 
+def read_side(text: str, kind: str, dialect: Dialect) -> Formula:
+    """The formula of one side, in LaTeX or as it is typed."""
+    return read_latex_expression(text, dialect) if kind == "math" else read_expression(text, dialect.scope)
+
+
 def unread(side: Formula) -> str | None:
     """Why a side of a chain has no value: what could not be read in it; empty where none stands; None where it has one."""
     return (side.problem or "") if isinstance(side, Gap) else None
@@ -232,9 +237,8 @@ def _name(words: str, force: InForce) -> str | None:
     if quantity is not None or words in force.exercise.let:
         return quantity or words
     with suppress(SymroofError):
-        formula = (
-            read_latex_expression(words, force.dialect(force.context.scope)) if re.search(r"[\\_]", words) else None
-        )
+        typeset = re.search(r"[\\_]", words)
+        formula = read_latex_expression(words, force.dialect(force.context.scope)) if typeset else None
         if isinstance(formula, Name) and formula.name in TABLE:
             return formula.name
     return None
@@ -248,8 +252,7 @@ def _sign(text: str) -> tuple[str, str]:
 
 def _value(text: str, kind: str, column: Column, scope: Scope, force: InForce) -> Formula:
     """What a cell holds, in the unit of its column where it has none of its own."""
-    dialect, unit = force.dialect(scope), column.unit
-    value = read_latex_expression(text, dialect) if kind == "math" else read_expression(text, dialect.scope)
+    value, unit = read_side(text, kind, force.dialect(scope)), column.unit
     if unit is None or (isinstance(value, Number) and value.unit is not None):
         return value
     if not isinstance(value, Number):

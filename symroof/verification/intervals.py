@@ -223,8 +223,3 @@ def in_binary(node: FormulaType, prefix: re.Pattern[str] = DECIMAL) -> FormulaTy
     if not isinstance(node, Number) or (match := prefix.search(node.digits or "")) is None:
         return node
     return replace(node, value=node.value * KIBI ** ("KMGTP".index(match[1].upper()) + 1))
-
-
-def count_in_binary(node: Formula) -> Formula:
-    """A count with K or M as 2^10 or 2^20: 128K."""
-    return in_binary(node, COUNT)

@@ -31,6 +31,7 @@ from symroof.formula import (
     mapped,
     names,
     nodes,
+    number,
 )
 from symroof.model.quantities import QUANTITIES, UNITS
 from symroof.verification.context import Context
@@ -91,7 +92,7 @@ def other_extreme(statement: Compare, context: Context) -> Meant:
 def factor_two(statement: Compare, context: Context) -> Meant:
     """A factor 2 too many or too few on the right side."""
     for factor in (Fraction(2), Fraction(1, 2)):
-        yield {"missing": factor == 2}, _times(statement, factor)
+        yield {"missing": factor == 2, "factor": number(2)}, _times(statement, factor)
 
 
 @slip
@@ -101,28 +102,26 @@ def factor_of_size(statement: Compare, context: Context) -> Meant:
     for size in sizes if statement.relation in ("=", "~") and names(statement.right) else ():
         whole, name = Group(statement.right), Name(size)
         for missing, right in ((True, Product((name, whole))), (False, Quotient(whole, name))):
-            yield {"missing": missing, "size": name}, replace(statement, right=right)
+            yield {"missing": missing, "factor": name}, replace(statement, right=right)
 
 
 @slip
 def power_of_ten(statement: Compare, context: Context) -> Meant:
     """A power of ten too many or too few; kilo for kibi."""
     for k in (3, -3, 1, -1, 6, -6, 2, -2, 9, -9, 12, -12):
-        yield {"power": k}, _times(statement, Fraction(10) ** k)
+        factor = number(10 ** abs(k)) if abs(k) < 6 else Power(number(10), number(abs(k)))
+        yield {"missing": k > 0, "factor": factor}, _times(statement, Fraction(10) ** k)
 
 
 @slip
 def binary_prefix(statement: Compare, context: Context) -> Meant:
     """Powers of 1024 for powers of 1000, or the other way round, where bytes are counted or powers of 2 are written."""
     spoken = unit_of(statement.left, context) == "bytes" or any(map(_is_binary, nodes(statement)))
-    prefixes = [
-        match[1]
-        for node in nodes(statement.right)
-        if isinstance(node, Number) and (match := PREFIXED.search(node.digits or ""))
-    ]
+    digits = (node.digits or "" for node in nodes(statement.right) if isinstance(node, Number))
+    prefixes = [match[1] for match in map(PREFIXED.search, digits) if match]
     powers = (1, 2, 3, 4) if not prefixes else tuple({"KMGT".index(letter.upper()) + 1 for letter in prefixes})
     for power in (sign * power for power in powers for sign in (1, -1)) if spoken else ():
-        yield {"binary": power > 0, "power": abs(power)}, _times(statement, Fraction(1024, 1000) ** power)
+        yield {"binary": power > 0, "lines": "", "others": ""}, _times(statement, Fraction(1024, 1000) ** power)
 
 
 def _is_binary(node: Formula) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 
 from sympy import Poly
@@ -45,12 +46,13 @@ from symroof.reading.numbers import COUNT_SCALES, exact
 from symroof.symbols import expression, fraction
 from symroof.verification.context import Context, Question
 from symroof.verification.intervals import (
+    COUNT,
+    DECIMAL,
     KIBI,
     Enclosure,
     admits,
     bare,
     bounds_alike,
-    count_in_binary,
     data_of,
     enclosed,
     in_binary,
@@ -139,6 +141,24 @@ def may_stand(rounded: Remark, other: Formula, context: Context, printed: Number
     return True
 
 
+def base_of_prefix(link: Formula) -> int:
+    """The base of the prefix of bytes that are computed, 10 or 2, where they are right to nearest in that alone; else 0.
+
+    >>> from symroof.reading.claims import read_claim
+    >>> from symroof.reading.name_scope import Scope
+    >>> texts = ("8192*4096*2 = 64 MB", "8192*4096*2 = 67.1 MB", "8192*4096*2 = 65 MB", "2*32 MB = 64 MB", "2^26 = 67.1 MB")
+    >>> [base_of_prefix(read_claim(text, Scope()).links[0]) for text in texts]
+    [2, 10, 0, 0, 0]
+    """
+    left, printed = (link.left, bare(link.right)) if isinstance(link, Compare) else (link, link)
+    if not isinstance(printed, Number) or in_binary(printed) == printed or not is_numeric(left) or is_printed(left):
+        return 0
+    ways = (rounding(enclosed(left), number) for number in (in_binary(printed), printed))
+    binary, decimal = (way is not None and way.kind != "truncated" for way in ways)
+    alone = binary != decimal and not is_binary(left) and mapped(left, in_binary) == left
+    return 0 if not alone else 2 if binary else 10
+
+
 def stands_in_print(formula: Formula, context: Context) -> bool:
     """Whether a side is a number in print, or one before a product of free names, or a name for one; or whether it is a
     condition in which no name stands for anything."""
@@ -152,7 +172,7 @@ def stands_in_print(formula: Formula, context: Context) -> bool:
 
 
 def is_count(formula: Formula, context: Context) -> bool:
-    """Whether a side, or a condition, is of whole numbers in print, without units, and of free names."""
+    """Whether a side, or a condition, is of whole numbers in print, without units, and of names of sizes."""
     match formula:
         case Number(value=value, unit=unit):
             return value.denominator == 1 and unit is None
@@ -161,6 +181,8 @@ def is_count(formula: Formula, context: Context) -> bool:
             return whole.exact and whole.low.denominator == 1 and all(is_count(n, context) for n in literals(formula))
         case Sum() | Product() | Negative() | Group() | Compare():
             return all(is_count(child, context) for child in children(formula))
+        case Name(name=name) if name in context.sized:
+            return is_count(context.definitions[name], context)
     return _is_free(formula, context)
 
 
@@ -253,7 +275,7 @@ def in_unit_of(side: Formula, last: Formula) -> Iterator[tuple[Formula, str]]:
     >>> [unit for _, unit in in_unit_of(number(7), Number(Fraction(7, 1000), "7 ms", "s"))]
     ['ms']
     """
-    for unit, size in _unit_behind(last).items():
+    for unit, size in units_behind(last).items():
         if (scaled := _scaled(side, size)) is not None:
             yield scaled, unit
         if isinstance(side, Product) and unit.endswith("B") and "iB" not in unit and is_binary(side):
@@ -263,7 +285,7 @@ def in_unit_of(side: Formula, last: Formula) -> Iterator[tuple[Formula, str]]:
                     yield Product(tuple(other for other in side.factors if other is not part)), unit
 
 
-def _unit_behind(printed: Formula) -> dict[str, Fraction]:
+def units_behind(printed: Formula) -> dict[str, Fraction]:
     """The unit and the power of ten behind a number in print, and how large they are."""
     printed = bare(printed)
     if not (isinstance(printed, Number) and printed.digits and printed.value):
@@ -299,8 +321,8 @@ def _in_binary_units(question: Question) -> Readings:
     """With K and M of counts as 2^10 and 2^20; and with kB, MB, GB, TB and PB as powers of 1024 where that may be meant, on one
     side or on both."""
     link = question.link
-    for rule, unit in ((count_in_binary, "2^10"), (in_binary, "GiB"))[: 1 + question.context.binary]:
-        left, right = (mapped(side, rule) for side in (link.left, link.right))
+    for prefix, unit in ((COUNT, "2^10"), (DECIMAL, "GiB"))[: 1 + question.context.binary]:
+        left, right = (mapped(side, partial(in_binary, prefix=prefix)) for side in (link.left, link.right))
         pairs = dict.fromkeys(((link.left, right), (left, link.right), (left, right)))
         for first, second in (pair for pair in pairs if pair != (link.left, link.right)):
             yield question.context.question(Compare(first, link.relation, second)), Remark("taken_as", {"unit": unit})
@@ -351,6 +373,6 @@ def in_chain(link: Compare, chain: Chain) -> Iterator[tuple[Compare, Remark | No
     if at and {*chain.relations[:at]} <= {"=", "~"}:
         yield replace(link, left=chain.sides[0]), None, True
     if link.right is not last and not has_unit(link.right):
-        for unit, size in _unit_behind(last).items():
+        for unit, size in units_behind(last).items():
             meant = not POWER.match(unit) and is_plain(link.left) and is_plain(link.right)
             yield replace(link, left=_times(1 / size, link.left)), Remark("taken_as", {"unit": unit}), meant

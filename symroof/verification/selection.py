@@ -76,9 +76,8 @@ def skipped(question: Question, *, chained: bool = False) -> Skip | None:
     if (reason := _without_value(question)) is not None:
         return Skip(reason)
     name = link.left.name if isinstance(link.left, Name) and link.relation == "=" else None
-    if (link.relation in ("<<", ">>") and not (is_numeric(left) and is_numeric(right))) or isinstance(
-        bare(link.right), Infinity
-    ):
+    grows = link.relation in ("<<", ">>") and not (is_numeric(left) and is_numeric(right))
+    if grows or isinstance(bare(link.right), Infinity):
         return Skip(Omission("assumption"))
     if _applied(link) and not set(names(link.left)[:1]) & context.least_one:
         return Skip(Omission("function"))
@@ -122,11 +121,10 @@ def _applied(link: Compare) -> bool:
     if not isinstance(link.left, Product) or tuple(map(type, link.left.factors)) != (Name, Group):
         return False
     head = link.left.factors[0]
-    applied = [
-        f for side in (link.left, link.right) for f in nodes(side) if isinstance(f, Product) and head in f.factors
-    ]
+    parts = [node for side in (link.left, link.right) for node in nodes(side)]
+    applied = [node for node in parts if isinstance(node, Product) and head in node.factors]
     calls = sum(isinstance(b, Group) and a == head for f in applied for a, b in itertools.pairwise(f.factors))
-    return sum(node == head for side in (link.left, link.right) for node in nodes(side)) <= calls
+    return parts.count(head) <= calls
 
 
 def _without_value(question: Question) -> Omission | None:
@@ -140,10 +138,8 @@ def _without_value(question: Question) -> Omission | None:
     words = [dict.fromkeys(filter(is_opaque, names(side))) for side in (question.left, question.right)]
     if words[0].keys() != words[1].keys() or (isinstance(link.left, Name) and is_opaque(link.left.name)):
         return Omission("words", {"name": next(iter({**words[0], **words[1]}))[1:-1]})
-    counted = [
-        {n.digits for n in nodes(side) if isinstance(n, Number) and n.unit == "1"} for side in (link.left, link.right)
-    ]
-    nouns = [{(digits or "").partition(" ")[2] for digits in each} for each in counted]
+    counted = [[n for n in nodes(side) if isinstance(n, Number) and n.unit == "1"] for side in (link.left, link.right)]
+    nouns = [{(number.digits or "").partition(" ")[2] for number in numbers} for numbers in counted]
     if nouns[0] and not nouns[0] & nouns[1] and (nouns[1] or isinstance(link.left, Number)):  # 1 layer = 16 heads
         return Omission("words", {"name": min(nouns[0])})
     for node in nodes(link):

@@ -16,6 +16,7 @@ from symroof.reading.claims import read_regime, regime
 from symroof.reading.documents import Document, Written
 from symroof.reading.latex import LatexReader, read_latex, read_latex_expression
 from symroof.reading.latex_phrases import Dialect
+from symroof.reading.prose_parts import amount_in
 from symroof.reading.sentence_cues import (
     AMONG,
     FORMULA,
@@ -77,7 +78,9 @@ class Surroundings:
     @cached_property
     def sized_alone(self) -> bool:
         """Whether its sentence says nothing of it but the sizes that it is for."""
-        return says_sizes_alone(*self.sentence)
+        before, behind = self.sentence
+        (_, *unit), rest = amount_in(f"1 {behind}")  # the unit of the formula, but for one of each chip
+        return says_sizes_alone(before, rest if "/" not in "".join(unit) else behind)
 
     @cached_property
     def regimes(self) -> tuple[tuple[Regime, str], ...]:
@@ -103,10 +106,8 @@ class Surroundings:
     @cached_property
     def chips(self) -> set[str]:
         """The chips of which its sentence speaks."""
-        words = " ".join(self.sentence).casefold()
-        return {
-            chip for name, chip in _called().items() if name in words and re.search(rf"\b{re.escape(name)}\b", words)
-        }
+        text = " ".join(self.sentence).casefold()
+        return {chip for name, chip in _called().items() if name in text and re.search(rf"\b{re.escape(name)}\b", text)}
 
     @cached_property
     def bound_by(self) -> Bound | None:

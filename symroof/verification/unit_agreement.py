@@ -55,9 +55,8 @@ def _lacks_its_rate(left: Exponents, right: Exponents) -> bool:
 def _is_rate_of_work(left: Exponents, right: Exponents) -> bool:
     """Whether FLOPs stand for FLOPs/s: the same letters are in use for both, also over bytes/s."""
     apart = {name: left.get(name, 0) - right.get(name, 0) for name in {**left, **right}}
-    return (
-        bool(left.get("FLOPs")) and {name for name, power in apart.items() if power} == {"s"} and abs(apart["s"]) == 1
-    )
+    other = {name: abs(power) for name, power in apart.items() if power}
+    return bool(left.get("FLOPs")) and other == {"s": 1}
 
 
 def has_unit(formula: Formula) -> bool:

@@ -16,6 +16,7 @@ from symroof.proof.quotients import ORDER
 from symroof.reading.claim_sets import VERDICTS
 from symroof.reading.claims import Claim, Logic
 from symroof.reading.languages import USUAL_LANGUAGE
+from symroof.reading.numbers import COUNT_SCALES
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.pages.environment import guarded, load, render, words
 from symroof.rendering.pages.number_formats import percent, quantity, sizes, told_apart
@@ -23,7 +24,7 @@ from symroof.rendering.pages.terminal import fold, padded
 from symroof.rendering.pages.typesetting import Sentences, Style
 from symroof.verification.baseline import Accepted
 from symroof.verification.files import Moved
-from symroof.verification.intervals import enclosed, is_numeric
+from symroof.verification.intervals import enclosed, is_numeric, is_printed
 from symroof.verification.judgement import (
     ACCEPTED,
     GOOD,
@@ -36,12 +37,14 @@ from symroof.verification.judgement import (
     Skipped,
     Standard,
 )
+from symroof.verification.number_chains import POWER, units_behind
 
 # What the lines of an explanation say, by its key in the words of a language; and a side of a condition.
 Label: TypeAlias = "tuple[str, list[str]]"
 Part: TypeAlias = "tuple[Formula, Fraction, str]"
 REPORTS = {"text": "report.txt.j2", "markdown": "report.md.j2", "github": "report.github.j2"}
 VERDICT, LONGEST_CLAIM = 11, 120
+READABLE = Fraction(1, 100), Fraction(10**5)  # the numbers that are read well in the unit of a claim
 RED, YELLOW, GREEN = (("\x1b[" + code + "m", "\x1b[0m") for code in ("31", "33", "32"))
 COLOURS = dict(zip(VERDICTS, (GREEN, GREEN, YELLOW, YELLOW, RED, RED), strict=True))
 # GitHub's workflow commands end at a new line, and use these marks themselves.
@@ -173,17 +176,26 @@ class Explainer:
             claim = f"{self.print(value.left)} {value.relation} {self.shown(value.right)}"
             return self.say.lines("right", claim, least, assumed)
         if isinstance(link, Compare) and link.relation in ("=", "~", "->"):
-            return f"{self.print(link.left)} {link.relation} {self.shown(value, finding.unit, value_of(link.right))}"
-        return self.shown(value, beside=value_of(link.right) if isinstance(link, Compare) else None)
+            if is_printed(link.left) and not is_printed(link.right):  # the result stands first
+                return f"{self.shown(value, finding.unit, link.left)} {link.relation} {self.print(link.right)}"
+            return f"{self.print(link.left)} {link.relation} {self.shown(value, finding.unit, link.right)}"
+        return self.shown(value, beside=link.right if isinstance(link, Compare) else None)
 
-    def shown(self, value: Formula, unit: str = "", beside: Fraction | None = None) -> str:
-        """A value, with digits enough to tell it from the one that stands ``beside`` it in the claim."""
-        number = value_of(value)
+    def shown(self, value: Formula, unit: str = "", beside: Formula | None = None) -> str:
+        """A value in the unit of what stands ``beside`` it in the claim, with digits enough to tell the two apart."""
+        number, other = value_of(value), None if beside is None else value_of(beside)
         if number is None:
             return self.print(without_cases(value))
+        share = isinstance(beside, Number) and beside.unit == "%"
+        units = {"%": Fraction(1, 100)} if share else {} if beside is None else units_behind(beside)
+        for name, size in units.items():
+            readable = (size == 1 and unit != "s") or READABLE[0] <= abs(number / size) < READABLE[1]
+            if readable and not POWER.match(name):
+                space = "" if share or name in COUNT_SCALES else " "
+                return f"{told_apart(number / size, other and other / size, 4)}{space}{name}"
         if unit == "s":
-            return quantity(number, unit, beside)
-        return f"{told_apart(number, beside, 6)} {unit if isinstance(value, Number) else ''}".rstrip()
+            return quantity(number, unit, other)
+        return f"{told_apart(number, other, 6)} {unit if isinstance(value, Number) else ''}".rstrip()
 
     def labels(self, judgement: Judgement) -> list[Label]:
         """The explanation of a judgement, line by line; one that was expected needs none."""
