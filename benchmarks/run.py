@@ -556,7 +556,7 @@ def meshes(runs: int) -> None:
     from functools import partial
 
     import symroof as sr
-    from symroof.model.placement import placed
+    from symroof.model.placement import placements
     from symroof.reading.meshes import laid_out
     from symroof.reading.operations import read_operation
 
@@ -587,7 +587,7 @@ def meshes(runs: int) -> None:
         )
         program = laid_out(read_operation(f"mesh {', '.join(axes)} on ICI\n{text}"), axes)
         program = replace(program, mesh=tuple(a.wired("ICI", lambda n: True) for a in program.mesh))
-        return median_of(runs, lambda: placed(program))
+        return median_of(runs, lambda: placements(program))
 
     by_statements, by_axes = (
         {n: placement(n, "XY") for n in (10, 20, 40, 80)},

@@ -7,7 +7,7 @@ from fractions import Fraction
 import oracle
 
 import symroof as sr
-from symroof.algebra.dominance import leading, limit, similar
+from symroof.algebra.dominance import leading_form, limit, similarity_of
 from symroof.algebra.regime import Regime
 from symroof.algebra.roots import whole_number
 from symroof.reading.numbers import quantity
@@ -78,20 +78,20 @@ def dominance_law(weights=None, relations=None):
     regime = Regime(relations or ((B, "<<", D), (B, "<<", F)), DIMS)
     weights = weights or {"B": 1, "D": 2, "F": 3}
     for exact in (B * D * F / (B * D + D * F + B * F), (2 * D - 1) * B / (D + B), (B * D + F * D + 1) / (D + B)):
-        form = leading(exact, regime)
+        form = leading_form(exact, regime)
         ratios = [value(form / exact, oracle.scaled(weights, 10**power)) for power in (3, 6)]
         assert abs(ratios[1] - 1) < Fraction(1, 10**4)
         assert abs(ratios[1] - 1) < abs(ratios[0] - 1) or ratios[1] == ratios[0] == 1
-        assert similar(exact, form, regime).holds
-        assert not similar(exact, 2 * form, regime).holds
+        assert similarity_of(exact, form, regime).holds
+        assert not similarity_of(exact, 2 * form, regime).holds
 
 
 def constants_law():
     """Without a relation for it, a symbol neither grows nor vanishes."""
     regime = Regime(((B, "<<", D),), DIMS)
     exact = B * D * F / (B * D + D * F + B * F)
-    assert not similar(exact, B, regime).holds
-    assert similar(exact, B * F / (F + B), regime).holds
+    assert not similarity_of(exact, B, regime).holds
+    assert similarity_of(exact, B * F / (F + B), regime).holds
 
 
 def limit_law():

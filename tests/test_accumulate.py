@@ -162,7 +162,7 @@ def not_added_up(self, name, inner, body, **options):
 FAULTS = {
     "kept for all": ("program_quantities.kept_apart", lambda repeats: repeats, MLP),
     "not added up": ("backward._Reverse._added_up", not_added_up, MLP),
-    "reduced each time": ("placement.Move.around", lambda self, repeats: tuple(repeats), SPLIT["data"]),
+    "reduced each time": ("placement.Reshard.around", lambda self, repeats: tuple(repeats), SPLIT["data"]),
     "reduced in each turn": ("placement._Chips._over_turns", lambda *_: (), SHARING["data"]),
     "held in parts": ("program_quantities.summed_forms", lambda _: {}, SPLIT["fsdp"]),
     "tokens of one": ("program_sizes.turns_of", lambda repeats: sr.symbols.symbol("B") ** 0, MLP),

@@ -10,7 +10,7 @@ from test_simulated_programs import programmed
 
 from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import CheckError, SymroofError
-from symroof.model.transforms import in_training
+from symroof.model.transforms import with_backward
 from symroof.proof.adjoints import require_adjoint
 from symroof.reading.operations import programs, read_operation
 
@@ -28,7 +28,7 @@ WRITTEN = {
 
 
 def trained(text):
-    return script_of(in_training(read_operation(text)))
+    return script_of(with_backward(read_operation(text)))
 
 
 def changed(script, ops, **more):

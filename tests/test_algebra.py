@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from sympy import Max, Min, Rational, exp, oo, sqrt
 
-from symroof.algebra.dominance import approach, approximation, leading, limit, reciprocals, similar
+from symroof.algebra.dominance import approach, approximation, leading_form, limit, reciprocals, similarity_of
 from symroof.algebra.polyhedron import maximise
-from symroof.algebra.rational import cancelled, ratio, sign, sign_of
+from symroof.algebra.rational import cancel, ratio, sign, sign_of
 from symroof.algebra.regime import Regime
 from symroof.algebra.roots import real_roots
 from symroof.algebra.rounding import decimal, to_digits, to_places
 from symroof.algebra.solvers import growth, monotony, solve_for
-from symroof.derivation.solving import highest, solution_of, solve_condition, supremum
+from symroof.derivation.solving import ceiling_of, solution_of, solve_condition, supremum
 from symroof.errors import AlgebraError, ContradictionError
 from symroof.symbols import symbol
 
@@ -119,8 +119,8 @@ def test_regimes_of_sums_are_refused():
 
 def test_a_symbol_that_is_not_mentioned_is_a_constant():
     alone = Regime(((D, "->", oo),), DIMS)
-    assert leading(MATMUL, alone) == B * F / (B + F)
-    assert not similar(MATMUL, B, alone).holds
+    assert leading_form(MATMUL, alone) == B * F / (B + F)
+    assert not similarity_of(MATMUL, B, alone).holds
 
 
 def test_the_joint_limit_is_along_every_path():
@@ -130,25 +130,25 @@ def test_the_joint_limit_is_along_every_path():
 
 
 def test_equal_and_near_sizes():
-    assert leading(MATMUL, Regime(((D, "=", F), (B, "<<", F)), DIMS)) == B
-    assert similar(B * D / (D + F), B / 2, Regime(((D, "~", F),), DIMS)).holds
-    assert not similar(B * D / (D + F), B / 2, Regime(((D, "~~", F),), DIMS)).holds
+    assert leading_form(MATMUL, Regime(((D, "=", F), (B, "<<", F)), DIMS)) == B
+    assert similarity_of(B * D / (D + F), B / 2, Regime(((D, "~", F),), DIMS)).holds
+    assert not similarity_of(B * D / (D + F), B / 2, Regime(((D, "~~", F),), DIMS)).holds
     with pytest.raises(AlgebraError, match="does not decide a difference"):
-        similar(D - F + 1, F, Regime(((D, "~", F),), DIMS))
+        similarity_of(D - F + 1, F, Regime(((D, "~", F),), DIMS))
 
 
 def test_terms_that_cancel_are_not_neglected():
     regime = Regime(((N, "->", oo),), DIMS)
     with pytest.raises(AlgebraError):
-        similar(N**2 - N * B, N**2 - B * N + N + 1 - N, Regime(((N, "~~", B), (N, "->", oo)), DIMS))
-    assert similar(N**2 - N, N**2, regime).holds
+        similarity_of(N**2 - N * B, N**2 - B * N + N + 1 - N, Regime(((N, "~~", B), (N, "->", oo)), DIMS))
+    assert similarity_of(N**2 - N, N**2, regime).holds
 
 
 def test_dominance_beside_a_sum_and_not_beside_a_term():
     """B D is negligible beside B**2 + D**2 in no regime of its own, but sqrt-like means work: B D F beside B**2 F**2 + D**2."""
     regime = Regime(((B, "->", oo), (D, "->", oo), (F, "->", oo)), DIMS)
-    assert similar(B**2 * F**2 + D**2 + B * D, B**2 * F**2 + D**2, regime).holds
-    assert not similar(B**2 + D**2 + B * D, B**2 + D**2, regime).holds
+    assert similarity_of(B**2 * F**2 + D**2 + B * D, B**2 * F**2 + D**2, regime).holds
+    assert not similarity_of(B**2 + D**2 + B * D, B**2 + D**2, regime).holds
 
 
 OUTCOMES = {
@@ -204,7 +204,7 @@ def test_monotony_suprema_and_growth():
     assert [monotony(one, B, DIMS) for one in (1 / MATMUL, B + 1 / B, B + 4 / B)] == [-1, 1, None]
     assert supremum(MATMUL, B, DIMS) == D * F / (D + F)
     assert [growth(one, B) for one in (MATMUL, MATMUL * B, MATMUL / B**2)] == [D * F / (D + F), oo, 0]
-    assert [highest(one, DIMS) for one in (MATMUL, N / (2 * N + 1))] == [None, Rational(1, 2)]
+    assert [ceiling_of(one, DIMS) for one in (MATMUL, N / (2 * N + 1))] == [None, Rational(1, 2)]
 
 
 def test_reciprocals_only_where_they_are_sums_of_monomials():
@@ -214,7 +214,7 @@ def test_reciprocals_only_where_they_are_sums_of_monomials():
 
 def test_approach_shows_the_limit_and_the_gap():
     limit_value, gap = approach((2 * N - 1) / (4 * N + 2), N)
-    assert (limit_value, cancelled(gap - 1 / (2 * N + 1))) == (Rational(1, 2), 0)
+    assert (limit_value, cancel(gap - 1 / (2 * N + 1))) == (Rational(1, 2), 0)
     assert approach(B, B) is None
 
 

@@ -121,7 +121,7 @@ def test_a_prover_that_is_missing_is_one_line(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "z3", None)
-    from symroof.proof.quotients import Exact
+    from symroof.proof.quotients import Quotients
 
     with pytest.raises(SymroofError, match="z3 cannot be loaded"):
-        prover.Prover(Exact())
+        prover.Prover(Quotients())

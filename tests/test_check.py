@@ -12,11 +12,11 @@ from symroof.errors import CheckError
 from symroof.formula import Both, Call, Cases, Compare, Either, Infinity, Name, Number, Quotient, Verdict, number
 from symroof.proof.bounds_and_decimals import Excess, Harmonic, WholeBounds
 from symroof.proof.check import check, establish
-from symroof.proof.loop_counts import Arrays, Counted, Function, Loops
+from symroof.proof.loop_counts import Arrays, CostFunctionCount, Loops, OutputCounts
 from symroof.proof.pointwise import check_at_samples, truth_of
 from symroof.proof.propositions import direct_proof
-from symroof.proof.quotients import Exact
-from symroof.proof.step import AtSize, Cancelled, Check, Ledger, Multiples, Reason, Solved, Step, UndecidedError
+from symroof.proof.quotients import Quotients
+from symroof.proof.step import CancelledNames, Check, Ledger, Multiples, Reason, RowSize, Step, UndecidedError, Unknown
 from symroof.reading.expressions import Scope, read_expression
 
 SCOPE = Scope(("B", "D", "F", "N", "R", "x"))
@@ -59,7 +59,7 @@ RIGHT_AND_WRONG = {
     "maximum": (step(f("B + D"), "<=", f("2 max(B, D)")), step(f("B + D"), "<=", f("max(B, D)"))),
     "count": (step("x", "=", "BF(2D - 1)", MATMUL), step("x", "=", "2BDF", MATMUL)),
     "bytes": either("x", "=", "2BD + DF/2", "2BD + DF", evidence=Arrays(((("B", "D"), 16, "bf16"), (("D", "F"), 4, "int4")))),
-    "function": either("x", "=", "N^2 + 1", "2N", evidence=Function(lambda N: N * N + 1, ("N",))),
+    "function": either("x", "=", "N^2 + 1", "2N", evidence=CostFunctionCount(lambda N: N * N + 1, ("N",))),
     "excess": (step("BF(2D - 1)", "~", "2BDF", Excess(f("BF"))), step("BF(2D - 1)", "~", "2BDF", Excess(f("B")))),
     "harmonic mean": either(Quotient(f("min(B, D)"), number(2)), "<=", "BD/(B + D)", "BD/(2B + D)", evidence=Harmonic((Name("B"), Name("D")))),
     "whole": either(compare("B", ">", "480/2"), "<=>", compare("B", ">=", "241"), compare("B", ">=", "240"), evidence=WholeBounds(1)),
@@ -100,7 +100,7 @@ def test_an_identity_that_is_tried_at_points_is_true_at_all_and_has_some():
         check_at_samples(step("max(B, D)", "=", "B"), Ledger(DIMS))
     with pytest.raises(UndecidedError, match="too few points"):
         check_at_samples(step("B", "=", "B", assumptions=(compare("B", "=", "7/3"),)), Ledger(DIMS))
-    put = Exact({"x": f("2B")})  # a definition goes before what a point has under its name
+    put = Quotients({"x": f("2B")})  # a definition goes before what a point has under its name
     assert truth_of(step("x", "=", "2B"), put)({"x": Fraction(1), "B": Fraction(1)})
 
 
@@ -170,7 +170,7 @@ def test_kinds_of_operations_are_those_of_the_problem():
 
 def truth(formula, **point):
     one = Step("test", Reason.LINE, formula, "<=>", Verdict(True))
-    return truth_of(one, Exact())({name: Fraction(value) for name, value in point.items()})
+    return truth_of(one, Quotients())({name: Fraction(value) for name, value in point.items()})
 
 
 def test_what_has_no_value_at_a_point_decides_nothing_there():
@@ -217,12 +217,12 @@ FALSE_ALONE = {
     "a limit by what shows an order": step("B", "->", "D", Harmonic((Name("B"),))),
     "a part of the minimum that is none": step(Quotient(f("min(B, D, 2)"), number(2)), "<=", f("BD/(B + D)"), Harmonic((Name("B"), Name("D")))),
     "the last whole size below": step(WHOLE_BOUND, "<=>", compare("D", "<=", "-720"), WholeBounds(1)),
-    "a function that agrees at 1": step("x", "=", "2", Function(lambda N: 2 * N, ("N",))),
-    "a function that agrees at small sizes": step("x", "=", "2N", Function(lambda N: 2 * N if N < 100 else 3 * N, ("N",))),
-    "solved for another size": replace(step(compare("BD", ">", "F"), "<=>", compare("B", ">", "F/D")), facts=Solved("D")),
-    "a name that never stood there cancels": replace(step("BD/D", "=", "B"), facts=Cancelled((Name("F"),))),
-    "a contraction that is not told": replace(step("x", "=", "BF(2D - 1)", MATMUL), facts=Counted(f("BF"), f("D"), f("D - 1"), None)),
-    "a row about another size": replace(step("B", "=", "8", assumptions=(compare("B", "=", "8"),)), facts=AtSize(Fraction(8))),
+    "a function that agrees at 1": step("x", "=", "2", CostFunctionCount(lambda N: 2 * N, ("N",))),
+    "a function that agrees at small sizes": step("x", "=", "2N", CostFunctionCount(lambda N: 2 * N if N < 100 else 3 * N, ("N",))),
+    "solved for another size": replace(step(compare("BD", ">", "F"), "<=>", compare("B", ">", "F/D")), facts=Unknown("D")),
+    "a name that never stood there cancels": replace(step("BD/D", "=", "B"), facts=CancelledNames((Name("F"),))),
+    "a contraction that is not told": replace(step("x", "=", "BF(2D - 1)", MATMUL), facts=OutputCounts(f("BF"), f("D"), f("D - 1"), None)),
+    "a row about another size": replace(step("B", "=", "8", assumptions=(compare("B", "=", "8"),)), facts=RowSize(Fraction(8))),
 }  # fmt: skip
 
 
@@ -243,9 +243,9 @@ def test_a_role_is_that_of_the_name_on_the_left():
 
 def test_an_order_with_a_root_or_a_logarithm_is_no_polynomial():
     """What no polynomial is equal to would be compared by a name that stands for something else elsewhere."""
-    assert Exact().normal(compare("B", ">", "D")) is not None
+    assert Quotients().normal(compare("B", ">", "D")) is not None
     for one in ("sqrt(B)", "log2(B)", "max(B, 3D)"):
-        assert Exact().normal(compare(one, ">", "D")) is None
+        assert Quotients().normal(compare(one, ">", "D")) is None
 
 
 def test_what_no_coefficients_tell_apart_from_zero_z3_does():
@@ -270,4 +270,4 @@ def test_a_polynomial_whose_coefficients_change_sign_once_begins_to_hold_once(se
         left, right = (read_expression(side, Scope(("T",))) for side in sides)
         claim = Compare(Compare(left, ">", right), "<=>", Compare(Name("T"), sign, Number(Fraction(2 * edge + 1, 2))))
         band = Either((Compare(Name("T"), "<", number(edge)), Compare(Name("T"), ">", number(edge + 1))))
-        assert (direct_proof(claim, Exact(), (band,)) == "one sign change of the coefficients") is proved
+        assert (direct_proof(claim, Quotients(), (band,)) == "one sign change of the coefficients") is proved

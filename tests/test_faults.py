@@ -28,7 +28,7 @@ def lines(steps):
 # What comes out otherwise and is no less true, and what is given.
 KNOWN = {
     "symroof.algebra.solvers._sign": "a condition in another form, proved to be the same",
-    "symroof.derivation.times.chosen_sizes": "rows at other sizes",
+    "symroof.derivation.times.table_sizes": "rows at other sizes",
     "symroof.derivation.times._power_of_two": "rows at other sizes",
     "symroof.derivation.times._rows": "rows at other sizes",
     "symroof.algebra.rounding.magnitude": "another number of digits",
@@ -87,13 +87,13 @@ PARTS, FAULTS = 4, 24
 OTHER = KNOWN | {
     "symroof.model.einsum.Einsum.tensors": "the operation itself",
     "symroof.model.transforms.split_over": "the operation itself",
-    "symroof.model.transforms.rewritten": "the operation itself",
-    "symroof.model.transforms.in_training": "the operation itself",
+    "symroof.model.transforms.with_tensors": "the operation itself",
+    "symroof.model.transforms.with_backward": "the operation itself",
     "symroof.model.library.Entry.build": "the operation itself",
     "symroof.derivation.premises.Setting.over_network": "which condition is asked for",
     "symroof.derivation.answer.Steps.threshold": "what is said where a guard fails, of a part of those sizes",
     "symroof.derivation.answer.Steps.whole": "rows at other sizes; who prints it is read back (the test above has it)",
-    "symroof.algebra.dominance.within": "it is within 5 % from 41 B on as well",
+    "symroof.algebra.dominance.margin": "it is within 5 % from 41 B on as well",
 }
 # A fault of a printer, or of who hands an answer to it, is what tests/test_read_back.py notices; here it would be found by it again.
 PRINTED = ("symroof.rendering", "symroof.api")

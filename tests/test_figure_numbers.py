@@ -135,7 +135,7 @@ def test_steps_and_measured_points(law, seed):
 
 FAULTS = {
     "a batch less": (latency, "_last", lambda f: lambda *a: f(*a) - 1, require_steps_of_a_batch),
-    "twice the time": (latency, "along", lambda f: lambda *a: tuple(2 * y for y in f(*a)), require_steps_of_a_batch),
+    "twice the time": (latency, "series", lambda f: lambda *a: tuple(2 * y for y in f(*a)), require_steps_of_a_batch),
     "twice the roof": (measured_points, "_at", lambda f: lambda *a: (lambda one: replace(one, attainable=2 * one.attainable))(f(*a)), require_measured_points),
 }  # fmt: skip
 

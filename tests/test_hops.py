@@ -357,7 +357,7 @@ FAULTS = {
     "a switch is far": (collectives, "_farthest", lambda f: lambda c, axes: ((link, 2 * n) for link, n in f(c, axes))),
     "the shortest is the longest": (resources, "_more", lambda f: lambda one, other: f(other, one)),
     "exchanges take their bytes alone": (resources.Rates, "waiting", lambda f: lambda self, *a: ()),
-    "hops are counted for bytes": (times, "_at_rate", lambda f: lambda n, rate: times.over(n, Name(rate))),
+    "hops are counted for bytes": (times, "_at_rate", lambda f: lambda n, rate: times.fraction_bar(n, Name(rate))),
     "hops are left out": (quantity_definitions, "times_of", lambda f: lambda *a: without_latency(f(*a))),
 }
 

@@ -18,9 +18,9 @@ import pytest
 from symroof.derivation.premises import setting_of
 from symroof.errors import ModelError
 from symroof.model.chip_costs import chip_costs, message
-from symroof.model.placement import placed
+from symroof.model.placement import placements
 from symroof.model.program_tree import PRODUCT
-from symroof.model.transforms import in_training
+from symroof.model.transforms import with_backward
 from symroof.reading.meshes import laid_out
 from symroof.reading.operations import read_operation
 from symroof.reading.problems import read_problem
@@ -167,9 +167,9 @@ def trained_on(text):
     program = read_operation(text)
     names = [axis.name for axis in program.mesh]
     mesh = tuple(axis.wired("ICI", 1) for axis in program.mesh)
-    program = in_training(replace(laid_out(program, names), mesh=mesh))
+    program = with_backward(replace(laid_out(program, names), mesh=mesh))
     program = replace(program, keep=tuple(str(t.name) for t in program.declared_as("weight")))
-    return program, placed(program)
+    return program, placements(program)
 
 
 def multiplied(jaxpr):

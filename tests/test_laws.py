@@ -12,9 +12,9 @@ from hypothesis import assume, given, settings, strategies as st
 from sympy import oo
 
 import symroof as sr
-from symroof.algebra.dominance import along, leading, negligible, positive, similar
+from symroof.algebra.dominance import leading_form, positives, sides_and_cone, similarity_of, smallness
 from symroof.algebra.polyhedron import maximise, negated, unit
-from symroof.algebra.rational import cancelled, plus, subtract
+from symroof.algebra.rational import add, cancel, subtract
 from symroof.algebra.regime import Regime
 from symroof.algebra.roots import ALWAYS, NEVER
 from symroof.algebra.solvers import monotony, solve_for
@@ -83,7 +83,7 @@ def test_renaming_dimensions_commutes_with_deriving(drawn):
     renamed = renamed.replace("ca16", "bf16").replace("cg32", "fp32")
     if "fp32" not in text and "bf16" not in text:
         one, other = (sr.operation(written).cost().intensity for written in (text, renamed))
-        assert cancelled(one.subs(names)) == cancelled(other)
+        assert cancel(one.subs(names)) == cancel(other)
 
 
 def posynomials():
@@ -104,8 +104,8 @@ def test_leading_forms_are_right_along_a_scaling_of_the_regime(above, below, dra
     assume(text)
     regime = _regime(text)
     exact = as_expression(above) / as_expression(below)
-    form = leading(exact, regime)
-    assert similar(exact, form, regime).holds
+    form = leading_form(exact, regime)
+    assert similarity_of(exact, form, regime).holds
     mentioned = {s.name for s in regime.mentioned}
     path = {name: w if name in mentioned else 0 for name, w in weights.items()}
     ratio = laws.value(form / exact, oracle.scaled(path, 10**12))
@@ -119,7 +119,7 @@ def test_a_refuted_similarity_comes_with_a_scaling_that_refutes_it(above, below,
     assume(text)
     regime = _regime(text)
     a, b = as_expression(above), as_expression(below)
-    refutation = None if similar(a, b, regime).holds else refuting_scaling(a, b, regime)
+    refutation = None if similarity_of(a, b, regime).holds else refuting_scaling(a, b, regime)
     if refutation is None:
         return
     weights = {s.name: w * 12 for s, w in refutation.items()}
@@ -138,12 +138,12 @@ def refuting_scaling(a, b, regime):
 
     A weight is the difference of two numbers that are not negative; what an inequality leaves is one more.
     """
-    above, below, cone = along(a / b, regime)
-    monomial = next(m for m in subtract(above, below) if negligible(m, positive(below), cone) is None)
+    above, below, cone = sides_and_cone(a / b, regime)
+    monomial = next(m for m in subtract(above, below) if smallness(m, positives(below), cone) is None)
     rows = [
         *((powers, -1) for powers in cone.small),
         *((powers, 0) for powers in cone.bounded),
-        *((plus(p, monomial, -1), 0) for p in positive(below)),
+        *((add(p, monomial, -1), 0) for p in positives(below)),
     ]
     left = [[*row, *negated(row), *unit(i, len(rows))] for i, (row, _) in enumerate(rows)]
     found = maximise([0] * len(left[0]), left, [bound for _, bound in rows])
@@ -182,7 +182,7 @@ def contains(intervals, x):
 def test_symbolic_thresholds_agree_with_evaluation(above, below, sizes, ridge):
     """The guarded solution for B, at a point, says what the inequality says there."""
     B, R = symbol("B"), symbol("ridge")
-    exact = cancelled(as_expression(above) / as_expression(below))
+    exact = cancel(as_expression(above) / as_expression(below))
     if not exact.has(B):
         return
     solved = solve_for(exact - R, B, frozenset(map(symbol, "BDF")))
@@ -213,7 +213,7 @@ def test_symbolic_thresholds_agree_with_evaluation(above, below, sizes, ridge):
 @given(posynomials(), posynomials(), st.integers(1, 50), st.integers(1, 50), st.integers(1, 9), st.integers(1, 9))
 def test_monotony_and_suprema_agree_with_evaluation(above, below, low, step, d, f):
     B, D, F = map(symbol, "BDF")
-    exact = cancelled(as_expression(above) / as_expression(below))
+    exact = cancel(as_expression(above) / as_expression(below))
     if not exact.has(B):
         return
     direction = monotony(exact, B, frozenset({B, D, F}))

@@ -16,7 +16,7 @@ from symroof.model.functions import FUNCTIONS
 from symroof.model.kernels import cost_of, costs_of
 from symroof.model.library import LIBRARY
 from symroof.model.tensor_types import dtype
-from symroof.model.transforms import in_training
+from symroof.model.transforms import with_backward
 from symroof.reading.operation_keys import functions_of
 from symroof.reading.operations import entries, entry_named, other_names, programs, read_operation, suggestion_of
 from symroof.symbols import symbol
@@ -251,7 +251,7 @@ def test_a_training_step_takes_three_times_the_products_of_the_decoder_without_i
 @pytest.mark.parametrize("name", ["decoder", "training-step"])
 def test_a_decoder_is_its_layers_and_its_vocabulary(name):
     B, T, D, L, V = 2, 3, 4, 3, 11
-    program = in_training(read_operation(name), False)
+    program = with_backward(read_operation(name), False)
     found = counted(program, L=L, V=V, **LAYER)
     flops, reads, writes, params = layer(**LAYER)
     assert found["flops"] == L * flops + loops(B, T, D, V)
@@ -314,7 +314,7 @@ def test_a_state_space_model_has_the_parameters_that_are_published():
 @pytest.mark.thorough
 def test_a_pipeline_is_a_training_step_in_microbatches_and_stages():
     M, L, V, P = 3, 4, 11, 2
-    step, stages = (in_training(read_operation(name), False) for name in ("training-step", "pipeline"))
+    step, stages = (with_backward(read_operation(name), False) for name in ("training-step", "pipeline"))
     found, one = counted(stages, L=L, V=V, M=M, **LAYER), counted(step, L=L, V=V, **LAYER)
     assert all(found[what] == M * one[what] for what in ("flops", "reads", "writes"))
     assert found["params"] == one["params"]
@@ -343,7 +343,7 @@ def test_every_program_says_where_it_was_published_and_reads_back():
         assert any(mark in entry.source for mark in ("arXiv:", "IWFHR")), name
         program = read_operation(name)
         assert str(read_operation(str(program))) == str(program)
-        assert in_training(read_operation(entry.text), entry.training) == program
+        assert with_backward(read_operation(entry.text), entry.training) == program
 
 
 NAMES = """attention=attention layernorm=layer-norm Layer_Norm=layer-norm conv=convolution ffn=mlp swiglu=gated-mlp mha=attention

@@ -19,7 +19,7 @@ import symroof as sr
 from symroof.derivation.evaluation import functions_of
 from symroof.derivation.premises import setting_of
 from symroof.derivation.quantity_definitions import quantities
-from symroof.derivation.size_constraints import require_there
+from symroof.derivation.size_constraints import require_valid
 from symroof.errors import SymroofError
 from symroof.reading.arguments import problem_of
 
@@ -118,7 +118,7 @@ def test_a_page_computes_what_a_derivation_says(name):
         chips = tuple((axis, sizes[axis]) for axis in axes)
         try:
             problem, known = functions(name, state["chip"], chips, tuple(found.get("floats", ())))
-            require_there(problem, {n: Fraction(s) for n, s in sizes.items() if n not in axes})
+            require_valid(problem, {n: Fraction(s) for n, s in sizes.items() if n not in axes})
         except SymroofError:
             assert "refused" in found or found["uneven"], (
                 state

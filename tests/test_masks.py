@@ -152,7 +152,7 @@ def test_a_window_reads_no_more_than_it_meets():
 
 @pytest.mark.thorough
 def test_a_cache_that_is_read_further_than_a_window_is_refused(monkeypatch):
-    monkeypatch.setattr(kernels.Fetch, "bytes", property(lambda self: self.tensor.bytes))
+    monkeypatch.setattr(kernels.Load, "bytes", property(lambda self: self.tensor.bytes))
     with pytest.raises(CheckError):
         counted(windowed("all rows alike"))
 

@@ -20,10 +20,10 @@ from symroof.model.chip_costs import shares
 from symroof.model.collectives import COLLECTIVES, MeshAxis
 from symroof.model.einsum import Einsum
 from symroof.model.tensor_types import Dim, Tensor, dtype
-from symroof.proof.chip_recounts import OnMesh
+from symroof.proof.chip_recounts import MeshRun
 from symroof.proof.exchange_plans import MeshAxis as Axis, Transfer
 from symroof.proof.kernel_traffic import Script
-from symroof.proof.quotients import Exact
+from symroof.proof.quotients import Quotients
 from symroof.reading.catalogue import chip
 from symroof.reading.problems import merged, read_problem
 from symroof.symbols import fraction
@@ -45,10 +45,10 @@ def test_collectives_cost_what_is_sent(collective, wiring, chips):
     """Chunk after chunk, as both engines say it: two chips of a ring are a line."""
     axis = MeshAxis("X", chips, wiring, "NVLink")
     ((_, share),) = shares(collective, (axis,))
-    mesh = OnMesh(Script((), ()), (Axis("X", chips, wiring, None, "NVLink"),), ())
+    mesh = MeshRun(Script((), ()), (Axis("X", chips, wiring, None, "NVLink"),), ())
     moved = Transfer(collective, ("X",), "x", (), "operand")
     assert {fraction(share)} == {*routed(collective, Fraction(1), [axis]).values()}
-    assert [fraction(share)] == [second.constant for _, second in mesh.shares(moved, Exact())]
+    assert [fraction(share)] == [second.constant for _, second in mesh.shares(moved, Quotients())]
 
 
 def test_rings_are_multiples():

@@ -107,9 +107,9 @@ FAULTS = [
     ("model.chip_costs.chip_costs", costs(lambda c: replace(c, flops=2 * c.flops, flops_exact=2 * c.flops_exact)), "flops_per_chip = 8BDF/(XY)"),
     ("model.chip_costs.chip_costs", costs(lambda c: replace(c, loads=())), "bytes_per_chip = 2BF/(XY) + 2BD/X"),
     ("model.chip_costs.message", lambda f: lambda *a: f(*a) / 2, "sent(X) = DF(X - 1)/(XY)"),
-    ("model.chip_costs.placed", places(lambda p: {"moves": p.moves[:1] if p.line.statement.name == "h" else p.moves}), "sent(X) = DF(X - 1)/(XY)"),
-    ("model.chip_costs.placed", places(lambda p: {"moves": tuple(replace(m, collective="all-reduce") for m in p.moves)}), "sent(X) = 4DF(X - 1)/(XY)"),
-    ("model.chip_costs.placed", places(lambda p: {"division": frozenset(d for d in p.division if d[1] != "Y")}), "flops_per_chip = 4BDF/X"),
+    ("model.chip_costs.placements", places(lambda p: {"moves": p.moves[:1] if p.line.statement.name == "h" else p.moves}), "sent(X) = DF(X - 1)/(XY)"),
+    ("model.chip_costs.placements", places(lambda p: {"moves": tuple(replace(m, collective="all-reduce") for m in p.moves)}), "sent(X) = 4DF(X - 1)/(XY)"),
+    ("model.chip_costs.placements", places(lambda p: {"division": frozenset(d for d in p.division if d[1] != "Y")}), "flops_per_chip = 4BDF/X"),
     ("model.program_quantities._on_a_chip", lambda f: lambda *a: {n: 2 * x if n == "chips" else x for n, x in f(*a).items()}, "chips = 2XY"),
 ]  # fmt: skip
 

@@ -8,12 +8,12 @@ import pytest
 from texts import FSDP
 
 import symroof as sr
-from symroof.derivation.per_chip import meshed_of
+from symroof.derivation.per_chip import script_on_mesh
 from symroof.derivation.pipeline import derive
 from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import SymroofError
-from symroof.model.mesh_wiring import wired
-from symroof.model.placement import placed
+from symroof.model.mesh_wiring import with_wiring
+from symroof.model.placement import placements
 from symroof.model.program_quantities import amounts
 from symroof.reading.problems import read_problem
 from symroof.symbols import symbol
@@ -35,12 +35,12 @@ z = y -> bf16[B, D_X]
 
 def program_of(text, **options):
     problem = read_problem({"operation": text, "hardware": "tpu-v5p", **options})
-    return wired(problem.operation, problem.hardware)
+    return with_wiring(problem.operation, problem.hardware)
 
 
 def moves_of(text, **options):
     """The exchanges of each statement, by its name."""
-    places = {place.line.statement.name: place.moves for place in placed(program_of(text, **options)) if place.moves}
+    places = {p.line.statement.name: p.moves for p in placements(program_of(text, **options)) if p.moves}
     return {n: [(m.collective, "".join(m.axes), str(m.tensor.name)) for m in moves] for n, moves in places.items()}
 
 
@@ -108,7 +108,7 @@ def test_an_exchange_touches_no_memory_and_does_no_arithmetic():
 @pytest.mark.parametrize("text", [BARE, FSDP])
 def test_the_second_engine_plays_the_same_exchanges(text, training):
     program = program_of(text, training=training)
-    parts = meshed_of(program, script_of(program)).parts
+    parts = script_on_mesh(program, script_of(program)).parts
     moved = {n: part.moved for n, part in parts.items() if part.moved}
     sent = {n: [(m.collective, "".join(m.axes), m.array) for m in moves] for n, moves in moved.items()}
     assert sent == moves_of(text, training=training)

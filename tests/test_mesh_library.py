@@ -10,7 +10,7 @@ import pytest
 
 import symroof as sr
 from symroof.errors import ModelError, ReadingError
-from symroof.model.transforms import rewritten
+from symroof.model.transforms import with_tensors
 from symroof.reading import operations
 from symroof.reading.operations import read_operation
 
@@ -106,7 +106,7 @@ def split(program, axes):
     def cut(tensor):
         return replace(tensor, dims=tuple(replace(dim, axes=axes.get(dim.label, ())) for dim in tensor.dims))
 
-    return rewritten(program, cut)
+    return with_tensors(program, cut)
 
 
 @pytest.mark.thorough

@@ -120,7 +120,7 @@ def narrowest_input_decides_the_rate(m):
 
 
 def flipped_witness(m):
-    original = symroof.algebra.dominance.negligible
+    original = symroof.algebra.dominance.smallness
 
     def negligible(monomial, beside, cone):
         found = original(monomial, beside, cone)
@@ -129,13 +129,13 @@ def flipped_witness(m):
         flipped = tuple((tuple(-e for e in a), w) for a, w in found.small)
         return Certificate(found.symbols, found.monomial, found.beside, flipped, found.bounded)
 
-    swap(m, symroof.algebra.dominance, "negligible", negligible)
+    swap(m, symroof.algebra.dominance, "smallness", negligible)
     m.setattr(laws, "LAWS", (certificates_law,))
 
 
 def certificates_law():
     """A certificate multiplies out to its monomial."""
-    for certificate in laws.similar(
+    for certificate in laws.similarity_of(
         laws.B * laws.D / (laws.B + laws.D), laws.B, laws.Regime(((laws.B, "<<", laws.D),), laws.DIMS)
     ).certificates:
         powers = [0] * len(certificate.symbols)
@@ -149,12 +149,12 @@ def kept_term_dropped(m):
         found = original(expression, regime)
         return found * 2
 
-    original = symroof.algebra.dominance.leading
-    swap(m, symroof.algebra.dominance, "leading", leading)
+    original = symroof.algebra.dominance.leading_form
+    swap(m, symroof.algebra.dominance, "leading_form", leading)
 
 
 def everything_is_similar(m):
-    swap(m, symroof.algebra.dominance, "similar", lambda a, b, regime: Similarity(True, a, b))
+    swap(m, symroof.algebra.dominance, "similarity_of", lambda a, b, regime: Similarity(True, a, b))
 
 
 def all_reduce_costed_as_all_gather(m):
@@ -167,11 +167,11 @@ def exchange_of_the_wrong_tensor(m):
 
 
 def chips_do_not_share_the_work(m):
-    original = symroof.model.chip_costs.placed
+    original = symroof.model.chip_costs.placements
     swap(
         m,
         symroof.model.chip_costs,
-        "placed",
+        "placements",
         lambda program: tuple(replace(p, division=frozenset()) for p in original(program)),
     )
 
@@ -254,7 +254,7 @@ MUTANTS = (
 @pytest.fixture(autouse=True)
 def nothing_is_remembered():
     """What the algebra keeps between calls would outlive a fault, and hide it."""
-    kept = (symroof.algebra.dominance.similar, symroof.algebra.dominance.limit)
+    kept = (symroof.algebra.dominance.similarity_of, symroof.algebra.dominance.limit)
     for function in kept:
         function.cache_clear()
     yield

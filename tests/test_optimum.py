@@ -18,7 +18,7 @@ from symroof.errors import AlgebraError, CheckError, ReadingError, SymroofError
 from symroof.formula import Compare, Name, Quotient, Verdict, number
 from symroof.proof.bounds_and_decimals import RoundedRoot
 from symroof.proof.check import check
-from symroof.proof.minima import Optimal, Roots
+from symroof.proof.minima import LeastPlace, Roots
 from symroof.proof.step import Ledger, Reason, Step
 from symroof.reading.expressions import read_expression
 from symroof.reading.name_scope import Scope
@@ -172,7 +172,7 @@ def optimal(right, *guards, body="max(4F*X/N, 4B/X)", function="argmin"):
     parts = read(body).arguments if body.startswith("max") else read(body).terms
     left = replace(read("max(1, 2)"), function=function, arguments=(read(body), Name("X")))
     where = (Compare(Name("Y"), "=", Quotient(Name("N"), Name("X"))), *(guard for guard in guards))
-    return Step("optimum", Reason.BEST, left, "=", right, where, Optimal(parts))
+    return Step("optimum", Reason.BEST, left, "=", right, where, LeastPlace(parts))
 
 
 INSIDE = (Compare(read("B*N"), ">=", Name("F")), Compare(read("N*F"), ">=", Name("B")))

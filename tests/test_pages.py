@@ -6,7 +6,7 @@ import pytest
 from render.portable import formulas
 
 import symroof as sr
-from symroof.rendering.pages.terminal import LINKS, SHORT, fold, glued, plain, table
+from symroof.rendering.pages.terminal import LINKS, SHORT, fold, glue, table, unglue
 
 pytestmark = pytest.mark.part(2)
 
@@ -61,14 +61,14 @@ def test_no_formula_is_broken_inside_a_link(name, width, answer, monkeypatch):
     from symroof.rendering.pages import terminal, typesetting
 
     set_formulas = []
-    kept = terminal.glued
+    kept = terminal.glue
 
     def spy(formula):
         set_formulas.append(formula)
         return kept(formula)
 
-    monkeypatch.setattr(terminal, "glued", spy)
-    monkeypatch.setattr(typesetting, "glued", spy)
+    monkeypatch.setattr(terminal, "glue", spy)
+    monkeypatch.setattr(typesetting, "glue", spy)
     text = answer(name).to_text(width=width)
     whole = re.sub(r"\s+", " ", text)
     lines = [re.sub(r" +", " ", line) for line in text.splitlines()]
@@ -84,16 +84,16 @@ def test_no_formula_is_broken_inside_a_link(name, width, answer, monkeypatch):
 def test_the_test_of_links_can_fail(answer, monkeypatch):
     from symroof.rendering.pages import terminal
 
-    monkeypatch.setattr(terminal, "glued", lambda formula: formula)
+    monkeypatch.setattr(terminal, "glue", lambda formula: formula)
     lines = fold("intensity is BDF/(BD + DF + BF) here", 24)
     assert not any("BDF/(BD + DF + BF)" in line for line in lines)
-    assert any("BDF/(BD + DF + BF)" in line for line in fold(f"intensity is {glued('BDF/(BD + DF + BF)')} here", 24))
+    assert any("BDF/(BD + DF + BF)" in line for line in fold(f"intensity is {glue('BDF/(BD + DF + BF)')} here", 24))
 
 
 @pytest.mark.thorough
 def test_a_wide_table_is_cut_between_columns_and_says_everything(answer):
     wide, narrow = (answer("compare").to_text(width=width) for width in (120, 60))
-    assert set(re.findall(r"[\w./()>+]+", plain(narrow))) >= set(re.findall(r"[\w./()>+]+", plain(wide)))
+    assert set(re.findall(r"[\w./()>+]+", unglue(narrow))) >= set(re.findall(r"[\w./()>+]+", unglue(wide)))
     assert narrow.count("TPU v5p") > wide.count("TPU v5p") == 1
 
 

@@ -200,7 +200,7 @@ def test_every_line_of_a_pipeline_is_proved_and_its_times_wait(name, training):
     program, bubble = found.setting.problem.operation, found.value("bubble")
     many = 1 if name.startswith("one ") else NUMBERS["M"]
     assert bubble == pytest.approx(3 / (many + 3))
-    inside = resources.staged(program)
+    inside = resources.stage_statements(program)
     groups = resources.times_of_groups(program, found.setting.rates)
 
     upper = steps = 0.0
@@ -314,17 +314,17 @@ test_numbers_that_contradict_what_is_taken_for_granted_are_refused = refused(
 )
 
 
-STAGED = resources.staged
+STAGED = resources.stage_statements
 FAULTS = {
-    "nothing is handed on": (placement, "handed_on", lambda line: None),
+    "nothing is handed on": (placement, "handover_repeat", lambda line: None),
     "all turns on every chip": (chip_costs, "turns_on_a_chip", lambda repeats, size: stages.turns_of(repeats)),
     "all layers are held": (program_quantities, "turns_on_a_chip", lambda repeats, size: stages.turns_of(repeats)),
     "Megatron's ratio": (stages.Pipeline, "bubble", property(lambda p: (p.axis.size - 1) / p.microbatches)),
     "every microbatch is kept": (stages.Pipeline, "held", property(lambda p: p.microbatches)),
     "one microbatch is kept": (stages.Pipeline, "held", property(lambda p: p.microbatches / p.microbatches)),
-    "nothing waits": (resources, "stretched", lambda time: time),
-    "T_upper forgets the wait": (resources, "waited", lambda time: time),
-    "only the first group waits": (resources, "staged", lambda program: STAGED(program)[:1]),
+    "nothing waits": (resources, "time_with_wait", lambda time: time),
+    "T_upper forgets the wait": (resources, "wait_time", lambda time: time),
+    "only the first group waits": (resources, "stage_statements", lambda program: STAGED(program)[:1]),
     "enough is not said": (stages.Pipeline, "presumes", property(lambda p: False)),
 }
 

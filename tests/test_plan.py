@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from test_simulated_programs import PROGRAMS, on
 
-from symroof.derivation.per_chip import meshed_of
+from symroof.derivation.per_chip import script_on_mesh
 from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import CheckError
-from symroof.model.placement import _Chips, placed
+from symroof.model.placement import _Chips, placements
 from symroof.model.splits import split_of
 
 KINDS = ("all-gather", "all-to-all", "reduce-scatter", "all-reduce")
@@ -60,7 +60,7 @@ def passed(meshed):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_changed_plan_comes_out(name, training):
     program = on(PROGRAMS[name], "X, Y on ICI" if "Y" in PROGRAMS[name] else "X on ICI", training)
-    count, found = passed(meshed_of(program, script_of(program)))
+    count, found = passed(script_on_mesh(program, script_of(program)))
     assert count > 3
     assert found == []
 
@@ -69,7 +69,7 @@ def test_what_goes_back_is_shared_out_as_what_it_undoes(monkeypatch):
     """A plan that multiplies the gradients where their own splits lie comes out, and is no transpose."""
     text = "input x: bf16[B_X, D]; weight W: bf16[D, F]; y = x * W -> bf16[B, F_X]"
     program = on(text, "X on ICI", True)
-    moved = [[(m.collective, str(m.tensor.name)) for m in place.moves] for place in placed(program)]
+    moved = [[(m.collective, str(m.tensor.name)) for m in place.moves] for place in placements(program)]
     assert moved == [[("all-to-all", "y")], [("all-to-all", "dy")], [("all-reduce", "dW")]]
     honest = _Chips._division
 
@@ -78,4 +78,4 @@ def test_what_goes_back_is_shared_out_as_what_it_undoes(monkeypatch):
 
     monkeypatch.setattr(_Chips, "_division", own)
     with pytest.raises(CheckError, match="is not shared out as y is"):
-        _ = meshed_of(program, script_of(program)).parts
+        _ = script_on_mesh(program, script_of(program)).parts

@@ -33,7 +33,7 @@ PROBLEMS = {
     "with hops": (MLP_ON_CHIPS, {"on": "tpu-v5e", "latency": True}),
 }
 # Changed one by one in test_optimum.py, test_longest.py, test_sized.py and test_judge_mutants.py, with faults in test_gate.py.
-OF_OPTIMA = {"Tokens", "Slope", "RoundedRoot", "Roots", "Optimal", "Dividing", "Longest", "Construction"}
+OF_OPTIMA = {"Tokens", "Slope", "RoundedRoot", "Roots", "LeastPlace", "Dividing", "LongestTimeLimit", "Construction"}
 TWO = Number(Fraction(2))
 
 
@@ -101,5 +101,5 @@ def test_every_kind_is_among_them():
         type(part).__name__ for name in PROBLEMS for step, _ in derived(name) for part in (step.evidence, step.facts)
     }
     assert {*of_programs(Evidence), *of_programs(Facts)} - OF_OPTIMA - {
-        "Applied"
+        "ElementwiseStatement"
     } <= seen  # which is an item of Members

@@ -178,7 +178,7 @@ FAULTS = {
     "a forgotten epilogue": ("model.program_quantities.kernels_of", kernels(forgotten_epilogues), MLP),
     "all on the chip": ("model.program_quantities.kernels_of", kernels(everything_on_the_chip), MLP),
     "a fuse ignored": ("model.program_quantities.kernels_of", fuse_ignored, ATTENTION),
-    "the first pays for all": ("model.kernels.owners_of", first_owner_pays, ATTENTION),
+    "the first pays for all": ("model.kernels.cost_owners", first_owner_pays, ATTENTION),
     "an extra load": ("model.kernels.costs_of", costs(extra_load), MLP),
     "a lost load": ("model.kernels.costs_of", costs(lost_load), MLP),
     "a lost store": ("model.kernels.costs_of", costs(lost_store), MLP),

@@ -23,7 +23,7 @@ from symroof.errors import ModelError
 from symroof.model import kernels as kernel_costs
 from symroof.model.functions import FUNCTIONS
 from symroof.model.program_tree import turns_of
-from symroof.model.transforms import in_training
+from symroof.model.transforms import with_backward
 from symroof.reading.programs import ProgramReader
 from symroof.symbols import expression, symbol
 
@@ -227,7 +227,7 @@ def test_random_kernels_never_wait_for_one_another(text):
 def test_random_kernels_of_training_never_wait_for_one_another(seed):
     program = model(random_programs.program(Random(seed), dtypes=("bf16", "fp32")))
     with suppress(ModelError):  # what has no gradient
-        program = in_training(program)
+        program = with_backward(program)
         TopologicalSorter(waiting(program)).prepare()
 
 

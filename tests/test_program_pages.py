@@ -16,12 +16,12 @@ from symroof.errors import CheckError, ReadingError, SymroofError
 from symroof.formula import Name, Sum, nodes, number, product as times
 from symroof.model.program import Program
 from symroof.proof.check import check
-from symroof.proof.program_recounts import Dots, Members, Moves
+from symroof.proof.program_recounts import DotProducts, ElementwiseWork, StatementTraffic
 from symroof.proof.step import Reason, Step
 from symroof.reading.expressions import read_expression
 from symroof.reading.name_scope import Scope
 from symroof.reading.problems import read_problem
-from symroof.rendering.formulas.tex import FoldingPrinter, LatexPrinter, in_line, measured, rows_of
+from symroof.rendering.formulas.tex import FoldingPrinter, LatexPrinter, in_line, rows_of, text_breadth
 from symroof.rendering.pages.page import PHONE
 from symroof.symbols import exactly, expression
 
@@ -40,7 +40,7 @@ def derived(request):
 def test_what_stays_on_the_chip_is_what_nobody_reads_from_memory():
     """The facts of the pages against the text of the program: a tensor is loaded by name, or it was kept or found."""
     steps = sr.derive(LAYERS, on="tpu-v5e").steps
-    moves = {step.left.name[6:-1]: step.facts for step in steps if isinstance(step.facts, Moves)}
+    moves = {step.left.name[6:-1]: step.facts for step in steps if isinstance(step.facts, StatementTraffic)}
     loaded = {name for facts in moves.values() for name in facts.loaded}
     kept = {name for facts in moves.values() for name in facts.kept}
     assert kept == {"s", "p", "u", "h", "g", "y"}
@@ -51,16 +51,16 @@ def test_what_stays_on_the_chip_is_what_nobody_reads_from_memory():
 def forged(facts):
     """Facts that say something else than the step does."""
     match facts:
-        case Dots(outputs=outputs, length=length, turns=turns):
+        case DotProducts(outputs=outputs, length=length, turns=turns):
             yield replace(facts, outputs=length)
             yield replace(facts, length=outputs)
             yield replace(facts, turns=None if turns else Name("L"))
             yield replace(facts, turns=Sum((turns or number(1), number(1))))
-        case Members(applied=applied):
+        case ElementwiseWork(applied=applied):
             yield replace(facts, applied=applied[1:])
             yield replace(facts, applied=(*applied, applied[0]))
             yield replace(facts, applied=(replace(applied[0], each=number(17)), *applied[1:]))
-        case Moves(loaded=loaded, stored=stored, kept=kept):
+        case StatementTraffic(loaded=loaded, stored=stored, kept=kept):
             yield replace(facts, loaded=(*loaded, "elsewhere"))
             yield replace(facts, loaded=loaded[1:])
             yield replace(facts, stored=(*stored, "elsewhere"))
@@ -71,8 +71,8 @@ def forged(facts):
 @pytest.mark.thorough
 def test_facts_that_the_program_does_not_show_are_refused(derived):
     ledger = first_draft(derived.setting.problem).ledger
-    told = [step for step in derived.steps if isinstance(step.facts, Dots | Members | Moves)]
-    assert {type(step.facts) for step in told} == {Dots, Members, Moves}
+    told = [step for step in derived.steps if isinstance(step.facts, DotProducts | ElementwiseWork | StatementTraffic)]
+    assert {type(step.facts) for step in told} == {DotProducts, ElementwiseWork, StatementTraffic}
     for step in derived.steps:
         if step in told:
             for facts in forged(step.facts):
@@ -174,7 +174,7 @@ def test_a_folded_sum_is_the_sum_in_its_order(terms, room):
     whole = LatexPrinter().print(Sum(tuple(terms)))
     folded = FoldingPrinter(room=room).print(Sum(tuple(terms)))
     assert in_line(folded).replace("{} ", "") == whole
-    assert all(measured(row) <= room or " + " not in row.removeprefix("{} + ") for row in rows_of(folded))
+    assert all(text_breadth(row) <= room or " + " not in row.removeprefix("{} + ") for row in rows_of(folded))
 
 
 SPLIT = {"operation": "bf16[B, D_X] * bf16[D_X, F] -> bf16[B, F]", "mesh": {"X": 4}, "hardware": "tpu-v5e"}

@@ -23,7 +23,7 @@ from symroof.errors import ReadingError, SymroofError
 from symroof.formula import Compare, Formula, Frozen, Name, Number, children, mapped, names, nodes
 from symroof.model.program import Program
 from symroof.proof.bounds_and_decimals import last_place
-from symroof.proof.quotients import Exact
+from symroof.proof.quotients import Quotients
 from symroof.reading.expressions import read_expression
 from symroof.reading.latex import read_latex_expression
 from symroof.reading.latex_phrases import Dialect
@@ -155,7 +155,7 @@ class Steps:
         if not {type(node).__name__ for node in nodes(formula)} <= ARITHMETIC:
             return None
         try:
-            return Exact().rational(formula).constant
+            return Quotients().rational(formula).constant
         except SymroofError:
             return None
 

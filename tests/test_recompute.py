@@ -127,7 +127,7 @@ def names(text):
 
 @pytest.mark.parametrize("fault", ["nothing", "other", "twice"])
 def test_what_is_not_made_again_is_refused(monkeypatch, fault):
-    honest = gradients.remade
+    honest = gradients.recomputation
 
     def remade(node, inner, called):
         found = honest(node, inner, called)
@@ -146,7 +146,7 @@ def test_what_is_not_made_again_is_refused(monkeypatch, fault):
         )
         return [changed if one is other else one for one in found]
 
-    monkeypatch.setattr("symroof.model.backward.remade", remade)
+    monkeypatch.setattr("symroof.model.backward.recomputation", remade)
     with pytest.raises(CheckError):
         counted(PROGRAMS["mlp"])
 

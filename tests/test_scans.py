@@ -209,10 +209,10 @@ def test_what_turns_collect_is_written_in_each_whatever_it_is_seen_as():
 
 
 FAULTS = {
-    "a place is read once": (kernels.Fetch, "repeats", property(lambda one: one.line.launched)),
-    "weights are read in every turn": (kernels.Fetch, "repeats", property(lambda one: one.line.repeats)),
-    "results are written once": (kernels, "written_in", lambda line, program, kept: line.launched),
-    "states are written in every turn": (kernels, "written_in", lambda line, program, kept: line.repeats),
+    "a place is read once": (kernels.Load, "repeats", property(lambda one: one.line.launched)),
+    "weights are read in every turn": (kernels.Load, "repeats", property(lambda one: one.line.repeats)),
+    "results are written once": (kernels, "write_loop", lambda line, program, kept: line.launched),
+    "states are written in every turn": (kernels, "write_loop", lambda line, program, kept: line.repeats),
     "a scan has weights for each turn": (program, "weights_of", lambda repeats: repeats),
 }
 IN_A_FUSE = "input x: bf16[B, T, D]; input h: bf16[B, D]; weight A: bf16[D, E]; where E = D; fuse { scan T as h = g { k = h * A -> bf16[B, E]; l = k -> bf16[B, D]; s = l + x; g = tanh(s) } }; "

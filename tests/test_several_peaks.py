@@ -9,7 +9,7 @@ import symroof as sr
 from symroof.derivation import bottlenecks
 from symroof.errors import CheckError
 from symroof.formula import Compare, Verdict
-from symroof.proof.step import against, number_of
+from symroof.proof.step import number_of, role_of
 
 TEXT = (
     "input x: bf16[B, D_X]; weight W: bf16[D_X, F]; weight V: int8[F, D]; "
@@ -35,7 +35,7 @@ def test_the_threshold_against_a_link_is_where_both_times_are_alike(latency):
     for _ in range(10):
         n, F = chosen.choice((2, 4, 8)), 8 * chosen.randint(1, 400)
         found = sr.derive(TEXT, on=CHIP, mesh=f"X={n} line", latency=latency)
-        bound = found.answer.formula(against("threshold", "X"))
+        bound = found.answer.formula(role_of("threshold", "X"))
         assert isinstance(bound, Compare)
         assert (bound.left.name, bound.relation) == ("D", ">")
         for D in {n * chosen.randint(1, 2000) for _ in range(4)} | {n * 750, n * 1500, n * 3000}:
@@ -43,11 +43,11 @@ def test_the_threshold_against_a_link_is_where_both_times_are_alike(latency):
             math, sent, hops = times(n, B, D, F)
             here = sr.derive(TEXT, on=CHIP, mesh=f"X={n} line", latency=latency, at={"B": B, "D": D, "F": F})
             assert here.answer.at[0].number(number_of("T_math")) == math
-            above = here.answer.at[0].formula(against("threshold", "X"))
+            above = here.answer.at[0].formula(role_of("threshold", "X"))
             assert above == Verdict(math > sent)
             seen.add(math > sent)
             if latency:
-                assert here.answer.at[0].formula(against("threshold", "latency")) == Verdict(math > hops)
+                assert here.answer.at[0].formula(role_of("threshold", "latency")) == Verdict(math > hops)
     assert seen == {True, False}
 
 

@@ -13,14 +13,14 @@ from random_splits import random_splits
 from sympy import Add, Integer
 
 import symroof as sr
-from symroof.derivation.per_chip import meshed_of
+from symroof.derivation.per_chip import script_on_mesh
 from symroof.derivation.quantity_definitions import script_of
 from symroof.errors import CheckError, SymroofError
-from symroof.model.chip_costs import carried, chip_costs, message
+from symroof.model.chip_costs import carriers, chip_costs, message
 from symroof.model.collectives import MeshAxis
-from symroof.model.placement import Move, placed
+from symroof.model.placement import Reshard, placements
 from symroof.model.program import Program
-from symroof.model.transforms import in_training
+from symroof.model.transforms import with_backward
 from symroof.reading.meshes import laid_out, meshed, read_mesh
 from symroof.reading.operations import read_operation
 
@@ -64,12 +64,12 @@ def programmed(text, training):
     if not isinstance(program, Program):
         return None
     program = laid_out(program, [axis.name for axis in program.mesh])
-    return in_training(replace(program, mesh=tuple(a.wired("ICI", 1) for a in program.mesh)), training)
+    return with_backward(replace(program, mesh=tuple(a.wired("ICI", 1) for a in program.mesh)), training)
 
 
 def on(text, mesh, training=False):
     program, axes = meshed(read_operation(text), {axis.name: axis for axis in read_mesh(mesh)})
-    return in_training(replace(program, mesh=tuple(a.wired("ICI", 1) for a in axes.values())), training)
+    return with_backward(replace(program, mesh=tuple(a.wired("ICI", 1) for a in axes.values())), training)
 
 
 def run(program, listed, **options):
@@ -83,10 +83,10 @@ def at(value, chips):
 def require_right(program, needed=True):
     """The chips end with what is declared, the links and the units carry what the formulas say, the second engine lists the
     same, and (if ``needed``) without any one of the exchanges some chip is wrong."""
-    listed = placed(program)
+    listed = placements(program)
     chips = run(program, listed)
     for move, sent in chips.routed:
-        formulas = {resource: at(share * message(move, program), chips) for resource, share in carried(move, program)}
+        formulas = {resource: at(share * message(move, program), chips) for resource, share in carriers(move, program)}
         assert formulas == sent, move
     costs = chip_costs(program)
     for name, cost in costs.items():
@@ -95,7 +95,7 @@ def require_right(program, needed=True):
     for resource in {r for _, sent in chips.routed for r in sent}:
         total = sum(sent.get(resource, 0) for _, sent in chips.routed)
         assert total == at(Add(*(cost.sent.get(resource, 0) for cost in costs.values())), chips)
-    parts = meshed_of(program, script_of(program)).parts
+    parts = script_on_mesh(program, script_of(program)).parts
     for place in listed:
         told = [(m.collective, m.axes, m.array, {*m.apart}) for m in parts[place.line.statement.name].moved]
         assert told == [(m.collective, m.axes, str(m.tensor.name), {*m.apart}) for m in place.moves]
@@ -124,7 +124,7 @@ def test_two_networks_and_one_switch(name, mesh):
 
 def test_a_weight_that_is_kept_is_gathered_once():
     program = on(PROGRAMS["fully sharded"], "X=3", True)
-    again = [m for place in placed(program) if place.line.backward for m in place.moves if m.collective == "all-gather"]
+    again = [m for p in placements(program) if p.line.backward for m in p.moves if m.collective == "all-gather"]
     assert [str(m.tensor.name) for m in again] == ["W2", "W1"][: len(again)]
     kept = replace(program, keep=("W1", "W2"))
     chips = require_right(kept)
@@ -135,7 +135,7 @@ def test_a_weight_that_is_kept_is_gathered_once():
 def test_no_sum_is_completed_before_a_slice():
     """The backward of a gathered operand is a reduce-scatter, for all of these splits."""
     for text in PROGRAMS.values():
-        for place in placed(on(text, "X=3, Y=2", True)):
+        for place in placements(on(text, "X=3, Y=2", True)):
             split = {axis for dim in place.line.statement.result.dims for axis in dim.axes}
             for move in place.moves:
                 if move.collective == "all-reduce" and move.rows is None:
@@ -148,7 +148,7 @@ def refused_or_right(seed, training, needed=False):
         program = programmed(random_splits(seed), training)
         if program is None:
             return False
-        placed(program)
+        placements(program)
     except CheckError:
         raise
     except SymroofError:
@@ -187,8 +187,8 @@ def test_chunks_on_links_are_what_the_formulas_say(sizes, wiring):
     tensor = read_operation("bf16[B, D] * bf16[D, F] -> bf16[B, F]").tensors[0]
     program = Program((), (), mesh=axes)
     for collective in ("all-gather", "reduce-scatter", "all-reduce", "all-to-all"):
-        move = Move(collective, tuple(a.name for a in axes), tensor, (), result="y", of="operand")
-        sent = {resource: Fraction(str(share)) for resource, share in carried(move, program)}
+        move = Reshard(collective, tuple(a.name for a in axes), tensor, (), result="y", of="operand")
+        sent = {resource: Fraction(str(share)) for resource, share in carriers(move, program)}
         assert sent == routed(collective, Fraction(1), list(axes))
 
 

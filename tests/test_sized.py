@@ -340,7 +340,7 @@ def test_tokens_of_a_second_are_those_that_the_flops_are_for(rows, training):
 @pytest.mark.parametrize("tokens", ["D", "B*D", "B^2"])
 def test_a_rate_of_something_else_is_refused(monkeypatch, tokens):
     value = expression(read_expression(tokens, Scope(("B", "D", "F"))))
-    monkeypatch.setattr(quantity_definitions, "served_of", lambda program: value)
+    monkeypatch.setattr(quantity_definitions, "served_tokens", lambda program: value)
     with pytest.raises(CheckError):
         sr.derive("mlp", on="h100", at="B=64,D=F=8192")
 
@@ -475,7 +475,7 @@ def test_rows_that_are_no_tokens_have_no_rate(monkeypatch, operation):
     sizes = dict.fromkeys(sr.derive(operation, on="h100").setting.problem.names, 64)
     sizes |= {"E": 8, "k": 2} if operation == "moe" else {}
     assert "tokens/s" not in sr.derive(operation, on="h100", at=at(**sizes)).to_text()
-    monkeypatch.setattr(quantity_definitions, "served_of", tokens_of)
+    monkeypatch.setattr(quantity_definitions, "served_tokens", tokens_of)
     with pytest.raises(CheckError):
         sr.derive(operation, on="h100", at=at(**sizes))
 

@@ -9,7 +9,7 @@ from math import lcm
 
 import pytest
 
-from symroof.derivation.whole_sizes import Wholes, spans_of, whole_condition, written
+from symroof.derivation.whole_sizes import Wholes, ranges, spans_of, whole_condition
 from symroof.errors import CheckError
 from symroof.formula import Both, Compare, Either, Name, Verdict, nodes, number
 from symroof.proof.check import check
@@ -45,12 +45,12 @@ def test_what_is_left_of_a_size_is_what_each_number_says(seed):
     draw = random.Random(f"spans {seed}")
     condition = a_condition(draw)
     spans = spans_of(condition, "B")
-    left = written(spans, "B", number)
+    left = ranges(spans, "B", number)
     thirds = [Fraction(n, 6) for n in range(1, 6 * 42)]
     assert [met(condition, value) for value in thirds] == [met(left, value) for value in thirds]
     assert spans_of(left, "B") == spans, "said again, it is the same"
     assert not any(one.reaches(two) for one, two in pairwise(spans)), "nothing is said twice"
-    from_one = written(spans, "B", number, least=1)
+    from_one = ranges(spans, "B", number, least=1)
     assert all(met(condition, value) == met(from_one, value) for value in thirds if value >= 1)
 
 

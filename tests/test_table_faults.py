@@ -23,7 +23,7 @@ from symroof.derivation import quantity_definitions
 from symroof.errors import CheckError
 from symroof.model import collectives, functions, gradients, library, placement, quantities, tensor_types
 from symroof.model.quantities import Owner
-from symroof.model.transforms import in_training
+from symroof.model.transforms import with_backward
 from symroof.reading import operations
 from symroof.reading.catalogue import catalogue
 from symroof.reading.operations import read_operation
@@ -125,7 +125,7 @@ def a_gain_is_a_product_and_a_sum():
 
     def back(text):
         ahead = read_operation(text)
-        spent = [program_quantities.amounts(program, "fma")["ops"] for program in (in_training(ahead), ahead)]
+        spent = [program_quantities.amounts(program, "fma")["ops"] for program in (with_backward(ahead), ahead)]
         return test_library.at(spent[0] - spent[1], M=3, N=5, F=2)
 
     plain = "input x: bf16[M, N]; n = rms_norm(x); weight W: bf16[N, F]; y = n * W -> bf16[M, F]"

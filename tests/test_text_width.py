@@ -12,7 +12,7 @@ from symroof.reading.languages import languages
 from symroof.rendering.formulas.plain import PlainPrinter, Words
 from symroof.rendering.pages import terminal
 from symroof.rendering.pages.section_displays import Row
-from symroof.rendering.pages.terminal import cells, closed_up, display, fold, glued, pieces, plain, table, whole
+from symroof.rendering.pages.terminal import bind, cells, close_up, display, fold, glue, pieces, table, unglue
 
 OPENS, CLOSES = "（“《", "，。；：、）”》？！"
 FORMULAS = ["B", "B ≪ D, F", "BF(2D - 1)", "BDF/(BD + DF + BF)", "B > 240.24", "5 %", "若 B > 1 则恒成立"]
@@ -23,7 +23,7 @@ korean = st.builds(
 )
 chinese = st.text("算术强度屋顶线计受限的是", min_size=1, max_size=12)
 formula = st.builds(
-    lambda text, behind: glued(text) + behind, st.sampled_from(FORMULAS), st.sampled_from(["", "는", "일"])
+    lambda text, behind: glue(text) + behind, st.sampled_from(FORMULAS), st.sampled_from(["", "는", "일"])
 )
 quoted = st.builds(lambda text, marks: marks[0] + text + marks[1], chinese, st.sampled_from(["（）", "“”", "《》"]))
 sign = st.sampled_from(["，", "。", "；", "：", "、", "！", "。”", "）。"])
@@ -35,7 +35,7 @@ def one_sign_at_a_time(parts):
 
 
 sentences = st.lists(latin | korean | chinese | formula | quoted | sign, min_size=1, max_size=30).map(
-    lambda parts: closed_up(" ".join(one_sign_at_a_time(parts)).lstrip(CLOSES + " ") or "空")
+    lambda parts: close_up(" ".join(one_sign_at_a_time(parts)).lstrip(CLOSES + " ") or "空")
 )
 words = st.sampled_from(
     ["chip", "芯片", "最大 FLOPs/s", "临界强度", "대역폭", "B > 240.24", "8192", "산술 강도", "H100 SXM", "（即 B）"]
@@ -54,7 +54,7 @@ def grid(line: str) -> str:
 
 def told(text: str) -> str:
     """What a text says, without spaces."""
-    return re.sub(r"\s", "", plain(text))
+    return re.sub(r"\s", "", unglue(text))
 
 
 @given(sentences, st.integers(26, 100))
@@ -62,9 +62,9 @@ def test_lines_are_as_broad_as_the_terminal_allows_and_say_everything(text, widt
     lines = fold(text, width)
     assert [line for line in lines if broad(line) > width] == []
     assert told("".join(lines)) == told(text)
-    if all(broad(plain(piece).strip()) <= width for piece in pieces(text)):  # else something that has no end is cut
+    if all(broad(unglue(piece).strip()) <= width for piece in pieces(text)):  # else something that has no end is cut
         for formula in FORMULAS:
-            assert sum(line.count(formula) for line in lines) == plain(text).count(formula)
+            assert sum(line.count(formula) for line in lines) == unglue(text).count(formula)
 
 
 def test_the_test_of_breadth_can_fail(monkeypatch):
@@ -101,21 +101,21 @@ def test_chinese_fills_its_lines(text, width):
     st.integers(26, 100),
 )
 def test_korean_is_folded_at_its_spaces(text, width):
-    assert " ".join(fold(text, width)) == plain(text)
+    assert " ".join(fold(text, width)) == unglue(text)
 
 
 # Where a line may end is marked by a bar.
 PARTS = "루프라인은;算|术|强|度;（即|“强|度”）。;约1.97e14次;芯|片|（TPU），|B;强|度——|高;don’t| say| “when”,| or| “how”-like"
 
 
-@pytest.mark.parametrize("marked", [*PARTS.split(";"), glued("若 B > 1，则恒成立")])
+@pytest.mark.parametrize("marked", [*PARTS.split(";"), glue("若 B > 1，则恒成立")])
 def test_where_a_line_may_end(marked):
     assert pieces(marked.replace("|", "")) == marked.split("|")
 
 
 BREADTHS = {
     **{"": 0, "B ≪ D": 5, "µs → ∞ ≈ ⇔ …": 12, "강도": 4, "\u1100\u1161\u11a8": 2, "强度，": 6, "“强”": 4, "x\u0302": 1},
-    **{whole("强度"): 4, "ｗｉｄｅ": 8},
+    **{bind("强度"): 4, "ｗｉｄｅ": 8},
 }
 
 
@@ -134,7 +134,7 @@ CLOSED = {
 
 @pytest.mark.parametrize("text", CLOSED)
 def test_full_width_punctuation_has_no_spaces_beside_it(text):
-    assert closed_up(text) == CLOSED[text]
+    assert close_up(text) == CLOSED[text]
 
 
 @given(st.lists(st.tuples(words, words, words), min_size=2, max_size=5), st.sets(st.integers(0, 2)))
@@ -225,9 +225,9 @@ def test_a_formula_is_short_by_its_cells_and_goes_on_before_a_word_of_any_langua
         ("산술 강도의 극한값 = 어떤 하한값", 30): ["산술 강도의 극한값 =", "어떤 하한값"],
         ("强度 = 一段文字一段文字", 22): ["强度 =", "一段文字一段文字"],
     }
-    assert {given: fold(glued(given[0]), given[1]) for given in folded} == folded
+    assert {given: fold(glue(given[0]), given[1]) for given in folded} == folded
     for guard in ("（当 DF > ridge (D + F) 时）", "(단, DF > ridge (D + F))"):
-        assert fold(glued(f"B > ridge DF/(DF - ridge (D + F)) {guard}"), 40)[1] == guard
+        assert fold(glue(f"B > ridge DF/(DF - ridge (D + F)) {guard}"), 40)[1] == guard
 
 
 @pytest.mark.parametrize("lang", languages())
@@ -240,7 +240,7 @@ def test_a_page_fits_in_every_language(lang):
 
 
 def test_title_and_machine_stand_at_the_ends_of_a_line():
-    line = terminal.titled("행렬 곱셈", "芯片：TPU v5e", 40)
+    line = terminal.title_line("행렬 곱셈", "芯片：TPU v5e", 40)
     assert (broad(line), line.split("  ")[0], line.split("  ")[-1].strip()) == (40, "행렬 곱셈", "芯片：TPU v5e")
-    assert terminal.titled("행렬 곱셈", "芯片：TPU v5e", 23) == "행렬 곱셈\n芯片：TPU v5e"
-    assert max(map(broad, terminal.titled("一个很长的标题，" * 5, "TPU", 30).split("\n"))) <= 30
+    assert terminal.title_line("행렬 곱셈", "芯片：TPU v5e", 23) == "행렬 곱셈\n芯片：TPU v5e"
+    assert max(map(broad, terminal.title_line("一个很长的标题，" * 5, "TPU", 30).split("\n"))) <= 30

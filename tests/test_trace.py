@@ -20,10 +20,10 @@ import symroof as sr
 from symroof.errors import SymroofError
 from symroof.formula import number
 from symroof.model.kernels import costs_of
-from symroof.model.placement import placed
+from symroof.model.placement import placements
 from symroof.model.program_quantities import amounts
 from symroof.model.program_tree import SUM, Statement
-from symroof.model.transforms import in_training
+from symroof.model.transforms import with_backward
 from symroof.reading.meshes import meshed
 from symroof.reading.programs import read_program
 from symroof.symbols import expression
@@ -187,7 +187,7 @@ def keeping(function, made):
 def test_a_training_step_multiplies_and_keeps_what_jax_does(name, monkeypatch):
     """The FLOPs of its products are those of the dot_generals of jax.vjp, and what it keeps are the arrays that the transpose holds,
     but for weights and places: as polynomials."""
-    program = in_training(read_program(of(name)))
+    program = with_backward(read_program(of(name)))
     jaxpr, sizes, _ = of_vjp(name, lambda made, back: (made, back(jax.tree_util.tree_map(jax.numpy.ones_like, made))))
     flops = program.resolved(sum(cost.flops for cost in costs_of(program).values()))
     assert (flops - dot_flops(jaxpr, sizes)).expand() == 0
@@ -222,9 +222,9 @@ def test_what_is_split_in_code_is_the_program_that_is_split_by_hand(name):
     hand = f"mesh {axes}; input x: {x}; weight W1: {W1}; weight W2: {W2}; h = x * W1 -> {h}; a = gelu(h); t1 = a * W2 -> {y}"
     whole = {argument: re.sub("_[XY]", "", kind) for argument, kind in types.items()}
     traced = program_text(fs.constrained, whole) if name == "both" else program_text(fs.mlp, types)
-    one, other = (in_training(read_program(text)) for text in (traced, hand))
+    one, other = (with_backward(read_program(text)) for text in (traced, hand))
     assert str(one) == str(other)
-    moves = [[place.moves for place in placed(meshed(program, {})[0])] for program in (one, other)]
+    moves = [[place.moves for place in placements(meshed(program, {})[0])] for program in (one, other)]
     assert moves[0] == moves[1]
     assert {move.collective for each in moves[0] for move in each} == sent
     at = "B=64,D=32,F=16" + "".join(f",{axis}=4" for axis in axes if "=" not in axes)

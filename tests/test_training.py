@@ -126,13 +126,13 @@ PROGRAMS |= {"multiplied in all turns of a repeat": PROJECTED, "shared": SHARED}
 def trained(text: str) -> Program:
     program = read_program(text)
     assert isinstance(program, Program)
-    return transforms.in_training(program)
+    return transforms.with_backward(program)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_that_changes_has_the_backward_pass_of_what_it_became(name):
     program = trained(PROGRAMS[name])
-    wide = transforms.stored_as(program, dict.fromkeys(range(len(program.written)), dtype("fp32")))
+    wide = transforms.with_stored_types(program, dict.fromkeys(range(len(program.written)), dtype("fp32")))
     for changed in (wide, transforms.split_over(wide, lambda axes: ("Z",) if axes else ())):
         assert changed.backward == backward.backward_of(changed)
 

@@ -11,7 +11,7 @@ from effort import draws
 import symroof as sr
 from symroof.errors import CheckError, SymroofError
 from symroof.model import chip_costs, collectives
-from symroof.model.collectives import Level, filled, shares_on_tree, spelled
+from symroof.model.collectives import Level, occupied_levels, shares_on_tree, spell
 from symroof.proof import chip_recounts
 from symroof.proof.exchange_plans import shares_of_levels
 from symroof.reading.meshes import read_mesh
@@ -115,7 +115,7 @@ def test_what_a_level_carries_is_what_goes_through_its_ports(seed):
         seen, shares = loads(degrees, collective), dict(shares_on_tree(collective, levels))
         for i, level in enumerate(levels):
             each = seen[i] / Fraction(prod(degrees[:i])) * level.taper
-            assert shares.get(level.link, 0) == each, (collective, spelled(levels))
+            assert shares.get(level.link, 0) == each, (collective, spell(levels))
             tried += each > 0
     assert tried > 100
 
@@ -134,7 +134,7 @@ def test_both_engines_say_the_same_of_trees(seed):
         for collective in COLLECTIVES:
             plain = tuple((one.link, one.degree, one.taper, one.sharp) for one in levels)
             second = {name: share.constant for name, share in shares_of_levels(collective, plain)}
-            assert dict(shares_on_tree(collective, levels)) == second, spelled(levels)
+            assert dict(shares_on_tree(collective, levels)) == second, spell(levels)
 
 
 @pytest.mark.parametrize("seed", range(draws(10)))
@@ -147,7 +147,7 @@ def test_axes_on_one_tree_share_out_its_levels(seed):
         whole = prod(level.degree for level in levels)
         inner = random.choice([n for n in range(1, whole + 1) if whole % n == 0])
         try:
-            own = dict(zip("XY", filled(levels, (inner, whole // inner)), strict=True))
+            own = dict(zip("XY", occupied_levels(levels, (inner, whole // inner)), strict=True))
         except SymroofError:
             continue
         tried += 1
@@ -163,9 +163,9 @@ def test_axes_on_one_tree_share_out_its_levels(seed):
             for i, level in enumerate(levels):
                 below = prod(one.degree for one in levels[:i])
                 seen = max(node.sent for chip in chips for node in chip.line if node.level == i)
-                assert shares.get(level.link, 0) == seen / Fraction(below) * level.taper, (axis, spelled(levels))
-        joined = (one for one in collectives.together(own.values()) if one.degree > 1)
-        assert spelled(joined) == spelled(one for one in levels if one.degree > 1)
+                assert shares.get(level.link, 0) == seen / Fraction(below) * level.taper, (axis, spell(levels))
+        joined = (one for one in collectives.joined_levels(own.values()) if one.degree > 1)
+        assert spell(joined) == spell(one for one in levels if one.degree > 1)
 
 
 @pytest.mark.thorough
@@ -323,7 +323,7 @@ def test_a_tree_of_one_level_is_a_switch_and_empty_levels_cost_nothing():
         assert [one] == [share for _, share in chip_costs.shares(collective, (axis,))]
         whole = dict(shares_on_tree(collective, (Level("leaf", 8), Level("spine", 1))))
         assert whole == {"leaf": one}
-    assert [*map(spelled, filled(read_mesh("X=4 on NVLink(8)/leaf(4)")[0].tree, (4,)))] == ["NVLink(4)"]
+    assert [*map(spell, occupied_levels(read_mesh("X=4 on NVLink(8)/leaf(4)")[0].tree, (4,)))] == ["NVLink(4)"]
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)

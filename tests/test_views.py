@@ -229,7 +229,7 @@ def test_other_blocks_are_refused(monkeypatch, wrong):
     label = wrong[0][1]
     text = text.format("H_X") if label == "H" else text.format("H").replace("bf16[B, K, H]", "bf16[B_X, K, H]")
     for module in (splits, per_chip):
-        monkeypatch.setattr(module, "same_blocks", lambda *_: wrong)
+        monkeypatch.setattr(module, "block_dimensions", lambda *_: wrong)
     with pytest.raises(CheckError, match="lies in other blocks"):
         sr.derive(text, on="tpu-v5p")
 

@@ -15,7 +15,7 @@ import pytest
 import symroof as sr
 from symroof.cli import main
 from symroof.errors import CheckError, SymroofError
-from symroof.proof.exchange_plans import apart
+from symroof.proof.exchange_plans import are_disjoint
 
 # Seconds of processor time, on a machine that does something else beside.
 MOST, HALF = 4, 500_000
@@ -91,7 +91,7 @@ def test_boxes_are_apart_where_no_two_overlap():
             for _ in range(drawn.randint(1, 4))
         ]
         expected = not any(overlap(one, other) for one, other in combinations(boxes, 2))
-        assert apart(boxes, pairs) == expected, boxes
+        assert are_disjoint(boxes, pairs) == expected, boxes
         seen.add(expected)
     assert seen == {True, False}
 

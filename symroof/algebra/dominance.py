@@ -28,9 +28,9 @@ from symroof.algebra.polyhedron import weights
 from symroof.algebra.rational import (
     Exponents,
     Polynomial,
-    cancelled,
+    add,
+    cancel,
     monomial,
-    plus,
     polynomial,
     ratio,
     shift,
@@ -69,19 +69,19 @@ class Similarity(Frozen):
     certificates: tuple[Certificate, ...] = ()
 
 
-def along(expression: Expr, regime: Regime, *, constants: bool = True) -> tuple[Polynomial, Polynomial, Cone]:
+def sides_and_cone(expression: Expr, regime: Regime, *, constants: bool = True) -> tuple[Polynomial, Polynomial, Cone]:
     """Numerator and denominator with equal sizes put in, and the directions of the regime over the symbols of both."""
     expression = regime.merged(expression)
     symbols = regime.over(expression)
     return *ratio(expression, symbols), regime.cone(symbols, constants=constants)
 
 
-def negligible(monomial: Exponents, beside: Sequence[Exponents], cone: Cone) -> Certificate | None:
+def smallness(monomial: Exponents, beside: Sequence[Exponents], cone: Cone) -> Certificate | None:
     """A certificate that ``monomial`` over the sum of ``beside`` tends to 0, or None where it does not."""
     if not cone.small or not beside:
         return None
     for p in beside:  # the plain case: a ratio that a relation speaks of
-        quotient = plus(monomial, p, -1)
+        quotient = add(monomial, p, -1)
         if quotient in cone.small:
             return Certificate(cone.symbols, monomial, ((p, Fraction(1)),), ((quotient, Fraction(1)),), ())
     vectors = [*((*p, 1) for p in beside), *((*v, 0) for v in (*cone.small, *cone.bounded))]
@@ -94,32 +94,32 @@ def negligible(monomial: Exponents, beside: Sequence[Exponents], cone: Cone) -> 
     return Certificate(cone.symbols, monomial, *certificates)
 
 
-def positive(terms: Polynomial) -> list[Exponents]:
+def positives(terms: Polynomial) -> list[Exponents]:
     """The monomials that a term is measured beside."""
     return [e for e, c in terms.items() if c > 0]
 
 
-def leading(expression: Expr, regime: Regime) -> Expr:
+def leading_form(expression: Expr, regime: Regime) -> Expr:
     """The leading form of a rational function: numerator and denominator without their negligible terms.
 
     >>> from symroof.symbols import symbol
     >>> B, D, F = map(symbol, "BDF")
     >>> regime = Regime(((B, "<<", D), (B, "<<", F)), frozenset({B, D, F}))
-    >>> leading(B*D*F/(B*D + D*F + B*F), regime)
+    >>> leading_form(B*D*F/(B*D + D*F + B*F), regime)
     B
     """
-    above, below, cone = along(expression, regime)
+    above, below, cone = sides_and_cone(expression, regime)
     top, bottom = (polynomial(_significant(terms, cone, regime), cone.symbols) for terms in (above, below))
-    return cancelled(top / bottom)
+    return cancel(top / bottom)
 
 
 def _significant(terms: Polynomial, cone: Cone, regime: Regime) -> Polynomial:
     """The terms that matter; what is negligible beside a negligible one is negligible beside the rest."""
     significant = dict(terms)
     for m in terms:
-        if negligible(m, [p for p in positive(significant) if p != m], cone) is not None:
+        if smallness(m, [p for p in positives(significant) if p != m], cone) is not None:
             del significant[m]
-    if len(significant) < len(terms) and not bounded_below(significant, cone.symbols, regime):
+    if len(significant) < len(terms) and not stays_above(significant, cone.symbols, regime):
         raise AlgebraError(
             "the leading terms cancel in part, so nothing can be neglected beside them",
             expected="leading terms that stay away from 0",
@@ -127,7 +127,7 @@ def _significant(terms: Polynomial, cone: Cone, regime: Regime) -> Polynomial:
     return significant
 
 
-def bounded_below(terms: Polynomial, symbols: tuple[Expr, ...], regime: Regime) -> bool:
+def stays_above(terms: Polynomial, symbols: tuple[Expr, ...], regime: Regime) -> bool:
     """Whether the terms stay above a fixed part of their positive ones on the whole domain, sizes being as large as the
     regime says that they are at least."""
     least = [regime.least.get(s) for s in symbols]
@@ -141,26 +141,26 @@ def bounded_below(terms: Polynomial, symbols: tuple[Expr, ...], regime: Regime) 
 
 
 @lru_cache(maxsize=1024)
-def similar(a: Expr, b: Expr, regime: Regime) -> Similarity:
+def similarity_of(a: Expr, b: Expr, regime: Regime) -> Similarity:
     """Whether a/b tends to 1 along every scaling of the regime.
 
     >>> from symroof.symbols import symbol
     >>> N = symbol("N")
     >>> grows = Regime(((N, "->", oo),), frozenset({N}))
-    >>> similar((2*N - 1)/(4*N + 2), N/(2*N), grows).holds
+    >>> similarity_of((2*N - 1)/(4*N + 2), N/(2*N), grows).holds
     True
     """
-    above, below, cone = along(a / b, regime)
+    above, below, cone = sides_and_cone(a / b, regime)
     sides = polynomial(above, cone.symbols), polynomial(below, cone.symbols)
     difference = subtract(above, below)
     if not difference:
         return Similarity(True, *sides)
-    measure = next((terms for terms in (below, above) if bounded_below(terms, cone.symbols, regime)), None)
+    measure = next((terms for terms in (below, above) if stays_above(terms, cone.symbols, regime)), None)
     if measure is None:
         raise AlgebraError(f"{str(regime.merged(a / b))[:200]} has terms that cancel: its limit is not decided here")
     certificates: list[Certificate] = []
     for m in difference:
-        certificate = negligible(m, positive(measure), cone)
+        certificate = smallness(m, positives(measure), cone)
         if certificate is None:
             return Similarity(False, *sides)
         certificates.append(certificate)
@@ -169,8 +169,8 @@ def similar(a: Expr, b: Expr, regime: Regime) -> Similarity:
 
 def vanishes(expression: Expr, regime: Regime, *, constants: bool = True) -> bool:
     """Whether a rational function with positive denominator terms tends to 0 along every scaling."""
-    above, below, cone = along(expression, regime, constants=constants)
-    return bounded_below(below, cone.symbols, regime) and all(negligible(m, positive(below), cone) for m in above)
+    above, below, cone = sides_and_cone(expression, regime, constants=constants)
+    return stays_above(below, cone.symbols, regime) and all(smallness(m, positives(below), cone) for m in above)
 
 
 @lru_cache(maxsize=1024)
@@ -183,7 +183,7 @@ def limit(expression: Expr, regime: Regime) -> Expr | None:
     >>> limit(2*D*F/(D + F + D*F), both)
     2
     """
-    form = leading(expression, regime)
+    form = leading_form(expression, regime)
     if not form.free_symbols & regime.mentioned:
         return form
     if vanishes(form, regime):
@@ -217,30 +217,30 @@ def approximation(exact: Expr, approximate: Expr, regime: Regime) -> Approximati
     (B/F + B/D + 1, ((D, 40*B), (F, 40*B)), -B**2/F - B**2/D + B)
     """
     symbols = symbols_of(exact, approximate)
-    factor = split_terms(cancelled(approximate / exact), symbols)
+    factor = split_terms(cancel(approximate / exact), symbols)
     return Approximation(
-        exact, approximate, factor, within(factor, regime.least_one), _next_order(exact, approximate, factor, regime)
+        exact, approximate, factor, margin(factor, regime.least_one), _next_order(exact, approximate, factor, regime)
     )
 
 
-def laurent(expression: Expr, symbols: tuple[Expr, ...]) -> tuple[tuple[Fraction, Expr], ...] | None:
+def laurent_terms(expression: Expr, symbols: tuple[Expr, ...]) -> tuple[tuple[Fraction, Expr], ...] | None:
     """The terms (coefficient, monomial) of a sum of monomials with whole exponents, or None for anything else."""
     above, below = ratio(expression, symbols)
     if len(below) != 1:
         return None
     ((bottom, scale),) = below.items()
-    return tuple((c / scale, monomial(plus(top, bottom, -1), symbols)) for top, c in above.items())
+    return tuple((c / scale, monomial(add(top, bottom, -1), symbols)) for top, c in above.items())
 
 
 def split_terms(expression: Expr, symbols: tuple[Expr, ...]) -> Expr:
     """The expression as a sum of monomials where it is one; otherwise 1 plus what is left."""
-    terms = laurent(expression, symbols)
+    terms = laurent_terms(expression, symbols)
     if terms is not None:
         return Add(*(rational(c) * m for c, m in terms))
-    return 1 + cancelled(expression - 1)
+    return 1 + cancel(expression - 1)
 
 
-def within(factor: Expr, least_one: frozenset[Expr]) -> tuple[tuple[Expr, Expr], ...] | None:
+def margin(factor: Expr, least_one: frozenset[Expr]) -> tuple[tuple[Expr, Expr], ...] | None:
     """Pairs (y, x) such that y >= x for all of them keeps the factor within 5 % of 1.
 
     Each of k terms of the error may take a k-th part of the 5 %.
@@ -248,7 +248,7 @@ def within(factor: Expr, least_one: frozenset[Expr]) -> tuple[tuple[Expr, Expr],
     symbols = symbols_of(factor)
     if not symbols:
         return () if abs(fraction(factor) - 1) <= TOLERANCE else None
-    terms = laurent(factor - 1, symbols)
+    terms = laurent_terms(factor - 1, symbols)
     if terms is not None and any(not m.free_symbols for _, m in terms):
         return None  # no size makes a constant small
     if terms is None:
@@ -275,11 +275,11 @@ def _within_one_symbol(
 
 def _next_order(exact: Expr, approximate: Expr, factor: Expr, regime: Regime) -> Expr | None:
     symbols = symbols_of(exact, approximate)
-    if factor == 1 or laurent(factor, symbols) is None or laurent(approximate, symbols) is None:
+    if factor == 1 or laurent_terms(factor, symbols) is None or laurent_terms(approximate, symbols) is None:
         return None
     try:
-        correction = leading(factor - 1, regime)
-        if not similar(approximate - exact, approximate * correction, regime).holds:
+        correction = leading_form(factor - 1, regime)
+        if not similarity_of(approximate - exact, approximate * correction, regime).holds:
             return None
     except AlgebraError:
         return None
@@ -295,7 +295,7 @@ def reciprocals(expression: Expr) -> tuple[Expr, ...] | None:
     (2*D, 2*B)
     """
     symbols = symbols_of(expression)
-    terms = laurent(1 / expression, symbols)
+    terms = laurent_terms(1 / expression, symbols)
     if terms is None or any(c <= 0 for c, _ in terms):
         return None
     return tuple(rational(1 / c) / m for c, m in terms)
@@ -310,7 +310,7 @@ def approach(expression: Expr, variable: Expr) -> tuple[Expr, Expr] | None:
     (1/2, 1/(2*N + 1))
     """
     value = growth(expression, variable) if expression.has(variable) else oo
-    return None if value in (0, oo) else (value, cancelled(value - expression))
+    return None if value in (0, oo) else (value, cancel(value - expression))
 
 
 Relations = tuple[Relation, ...]
@@ -333,7 +333,7 @@ def weakest_regimes(a: Expr, b: Expr, regime: Regime) -> tuple[tuple[Relation, .
     >>> weakest_regimes(B*D*F/(B*D + D*F + B*F), B*F/(B + F), Regime((), frozenset({B, D, F})))
     (((B, '<<', D),), ((F, '<<', D),))
     """
-    above, below, cone = along(a / b, regime)
+    above, below, cone = sides_and_cone(a / b, regime)
     difference = subtract(above, below)
     if not difference:
         return ((),)
@@ -342,7 +342,7 @@ def weakest_regimes(a: Expr, b: Expr, regime: Regime) -> tuple[tuple[Relation, .
         beside = [e for e in measure if e not in difference and measure[e] > 0]
         if not beside:
             continue
-        open_terms = [m for m in difference if negligible(m, beside, cone) is None]
+        open_terms = [m for m in difference if smallness(m, beside, cone) is None]
         if len(beside) ** len(open_terms) > MOST_CHOICES:
             raise AlgebraError("the regimes that could make it true are too many to try")
         for chosen in choices(beside, repeat=len(open_terms)):
@@ -350,7 +350,7 @@ def weakest_regimes(a: Expr, b: Expr, regime: Regime) -> tuple[tuple[Relation, .
             needed = _needed(tuple(dict.fromkeys(relations)), regime)
             if needed is None or needed in result:
                 continue
-            if _under(needed, regime, lambda joined: similar(a, b, joined).holds):
+            if _under(needed, regime, lambda joined: similarity_of(a, b, joined).holds):
                 result.append(needed)
     return tuple(sorted(_weakest(result, regime), key=_length)[:MOST_SHOWN])
 

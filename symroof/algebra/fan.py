@@ -27,9 +27,9 @@ from operator import and_
 
 from sympy import Expr, Integer, oo
 
-from symroof.algebra.dominance import bounded_below
+from symroof.algebra.dominance import stays_above
 from symroof.algebra.polyhedron import dot, generators, negated, primitive, unit
-from symroof.algebra.rational import Exponents, Polynomial, cancelled, plus, polynomial, ratio
+from symroof.algebra.rational import Exponents, Polynomial, add, cancel, polynomial, ratio
 from symroof.algebra.regime import Cone, Regime, Relation, much_less
 from symroof.errors import AlgebraError
 from symroof.formula import Frozen
@@ -82,7 +82,7 @@ class Fan(Frozen):
             polynomial({e: terms[e] for e in self.chosen(mask & group)}, self.symbols)
             for terms, group in zip((self.above, self.below), self.groups, strict=True)
         )
-        return cancelled(above / below)
+        return cancel(above / below)
 
     def is_corner(self, mask: int) -> bool:
         """Whether one term of the numerator and one of the denominator lead alone."""
@@ -118,7 +118,7 @@ def _terms(expression: Expr, regime: Regime, order: Sequence[Expr]) -> Fan:
     above, below = ratio(expression, symbols)
     if not above:
         raise AlgebraError("0 has no regimes")
-    if not all(bounded_below(terms, symbols, regime) for terms in (above, below)):
+    if not all(stays_above(terms, symbols, regime) for terms in (above, below)):
         raise AlgebraError(
             "terms of both signs may cancel, so the largest ones do not tell the order of the whole",
             expected="terms that stay above a part of their positive ones",
@@ -253,8 +253,8 @@ def _equalities(fan: Fan, mask: int) -> list[Exponents]:
     """Independent monomials that stay bounded both ways along the cell, the plainest first."""
     spanned = fan.spanned(mask)
     sizes = [unit(i, len(fan.symbols)) for i in range(len(fan.symbols))]
-    pairs = [plus(p, q, -1) for p, q in combinations(sizes, 2)]
-    ties = [plus(p, q, -1) for group in fan.groups for p, q in combinations(fan.chosen(mask & group), 2)]
+    pairs = [add(p, q, -1) for p, q in combinations(sizes, 2)]
+    ties = [add(p, q, -1) for group in fan.groups for p, q in combinations(fan.chosen(mask & group), 2)]
     basis: list[list[Fraction]] = []
     for vector in fan.cone.bounded:  # what the regime of the fan itself says is not said again
         if negated(vector) in fan.cone.bounded:
@@ -272,7 +272,7 @@ def _strict(fan: Fan, mask: int) -> list[Exponents]:
     sizes = [unit(i, len(fan.symbols)) for i in range(len(fan.symbols))]
     constant = [{size, negated(size)} <= fan.cone.bounded.keys() for size in sizes]
     candidates = dict.fromkeys(
-        primitive(tuple(0 if same else x for x, same in zip(plus(p, m, -1), constant, strict=True)))
+        primitive(tuple(0 if same else x for x, same in zip(add(p, m, -1), constant, strict=True)))
         for group in fan.groups
         for p in fan.chosen(group & ~mask)
         for m in fan.chosen(group & mask)

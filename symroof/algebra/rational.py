@@ -25,7 +25,7 @@ from sympy.polys.fields import FracElement, FracField
 from sympy.polys.polyerrors import CoercionFailed
 from sympy.polys.rings import PolyElement
 
-from symroof.algebra.roots import one_sign
+from symroof.algebra.roots import constant_sign
 from symroof.errors import AlgebraError
 from symroof.formula import several_of
 from symroof.symbols import fraction, rational
@@ -138,12 +138,12 @@ def polynomial(terms: Polynomial, symbols: tuple[Expr, ...]) -> Expr:
     return Add(*(rational(c) * monomial(e, symbols) for e, c in terms.items()))
 
 
-def cancelled(expression: Expr) -> Expr:
+def cancel(expression: Expr) -> Expr:
     """A rational function in lowest terms, its numerator and denominator expanded.
 
     >>> from symroof.symbols import symbol
     >>> N = symbol("N")
-    >>> cancelled((2*N**2 - N)/(4*N**2 + 2*N))
+    >>> cancel((2*N**2 - N)/(4*N**2 + 2*N))
     (2*N - 1)/(4*N + 2)
     """
     symbols = symbols_of(expression)
@@ -151,19 +151,19 @@ def cancelled(expression: Expr) -> Expr:
     return polynomial(above, symbols) / polynomial(below, symbols)
 
 
-def plus(left: Iterable[int], right: Iterable[int], times: int = 1) -> Exponents:
+def add(left: Iterable[int], right: Iterable[int], times: int = 1) -> Exponents:
     """The sum of two vectors, the second of them so many times: the exponents of a product, or of a quotient.
 
-    >>> plus((1, 2), (3, 0)), plus((1, 2), (3, 0), -1)
+    >>> add((1, 2), (3, 0)), add((1, 2), (3, 0), -1)
     ((4, 2), (-2, 2))
     """
     return tuple(a + times * b for a, b in zip(left, right, strict=True))
 
 
-def collected(terms: Iterable[tuple[Exponents, Fraction]]) -> Polynomial:
+def collect(terms: Iterable[tuple[Exponents, Fraction]]) -> Polynomial:
     """The sum of the terms.
 
-    >>> collected([((1,), Fraction(2)), ((0,), Fraction(1)), ((1,), Fraction(-2))])
+    >>> collect([((1,), Fraction(2)), ((0,), Fraction(1)), ((1,), Fraction(-2))])
     {(0,): Fraction(1, 1)}
     """
     total: Polynomial = {}
@@ -173,18 +173,18 @@ def collected(terms: Iterable[tuple[Exponents, Fraction]]) -> Polynomial:
 
 
 def multiply(left: Polynomial, right: Polynomial) -> Polynomial:
-    return collected((plus(a, b), c * d) for a, c in left.items() for b, d in right.items())
+    return collect((add(a, b), c * d) for a, c in left.items() for b, d in right.items())
 
 
 def subtract(left: Polynomial, right: Polynomial) -> Polynomial:
-    return collected((*left.items(), *((e, -c) for e, c in right.items())))
+    return collect((*left.items(), *((e, -c) for e, c in right.items())))
 
 
-def evaluated(terms: Polynomial, symbols: tuple[Expr, ...], values: Mapping[Expr, Fraction]) -> Polynomial:
+def evaluate(terms: Polynomial, symbols: tuple[Expr, ...], values: Mapping[Expr, Fraction]) -> Polynomial:
     """The polynomial with some of its symbols put in."""
     for place, s in enumerate(symbols):
         if s in values:
-            terms = collected(((*e[:place], 0, *e[place + 1 :]), c * values[s] ** e[place]) for e, c in terms.items())
+            terms = collect(((*e[:place], 0, *e[place + 1 :]), c * values[s] ** e[place]) for e, c in terms.items())
     return terms
 
 
@@ -195,7 +195,7 @@ def shift(terms: Polynomial, positions: tuple[int, ...]) -> Polynomial:
     {(1,): Fraction(2, 1), (0,): Fraction(1, 1)}
     """
     for i in positions:
-        terms = collected(
+        terms = collect(
             ((*e[:i], power, *e[i + 1 :]), c * comb(e[i], power))
             for e, c in terms.items()
             for power in range(e[i], -1, -1)
@@ -232,7 +232,7 @@ def sign(terms: Polynomial, symbols: tuple[Expr, ...], least_one: frozenset[Expr
     if len(used) == 1:
         low = 1 if symbols[used[0]] in least_one else 0
         closed = bool(low) and symbols[used[0]] not in several
-        return one_sign({e[used[0]]: c for e, c in terms.items()}, Fraction(low), closed=closed)
+        return constant_sign({e[used[0]]: c for e, c in terms.items()}, Fraction(low), closed=closed)
     return None
 
 
@@ -244,7 +244,7 @@ def _joined(
     A product of numbers from 1 is any number from 1. Also the places of the sizes that are left.
     """
     low = tuple(map(min, zip(*terms, strict=True)))
-    free = {plus(e, low, -1): c for e, c in terms.items()}
+    free = {add(e, low, -1): c for e, c in terms.items()}
     first: dict[tuple[int, ...], int] = {}  # the first of the sizes that have these powers in the terms
     several = several_of(least_one)
     alone, gone = [i for i in range(len(symbols)) if symbols[i] in several], set()

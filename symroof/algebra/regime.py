@@ -23,7 +23,7 @@ from math import gcd
 from sympy import Expr, oo
 
 from symroof.algebra.polyhedron import negated, unit, weights
-from symroof.algebra.rational import Exponents, cancelled, monomial, plus, ratio, sign_of, symbols_of
+from symroof.algebra.rational import Exponents, add, cancel, monomial, ratio, sign_of, symbols_of
 from symroof.errors import AlgebraError, ContradictionError
 from symroof.formula import Frozen
 from symroof.symbols import fraction
@@ -184,14 +184,14 @@ class Regime(Frozen):
         """x ~ y puts y for x; what is left of another such relation must not say that 1 is another number."""
         put: dict[Expr, Expr] = {}
         for relation in self._of("=", "~"):
-            left = cancelled(quotient(*relation).subs(put))
+            left = cancel(quotient(*relation).subs(put))
             if left.is_Rational and left != 1:
                 raise ContradictionError(
                     f"the regime contradicts itself: {_relation_text(*relation)} cannot hold with the rest"
                 )
             result = next((s for s in sorted(left.free_symbols, key=str) if not (left / s).has(s)), None)
             if result is not None:
-                put = _put(put, result, cancelled(result / left))
+                put = _put(put, result, cancel(result / left))
 
     def _refuse_no_room(self) -> None:
         """Between the numbers that a symbol is at least, and at most, there has to be one."""
@@ -224,8 +224,8 @@ def much_less(small: Exponents, large: Exponents, symbols: tuple[Expr, ...]) -> 
     ((B, '<<', D), (D, '->', oo), (B, '<<', D))
     """
     shared = tuple(map(min, small, large))
-    power = gcd(*plus(small, large, -1)) or 1
-    sides = (tuple(e // power for e in plus(side, shared, -1)) for side in (small, large))
+    power = gcd(*add(small, large, -1)) or 1
+    sides = (tuple(e // power for e in add(side, shared, -1)) for side in (small, large))
     left, right = (monomial(side, symbols) for side in sides)
     return (right, "->", oo) if left == 1 else (left, "<<", right)
 
@@ -264,4 +264,4 @@ def exponents(expression: Expr, symbols: tuple[Expr, ...], origin: str) -> Expon
             expected="relations between products of sizes, as in B << D",
         )
     (top,), (bottom,) = above, below
-    return plus(top, bottom, -1)
+    return add(top, bottom, -1)

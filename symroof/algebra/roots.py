@@ -116,10 +116,10 @@ def real_roots(coefficients: dict[int, Fraction], above: Fraction, *, closed: bo
     return tuple(sorted((r for r in roots if r.high > above or (closed and r.low == above)), key=lambda r: r.middle))
 
 
-def one_sign(coefficients: dict[int, Fraction], low: Fraction, *, closed: bool) -> int | None:
+def constant_sign(coefficients: dict[int, Fraction], low: Fraction, *, closed: bool) -> int | None:
     """The sign of a polynomial on (low, oo), or [low, oo) if ``closed``, where it has one; else None.
 
-    >>> one_sign({2: Fraction(1), 1: Fraction(-1), 0: Fraction(1)}, Fraction(0), closed=False)
+    >>> constant_sign({2: Fraction(1), 1: Fraction(-1), 0: Fraction(1)}, Fraction(0), closed=False)
     1
     """
     poly = _poly(coefficients)

@@ -67,13 +67,13 @@ def decimal(value: Fraction) -> str:
     places = 2 if abs(value) >= 1 else 2 - magnitude(value)
     while Fraction(text := to_places(value, places)).denominator == 1:
         places += 1
-    return trimmed(text)
+    return trim(text)
 
 
-def short(value: Fraction, digits: int = 6) -> str:
+def shorten(value: Fraction, digits: int = 6) -> str:
     """A number for people: whole ones in full up to a million, others in some significant digits, those before the point in full.
 
-    >>> short(Fraction(9850, 41)), short(Fraction(1, 3), 3), short(Fraction(197 * 10**12)), short(Fraction(48731, 2), 4)
+    >>> shorten(Fraction(9850, 41)), shorten(Fraction(1, 3), 3), shorten(Fraction(197 * 10**12)), shorten(Fraction(48731, 2), 4)
     ('240.24', '0.333', '1.97e14', '24366')
     """
     if value == 0:
@@ -82,12 +82,10 @@ def short(value: Fraction, digits: int = 6) -> str:
     if -4 < power < 7:
         if value.denominator == 1:
             return str(value)
-        return (
-            decimal(value) if abs(value) >= 1 and digits == 6 else trimmed(to_digits(value, max(digits, 3, power + 1)))
-        )
+        return decimal(value) if abs(value) >= 1 and digits == 6 else trim(to_digits(value, max(digits, 3, power + 1)))
     mantissa = value / Fraction(10) ** power
-    return f"{trimmed(to_digits(mantissa, min(digits, 6)))}e{power}"
+    return f"{trim(to_digits(mantissa, min(digits, 6)))}e{power}"
 
 
-def trimmed(text: str) -> str:
+def trim(text: str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text

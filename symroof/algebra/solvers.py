@@ -33,9 +33,9 @@ from sympy import Add, Expr, Integer, oo, sqrt
 
 from symroof.algebra.rational import (
     Polynomial,
-    cancelled,
+    cancel,
     coefficients,
-    evaluated,
+    evaluate,
     multiply,
     polynomial,
     ratio,
@@ -91,7 +91,7 @@ def _sign(
     result = sign(terms, symbols, least_one, weak=weak)
     if result is not None or not values:
         return result
-    return sign(evaluated(terms, symbols, values), symbols, least_one, weak=weak)
+    return sign(evaluate(terms, symbols, values), symbols, least_one, weak=weak)
 
 
 # A root of more terms is a formula that nobody reads, and that no engine of proof compares in time.
@@ -146,7 +146,7 @@ class _Solver(Frozen):
     def _linear(self) -> Threshold:
         b, a = self.parts
         minus_a, minus_b = subtract({}, a), subtract({}, b)
-        bound = cancelled(self._expr(minus_b) / self._expr(a))
+        bound = cancel(self._expr(minus_b) / self._expr(a))
         at_low = subtract(b, minus_a) if self.low else b
         above, below = (Interval(low=bound),), (Interval(high=bound),)
         slope, start = self._sign(a), self._sign(b)
@@ -169,7 +169,7 @@ class _Solver(Frozen):
             return self._implicit()
         high, middle, constant = map(self._expr, (a, b, c))
         discriminant = middle**2 - 4 * high * constant
-        first, last = (cancelled(-middle / (2 * high)) + s * sqrt(discriminant) / (2 * opens * high) for s in (-1, 1))
+        first, last = (cancel(-middle / (2 * high)) + s * sqrt(discriminant) / (2 * opens * high) for s in (-1, 1))
         if opens != start:
             return self._everywhere(Interval(low=last) if opens == 1 else Interval(high=last))
         turned, rest = (b, NEVER) if opens == -1 else (subtract({}, b), ALWAYS)
@@ -236,7 +236,7 @@ def growth(expression: Expr, variable: Expr) -> Expr:
     above, below = (coefficients(terms, symbols.index(variable)) for terms in ratio(expression, symbols))
     if len(above) != len(below):
         return oo if len(above) > len(below) else expression * 0
-    return cancelled(polynomial(above[-1], symbols) / polynomial(below[-1], symbols))
+    return cancel(polynomial(above[-1], symbols) / polynomial(below[-1], symbols))
 
 
 Line = tuple[int, Expr]
@@ -271,7 +271,7 @@ def lines(value: Expr, x: Expr) -> dict[int, Expr]:
     ((low, under),) = lows.items()
     bottom = polynomial(under, symbols)
     tops = enumerate(coefficients(above, place))
-    return {e - low: cancelled(polynomial(terms, symbols) / bottom) for e, terms in reversed(list(tops)) if terms}
+    return {e - low: cancel(polynomial(terms, symbols) / bottom) for e, terms in reversed(list(tops)) if terms}
 
 
 def least_maximum(parts: Sequence[Expr], x: Expr, least_one: frozenset[Expr]) -> Optimum:
@@ -311,15 +311,15 @@ def least_sum(parts: Sequence[Expr], x: Expr, least_one: frozenset[Expr]) -> Opt
     for part in parts:
         for e, c in lines(part, x).items():
             powers[e] = powers.get(e, Integer(0)) + c
-    rising, falling, constant = _by_direction([(e, cancelled(c)) for e, c in powers.items()], least_one)
+    rising, falling, constant = _by_direction([(e, cancel(c)) for e, c in powers.items()], least_one)
     if not rising or not falling:
         return _at_an_end(x, rising, falling, constant)
     if len(rising) > 1 or len(falling) > 1:
         raise AlgebraError(f"the sum has more than two powers of {x}: where it is least has no closed form")
     ((p, a),), ((minus_q, b),) = rising, falling
     q = -minus_q
-    power = cancelled(q * b / (p * a))
-    value = cancelled((rational(Fraction(p + q, q)) * a) ** (p + q) * power**p)
+    power = cancel(q * b / (p * a))
+    value = cancel((rational(Fraction(p + q, q)) * a) ** (p + q) * power**p)
     return Optimum(x, 0, p + q, power, value, constant)
 
 
@@ -340,11 +340,11 @@ def _at_an_end(x: Expr, rising: list[Line], falling: list[Line], constant: tuple
 def _crossing(x: Expr, up: Line, down: Line, constant: tuple[Expr, ...]) -> Optimum:
     (p, a), (minus_q, b) = up, down
     degree = p - minus_q
-    power = cancelled(b / a)
-    return Optimum(x, 0, degree, power, cancelled(a**degree * power**p), constant)
+    power = cancel(b / a)
+    return Optimum(x, 0, degree, power, cancel(a**degree * power**p), constant)
 
 
 def _is_below(first: Optimum, other: Optimum, least_one: frozenset[Expr]) -> bool:
     """Whether the value of one crossing is at most that of another, at every size."""
-    gap = cancelled(other.value**first.degree - first.value**other.degree)
+    gap = cancel(other.value**first.degree - first.value**other.degree)
     return gap == 0 or sign_of(gap, least_one) == 1

@@ -80,7 +80,7 @@ def derive(
     (78800/9, 8756)
     """
     if (sketch := sketch_of(operation, on, options)) is not None:
-        from symroof.rendering.exploration_results import sketched
+        from symroof.rendering.exploration_results import sketch_result
 
-        return sketched(sketch)
+        return sketch_result(sketch)
     return ShownDerivation(**vars(run(problem_of(operation or {}, on, options))))

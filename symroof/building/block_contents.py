@@ -29,7 +29,7 @@ from symroof.reading.problems import read_problem_file, require_key
 from symroof.reading.toml import text, unfit
 from symroof.rendering.figures.picture_digest import sign
 from symroof.rendering.pages.typesetting import Style, Typesetter
-from symroof.rendering.printed_values import Shape, inserted, read_shape
+from symroof.rendering.printed_values import Shape, inline_value, read_shape
 from symroof.rendering.records.derivations import parts
 from symroof.symbols import expression
 from symroof.verification.comments import CONVENTIONS
@@ -127,14 +127,14 @@ def _looks(table: Mapping[str, Any], settings: Settings, folder: Path) -> dict[s
     for key in ("dialect", "template", "label"):
         text(looks, key)
     if "template" in table:
-        looks["template"] = str(inside(table["template"], folder, settings, "template"))
+        looks["template"] = str(named_file(table["template"], folder, settings, "template"))
     return looks
 
 
 def _problem_file(name: str | None, settings: Settings, folder: Path) -> Mapping[str, Any]:
     """A problem of a file of the site: ``"matmul.toml"``, or ``"matmul.toml#title"`` where it has several."""
     file, _, title = str(name).partition("#")
-    tables = read_problem_file(inside(file, folder, settings, "problem"))
+    tables = read_problem_file(named_file(file, folder, settings, "problem"))
     result = [table for table in tables if not title or table.get("title") == title]
     if len(result) != 1:
         titles = ", ".join(str(table.get("title")) for table in tables)
@@ -144,7 +144,7 @@ def _problem_file(name: str | None, settings: Settings, folder: Path) -> Mapping
     return {key: value for key, value in result[0].items() if key != "claims"}
 
 
-def inside(name: str, folder: Path, settings: Settings, key: str) -> Path:
+def named_file(name: str, folder: Path, settings: Settings, key: str) -> Path:
     """A file that a document names: it is in the folder of the document or of its settings."""
     path = (folder / name).resolve()
     if not any(path.is_relative_to(root.resolve()) for root in (folder, settings.root)):
@@ -159,7 +159,7 @@ def content_of(request: Request, settings: Settings, folder: Path, makers: Maker
         name = text(request.own, "file")
         if name is None:
             raise ReadingError("the block names no file", expected='file = "…"')
-        report = make(inside(name, folder, settings, "file"))
+        report = make(named_file(name, folder, settings, "file"))
         files = tuple(replace(file, file=name) for file in report.files)
         report = replace(report, files=files, lang=request.style.lang)
         return Content(LITERAL[form](report.page(PAGES[form], request.style).strip("\n")), report)
@@ -170,7 +170,7 @@ def content_of(request: Request, settings: Settings, folder: Path, makers: Maker
         own["on"] = problem.pop("hardware", None)
     if request.verb == "plot":
         if isinstance(own.get("points"), str):
-            own["points"] = inside(own["points"], folder, settings, "points")
+            own["points"] = named_file(own["points"], folder, settings, "points")
         return _picture(request, own, make, problem, settings, folder)
     if request.verb == "page":
         file, height = own.pop("file", None), own.pop("height", None)
@@ -186,7 +186,7 @@ def _picture(
     file, width = own.pop("file", None), own.pop("width", None)
     figure = make(problem, **own)
     name = str(file or f"{request.name or 'figure'}{PICTURES[settings.form]}")
-    path = inside(name, folder, settings, "file")
+    path = named_file(name, folder, settings, "file")
     alt = " ".join(figure.description().split()).replace("[", "(").replace("]", ")")
     shown = {
         "markdown": f"![{alt}]({name})",
@@ -205,7 +205,7 @@ def _frame(request: Request, file: Any, height: Any, page: Any, settings: Settin
     if height is not None and (type(height) is not int or not 100 <= height <= 5000):
         raise unfit("height", height, "a number of pixels", "560")
     name = str(file or f"{request.name or 'page'}.html")
-    path = inside(name, folder, settings, "file")
+    path = named_file(name, folder, settings, "file")
     live = page.written(request.style.lang)
     frame = f'<iframe src="{escape(name)}" title="{escape(live.title)}" width="100%" height="{height or live.height}" loading="lazy"></iframe>'
     shown = FRAMES[settings.form].format(frame=frame, title=live.title.replace("[", "(").replace("]", ")"), name=name)
@@ -224,7 +224,7 @@ class Entry(Frozen):
     unit: str = ""
 
 
-def said_by(name: str, derivation: Derivation, context: Context) -> dict[str, Entry]:
+def block_entries(name: str, derivation: Derivation, context: Context) -> dict[str, Entry]:
     """What can be asked of a block: the parts of its answer, and its quantities with the figures put in."""
     result = {key: Entry(part) for key, part in parts(derivation).items()}
     for key, formula in context.definitions.items():
@@ -262,14 +262,14 @@ class Lookup(Frozen):
         if answer is not None and answer.value is None:
             raise ReadingError(f"{expression} does not apply here: the derivation has none")
         if answer is not None and isinstance(answer.value, str | Compare | Cases):
-            return inserted(answer.value, typesetter, shape, bare=bare)
+            return inline_value(answer.value, typesetter, shape, bare=bare)
         for name in DOTTED.findall(expression):
             if name.partition(".")[0] in {other.partition(".")[0] for other in self.answers}:
                 require_one_of(name, self.answers, f"{name} is nothing that the block says")
         formula, sizes = read_value(expression, self._scoped.scope)
         value, unit = self._value(formula, sizes, shape)
         self._require_proved(value, formula, sizes)
-        return inserted(value, typesetter, shape, unit, bare=bare)
+        return inline_value(value, typesetter, shape, unit, bare=bare)
 
     @property
     def _scoped(self) -> Context:

@@ -20,10 +20,10 @@ from symroof.building.block_contents import (
     Lookup,
     Makers,
     Request,
+    block_entries,
     content_of,
     digest,
     request_of,
-    said_by,
 )
 from symroof.building.settings import Settings, settings_of
 from symroof.derivation.formula_writing import Layout
@@ -176,7 +176,7 @@ class _Builder:
         self.files |= content.files
         if request.name is not None and isinstance(content.answer, Derivation):
             stated = read_exercise({key: value for key, value in request.problem.items() if key != "sections"})
-            self.answers |= said_by(request.name, content.answer, context_of(stated))
+            self.answers |= block_entries(request.name, content.answer, context_of(stated))
         return self._placed(marker, request.name or "", content)
 
     def _placed(self, marker: Marker, name: str, content: Content) -> Block:
@@ -279,10 +279,10 @@ DIGIT = re.compile(r"\d")
 EDGES = ".,;:()[]{}*"
 
 
-def said_of_documents(lang: str | None) -> Sentences:
+def document_words(lang: str | None) -> Sentences:
     """The words for documents in a language.
 
-    >>> said_of_documents("en")("would_change", 1, 2)
+    >>> document_words("en")("would_change", 1, 2)
     '1 of 2 files would change'
     """
     return Sentences(words(None, lang or USUAL_LANGUAGE, "documents"))
@@ -328,7 +328,7 @@ class BuiltDocument(Frozen):
 
     def says(self, block: Block) -> str:
         """One line of a block: where it stands, and the numbers that are others now; without any, its status."""
-        became = said_of_documents(self.lang)("became", block.status, block.moves)
+        became = document_words(self.lang)("became", block.status, block.moves)
         return f"{self.name}:{block.line} {block.name or block.verb}: {became}"
 
     @property

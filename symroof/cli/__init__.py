@@ -18,7 +18,7 @@ import click
 
 from symroof import __version__
 from symroof.cli.document_commands import build, verify
-from symroof.cli.options import complain, taken_apart
+from symroof.cli.options import complain, shell_words_hint
 from symroof.cli.question_commands import compare, derive, listing, page, plot, reference, regimes, sweep
 from symroof.cli.trace_command import trace
 from symroof.errors import FLAGS, CheckError, SymroofError, bug, suggestion
@@ -106,7 +106,7 @@ def _usage_message(error: click.ClickException, given: list[str]) -> str:
     if not isinstance(error, click.NoSuchOption):
         return error.format_message()
     if error.option_name in ("-", "->", "->>"):
-        return f"{error.format_message()}\n  {taken_apart(given)}"
+        return f"{error.format_message()}\n  {shell_words_hint(given)}"
     if option := MEANT.get(error.option_name.removeprefix("--").replace("-", "_")):
         return f"there is no option {error.option_name}\n  did you mean {option}?"
     return error.format_message()

@@ -257,9 +257,9 @@ def _difference(built: BuiltDocument) -> list[str]:
 
 def _phrases(*langs: str | None) -> Sentences:
     """The words for documents in their language; where they have several, or none is said, in English."""
-    from symroof.building.build import said_of_documents
+    from symroof.building.build import document_words
 
-    return said_of_documents(langs[0] if len(langs) == 1 else None)
+    return document_words(langs[0] if len(langs) == 1 else None)
 
 
 def _write(path: Path, built: BuiltDocument) -> None:

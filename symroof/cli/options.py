@@ -171,7 +171,7 @@ def problems_of(operation: tuple[str, ...], options: Flags, axes: str = "") -> d
     if not operation:
         raise ReadingError("there is nothing to derive", expected="an operation in quotes, or a file of problems")
     if len(operation) > 1:
-        raise ReadingError(f"there are {len(operation)} operations", hint=taken_apart(operation))
+        raise ReadingError(f"there are {len(operation)} operations", hint=shell_words_hint(operation))
     (text,), flags = operation, given_flags(options)
     _split(text, flags)
     if text != "-" and FILE.fullmatch(text) is None:
@@ -209,7 +209,7 @@ def _split(text: str, flags: Flags) -> None:
         flags["mesh"] = "; ".join(map(str, filter(None, (flags.get("mesh"), f"{axis}={flags.pop(word)}"))))
 
 
-def taken_apart(words: Collection[str]) -> str:
+def shell_words_hint(words: Collection[str]) -> str:
     """What to do about an operation of which the shell made several words."""
     others = [word for word in words if WORD.fullmatch(word)]
     if others and len(words) - len(others) <= 1:

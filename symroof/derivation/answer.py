@@ -13,7 +13,7 @@ from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
 from symroof.formula import Compare, Either, Formula, Frozen, Name, Sum, Verdict
 from symroof.proof.limits import HighestPowers
-from symroof.proof.loop_counts import Uses
+from symroof.proof.loop_counts import Touches
 from symroof.proof.step import Part, Role, Step, number_of
 from symroof.symbols import expression, fraction
 
@@ -248,7 +248,7 @@ class Answer(Steps):
     @property
     def uses(self) -> tuple[tuple[str, Formula], ...]:
         """How often an element of each operand is used."""
-        return tuple((step.evidence.operand, step.right) for step in self.steps if isinstance(step.evidence, Uses))
+        return tuple((step.evidence.operand, step.right) for step in self.steps if isinstance(step.evidence, Touches))
 
     @property
     def leading(self) -> Approximation | None:

@@ -10,23 +10,23 @@ from fractions import Fraction
 
 from sympy import Add, Expr, Integer, Mul
 
-from symroof.algebra.rational import cancelled, is_rational
+from symroof.algebra.rational import cancel, is_rational
 from symroof.algebra.roots import Root
 from symroof.derivation.formula_writing import is_negative
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import solution_of
-from symroof.derivation.steps import PEAK as PEAK_NAME, T_COMMS, T_MATH, Draft
-from symroof.derivation.whole_sizes import spans_of, whole_step, wholes, written
+from symroof.derivation.steps import Draft
+from symroof.derivation.whole_sizes import ranges, spans_of, whole_step, wholes
 from symroof.formula import Compare, Formula, Name, Quotient, Sum, Verdict, names, number
 from symroof.model.chip_costs import chip_costs, message
 from symroof.model.collectives import is_latency
 from symroof.model.program import Program
 from symroof.model.program_quantities import amounts
-from symroof.model.quantities import sent_over, time_name
+from symroof.model.quantities import PEAK as PEAK_NAME, T_COMMS, T_MATH, sent_over, time_name
 from symroof.model.resources import HOPS, LATENCY, slowest, times_of
-from symroof.proof.mesh_facts import TakesOver
-from symroof.proof.overlap_bounds import AboveAll, conjunction
-from symroof.proof.step import Reason, Solved, Step, against
+from symroof.proof.mesh_facts import BreakEvenMessage
+from symroof.proof.overlap_bounds import Exceeds, conjunction
+from symroof.proof.step import Reason, Step, Unknown, role_of
 from symroof.symbols import expression, fraction, rational, symbol
 
 PEAK = symbol("peak")
@@ -78,15 +78,15 @@ def _sides(draft: Draft, resource: str, values: Mapping[str, Fraction]) -> tuple
         assert longest is not None
         time = draft.value_at(expression(longest), values)
         figures = Mul(*(x for x in time.free_symbols if is_latency(x.name))) if not time.is_Add else Integer(1)
-        hops = cancelled(time / figures) if figures != 1 else Integer(1)
-        level = peak * cancelled(time / hops)
-        return cancelled(flops / hops), setting.in_numbers(level) if setting.mixed else level, longest
+        hops = cancel(time / figures) if figures != 1 else Integer(1)
+        level = peak * cancel(time / hops)
+        return cancel(flops / hops), setting.in_numbers(level) if setting.mixed else level, longest
     name_sent, rate = sent_over(resource), setting.rates.rate(resource)
     carried = draft.value_at(counts[name_sent], values)
     if carried == 0:  # an axis of one chip sends nothing
         return None
     level = setting.in_numbers(peak / symbol(rate)) if setting.mixed else peak / symbol(rate)
-    return cancelled(flops / carried), level, Quotient(Name(name_sent), Name(rate))
+    return cancel(flops / carried), level, Quotient(Name(name_sent), Name(rate))
 
 
 def _take_over(draft: Draft, point: int | None = None) -> Draft:
@@ -99,14 +99,14 @@ def _take_over(draft: Draft, point: int | None = None) -> Draft:
             size = message(send.move, program)
             hops = Add(*(n * symbol(latency) for latency, n in send.hops.items()))
             level = hops * symbol(setting.rates.rate(resource)) * size * send.turns / send.sent[resource]
-            size, level = (draft.value_at(program.resolved(value), values) for value in (size, cancelled(level)))
+            size, level = (draft.value_at(program.resolved(value), values) for value in (size, cancel(level)))
             moved = time_name(resource, send.label if len(cost.over(resource)) > 1 else name)
             longer = Compare(Name(moved), ">", Name(time_name(HOPS, send.label)))
-            put = cancelled(level.subs({symbol(n): rational(figure.value) for n, figure in setting.known.items()}))
+            put = cancel(level.subs({symbol(n): rational(figure.value) for n, figure in setting.known.items()}))
             if point is None:
                 least = number(fraction(put)) if put.is_Rational else draft.layout.factored(level)
                 details = (send.label, send.move.collective, send.move.axes, str(send.move.tensor.name))
-                facts = TakesOver(*details, resource, least)
+                facts = BreakEvenMessage(*details, resource, least)
                 above = Compare(draft.write(size), ">", draft.layout.factored(level))
                 draft = draft.add(Step("resources", Reason.TAKES_OVER, longer, "<=>", above, where, facts=facts))
             draft = _crossing(draft, longer, size, put if put.is_Rational else level, where, point)
@@ -124,7 +124,7 @@ def _crossing(
     if x is None:
         return draft
     solution = solution_of(message_size, level, x, setting.least_one, layout=draft.layout, values=setting.values)
-    facts, conditions = Solved(x.name), (*where, *solution.bands)
+    facts, conditions = Unknown(x.name), (*where, *solution.bands)
     solved_step = _solved(draft, solution)
     return draft.add(Step("resources", Reason.SOLVE, longer, "<=>", solved_step, conditions, None, facts, point=point))
 
@@ -139,16 +139,16 @@ def _against(
     point: int | None,
 ) -> Draft:
     """Where arithmetic takes longer than one link."""
-    setting, facts, result = draft.setting, Solved(resource), _sides(draft, resource, values)
+    setting, facts, result = draft.setting, Unknown(resource), _sides(draft, resource, values)
     if result is None:
-        role, waits = against("threshold", resource), Compare(T_MATH, ">", Name(f"T_{resource}"))
+        role, waits = role_of("threshold", resource), Compare(T_MATH, ">", Name(f"T_{resource}"))
         return draft.add(Step("resources", Reason.SOLVE, waits, "<=>", Verdict(True), where, None, facts, role, point))
     ratio, level, time = result
     x, name = _unknown(draft, ratio, resource), Name(f"T_{resource}")
     used = {s.name for s in level.free_symbols}
     numbers = {symbol(n): rational(known_.value) for n, known_ in setting.known.items() if n in used}
     in_numbers = level.subs(numbers) if point is not None or x is None else level
-    same, role = Compare(T_MATH, ">", name), against("threshold", resource)
+    same, role = Compare(T_MATH, ">", name), role_of("threshold", resource)
     if point is None:
         math = times_of(program, setting.rates)["T_math"]
         over = (math if setting.mixed else Quotient(Name("flops_per_chip"), PEAK_NAME), time)
@@ -159,7 +159,7 @@ def _against(
         always = Verdict(bool(ratio > in_numbers))
         return draft.add(Step("resources", Reason.SOLVE, same, "<=>", always, where, None, facts, role, point))
     solution = solution_of(ratio, in_numbers, x, setting.least_one, layout=draft.layout, values=setting.values)
-    conditions, facts = (*where, *solution.bands), Solved(x.name)
+    conditions, facts = (*where, *solution.bands), Unknown(x.name)
     draft = draft.add(
         Step("resources", Reason.SOLVE, same, "<=>", _solved(draft, solution), conditions, None, facts, role, point)
     )
@@ -176,7 +176,7 @@ def _whole(draft: Draft, solution: Solution, resource: str, where: tuple[Formula
     step = whole_step("resources", end, solution.bound, whole)
     if step is None:
         return draft
-    return draft.add(replace(step, assumptions=where, role=against("whole", resource), point=point))
+    return draft.add(replace(step, assumptions=where, role=role_of("whole", resource), point=point))
 
 
 def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:
@@ -184,9 +184,9 @@ def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:
     rates = draft.setting.rates
     same = Compare(T_MATH, ">", Name(rates.compared))
     draft = draft.add(
-        replace(memory, section="resources", left=same, role=against("threshold", rates.memory), check=None)
+        replace(memory, section="resources", left=same, role=role_of("threshold", rates.memory), check=None)
     )
-    solutions = {step.left: step for step in draft.steps if isinstance(step.facts, Solved) and step.point == point}
+    solutions = {step.left: step for step in draft.steps if isinstance(step.facts, Unknown) and step.point == point}
     hops = (time_name(LATENCY),) if rates.latencies else ()
     times = (rates.compared, *(time_name(link) for link, _ in rates.links), *hops)
     relations = [solutions.get(Compare(T_MATH, ">", Name(time))) for time in times]
@@ -196,10 +196,10 @@ def _jointly(draft: Draft, memory: Step, point: int | None) -> Draft:
     right = conjunction(step.right for step in relations if step)
     size = next((name for name in names(right)), "")
     if (spans := spans_of(right, size)) is not None:
-        right = written(spans, size, draft.write, least=1)
+        right = ranges(spans, size, draft.write, least=1)
     together = Compare(T_MATH, ">", T_COMMS)
     return draft.add(
-        Step("resources", Reason.COMPARE_TIMES, together, "<=>", right, tuple(where), AboveAll(), None, "all", point)
+        Step("resources", Reason.COMPARE_TIMES, together, "<=>", right, tuple(where), Exceeds(), None, "all", point)
     )
 
 
@@ -236,13 +236,13 @@ def _solved(draft: Draft, solution: Solution) -> Formula:
 
 def _apart(draft: Draft, value: Expr) -> Formula:
     """A bound as it is read: 1 + F/1700, not (F + 1700)/1700."""
-    above, below = cancelled(value).as_numer_denom()
+    above, below = cancel(value).as_numer_denom()
     terms = Add.make_args(above.expand())
     rest = [x for x in terms if not (x / below).is_Rational]
-    number = cancelled((above - Add(*rest)) / below)
+    number = cancel((above - Add(*rest)) / below)
     if below == 1 or not rest or number <= 0 or any(map(is_negative, rest)):
-        return draft.layout.factored(cancelled(value))
-    return Sum((draft.write(number), draft.write(cancelled(Add(*rest) / below))))
+        return draft.layout.factored(cancel(value))
+    return Sum((draft.write(number), draft.write(cancel(Add(*rest) / below))))
 
 
 def _in_figures(draft: Draft, solution: Solution, resource: str, figure: str) -> Draft:
@@ -255,13 +255,13 @@ def _in_figures(draft: Draft, solution: Solution, resource: str, figure: str) ->
     if not names <= figures.keys():
         return draft
     values = {symbol(name): rational(figures[name].value) for name in (*names, "bandwidth") if name in figures}
-    value, where = cancelled(bound.subs(values)), () if solution.guard is None else (solution.guard,)
+    value, where = cancel(bound.subs(values)), () if solution.guard is None else (solution.guard,)
     shown = _apart(draft, value)
-    draft = draft.add(Step("resources", Reason.FIGURES, end.right, "=", shown, where, role=against("bound", resource)))
+    draft = draft.add(Step("resources", Reason.FIGURES, end.right, "=", shown, where, role=role_of("bound", resource)))
     if solution.guard is not None or shown == end.right:
         return draft
     same, condition = Compare(T_MATH, ">", Name(f"T_{resource}")), Compare(end.left, end.relation, shown)
-    conditions, facts = (*draft.setting.equalities, *solution.bands), Solved(solution.variable)
+    conditions, facts = (*draft.setting.equalities, *solution.bands), Unknown(solution.variable)
     return draft.add(
-        Step("resources", Reason.SOLVE, same, "<=>", condition, conditions, None, facts, against("figured", resource))
+        Step("resources", Reason.SOLVE, same, "<=>", condition, conditions, None, facts, role_of("figured", resource))
     )

@@ -8,22 +8,22 @@ from inspect import signature
 
 from sympy import Add, Expr
 
-from symroof.algebra.rational import cancelled
+from symroof.algebra.rational import cancel
 from symroof.derivation.formula_writing import Layout
 from symroof.derivation.per_chip import exchanges_of_chips, memory, traffic_of_chips, work_of_chips
-from symroof.derivation.steps import FLOPS, Draft
+from symroof.derivation.steps import Draft
 from symroof.formula import Formula, Group, Name, Negative, Quotient, Sum, Written, names, number, product, total
-from symroof.model.costs import Cost, Counting, Operation, written
+from symroof.model.costs import Cost, Counting, Operation, function_formula
 from symroof.model.einsum import Einsum
 from symroof.model.kernels import StatementCost, costs_of, elementwise
 from symroof.model.program import Program
 from symroof.model.program_quantities import amounts
 from symroof.model.program_sizes import known_of_sizes, tokens_of
-from symroof.model.program_tree import Line, Mask, sized, turns_of
-from symroof.model.quantities import of_statement
+from symroof.model.program_tree import Line, Mask, label_size, turns_of
+from symroof.model.quantities import FLOPS, of_statement
 from symroof.proof.bounds_and_decimals import Excess
-from symroof.proof.loop_counts import Counted
-from symroof.proof.program_recounts import Applied, Dots, Members, Moves
+from symroof.proof.loop_counts import OutputCounts
+from symroof.proof.program_recounts import DotProducts, ElementwiseStatement, ElementwiseWork, StatementTraffic
 from symroof.proof.step import Facts, Reason, Step, amount_of
 from symroof.symbols import rational
 
@@ -53,7 +53,7 @@ def work_of_program(draft: Draft, program: Program) -> Draft:
         draft = _per_parameter(draft, program)
     for name, owner in costs_of(program).items():
         if owner.ops != 0:
-            facts = Members(tuple(_operations(draft, line) for line in owner.members if elementwise(line) != 0))
+            facts = ElementwiseWork(tuple(_operations(draft, line) for line in owner.members if elementwise(line) != 0))
             draft = _of(draft, "work", "ops", name, owner.ops, facts)
     ops = amounts(program, count)["ops"]
     draft = draft if ops == 0 else _in_all(draft, "work", "ops", ops)
@@ -137,7 +137,7 @@ def _intensity(draft: Draft, name: str, owner: StatementCost, moved: Expr) -> Dr
     """FLOPs of a statement over its bytes, in lowest terms."""
     flops = owner.flops_exact if draft.setting.problem.count == "exact" else owner.flops
     quotient = Quotient(Name(of_statement("flops", name)), Name(of_statement("bytes", name)))
-    shown = draft.layout.factored(cancelled(flops / moved))
+    shown = draft.layout.factored(cancel(flops / moved))
     return draft.add(Step("traffic", Reason.FACT, quotient, "=", shown))
 
 
@@ -189,7 +189,7 @@ def _contraction(draft: Draft, name: str, owner: StatementCost, count: Counting)
     return _of(draft, "work", "flops", name, draft.write(owner.flops))
 
 
-def _dots(draft: Draft, owner: StatementCost) -> Dots | None:
+def _dots(draft: Draft, owner: StatementCost) -> DotProducts | None:
     """What prose says of a contraction: its outputs, and the length of the dot product that each of them is."""
     line = next(line for line in owner.members if line.statement.contracts)
     product = line.statement.product
@@ -199,27 +199,27 @@ def _dots(draft: Draft, owner: StatementCost) -> Dots | None:
     labels = {label for tensor in product.tensors for label in tensor.labels}
     mean = product.output.elements * product.length * line.worked(labels) / outputs
     length = mean.expand() if line.mask else product.length  # the mean, where pairs are left out
-    return Dots(draft.write(outputs), draft.write(length), turns_written(draft, line))
+    return DotProducts(draft.write(outputs), draft.write(length), turns_written(draft, line))
 
 
-def _operations(draft: Draft, line: Line) -> Applied:
+def _operations(draft: Draft, line: Line) -> ElementwiseStatement:
     """What an elementwise statement takes for each element, or for each row where rows take something of their own."""
     statement, function = line.statement, line.statement.function
     if function is None:
         operations = draft.write(max(len(statement.operands) - 1, 1))
-        return Applied(statement.name, operations, sums=statement.reduces)
+        return ElementwiseStatement(statement.name, operations, sums=statement.reduces)
     if function.row == 0:
-        return Applied(statement.name, draft.write(function.each))
+        return ElementwiseStatement(statement.name, draft.write(function.each))
     length = next(dim.size for dim in statement.operands[0].dims if dim.label == statement.over)
     if line.mask is not None and statement.over in line.mask.labels:
         (other,) = line.mask.labels - {statement.over}
-        length = (line.mask.pairs / sized(other)).expand()  # the mean of the rows
-    return Applied(
+        length = (line.mask.pairs / label_size(other)).expand()  # the mean of the rows
+    return ElementwiseStatement(
         statement.name, draft.write(rational(function.each) * length + rational(function.row)), statement.over
     )
 
 
-def _moves(draft: Draft, owner: StatementCost) -> Moves:
+def _moves(draft: Draft, owner: StatementCost) -> StatementTraffic:
     """What a statement loads, finds on the chip, stores and keeps there."""
     loaded, stored = (tuple(name for name, _ in moves) for moves in (owner.loads, owner.stores))
     results = tuple(line.statement.name for line in owner.members)
@@ -229,7 +229,7 @@ def _moves(draft: Draft, owner: StatementCost) -> Moves:
     joined = {name for name in used if {*loaded} & {*memory.parts(name, first.repeats)}}  # what is read part by part
     result = tuple(name for name in used if name not in loaded and name not in results and name not in joined)
     unwritten = tuple(name for name in results if name not in stored and name not in memory.sources)
-    return Moves(loaded, result, stored, unwritten)
+    return StatementTraffic(loaded, result, stored, unwritten)
 
 
 def turns_written(draft: Draft, line: Line) -> Formula | None:
@@ -277,7 +277,7 @@ def work(draft: Draft) -> Draft:
 def _work_of(draft: Draft, operation: Einsum, count: Counting) -> Draft:
     """The FLOPs of a product."""
     cost = draft.setting.cost
-    facts = Counted(
+    facts = OutputCounts(
         draft.write(operation.output.elements),
         draft.write((len(operation.inputs) - 1) * operation.length),
         draft.write(operation.length - 1),
@@ -366,7 +366,7 @@ def _cost_function(draft: Draft, operation: Operation, section: str, name: str, 
     """A cost function: first as its author wrote it, then its value."""
     function = operation.functions[name]
     value = draft.layout.factored(getattr(draft.setting.cost, name))
-    body = written(function)
+    body = function_formula(function)
     evidence = draft.ledger.evidence(name)
     formula: Formula = (
         value if body is None or set(names(body)) - signature(function).parameters.keys() else Written(body, function)

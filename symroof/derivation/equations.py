@@ -9,18 +9,18 @@ from dataclasses import replace
 
 from sympy import Add, Expr, Max, Min
 
-from symroof.algebra.rational import cancelled, sign_of
+from symroof.algebra.rational import cancel, sign_of
 from symroof.derivation.formula_writing import is_negative
-from symroof.derivation.named_formulas import Basis, ground_of, named
+from symroof.derivation.named_formulas import Basis, basis_of, formula_values
 from symroof.derivation.optimum import at_sizes, compute_bound, optimum
-from symroof.derivation.solutions import Solution, bound, positive
+from symroof.derivation.solutions import Solution, bound, positivity
 from symroof.derivation.solving import relation_solved
-from symroof.derivation.steps import Draft, numeric, rounded
-from symroof.derivation.whole_sizes import Wholes, counts_chips, spans_of, whole_condition, whole_step, wholes, written
+from symroof.derivation.steps import Draft, as_number, decimals
+from symroof.derivation.whole_sizes import Wholes, counts_chips, ranges, spans_of, whole_condition, whole_step, wholes
 from symroof.errors import AlgebraError
 from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Quotient, Sizes, Verdict, names
 from symroof.model.problem import Problem, Sketch
-from symroof.proof.step import Reason, Solved, Step, UndecidedError, number_of
+from symroof.proof.step import Reason, Step, UndecidedError, Unknown, number_of
 from symroof.symbols import expression, symbol
 
 # A maximum is at most something where all of its parts are, and at least where one of them is.
@@ -38,16 +38,16 @@ def formulas(draft: Draft) -> Draft:
         own = name in problem.symbols and not counts_chips(problem.solve, name)
         return None if own else wholes(draft.setting, name, point)
 
-    ground = answered(ground_of(draft), problem, of)
+    ground = formula_steps(basis_of(draft), problem, of)
     return replace(draft, steps=(*draft.steps, *ground.steps))
 
 
-def answered(
+def formula_steps(
     ground: Basis, problem: Problem | Sketch, of: Callable[[int | None], Wholes | None] = lambda point: Wholes()
 ) -> Basis:
     """What a problem asks beside its counts, or without any: its named formulas, its relation solved, and what is least.
     The whole numbers ``of`` what is solved for are told at each set of sizes, where it is one."""
-    ground = named(ground)
+    ground = formula_values(ground)
     if problem.solve is not None and problem.solve_for is not None:
         ground = solution(ground, problem.solve, problem.solve_for, of)
     if problem.minimize is not None and problem.over is not None:
@@ -112,7 +112,7 @@ def _solution_at(
         sides = (numbers[0], numbers[1])
     result = _parts(ground, sides, relation.relation, x)
     where = (*ground.where(point), *result.bands)
-    facts = None if isinstance(result.formula, Both | Either) else Solved(variable)
+    facts = None if isinstance(result.formula, Both | Either) else Unknown(variable)
     step = Step("solution", Reason.SOLUTION, relation, "<=>", result.formula, where, None, facts, "solution")
     return _in_figures(ground.add(_at(step, point, free)), result, point, of, free)
 
@@ -148,7 +148,7 @@ def _alone(left: Expr, right: Expr, relation: str, least_one: Sizes) -> tuple[Ma
         return None
     result = sorted((left - right).atoms(Max, Min), key=str)
     stands = {symbol(f"held {i}"): extremum for i, extremum in enumerate(result)}
-    above, below = cancelled((left - right).xreplace(dict(zip(result, stands, strict=True)))).as_numer_denom()
+    above, below = cancel((left - right).xreplace(dict(zip(result, stands, strict=True)))).as_numer_denom()
     for name, extremum in stands.items():
         first, rest = above.coeff(name, 1), above.coeff(name, 0)
         if first == 0 or (above - first * name - rest).expand() != 0:
@@ -171,7 +171,7 @@ def _combined(parts: list[Formula], x: Expr, ground: Basis, *, every: bool) -> F
     joined = Both(tuple(undecided)) if every else Either(tuple(undecided))
     left = spans_of(joined, x.name)
     if left is not None:
-        return written(left, x.name, ground.layout.write, least=int(x in ground.regime.least_one))
+        return ranges(left, x.name, ground.layout.write, least=int(x in ground.regime.least_one))
     if any(isinstance(part, Cases | Both | Either) for part in undecided):
         raise AlgebraError("the relation has no solved form: its sides have several cases each")
     return joined
@@ -193,12 +193,12 @@ def _in_figures(ground: Basis, solution: Solution, point: int | None, of: Wholes
         line = Step("solution", Reason.FIGURES, solution.end.right, "=", _upright(edge, ground), guarded)
         if line.right != line.left:
             ground = ground.add(_at(replace(line, role="solution_bound"), point, free))
-        if (value := numeric(edge)) is not None:
-            near = rounded("solution", solution.end.right, value, assumptions=guarded)
+        if (value := as_number(edge)) is not None:
+            near = decimals("solution", solution.end.right, value, assumptions=guarded)
             ground = ground.add(*(_at(step, point, free) for step in near))
     if isinstance(solution.guard, Compare) and set(names(solution.guard)) & ground.figures.keys():
         gap = ground.in_numbers(expression(solution.guard.left) - expression(solution.guard.right))
-        put_in = positive(gap.as_numer_denom()[0], ground.layout)
+        put_in = positivity(gap.as_numer_denom()[0], ground.layout)
         line = Step("solution", Reason.FIGURES, solution.guard, "<=>", put_in, where, role="solution_guard")
         ground = ground.add(_at(line, point, free))
     left = Compare(solution.end.left, solution.end.relation, ground.layout.write(edge))

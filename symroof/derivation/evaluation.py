@@ -19,8 +19,8 @@ from sympy import Abs, Add, Expr, Max, Min, Mul, Pow, ceiling, exp, floor, log
 
 from symroof.derivation.pipeline import draft_of, up_to_ridge
 from symroof.derivation.premises import Setting
-from symroof.derivation.quantity_definitions import put, quantities
-from symroof.derivation.size_constraints import require_there
+from symroof.derivation.quantity_definitions import quantities, substitute
+from symroof.derivation.size_constraints import require_valid
 from symroof.derivation.steps import Draft
 from symroof.derivation.times import steps_defined, times_defined
 from symroof.errors import AlgebraError, ModelError, require_one_of
@@ -29,7 +29,7 @@ from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.program_quantities import amounts
 from symroof.model.quantities import TOKENS, time_name
-from symroof.model.splits import padded
+from symroof.model.splits import padded_sizes
 from symroof.proof.step import Reason, Step
 from symroof.symbols import rational
 
@@ -73,15 +73,15 @@ class QuantityFunction(Frozen):
             values[name] = value
         values = {**{name: size for name, size in self.sizes.items() if name in self.parameters}, **values}
         if self.problem is not None and self.problem.pad:
-            values = padded(self.problem.operation, self.problem.mesh, values)
+            values = padded_sizes(self.problem.operation, self.problem.mesh, values)
         missing = [name for name in self.parameters if name not in values]
         if missing:
             raise ModelError(f"{self.name} needs {', '.join(missing)} as well")
-        floats = {name: floating(values[name]) for name in self.parameters}
+        floats = {name: as_floats(values[name]) for name in self.parameters}
         if self.problem is not None:
             for point in _points(self.problem, {**self.sizes, **values}):
-                require_there(self.problem, point)
-        return evaluated(self.expression, floats)
+                require_valid(self.problem, point)
+        return evaluate(self.expression, floats)
 
     def __repr__(self) -> str:
         return f"<{self.name} of {', '.join(self.parameters) or 'nothing'}>"
@@ -100,7 +100,7 @@ def _points(problem: Problem, values: Mapping[str, Any]) -> Iterator[dict[str, F
     import numpy
 
     for point in set(zip(*(part.flat for part in numpy.broadcast_arrays(*sizes.values())), strict=True)):
-        yield {name: Fraction(floating(float(value))) for name, value in zip(sizes, point, strict=True)}
+        yield {name: Fraction(as_floats(float(value))) for name, value in zip(sizes, point, strict=True)}
 
 
 def function_of(setting: Setting, name: str) -> QuantityFunction:
@@ -119,10 +119,10 @@ def function_of(setting: Setting, name: str) -> QuantityFunction:
 
 def functions_of(setting: Setting, names: Iterable[str]) -> tuple[QuantityFunction, ...]:
     """The functions of several quantities, proved beside one another."""
-    return tuple(with_figures(setting, name, value) for name, value in proved(setting, names)[1].items())
+    return tuple(with_figures(setting, name, value) for name, value in draft_with(setting, names)[1].items())
 
 
-def proved(setting: Setting, names: Iterable[str]) -> tuple[Draft, dict[str, Expr]]:
+def draft_with(setting: Setting, names: Iterable[str]) -> tuple[Draft, dict[str, Expr]]:
     """Several quantities in sizes and figures, proved beside one another, and the draft that knows them."""
     definitions, values = quantities(setting), dict[str, Expr]()
     for name in names:
@@ -133,7 +133,7 @@ def proved(setting: Setting, names: Iterable[str]) -> tuple[Draft, dict[str, Exp
 
 def with_figures(setting: Setting, name: str, value: Expr) -> QuantityFunction:
     """The function of a value in sizes and figures, with the figures of a setting put in."""
-    value = put(value, {figure.name: rational(x) for figure, x in setting.values.items()})
+    value = substitute(value, {figure.name: rational(x) for figure, x in setting.values.items()})
     order = {d: i for i, d in enumerate(setting.problem.operation.dimensions)}
     parameters = sorted((s.name for s in value.free_symbols), key=lambda s: (order.get(s, len(order)), s))
     return QuantityFunction(name, value, tuple(parameters))
@@ -173,7 +173,7 @@ def _amounts_defined(draft: Draft, program: Program, names: Iterable[str]) -> Dr
     return draft.add(*steps)
 
 
-def floating(value: Any) -> Any:
+def as_floats(value: Any) -> Any:
     """A number, or an array of them, in double precision."""
     if hasattr(value, "astype"):
         return value if str(getattr(value, "dtype", "")) == "float64" else value.astype("float64")
@@ -187,32 +187,32 @@ def floating(value: Any) -> Any:
         raise ModelError(f"{str(value)[:40]!r} is no size", expected="a number, or an array of numbers") from None
 
 
-def evaluated_along(expression: Expr, values: Mapping[str, float], name: str, places: Sequence[float]) -> list[float]:
+def evaluate_along(expression: Expr, values: Mapping[str, float], name: str, places: Sequence[float]) -> list[float]:
     """The values of an expression as one of its names runs over places, walked once for all of them.
 
     >>> from symroof.symbols import symbol
-    >>> evaluated_along(symbol("B") * symbol("D"), {"B": 2.0}, "D", [1.0, 3.0])
+    >>> evaluate_along(symbol("B") * symbol("D"), {"B": 2.0}, "D", [1.0, 3.0])
     [2.0, 6.0]
     """
     import numpy
 
-    result = evaluated(expression, {**values, name: numpy.array(places)})
+    result = evaluate(expression, {**values, name: numpy.array(places)})
     return [float(value) for value in numpy.broadcast_to(result, len(places))]
 
 
-def evaluated(expression: Expr, values: Mapping[str, Any]) -> Any:
+def evaluate(expression: Expr, values: Mapping[str, Any]) -> Any:
     """The value of an expression at numbers and arrays."""
     if expression.is_Symbol:
         return values[expression.name]
     if not expression.args:
         return float(expression)
     if isinstance(expression, Pow):
-        return _power(evaluated(expression.base, values), expression.exp)
+        return _power(evaluate(expression.base, values), expression.exp)
     if isinstance(expression, Mul):
         above, below = expression.as_numer_denom()
         if below != 1 and not below.is_Number:
-            top = evaluated(above, values)
-            return _operate("/", top, evaluated(below, values), own=not above.is_Symbol)
+            top = evaluate(above, values)
+            return _operate("/", top, evaluate(below, values), own=not above.is_Symbol)
     if isinstance(expression, Add | Mul):
         arrays = {name for name, value in values.items() if _is_array(value)}
         ordered = sorted(
@@ -220,12 +220,12 @@ def evaluated(expression: Expr, values: Mapping[str, Any]) -> Any:
         )  # scalars first
         return _fold(
             "+" if isinstance(expression, Add) else "*",
-            ((evaluated(part, values), not part.is_Symbol) for part in ordered),
+            ((evaluate(part, values), not part.is_Symbol) for part in ordered),
         )
     if type(expression) not in FUNCTIONS:
         raise AlgebraError(f"{type(expression).__name__} has no numbers here")
     plain, name = FUNCTIONS[type(expression)]
-    parts = [evaluated(part, values) for part in expression.args]
+    parts = [evaluate(part, values) for part in expression.args]
     if not any(map(_is_array, parts)):
         return float(plain(*parts))
     import numpy

@@ -11,20 +11,20 @@ from symroof.algebra.dominance import (
     Approximation,
     approach,
     approximation,
-    laurent,
-    leading,
+    laurent_terms,
+    leading_form,
     limit as regime_limit,
     reciprocals,
-    similar,
+    similarity_of,
 )
-from symroof.algebra.rational import cancelled, sign_of, symbols_of
+from symroof.algebra.rational import cancel, sign_of, symbols_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.counting import as_written
 from symroof.derivation.formula_writing import Layout
-from symroof.derivation.solving import highest, limit, monotony, outgrows, solution_of
-from symroof.derivation.steps import INTENSITY, Draft, dominated
-from symroof.derivation.threshold import stays_low
-from symroof.derivation.times import over
+from symroof.derivation.solving import ceiling_of, limit, monotony, outgrows, solution_of
+from symroof.derivation.steps import INTENSITY, Draft, dominance_of
+from symroof.derivation.threshold import sup_steps
+from symroof.derivation.times import fraction_bar
 from symroof.errors import AlgebraError
 from symroof.formula import (
     Call,
@@ -43,29 +43,29 @@ from symroof.formula import (
 from symroof.model.program import Program
 from symroof.proof.bounds_and_decimals import Harmonic
 from symroof.proof.limits import HighestPowers
-from symroof.proof.step import Cancelled, Reason, Role, Solved, Step, amount_of
+from symroof.proof.step import CancelledNames, Reason, Role, Step, Unknown, amount_of
 from symroof.symbols import expression, fraction, symbol
 
 
 def intensity(draft: Draft) -> Draft:
     """FLOPs over bytes, as written and in lowest terms; and upside down, one term for each tensor."""
     setting, value = draft.setting, draft.setting.intensity
-    quotient = over(*(_counted_form(draft, name) for name in (setting.flops_name, setting.moved_name)))
+    quotient = fraction_bar(*(_counted_form(draft, name) for name in (setting.flops_name, setting.moved_name)))
     lowest = draft.layout.factored(value)
     named, equal, gone = Quotient(Name(setting.flops_name), Name(setting.moved_name)), setting.equalities, None
     reason = Reason.EQUALITY if equal else Reason.TOTAL if _is_reduced(quotient, value) else Reason.CANCEL
     if reason is Reason.CANCEL:
-        gone = Cancelled(tuple(Name(n) for n in names(quotient) if symbol(n) not in value.free_symbols))
+        gone = CancelledNames(tuple(Name(n) for n in names(quotient) if symbol(n) not in value.free_symbols))
     draft = draft.add(
         Step("intensity", Reason.LINE, INTENSITY, "=", named),
         Step("intensity", Reason.SAME, INTENSITY, "=", quotient),
         Step("intensity", reason, INTENSITY, "=", lowest, equal, facts=gone, role="intensity"),
-        *(grows("intensity", draft, x, limit(value, x, setting.least_one)) for x in _sizes(draft)),
+        *(growth_steps("intensity", draft, x, limit(value, x, setting.least_one)) for x in _sizes(draft)),
     )
     return _approach(_reciprocal(draft))
 
 
-def grows(section: str, draft: Draft, x: Expr, top: Expr, role: Role = "") -> Step:
+def growth_steps(section: str, draft: Draft, x: Expr, top: Expr, role: Role = "") -> Step:
     """What the intensity tends to as one size grows alone."""
     where = (*draft.setting.equalities, Compare(Name(x.name), "->", Infinity()))
     return Step(section, Reason.FACT, INTENSITY, "->", draft.write(top), where, HighestPowers(x.name), role=role)
@@ -196,22 +196,22 @@ def regime(draft: Draft) -> Draft:
             return draft
         chosen = Regime((*chosen.relations, (sizes[0], "->", oo)), chosen.least_one)
         assume = (*assume, Compare(Name(sizes[0].name), "->", Infinity()))
-    form = leading(value, chosen)
+    form = leading_form(value, chosen)
     if form == value:
         return draft
-    similarity = similar(value, form, chosen)
+    similarity = similarity_of(value, form, chosen)
     if not similarity.holds:
         raise AlgebraError(f"the leading form {form} is not similar to {value}")
     result = approximation(chosen.apply(value), form, chosen)
     is_limit = not form.free_symbols & chosen.mentioned and regime_limit(value, chosen) == form
-    if not is_limit and laurent(result.factor, symbols_of(result.factor)) is not None:
+    if not is_limit and laurent_terms(result.factor, symbols_of(result.factor)) is not None:
         right = Quotient(draft.write(form), draft.write(result.factor))
         draft = draft.add(Step("regime", Reason.TAKE_OUT, INTENSITY, "=", right, setting.equalities))
     reason, relation = (Reason.LIMIT, "->") if is_limit else (Reason.LEADING, "~")
-    evidence = dominated(similarity, draft.write)
+    evidence = dominance_of(similarity, draft.write)
     draft = draft.add(Step("regime", reason, INTENSITY, relation, draft.write(form), assume, evidence, role="leading"))
     draft = draft.add(*_leading_bytes(draft))
-    if not form.free_symbols and highest(value, setting.least_one) == form:  # it rises to it, and does not get there
+    if not form.free_symbols and ceiling_of(value, setting.least_one) == form:  # it rises to it, and does not get there
         draft = draft.add(Step("regime", Reason.SUPREMUM, INTENSITY, "<", draft.write(form), setting.equalities))
     return _size_of_error(draft, result, chosen, assume)
 
@@ -221,12 +221,12 @@ def _leading_bytes(draft: Draft) -> tuple[Step, ...]:
     setting = draft.setting
     moved = setting.regime.apply(setting.moved)
     try:
-        form = leading(moved, setting.regime) if setting.regime.scaling else moved
+        form = leading_form(moved, setting.regime) if setting.regime.scaling else moved
     except AlgebraError:
         return ()
     if form == moved:
         return ()
-    name, evidence = Name(setting.moved_name), dominated(similar(moved, form, setting.regime), draft.write)
+    name, evidence = (Name(setting.moved_name), dominance_of(similarity_of(moved, form, setting.regime), draft.write))
     where = setting.problem.assume
     return (Step("regime", Reason.FACT, name, "~", draft.write(form), where, evidence, role="moved_leading"),)
 
@@ -243,20 +243,20 @@ def _size_of_error(draft: Draft, approximation: Approximation, chosen: Regime, a
     side = sign_of(approximation.factor - 1, chosen.least_one)
     if side in (1, -1):
         steps.append(Step("regime", Reason.SIDE, factor, ">" if side == 1 else "<", number(1), equal, role="side"))
-    draft = draft.add(*steps).attempt(*within(factor, approximation.within or (), equal, draft.layout))
+    draft = draft.add(*steps).attempt(*margin_steps(factor, approximation.within or (), equal, draft.layout))
     steps = [*_at_most(draft, approximation, chosen, factor)]
     if approximation.next_order is not None:
         correction = approximation.approximate - approximation.next_order
-        check = similar(approximation.approximate - chosen.apply(approximation.exact), correction, chosen)
+        check = similarity_of(approximation.approximate - chosen.apply(approximation.exact), correction, chosen)
         if check.holds:
             gap = Sum((form, _minus(INTENSITY)))
             right = Sum((form, Negative(Group(draft.write(approximation.next_order)))))
-            evidence = dominated(check, draft.write)
+            evidence = dominance_of(check, draft.write)
             steps.append(Step("regime", Reason.NEXT_ORDER, gap, "~", right, assume, evidence, role="next"))
     return draft.add(*steps)
 
 
-def within(
+def margin_steps(
     factor: Formula, pairs: tuple[tuple[Expr, Expr], ...], where: tuple[Formula, ...], layout: Layout
 ) -> tuple[Step, ...]:
     """That a factor is 1 ± 5 % once y >= x for all of the pairs (y, x); nothing without any."""
@@ -305,18 +305,18 @@ def totals_in_letters(draft: Draft) -> Draft:
     if any(sign_of(value, setting.least_one) != 1 for value in named.values()):
         return draft
     above, below = short.values()
-    intensity, where, factored = cancelled(above / below), setting.equalities, draft.layout.factored
+    intensity, where, factored = cancel(above / below), setting.equalities, draft.layout.factored
     lines = {Name(name): draft.write(total) for name, total in short.items()} | {INTENSITY: factored(intensity)}
     solution = solution_of(intensity, symbol("ridge"), x, setting.least_one, layout=setting.layout)
     solved: tuple[Step, ...] = ()
     if solution.solved and solution.outcome == "depends":
-        where_, facts = (*where, *solution.bands), Solved(x.name)
+        where_, facts = (*where, *solution.bands), Unknown(x.name)
         solved = (Step("letters", Reason.SOLVE, draft.above, "<=>", solution.formula, where_, facts=facts),)
     return draft.attempt(
         *_definitions(draft, named),
         *(Step("letters", Reason.EXPANDED, name, "=", shown, where) for name, shown in lines.items()),
         *solved,
-        *stays_low(draft, solution, intensity, "letters"),
+        *sup_steps(draft, solution, intensity, "letters"),
     )
 
 

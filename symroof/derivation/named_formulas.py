@@ -9,14 +9,14 @@ from fractions import Fraction
 
 from sympy import Expr, Rational
 
-from symroof.algebra.rational import cancelled
+from symroof.algebra.rational import cancel
 from symroof.algebra.regime import Regime
-from symroof.algebra.rounding import decimal, magnitude, short as in_short, to_digits
+from symroof.algebra.rounding import decimal, magnitude, shorten as in_short, to_digits
 from symroof.derivation.answer import Steps
 from symroof.derivation.formula_writing import Layout, with_digits
 from symroof.derivation.premises import Setting
-from symroof.derivation.quantity_definitions import counted_quantities, meanings, put
-from symroof.derivation.steps import Draft, rounded
+from symroof.derivation.quantity_definitions import counted_quantities, meanings, substitute
+from symroof.derivation.steps import Draft, decimals
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Sizes, mapped, names, nodes
 from symroof.model.hardware import Spec
@@ -50,7 +50,7 @@ class Basis(Frozen):
 
     def value(self, formula: Formula) -> Expr:
         """The value of a formula in sizes and figures. Raises :class:`AlgebraError` where it has none."""
-        value = put(self.regime.apply(expression(formula)), self.quantities)
+        value = substitute(self.regime.apply(expression(formula)), self.quantities)
         return value if any(s.name in self.figures for s in value.free_symbols) else _lowest(value)
 
     def in_numbers(self, value: Expr, point: int | None = None) -> Expr:
@@ -87,18 +87,18 @@ class Basis(Frozen):
 
 def _lowest(value: Expr) -> Expr:
     with suppress(AlgebraError):  # exp(10) is no coefficient, a power may be too large
-        return cancelled(value) if value.free_symbols and value.is_rational_function() else value
+        return cancel(value) if value.free_symbols and value.is_rational_function() else value
     return value
 
 
-def ground_of(draft: Draft) -> Basis:
+def basis_of(draft: Draft) -> Basis:
     """What the formulas of a problem with an operation stand on."""
     setting = draft.setting
     dimensions = setting.problem.operation.dimensions
     figures = {name: figure for name, figure in setting.known.items() if name not in dimensions}
     quantities = counted_quantities(setting)
     figures = {name: figure for name, figure in figures.items() if quantities.get(name, symbol(name)) == symbol(name)}
-    return valued(
+    return with_values(
         Basis(
             ledger=draft.ledger,
             layout=draft.layout,
@@ -113,12 +113,12 @@ def ground_of(draft: Draft) -> Basis:
     )
 
 
-def worked_out(draft: Draft, formula: Formula) -> Steps:
+def formula_result(draft: Draft, formula: Formula) -> Steps:
     """What a formula of quantities comes to, under the name ``ASKED``: at each set of sizes, or in all sizes where there
     is none."""
     problem = draft.setting.problem
     extended = replace(draft.setting, problem=replace(problem, let={**problem.let, ASKED: formula}))
-    ground = ground_of(replace(draft, setting=extended, ledger=replace(draft.ledger, meanings=meanings(extended))))
+    ground = basis_of(replace(draft, setting=extended, ledger=replace(draft.ledger, meanings=meanings(extended))))
     ground = ground.defining(formula).add(Step("formulas", Reason.LINE, Name(ASKED), "=", formula))
     if not ground.points:
         ground = _come_to(ground, ASKED, formula)
@@ -147,7 +147,7 @@ def unit_among(
     return unit_of_formula(formula, of_name, True, bare=False)
 
 
-def valued(ground: Basis) -> Basis:
+def with_values(ground: Basis) -> Basis:
     """With the values of the named formulas, as far as they have any."""
     for name, formula in ground.let.items():
         with suppress(AlgebraError):
@@ -155,7 +155,7 @@ def valued(ground: Basis) -> Basis:
     return ground
 
 
-def named(ground: Basis) -> Basis:
+def formula_values(ground: Basis) -> Basis:
     """The named formulas: as they were written, in sizes, with the figures put in, and at each set of sizes."""
     for name, formula in ground.let.items():
         ground = ground.defining(formula).add(Step("formulas", Reason.LINE, Name(name), "=", formula))
@@ -227,7 +227,7 @@ def _valued(ground: Basis, name: str, value: Expr, point: int | None) -> tuple[S
         exact = fraction(value)
         if Fraction(text := decimal(exact)) == exact:
             right = Number(exact, text)
-        in_decimals = rounded("formulas", Name(name), exact, assumptions=where, point=point)
+        in_decimals = decimals("formulas", Name(name), exact, assumptions=where, point=point)
     step = Step("formulas", Reason.VALUE, Name(name), "=", right, where, role=named_formula(name), point=point)
     return step, *in_decimals
 

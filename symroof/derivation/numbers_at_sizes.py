@@ -13,14 +13,14 @@ from math import ceil
 
 from sympy import Expr, Integer
 
-from symroof.algebra.rational import cancelled
+from symroof.algebra.rational import cancel
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import to_digits, to_places
 from symroof.derivation.premises import require_agreement
 from symroof.derivation.quantity_definitions import costs, script_of
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import relation_solved, solution_of, stays_below, supremum
-from symroof.derivation.steps import INTENSITY, T_LOWER, T_MATH, T_STEPS, Draft, numeric, rounded
+from symroof.derivation.steps import INTENSITY, T_STEPS, Draft, as_number, decimals
 from symroof.derivation.threshold import whole_size
 from symroof.derivation.whole_sizes import whole_step, wholes
 from symroof.errors import AlgebraError
@@ -42,12 +42,23 @@ from symroof.model.chip_costs import busy_links, chip_costs
 from symroof.model.kernels import costs_of
 from symroof.model.program_quantities import amounts, moved_of
 from symroof.model.program_sizes import known_of_sizes
-from symroof.model.quantities import MOVED, TABLE, TOKENS, Owner, hops_over, of_statement, sent_over, time_name
+from symroof.model.quantities import (
+    MOVED,
+    T_LOWER,
+    T_MATH,
+    TABLE,
+    TOKENS,
+    Owner,
+    hops_over,
+    of_statement,
+    sent_over,
+    time_name,
+)
 from symroof.model.resources import HOPS, LATENCY, steps_of, times_of, times_of_groups
 from symroof.proof.bounds_and_decimals import BoundsCompared, RelativeGap
 from symroof.proof.limits import Supremum
 from symroof.proof.program_recounts import Tokens
-from symroof.proof.step import Reason, Solved, Step, UndecidedError, amount_of, number_of
+from symroof.proof.step import Reason, Step, UndecidedError, Unknown, amount_of, number_of
 from symroof.symbols import exactly, expression, fraction, rational, symbol
 
 # What is said of each statement, and of statements that overlap as one.
@@ -126,7 +137,7 @@ class Values:
         if isinstance(formula, Quotient):  # what is open may cancel
             open_ones = [name for name, part in parts.items() if part is None and name in self.counted]
             numbers |= {name: self.draft.value_at(self.counted[name], self.sizes) for name in open_ones}
-        return exactly(cancelled(expression(formula, numbers)), {}) if len(numbers) == len(parts) else None
+        return exactly(cancel(expression(formula, numbers)), {}) if len(numbers) == len(parts) else None
 
 
 class _Numbers(Values):
@@ -230,7 +241,7 @@ class _Numbers(Values):
         for link, rate in links:
             sent = self.counted[sent_over(link)]
             if self.value(sent_over(link)) and (link != setting.rates.comms or self.program.line is None):
-                ratio, level = cancelled(work / sent), peak / symbol(rate)
+                ratio, level = cancel(work / sent), peak / symbol(rate)
                 order = (name for name in setting.turned(link) if symbol(name) in ratio.free_symbols)
                 above = Compare(T_MATH, ">", Name(time_name(link)))
                 yield f"turn({point}, {link})", above, ratio, level, symbol(next(order, link))
@@ -252,11 +263,11 @@ class _Numbers(Values):
             others = {name: size for name, size in sizes.items() if name != free}
             where = (*setting.equalities, *(Compare(Name(n), "=", self.draft.write(x)) for n, x in others.items()))
             above, part = Compare(T_MATH, ">", Name(time_name(link))), number_of(f"turn({self.point}, {link})")
-            yield Step("summary", Reason.SOLVE, above, "<=>", Verdict(True), where, None, Solved(free), part)
+            yield Step("summary", Reason.SOLVE, above, "<=>", Verdict(True), where, None, Unknown(free), part)
 
     def _known(self, x: Expr, bound: Expr | Root | None, others: Mapping[str, Fraction]) -> bool:
         """Whether what is known of sizes leaves room for a bound of one of them, the others put in."""
-        edge = numeric(bound)
+        edge = as_number(bound)
         if edge is None:
             return True
         put = {symbol(name): rational(value) for name, value in (*others.items(), (x.name, edge))}
@@ -271,7 +282,7 @@ class _Numbers(Values):
         """A condition solved for one size, the others put in, where it depends on that alone; and in whole numbers."""
         setting, layout, sizes = self.setting, self.draft.layout, self.setting.problem.at[self.point]
         others = {name: size for name, size in sizes.items() if name != x.name}
-        value, level = (setting.in_numbers(cancelled(self.draft.value_at(side, others))) for side in (value, level))
+        value, level = (setting.in_numbers(cancel(self.draft.value_at(side, others))) for side in (value, level))
         if x.name not in sizes or value.free_symbols != {x} or not level.is_Rational:
             return
         beside = (*setting.equalities, *(Compare(Name(n), "=", self.draft.write(size)) for n, size in others.items()))
@@ -280,7 +291,7 @@ class _Numbers(Values):
         if not self._known(x, result.bound, others):
             return  # what is known of sizes ends before it, and with it the formulas
         where = (*beside, *result.bands)
-        yield Step("summary", Reason.SOLVE, claim, "<=>", result.formula, where, None, Solved(x.name), number_of(role))
+        yield Step("summary", Reason.SOLVE, claim, "<=>", result.formula, where, None, Unknown(x.name), number_of(role))
         if result.formula == Verdict(False) and claim.left == INTENSITY:
             top = supremum(value, x, self.setting.least_one)
             if top is not None and top.is_Rational:
@@ -305,7 +316,7 @@ def conditions_at_sizes(draft: Draft) -> Draft:
 
 def _condition_at(draft: Draft, point: int) -> Draft:
     setting, values, where = draft.setting, draft.setting.problem.at[point], draft.where(point)
-    value = intensity = cancelled(draft.value_at(setting.intensity, values))
+    value = intensity = cancel(draft.value_at(setting.intensity, values))
     draft = draft.add(
         Step("at", Reason.AT_POINT, INTENSITY, "=", draft.write(intensity), where, role="intensity", point=point)
     )
@@ -316,15 +327,15 @@ def _condition_at(draft: Draft, point: int) -> Draft:
     x = setting.variable if value.has(setting.variable) else _first_free(draft, value)
     level = setting.in_numbers(setting.level)
     solution = solution_of(value, level, x, setting.least_one, layout=setting.layout)
-    conditions, facts = (*where, *solution.bands), Solved(solution.variable)
+    conditions, facts = (*where, *solution.bands), Unknown(solution.variable)
     draft = draft.add(
         Step("at", Reason.AT_POINT, draft.above, "<=>", solution.formula, conditions, None, facts, "threshold", point)
     )
-    edge = numeric(solution.bound)
+    edge = as_number(solution.bound)
     if edge is None or solution.end is None or solution.bound is None:
         return draft
     if isinstance(solution.bound, Expr):
-        draft = draft.add(*rounded("at", solution.end.right, edge, assumptions=where, point=point))
+        draft = draft.add(*decimals("at", solution.end.right, edge, assumptions=where, point=point))
     draft = draft.add(*whole_size(draft, solution, solution.bound, "at", where, point))
     return _beside_the_rule(draft, solution, edge, where, point)
 
@@ -333,7 +344,7 @@ def _beside_the_rule(
     draft: Draft, solution: Solution, exact: Fraction, where: tuple[Formula, ...], point: int
 ) -> Draft:
     """By how much the exact bound is higher than that of the rule, and how many sizes lie between."""
-    rule, bounds = numeric(draft.answer.rule_bound), (solution.bound, draft.answer.rule_bound)
+    rule, bounds = as_number(draft.answer.rule_bound), (solution.bound, draft.answer.rule_bound)
     if not rule or exact == rule or solution.variable != draft.setting.variable.name:
         return draft
     solved, thumb = draft.answer.at[point].step("threshold"), draft.answer.step("rule")
@@ -362,8 +373,8 @@ def _first_free(draft: Draft, value: Expr) -> Expr:
 
 def _side_at(draft: Draft, intensity: Expr, value: Expr, where: tuple[Formula, ...], point: int) -> Draft:
     """A point that fixes the variable too: the intensity there, and which side of its level what is compared is on."""
-    draft = draft.add(*rounded("at", INTENSITY, fraction(intensity), assumptions=where, point=point))
-    level = numeric(draft.setting.in_numbers(draft.setting.level))
+    draft = draft.add(*decimals("at", INTENSITY, fraction(intensity), assumptions=where, point=point))
+    level = as_number(draft.setting.in_numbers(draft.setting.level))
     if level is None or not value.is_Rational:
         return draft
     relation = ">" if fraction(value) > level else "<" if fraction(value) < level else "="

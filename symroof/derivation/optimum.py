@@ -9,20 +9,20 @@ from fractions import Fraction
 
 from sympy import Expr, Integer, oo
 
-from symroof.algebra.dominance import leading, similar
-from symroof.algebra.rational import cancelled
+from symroof.algebra.dominance import leading_form, similarity_of
+from symroof.algebra.rational import cancel
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import root_near
 from symroof.algebra.rounding import decimal, to_digits
 from symroof.derivation.formula_writing import is_negative
 from symroof.derivation.named_formulas import DIGITS, Basis, unit_among
 from symroof.derivation.solving import Optimum, lines, optimum_of
-from symroof.derivation.steps import T_MATH, dominated, written
+from symroof.derivation.steps import comparisons, dominance_of
 from symroof.errors import AlgebraError
 from symroof.formula import Call, Compare, Formula, Frozen, Name, Number, Quotient, Sum, names, number, product
-from symroof.model.quantities import Mismatch, exponents
+from symroof.model.quantities import T_MATH, Mismatch, exponents
 from symroof.proof.bounds_and_decimals import RoundedRoot
-from symroof.proof.minima import Optimal, Roots, Slope, parts_of
+from symroof.proof.minima import LeastPlace, Roots, Slope, parts_of
 from symroof.proof.step import Reason, Role, Step, number_of
 from symroof.symbols import fraction, rational, symbol
 
@@ -76,7 +76,7 @@ def optimum(ground: Basis, minimize: Formula, over: str, subject: Compare | None
             ground = ground.add(Step("optimum", Reason.SUBJECT, subject, "<=>", where[0], facts=None))
     regime = _regime(values, x, sharing, ground, 1 if parts_of(body)[0] else 3)
     relations = tuple(r for r in regime.relations if r[1] != "=")
-    assumed = (*written(relations, ground.layout.write), *ground.equalities)
+    assumed = (*comparisons(relations, ground.layout.write), *ground.equalities)
     both = [_form(value, regime) for value in values]
     forms = tuple(form for _, form in both)
     result = optimum_of(forms, x, ground.least_one, maximum=parts_of(body)[0])
@@ -108,7 +108,7 @@ def _longest(part: Formula, ground: Basis) -> tuple[Formula, ...]:
 
 def _sharing(subject: Compare, x: Expr, values: list[Expr], ground: Basis) -> Sharing:
     """The size that shares a product with x: one that what is to be least depends on, where it depends on any."""
-    ratio = cancelled(ground.value(subject.left) / ground.value(subject.right))
+    ratio = cancel(ground.value(subject.left) / ground.value(subject.right))
     powers = ratio.as_powers_dict()
     free = {s for value in values for s in value.free_symbols}
     e = powers.get(x, 0)
@@ -119,7 +119,7 @@ def _sharing(subject: Compare, x: Expr, values: list[Expr], ground: Basis) -> Sh
             f"subject does not say what {x} shares with another size", expected=f'a product, as in "{x}*Y = N"'
         )
     other = others[0]
-    return Sharing(other.name, cancelled(x * other * ratio ** (-e)))
+    return Sharing(other.name, cancel(x * other * ratio ** (-e)))
 
 
 def _regime(values: list[Expr], x: Expr, sharing: Sharing | None, ground: Basis, most: int) -> Regime:
@@ -129,7 +129,7 @@ def _regime(values: list[Expr], x: Expr, sharing: Sharing | None, ground: Basis,
     put: tuple[Relation, ...] = ((sizes[1], "=", sharing.end / x),) if sharing else ()
     regime = ground.regime
     exact = Regime((*regime.relations, *put), regime.least_one)
-    if regime.mentioned & set(sizes) or all(_is_powers(cancelled(exact.apply(value)), x, most) for value in values):
+    if regime.mentioned & set(sizes) or all(_is_powers(cancel(exact.apply(value)), x, most) for value in values):
         return exact
     if sharing and not sharing.end.free_symbols:
         raise AlgebraError(
@@ -170,9 +170,9 @@ def _in_the_regime(
         if form == exact:
             ground = ground.add(Step("optimum", Reason.PART, part, "=", write(form), equal, None, facts))
             continue
-        factor = ground.layout.factored(cancelled(_in_the_sizes(exact / form, *shared)))
+        factor = ground.layout.factored(cancel(_in_the_sizes(exact / form, *shared)))
         spread = product(write(form), factor)
-        near = dominated(similar(exact, form, regime), write)
+        near = dominance_of(similarity_of(exact, form, regime), write)
         ground = ground.add(
             Step("optimum", Reason.PART, part, "=", spread, equal),
             Step("optimum", Reason.PART, part, "~", write(form), where, near, facts),
@@ -182,8 +182,8 @@ def _in_the_regime(
 
 def _form(value: Expr, regime: Regime) -> tuple[Expr, Expr]:
     """A part with the equation put in, and its form in the regime."""
-    exact = cancelled(regime.apply(value))
-    return exact, leading(exact, regime) if regime.scaling else exact
+    exact = cancel(regime.apply(value))
+    return exact, leading_form(exact, regime) if regime.scaling else exact
 
 
 def _in_the_sizes(value: Expr, x: Expr, sharing: Sharing | None) -> Expr:
@@ -198,7 +198,7 @@ def _at_the_place(ground: Basis, minimum: Minimum) -> Basis:
     result, over = minimum.found, Name(minimum.x.name)
     forms = tuple(map(ground.layout.write, minimum.forms))
     near = "=" if all(map(_same(ground, minimum), minimum.parts, forms)) else "~"
-    where, evidence = (*minimum.regime, *minimum.where), Optimal(forms)
+    where, evidence = (*minimum.regime, *minimum.where), LeastPlace(forms)
     at_forms, equal = of_forms(ground, minimum), (*ground.equalities, *minimum.where)
     if result.way:
         end = _end(ground, minimum) if result.way < 0 else number(1)
@@ -253,7 +253,7 @@ def _end(ground: Basis, minimum: Minimum) -> Formula:
 
 def _order(ground: Basis, large: Expr | int, small: Expr | int) -> Compare:
     """One product is at least another, without what both share."""
-    above, below = cancelled(large * symbol("x") / (small * symbol("x"))).as_numer_denom()
+    above, below = cancel(large * symbol("x") / (small * symbol("x"))).as_numer_denom()
     return Compare(ground.layout.write(above), ">=", ground.layout.write(below))
 
 
@@ -282,16 +282,16 @@ def compute_bound(ground: Basis, question: Minimum) -> tuple[Basis, Minimum]:
     if math is None or result.way or constant or not _may_be_time(ground, question.body):
         return ground, question
     equation = {} if question.sharing is None else {symbol(question.sharing.other): question.sharing.end / question.x}
-    math = cancelled(ground.value(T_MATH).subs(equation))
+    math = cancel(ground.value(T_MATH).subs(equation))
     if {s.name for s in math.free_symbols} & {"flops", "flops_per_chip"}:  # nothing says what the arithmetic is
         return ground, question
-    ratio = cancelled(math**result.degree / result.value)
+    ratio = cancel(math**result.degree / result.value)
     v = next((symbol(n) for n in _order_of(ground, question) if ratio.has(symbol(n))), None)
     if v is None or math.has(question.x) or not is_product(math):
         return ground, question
     powers = ratio.as_powers_dict()
     e, beside = int(powers[v]), _beside(question, powers, v)
-    rest = cancelled(ratio / v**e * (beside or Integer(1)) ** e) ** (-1 if e > 0 else 1)
+    rest = cancel(ratio / v**e * (beside or Integer(1)) ** e) ** (-1 if e > 0 else 1)
     edge = ground.layout.root(rest, abs(e))
     bound = Compare(ground.layout.write(v / (beside or Integer(1))), ">" if e > 0 else "<", edge)
     least = ground.layout.root(result.value, result.degree)
@@ -338,7 +338,7 @@ def _in_numbers(ground: Basis, minimum: Minimum, best: Optimum, point: int) -> B
     if power < 1 or beyond:
         edge = ground.layout.write(minimum.sharing.end) if beyond and minimum.sharing else number(1)
         assumed = (*where, *minimum.where)
-        forms, evidence = of_forms(ground, minimum), Optimal(tuple(map(ground.layout.write, minimum.forms)))
+        forms, evidence = of_forms(ground, minimum), LeastPlace(tuple(map(ground.layout.write, minimum.forms)))
         step = Step("optimum", Reason.AT_AN_END, forms, "=", edge, assumed, evidence, None, "optimum_at", point)
         ground = ground.add(step)
         return _bound(ground, minimum, point)

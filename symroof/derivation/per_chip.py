@@ -7,26 +7,26 @@ from functools import lru_cache
 
 from sympy import Expr, Mul
 
-from symroof.algebra.rational import cancelled
+from symroof.algebra.rational import cancel
 from symroof.derivation.steps import Draft
 from symroof.formula import Formula, Name, Sum, total
 from symroof.model import collectives
-from symroof.model.chip_costs import busy_links, carried, chip_costs, message, resources_of
+from symroof.model.chip_costs import busy_links, carriers, chip_costs, message, resources_of
 from symroof.model.collectives import HANDED, TREE
 from symroof.model.costs import Counting
 from symroof.model.kernels import costs_of, is_idle
 from symroof.model.pipeline_stages import BUBBLE, pipeline_of
-from symroof.model.placement import Move, Placement, placed
+from symroof.model.placement import Placement, Reshard, placements
 from symroof.model.program import Program
 from symroof.model.program_quantities import amounts, moved_of, traffic_of_tensors
 from symroof.model.program_tree import Line
 from symroof.model.quantities import MOVED, PER_CHIP, STOCKS, TABLE, hops_over, of_statement, parts_of, sent_over
-from symroof.model.splits import same_blocks
+from symroof.model.splits import block_dimensions
 from symroof.proof import exchange_plans
-from symroof.proof.chip_recounts import OnMesh, PerChip
+from symroof.proof.chip_recounts import ChipAmount, MeshRun
 from symroof.proof.exchange_plans import MeshAxis
 from symroof.proof.kernel_traffic import Script
-from symroof.proof.mesh_facts import Axes, Bubble, Collective, Division, Exchanges, Hopped, OfExchange, Stages, Wiring
+from symroof.proof.mesh_facts import Axes, Bubble, Collective, Division, Exchanges, ExchangeWork, Hops, Stages, Wiring
 from symroof.proof.step import Evidence, Facts, Ledger, Reason, Step, amount_of
 from symroof.symbols import expression
 
@@ -35,7 +35,7 @@ CHIPS = Name("chips")
 HELD = tuple(stock + PER_CHIP for stock in STOCKS)
 
 
-def meshed_of(program: Program, script: Script) -> OnMesh:
+def script_on_mesh(program: Program, script: Script) -> MeshRun:
     """The script on the mesh as the user wrote it, and the plan of its exchanges, for the second engine to carry out."""
 
     def axis(a: collectives.MeshAxis) -> MeshAxis:
@@ -45,14 +45,14 @@ def meshed_of(program: Program, script: Script) -> OnMesh:
         )
 
     views = (line.statement for line in program.lines if line.statement.views)
-    seen = tuple((view.name, same_blocks(program, view)) for view in views)
-    axes, plan = tuple(map(axis, program.mesh)), tuple(map(_plan, placed(program)))
+    seen = tuple((view.name, block_dimensions(program, view)) for view in views)
+    axes, plan = tuple(map(axis, program.mesh)), tuple(map(_plan, placements(program)))
     conventions = program.keep, program.regather, program.each, program.schedule
-    return OnMesh(script, axes, plan, *conventions, seen, program.latency)
+    return MeshRun(script, axes, plan, *conventions, seen, program.latency)
 
 
 def _plan(place: Placement) -> exchange_plans.Plan:
-    each = (exchange_plans.Move(move.collective, move.axes, str(move.tensor.name), move.of) for move in place.moves)
+    each = (exchange_plans.PlanMove(move.collective, move.axes, str(move.tensor.name), move.of) for move in place.moves)
     return exchange_plans.Plan(place.line.statement.name, place.division, tuple(each))
 
 
@@ -60,8 +60,8 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
     """For each amount of one chip the evidence that it has to rest on; none on one chip."""
     if not program.axes:
         return {}
-    meshed = meshed_of(program, script)
-    result: dict[str, Evidence] = {"chips": PerChip(meshed, "chips")}
+    meshed = script_on_mesh(program, script)
+    result: dict[str, Evidence] = {"chips": ChipAmount(meshed, "chips")}
     if pipeline_of(program) is not None:
         result[BUBBLE.name] = Bubble(meshed)
     for name, row in TABLE.items():
@@ -69,27 +69,27 @@ def costs_of_chips(program: Program, script: Script, count: Counting) -> dict[st
             continue
         quantity = row.measured(exact=count == "exact")
         whole = "ops" if program.vector and "flops" in quantity else quantity
-        result[name] = PerChip(meshed, whole)
+        result[name] = ChipAmount(meshed, whole)
         own, owners = quantity if program.line is None else whole, costs_of(program) if row.of_statements else ()
-        result |= {of_statement(name, owner): PerChip(meshed, own, owner) for owner in owners}
-    result |= {of_statement("moved", name): PerChip(meshed, "moved", name) for name in traffic_of_tensors(program)}
-    result |= {moved_of(part, program): PerChip(meshed, "moved", part=part) for part in MOVED}
+        result |= {of_statement(name, owner): ChipAmount(meshed, own, owner) for owner in owners}
+    result |= {of_statement("moved", name): ChipAmount(meshed, "moved", name) for name in traffic_of_tensors(program)}
+    result |= {moved_of(part, program): ChipAmount(meshed, "moved", part=part) for part in MOVED}
     busy = (name for a in program.mesh for way in _ways(a, program) for name in resources_of(a, way))
     for resource in dict.fromkeys(busy):
-        result[sent_over(resource)] = PerChip(meshed, "sent", None, resource)
+        result[sent_over(resource)] = ChipAmount(meshed, "sent", None, resource)
         for name in costs_of(program):
-            result[sent_over(resource, name)] = PerChip(meshed, "sent", name, resource)
+            result[sent_over(resource, name)] = ChipAmount(meshed, "sent", name, resource)
     return result | (_costs_of_exchanges(program, meshed) if program.latency else {})
 
 
-def _costs_of_exchanges(program: Program, meshed: OnMesh) -> dict[str, Evidence]:
+def _costs_of_exchanges(program: Program, meshed: MeshRun) -> dict[str, Evidence]:
     """The evidence of the hops of each exchange, and of several over one resource of what each sends."""
     result: dict[str, Evidence] = {}
     for cost in chip_costs(program).values():
         for move in cost.exchanges:
-            result |= {hops_over(f, move.label): OfExchange(meshed, "hops", move.label, f) for f in move.hops}
+            result |= {hops_over(f, move.label): ExchangeWork(meshed, "hops", move.label, f) for f in move.hops}
             several = [r for r in move.sent if len(cost.over(r)) > 1]
-            result |= {sent_over(r, move.label): OfExchange(meshed, "sent", move.label, r) for r in several}
+            result |= {sent_over(r, move.label): ExchangeWork(meshed, "sent", move.label, r) for r in several}
     return result
 
 
@@ -147,7 +147,7 @@ def traffic_of_chips(draft: Draft, program: Program) -> Draft:
     counts = amounts(program, draft.setting.problem.count)
     for name in HELD:
         if counts.get(name, 0) != 0:
-            shown, evidence = each_written(draft, counts[name]), draft.ledger.evidence(name)
+            shown, evidence = single_fraction(draft, counts[name]), draft.ledger.evidence(name)
             draft = draft.add(
                 Step("traffic", Reason.FACT, Name(name), "=", shown, evidence=evidence, role=amount_of(name))
             )
@@ -180,17 +180,17 @@ def _hops(draft: Draft, program: Program, counts: dict[str, Expr]) -> Draft:
             turns = draft.layout.factored(exchange.turns) if often else None
             details = exchange.move.collective, exchange.move.axes, str(exchange.move.tensor.name), name
             for figure, number_of_hops in exchange.hops.items():
-                facts = Hopped(*details, draft.write(number_of_hops), turns)
+                facts = Hops(*details, draft.write(number_of_hops), turns)
                 draft = _add(draft, "exchanges", hops_over(figure, exchange.label), counts, Reason.HOPS, facts)
             for resource in (r for r in exchange.sent if len(cost.over(r)) > 1):
                 draft = _add(draft, "exchanges", sent_over(resource, exchange.label), counts, Reason.LINE)
     return draft
 
 
-def _exchange(draft: Draft, program: Program, moves: tuple[Move, ...], resource: str) -> Iterator[Collective]:
+def _exchange(draft: Draft, program: Program, moves: tuple[Reshard, ...], resource: str) -> Iterator[Collective]:
     size = {axis.name: axis.size for axis in program.mesh}
     for move in moves:
-        shares = dict(carried(move, program))
+        shares = dict(carriers(move, program))
         if resource in shares:
             written = (draft.write(program.resolved(x)) for x in (message(move, program), shares[resource]))
             repeats = _line(program, move.result).repeats
@@ -211,9 +211,9 @@ def _line(program: Program, name: str) -> Line:
 def _division(draft: Draft, program: Program, name: str) -> Division:
     """Over how many chips a contraction is split, and how many do the same."""
     whole, part = costs_of(program)[name], chip_costs(program)[name]
-    shared = cancelled(whole.ops / part.ops if program.vector else whole.flops / part.flops)
+    shared = cancel(whole.ops / part.ops if program.vector else whole.flops / part.flops)
     every = Mul(*(axis.size for axis in program.mesh))
-    return Division(draft.write(shared), draft.write(cancelled(every / shared)))
+    return Division(draft.write(shared), draft.write(cancel(every / shared)))
 
 
 def _each(
@@ -231,7 +231,7 @@ def _each(
 def _add(
     draft: Draft, section: str, name: str, counts: dict[str, Expr], reason: Reason, facts: Facts | None = None
 ) -> Draft:
-    shown, evidence = each_written(draft, counts[name]), draft.ledger.evidence(name)
+    shown, evidence = single_fraction(draft, counts[name]), draft.ledger.evidence(name)
     return draft.add(Step(section, reason, Name(name), "=", shown, evidence=evidence, facts=facts))
 
 
@@ -243,11 +243,11 @@ def _sum(draft: Draft, section: str, sum_of: str, counts: dict[str, Expr], names
     if parts != [Name(sum_of)]:
         draft = draft.add(Step(section, Reason.STATEMENTS, Name(sum_of), "=", total(*parts), evidence=evidence))
     return draft.add(
-        Step(section, Reason.TOTAL, Name(sum_of), "=", each_written(draft, counts[sum_of]), role=amount_of(sum_of))
+        Step(section, Reason.TOTAL, Name(sum_of), "=", single_fraction(draft, counts[sum_of]), role=amount_of(sum_of))
     )
 
 
-def each_written(draft: Draft, value: Expr) -> Formula:
+def single_fraction(draft: Draft, value: Expr) -> Formula:
     """An amount of one chip as one fraction."""
     return draft.layout.factored(_factored(value))
 

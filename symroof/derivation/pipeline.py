@@ -12,13 +12,13 @@ from symroof.algebra.regime import Regime
 from symroof.derivation.answer import Answer
 from symroof.derivation.bottlenecks import resources
 from symroof.derivation.counting import traffic, work
-from symroof.derivation.equations import answered, formulas
+from symroof.derivation.equations import formula_steps, formulas
 from symroof.derivation.formula_writing import Layout
 from symroof.derivation.intensity import intensity, regime, totals_in_letters
 from symroof.derivation.named_formulas import Basis
 from symroof.derivation.numbers_at_sizes import conditions_at_sizes, numbers
 from symroof.derivation.premises import Setting, setting_of
-from symroof.derivation.quantity_definitions import ledger_of, put, require_spoken
+from symroof.derivation.quantity_definitions import ledger_of, require_spoken, substitute
 from symroof.derivation.steps import Draft
 from symroof.derivation.threshold import rule, summary, threshold
 from symroof.derivation.times import ridge, time
@@ -190,7 +190,7 @@ def derive_sketch(sketch: Sketch) -> SketchDerivation:
         points=sketch.at,
         equalities=sketch.assume,
     )
-    return SketchDerivation(answered(ground, sketch).steps, sketch, layout)
+    return SketchDerivation(formula_steps(ground, sketch).steps, sketch, layout)
 
 
 def figures_of_sketch(sketch: Sketch) -> dict[str, Spec]:
@@ -217,7 +217,7 @@ def _values(meanings: Mapping[str, Formula], regime: Regime) -> dict[str, Expr]:
             if other in meanings and other not in result:
                 work_out(other, (*inside, name))
         with suppress(AlgebraError):
-            result[name] = put(regime.apply(expression(meanings[name])), result)
+            result[name] = substitute(regime.apply(expression(meanings[name])), result)
 
     for name in meanings:
         if name not in result:

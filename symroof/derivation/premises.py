@@ -9,17 +9,17 @@ from fractions import Fraction
 
 from sympy import Add, Expr, Integer, Rational
 
-from symroof.algebra.rational import cancelled, is_rational, sign_of
+from symroof.algebra.rational import cancel, is_rational, sign_of
 from symroof.algebra.regime import Regime
 from symroof.derivation.formula_writing import Layout
-from symroof.derivation.size_constraints import require_assumed, require_on_mesh, require_there
+from symroof.derivation.size_constraints import require_assumed, require_on_mesh, require_valid
 from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Sizes, several_of
 from symroof.model.chip_costs import busy_links
 from symroof.model.costs import Cost
 from symroof.model.hardware import Spec
 from symroof.model.kernels import cost_of, is_idle
-from symroof.model.mesh_wiring import is_network, link_over, uncrossed, wired
+from symroof.model.mesh_wiring import is_network, link_over, no_traffic_error, with_wiring
 from symroof.model.problem import Problem, bandwidth_of, peak_of
 from symroof.model.program_quantities import amounts
 from symroof.model.quantities import of_statement, sent_over, time_name
@@ -186,7 +186,7 @@ class AtRates(Work):
     def in_numbers(self, value: Expr) -> Expr:
         """A value with the known figures put in."""
         put = value.subs(self.exact)
-        return cancelled(put) if is_rational(put) else put
+        return cancel(put) if is_rational(put) else put
 
 
 class Setting(AtRates):
@@ -206,7 +206,7 @@ class Setting(AtRates):
         """What is above ``level`` where it is compute-bound: the intensity, or T_math/T_comms where there is no ridge."""
         if not self.rates.mixed:
             return self.intensity
-        return cancelled(self.regime.apply(self.arithmetic * symbol("bandwidth") / self.moved))
+        return cancel(self.regime.apply(self.arithmetic * symbol("bandwidth") / self.moved))
 
     @property
     def arithmetic(self) -> Expr:
@@ -275,11 +275,11 @@ def _work(problem: Problem) -> Work:
         )
     if not operation.axes:
         if is_network(link):
-            raise uncrossed(link)
+            raise no_traffic_error(link)
         require_on_mesh(problem)
         unit = Integer(1)
         return Work(problem, cost, unit, cost.flops.expand(), cost.bytes.expand(), "bytes", link, "", link)
-    operation = wired(operation, problem.hardware, link)
+    operation = with_wiring(operation, problem.hardware, link)
     problem = replace(problem, operation=operation, mesh={axis.name: axis for axis in operation.mesh})
     comms, link = link_over(operation, link)
     counts, moved = amounts(operation, problem.count), sent_over(comms) if comms else "bytes_per_chip"
@@ -294,7 +294,7 @@ def _busy_link(problem: Problem) -> str:
     operation = problem.operation
     if cost_of(operation, problem.count).bytes != 0 or is_network(problem.link) or problem.link in operation.axes:
         return problem.link
-    busy = busy_links(wired(operation, problem.hardware, problem.link)) if operation.axes else ()
+    busy = busy_links(with_wiring(operation, problem.hardware, problem.link)) if operation.axes else ()
     if not busy:
         raise ModelError("the program computes nothing, and moves nothing", expected="a product, or an exchange")
     return busy[0]
@@ -317,7 +317,7 @@ def _in_regime(rated: AtRates) -> Setting:
     relations = tuple((expression(r.left), r.relation, expression(r.right)) for r in problem.assume)
     _require_readable(relations)
     regime = Regime(relations, _lower_bounds(problem))
-    intensity = cancelled(regime.apply(rated.flops / rated.moved))
+    intensity = cancel(regime.apply(rated.flops / rated.moved))
     problem = replace(problem, at=tuple(_independent(values, regime) for values in problem.at))
     fields = {**vars(rated), "problem": problem}
     return Setting(**fields, layout=_layout(problem), regime=regime, intensity=intensity)
@@ -366,7 +366,7 @@ def require_arithmetic(setting: Setting, hint: str | None = None) -> None:
 
 def require_sizes_agree(setting: Setting, values: Mapping[str, Fraction]) -> None:
     """Sizes that are put in are there, and agree with what is assumed."""
-    require_there(setting.problem, values)
+    require_valid(setting.problem, values)
     require_agreement(setting.regime, {symbol(name): rational(value) for name, value in values.items()})
 
 

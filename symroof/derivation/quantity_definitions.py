@@ -14,9 +14,9 @@ from typing import Any
 
 from sympy import Expr, Max, Min
 
-from symroof.algebra.rational import cancelled
+from symroof.algebra.rational import cancel
 from symroof.derivation.counting import KINDS, PASSES
-from symroof.derivation.per_chip import costs_of_chips, meshed_of
+from symroof.derivation.per_chip import costs_of_chips, script_on_mesh
 from symroof.derivation.premises import Setting
 from symroof.derivation.size_constraints import ring_steps
 from symroof.derivation.steps import Draft
@@ -26,7 +26,7 @@ from symroof.model.einsum import Einsum
 from symroof.model.kernels import costs_of
 from symroof.model.program import Program
 from symroof.model.program_quantities import amounts, moved_of, traffic_of_tensors
-from symroof.model.program_sizes import served_of
+from symroof.model.program_sizes import served_tokens
 from symroof.model.program_tree import DIFFERENCE, MAXIMUM, SUM, Adjoint, Fuse, Line, Repeat
 from symroof.model.quantities import (
     DERIVED,
@@ -46,12 +46,12 @@ from symroof.model.splits import split_of
 from symroof.model.tensor_types import Tensor
 from symroof.proof.array_ops import FUNCTION, Array, Op, Turn
 from symroof.proof.check import Coverage, require_complete
-from symroof.proof.chip_recounts import PerChip
+from symroof.proof.chip_recounts import ChipAmount
 from symroof.proof.kernel_traffic import Script
-from symroof.proof.loop_counts import Arrays, Function, Kinds, Loops, Masked, Uses
-from symroof.proof.mesh_facts import Farthest
+from symroof.proof.loop_counts import Arrays, CostFunctionCount, Loops, OperationKinds, Pairs, Touches
+from symroof.proof.mesh_facts import LongestHops
 from symroof.proof.overlap_bounds import Schedule
-from symroof.proof.program_recounts import Run, Transfers
+from symroof.proof.program_recounts import Rerun, TensorTraffic
 from symroof.proof.step import Ledger, Meaning
 from symroof.proof.whole_numbers import Multiples
 from symroof.symbols import expression, symbol
@@ -93,7 +93,7 @@ def meanings(setting: Setting) -> Mapping[str, Meaning]:
     result: dict[str, Meaning] = {name: formula for name, formula in formulas.items() if formula is not None}
     result |= _counts(problem.operation, problem.count)
     result |= _times(problem.operation, setting.rates)
-    if (tokens := served_of(problem.operation)) is not None:
+    if (tokens := served_tokens(problem.operation)) is not None:
         result[TOKENS] = Quotient(setting.layout.write(tokens), T_LOWER)
     if setting.mixed:
         del result["ridge"]
@@ -106,9 +106,9 @@ def _times(program: Program, rates: Rates) -> dict[str, Meaning]:
         return dict(times_of(program, rates))
     blocks = tuple((line.statement.name, line.block) for line in program.lines if line.block is not None)
     script, result = script_of(program), dict[str, Meaning](times_of(program, rates))
-    meshed = meshed_of(program, script) if rates.latencies else None
+    meshed = script_on_mesh(program, script) if rates.latencies else None
     if meshed is not None:
-        result |= {time_name(LATENCY): Farthest(meshed)}
+        result |= {time_name(LATENCY): LongestHops(meshed)}
     return {**result, "T_steps": Schedule(script, blocks, rates.resources, meshed)}
 
 
@@ -116,7 +116,7 @@ def _counts(program: Program, count: Counting) -> dict[str, Meaning]:
     if program.given is not None:
         kinds = program.given.counted
         result: dict[str, Meaning] = {name: _function(f) for name, f in program.given.functions.items()}
-        return result | ({KINDS: Kinds(tuple(kinds), tuple(map(_function, kinds.values())))} if kinds else {})
+        return result | ({KINDS: OperationKinds(tuple(kinds), tuple(map(_function, kinds.values())))} if kinds else {})
     result = costs_of_program(program, count)
     return result if program.product is None else result | _counts_of_product(program.product, count)
 
@@ -126,7 +126,7 @@ def _counts_of_product(operation: Einsum, count: Counting) -> dict[str, Meaning]
     labels = tuple(tensor.labels for tensor in operation.tensors)
     plain, fused = (Loops(labels[:-1], labels[-1], fused) for fused in (False, True))
     arrays = tuple((t.labels, t.dtype.bits, t.dtype.name) for t in operation.tensors)
-    uses = {f"uses_{i}": Uses(plain, i, operation.operand_name(i)) for i in range(len(labels))}
+    uses = {f"uses_{i}": Touches(plain, i, operation.operand_name(i)) for i in range(len(labels))}
     return {
         "flops_exact": plain,
         "flops": fused if count == "fma" and operation.contracted else plain,
@@ -136,8 +136,8 @@ def _counts_of_product(operation: Einsum, count: Counting) -> dict[str, Meaning]
     }
 
 
-def _function(function: Callable[..., Any]) -> Function:
-    return Function(function, tuple(signature(function).parameters))
+def _function(function: Callable[..., Any]) -> CostFunctionCount:
+    return CostFunctionCount(function, tuple(signature(function).parameters))
 
 
 def quantities(setting: Setting) -> dict[str, Expr]:
@@ -151,7 +151,7 @@ def quantities(setting: Setting) -> dict[str, Expr]:
     """
     result, apply = counted_quantities(setting), setting.regime.apply
     for name, formula in setting.problem.let.items():
-        result[name] = put(apply(expression(formula)), result)
+        result[name] = substitute(apply(expression(formula)), result)
     return result
 
 
@@ -165,9 +165,9 @@ def counted_quantities(setting: Setting) -> dict[str, Expr]:
     derived = {**times, **{name: formula for name, formula in derived.items() if name not in times}}
     for name, formula in derived.items():
         if formula is not None and not (setting.mixed and name == "ridge"):
-            result[name] = put(expression(formula), result)
+            result[name] = substitute(expression(formula), result)
     result["intensity"] = setting.intensity
-    if (tokens := served_of(program)) is not None:
+    if (tokens := served_tokens(program)) is not None:
         result[TOKENS] = apply(tokens) / result["T_lower"]
     return result
 
@@ -178,8 +178,8 @@ def times_in_figures(setting: Setting) -> dict[str, Expr]:
     every = times_of(setting.problem.operation, rates)
     formulas = {name: every[name] for name in map(time_name, rates.resources)}
     parts = (name for resource in rates.resources for name in names(every[time_name(resource)]))
-    result |= {name: put(expression(every[name]), result) for name in parts if name in every}
-    return {name: apply(put(expression(formula), result)) for name, formula in formulas.items()}
+    result |= {name: substitute(expression(every[name]), result) for name in parts if name in every}
+    return {name: apply(substitute(expression(formula), result)) for name, formula in formulas.items()}
 
 
 def costs(setting: Setting) -> dict[str, Expr]:
@@ -200,7 +200,7 @@ def costs(setting: Setting) -> dict[str, Expr]:
     return result
 
 
-def put(value: Expr, counts: Mapping[str, Expr]) -> Expr:
+def substitute(value: Expr, counts: Mapping[str, Expr]) -> Expr:
     """The value with named quantities replaced by what they are."""
     names = ((s, counts[s.name]) for s in value.free_symbols if s.name in counts)
     return _replaced(value, frozenset(pair for pair in names if pair[0] != pair[1]))
@@ -224,7 +224,7 @@ def in_ridge(value: Expr) -> Expr:
     """
     if not {PEAK, BANDWIDTH} <= value.free_symbols:
         return value
-    result = cancelled(value.subs(PEAK, RIDGE * BANDWIDTH))
+    result = cancel(value.subs(PEAK, RIDGE * BANDWIDTH))
     return value if BANDWIDTH in result.free_symbols else result
 
 
@@ -282,7 +282,7 @@ class _Ops:
         op = Op(statement.name, operands, kind, each, turns=turns, fuse=fuse, back=line.backward)
         op = replace(op, again=statement.again, recomputed=line.recomputed, sends=statement.sends)
         if line.mask is not None:
-            op = replace(op, masked=Masked(line.mask.rows, line.mask.columns, line.mask.from_first, line.mask.window))
+            op = replace(op, masked=Pairs(line.mask.rows, line.mask.columns, line.mask.from_first, line.mask.window))
         op = replace(op, of=undone.of, undoes=undone.statement, place=undone.place, over=statement.over)
         if function is None:
             return op
@@ -299,8 +299,8 @@ def require_spoken(draft: Draft, program: Program) -> None:
     setting, meanings = draft.setting, draft.ledger.meanings
     figures = () if setting.problem.hardware is None else setting.problem.hardware.figures
     chips, params = meanings.get("chips"), meanings.get("params")
-    meshed = chips.meshed if isinstance(chips, PerChip) else None
-    script = params.script if isinstance(params, Run) else Script((), ())
+    meshed = chips.meshed if isinstance(chips, ChipAmount) else None
+    script = params.script if isinstance(params, Rerun) else Script((), ())
     memory, vector = (
         "HBM" if setting.over_network else setting.problem.link,
         OF_VECTOR if OF_VECTOR in figures else None,
@@ -322,16 +322,16 @@ def costs_of_program(program: Program, count: Counting) -> dict[str, Meaning]:
         quantity = row.measured(exact=count == "exact")
         exact = costs_of(program) if name == "flops_exact" else ()
         own = (part for part in parts if part in exact or of_statement(name, part) in counts)
-        result |= {of_statement(name, part): Run(script, quantity, part) for part in own}
+        result |= {of_statement(name, part): Rerun(script, quantity, part) for part in own}
         if name != "bytes" and (name in counts or row.owner is Owner.OPERATION):
-            result[name] = Run(script, "ops" if program.vector and "flops" in quantity else quantity)
+            result[name] = Rerun(script, "ops" if program.vector and "flops" in quantity else quantity)
     for name in traffic_of_tensors(program):
-        result[of_statement("moved", name)] = Transfers(script, "moved", name)
-    result |= {moved_of(part, program): Transfers(script, "moved", part=part) for part in MOVED}
+        result[of_statement("moved", name)] = TensorTraffic(script, "moved", name)
+    result |= {moved_of(part, program): TensorTraffic(script, "moved", part=part) for part in MOVED}
     result |= costs_of_chips(program, script, count)  # on a mesh what moves is what one chip moves
     if program.training:
         part = "ops" if program.vector else TABLE["flops"].measured(exact=count == "exact")
-        result |= {name: Run(script, part, back=back) for name, back in PASSES.items()}
+        result |= {name: Rerun(script, part, back=back) for name, back in PASSES.items()}
     return result | memory_of(program, count) | dict(program.where)
 
 

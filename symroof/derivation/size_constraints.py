@@ -23,12 +23,12 @@ from symroof.errors import AlgebraError, ModelError
 from symroof.formula import Compare, Frozen, Name, Number
 from symroof.model.chip_costs import busy_links, chip_costs, sent_by
 from symroof.model.collectives import MeshAxis
-from symroof.model.mesh_wiring import wired
+from symroof.model.mesh_wiring import with_wiring
 from symroof.model.pipeline_stages import require_filled
 from symroof.model.problem import Problem
 from symroof.model.program import Program
-from symroof.model.program_sizes import always_whole, never_below_zero, require_dimensions
-from symroof.model.program_tree import sized
+from symroof.model.program_sizes import nonnegative_terms, require_dimensions, whole_number_terms
+from symroof.model.program_tree import label_size
 from symroof.model.splits import open_axes, size_at, splits
 from symroof.symbols import expression, rational, symbol
 
@@ -39,7 +39,7 @@ HOLDS = {"=": eq, "<=": le, ">=": ge}
 def require_on_mesh(problem: Problem) -> None:
     """Numbers put in, for the rows of a table or by an assumption, are there on the mesh."""
     for values in (*problem.at, dict(filter(None, map(_put_in, problem.assume)))):
-        require_there(problem, values)
+        require_valid(problem, values)
 
 
 def _put_in(relation: Compare) -> tuple[str, Fraction] | None:
@@ -53,7 +53,7 @@ def _put_in(relation: Compare) -> tuple[str, Fraction] | None:
     return None
 
 
-def require_there(problem: Problem, values: Mapping[str, Fraction]) -> None:
+def require_valid(problem: Problem, values: Mapping[str, Fraction]) -> None:
     """Sizes leave a dimension nothing less than 1; numbers of chips are wired as the formulas say, a network joins them all,
     and they share out what they split.
 
@@ -98,10 +98,10 @@ def require_shared(program: Program, values: Mapping[str, Fraction]) -> None:
             raise _no_multiple(label, size, axes, parts)
 
 
-def is_there(problem: Problem, values: Mapping[str, Fraction]) -> bool:
+def are_valid(problem: Problem, values: Mapping[str, Fraction]) -> bool:
     """Whether numbers may be put in together."""
     try:
-        require_there(problem, values)
+        require_valid(problem, values)
     except (ModelError, AlgebraError):
         return False
     return True
@@ -162,7 +162,7 @@ def require_shared_out(problem: Problem, runs: Mapping[str, Sequence[int]]) -> N
     for label, axes in splits(program):
         chips = [(a.chips,) if a.chips else runs.get(a.name, (1,)) for a in program.mesh if a.name in axes]
         for parts in sorted({*map(prod, product(*chips))} - {1}):
-            for values in _failing(_condition(program.resolved(sized(label)) / parts, True), runs):
+            for values in _failing(_condition(program.resolved(label_size(label)) / parts, True), runs):
                 raise _no_multiple(label, size_at(program, label, values) or 0, axes, parts)
 
 
@@ -185,7 +185,7 @@ def _wired_with(problem: Problem, chips: Mapping[str, int]) -> Program:
     """The program with numbers of chips on some axes."""
     program = problem.operation
     mesh = tuple(axis.numbered(chips[axis.name]) if axis.name in chips else axis for axis in program.mesh)
-    return wired(replace(program, mesh=mesh), problem.hardware, problem.link)
+    return with_wiring(replace(program, mesh=mesh), problem.hardware, problem.link)
 
 
 def least_rings(problem: Problem) -> dict[str, int]:
@@ -258,7 +258,7 @@ def require_over(problem: Problem, runs: Runs, *, drawn: bool = False) -> None:
     """
     for condition in _conditions(problem, drawn):
         for values in _failing(condition, runs) if condition.sizes else ():
-            require_there(problem, values)
+            require_valid(problem, values)
 
 
 def _failing(condition: Condition, runs: Runs) -> Iterator[dict[str, Fraction]]:
@@ -277,8 +277,8 @@ def _failing(condition: Condition, runs: Runs) -> Iterator[dict[str, Fraction]]:
 def _conditions(problem: Problem, drawn: bool) -> Iterator[Condition]:
     program, facts = problem.operation, [r for r in problem.assume if r.relation in ("<=", ">=")]
     assumed = ((expression(r.left) - expression(r.right)) * (1 if r.relation == ">=" else -1) for r in facts)
-    never_below = (*never_below_zero(program), *filter(is_rational, assumed))
-    for whole, values in ((False, never_below), (True, () if drawn else always_whole(program))):
+    never_below = (*nonnegative_terms(program), *filter(is_rational, assumed))
+    for whole, values in ((False, never_below), (True, () if drawn else whole_number_terms(program))):
         for value in values:
             yield _condition(value, whole)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sympy import Add, Expr, Integer
 
-from symroof.algebra.rational import cancelled
+from symroof.algebra.rational import cancel
 from symroof.algebra.roots import ALWAYS, NEVER, Case, Interval, Root, Threshold
 from symroof.derivation.formula_writing import Layout, content, is_negative, upright
 from symroof.formula import (
@@ -127,11 +127,11 @@ def bands(solved: Threshold, layout: Layout) -> tuple[Formula, ...]:
 
 
 def _guard(case: Case, layout: Layout) -> Formula:
-    parts = tuple(positive(guard, layout) for guard in case.guard)
+    parts = tuple(positivity(guard, layout) for guard in case.guard)
     return parts[0] if len(parts) == 1 else Both(parts)
 
 
-def positive(value: Expr, layout: Layout) -> Formula:
+def positivity(value: Expr, layout: Layout) -> Formula:
     """value > 0 with the negative terms on the right: DF > R(D + F)."""
     head, rest = content(value)
     rest = -rest if is_negative(head) else rest
@@ -141,7 +141,7 @@ def positive(value: Expr, layout: Layout) -> Formula:
 
 def _consequence(solved: Threshold, case: Case, layout: Layout) -> Formula:
     if case.implicit is not None:
-        return positive(case.implicit, layout)
+        return positivity(case.implicit, layout)
     if case.intervals in (ALWAYS, NEVER):
         return Verdict(case.intervals == ALWAYS)
     parts = tuple(_inside(Name(solved.variable.name), interval, layout) for interval in case.intervals)
@@ -161,7 +161,7 @@ def bound(value: Expr | Root, layout: Layout) -> Formula:
     """A bound as a quotient whose denominator is grouped by the ridge."""
     if isinstance(value, Root) or not value.is_rational_function():
         return layout.write(value)
-    above, below = cancelled(value).as_numer_denom()
+    above, below = cancel(value).as_numer_denom()
     signs = {bool(t.as_coeff_Mul()[0] < 0): t for t in Add.make_args(below.expand()) if not t.has(symbol("ridge"))}
     if (True in signs and False not in signs) or (not signs and below.could_extract_minus_sign()):
         above, below = -above, -below

@@ -14,7 +14,7 @@ from functools import lru_cache
 from sympy import Expr, Max, Min, diff, oo
 
 from symroof.algebra import solvers
-from symroof.algebra.rational import cancelled, sign_of, symbols_of
+from symroof.algebra.rational import cancel, sign_of, symbols_of
 from symroof.algebra.solvers import Optimum as Optimum, least_maximum, least_sum, lines as lines
 from symroof.derivation.formula_writing import Layout
 from symroof.derivation.solutions import Solution, bands, written_solution
@@ -36,9 +36,9 @@ from symroof.formula import (
 )
 from symroof.proof.check import check
 from symroof.proof.limits import monotony_of, slope, tends
-from symroof.proof.minima import Optimal
+from symroof.proof.minima import LeastPlace
 from symroof.proof.propositions import negated
-from symroof.proof.quotients import Exact
+from symroof.proof.quotients import Quotients
 from symroof.proof.step import Ledger, Reason, RefutedError, Step, UndecidedError
 
 PLAIN = Layout(())
@@ -171,7 +171,7 @@ def limit(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> Expr:
     D
     """
     result = solvers.growth(value, variable)
-    exact, write = Exact(least_one=_names(least_one)), PLAIN.write
+    exact, write = Quotients(least_one=_names(least_one)), PLAIN.write
     towards = Infinity() if result == oo else write(result)
     if not tends(exact.rational(write(value)), variable.name, towards, exact):
         raise RefutedError(f"the limit over {variable} was not proved")
@@ -187,7 +187,7 @@ def is_positive(value: Expr, least_one: frozenset[Expr]) -> bool:
     >>> is_positive(2*B - 1, frozenset({B})), is_positive(B - D, frozenset({B, D}))
     (True, False)
     """
-    exact = Exact(least_one=_names(least_one))
+    exact = Quotients(least_one=_names(least_one))
     return exact.is_positive(exact.rational(PLAIN.write(value)))
 
 
@@ -214,12 +214,12 @@ def supremum(value: Expr, variable: Expr, least_one: frozenset[Expr]) -> Expr | 
     return limit(value, variable, least_one) if monotony(value, variable, least_one) == 1 else None
 
 
-def highest(value: Expr, least_one: frozenset[Expr]) -> Expr | None:
+def ceiling_of(value: Expr, least_one: frozenset[Expr]) -> Expr | None:
     """The supremum over all symbols of a function that rises in each of them, one after the other; else None.
 
     >>> from symroof.symbols import symbol
     >>> D, F = symbol("D"), symbol("F")
-    >>> highest(2*D*F/(D + F + D*F), frozenset({D, F}))
+    >>> ceiling_of(2*D*F/(D + F + D*F), frozenset({D, F}))
     2
     """
     while value.free_symbols:
@@ -248,8 +248,8 @@ def derivative(value: Expr, variable: Expr) -> Expr:
     >>> derivative(symbol("X")**2, symbol("X"))
     2*X
     """
-    result = cancelled(diff(value, variable)) if value.is_rational_function() else diff(value, variable)
-    exact = Exact()
+    result = cancel(diff(value, variable)) if value.is_rational_function() else diff(value, variable)
+    exact = Quotients()
     rise = slope(exact.rational(PLAIN.write(value)), variable.name, exact)
     if not (rise - exact.rational(PLAIN.write(result))).is_zero():
         raise RefutedError(f"the derivative in {variable} was not proved")
@@ -272,7 +272,7 @@ def optimum_of(parts: Sequence[Expr], variable: Expr, least_one: frozenset[Expr]
     inside = (Compare(PLAIN.write(result.power), ">=", number(1)),)
     claim = Call("argmin", (body, Name(variable.name)))
     place = PLAIN.root(result.power, result.degree)
-    step = Step("solve", Reason.BEST, claim, "=", place, inside, Optimal(forms))
+    step = Step("solve", Reason.BEST, claim, "=", place, inside, LeastPlace(forms))
     check(step, _ledger(least_one, None))
     return result
 

@@ -17,14 +17,13 @@ from symroof.derivation.answer import Answer
 from symroof.derivation.formula_writing import Layout, with_digits
 from symroof.derivation.premises import Setting
 from symroof.formula import Compare, Formula, Frozen, Infinity, Name, Number
+from symroof.model.quantities import T_COMMS, T_MATH
 from symroof.proof.certificates import Dominance
 from symroof.proof.check import establish
 from symroof.proof.step import Ledger, Reason, Step, UndecidedError
 from symroof.symbols import fraction, rational, symbol
 
-INTENSITY, RIDGE, PEAK, BANDWIDTH = map(Name, ("intensity", "ridge", "peak", "bandwidth"))
-FLOPS, T_MATH, T_COMMS = map(Name, ("flops", "T_math", "T_comms"))
-T_LOWER, T_UPPER, T_STEPS = map(Name, ("T_lower", "T_upper", "T_steps"))
+INTENSITY, RIDGE, T_UPPER, T_STEPS = map(Name, ("intensity", "ridge", "T_upper", "T_steps"))
 
 
 class Draft(Frozen):
@@ -79,24 +78,24 @@ class Draft(Frozen):
         return self.steps[len(earlier.steps) :]
 
 
-def written(relations: Iterable[Relation], write: Callable[[Expr], Formula]) -> tuple[Compare, ...]:
+def comparisons(relations: Iterable[Relation], write: Callable[[Expr], Formula]) -> tuple[Compare, ...]:
     """Relations of a regime as formulas."""
     return tuple(Compare(write(a), sign, Infinity() if b == oo else write(b)) for a, sign, b in relations)
 
 
-def dominated(similar: Similarity, write: Callable[[Expr], Formula]) -> Dominance:
+def dominance_of(similar: Similarity, write: Callable[[Expr], Formula]) -> Dominance:
     """What the check needs to decide an approximation again."""
     return Dominance(write(similar.numerator), write(similar.denominator), similar.certificates)
 
 
-def numeric(value: Expr | Root | None) -> Fraction | None:
+def as_number(value: Expr | Root | None) -> Fraction | None:
     """The value of a bound without symbols; the middle of its interval for an irrational one."""
     if isinstance(value, Root):
         return value.middle
     return fraction(value) if value is not None and value.is_Rational else None
 
 
-def rounded(
+def decimals(
     section: str, left: Formula, value: Fraction, digits: str | None = None, **options: Any
 ) -> tuple[Step, ...]:
     """``left ~ 240.24``, and nothing where the digits are the value itself."""

@@ -9,16 +9,16 @@ from math import lcm
 
 from sympy import Add, Expr, degree
 
-from symroof.algebra.dominance import laurent, leading, similar
-from symroof.algebra.rational import cancelled, sign_of, symbols_of
+from symroof.algebra.dominance import laurent_terms, leading_form, similarity_of
+from symroof.algebra.rational import cancel, sign_of, symbols_of
 from symroof.algebra.roots import Root
 from symroof.algebra.rounding import rounded_up, to_digits, to_places
 from symroof.derivation.answer import Point, Steps
 from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import ledger_of
-from symroof.derivation.solutions import Solution, bound, positive
-from symroof.derivation.solving import highest, solution_of, stays_below, supremum
-from symroof.derivation.steps import INTENSITY, RIDGE, T_COMMS, T_MATH, Draft, dominated, numeric, rounded, written
+from symroof.derivation.solutions import Solution, bound, positivity
+from symroof.derivation.solving import ceiling_of, solution_of, stays_below, supremum
+from symroof.derivation.steps import INTENSITY, RIDGE, Draft, as_number, comparisons, decimals, dominance_of
 from symroof.derivation.whole_sizes import Wholes, whole_step, wholes
 from symroof.errors import AlgebraError
 from symroof.formula import (
@@ -36,15 +36,16 @@ from symroof.formula import (
     number,
     product,
 )
+from symroof.model.quantities import T_COMMS, T_MATH
 from symroof.proof.bounds_and_decimals import BoundsCompared
 from symroof.proof.limits import OneRoot, Supremum
-from symroof.proof.step import Reason, Role, Solved, Step
+from symroof.proof.step import Reason, Role, Step, Unknown
 from symroof.symbols import expression, rational, symbol
 
 
 def threshold(draft: Draft) -> Draft:
     """intensity > ridge, solved for the variable with every guard."""
-    solution = solved(draft, draft.setting.compared, draft.setting.variable)
+    solution = threshold_solution(draft, draft.setting.compared, draft.setting.variable)
     if solution.outcome == "never":
         return _never(draft, solution)
     equal = draft.setting.equalities
@@ -59,7 +60,7 @@ def threshold(draft: Draft) -> Draft:
     return _otherwise(draft, solution)
 
 
-def solved(draft: Draft, value: Expr, variable: Expr) -> Solution:
+def threshold_solution(draft: Draft, value: Expr, variable: Expr) -> Solution:
     """Where a value is above its level. In numbers every degree is solved, so figures are put in where they have to be."""
     setting = draft.setting
     level, put = setting.in_numbers(setting.level), setting.in_numbers(value)
@@ -75,7 +76,7 @@ def _degree(value: Expr, variable: Expr) -> int:
 def solution_step(draft: Draft, reason: Reason, solution: Solution, where: tuple[Formula, ...]) -> Step:
     """That the arithmetic takes longer exactly where a solution says."""
     return Step(
-        "threshold", reason, draft.above, "<=>", solution.formula, where, None, Solved(solution.variable), "threshold"
+        "threshold", reason, draft.above, "<=>", solution.formula, where, None, Unknown(solution.variable), "threshold"
     )
 
 
@@ -90,7 +91,7 @@ def _with_figures(draft: Draft, solution: Solution, role: Role) -> tuple[Step, .
         steps.append(Step("threshold", Reason.FIGURES, solution.end.right, "=", put, where, role=role))
     if isinstance(solution.guard, Compare):
         gap = draft.setting.in_numbers(expression(solution.guard.left) - expression(solution.guard.right))
-        put_in = positive(gap.as_numer_denom()[0], draft.layout)
+        put_in = positivity(gap.as_numer_denom()[0], draft.layout)
         steps.append(Step("threshold", Reason.FIGURES, solution.guard, "<=>", put_in, equal, role="guard"))
     return tuple(steps)
 
@@ -136,7 +137,7 @@ def _clearing_steps(draft: Draft, solution: Solution) -> tuple[Step, ...]:
     )
 
 
-def stays_low(draft: Draft, solution: Solution, intensity: Expr, section: str, role: Role = "") -> tuple[Step, ...]:
+def sup_steps(draft: Draft, solution: Solution, intensity: Expr, section: str, role: Role = "") -> tuple[Step, ...]:
     """What stands behind ``never``: the intensity stays below its supremum, and that is at most the ridge."""
     setting, x = draft.setting, draft.setting.variable
     top = supremum(intensity, x, setting.least_one)
@@ -155,7 +156,7 @@ def stays_low(draft: Draft, solution: Solution, intensity: Expr, section: str, r
 def _otherwise(draft: Draft, solution: Solution) -> Draft:
     """Why it is never compute-bound where the guard fails; and where all sizes are one, up to which."""
     setting = draft.setting
-    steps = () if setting.mixed else stays_low(draft, solution, setting.intensity, "threshold", "supremum")
+    steps = () if setting.mixed else sup_steps(draft, solution, setting.intensity, "threshold", "supremum")
     if not steps:
         return draft
     draft, height = draft.add(*steps), steps[0].right
@@ -167,7 +168,7 @@ def _otherwise(draft: Draft, solution: Solution) -> Draft:
         return draft
     square = top.subs(dict.fromkeys(sizes[1:], sizes[0]))
     edge = solution_of(square, rational(setting.ridge), sizes[0], setting.least_one).bound
-    limit = numeric(edge)
+    limit = as_number(edge)
     if limit is None or limit < 1 or isinstance(edge, Root):
         return draft
     same = tuple(Compare(Name(other.name), "=", Name(sizes[0].name)) for other in sizes[1:])
@@ -185,20 +186,20 @@ def _never(draft: Draft, solution: Solution) -> Draft:
     draft = draft.add(solution_step(draft, Reason.FACT, solution, equal))
     if setting.mixed:
         return draft.add(Step("threshold", Reason.NEVER, T_MATH, "<=", T_COMMS, equal))
-    top = value if not value.free_symbols else highest(value, setting.least_one)
+    top = value if not value.free_symbols else ceiling_of(value, setting.least_one)
     if top is None or not top.is_Rational:
         least = value.subs(dict.fromkeys(setting.least_one, 1))  # where all sizes are 1 it may be reached
-        relation = "<=" if least.is_Rational and numeric(least) == setting.ridge else "<"
+        relation = "<=" if least.is_Rational and as_number(least) == setting.ridge else "<"
         return draft.add(Step("threshold", Reason.NEVER, INTENSITY, relation, RIDGE, equal))
     height = draft.write(top)
     if value.free_symbols and not any(step.reason is Reason.SUPREMUM for step in draft.steps):
         stays = stays_below(top, value, setting.least_one)
         draft = draft.add(Step("threshold", Reason.REACH, INTENSITY, stays, height, equal))
-    strict = setting.ridge is not None and (numeric(top) or 0) < setting.ridge
+    strict = setting.ridge is not None and (as_number(top) or 0) < setting.ridge
     draft = draft.add(Step("threshold", Reason.NEVER, height, "<" if strict else "<=", RIDGE))
     if setting.ridge is None:
         return draft
-    share = (numeric(top) or Fraction(0)) / setting.ridge
+    share = (as_number(top) or Fraction(0)) / setting.ridge
     margin = to_places(1 / share, 0) if share <= Fraction(1, 100) else to_digits(1 / share, 3)
     most = rounded_up(share, 2)
     return draft.add(
@@ -214,14 +215,14 @@ def rule(draft: Draft) -> Draft:
         return _exact_number(draft)
     form = answer.leading.approximate
     if setting.mixed:
-        form = leading(setting.compared, setting.regime)
+        form = leading_form(setting.compared, setting.regime)
         draft = draft.add(*_balance_tends(draft, form))
     if not form.has(x):
         return draft
     solution = solution_of(form, setting.level, x, setting.least_one, layout=setting.layout, values=setting.values)
     if solution.outcome != "depends":
         return draft
-    leads, facts = Compare(draft.write(form), ">", draft.write(setting.level)), Solved(solution.variable)
+    leads, facts = Compare(draft.write(form), ">", draft.write(setting.level)), Unknown(solution.variable)
     exact = answer.threshold
     draft = draft.add(
         *_tends_to(draft, exact, solution),
@@ -247,14 +248,14 @@ def rule(draft: Draft) -> Draft:
 
 
 def _decimal(draft: Draft, left: Formula, value: Expr) -> tuple[Step, ...]:
-    number_ = numeric(value)
-    return () if number_ is None or left == RIDGE else rounded("rule", left, number_)
+    number_ = as_number(value)
+    return () if number_ is None or left == RIDGE else decimals("rule", left, number_)
 
 
 def _balance_tends(draft: Draft, form: Expr) -> tuple[Step, ...]:
     """What T_math/T_comms tends to in the regime, where no intensity tells which side is longer."""
     setting, left = draft.setting, Quotient(T_MATH, T_COMMS)
-    evidence = dominated(similar(setting.compared, form, setting.regime), draft.write)
+    evidence = dominance_of(similarity_of(setting.compared, form, setting.regime), draft.write)
     return (Step("rule", Reason.FACT, left, "~", draft.write(form), setting.problem.assume, evidence),)
 
 
@@ -268,19 +269,19 @@ def _tends_to(draft: Draft, exact: Solution | None, rule: Solution) -> tuple[Ste
         return ()
     try:
         regime = setting.regime.holding(setting.variable)
-        result = similar(high, low, regime)
+        result = similarity_of(high, low, regime)
     except AlgebraError:
         return ()
     if not result.holds or not result.certificates:
         return ()
-    where = (*written(regime.scaling, draft.write), *setting.equalities)
-    return (Step("rule", Reason.FACT, exact.end.right, "~", rule.end.right, where, dominated(result, draft.write)),)
+    where = (*comparisons(regime.scaling, draft.write), *setting.equalities)
+    return (Step("rule", Reason.FACT, exact.end.right, "~", rule.end.right, where, dominance_of(result, draft.write)),)
 
 
 def _exact_number(draft: Draft) -> Draft:
     """Where no regime is needed: the exact bound is a number."""
     solution, edge = draft.answer.threshold, draft.answer.bound
-    value = numeric(edge)
+    value = as_number(edge)
     if solution is None or solution.end is None or value is None or edge is None:
         return draft
     if not isinstance(edge, Root) and solution.end.right not in (RIDGE, draft.write(edge)):
@@ -321,7 +322,7 @@ def _rule_factor(draft: Draft, exact: Solution | None, rule_bound: Expr) -> Draf
         return draft
     if not (rule_bound / exact_bound).is_rational_function():
         return draft
-    quotient = cancelled(rule_bound / exact_bound)
+    quotient = cancel(rule_bound / exact_bound)
     exact_step, rule_step = draft.answer.step("threshold"), draft.answer.step("rule")
     assert exact_step is not None
     assert rule_step is not None
@@ -342,7 +343,7 @@ def _rule_factor(draft: Draft, exact: Solution | None, rule_bound: Expr) -> Draf
 
 def _in_ridge(draft: Draft, quotient: Expr) -> Formula | None:
     """A sum of monomials with its terms in the ridge gathered: 1 - R(1/D + 1/F); None where it is none, or not linear."""
-    ridge, terms = symbol("ridge"), laurent(quotient, symbols_of(quotient))
+    ridge, terms = symbol("ridge"), laurent_terms(quotient, symbols_of(quotient))
     if terms is None:
         return None
     parts = [rational(-c) * m / ridge for c, m in terms if m.has(ridge)]

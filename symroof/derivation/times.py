@@ -11,37 +11,24 @@ from math import floor
 
 from sympy import Add, Expr, Integer
 
-from symroof.algebra.rational import cancelled, sign_of
-from symroof.algebra.rounding import short
+from symroof.algebra.rational import cancel, sign_of
+from symroof.algebra.rounding import shorten
 from symroof.derivation.answer import Point
 from symroof.derivation.numbers_at_sizes import Values
-from symroof.derivation.per_chip import each_written
-from symroof.derivation.quantity_definitions import costs, put
-from symroof.derivation.size_constraints import is_there
+from symroof.derivation.per_chip import single_fraction
+from symroof.derivation.quantity_definitions import costs, substitute
+from symroof.derivation.size_constraints import are_valid
 from symroof.derivation.solving import solution_of
-from symroof.derivation.steps import (
-    BANDWIDTH,
-    INTENSITY,
-    PEAK,
-    RIDGE,
-    T_COMMS,
-    T_LOWER,
-    T_MATH,
-    T_STEPS,
-    T_UPPER,
-    Draft,
-    numeric,
-    rounded,
-)
+from symroof.derivation.steps import INTENSITY, RIDGE, T_STEPS, T_UPPER, Draft, as_number, decimals
 from symroof.derivation.whole_sizes import wholes
 from symroof.formula import Call, Compare, Formula, Name, Product, Quotient, Sum, nodes, number, product, total
 from symroof.model.collectives import is_latency
 from symroof.model.pipeline_stages import BUBBLE
 from symroof.model.program import Program
-from symroof.model.quantities import time_name
+from symroof.model.quantities import BANDWIDTH, PEAK, T_COMMS, T_LOWER, T_MATH, time_name
 from symroof.model.resources import every_time, steps_of, times_of
 from symroof.proof.overlap_bounds import Overlap
-from symroof.proof.step import AtSize, Evidence, Reason, Step, amount_of
+from symroof.proof.step import Evidence, Reason, RowSize, Step, amount_of
 from symroof.symbols import exactly, expression, rational
 
 # The most rows of a table of times over the chips of an axis.
@@ -63,7 +50,7 @@ def ridge(draft: Draft) -> Draft:
         steps.append(Step("ridge", Reason.FIGURES, RIDGE, "=", draft.in_digits(Quotient(PEAK, BANDWIDTH))))
     if setting.ridge is not None:
         steps.append(Step("ridge", Reason.FIGURES, RIDGE, "=", draft.write(setting.ridge), role="ridge"))
-        steps += rounded("ridge", RIDGE, setting.ridge)
+        steps += decimals("ridge", RIDGE, setting.ridge)
     same, quotients, sides = (
         Compare(a, ">", b) for a, b in ((T_MATH, Name(setting.slower)), times, (INTENSITY, RIDGE))
     )
@@ -98,7 +85,7 @@ def time(draft: Draft) -> Draft:
     setting, program = draft.setting, draft.setting.problem.operation
     draft = time_of_program(draft, program)
     if setting.over_network and setting.ridge is not None and setting.problem.operation.product is not None:
-        value = draft.layout.factored(cancelled(rational(setting.ridge) / setting.intensity))
+        value = draft.layout.factored(cancel(rational(setting.ridge) / setting.intensity))
         draft = draft.add(Step("time", Reason.LINE, Quotient(T_COMMS, T_MATH), "=", value, setting.equalities))
         draft = _pays(draft)
     for point in range(len(setting.problem.at)):
@@ -146,7 +133,7 @@ def _row(draft: Draft, times: Times, x: str, size: Fraction, where: tuple[Formul
     """Every time at one size, and which of those of arithmetic and transfer is longer."""
     result = Values(draft, times.amounts, {**draft.setting.problem.at[point], x: size})
     at_size = Compare(Name(x), "=", draft.write(size))
-    where, facts = where if at_size in where else (*where, at_size), AtSize(size)
+    where, facts = where if at_size in where else (*where, at_size), RowSize(size)
     rates = draft.setting.rates
     between = map(Name, map(time_name, rates.resources if rates.joint else rates.resources[:-1]))
     for name in dict.fromkeys((T_MATH, T_COMMS, T_LOWER, T_UPPER, *between, T_STEPS)):
@@ -159,19 +146,19 @@ def _row(draft: Draft, times: Times, x: str, size: Fraction, where: tuple[Formul
 
 def _rows(draft: Draft, x: str, at: Point, point: int) -> list[Fraction]:
     """The sizes of a table of times, each of which is there beside the others: chips are shared out and joined."""
-    problem, bound = draft.setting.problem, numeric(at.bound)
+    problem, bound = draft.setting.problem, as_number(at.bound)
     if x in problem.mesh:
         near = 32 if bound is None else max(bound, 1)
         powers = sorted((2**k for k in range(13)), key=lambda n: max(n / near, near / n))
-        return sorted(islice((Fraction(n) for n in powers if is_there(problem, {**at.values, x: Fraction(n)})), ROWS))
-    chosen = chosen_sizes(bound, at.smallest_integer, wholes(draft.setting, x, point).each)
-    return [size for size in chosen if is_there(problem, {**at.values, x: size})] or chosen[:1]
+        return sorted(islice((Fraction(n) for n in powers if are_valid(problem, {**at.values, x: Fraction(n)})), ROWS))
+    chosen = table_sizes(bound, at.smallest_integer, wholes(draft.setting, x, point).each)
+    return [size for size in chosen if are_valid(problem, {**at.values, x: size})] or chosen[:1]
 
 
-def chosen_sizes(bound: Fraction | None, first: int | None, step: int) -> list[Fraction]:
+def table_sizes(bound: Fraction | None, first: int | None, step: int) -> list[Fraction]:
     """Rows worth reading: one, a power of two near half the bound, both sides of the bound, one near four times it.
 
-    >>> [int(size) for size in chosen_sizes(Fraction(20172800, 79043), 256, 1)]
+    >>> [int(size) for size in table_sizes(Fraction(20172800, 79043), 256, 1)]
     [1, 128, 255, 256, 1024]
     """
     if bound is None or bound < 1:
@@ -202,7 +189,7 @@ class Times:
         self.formulas, self.amounts = every_time(problem.operation, draft.setting.rates), costs(draft.setting)
         self.sizes = {} if point is None else problem.at[point]
         bubble = self.amounts.get(BUBBLE.name, Integer(0))
-        self.wait = cancelled(draft.value_at(bubble / (1 - bubble), self.sizes))
+        self.wait = cancel(draft.value_at(bubble / (1 - bubble), self.sizes))
 
     def part(self, time: Formula) -> Part | None:
         """An amount and its rate, where a time is that and nothing else."""
@@ -212,7 +199,7 @@ class Times:
             case Quotient(above=Name() as done, below=Name() as rate):
                 return self.draft.value_at(self.amounts[done.name], self.sizes), rate.name
             case Product(factors=(*many, Name() as hop)) if is_latency(hop.name):
-                return self.draft.value_at(put(expression(product(*many)), self.amounts), self.sizes), hop.name
+                return self.draft.value_at(substitute(expression(product(*many)), self.amounts), self.sizes), hop.name
         return None
 
     def parts(self, *times: Formula) -> Iterator[Part]:
@@ -324,21 +311,21 @@ def _in_seconds(draft: Draft, step: Step) -> tuple[Step, ...]:
     """A time as a decimal, where no size is left open."""
     rates = {name: figure.value for name, figure in draft.setting.figures.items()}
     seconds = exactly(expression(step.right), rates)
-    return () if seconds is None else rounded("time", step.left, seconds, short(seconds, 3))
+    return () if seconds is None else decimals("time", step.left, seconds, shorten(seconds, 3))
 
 
 def _at_rate(amount: Formula, rate: str) -> Formula:
-    return product(amount, Name(rate)) if is_latency(rate) else over(amount, Name(rate))
+    return product(amount, Name(rate)) if is_latency(rate) else fraction_bar(amount, Name(rate))
 
 
 def _on_one_bar(draft: Draft, amount: Expr) -> Formula:
     """An amount as it is read; what one chip of several does, a sum of fractions, over what they have in common."""
     shown = draft.write(amount)
     several = isinstance(shown, Sum) and any(isinstance(term, Quotient) for term in shown.terms)
-    return each_written(draft, amount) if several and draft.setting.problem.operation.axes else shown
+    return single_fraction(draft, amount) if several and draft.setting.problem.operation.axes else shown
 
 
-def over(above: Formula, below: Formula) -> Quotient:
+def fraction_bar(above: Formula, below: Formula) -> Quotient:
     """One fraction bar, not two."""
     match above, below:
         case Quotient(), Quotient() if above.below == below.below:

@@ -14,9 +14,9 @@ from sympy import Expr
 from symroof.algebra.roots import Root, whole_number
 from symroof.derivation.premises import Setting
 from symroof.derivation.size_constraints import ring_steps
-from symroof.derivation.steps import numeric
+from symroof.derivation.steps import as_number
 from symroof.formula import Both, Compare, Either, Formula, Name, Number, Product, Verdict, names, nodes, number
-from symroof.model.splits import shared_out, stride
+from symroof.model.splits import shares_of, stride
 from symroof.proof.bounds_and_decimals import WholeBounds
 from symroof.proof.step import Reason, Step
 from symroof.proof.whole_numbers import LARGEST
@@ -75,7 +75,7 @@ def spans_of(condition: Formula, size: str) -> Spans | None:
         return reduce(_both, decided) if isinstance(condition, Both) else _any(decided)
     if not isinstance(condition, Compare) or condition.left != Name(size) or names(condition.right):
         return None
-    edge, closed = numeric(expression(condition.right)), "=" in condition.relation
+    edge, closed = as_number(expression(condition.right)), "=" in condition.relation
     if edge is None or condition.relation not in ("<", "<=", ">", ">=", "="):
         return None
     below = Span(high=edge, closed_high=closed)
@@ -101,7 +101,7 @@ def _any(parts: Iterable[Iterable[Span]]) -> Spans:
     return tuple(result)
 
 
-def written(spans: Spans, size: str, write: Write, *, least: int = 0) -> Formula:
+def ranges(spans: Spans, size: str, write: Write, *, least: int = 0) -> Formula:
     """The same as a condition; of a size that is ``least`` at least, without what that says already."""
     domain = (Span(Fraction(least), True),) if least else (Span(),)
     left = _both(spans, domain)
@@ -122,7 +122,7 @@ def _span_formula(span: Span, x: Name, write: Write, domain: Span) -> Formula:
     return ends[0] if len(ends) == 1 else Both(tuple(ends))
 
 
-def whole(spans: Spans, last: Callable[[str, Fraction], int | None]) -> Spans | None:
+def whole_spans(spans: Spans, last: Callable[[str, Fraction], int | None]) -> Spans | None:
     """The same from one whole number to another, of those that ``last`` finds beyond and below a number; None where it finds
     nothing out."""
     result: list[Span] = []
@@ -178,7 +178,7 @@ def wholes(setting: Setting, variable: str, point: int | None = None) -> Wholes:
     same = (r.left.name for r in setting.equalities if r.right == Name(variable) and isinstance(r.left, Name))
     names, rings = (variable, *same), ring_steps(setting.problem)
     each = lcm(*(stride(operation, mesh, name, sizes) * rings.get(name, 1) for name in names))
-    shared = [part for name in names if name in mesh for part in shared_out(operation, mesh, name, sizes)]
+    shared = [part for name in names if name in mesh for part in shares_of(operation, mesh, name, sizes)]
     within = 0 if any(part.denominator > 1 for _, part in shared) else gcd(*(int(part) for _, part in shared))
     return Wholes(each, tuple(sorted({name for name, _ in shared})), within)
 
@@ -197,7 +197,7 @@ def whole_condition(
 ) -> Step | None:
     """A condition on a size by numbers in whole numbers, or that there is none; nothing where that is open."""
     spans = spans_of(left, size)
-    left_of = None if spans is None else whole(spans, lambda relation, end: of.last(relation, rational(end)))
+    left_of = None if spans is None else whole_spans(spans, lambda relation, end: of.last(relation, rational(end)))
     if left_of is None:
         return None
-    return Step(section, Reason.WHOLE, left, "<=>", written(left_of, size, write), (), WholeBounds(of.each, of.names))
+    return Step(section, Reason.WHOLE, left, "<=>", ranges(left_of, size, write), (), WholeBounds(of.each, of.names))

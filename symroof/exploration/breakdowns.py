@@ -21,7 +21,7 @@ from symroof.model.pipeline_stages import BUBBLE
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.quantities import time_name
-from symroof.model.resources import LATENCY, busy, staged, times_of, times_of_groups
+from symroof.model.resources import LATENCY, busy_times, stage_statements, times_of, times_of_groups
 from symroof.proof.step import Reason, Step
 from symroof.symbols import fraction, rational, symbol
 
@@ -122,8 +122,8 @@ def _times(setting: Setting, program: Program) -> Iterator[tuple[str, Iterator[P
         each = ((name, Name(time_name(resource, name))) for name in costs_of(program))
         result = ((name, time) for name, time in each if not isinstance(times[time.name], Number))
         yield time_name(resource), ((name, Group(time), ((time,),), False) for name, time in result)
-    groups, inside = times_of_groups(program, rates).items(), staged(program)
-    sums_of = ((names, formula, tuple(busy(times, rates, names).values())) for names, formula in groups)
+    groups, inside = times_of_groups(program, rates).items(), stage_statements(program)
+    sums_of = ((names, formula, tuple(busy_times(times, rates, names).values())) for names, formula in groups)
     yield "T_steps", ((", ".join(names), _unnamed(time), parts, names[0] in inside) for names, time, parts in sums_of)
 
 

@@ -16,7 +16,7 @@ from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
 from symroof.model.tensor_types import Dtype
-from symroof.model.transforms import numbers, retyped
+from symroof.model.transforms import numeric_tensors, with_types
 
 
 class OneChip(Frozen):
@@ -90,5 +90,5 @@ def _stored(problem: Problem, kind: Dtype | None) -> Problem:
     """The problem with every tensor in one dtype; indices among the tensors of a program stay what they are."""
     if kind is None:
         return problem
-    stored = retyped(problem.operation, dict.fromkeys(numbers(problem.operation), kind))
+    stored = with_types(problem.operation, dict.fromkeys(numeric_tensors(problem.operation), kind))
     return replace(problem, operation=stored, compute=problem.compute or kind)

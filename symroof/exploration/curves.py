@@ -16,14 +16,14 @@ from typing import TypeVar
 from sympy import Expr, oo
 
 from symroof.algebra.rational import symbols_of
-from symroof.derivation.evaluation import QuantityFunction, evaluated, evaluated_along, proved, with_figures
+from symroof.derivation.evaluation import QuantityFunction, draft_with, evaluate, evaluate_along, with_figures
 from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.size_constraints import require_joined, require_own_wiring, require_shared_out, whole_sizes
 from symroof.derivation.solving import limit, solution_of
-from symroof.derivation.steps import Draft, numeric
+from symroof.derivation.steps import Draft, as_number
 from symroof.derivation.threshold import first_size
 from symroof.errors import ModelError
-from symroof.exploration.longest_times import BOUNDS, Curve, FewChips, longest_at, stretches
+from symroof.exploration.longest_times import BOUNDS, Curve, FewChips, longest_time, stretches
 from symroof.exploration.regime_map import equality
 from symroof.exploration.regime_steps import least_upper_bound
 from symroof.formula import Compare, Frozen
@@ -32,7 +32,7 @@ from symroof.model.pipeline_stages import pipeline_of, require_filled
 from symroof.model.problem import Problem
 from symroof.model.program import Program
 from symroof.model.quantities import time_name
-from symroof.model.splits import open_axes, padded, stride
+from symroof.model.splits import open_axes, padded_sizes, stride
 from symroof.proof.whole_numbers import Multiples
 from symroof.reading.grids import Axis
 from symroof.symbols import fraction, rational, symbol
@@ -125,10 +125,10 @@ def require_sizes(needed: Iterable[str], given: Iterable[str], otherwise: str = 
         )
 
 
-def in_common(points: Sequence[Mapping[str, T]]) -> dict[str, T]:
+def same_sizes(points: Sequence[Mapping[str, T]]) -> dict[str, T]:
     """The sizes that are the same at all points.
 
-    >>> in_common([{"B": 1, "D": 8}, {"B": 2, "D": 8}])
+    >>> same_sizes([{"B": 1, "D": 8}, {"B": 2, "D": 8}])
     {'D': 8}
     """
     if not points:
@@ -137,7 +137,7 @@ def in_common(points: Sequence[Mapping[str, T]]) -> dict[str, T]:
     return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
 
 
-def spread(over: Axis, *extra: float | None) -> tuple[float, ...]:
+def samples(over: Axis, *extra: float | None) -> tuple[float, ...]:
     """Places from one end of an axis to the other, dense and even on its scale, and further ones between the ends."""
     low, high = over.ends
     count = min(PLACES, high - low) or 1
@@ -149,12 +149,12 @@ def spread(over: Axis, *extra: float | None) -> tuple[float, ...]:
     return tuple(sorted({float(low), float(high), *chosen, *inside}))
 
 
-def along(
+def series(
     function: QuantityFunction, values: Mapping[str, Fraction], variable: str, xs: Iterable[float]
 ) -> tuple[float, ...]:
     """A quantity as one size runs over ``xs``."""
     fixed = {name: float(value) for name, value in values.items()}
-    return tuple(evaluated_along(function.expression, fixed, variable, list(xs)))
+    return tuple(evaluate_along(function.expression, fixed, variable, list(xs)))
 
 
 class Source(Frozen):
@@ -178,7 +178,7 @@ class Source(Frozen):
 
     def lines(self, values: Mapping[str, Fraction], x: str, xs: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
         """What is drawn over ``xs``; the peak is that of all chips."""
-        result = {name: along(function, values, x, xs) for name, function in self.functions.items()}
+        result = {name: series(function, values, x, xs) for name, function in self.functions.items()}
         peak = self.draft.setting.peak
         if "throughput" in result and peak is not None:
             result["peak"] = tuple(n * float(peak.value) for n in result.pop("chips", (1.0,) * len(xs)))
@@ -211,7 +211,7 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
         raise ModelError(f"nothing depends on {x}", expected=f"one of {', '.join(sorted(needed))}")
     if problem.pad and x in problem.mesh:
         ends = ({**values, x: Fraction(over.ends[1])} for values in points)
-        points = tuple(padded(problem.operation, problem.mesh, end) for end in ends)
+        points = tuple(padded_sizes(problem.operation, problem.mesh, end) for end in ends)
         points = tuple({name: size for name, size in values.items() if name != x} for values in points)
     for values in points:
         require_sizes(needed, {*values, x})
@@ -227,7 +227,7 @@ def curves(problem: Problem, kind: str, over: Axis) -> Curves:
         step = ring or stride(whole.program, setting.problem.mesh, x, values)
         draft = replace(whole.draft, ledger=replace(whole.draft.ledger, multiples=Multiples(each={x: step})))
         each = tuple(stretches(draft, whole.times(values), symbol(x), drawn.ends, whole.where(values)))
-        xs = spread(drawn, *map(float, drawn.values if ring else ()), *(float(stretch.ends[0]) for stretch in each))
+        xs = samples(drawn, *map(float, drawn.values if ring else ()), *(float(stretch.ends[0]) for stretch in each))
         dots = tuple(_few(own, x, values) for own in few)
         reaches = any(stretch.time == "T_math" for stretch in each)
         never = (None, False) if reaches else _ceiling(setting, values, symbol(x))
@@ -256,7 +256,7 @@ def _source(problem: Problem, kind: str) -> Source:
     beside = ("throughput", *(("chips",) if setting.several_chips else ()))
     if kind == "times":
         beside = tuple(name for name in BOUNDS if name != "T_steps" or not setting.problem.operation.alone)
-    draft, values = proved(setting, (*map(time_name, setting.rates.resources), *beside))
+    draft, values = draft_with(setting, (*map(time_name, setting.rates.resources), *beside))
     return Source(draft, {name: with_figures(setting, name, value) for name, value in values.items()})
 
 
@@ -264,7 +264,7 @@ def _few(own: Source, x: str, values: Mapping[str, Fraction]) -> FewChips:
     chips = own.draft.setting.problem.mesh[x].chips or 1
     lines = own.lines(values, x, (float(chips),))
     (throughput,), (peak,) = lines["throughput"], lines["peak"]
-    return FewChips(chips, throughput, peak, longest_at(own.draft, own.times(values), own.where(values)))
+    return FewChips(chips, throughput, peak, longest_time(own.draft, own.times(values), own.where(values)))
 
 
 def with_chips(problem: Problem, x: str, chips: int) -> Problem:
@@ -345,17 +345,17 @@ def _rule(
         return None
     peak, slope = float(setting.peak.value), float(setting.bandwidth.value)
     solution = solution_of(form, rational(setting.ridge), x, setting.least_one)
-    bound = numeric(solution.bound) if solution.rises else None
+    bound = as_number(solution.bound) if solution.rises else None
     if bound is None or not any(
         curve.ceiling is None and all(curve.values.get(other.name, bound) >= bound for other in others)
         for curve in drawn
     ):
         return None
-    xs, first = spread(over, float(bound)), first_size(setting, solution)
-    ys = tuple(min(peak, slope * evaluated(form, {x.name: size})) for size in xs)
+    xs, first = samples(over, float(bound)), first_size(setting, solution)
+    ys = tuple(min(peak, slope * evaluate(form, {x.name: size})) for size in xs)
     rule = Rule(xs, ys, float(bound), first)
     if first is None:
         return rule
-    shares = [along(functions["throughput"], curve.values, x.name, [float(first)])[0] / peak for curve in drawn]
+    shares = [series(functions["throughput"], curve.values, x.name, [float(first)])[0] / peak for curve in drawn]
     share, short = min(zip(shares, drawn, strict=True), key=lambda pair: pair[0])
     return rule if share > 0.99 else replace(rule, short=short, share=share)

@@ -8,12 +8,12 @@ from fractions import Fraction
 
 from sympy import Expr
 
-from symroof.derivation.evaluation import QuantityFunction, proved, with_figures
+from symroof.derivation.evaluation import QuantityFunction, draft_with, with_figures
 from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import quantities
-from symroof.derivation.size_constraints import is_there
+from symroof.derivation.size_constraints import are_valid
 from symroof.errors import ModelError
-from symroof.exploration.curves import along, require_numbers_of_chips, require_sizes, spread
+from symroof.exploration.curves import require_numbers_of_chips, require_sizes, samples, series
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
 from symroof.model.problem import Problem
@@ -91,7 +91,7 @@ def latency(problem: Problem, chips: Sequence[Accelerator | None], over: Axis) -
             raise ModelError("a figure needs a peak and a bandwidth", hint="say --on CHIP")
         key = setting.rates, setting.wirings  # the same formulas, whatever the figures
         if key not in of_rates:
-            of_rates[key] = proved(setting, _curves(setting))[1]
+            of_rates[key] = draft_with(setting, _curves(setting))[1]
         functions = {name: with_figures(setting, name, value) for name, value in of_rates[key].items()}
         curves += [_curve(setting, functions, values, x, over) for values in points]
     if not any(curve.xs for curve in curves):
@@ -122,11 +122,11 @@ def _curve(
     require_sizes(needed, {*values, x})
     step, (low, high) = stride(problem.operation, problem.mesh, x, values), over.ends
     last = _last(setting, functions[held].expression, values, x, step, high) if held in functions else high
-    sizes = [n for n in _marks(low, last, step) if is_there(problem, {**values, x: Fraction(n)})]
-    chips = along(functions["chips"], values, x, [float(low)])[0] if "chips" in functions else 1.0
-    between = [n for n in spread(over) if sizes and sizes[0] <= n <= sizes[-1]]
+    sizes = [n for n in _marks(low, last, step) if are_valid(problem, {**values, x: Fraction(n)})]
+    chips = series(functions["chips"], values, x, [float(low)])[0] if "chips" in functions else 1.0
+    between = [n for n in samples(over) if sizes and sizes[0] <= n <= sizes[-1]]
     xs = tuple(sorted({*map(float, sizes), *between}))
-    lines = {name: along(functions[name], values, x, xs) for name in (TIME, TOKENS)}
+    lines = {name: series(functions[name], values, x, xs) for name in (TIME, TOKENS)}
     return LatencyCurve(setting, values, xs, lines, chips, tuple(sizes), None if last + step > high else last)
 
 

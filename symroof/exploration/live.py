@@ -15,7 +15,7 @@ from symroof.algebra.rational import Polynomial, is_rational, ratio, sign
 from symroof.derivation.evaluation import require_proved
 from symroof.derivation.premises import Setting, require_arithmetic, setting_of
 from symroof.derivation.quantity_definitions import quantities
-from symroof.derivation.size_constraints import is_there, require_as_assumed, require_shared
+from symroof.derivation.size_constraints import are_valid, require_as_assumed, require_shared
 from symroof.derivation.solutions import Solution
 from symroof.derivation.solving import relation_solved
 from symroof.errors import AlgebraError, CheckError, ModelError, SymroofError
@@ -26,7 +26,7 @@ from symroof.model.hardware import Accelerator
 from symroof.model.kernels import costs_of
 from symroof.model.problem import Problem
 from symroof.model.quantities import TOKENS, time_name
-from symroof.model.resources import HOPS, LATENCY, overlapping
+from symroof.model.resources import HOPS, LATENCY, overlaps
 from symroof.model.splits import open_axes
 from symroof.model.tensor_types import spelled_fact
 from symroof.proof.step import UndecidedError
@@ -40,7 +40,7 @@ STATEMENTS = 40
 BESIDE = ("T_lower", "T_upper", "T_steps", "intensity", TOKENS)
 
 
-class Way(Frozen):
+class LiveWiring(Frozen):
     """One way in which chips are wired, with one set of resources: each quantity in sizes and figures. ``solved`` has for a
     size and a resource where arithmetic takes longer, as a formula."""
 
@@ -50,7 +50,7 @@ class Way(Frozen):
 
     def numbers(self, axis: str) -> tuple[int, int]:
         """The least number of chips of an axis that the formulas are about, and what each is a multiple of."""
-        defined = [n for n in (1, 5) if is_there(self.setting.problem, {axis: Fraction(n)})]
+        defined = [n for n in (1, 5) if are_valid(self.setting.problem, {axis: Fraction(n)})]
         return 1 if 1 in defined else 2, 1 if 5 in defined else 2
 
     @property
@@ -58,7 +58,7 @@ class Way(Frozen):
         """The statements that overlap as one, each with times."""
         program = self.setting.problem.operation
         several = program.latency and any(len(cost.exchanges) > 1 for cost in chip_costs(program).values())
-        return () if program.alone or several or len(costs_of(program)) > STATEMENTS else overlapping(program)
+        return () if program.alone or several or len(costs_of(program)) > STATEMENTS else overlaps(program)
 
 
 class LiveChip(Frozen):
@@ -80,7 +80,7 @@ class Live(Frozen):
     names: tuple[str, ...]
     axes: tuple[MeshAxis, ...]
     figures: tuple[str, ...]
-    ways: tuple[Way, ...]
+    ways: tuple[LiveWiring, ...]
     chips: tuple[LiveChip, ...]
 
     @property
@@ -89,7 +89,7 @@ class Live(Frozen):
         axes = {axis.name for axis in self.axes}
         return tuple(name for name in self.names if name not in axes)
 
-    def way_at(self, sizes: Mapping[str, int]) -> Way | None:
+    def way_at(self, sizes: Mapping[str, int]) -> LiveWiring | None:
         """The way of the first chip that has times, wired as so many chips are; None where no formula is about so many."""
         ways = next(chip.ways for chip in self.chips if not chip.error)
 
@@ -180,13 +180,13 @@ def _with_wiring(problem: Problem, chip: Accelerator, axes: Sequence[MeshAxis], 
     return setting_of(replace(problem, hardware=chip, mesh=mesh, operation=operation))
 
 
-def _way(setting: Setting, solved: int) -> Way:
+def _way(setting: Setting, solved: int) -> LiveWiring:
     """The quantities of a way, each of them proved, and where arithmetic takes longer."""
     result = quantities(setting)
     times = [time_name(resource) for resource in setting.rates.resources]
     of_groups = [
         time_name(HOPS if resource == LATENCY else resource, name)
-        for names in (() if setting.problem.operation.alone else overlapping(setting.problem.operation))
+        for names in (() if setting.problem.operation.alone else overlaps(setting.problem.operation))
         for name in names
         for resource in setting.rates.resources
     ]
@@ -205,7 +205,7 @@ def _way(setting: Setting, solved: int) -> Way:
     values = {name: result[name] for name in dict.fromkeys((*own, bytes_moved)) if name in result}
     values = {name: value for name, value in values.items() if _is_computed(value)}
     require_proved(setting, values)
-    return Way(setting, values, dict(_solutions(setting, values, solved)))
+    return LiveWiring(setting, values, dict(_solutions(setting, values, solved)))
 
 
 def _is_computed(value: Expr) -> bool:

@@ -28,7 +28,7 @@ BOUNDS = ("T_lower", "T_steps", "T_upper")
 Times = Mapping[str, Expr]
 
 
-class Longest(Steps):
+class LongestTime(Steps):
     """That one time is the longest: a step for each of the others says that it does not exceed it."""
 
     @property
@@ -44,10 +44,10 @@ class FewChips(Frozen):
     chips: int
     throughput: float
     peak: float
-    longest: Longest
+    longest: LongestTime
 
 
-class Stretch(Longest):
+class Stretch(LongestTime):
     """A range of a size on which one time is the longest. ``first`` is the least whole size of it, where another time is
     the longest before it."""
 
@@ -103,10 +103,10 @@ class Curve(Frozen):
         return None if self.bound is None else self.stretches[-1].first
 
 
-def longest_at(draft: Draft, times: Times, where: tuple[Formula, ...]) -> Longest:
+def longest_time(draft: Draft, times: Times, where: tuple[Formula, ...]) -> LongestTime:
     """The longest of some times in numbers."""
     name = max(times, key=lambda name: fraction(times[name]))
-    return Longest(draft.add(*_not_exceeded(name, times, where)).since(draft))
+    return LongestTime(draft.add(*_not_exceeded(name, times, where)).since(draft))
 
 
 def stretches(

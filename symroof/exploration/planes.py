@@ -17,10 +17,10 @@ from math import atan2, log10
 
 from sympy import Expr
 
-from symroof.algebra.dominance import laurent
-from symroof.algebra.rational import cancelled, symbols_of
+from symroof.algebra.dominance import laurent_terms
+from symroof.algebra.rational import cancel, symbols_of
 from symroof.algebra.roots import Root
-from symroof.derivation.evaluation import evaluated, evaluated_along, require_proved
+from symroof.derivation.evaluation import evaluate, evaluate_along, require_proved
 from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import times_in_figures
 from symroof.derivation.size_constraints import least_rings, require_joined
@@ -101,7 +101,7 @@ def plane(problem: Problem, x: Axis, y: Axis) -> Plane:
     result = regime_map(problem)
     setting, ridge, symbols = result.setting, result.setting.ridge, (symbol(names[0]), symbol(names[1]))
     require_sizes((s.name for s in result.value.free_symbols), names, f", or --assume {{}}={names[1]}")
-    monomials = laurent(1 / result.value, symbols_of(result.value, *symbols))
+    monomials = laurent_terms(1 / result.value, symbols_of(result.value, *symbols))
     if monomials is None or any(c <= 0 for c, _ in monomials):
         raise ModelError(
             "the reciprocal of the intensity is no sum of monomials, so the plane has no straight borders",
@@ -126,7 +126,7 @@ def _beyond(
     """The threshold with the corners of the map that are beyond it, in their order about what they surround."""
     corners = [(x, y) for x in ranges[0] for y in ranges[1]]
     put = [dict(zip((s.name for s in symbols), sizes_of(corner), strict=True)) for corner in corners]
-    inside = [corner for corner, sizes in zip(corners, put, strict=True) if evaluated(value, sizes) > ridge]
+    inside = [corner for corner, sizes in zip(corners, put, strict=True) if evaluate(value, sizes) > ridge]
     every = [*threshold, *inside]
     x, y = (sum(place[i] for place in every) / len(every) for i in (0, 1))
     return sorted(every, key=lambda place: atan2(place[1] - y, place[0] - x))
@@ -171,7 +171,7 @@ def _regions(
             level = () if ridge is None else _cut(corners, _minus((-log10(ridge), 0.0, 0.0), own))
             ends = [place for place in level if place not in corners]
             rule = tuple(map(sizes_of, ends)) if len(ends) == 2 else ()
-            result.append(Region(cancelled(1 / term), tuple(map(sizes_of, corners)), rule))
+            result.append(Region(cancel(1 / term), tuple(map(sizes_of, corners)), rule))
     return tuple(sorted(result, key=lambda region: str(region.largest)))
 
 
@@ -224,7 +224,7 @@ def _threshold(
         for i in range(steps + 1):
             place = low + (high - low) * i / steps
             put = {symbols[along].name: 10.0**place}
-            if any(evaluated(part, put) <= 0 for part in above) or (bound := evaluated(edge, put)) <= 0:
+            if any(evaluate(part, put) <= 0 for part in above) or (bound := evaluate(edge, put)) <= 0:
                 continue
             if ranges[other][0] <= (result := log10(bound)) <= ranges[other][1]:
                 points.add((result, place) if turned else (place, result))
@@ -261,7 +261,7 @@ class _Times(Frozen):
         ys = [low + (high - low) * i / LINES for i in range(LINES + 1)]
         sizes, places = {along: 10.0**x}, [10.0**y for y in ys]
         heights = {
-            name: [log10(max(height, NOTHING)) for height in evaluated_along(value, sizes, across, places)]
+            name: [log10(max(height, NOTHING)) for height in evaluate_along(value, sizes, across, places)]
             for name, value in self.times.items()
         }
         longest = [max(heights, key=lambda name: heights[name][i]) for i in range(len(ys))]

@@ -15,41 +15,42 @@ from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.answer import Steps
 from symroof.derivation.pipeline import counted_draft
 from symroof.derivation.premises import Setting, require_arithmetic
-from symroof.derivation.quantity_definitions import put, quantities
-from symroof.derivation.steps import BANDWIDTH, INTENSITY, PEAK, RIDGE, Draft, written
+from symroof.derivation.quantity_definitions import quantities, substitute
+from symroof.derivation.steps import INTENSITY, RIDGE, Draft, comparisons
 from symroof.derivation.times import times_defined
 from symroof.errors import AlgebraError
 from symroof.exploration.regime_steps import (
     MOST_PROVED,
-    Leading,
+    RegimeForm,
     Regimes,
-    Single,
+    SizeGrowth,
     Traffic,
     above_ridge,
-    dominant,
+    dominance_steps,
     equal_sizes,
-    leaders,
-    leads,
+    leading_statement_steps,
+    leading_steps,
     partition,
-    parts,
+    reciprocal_condition,
     shares,
     shares_at,
-    singles,
+    size_growths,
     statements,
-    upside_down,
+    traffic_steps,
 )
 from symroof.formula import Call, Compare, Formula, Name, Number, Quotient, mapped, names, nodes, number
 from symroof.model.problem import Problem
+from symroof.model.quantities import BANDWIDTH, PEAK
 from symroof.model.splits import open_axes
 from symroof.proof.certificates import check_partition
-from symroof.proof.step import Check, Reason, Role, Step, lead_of
+from symroof.proof.step import Check, Reason, Role, Step, lead_role
 from symroof.symbols import expression, fraction, rational, symbol
 
 # More regimes than this are not listed in full unless they are asked for.
 MOST_LISTED = 8
 
 
-class RegimeRow(Leading):
+class RegimeRow(RegimeForm):
     """One regime of a map, the parts of the bytes, and what the statements of a program add to its work and bytes. Where
     the quantity is the intensity, ``condition`` and ``equal_sizes_from`` are about its leading form."""
 
@@ -67,7 +68,7 @@ class RegimeRow(Leading):
 
     def leaders(self, whole: str) -> tuple[Traffic, ...]:
         """The statements whose part of the ``flops`` or the ``bytes`` is not negligible."""
-        total = self.formula(lead_of(whole))
+        total = self.formula(lead_role(whole))
         return tuple(s for s in self.statements.get(whole, ()) if total is not None and s.name.name in names(total))
 
 
@@ -114,10 +115,10 @@ class RegimeMap(Regimes):
         return self.setting.equalities
 
     @cached_property
-    def singles(self) -> tuple[Single, ...]:
+    def singles(self) -> tuple[SizeGrowth, ...]:
         """What each size does alone."""
         order = [symbol(name) for name in self.setting.problem.names]
-        return singles(self.draft, order) if self.of_ridge else ()
+        return size_growths(self.draft, order) if self.of_ridge else ()
 
     @property
     def spelled(self) -> Formula:
@@ -157,7 +158,7 @@ def enumerated_regimes(problem: Problem, of: Formula = INTENSITY) -> RegimeMap:
     draft = with_definitions(draft, names(of))
     result = RegimeMap(draft, base, fan(value, base, order), of, value)
     if of == INTENSITY:
-        return replace(result, draft=draft.add(*parts(draft)))
+        return replace(result, draft=draft.add(*traffic_steps(draft)))
     equal = tuple(r for r in result.assume if r.relation == "=")
     step = Step("regime", Reason.CANCEL, result.spelled, "=", draft.write(value), equal)
     return replace(result, draft=draft.add(step))
@@ -190,7 +191,7 @@ def at_least_two(setting: Setting) -> tuple[Relation, ...]:
 
 def value_of(formula: Formula, setting: Setting) -> Expr:
     """The value of a formula over the names of a problem: a function of its sizes and figures."""
-    value = setting.regime.apply(put(expression(formula), quantities(setting)))
+    value = setting.regime.apply(substitute(expression(formula), quantities(setting)))
     if not value.is_rational_function():
         raise AlgebraError(
             "the regimes of a maximum or a root are not enumerated",
@@ -205,15 +206,15 @@ def _row(regimes: RegimeMap, mask: int, cell: tuple[Relation, ...]) -> RegimeRow
     """A regime with its leading form; everything in it has been checked."""
     draft, form = regimes.draft, regimes.fan.leading(mask)
     regime = Regime((*regimes.base.relations, *cell), regimes.base.least_one)
-    steps: tuple[Step, ...] = leads(regimes.spelled, regimes.value, form, regime, draft.layout)
+    steps: tuple[Step, ...] = leading_steps(regimes.spelled, regimes.value, form, regime, draft.layout)
     if regimes.of_intensity:
-        steps = (*steps, *dominant(draft, regime), *leaders(draft, regime))
+        steps = (*steps, *dominance_steps(draft, regime), *leading_statement_steps(draft, regime))
     if regimes.of_ridge:
-        steps = (*steps, above_ridge(draft, form, upside_down), *equal_sizes(draft, form))
+        steps = (*steps, above_ridge(draft, form, reciprocal_condition), *equal_sizes(draft, form))
     steps_of_row = draft.add(*steps).since(draft)
     corner = regimes.fan.is_corner(mask)
     whole = shares(draft.setting), statements(draft.setting) if regimes.of_intensity else {}
-    return RegimeRow(steps_of_row, written(cell, draft.write), mask, regime, corner, *whole)
+    return RegimeRow(steps_of_row, comparisons(cell, draft.write), mask, regime, corner, *whole)
 
 
 def require_scalings(problem: Problem) -> None:
@@ -251,7 +252,7 @@ def at_sizes(problem: Problem, values: dict[str, Fraction]) -> Problem:
     return replace(problem, assume=(*other, *(equality(name, value) for name, value in values.items())), at=())
 
 
-class Place(Steps):
+class MapPoint(Steps):
     """A point on a map, beside the leading forms of its corners."""
 
     regimes: RegimeMap
@@ -283,18 +284,18 @@ class Place(Steps):
         return self.regimes.corner_rows[self.numbers("factor").index(self.factor)]
 
 
-def covers(regimes: RegimeMap, values: Mapping[str, Fraction]) -> bool:
+def has_all_sizes(regimes: RegimeMap, values: Mapping[str, Fraction]) -> bool:
     """Whether the values leave no size of the quantity open."""
     return all(s.name in values for s in regimes.value.free_symbols if s not in regimes.setting.values)
 
 
-def place(regimes: RegimeMap, values: Mapping[str, Fraction]) -> Place:
+def map_point(regimes: RegimeMap, values: Mapping[str, Fraction]) -> MapPoint:
     """Where sizes that leave nothing open stand on the map; everything in it is exact.
 
     >>> from symroof.exploration.regime_map import regime_map
     >>> from symroof.model.library import library_operation
     >>> from symroof.model.problem import Problem
-    >>> at = place(regime_map(Problem(library_operation("matmul"))), {"B": Fraction(2), "D": Fraction(64), "F": Fraction(64)})
+    >>> at = map_point(regime_map(Problem(library_operation("matmul"))), {"B": Fraction(2), "D": Fraction(64), "F": Fraction(64)})
     >>> at.intensity, str(at.nearest.leading), at.factor
     (Fraction(32, 17), 'B', Fraction(17, 16))
     """
@@ -316,7 +317,7 @@ def place(regimes: RegimeMap, values: Mapping[str, Fraction]) -> Place:
         rest = {name: Fraction(1) for name in setting.problem.operation.dimensions if name not in values}
         open_sizes = (item for item in rest.items() if symbol(item[0]) not in setting.regime.substitution)
         steps += shares_at(regimes.draft, rest | dict(values), (*where, *(equality(*item) for item in open_sizes)))
-    return Place(regimes.draft.add(*steps).since(regimes.draft), regimes, values)
+    return MapPoint(regimes.draft.add(*steps).since(regimes.draft), regimes, values)
 
 
 def _role(regimes: RegimeMap) -> Role:

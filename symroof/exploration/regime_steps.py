@@ -10,18 +10,18 @@ from math import lcm
 
 from sympy import Add, Expr, oo
 
-from symroof.algebra.dominance import leading, reciprocals, similar, split_terms, vanishes
+from symroof.algebra.dominance import leading_form, reciprocals, similarity_of, split_terms, vanishes
 from symroof.algebra.fan import Fan
-from symroof.algebra.rational import cancelled, polynomial, ratio, symbols_of
+from symroof.algebra.rational import cancel, polynomial, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import whole_number
 from symroof.derivation.answer import Steps
 from symroof.derivation.formula_writing import Layout
-from symroof.derivation.intensity import grows
+from symroof.derivation.intensity import growth_steps
 from symroof.derivation.premises import Setting
-from symroof.derivation.solutions import positive
-from symroof.derivation.solving import highest, limit, monotony, solution_of, stays_below
-from symroof.derivation.steps import INTENSITY, RIDGE, Draft, dominated, written
+from symroof.derivation.solutions import positivity
+from symroof.derivation.solving import ceiling_of, limit, monotony, solution_of, stays_below
+from symroof.derivation.steps import INTENSITY, RIDGE, Draft, comparisons, dominance_of
 from symroof.derivation.whole_sizes import wholes
 from symroof.formula import Compare, Formula, Frozen, Group, Name, Quotient, Verdict, number, several_of, total
 from symroof.model.kernels import costs_of
@@ -31,7 +31,7 @@ from symroof.model.splits import open_axes
 from symroof.proof.bounds_and_decimals import WholeBounds
 from symroof.proof.certificates import Case, Partition
 from symroof.proof.limits import Supremum
-from symroof.proof.step import Check, Part, Reason, Role, Step, lead_of
+from symroof.proof.step import Check, Part, Reason, Role, Step, lead_role
 from symroof.symbols import fraction, rational, symbol
 
 # Beyond this the proof would take longer than people wait: the list is exact and unproved.
@@ -52,10 +52,10 @@ class Regimes(Frozen):
     @property
     def assume(self) -> tuple[Compare, ...]:
         """What is assumed in all of them."""
-        return written(self.base.relations, self.draft.write)
+        return comparisons(self.base.relations, self.draft.write)
 
 
-class Leading(Steps):
+class RegimeForm(Steps):
     """A quantity in a regime: ``relations`` are what it adds to the problem."""
 
     relations: tuple[Compare, ...]
@@ -76,28 +76,28 @@ class Leading(Steps):
         return None if step is None else step.check
 
 
-def tends_to(left: Formula, exact: Expr, form: Expr, regime: Regime, layout: Layout) -> Step:
+def limit_step(left: Formula, exact: Expr, form: Expr, regime: Regime, layout: Layout) -> Step:
     """That a quantity, whose value is ``exact``, tends to a form in a regime.
 
     Without anything to neglect it is an identity; but where x ~ y puts y for x, equal forms are no equal values.
     """
-    similarity, assume = similar(exact, form, regime), written(regime.relations, layout.write)
+    similarity, assume = similarity_of(exact, form, regime), comparisons(regime.relations, layout.write)
     if isinstance(left, Name) and left != INTENSITY:
         left = Group(left)  # what is asked about, and not a definition
     right = layout.write(form)
     if not similarity.certificates and not any(relation == "~" for _, relation, _ in regime.relations):
         return Step("regime", Reason.LEADING, left, "=", right, assume, role="leading")
-    evidence = dominated(similarity, layout.write)
+    evidence = dominance_of(similarity, layout.write)
     return Step("regime", Reason.LEADING, left, "~", right, assume, evidence, role="leading")
 
 
-def leads(left: Formula, exact: Expr, form: Expr, regime: Regime, layout: Layout) -> tuple[Step, Step]:
+def leading_steps(left: Formula, exact: Expr, form: Expr, regime: Regime, layout: Layout) -> tuple[Step, Step]:
     """That a quantity tends to a form, and by which factor the form is off."""
-    factor = split_terms(cancelled(form / exact), symbols_of(form, exact))
-    equal = tuple(r for r in written(regime.relations, layout.write) if r.relation == "=")
+    factor = split_terms(cancel(form / exact), symbols_of(form, exact))
+    equal = tuple(r for r in comparisons(regime.relations, layout.write) if r.relation == "=")
     over = Quotient(layout.write(form), Group(left))
     off = Step("regime", Reason.FACTOR, over, "=", layout.write(factor), equal, role="factor")
-    return tends_to(left, exact, form, regime, layout), off
+    return limit_step(left, exact, form, regime, layout), off
 
 
 def partition(
@@ -115,7 +115,7 @@ def partition(
 
 def _case(fan: Fan, mask: int, relations: tuple[Relation, ...] | None, layout: Layout) -> Case:
     weights = {s.name: w for s, w in zip(fan.symbols, fan.weights(mask), strict=True)}
-    return Case(weights, None if relations is None else written(relations, layout.write))
+    return Case(weights, None if relations is None else comparisons(relations, layout.write))
 
 
 class Traffic(Frozen):
@@ -147,7 +147,7 @@ def shares(setting: Setting) -> tuple[Traffic, ...]:
     return tuple(Traffic(t.label, t.name, apply(t.amount)) for t in parts if t.amount != 0)
 
 
-def parts(draft: Draft) -> tuple[Step, ...]:
+def traffic_steps(draft: Draft) -> tuple[Step, ...]:
     """The bytes of each tensor on a chip, counted, and with the equal sizes put in; given counts have names already."""
     setting, operation = draft.setting, draft.setting.problem.operation
     result, equal = shares(setting), setting.equalities
@@ -166,7 +166,7 @@ def moved_name(tensor: str) -> Name:
     return Name(of_statement("moved", tensor))
 
 
-def dominant(draft: Draft, regime: Regime) -> tuple[Step, ...]:
+def dominance_steps(draft: Draft, regime: Regime) -> tuple[Step, ...]:
     """That the bytes are, in a regime, those of the parts that are not negligible."""
     result = shares(draft.setting)
     return (sum_of_leaders(draft, regime, Name(draft.setting.moved_name), result, "moves"),) if result else ()
@@ -176,8 +176,8 @@ def sum_of_leaders(draft: Draft, regime: Regime, left: Formula, of: tuple[Traffi
     """That a whole is, in a regime, the sum of those of its parts that are not negligible."""
     whole = Add(*(t.amount for t in of))
     large = tuple(t for t in of if not vanishes(t.amount / whole, regime)) or of
-    right, similarity = total(*(t.name for t in large)), similar(whole, Add(*(t.amount for t in large)), regime)
-    assume, evidence = written(regime.relations, draft.write), dominated(similarity, draft.write)
+    right, similarity = total(*(t.name for t in large)), similarity_of(whole, Add(*(t.amount for t in large)), regime)
+    assume, evidence = comparisons(regime.relations, draft.write), dominance_of(similarity, draft.write)
     return Step("regime", Reason.LEADING, left, "~", right, assume, evidence, role=role)
 
 
@@ -204,10 +204,10 @@ def statements(setting: Setting) -> Mapping[str, tuple[Traffic, ...]]:
     return result
 
 
-def leaders(draft: Draft, regime: Regime) -> tuple[Step, ...]:
+def leading_statement_steps(draft: Draft, regime: Regime) -> tuple[Step, ...]:
     """That the work and the bytes of a program are, in a regime, those of the statements that are not negligible."""
     result = statements(draft.setting)
-    return tuple(sum_of_leaders(draft, regime, Name(whole), parts, lead_of(whole)) for whole, parts in result.items())
+    return tuple(sum_of_leaders(draft, regime, Name(whole), parts, lead_role(whole)) for whole, parts in result.items())
 
 
 def shares_at(draft: Draft, values: Mapping[str, Fraction], where: tuple[Formula, ...]) -> tuple[Step, ...]:
@@ -222,7 +222,7 @@ def shares_at(draft: Draft, values: Mapping[str, Fraction], where: tuple[Formula
     )
 
 
-class Single(Steps):
+class SizeGrowth(Steps):
     """What the intensity does as ``variable`` grows alone; ``equal_sizes_from`` is about its limit. The ``axes`` of a mesh
     are no sizes that others could be equal to."""
 
@@ -287,11 +287,11 @@ def _verdict(draft: Draft, form: Expr, sizes: list[Expr]) -> Verdict | None:
     least = form.subs(dict.fromkeys(sizes, 1))
     if all(monotony(form, s, least_one) in (0, 1) for s in sizes) and least.is_Rational and fraction(least) > ridge:
         return Verdict(True)
-    top = highest(form, least_one)
+    top = ceiling_of(form, least_one)
     return Verdict(False) if top is not None and top.is_Rational and fraction(top) <= ridge else None
 
 
-def upside_down(draft: Draft, form: Expr) -> Formula:
+def reciprocal_condition(draft: Draft, form: Expr) -> Formula:
     """1/B + 1/D < 1/ridge, where the reciprocal is such a sum; otherwise the form above the ridge."""
     parts = reciprocals(form)
     if parts is None or len(parts) < 2:
@@ -303,7 +303,7 @@ def as_product(draft: Draft, form: Expr) -> Formula:
     """DF > ridge (D + F): the form above the ridge without a denominator."""
     symbols = symbols_of(form)
     above, below = (polynomial(terms, symbols) for terms in ratio(form, symbols))
-    return positive((above - symbol("ridge") * below).expand(), draft.layout)
+    return positivity((above - symbol("ridge") * below).expand(), draft.layout)
 
 
 def equal_sizes(draft: Draft, form: Expr) -> tuple[Step, ...]:
@@ -334,21 +334,21 @@ def equal_sizes(draft: Draft, form: Expr) -> tuple[Step, ...]:
     return (Step("regime", Reason.WHOLE, above, "<=>", from_first, same, evidence, role="equal"),)
 
 
-def singles(draft: Draft, order: Sequence[Expr]) -> tuple[Single, ...]:
+def size_growths(draft: Draft, order: Sequence[Expr]) -> tuple[SizeGrowth, ...]:
     """Each size of the intensity by itself."""
     sizes = sorted(draft.setting.intensity.free_symbols, key=order.index)
     axes = frozenset(open_axes(draft.setting.problem.mesh))
-    return tuple(Single(draft.add(*_alone(draft, x)).since(draft), x.name, axes) for x in sizes)
+    return tuple(SizeGrowth(draft.add(*_alone(draft, x)).since(draft), x.name, axes) for x in sizes)
 
 
 def _alone(draft: Draft, x: Expr) -> tuple[Step, ...]:
     setting, value = draft.setting, draft.setting.intensity
     top = limit(value, x, setting.least_one)
-    tends = grows("regime", draft, x, top, role="limit")
+    tends = growth_steps("regime", draft, x, top, role="limit")
     how: tuple[Step, ...] = ()
     if top in (0, oo):
         alone = Regime((*(r for r in setting.regime.relations if r[1] == "="), (x, "->", oo)), setting.least_one)
-        how = (replace(tends_to(INTENSITY, value, leading(value, alone), alone, setting.layout), role=""),)
+        how = (replace(limit_step(INTENSITY, value, leading_form(value, alone), alone, setting.layout), role=""),)
     if top == oo:
         return (tends, *how)
     return (tends, *how, *_highest(draft, x, top), above_ridge(draft, top, as_product), *equal_sizes(draft, top))

@@ -15,44 +15,44 @@ from itertools import chain, permutations
 
 from sympy import Add, Expr, Mul
 
-from symroof.algebra.dominance import approximation, leading, similar, weakest_regimes
+from symroof.algebra.dominance import approximation, leading_form, similarity_of, weakest_regimes
 from symroof.algebra.fan import Fan, corners, relations
-from symroof.algebra.rational import Exponents, cancelled, plus, sign_of
+from symroof.algebra.rational import Exponents, add, cancel, sign_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.formula_writing import Layout
-from symroof.derivation.intensity import within
+from symroof.derivation.intensity import margin_steps
 from symroof.derivation.pipeline import draft_of, first_draft, up_to_ridge
 from symroof.derivation.premises import Setting, require_sizes_agree
 from symroof.derivation.quantity_definitions import PEAK, times_in_figures
-from symroof.derivation.steps import INTENSITY, T_LOWER, T_UPPER, Draft, dominated, written
+from symroof.derivation.steps import INTENSITY, T_UPPER, Draft, comparisons, dominance_of
 from symroof.errors import AlgebraError, ContradictionError, ModelError
 from symroof.exploration.regime_map import (
-    Place,
+    MapPoint,
     RegimeMap,
     at_least_two,
     at_sizes,
-    covers,
     enumerated_regimes,
-    place,
+    has_all_sizes,
+    map_point,
     regime_map,
     require_scalings,
     value_of,
     with_definitions,
     with_rows,
 )
-from symroof.exploration.regime_steps import Leading, Regimes, Traffic, leads, partition, sum_of_leaders
+from symroof.exploration.regime_steps import RegimeForm, Regimes, Traffic, leading_steps, partition, sum_of_leaders
 from symroof.formula import Formula, Frozen, Name, Number, Sizes, names, several_of, total
 from symroof.model.problem import Problem
-from symroof.model.quantities import time_name
+from symroof.model.quantities import T_LOWER, time_name
 from symroof.model.resources import COMMS, slowest
 from symroof.proof.certificates import check_partition
 from symroof.proof.check import establish
-from symroof.proof.overlap_bounds import Longest
+from symroof.proof.overlap_bounds import LongestTimeLimit
 from symroof.proof.step import Check, Ledger, Reason, Step
 from symroof.symbols import expression, symbol
 
 
-class TimeRegime(Leading):
+class TimeRegime(RegimeForm):
     """A regime, and the ``times`` of which some are longest there."""
 
     times: tuple[Traffic, ...]
@@ -124,7 +124,7 @@ def time_regimes(problem: Problem) -> TimeRegimes:
     draft = up_to_ridge(draft_of(setting))
     draft, setting = with_definitions(draft, ("T_lower", "T_upper")), draft.setting
     times = _times(setting)
-    value = cancelled(Add(*(time.amount for time in times)))
+    value = cancel(Add(*(time.amount for time in times)))
     plain = Regime((*setting.regime.relations, *at_least_two(setting)), setting.least_one)
     whole = result = _cells(value, plain, setting)
     strict = [r for r in chain(*whole.shown.values()) if r[1] == "<<"]
@@ -133,9 +133,9 @@ def time_regimes(problem: Problem) -> TimeRegimes:
     with suppress(ContradictionError):  # a relation of figures alone stands once, and what follows from it nowhere
         result = _cells(value, replace(plain, relations=(*plain.relations, *of_figures)), setting)
     evidence = partition(result.fan, result.shown, draft.layout, corners=True)
-    named, assumed = total(*(time.name for time in times)), written(result.base.relations, draft.write)
+    named, assumed = total(*(time.name for time in times)), comparisons(result.base.relations, draft.write)
     rows = (
-        TimeRegime(_steps(draft, times, result.forms[mask], result.regime(mask)), written(cell, draft.write), times)
+        TimeRegime(_steps(draft, times, result.forms[mask], result.regime(mask)), comparisons(cell, draft.write), times)
         for mask, cell in result.shown.items()
     )
     return TimeRegimes(
@@ -173,7 +173,7 @@ def _cells(value: Expr, base: Regime, setting: Setting) -> Cells:
     fan = corners(value, base, [symbol(name) for name in setting.problem.names])
     cells = {mask: tuple(_by_sides(r, setting) for r in relations(fan, mask)) for mask in fan.masks}
     result = Cells(fan, base, cells, {}, {})
-    result = replace(result, forms={mask: leading(value, result.regime(mask)) for mask in fan.masks})
+    result = replace(result, forms={mask: leading_form(value, result.regime(mask)) for mask in fan.masks})
     return replace(result, smaller=_smaller(result, setting))
 
 
@@ -213,19 +213,21 @@ def _smaller(cells: Cells, setting: Setting) -> dict[int, int]:
 def _sizes(fan: Fan, mask: int, setting: Setting) -> Exponents:
     """How the sizes stand in the terms that lead in a cell."""
     (above, *_), (below, *_) = (fan.chosen(mask & group) for group in fan.groups)
-    return tuple(e for s, e in zip(fan.symbols, plus(above, below, -1), strict=True) if s.name in setting.problem.names)
+    return tuple(e for s, e in zip(fan.symbols, add(above, below, -1), strict=True) if s.name in setting.problem.names)
 
 
 def _steps(draft: Draft, times: tuple[Traffic, ...], form: Expr, regime: Regime) -> tuple[Step, ...]:
     """Which times lead in a regime; and what T_lower tends to, where one of them does."""
-    whole, assumed = Add(*(time.amount for time in times)), written(regime.relations, draft.write)
+    whole, assumed = Add(*(time.amount for time in times)), comparisons(regime.relations, draft.write)
     every = total(*(time.name for time in times)) if draft.setting.rates.latencies else T_UPPER
     lead = sum_of_leaders(draft, regime, every, times, "longest")
     leader = next((time for time in times if time.name == lead.right), None)
     if leader is None:
         return draft.add(lead).since(draft)
-    own, of_whole = (dominated(similar(amount, form, regime), draft.write) for amount in (leader.amount, whole))
-    evidence, right = Longest(leader.name, own, of_whole), draft.layout.factored(form)
+    own, of_whole = (
+        dominance_of(similarity_of(amount, form, regime), draft.write) for amount in (leader.amount, whole)
+    )
+    evidence, right = LongestTimeLimit(leader.name, own, of_whole), draft.layout.factored(form)
     tends = Step("regime", Reason.LEADING, T_LOWER, "~", right, assumed, evidence, role="leading")
     return draft.add(lead, tends).since(draft)
 
@@ -242,7 +244,7 @@ def _figures(draft: Draft, relations: Iterable[Relation]) -> Iterator[Step]:
 
 def _always_smaller(draft: Draft, cells: Cells) -> Iterator[Step]:
     """That terms are smaller than others for all sizes, with the figures put in."""
-    assumed = written(cells.base.relations, draft.write)
+    assumed = comparisons(cells.base.relations, draft.write)
     for lower, larger in cells.smaller.items():
         left, right = (draft.in_digits(draft.layout.factored(cells.forms[mask])) for mask in (lower, larger))
         yield Step("regime", Reason.SIDE, left, "<", right, assumed, role="never")
@@ -252,7 +254,7 @@ class Exploration(Frozen):
     """A map, and the points that were asked for on it."""
 
     regimes: RegimeMap | TimeRegimes
-    places: tuple[Place, ...] = ()
+    places: tuple[MapPoint, ...] = ()
 
 
 def explore(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -> tuple[Exploration, ...]:
@@ -272,14 +274,14 @@ def explore(problem: Problem, of: Formula = INTENSITY, *, every: bool = False) -
     whole = enumerated_regimes(plain, of)
     for values in problem.at:
         require_sizes_agree(whole.setting, values)
-    points = [values for values in problem.at if covers(whole, values)]
+    points = [values for values in problem.at if has_all_sizes(whole, values)]
     result = []
     if points or not problem.at:
         whole = with_rows(whole, every=every)
-        places = tuple(place(whole, values) for values in points)
+        places = tuple(map_point(whole, values) for values in points)
         result.append(Exploration(whole, places))
     for values in problem.at:
-        if not covers(whole, values):
+        if not has_all_sizes(whole, values):
             smaller = at_sizes(problem, dict(values))
             result.append(Exploration(regime_map(smaller, of, every=every)))
     return tuple(result)
@@ -292,7 +294,7 @@ class Weakest(Frozen):
     exact: Formula
     approximate: Formula
     layout: Layout
-    alternatives: tuple[Leading, ...]
+    alternatives: tuple[RegimeForm, ...]
     ledger: Ledger
     setting: Setting | None = None
 
@@ -326,12 +328,12 @@ def infer(exact: Formula, approximate: Formula, setting: Setting | None) -> Weak
     for weakest in weakest_regimes(*values, base):
         regime = Regime((*base.relations, *weakest), base.least_one)
         steps = establish(_true_in(*values, regime, layout), ledger)
-        alternatives.append(Leading(steps, written(weakest, layout.write)))
+        alternatives.append(RegimeForm(steps, comparisons(weakest, layout.write)))
     return Weakest(exact, approximate, layout, tuple(alternatives), ledger, setting)
 
 
 def _true_in(exact: Expr, approximate: Expr, regime: Regime, layout: Layout) -> tuple[Step, ...]:
     """That an approximation is true in a regime, its factor, and when that is within 5 %."""
-    steps = leads(layout.write(exact), exact, approximate, regime, layout)
+    steps = leading_steps(layout.write(exact), exact, approximate, regime, layout)
     pairs = approximation(exact, approximate, regime).within or ()
-    return *steps, *within(steps[1].left, pairs, steps[1].assumptions, layout)
+    return *steps, *margin_steps(steps[1].left, pairs, steps[1].assumptions, layout)

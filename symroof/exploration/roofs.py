@@ -9,12 +9,12 @@ from itertools import chain
 
 from sympy import Add, Expr
 
-from symroof.algebra.rational import cancelled
-from symroof.derivation.evaluation import QuantityFunction, evaluated, proved, with_figures
+from symroof.algebra.rational import cancel
+from symroof.derivation.evaluation import QuantityFunction, draft_with, evaluate, with_figures
 from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.steps import Draft
 from symroof.errors import ModelError
-from symroof.exploration.curves import along, at_one_peak, in_common, require_numbers_of_chips, require_sizes, spread
+from symroof.exploration.curves import at_one_peak, require_numbers_of_chips, require_sizes, same_sizes, samples, series
 from symroof.exploration.measured_points import Measurement, measurements
 from symroof.formula import Formula, Frozen, Name, Quotient, total
 from symroof.model.hardware import Accelerator, Spec
@@ -22,7 +22,7 @@ from symroof.model.kernels import costs_of
 from symroof.model.problem import Problem
 from symroof.model.program_quantities import amounts
 from symroof.model.quantities import of_statement, time_name
-from symroof.model.resources import MATH, VECTOR, overlapping
+from symroof.model.resources import MATH, VECTOR, overlaps
 from symroof.proof.step import Reason, Step
 from symroof.reading.grids import Axis
 from symroof.reading.measurements import Row
@@ -55,7 +55,7 @@ class Roof(Frozen):
         return min(float(self.peak.value), intensity * float(self.bandwidth.value))
 
 
-class Place(Frozen):
+class RoofPoint(Frozen):
     """Where something is under a roof, at a ``size`` of the axis where one runs: its FLOPs/byte and the attainable FLOPs/s of
     one chip, the ``peak`` of the unit that takes longer in it, and what takes longest: a unit, a link, or hops."""
 
@@ -76,7 +76,7 @@ class Track(Frozen):
     of the program that it is, or those that overlap as one; empty for all of it. It is of the vector unit where ``vector``."""
 
     values: Mapping[str, Fraction]
-    places: tuple[Place, ...]
+    places: tuple[RoofPoint, ...]
     statement: str = ""
     vector: bool = False
 
@@ -85,7 +85,7 @@ class Track(Frozen):
         """Whether a size runs, so that it is a path."""
         return any(place.size is not None for place in self.places)
 
-    def under(self, roof: Roof) -> list[Place]:
+    def under(self, roof: Roof) -> list[RoofPoint]:
         return [place for place in self.places if place.roof is roof]
 
 
@@ -109,7 +109,7 @@ class Roofline(Frozen):
     @property
     def shared(self) -> dict[str, Fraction]:
         """The sizes that are the same at all points."""
-        return in_common([*(track.values for track in self.tracks), *(point.values for point in self.measured)])
+        return same_sizes([*(track.values for track in self.tracks), *(point.values for point in self.measured)])
 
     @property
     def several_chips(self) -> bool:
@@ -159,7 +159,7 @@ def roofline(
     if len(roofs) > 1 and any(row.intensity is not None for row in points):
         raise ModelError("FLOPs/byte do not say over which link the bytes went", expected="one --link, or sizes")
     whole_of = setting_of(replace(problem, at=(), hardware=roofs[0].chip)) if points else None
-    measured = measurements(whole_of, points, in_common(problem.at), roofs[0].setting) if whole_of else ()
+    measured = measurements(whole_of, points, same_sizes(problem.at), roofs[0].setting) if whole_of else ()
     for values in at:
         runs = over.names if over is not None and over.names[0] in needed else ()
         require_sizes(needed, {*values, *runs}, ", or --over {}=1..1024")
@@ -203,7 +203,7 @@ def _intensities(roofs: Sequence[Roof]) -> tuple[Draft, list[QuantityFunction], 
         names = ("flops", *times, *(("chips",) if setting.several_chips else ())) if times else ()
         if key not in drafts:
             alike = [roof] if program.alone else [r for r in roofs if r.setting.wirings == setting.wirings]
-            drafts[key] = proved(setting, (setting.flops_name, *(r.setting.moved_name for r in alike), *names))
+            drafts[key] = draft_with(setting, (setting.flops_name, *(r.setting.moved_name for r in alike), *names))
         draft, values = drafts[key]
         quotient = Quotient(Name(setting.flops_name), Name(setting.moved_name))
         draft.add(Step("intensity", Reason.LINE, quotient, "=", draft.write(setting.intensity), setting.equalities))
@@ -233,14 +233,14 @@ def kernels(draft: Draft) -> dict[str, dict[str, QuantityFunction]]:
         each = [(of, setting.regime.apply(values[of])) for of in (of_statement(kind, name) for name in names)]
         return total(*(Name(of) for of, amount in each if amount != 0)), Add(*(amount for _, amount in each))
 
-    for names in overlapping(program):
+    for names in overlaps(program):
         below, moved = sum_of("bytes", names)
         label = ", ".join(names)
         result[label] = {}
         for unit, kind in units.items():
             above, work = sum_of(kind, names)
             if work != 0 and moved != 0:
-                value = cancelled(work / moved)
+                value = cancel(work / moved)
                 quotient = Quotient(above, below)
                 draft.add(Step("intensity", Reason.LINE, quotient, "=", draft.write(value), setting.equalities))
                 result[label][unit] = with_figures(setting, label, value)
@@ -257,13 +257,13 @@ def _kernel(
         rates = roof.setting.rates
         vector = roof.setting.figures.get(rates.vector or "")
         under.append({MATH: float(roof.peak.value), **({VECTOR: float(vector.value)} if vector else {})})
-    intensity = {unit: evaluated(function.expression, put) for unit, function in units.items()}
+    intensity = {unit: evaluate(function.expression, put) for unit, function in units.items()}
     first = {u: x / under[0][u] for u, x in intensity.items() if u in under[0]}
     unit = max((u for u in first if all(u in peaks for peaks in under)), key=first.__getitem__)
     places, x = [], intensity[unit]
     for roof, peaks in zip(roofs, under, strict=True):
         peak, bound = peaks[unit], x * float(roof.bandwidth.value)
-        places.append(Place(roof, x, min(peak, bound), peak, unit if bound > peak else roof.link))
+        places.append(RoofPoint(roof, x, min(peak, bound), peak, unit if bound > peak else roof.link))
     return Track(values, tuple(places), name, unit == VECTOR)
 
 
@@ -286,7 +286,7 @@ def _slower(setting: Setting, busy: Sequence[QuantityFunction], values: Mapping[
     each = [function for function in busy if function.name in map(time_name, times)]
     if len(times) < 2 or any(size not in values for function in each for size in function.parameters):
         return times[0] if times else VECTOR
-    return max(zip(times, each, strict=True), key=lambda pair: evaluated(pair[1].expression, put))[0]
+    return max(zip(times, each, strict=True), key=lambda pair: evaluate(pair[1].expression, put))[0]
 
 
 def _places(
@@ -296,14 +296,14 @@ def _places(
     values: Mapping[str, Fraction],
     over: Axis | None,
     slower: str,
-) -> Iterator[Place]:
+) -> Iterator[RoofPoint]:
     """Where an operation is under a roof; it is below that where ``slower``, its vector unit, or hops, take longer."""
-    xs: Sequence[float | None] = spread(over) if over is not None else (None,)
+    xs: Sequence[float | None] = samples(over) if over is not None else (None,)
 
     def of(function: QuantityFunction) -> tuple[float, ...]:
         if over is not None:
-            return along(function, values, over.names[0], spread(over))
-        return (evaluated(function.expression, {name: float(value) for name, value in values.items()}),)
+            return series(function, values, over.names[0], samples(over))
+        return (evaluate(function.expression, {name: float(value) for name, value in values.items()}),)
 
     ys, peak = of(intensity), float(roof.peak.value)
     if not all(ys):
@@ -317,4 +317,4 @@ def _places(
     for size, x, low in zip(xs, ys, lowest, strict=True):
         height = roof.height(x)
         by = slower if low < height * (1 - 1e-9) else MATH if x > roof.ridge else roof.link
-        yield Place(roof, x, min(height, low), peak, by, size)
+        yield RoofPoint(roof, x, min(height, low), peak, by, size)

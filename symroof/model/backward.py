@@ -14,12 +14,12 @@ from symroof.errors import ModelError
 from symroof.model.collectives import HANDED
 from symroof.model.functions import BROADCAST, FUNCTIONS
 from symroof.model.gradients import (
-    collected_in,
-    made_on_chip,
-    passes_on,
-    remade,
+    collected_tensors,
+    function_gradient,
+    passes_gradient_on,
+    recomputation,
+    recomputation_on_chip,
     require_one_place,
-    through_function,
     with_gradients,
 )
 from symroof.model.program import Backward, Program
@@ -117,11 +117,11 @@ class _Reverse:
                 case Fuse():
                     inner = self._nodes(node.body, scope)
                     self._require_no_turns(node, inner)
-                    again = made_on_chip(node, inner) if node.contracts else ()
+                    again = recomputation_on_chip(node, inner) if node.contracts else ()
                     body += [Fuse(tuple(inner), again, node)] if inner else []
                 case Recompute():
                     inner = self._nodes(node.body, scope)
-                    body += remade(node, inner, self._again) if inner else []
+                    body += recomputation(node, inner, self._again) if inner else []
                 case Block():
                     inner = self._nodes(node.body, scope)
                     body += [Block(f"d{node.name}", tuple(inner))] if inner else []
@@ -182,7 +182,7 @@ class _Reverse:
             problem = f"{statement.name} = {str(statement).partition(' = ')[2]} has no derivative here"
             raise ModelError(problem, hint="freeze what it is of, or leave it out: softmax, sum and mean have one")
         first = statement.kind in (SUM, DIFFERENCE) and not (statement.kind == DIFFERENCE and place)
-        if same and (first or passes_on(statement)):
+        if same and (first or passes_gradient_on(statement)):
             return gradient
         beside = self._beside(statement, scope) if statement.cuts else None
         count = 1 if beside is None else 1 + self.slices[str(beside.name)][1]
@@ -191,7 +191,7 @@ class _Reverse:
         result = replace(operand, name=name)
         if statement.function is not None:
             earlier = (self._has_gradient(str(t.name), scope) for t in statement.operands[:place])
-            backward = through_function(statement, place, gradient, result, not any(earlier))
+            backward = function_gradient(statement, place, gradient, result, not any(earlier))
             if statement.cuts:
                 backward = replace(backward, operands=(*((beside,) if beside else ()), gradient))
                 self.slices[name] = (statement.cut, count)
@@ -244,7 +244,7 @@ class _Reverse:
             apart = arriving.name in (tensor.name for tensor in entering)
             entering.append(self._alias(f"d{leaves}_turns", arriving, leaves, nodes) if apart else arriving)
             inner.arrived[leaves] = [entering[-1]]
-        for collected in self.with_gradient.intersection(collected_in(repeat.body)):
+        for collected in self.with_gradient.intersection(collected_tensors(repeat.body)):
             inner.arrived[collected] = [self._total(collected, scope, nodes)]
         body = self._nodes(repeat.body, inner)
         leaving = [

@@ -23,26 +23,26 @@ from symroof.model.collectives import (
     TREE,
     MeshAxis,
     hops,
+    joined_levels,
     shares_on_tree,
-    together,
 )
 from symroof.model.kernels import (
     Exchanged,
-    Fetch,
+    Load,
     contraction,
+    cost_owners,
     elementwise,
-    fetched,
+    kernel_loads,
+    kernel_stores,
     kernels_of,
-    owners_of,
-    stored,
-    written_in,
+    write_loop,
 )
 from symroof.model.pipeline_stages import require_stages, turns_on_a_chip
-from symroof.model.placement import Move, Placement, placed
+from symroof.model.placement import Placement, Reshard, placements
 from symroof.model.program import Program
 from symroof.model.program_sizes import require_whole_places
 from symroof.model.program_tree import EXCHANGE, Line, Repeat
-from symroof.model.splits import Split, axes_in, needed_split, split_of, under_part
+from symroof.model.splits import Split, axes_in, needed_split, split_of, view_split
 from symroof.symbols import rational
 
 
@@ -52,7 +52,7 @@ class Exchange(Frozen):
     statement, and of several its tensor."""
 
     label: str
-    move: Move
+    move: Reshard
     turns: Expr
     sent: Mapping[str, Expr]
     hops: Mapping[str, Expr]
@@ -68,7 +68,7 @@ class ChipCost(Frozen):
     loads: tuple[tuple[str, Expr], ...]
     stores: tuple[tuple[str, Expr], ...]
     exchanges: tuple[Exchange, ...]
-    moves: tuple[Move, ...]
+    moves: tuple[Reshard, ...]
 
     @property
     def sent(self) -> Mapping[str, Expr]:
@@ -99,9 +99,9 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
     for line in program.lines:
         _require_whole_masks(line)
         require_whole_places(line)
-    places = {place.line.statement.name: place for place in placed(program)}
+    places = {place.line.statement.name: place for place in placements(program)}
     exchanged = _exchanged(places.values(), program)
-    names = stored(program, exchanged)
+    names = kernel_stores(program, exchanged)
     result: dict[str, ChipCost] = {}
 
     def part(axes: Iterable[str]) -> Expr:
@@ -111,12 +111,12 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
         return turns_on_a_chip(repeats, size)
 
     for kernel in kernels_of(program):
-        owners = owners_of(kernel, program)
+        owners = cost_owners(kernel, program)
         for owner in dict.fromkeys(owners.values()):
             group = [places[line.statement.name] for line in kernel if owners[line.statement.name] == owner]
             loads = tuple(
                 (str(fetch.tensor.name), often(fetch.repeats) * fetch.bytes / part(axes_in(form)))
-                for fetch in fetched(kernel, program, exchanged)
+                for fetch in kernel_loads(kernel, program, exchanged)
                 if owners[fetch.line.statement.name] == owner
                 for form in sorted(_forms_read(program, fetch, places), key=sorted)
             )
@@ -125,7 +125,7 @@ def chip_costs(program: Program) -> Mapping[str, ChipCost]:
             results = ((p, s.result, p.form) for p, s in pairs if s.name in names and not s.cuts)
             copies = ((p, t, split_of(t)) for p, _ in pairs for t in memory.copied(p.line))
             slices = ((p, program.arrays[x], places[x].form) for p, s in pairs for x in memory.slices_of(s.name, names))
-            rows = ((often(written_in(p.line, program, names)), t, form) for p, t, form in (*results, *copies, *slices))
+            rows = ((often(write_loop(p.line, program, names)), t, form) for p, t, form in (*results, *copies, *slices))
             stores = tuple((str(t.name), turns * t.bytes / part(axes_in(form))) for turns, t, form in rows)
             exact, flops = _contraction(group, part, often)
             ops = Add(*(often(place.line.repeats) * _elementwise(place, part) for place in group))
@@ -174,12 +174,12 @@ def _require_whole_masks(line: Line) -> None:
             )
 
 
-def _forms_read(program: Program, fetch: Fetch, places: Mapping[str, Placement]) -> frozenset[Split]:
+def _forms_read(program: Program, fetch: Load, places: Mapping[str, Placement]) -> frozenset[Split]:
     """The forms in which a chip reads a tensor that its kernel reads once: of those that the statements need the ones that no
     other has all of."""
     part = program.memory.parts(str(fetch.tensor.name), fetch.line.repeats)[0]
     forms = {
-        under_part(program, str(t.name), part, needed_split(program, user, t, places[user.name].division), fetch.line)
+        view_split(program, str(t.name), part, needed_split(program, user, t, places[user.name].division), fetch.line)
         for user, t in fetch.users
     }
     return frozenset(form for form in forms if not any(other < form for other in forms))
@@ -193,7 +193,7 @@ def resources_of(axis: MeshAxis, collective: str = "") -> tuple[str, ...]:
     return (f"{axis.name}{BACK}" if collective == HANDED[1] else axis.name,)
 
 
-def message(move: Move, program: Program) -> Expr:
+def message(move: Reshard, program: Program) -> Expr:
     """The bytes of a collective: what a chip holds after it, before it for a reduction, of all for an all-to-all."""
     size = {axis.name: axis.size for axis in program.mesh}
     tensor = move.tensor
@@ -204,7 +204,7 @@ def message(move: Move, program: Program) -> Expr:
     return amount / Mul(*(size[axis] for axis in move.apart))
 
 
-def carried(move: Move, program: Program) -> Iterator[tuple[str, Expr]]:
+def carriers(move: Reshard, program: Program) -> Iterator[tuple[str, Expr]]:
     """The resources of a program that a collective keeps busy, each with the part of the message that it carries."""
     return shares(move.collective, (axis for axis in program.mesh if axis.name in move.axes))
 
@@ -216,7 +216,7 @@ def shares(collective: str, axes: Iterable[MeshAxis]) -> Iterator[tuple[str, Exp
         return
     chips, ways = Mul(*(axis.size for axis in axes)), sum(axis.ways for axis in axes)
     if axes[0].levels:
-        levels = together(axis.levels for axis in reversed(axes))  # the axis named last is innermost
+        levels = joined_levels(axis.levels for axis in reversed(axes))  # the axis named last is innermost
         yield from ((link, rational(share)) for link, share in shares_on_tree(collective, levels))
     elif collective in HANDED or (collective == FAR and axes[0].wiring == "switch"):
         yield resources_of(axes[0], collective)[0], Integer(1)
@@ -237,11 +237,11 @@ def _exchanges(owner: str, placements: Iterable[Placement], program: Program) ->
     """What the collectives of statements send in all turns of repeats, each with its hops."""
     size = {axis.name: axis.size for axis in program.mesh}
     exchanges = [(place.line, move) for place in placements for move in place.moves]
-    exchanges = [(line, move) for line, move in exchanges if any(True for _ in carried(move, program))]
+    exchanges = [(line, move) for line, move in exchanges if any(True for _ in carriers(move, program))]
     labels = list[str]()
     for line, move in exchanges:
         turns, payload = move.turns(line.repeats, size), message(move, program)
-        amounts = {resource: turns * share * payload for resource, share in carried(move, program)}
+        amounts = {resource: turns * share * payload for resource, share in carriers(move, program)}
         tensor = (str(move.tensor.name) or "result").replace(" ", "_")
         ways = (f"{owner},{name}" if owner else name for name in chain([tensor], (f"{tensor}_{n}" for n in count(2))))
         labels.append(next(label for label in ways if label not in labels))

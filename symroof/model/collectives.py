@@ -204,7 +204,7 @@ def hops(collective: str, axes: Iterable[MeshAxis]) -> Mapping[str, Expr]:
 def _farthest(collective: str, axes: Sequence[MeshAxis]) -> Iterator[tuple[str, Expr]]:
     """The hops to the farthest chip, link by link."""
     if axes and axes[0].wiring == TREE:
-        levels = together(axis.levels for axis in reversed(axes))
+        levels = joined_levels(axis.levels for axis in reversed(axes))
         joining = [network for _, network in networks(levels) if any(level.degree != 1 for level in network)]
         for network in joining[-1:] if collective == "all-to-all" else joining:
             top = max(i for i, level in enumerate(network) if level.degree != 1)
@@ -239,33 +239,33 @@ class Level(Frozen):
 
     def __str__(self) -> str:
         degree = "" if self.degree is None else f"({self.degree})"
-        taper = "" if self.taper == 1 else f" taper {tapered(self.taper)}"
+        taper = "" if self.taper == 1 else f" taper {taper_text(self.taper)}"
         return f"{self.link}{degree}{taper}{' sharp' if self.sharp else ''}"
 
 
-def tapered(taper: Fraction) -> str:
+def taper_text(taper: Fraction) -> str:
     """A taper in decimals."""
     return f"{(Decimal(taper.numerator) / taper.denominator).normalize():f}"
 
 
-def spelled(levels: Iterable[Level]) -> str:
+def spell(levels: Iterable[Level]) -> str:
     """
-    >>> spelled((Level("NVLink", 8), Level("leaf", 32, Fraction(2))))
+    >>> spell((Level("NVLink", 8), Level("leaf", 32, Fraction(2))))
     'NVLink(8)/leaf(32) taper 2'
     """
     return "/".join(map(str, levels))
 
 
-def filled(levels: Sequence[Level], chips: Sequence[int]) -> tuple[tuple[Level, ...], ...]:
+def occupied_levels(levels: Sequence[Level], chips: Sequence[int]) -> tuple[tuple[Level, ...], ...]:
     """The levels that axes of so many chips take, the innermost first, each from below what the one before has left,
     with their degrees there: 1 for those that others have, which what goes further up passes as well. Those above are
     empty.
 
     >>> tree = (Level("NVLink", 8), Level("leaf", 32), Level("spine"))
-    >>> [spelled(one) for one in filled(tree, (64, 8))]
+    >>> [spell(one) for one in occupied_levels(tree, (64, 8))]
     ['NVLink(8)/leaf(8)', 'NVLink(1)/leaf(4)/spine(2)']
     """
-    result, rest, shown = list[tuple[Level, ...]](), list(levels), spelled(levels)
+    result, rest, shown = list[tuple[Level, ...]](), list(levels), spell(levels)
     for number in chips:
         levels_of_axis, remaining = [replace(level, degree=1) for level in levels[: len(levels) - len(rest)]], number
         while remaining > 1 and rest:
@@ -287,7 +287,7 @@ def filled(levels: Sequence[Level], chips: Sequence[int]) -> tuple[tuple[Level, 
     return tuple(result)
 
 
-def together(parts: Iterable[Sequence[Level]]) -> tuple[Level, ...]:
+def joined_levels(parts: Iterable[Sequence[Level]]) -> tuple[Level, ...]:
     """The levels of axes on one tree, the innermost first, as those of one axis: what they have of one level is
     joined."""
     result: dict[str, Level] = {}
@@ -314,7 +314,7 @@ def shares_on_tree(collective: str, levels: Sequence[Level]) -> Iterator[tuple[s
     """
     if collective not in ("all-gather", "reduce-scatter", "all-reduce", "all-to-all"):
         raise ModelError(
-            f"what goes from chip to chip of {spelled(levels)} goes through other ports for each",
+            f"what goes from chip to chip of {spell(levels)} goes through other ports for each",
             expected="an axis of its own for the stages of a pipeline, as in mesh P on InfiniBand",
         )
     chips = prod(level.degree or 1 for level in levels)
@@ -337,10 +337,10 @@ def require_levels(levels: Sequence[Level]) -> None:
     links = [level.link for level in levels]
     twice = next((link for link in links if links.count(link) > 1), None)
     if twice is not None:
-        raise ModelError(f"{spelled(levels)} has {twice} twice", expected="a name for each level")
+        raise ModelError(f"{spell(levels)} has {twice} twice", expected="a name for each level")
     if any(level.degree is None for level in levels[:-1]):
         inner = next(level.link for level in levels[:-1] if level.degree is None)
-        raise ModelError(f"{inner} of {spelled(levels)} has no degree", expected=f"how many it joins, as in {inner}(8)")
+        raise ModelError(f"{inner} of {spell(levels)} has no degree", expected=f"how many it joins, as in {inner}(8)")
     for _, network in networks(levels):
         if len({level.sharp for level in network}) > 1:
             shown = " and ".join(level.link for level in network)

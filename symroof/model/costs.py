@@ -169,19 +169,19 @@ class Operation(Frozen):
         return self.name
 
 
-def written(function: Callable[..., object]) -> Formula | None:
+def function_formula(function: Callable[..., object]) -> Formula | None:
     """
     >>> def flops(N): return N + (N - 1)
-    >>> [type(term).__name__ for term in written(flops).terms]
+    >>> [type(term).__name__ for term in function_formula(flops).terms]
     ['Name', 'Group']
     """
     if isinstance(function, CostFormula):
         return function.formula
-    body = returned(function)
+    body = returned_expression(function)
     return None if body is None else _read(body)
 
 
-def returned(function: Callable[..., object]) -> ast.expr | None:
+def returned_expression(function: Callable[..., object]) -> ast.expr | None:
     """The expression that the function returns, where that is all it does, and plain arithmetic."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))

@@ -82,13 +82,13 @@ def derivative(function: Function) -> Function:
     return replace(function, name=f"{function.name}'", kinds=function.back, **plain)  # type: ignore[arg-type]
 
 
-def passes_on(statement: Statement) -> bool:
+def passes_gradient_on(statement: Statement) -> bool:
     """Whether a function leaves the gradient as it is: one whose derivative takes nothing."""
     function = statement.function
     return function is not None and function.back == () and not (function.reshapes or function.gathers)
 
 
-def through_function(statement: Statement, place: int, gradient: Tensor, result: Tensor, first: bool) -> Statement:
+def function_gradient(statement: Statement, place: int, gradient: Tensor, result: Tensor, first: bool) -> Statement:
     """The gradient of the operand at a place. That of the ``first`` one takes what the derivative takes for all operands;
     that of a gain adds up products, that of a shift the gradient alone. A table gets the rows that were looked up, and
     what was rearranged is put back."""
@@ -120,7 +120,7 @@ def through_function(statement: Statement, place: int, gradient: Tensor, result:
             result,
             replace(back, name=f"{function.name}_gain'", kinds=GAIN, rows=False),
         )
-    if function.reshapes or passes_on(statement):
+    if function.reshapes or passes_gradient_on(statement):
         return Statement("function", (gradient,), result, back)
     if function.gathers:
         return Statement("function", (*operands[1:], gradient), result, back)
@@ -142,7 +142,7 @@ def _operands_of_derivative(statement: Statement, place: int) -> tuple[Tensor, .
     return statement.operands
 
 
-def remade(recompute: Recompute, inner: list[Node], called: Callable[[str], str]) -> list[Node]:
+def recomputation(recompute: Recompute, inner: list[Node], called: Callable[[str], str]) -> list[Node]:
     """The backward pass ``inner`` of a recompute, behind the statements that it needs, which are made again under other names. Of
     a fuse results that others need are; where none is, its own backward pass makes what it needs on the chip, and counts it."""
     names_made = {statement.name for statement in statements_in(recompute.body)}
@@ -218,7 +218,7 @@ def _reading(node: Node, names: dict[str, str]) -> Node:
     return replace(node, body=body)
 
 
-def made_on_chip(fuse: Fuse, inner: list[Node]) -> tuple[Statement, ...]:
+def recomputation_on_chip(fuse: Fuse, inner: list[Node]) -> tuple[Statement, ...]:
     """What the backward pass of a fuse makes once more on the chip: what it reads of what was made there, and what that
     is made of."""
     needed = {str(t.name) for statement in statements_in(tuple(inner)) for t in statement.operands}
@@ -230,10 +230,10 @@ def made_on_chip(fuse: Fuse, inner: list[Node]) -> tuple[Statement, ...]:
     return tuple(reversed(result))
 
 
-def collected_in(nodes: tuple[Node, ...]) -> Iterator[str]:
+def collected_tensors(nodes: tuple[Node, ...]) -> Iterator[str]:
     """What all of these turns have made together, by name: not what turns within them have."""
     for node in nodes:
         if isinstance(node, Statement):
             yield from (node.name,) if node.collects else ()
         elif not isinstance(node, Repeat):
-            yield from collected_in(node.body)
+            yield from collected_tensors(node.body)

@@ -23,7 +23,7 @@ from sympy import Expr, Integer
 from symroof.formula import Frozen, once
 from symroof.model.costs import Cost, Counting, Operation
 from symroof.model.program import Program
-from symroof.model.program_tree import Line, Repeat, Statement, sized, turns_of
+from symroof.model.program_tree import Line, Repeat, Statement, label_size, turns_of
 from symroof.model.quantities import NAMELESS
 from symroof.model.tensor_types import Tensor
 from symroof.symbols import rational
@@ -69,7 +69,7 @@ def kernels_of(program: Program) -> tuple[tuple[Line, ...], ...]:
     return tuple(tuple(kernel.lines) for kernel in kernels)
 
 
-class Fetch(Frozen):
+class Load(Frozen):
     """What a kernel reads from memory: a tensor, the line that needs it first, and every statement that needs it, each
     with the name that it has there. What each turn that is gone through on the chip has a place of is read in all of
     them, all else once for them."""
@@ -91,20 +91,20 @@ class Fetch(Frozen):
         mask = masks.pop() if len(masks) == 1 else None
         if mask is None or mask.columns not in self.tensor.labels or mask.rows in self.tensor.labels:
             return self.tensor.bytes
-        return self.tensor.bytes * mask.reached / sized(mask.columns)
+        return self.tensor.bytes * mask.reached / label_size(mask.columns)
 
 
 # What leaves a chip of a mesh to be exchanged: results by name, and operands with the statement that they are brought to.
 Exchanged = frozenset["str | tuple[str, str]"]
 
 
-def fetched(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = frozenset()) -> tuple[Fetch, ...]:
+def kernel_loads(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = frozenset()) -> tuple[Load, ...]:
     """What a kernel reads from memory, each tensor once: whole if some statement needs it whole, else the rows that each looks
     up, whatever the order of the statements. What is exchanged comes from memory as well."""
     memory = program.memory
     if any(line.statement.lies for line in lines):
         copied = ((line, tensor) for line in lines for tensor in memory.copied(line))
-        return tuple(Fetch(line, tensor, ((line.statement, tensor),)) for line, tensor in copied)
+        return tuple(Load(line, tensor, ((line.statement, tensor),)) for line, tensor in copied)
     on_chip = {line.statement.name for line in lines}
     on_chip |= {s.name for line in lines if line.fuse is not None for s in line.fuse.again if not s.lies}
     on_chip -= exchanged
@@ -129,20 +129,20 @@ def fetched(lines: tuple[Line, ...], program: Program, exchanged: Exchanged = fr
             whole_reads.setdefault(part, []).append((user, tensor))
     entirely = {*whole_reads}  # and what is joined of these, where it is read under its name
     entirely |= {memory.root(str(t.name), line.repeats) for _, line, _, t, entire in needs if entire}
-    result: list[Fetch] = []
+    result: list[Load] = []
     for part, line, user, tensor, entire in needs:
         if entirely & {*memory.wholes(part, line.repeats)}:
             continue  # what is a slice of it is there
         stored_tensor = tensor if part == memory.root(str(tensor.name), line.repeats) else program.arrays[part]
         if part not in whole_reads:
-            result.append(Fetch(line, stored_tensor, ((user, tensor),), memory.turned(part)))
+            result.append(Load(line, stored_tensor, ((user, tensor),), memory.turned(part)))
         elif entire and whole_reads[part]:
-            result.append(Fetch(line, stored_tensor, tuple(whole_reads[part]), memory.turned(part)))
+            result.append(Load(line, stored_tensor, tuple(whole_reads[part]), memory.turned(part)))
             whole_reads[part] = []
     return tuple(result)
 
 
-def owners_of(lines: tuple[Line, ...], program: Program) -> Mapping[str, str]:
+def cost_owners(lines: tuple[Line, ...], program: Program) -> Mapping[str, str]:
     """Whose costs the statements of a kernel belong to: those of the last contraction of the kernel behind them, else
     their own."""
     owners: dict[str, str] = {}
@@ -158,17 +158,17 @@ def owners_of(lines: tuple[Line, ...], program: Program) -> Mapping[str, str]:
     return owners
 
 
-def written_in(line: Line, program: Program, all_turns: frozenset[str]) -> tuple[Repeat, ...]:
+def write_loop(line: Line, program: Program, all_turns: frozenset[str]) -> tuple[Repeat, ...]:
     """The repeats in each turn of which a kernel writes what a statement makes: of what turns on the chip make the last
     alone, but where that of all of them is wanted."""
     return line.repeats if program.memory.collected.get(line.statement.name) in all_turns else line.launched
 
 
-def stored(program: Program, exchanged: Exchanged = frozenset()) -> frozenset[str]:
+def kernel_stores(program: Program, exchanged: Exchanged = frozenset()) -> frozenset[str]:
     """What is written to memory: what another kernel reads, what leaves a turn, what nothing uses, and the gradients that
     are asked for; on a mesh what leaves the chip. Of a tensor of which slices alone are wanted these are."""
     kernels = kernels_of(program)
-    names = {str(fetch.tensor.name) for kernel in kernels for fetch in fetched(kernel, program, exchanged)}
+    names = {str(fetch.tensor.name) for kernel in kernels for fetch in kernel_loads(kernel, program, exchanged)}
     names |= {name for line in program.lines for repeat in line.repeats for name in repeat.leaves} | {*program.returned}
     if program.backward is not None:
         names |= {str(gradient.name) for gradient in program.backward.gradients.values()}
@@ -209,12 +209,12 @@ def costs_of(program: Program) -> Mapping[str, StatementCost]:
     if program.given is not None:
         return {NAMELESS: _of_functions(program.given)}
     costs: dict[str, StatementCost] = {}
-    names = stored(program)
+    names = kernel_stores(program)
     for kernel in kernels_of(program):
-        owners = owners_of(kernel, program)
+        owners = cost_owners(kernel, program)
         loads: dict[str, list[tuple[str, Expr]]] = {}
         stores: dict[str, list[tuple[str, Expr]]] = {}
-        for fetch in fetched(kernel, program):
+        for fetch in kernel_loads(kernel, program):
             moved = (str(fetch.tensor.name), turns_of(fetch.repeats) * fetch.bytes)
             loads.setdefault(owners[fetch.line.statement.name], []).append(moved)
         for line in kernel:
@@ -222,7 +222,7 @@ def costs_of(program: Program) -> Mapping[str, StatementCost]:
             parts = (program.arrays[s] for s in program.memory.slices_of(name, names))
             is_stored = name in names and not statement.cuts
             results = (statement.result,) if is_stored else (*program.memory.copied(line), *parts)
-            turns = turns_of(written_in(line, program, names))
+            turns = turns_of(write_loop(line, program, names))
             for tensor in results if not statement.collects else ():
                 stores.setdefault(owners[name], []).append((str(tensor.name), turns * tensor.bytes))
         for owner in dict.fromkeys(owners.values()):

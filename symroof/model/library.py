@@ -15,7 +15,7 @@ from symroof.model.costs import Operation
 from symroof.model.einsum import Einsum
 from symroof.model.program import Program
 from symroof.model.tensor_types import Dim, Dtype, Tensor, dtype
-from symroof.model.transforms import stored_as
+from symroof.model.transforms import with_stored_types
 
 Cost = Callable[..., Expr]
 
@@ -40,7 +40,7 @@ class Entry(Frozen):
             return self.operation
         if not self.operation.tensors:
             raise ModelError(f"{self.name} is given by cost functions, which fix the widths", hint="leave --dtype out")
-        return stored_as(self.operation, dict.fromkeys(range(len(self.operation.tensors)), element))
+        return with_stored_types(self.operation, dict.fromkeys(range(len(self.operation.tensors)), element))
 
 
 def _product(name: str, source: str, *shapes: str) -> Entry:

@@ -9,7 +9,7 @@ from math import prod
 
 from symroof.errors import ModelError, suggestion
 from symroof.model.chip_costs import busy_links, sent_by
-from symroof.model.collectives import BACK, NETWORKS, NODE, TREE, MeshAxis, filled
+from symroof.model.collectives import BACK, NETWORKS, NODE, TREE, MeshAxis, occupied_levels
 from symroof.model.hardware import Accelerator, Spec
 from symroof.model.program import Program
 
@@ -28,7 +28,7 @@ def network_of(chip: Accelerator | None) -> str:
     return next((name for name in (chip.links if chip else ()) if name in NETWORKS), "ICI")
 
 
-def wired(program: Program, chip: Accelerator | None, link: str = "") -> Program:
+def with_wiring(program: Program, chip: Accelerator | None, link: str = "") -> Program:
     """The program with the link and the wiring of every axis, where the text does not say them: the ``link`` that is asked
     about where that is a network, else the first one of the chip."""
     network = link if is_network(link) else network_of(chip)
@@ -69,7 +69,7 @@ def _on_trees(axes: tuple[MeshAxis, ...]) -> tuple[MeshAxis, ...]:
         if open_ is not None:
             shown = f"{open_.name} on {link} has any number of chips"
             raise ModelError(shown, expected=f"a number of them, as in {open_.name}=1024, or all degrees")
-        fillings = filled(stack[0].tree, [axis.chips or 1 for axis in stack])
+        fillings = occupied_levels(stack[0].tree, [axis.chips or 1 for axis in stack])
         result |= {axis.name: replace(axis, levels=levels) for axis, levels in zip(stack, fillings, strict=True)}
     return tuple(result.values())
 
@@ -131,7 +131,7 @@ def _beyond_a_node(chip: Accelerator, most: int, joined: list[MeshAxis], names: 
     return ModelError(shown, expected=f"at most {most} chips on {NODE}", hint=hint)
 
 
-def uncrossed(link: str, busy: tuple[str, ...] = ()) -> ModelError:
+def no_traffic_error(link: str, busy: tuple[str, ...] = ()) -> ModelError:
     """That a link is asked for which nothing crosses, with those that are ``busy``."""
     return ModelError(
         f"nothing crosses {link}: the operation needs no exchange between chips over it",
@@ -157,7 +157,7 @@ def link_over(program: Program, link: str) -> tuple[str, str]:
     if not is_network(link) and link not in (*figures, *figures.values()):
         return "", link
     if not named:
-        raise uncrossed(link, busy)
+        raise no_traffic_error(link, busy)
     carried = {sent_by(program, name) for name in named}
     if len(carried) > 1:
         expected = f"one of {', '.join(named)}"

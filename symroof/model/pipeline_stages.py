@@ -67,7 +67,7 @@ class Pipeline(Frozen):
         return Min(self.microbatches, self.axis.size) if self._counted else self.axis.size
 
 
-def kept_of(program: Program, pipeline: Pipeline, name: str, repeats: tuple[Repeat, ...]) -> Expr:
+def stored_microbatches(program: Program, pipeline: Pipeline, name: str, repeats: tuple[Repeat, ...]) -> Expr:
     """Of how many microbatches a tensor is kept for the backward pass: of those that a stage holds, and so of what
     stands before the stages; what stands behind them goes back at once, unless all go forward first."""
     behind = pipeline.repeat not in repeats and _is_behind(program, pipeline, name)
@@ -111,19 +111,19 @@ def turns_on_a_chip(repeats: Iterable[Repeat], size: Mapping[str, Expr]) -> Expr
     return turns_of(repeats) / Mul(*(size[axis] for axis in stages_in(repeats)))
 
 
-def handed_on(line: Line) -> Repeat | None:
+def handover_repeat(line: Line) -> Repeat | None:
     """The repeat whose stage hands on what a statement makes."""
     return next((r for r in line.repeats if r.over and line.statement.name in r.leaves), None)
 
 
-def stretched(time: Formula) -> Formula:
+def time_with_wait(time: Formula) -> Formula:
     """A time of the turns with the wait: t/(1 - bubble)."""
     return Quotient(time, Sum((number(1), Negative(BUBBLE))))
 
 
-def waited(time: Formula) -> Formula:
+def wait_time(time: Formula) -> Formula:
     """The wait that a time of the turns brings: bubble t/(1 - bubble)."""
-    return stretched(Product((BUBBLE, time)))
+    return time_with_wait(Product((BUBBLE, time)))
 
 
 def require_stages(program: Program) -> None:

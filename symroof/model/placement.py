@@ -21,17 +21,17 @@ from symroof.errors import ModelError
 from symroof.formula import Frozen
 from symroof.model.collectives import HANDED, MeshAxis, fast_first
 from symroof.model.functions import BROADCAST, FUNCTIONS
-from symroof.model.pipeline_stages import handed_on, turns_on_a_chip
+from symroof.model.pipeline_stages import handover_repeat, turns_on_a_chip
 from symroof.model.program import Program
 from symroof.model.program_tree import EXCHANGE, PRODUCT, SUM, Line, Repeat, Statement
-from symroof.model.splits import Split, axes_in, divided_by, needed_split, same_blocks, shared_split, split_of
+from symroof.model.splits import Split, axes_in, block_dimensions, needed_split, shared_split, split_dimension, split_of
 from symroof.model.tensor_types import Tensor
 
 # How many numbers of each row the chips of an axis add up: a maximum and a sum, a sum of squares, …
 ROW_NUMBERS = {"softmax": 2, "softmax'": 1, "layer_norm": 2, "layer_norm'": 2, "rms_norm": 1, "rms_norm'": 1}
 
 
-class Move(Frozen):
+class Reshard(Frozen):
     """A collective of a tensor over axes of one link; ``apart`` are the axes that split the message beside them.
 
     ``rows`` is how many numbers of each row over the dimension ``over`` are moved; None for whole tensors. A move is of
@@ -73,10 +73,10 @@ class Placement(Frozen):
     line: Line
     division: Split
     form: Split
-    moves: tuple[Move, ...]
+    moves: tuple[Reshard, ...]
 
 
-def placed(program: Program) -> tuple[Placement, ...]:
+def placements(program: Program) -> tuple[Placement, ...]:
     """Every statement of a program on its mesh, in order."""
     return tuple(_Chips(program).placed())
 
@@ -107,7 +107,7 @@ def _microbatch(line: Line) -> Repeat | None:
 
 def summed_forms(program: Program) -> Mapping[str, Split]:
     """How the chips hold the gradients that microbatches accumulate, by their names, while each chip has its own sum."""
-    places = (place for place in placed(program) if any(m.once and m.of == "sums" for m in place.moves))
+    places = (place for place in placements(program) if any(m.once and m.of == "sums" for m in place.moves))
     return {place.line.statement.name: place.form for place in places}
 
 
@@ -211,7 +211,7 @@ class _Chips:
             ahead = self.ahead[statement.undone.statement]
             pairs_of_result = frozenset(pair for pair in split_of(statement.result) if pair[1] not in axes_in(ahead))
             return frozenset(pair for pair in ahead if pair[0] in labels) | pairs_of_result
-        pairs = (divided_by(statement.operands, statement.result, axis.name) for axis in self.mesh)
+        pairs = (split_dimension(statement.operands, statement.result, axis.name) for axis in self.mesh)
         return frozenset(filter(None, pairs))
 
     @cached_property
@@ -227,11 +227,11 @@ class _Chips:
         statement, division = line.statement, self._division(line)
         waited = next((self.waiting[n] for t in statement.operands if (n := str(t.name)) in self.waiting), None)
         once = statement.undone is not None and statement.undone.accumulates
-        moves: list[Move] = []
+        moves: list[Reshard] = []
         if waited:
             division, summed = waited
             if statement.views:
-                labels = dict(same_blocks(self.program, statement))
+                labels = dict(block_dimensions(self.program, statement))
                 division = frozenset((labels[label], axis) for label, axis in division)
         else:
             for tensor in statement.operands:
@@ -247,16 +247,18 @@ class _Chips:
             axes = {axis for label, axis in division if label == statement.over}
             count, over, result = ROW_NUMBERS[statement.function.name], statement.over, statement.result
             for link, apart in self._by_link(axes, axes_in(division) - axes, slow_first=False):
-                moves.append(Move("all-reduce", link, result, apart, statement.name, "rows", (over,), (), count, over))
-        if (stage := handed_on(line)) is not None:
+                moves.append(
+                    Reshard("all-reduce", link, result, apart, statement.name, "rows", (over,), (), count, over)
+                )
+        if (stage := handover_repeat(line)) is not None:
             way, split = HANDED[stage.reverses is not None], split_of(statement.result)
             beside = tuple(sorted(axes_in(split)))
-            moves.append(Move(way, (stage.over,), statement.result, beside, statement.name, "stage"))
+            moves.append(Reshard(way, (stage.over,), statement.result, beside, statement.name, "stage"))
         if statement.sends is not None:
             moves += self._sent_on(statement, *statement.sends)
         return Placement(line, division, form, tuple(moves))
 
-    def _sent_on(self, statement: Statement, collective: str, along: str) -> Iterator[Move]:
+    def _sent_on(self, statement: Statement, collective: str, along: str) -> Iterator[Reshard]:
         """What a chip has goes to the next one along an axis, or by all axes of the mesh to the farthest."""
         axes = tuple(axis for axis in self.mesh if axis.name == along or (not along and axis.chips != 1))
         if len({axis.link for axis in axes}) > 1:
@@ -266,9 +268,9 @@ class _Chips:
             )
         beside = tuple(sorted(axes_in(split_of(statement.result))))
         if axes:
-            yield Move(collective, tuple(a.name for a in axes), statement.result, beside, statement.name, "sent")
+            yield Reshard(collective, tuple(a.name for a in axes), statement.result, beside, statement.name, "sent")
 
-    def _brought(self, tensor: Tensor, division: Split, line: Line) -> Iterator[Move]:
+    def _brought(self, tensor: Tensor, division: Split, line: Line) -> Iterator[Reshard]:
         """The exchanges that bring an operand to the chips that need it: all-to-all first, then gathered. What a chip holds
         and does not need is left out, free; what was gathered before is there."""
         name, declared = str(tensor.name), split_of(tensor)
@@ -300,11 +302,11 @@ class _Chips:
         across, user = axes_in(before - needs) & axes_in(needs - before), line.statement.name
         for axes, apart in self._by_link(across, axes_in(before), slow_first=True):
             ends = _along(before, axes), _along(division, axes)
-            yield Move("all-to-all", axes, tensor, apart, user, "operand", *ends, once=once, alike=alike)
+            yield Reshard("all-to-all", axes, tensor, apart, user, "operand", *ends, once=once, alike=alike)
         gathered = axes_in(before) - axes_in(needs)
         for axes, apart in self._by_link(gathered, axes_in(needs), slow_first=True):
             ends = _along(before, axes), _along(division, axes)
-            yield Move("all-gather", axes, tensor, apart, user, "operand", *ends, once=once, alike=alike)
+            yield Reshard("all-gather", axes, tensor, apart, user, "operand", *ends, once=once, alike=alike)
 
     def _require_one_name(self, name: str) -> None:
         """What is moved is moved under one of its names: each of them would be moved once."""
@@ -317,7 +319,7 @@ class _Chips:
                 hint=f"{root}_moved = {root} -> …, then {name} and {other} of {root}_moved",
             )
 
-    def _joined(self, tensor: Tensor, form: Split, partial: Split) -> Iterator[Move]:
+    def _joined(self, tensor: Tensor, form: Split, partial: Split) -> Iterator[Reshard]:
         """The exchanges that bring a result to where it is declared: partial sums scattered, the others reduced, then
         all-to-all, and gathered where an axis is on no dimension any more."""
         declared, summed = split_of(tensor), axes_in(partial)
@@ -327,10 +329,10 @@ class _Chips:
 
         def moves_over(
             collective: str, over: set[str], apart: set[str], purpose: str, before: Split, after: Split = frozenset()
-        ) -> Iterator[Move]:
+        ) -> Iterator[Reshard]:
             for axes, beside in self._by_link(over, apart, slow_first=purpose == "result"):
                 ends = _along(before, axes), _along(after, axes)
-                yield Move(collective, axes, tensor, beside, str(tensor.name), purpose, *ends)
+                yield Reshard(collective, axes, tensor, beside, str(tensor.name), purpose, *ends)
 
         yield from moves_over("reduce-scatter", scattered, axes_in(form), "sums", partial, declared)
         yield from moves_over("all-reduce", summed - scattered, everywhere, "sums", partial)

@@ -8,11 +8,11 @@ from sympy import Add, Expr, Integer, Mul
 
 from symroof.model.chip_costs import busy_links, chip_costs
 from symroof.model.costs import Counting
-from symroof.model.kernels import costs_of, fetched, kernels_of
-from symroof.model.pipeline_stages import BUBBLE, kept_of, pipeline_of, turns_on_a_chip
+from symroof.model.kernels import costs_of, kernel_loads, kernels_of
+from symroof.model.pipeline_stages import BUBBLE, pipeline_of, stored_microbatches, turns_on_a_chip
 from symroof.model.placement import kept_forms, summed_forms
 from symroof.model.program import Program
-from symroof.model.program_tree import EXCHANGE, Repeat, kept_apart, turns_of
+from symroof.model.program_tree import EXCHANGE, Repeat, separate_repeats, turns_of
 from symroof.model.quantities import MOVED, NAMELESS, STOCKS, hops_over, of_statement, sent_over
 from symroof.model.splits import Split, split_of
 from symroof.model.tensor_types import Tensor
@@ -137,7 +137,7 @@ def _held(program: Program) -> dict[str, Expr]:
         split = forms.get(stock, {}).get(str(tensor.name))
         amount = tensor.bytes / Mul(*(size[axis] for _, axis in (split_of(tensor) if split is None else split)))
         if pipeline is not None and stock == "saved_per_chip":
-            amount *= kept_of(program, pipeline, str(tensor.name), repeats)
+            amount *= stored_microbatches(program, pipeline, str(tensor.name), repeats)
         return amount * turns_on_a_chip(repeats, size)
 
     return {name: Add(*(held(name, t, repeats) for t, repeats in tensors)) for name, tensors in stays.items()}
@@ -147,9 +147,9 @@ def other_names(program: Program) -> dict[str, str]:
     """What an axis sends and how long, by the names that its link has, or it has where the link has them: where no other
     axis is on that link.
 
-    >>> from symroof.model.mesh_wiring import wired
+    >>> from symroof.model.mesh_wiring import with_wiring
     >>> from symroof.reading.programs import read_program
-    >>> other_names(wired(read_program("mesh X on DCN; input A: int8[V_X]; o = A -> int8[V]"), None))
+    >>> other_names(with_wiring(read_program("mesh X on DCN; input A: int8[V_X]; o = A -> int8[V]"), None))
     {'sent(X)': 'sent(DCN)', 'T_X': 'T_DCN'}
     """
     busy, result = busy_links(program), dict[str, str]()
@@ -186,7 +186,7 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, tuple[Repeat, ...
     # A slice that is made again is one of what is kept; what is exchanged again is kept as it was before.
     remade = {s.name: memory.root(str(s.operands[0].name)) if s.kind == EXCHANGE else s.again for s in present}
     stays = dict[str, tuple[Tensor, tuple[Repeat, ...]]]()
-    for fetch in (result for kernel in kernels_of(program) for result in fetched(kernel, program)):
+    for fetch in (result for kernel in kernels_of(program) for result in kernel_loads(kernel, program)):
         line, operand = fetch.line, fetch.tensor
         name = memory.root(str(operand.name))
         name = remade.get(name, name)
@@ -195,7 +195,7 @@ def kept_for_backward(program: Program) -> tuple[tuple[Tensor, tuple[Repeat, ...
         around = makers[name].repeats if name in makers else ()
         reversed_ = tuple(repeat.reverses for repeat in line.repeats if repeat.reverses is not None)
         tensor, entering = program.arrays[name], {*memory.seen_as(str(operand.name), line.repeats)}
-        another = tuple(r for r in kept_apart(reversed_) if r in around or not entering.isdisjoint(r.enters))
+        another = tuple(r for r in separate_repeats(reversed_) if r in around or not entering.isdisjoint(r.enters))
         stays[name] = (tensor, max(stays.get(name, (tensor, ()))[1], another, key=len))
     none: tuple[None, tuple[Repeat, ...]] = (None, ())
 

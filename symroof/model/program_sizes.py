@@ -22,15 +22,15 @@ from symroof.errors import ModelError
 from symroof.formula import Compare, Formula, Frozen, Name, mapped, names
 from symroof.model.functions import Function
 from symroof.model.program import Program
-from symroof.model.program_tree import Line, Statement, sized, turns_of
+from symroof.model.program_tree import Line, Statement, label_size, turns_of
 from symroof.model.tensor_types import Dim, Tensor, spelled_fact, spelled_size
 from symroof.symbols import expression, rational, symbol
 
 
 def _require_touching_windows(program: Program, point: Mapping[Expr, Expr]) -> None:
     """Windows leave out no place between them."""
-    for slide in (slide for line in program.forward for slide in slid(line.statement) if slide.taps):
-        stride, taps = stride_of(program, slide), program.resolved(sized(slide.taps)).subs(point)
+    for slide in (slide for line in program.forward for slide in sliding_dimensions(line.statement) if slide.taps):
+        stride, taps = stride_of(program, slide), program.resolved(label_size(slide.taps)).subs(point)
         if stride is not None and taps.is_Rational and taps < stride:
             shown = f"{slide.taps} = {taps} taps at every {stride}th place of {slide.whole} leave places out"
             raise ModelError(shown, expected="a filter that reaches to the next window, or windows without taps")
@@ -69,19 +69,19 @@ def _hint_of_excess(value: Expr, point: Mapping[Expr, Expr]) -> str | None:
     return f"no more than min({below}, {str(above).replace('**', '^')}) of {below} are reached: {below} = {number}"
 
 
-def never_below_zero(program: Program) -> Iterator[Expr]:
+def nonnegative_terms(program: Program) -> Iterator[Expr]:
     """What is not below zero at sizes that :func:`require_dimensions` takes: what facts leave between their sides, what
     a dimension has beyond 1, and taps beyond the stride of their window."""
     for fact in known_of_sizes(program):
         more = expression(fact.right) - expression(fact.left)
         yield more if fact.relation == "<=" else -more
     yield from (program.definitions[symbol(name)] - 1 for name in program.where.keys() & _dimensions(program))
-    for slide in (slide for line in program.forward for slide in slid(line.statement) if slide.taps):
+    for slide in (slide for line in program.forward for slide in sliding_dimensions(line.statement) if slide.taps):
         if (stride := stride_of(program, slide)) is not None:
-            yield program.resolved(sized(slide.taps)) - stride
+            yield program.resolved(label_size(slide.taps)) - stride
 
 
-def always_whole(program: Program) -> Iterator[Expr]:
+def whole_number_terms(program: Program) -> Iterator[Expr]:
     """What is a whole number there: places that windows slide over."""
     yield from (program.definitions[symbol(name)] for name in program.where.keys() & _places(program))
 
@@ -91,7 +91,7 @@ def _dimensions(program: Program) -> set[str]:
 
 
 def _places(program: Program) -> set[str]:
-    slides = (slide for line in program.forward for slide in slid(line.statement))
+    slides = (slide for line in program.forward for slide in sliding_dimensions(line.statement))
     return {label for slide in slides for label in (slide.whole, slide.places)}
 
 
@@ -145,13 +145,13 @@ def tokens_of(program: Program) -> Expr | None:
     return program.resolved(turns_of(batches.pop()) * Mul(*(Dim(label).size for label in shared)))
 
 
-def served_of(program: Program) -> Expr | None:
+def served_tokens(program: Program) -> Expr | None:
     """The tokens that are worked on: the same, where every weight meets all of them. Rows that are shared out among weights,
     as among experts, or that are more for some weights than for others, do not tell how many tokens there are, and pixels are
     none.
 
     >>> from symroof.reading.programs import read_program
-    >>> served_of(read_program("input x: bf16[E, C, D]; weight W: bf16[E, D, F]; y = x * W -> bf16[E, C, F]")) is None
+    >>> served_tokens(read_program("input x: bf16[E, C, D]; weight W: bf16[E, D, F]; y = x * W -> bf16[E, C, F]")) is None
     True
     """
     weighed, weight_dimensions = _weighing(program), _held(program)
@@ -231,7 +231,7 @@ def slides_of(operand: tuple[str, ...], result: tuple[str, ...]) -> tuple[Slide,
     return tuple(Slide(origins.get(place, place), place, tap) for place, tap in zip(before, taps, strict=True))
 
 
-def takes_places(function: Function, operand: Tensor, result: Tensor) -> bool:
+def takes_strides(function: Function, operand: Tensor, result: Tensor) -> bool:
     """Whether a function takes every few places of a tensor, without a filter: of it no others are read."""
     slides = slides_of(operand.labels, result.labels) if function.name == WINDOWS else None
     return bool(slides) and not any(slide.taps for slide in slides or ())
@@ -239,13 +239,13 @@ def takes_places(function: Function, operand: Tensor, result: Tensor) -> bool:
 
 def stride_of(program: Program, slide: Slide) -> int | None:
     """Every how many places there is a window, as the sizes say; None where they do not."""
-    whole, places = (program.resolved(sized(label)) for label in (slide.whole, slide.places))
-    taps = program.resolved(sized(slide.taps or "1"))
+    whole, places = (program.resolved(label_size(label)) for label in (slide.whole, slide.places))
+    taps = program.resolved(label_size(slide.taps or "1"))
     rests = ((s, rest) for s in range(1, WIDEST + 1) for rest in (whole - s * places, whole - s * (places - 1) - taps))
     return next((s for s, rest in rests if rest.expand() == 0), None)
 
 
-def slid(statement: Statement) -> tuple[Slide, ...]:
+def sliding_dimensions(statement: Statement) -> tuple[Slide, ...]:
     """The dimensions that a statement slides over."""
     if statement.function is None or statement.function.name != WINDOWS:
         return ()
@@ -255,7 +255,7 @@ def slid(statement: Statement) -> tuple[Slide, ...]:
 def require_whole_places(line: Line) -> None:
     """Raises :class:`~symroof.errors.ModelError` where chips share out places: windows at the border reach over to the
     next chip."""
-    slides = slid(line.statement)
+    slides = sliding_dimensions(line.statement)
     over = {label for slide in slides for label in (slide.whole, slide.places, slide.taps)}
     for tensor in (*line.statement.operands, line.statement.result):
         cut = next((dim for dim in tensor.dims if dim.label in over and dim.axes), None)

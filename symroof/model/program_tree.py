@@ -48,7 +48,7 @@ class Declared(Frozen):
         return self.shared or self.role == "input"
 
 
-def sized(label: str) -> Expr:
+def label_size(label: str) -> Expr:
     """The size of a dimension."""
     return Integer(int(label)) if label.isdigit() else symbol(label)
 
@@ -79,9 +79,9 @@ class Mask(Frozen):
         >>> Mask("T", "S", window="W", span="even").pairs
         T*W
         """
-        rows, columns = sized(self.rows), sized(self.columns)
+        rows, columns = label_size(self.rows), label_size(self.columns)
         if self.window and self.span != "whole":
-            window = sized(self.window)
+            window = label_size(self.window)
             fewer = window - columns + rows
             return rows * window - (Integer(0) if self.span == "even" else fewer * (fewer - 1) / 2)
         return rows * (rows + 1) / 2 if self.from_first else rows * columns - rows * (rows - 1) / 2
@@ -89,10 +89,10 @@ class Mask(Frozen):
     @property
     def reached(self) -> Expr:
         """How many columns some row meets."""
-        rows = sized(self.rows)
+        rows = label_size(self.rows)
         if self.span == "even":
-            return rows + sized(self.window) - 1
-        return rows if self.from_first else sized(self.columns)
+            return rows + label_size(self.window) - 1
+        return rows if self.from_first else label_size(self.columns)
 
     def __str__(self) -> str:
         ends = " from the first" if self.from_first else f", window {self.window}" if self.window else ""
@@ -349,8 +349,8 @@ class Line(Frozen):
         if mask is None or mask.columns not in result:
             return Integer(1)
         if mask.rows in result:
-            return mask.pairs / (sized(mask.rows) * sized(mask.columns))
-        return mask.reached / sized(mask.columns)
+            return mask.pairs / (label_size(mask.rows) * label_size(mask.columns))
+        return mask.reached / label_size(mask.columns)
 
 
 def weights_of(repeats: tuple[Repeat, ...]) -> tuple[Repeat, ...]:
@@ -358,7 +358,7 @@ def weights_of(repeats: tuple[Repeat, ...]) -> tuple[Repeat, ...]:
     return tuple(repeat for repeat in repeats if not (repeat.accumulates or repeat.scans))
 
 
-def kept_apart(repeats: tuple[Repeat, ...]) -> tuple[Repeat, ...]:
+def separate_repeats(repeats: tuple[Repeat, ...]) -> tuple[Repeat, ...]:
     """The repeats of which what each turn makes is kept beside that of the others."""
     return tuple(repeat for repeat in repeats if not repeat.accumulates)
 

@@ -24,7 +24,7 @@ from symroof.model.chip_costs import busy_links, chip_costs
 from symroof.model.collectives import BACK, NETWORKS, is_latency
 from symroof.model.hardware import Accelerator, Spec, nearest_name
 from symroof.model.kernels import costs_of, is_idle
-from symroof.model.pipeline_stages import pipeline_of, stages_in, stretched, waited
+from symroof.model.pipeline_stages import pipeline_of, stages_in, time_with_wait, wait_time
 from symroof.model.program import Program
 from symroof.model.program_tree import EXCHANGE
 from symroof.model.quantities import NAMELESS, PEAK, hops_over, of_statement, sent_over, time_name
@@ -282,7 +282,7 @@ def _times_of_statements(program: Program, rates: Rates) -> dict[str, Formula]:
     return result
 
 
-def staged(program: Program) -> tuple[str, ...]:
+def stage_statements(program: Program) -> tuple[str, ...]:
     """The statements with costs of their own that stand in the turns that the stages of a pipeline share out."""
     if pipeline_of(program) is None:
         return ()
@@ -292,8 +292,8 @@ def staged(program: Program) -> tuple[str, ...]:
 
 def _wait(program: Program, rates: Rates, times: Mapping[str, Formula]) -> tuple[Formula, ...]:
     """How long a chip waits for the first microbatch and after the last where nothing overlaps."""
-    busy_times = [time for parts in busy(times, rates, staged(program)).values() for time in parts]
-    return (waited(total(*busy_times)),) if busy_times else ()
+    stage_times = [time for parts in busy_times(times, rates, stage_statements(program)).values() for time in parts]
+    return (wait_time(total(*stage_times)),) if stage_times else ()
 
 
 def every_time(program: Program, rates: Rates) -> dict[str, Formula]:
@@ -305,7 +305,7 @@ def _over(amount: str, rate: str, busy: bool) -> Formula:
     return Quotient(Name(amount), Name(rate)) if busy else number(0)
 
 
-def overlapping(program: Program) -> tuple[tuple[str, ...], ...]:
+def overlaps(program: Program) -> tuple[tuple[str, ...], ...]:
     """The statements that overlap as one: those of a block or a fuse, any other by itself; each under the name that its
     costs have. Of several those are left out that leave what they make where it is, and copy nothing."""
     if program.alone:
@@ -325,7 +325,7 @@ def overlapping(program: Program) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(busy or group) for group, busy in pairs)
 
 
-def busy(times: Mapping[str, Formula], rates: Rates, names: Iterable[str]) -> Mapping[str, tuple[Formula, ...]]:
+def busy_times(times: Mapping[str, Formula], rates: Rates, names: Iterable[str]) -> Mapping[str, tuple[Formula, ...]]:
     """For each resource that some of these statements keep busy, their times: of exchanges whose latency counts the
     longer of their bytes and their hops."""
     names, result = tuple(names), dict[str, tuple[Formula, ...]]()
@@ -339,15 +339,15 @@ def busy(times: Mapping[str, Formula], rates: Rates, names: Iterable[str]) -> Ma
 def times_of_groups(program: Program, rates: Rates) -> dict[tuple[str, ...], Formula]:
     """For each group of statements that overlap as one the longest of what they keep busy; with their part of the wait
     where they are of a stage."""
-    inside, result = staged(program), _longest_of_groups(program, rates)
-    return {names: stretched(time) if names[0] in inside else time for names, time in result.items()}
+    inside, result = stage_statements(program), _longest_of_groups(program, rates)
+    return {names: time_with_wait(time) if names[0] in inside else time for names, time in result.items()}
 
 
 def _longest_of_groups(program: Program, rates: Rates) -> dict[tuple[str, ...], Formula]:
     """For each group the longest of what it keeps busy."""
     times, result = times_of(program, rates), {}
-    for names in overlapping(program):
-        parts = tuple(total(*part) for part in busy(times, rates, names).values())
+    for names in overlaps(program):
+        parts = tuple(total(*part) for part in busy_times(times, rates, names).values())
         if parts:
             result[names] = Call("max", parts) if len(parts) > 1 else parts[0]
     return result
@@ -355,7 +355,7 @@ def _longest_of_groups(program: Program, rates: Rates) -> dict[tuple[str, ...], 
 
 def steps_of(program: Program, rates: Rates) -> Formula:
     """T_steps: the times of all groups of statements, one after the other; those of stages with the wait."""
-    inside, groups = staged(program), _longest_of_groups(program, rates)
+    inside, groups = stage_statements(program), _longest_of_groups(program, rates)
     beside = [time for names, time in groups.items() if names[0] not in inside]
     stages = [time for names, time in groups.items() if names[0] in inside]
-    return total(*beside, *((stretched(total(*stages)),) if stages else ()))
+    return total(*beside, *((time_with_wait(total(*stages)),) if stages else ()))

@@ -30,7 +30,7 @@ from symroof.errors import ModelError
 from symroof.formula import Name
 from symroof.model.collectives import Mesh
 from symroof.model.program import Program
-from symroof.model.program_tree import Line, Statement, sized
+from symroof.model.program_tree import Line, Statement, label_size
 from symroof.model.tensor_types import Dim, Tensor
 from symroof.symbols import fraction, rational, symbol
 
@@ -75,17 +75,17 @@ def stride(operation: Program, mesh: Mesh, label: str, sizes: Mapping[str, Fract
     """
     chips = {axis: mesh[axis].chips or int((sizes or {}).get(axis, 1)) for axis in mesh}
     variable, point = symbol(label), {symbol(n): rational(v) for n, v in (sizes or {}).items() if n != label}
-    parts = ((operation.resolved(sized(size)).subs(point) / variable, axes) for size, axes in splits(operation))
+    parts = ((operation.resolved(label_size(size)).subs(point) / variable, axes) for size, axes in splits(operation))
     return lcm(*((prod(chips[axis] for axis in axes) / fraction(n)).numerator for n, axes in parts if n.is_Rational))
 
 
-def padded(operation: Program, mesh: Mesh, sizes: Mapping[str, Fraction]) -> dict[str, Fraction]:
+def padded_sizes(operation: Program, mesh: Mesh, sizes: Mapping[str, Fraction]) -> dict[str, Fraction]:
     """Sizes, or arrays of them, each the next multiple of what the chips share it out over; a warning names those that
     were none. Axes stay as they are, and every size where the chips of one are an array.
 
     >>> from symroof.reading.programs import read_program
     >>> program = read_program("mesh X=8 on ICI; input x: bf16[B, D]; where F = 4*D; weight W: bf16[D, F_X]; y = x * W -> bf16[B, F_X]")
-    >>> padded(program, {axis.name: axis for axis in program.mesh}, {"D": Fraction(4)})
+    >>> padded_sizes(program, {axis.name: axis for axis in program.mesh}, {"D": Fraction(4)})
     {'D': Fraction(4, 1)}
     """
     result, single = dict(sizes), {name: size for name, size in sizes.items() if not hasattr(size, "shape")}
@@ -98,7 +98,7 @@ def padded(operation: Program, mesh: Mesh, sizes: Mapping[str, Fraction]) -> dic
     return result
 
 
-def shared_out(operation: Program, mesh: Mesh, axis: str, sizes: Mapping[str, Fraction]) -> list[tuple[str, Fraction]]:
+def shares_of(operation: Program, mesh: Mesh, axis: str, sizes: Mapping[str, Fraction]) -> list[tuple[str, Fraction]]:
     """What the chips of an axis share out, as far as that is put in: each size that it splits, and what the other axes leave
     of it."""
     chips = {other: mesh[other].chips or sizes.get(other, Fraction(1)) for other in mesh if other != axis}
@@ -109,11 +109,11 @@ def shared_out(operation: Program, mesh: Mesh, axis: str, sizes: Mapping[str, Fr
 
 def size_at(operation: Program, label: str, sizes: Mapping[str, Fraction]) -> Fraction | None:
     """A dimension where sizes are put in; None where that leaves it open."""
-    value = operation.resolved(sized(label)).subs({symbol(n): rational(v) for n, v in sizes.items()})
+    value = operation.resolved(label_size(label)).subs({symbol(n): rational(v) for n, v in sizes.items()})
     return fraction(value) if value.is_Rational else None
 
 
-def divided_by(operands: Sequence[Tensor], output: Tensor, axis: str) -> tuple[str, str] | None:
+def split_dimension(operands: Sequence[Tensor], output: Tensor, axis: str) -> tuple[str, str] | None:
     """The dimension that the axis splits the work by, with the axis; None where all chips of the axis do the same. An operand
     that carries the axis on a dimension which the output holds whole is refused."""
     carried = sorted({label for tensor in operands for label, name in split_of(tensor) if name == axis})
@@ -138,7 +138,7 @@ def _ambiguous(operands: Sequence[Tensor], output: Tensor, label: str, axis: str
     """Nobody wrote who gathers what: the operand first, or the result afterwards."""
     named = [str((tensor.name if output.name else None) or tensor) for tensor in operands]
     place = next(i for i, tensor in enumerate(operands) if (label, axis) in split_of(tensor))
-    whole, apart = without(operands[place], axis), replace(output, dims=_also_split(output, label, axis))
+    whole, apart = without_axis(operands[place], axis), replace(output, dims=_also_split(output, label, axis))
     if not output.name:
         written, span = f"{' * '.join(named)} -> {output}", sum(len(name) + 3 for name in named[:place])
         first = " * ".join((*named[:place], str(whole), *named[place + 1 :]))
@@ -160,7 +160,7 @@ def _ambiguous(operands: Sequence[Tensor], output: Tensor, label: str, axis: str
     )
 
 
-def without(tensor: Tensor, axis: str) -> Tensor:
+def without_axis(tensor: Tensor, axis: str) -> Tensor:
     """The tensor, not split over an axis any more."""
     return replace(tensor, dims=tuple(replace(d, axes=tuple(a for a in d.axes if a != axis)) for d in tensor.dims))
 
@@ -178,17 +178,17 @@ def needed_split(program: Program, statement: Statement, tensor: Tensor, divided
     """What of a statement's work an operand has to be split by: of a view under the dimensions that the operand has there."""
     if not statement.views:
         return shared_split(tensor, divided)
-    labels = {label: before for before, label in same_blocks(program, statement)}
+    labels = {label: before for before, label in block_dimensions(program, statement)}
     return frozenset((labels[label], axis) for label, axis in divided if label in labels)
 
 
-def under_part(program: Program, name: str, part: str, split: Split, line: Line) -> Split:
+def view_split(program: Program, name: str, part: str, split: Split, line: Line) -> Split:
     """A split of a tensor, under the dimensions of what is read of it: what it is a view of, or was joined of. What cuts no
     dimension there stands under none."""
     statements = {line.statement.name: line.statement for line in program.lines}
     for above, below in pairwise(program.memory.path(name, part, line.repeats)):
         if statements[above].views:
-            names = {label: before for before, label in same_blocks(program, statements[above])}
+            names = {label: before for before, label in block_dimensions(program, statements[above])}
             split = frozenset((names.get(label, ""), axis) for label, axis in split)
         else:
             labels = program.arrays[below].labels
@@ -196,13 +196,13 @@ def under_part(program: Program, name: str, part: str, split: Split, line: Line)
     return split
 
 
-def same_blocks(program: Program, view: Statement) -> tuple[tuple[str, str], ...]:
+def block_dimensions(program: Program, view: Statement) -> tuple[tuple[str, str], ...]:
     """The dimensions of what a view is of, and of the view, that axes cut into the same blocks: as many rows lie before both, and
     so the n-th part of one is the n-th part of the other. Of D = K*H these are D and K.
 
     >>> from symroof.reading.programs import read_program
     >>> program = read_program("input x: bf16[B, D]; where D = K*H; v = x -> bf16[B, K, H]")
-    >>> same_blocks(program, program.lines[0].statement)
+    >>> block_dimensions(program, program.lines[0].statement)
     (('B', 'B'), ('D', 'K'))
     """
     (tensor,), result = view.operands, view.result

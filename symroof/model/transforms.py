@@ -15,12 +15,12 @@ from symroof.model.tensor_types import Dtype, Tensor
 LETTERS = "abcdefgh"
 
 
-def in_training(operation: Program, training: bool = True) -> Program:
+def with_backward(operation: Program, training: bool = True) -> Program:
     """The operation with its backward pass, or without one; a product becomes the program of that one statement. What has no
     gradient is refused here.
 
     >>> from symroof.reading.operations import read_operation
-    >>> program = in_training(read_operation("bf16[B, D] * bf16[D, F] -> bf16[B, F]"))
+    >>> program = with_backward(read_operation("bf16[B, D] * bf16[D, F] -> bf16[B, F]"))
     >>> [line.statement.name for line in program.lines]
     ['y', 'da', 'db']
     """
@@ -47,23 +47,23 @@ def split_over(program: Program, axes: Callable[[tuple[str, ...]], tuple[str, ..
     """The same with other axes for those that its dimensions are split over."""
     if program.line is not None:
         return replace(Program.of(program.line.split_over(axes), program.mesh), latency=program.latency)
-    return rewritten(program, lambda t: replace(t, dims=tuple(replace(d, axes=axes(d.axes)) for d in t.dims)), axes)
+    return with_tensors(program, lambda t: replace(t, dims=tuple(replace(d, axes=axes(d.axes)) for d in t.dims)), axes)
 
 
-def stored_as(program: Program, types: Mapping[int, Dtype]) -> Program:
+def with_stored_types(program: Program, types: Mapping[int, Dtype]) -> Program:
     """The program with other element types: tensors by their place, the declared ones first."""
     if program.line is not None:
         return replace(Program.of(program.line.stored(types), program.mesh), latency=program.latency)
-    return retyped(program, {name: types[place] for place, name in enumerate(program.arrays) if place in types})
+    return with_types(program, {name: types[place] for place, name in enumerate(program.arrays) if place in types})
 
 
-def retyped(program: Program, types: Mapping[str, Dtype]) -> Program:
+def with_types(program: Program, types: Mapping[str, Dtype]) -> Program:
     """The program with the tensors of these names in other types, wherever they are made and used.
 
     >>> from symroof.model.tensor_types import dtype
     >>> from symroof.reading.programs import read_program
     >>> mlp = read_program("input x: bf16[N, D]; weight W: bf16[D, F]; h = x * W -> bf16[N, F]; y = relu(h)")
-    >>> print(retyped(mlp, {"W": dtype("int8")}))
+    >>> print(with_types(mlp, {"W": dtype("int8")}))
     input  x: bf16[N, D]
     weight W: int8[D, F]
     h = x * W -> bf16[N, F]
@@ -81,10 +81,10 @@ def retyped(program: Program, types: Mapping[str, Dtype]) -> Program:
             problem = f"{statement.name} would be of {shown}: {str(statement).partition(' = ')[2]}"
             raise ModelError(problem, expected="one type of what is joined", hint="convert one of them before")
         types[statement.name] = kinds[0]
-    return rewritten(program, lambda old: replace(old, dtype=types.get(str(old.name), old.dtype)))
+    return with_tensors(program, lambda old: replace(old, dtype=types.get(str(old.name), old.dtype)))
 
 
-def rewritten(
+def with_tensors(
     program: Program,
     tensor: Callable[[Tensor], Tensor],
     axes: Callable[[tuple[str, ...]], tuple[str, ...]] = lambda over: over,
@@ -104,7 +104,7 @@ def rewritten(
 
     declared = (replace(entry, tensor=tensor(entry.tensor)) for entry in program.declared)
     changed = replace(program, declared=tuple(declared), body=tuple(map(node, program.body)))
-    changed = in_training(changed, program.training)
+    changed = with_backward(changed, program.training)
     if program.product is None:
         return changed
     tensors = (*(entry.tensor for entry in changed.declared), changed.lines[0].statement.result)
@@ -112,12 +112,12 @@ def rewritten(
     return replace(changed, line=Einsum(tuple(operands), output))
 
 
-def numbers(program: Program) -> tuple[str, ...]:
+def numeric_tensors(program: Program) -> tuple[str, ...]:
     """The tensors that hold numbers to compute with: all of a product, else all but whole numbers that are wider than a
     quantised one, which are indices.
 
     >>> from symroof.reading.programs import read_program
-    >>> numbers(read_program("input t: int32[N]; input x: bf16[N, D]; weight W: int8[D, F]; h = x * W -> bf16[N, F]; u = t + t"))
+    >>> numeric_tensors(read_program("input t: int32[N]; input x: bf16[N, D]; weight W: int8[D, F]; h = x * W -> bf16[N, F]; u = t + t"))
     ('x', 'W', 'h')
     """
     if program.product is not None:

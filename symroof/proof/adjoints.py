@@ -25,13 +25,13 @@ from symroof.proof.modular_arithmetic import (
     Index,
     Labels,
     Numbers,
-    aligned,
+    align,
     dot,
-    drawn,
-    in_rows,
     linear,
-    looked_up,
+    lookup,
     matrix,
+    on_rows,
+    residue,
     size,
     sum_of,
     times,
@@ -160,7 +160,7 @@ class _Machine:
         if (name, at) not in self.made:
             array = self.script.array[name]
             places, constant = range(size(array.labels)), array.untrained or array.role not in DECLARED
-            values, changes = ([drawn(kind, name, at, i) for i in places] for kind in ("value", "change"))
+            values, changes = ([residue(kind, name, at, i) for i in places] for kind in ("value", "change"))
             self.made[name, at] = values, [0] * len(values) if constant else changes
         return self.made[name, at]
 
@@ -176,7 +176,7 @@ class _Machine:
             terms = (linear(op.kind, operands_of_term, labels, target) for operands_of_term in varied)
             return linear(op.kind, values, labels, target), sum_of(*terms)
         if op.gathers and not op.reshapes:
-            rows = looked_up(labels[0], labels[1], target, values[1])
+            rows = lookup(labels[0], labels[1], target, values[1])
             return [values[0][i] for i in rows], [changes[0][i] for i in rows]
         if op.laid == APPEND:
             return values[0], changes[0]
@@ -186,10 +186,10 @@ class _Machine:
         base = len(values) - op.gains
         if op.over is not None:
             return self._normed(op, values, changes, labels, target)
-        xs = [aligned(x, shape, target) for x, shape in zip(values[:base], labels, strict=False)]
+        xs = [align(x, shape, target) for x, shape in zip(values[:base], labels, strict=False)]
         result = _elementwise(op, xs)
         slopes = [_slopes(op, i, xs, result) for i in range(base)]
-        parts = [times_each(s, aligned(c, shape, target)) for s, c, shape in zip(slopes, changes, labels, strict=False)]
+        parts = [times_each(s, align(c, shape, target)) for s, c, shape in zip(slopes, changes, labels, strict=False)]
         return result, sum_of(*parts)
 
     @staticmethod
@@ -210,16 +210,16 @@ class _Machine:
         self, op: Op, values: list[Numbers], changes: list[Numbers], labels: tuple[Labels, ...], target: Labels
     ) -> tuple[Numbers, Numbers]:
         """A function of rows, with its gain and its shift."""
-        values[0], changes[0] = in_rows(op.function, str(op.over), labels[0], (values[0], changes[0]))
+        values[0], changes[0] = on_rows(op.function, str(op.over), labels[0], (values[0], changes[0]))
         if op.gains:
             normed, rise, gain, gain_rise = values[0], changes[0], values[1], changes[1]
             products = [normed, gain], [rise, gain], [normed, gain_rise]
             result, *parts = (linear(PRODUCT, factors, labels[:2], target) for factors in products)
             slope = sum_of(*parts)
         else:
-            result, slope = aligned(values[0], labels[0], target), aligned(changes[0], labels[0], target)
+            result, slope = align(values[0], labels[0], target), align(changes[0], labels[0], target)
         for shift, rise, dims in zip(values[2:], changes[2:], labels[2:], strict=True):
-            result, slope = sum_of(result, aligned(shift, dims, target)), sum_of(slope, aligned(rise, dims, target))
+            result, slope = (sum_of(result, align(shift, dims, target)), sum_of(slope, align(rise, dims, target)))
         return result, slope
 
     def _undoing(self, op: Op, operands: list[tuple[Numbers, Numbers]], at: Index) -> tuple[Numbers, Numbers]:
@@ -229,7 +229,7 @@ class _Machine:
         if op.kind != FUNCTION:
             result = linear(op.kind, values, labels, target)
         elif undone is None or undone.kind != FUNCTION:
-            result = aligned(values[0], labels[0], target)  # a change of type
+            result = align(values[0], labels[0], target)  # a change of type
         else:
             result = self._derived(op, undone, values, labels, target, at)
         return result, [0] * len(result)
@@ -241,7 +241,7 @@ class _Machine:
         slices, values = values[len(labels) :], values[: len(labels)]
         gradient, place = values[-1], op.place
         if undone.gathers and not undone.reshapes:
-            rows = looked_up(target, labels[0], labels[-1], values[0])
+            rows = lookup(target, labels[0], labels[-1], values[0])
             result = [0] * size(target)
             for i, value in zip(rows, gradient, strict=True):
                 result[i] += value
@@ -249,21 +249,21 @@ class _Machine:
         if undone.reshapes:
             forward = self._laid(undone, place, labels[-1], target, _mirrored(at))
             back = times([list(column) for column in zip(*forward, strict=True)], gradient)
-            biases = (aligned(x, dims, target) for x, dims in zip(values[:-1], labels, strict=False))
+            biases = (align(x, dims, target) for x, dims in zip(values[:-1], labels, strict=False))
             return sum_of(back, *slices, *biases)
         if place >= len(undone.operands) - undone.gains:
-            normed, _ = in_rows(undone.function, str(undone.over), labels[0], (values[0], [0] * len(values[0])))
+            normed, _ = on_rows(undone.function, str(undone.over), labels[0], (values[0], [0] * len(values[0])))
             return linear(PRODUCT, [normed, gradient], (labels[0], labels[-1]), target)
         if undone.over is not None:
             dims = labels[0]
             if len(values) > 2:
                 gradient = linear(PRODUCT, [gradient, values[1]], (labels[-1], labels[1]), dims)
             else:
-                gradient = aligned(gradient, labels[-1], dims)
+                gradient = align(gradient, labels[-1], dims)
             pair = (values[0], [0] * len(values[0])), (gradient, [0] * len(gradient))
-            return aligned(in_rows(f"{undone.function}'", undone.over, dims, *pair)[0], dims, target)
-        saved = [aligned(x, dims, target) for x, dims in zip(values[:-1], labels[:-1], strict=True)]
-        return times_each(_slopes_of(undone, place, saved, len(gradient)), aligned(gradient, labels[-1], target))
+            return align(on_rows(f"{undone.function}'", undone.over, dims, *pair)[0], dims, target)
+        saved = [align(x, dims, target) for x, dims in zip(values[:-1], labels[:-1], strict=True)]
+        return times_each(_slopes_of(undone, place, saved, len(gradient)), align(gradient, labels[-1], target))
 
 
 def _turn_by_turn(ops: Sequence[Op], at: Index = ()) -> Iterator[tuple[Op, Index]]:
@@ -306,9 +306,9 @@ def _elementwise(op: Op, xs: list[Numbers]) -> Numbers:
         return [a * pow(b, -1, PRIME) % PRIME for a, b in zip(*xs, strict=True)]
     if op.kept == "nothing" or _is_free(op):
         slopes = [_slopes(op, i, xs, []) for i in range(len(xs))]
-        offset = [drawn(op.function, op.again or op.result)] * len(xs[0])  # none of them leaves a number as it is
+        offset = [residue(op.function, op.again or op.result)] * len(xs[0])  # none of them leaves a number as it is
         return sum_of(offset, *(times_each(slope, x) for slope, x in zip(slopes, xs, strict=True)))
-    return [drawn(op.function, *values) for values in zip(*xs, strict=True)]
+    return [residue(op.function, *values) for values in zip(*xs, strict=True)]
 
 
 def _slopes(op: Op, place: int, xs: list[Numbers], result: Numbers) -> Numbers:
@@ -326,8 +326,8 @@ def _slopes_of(op: Op, place: int, saved: list[Numbers], count: int) -> Numbers:
         reciprocals = [pow(b, -1, PRIME) for b in saved[0]]
         return [-q * b for q, b in zip(saved[1], reciprocals, strict=True)] if place else reciprocals
     if op.kept == "nothing":
-        return [drawn("slope", op.function, place)] * count
-    return [drawn("slope", op.function, place, *values) for values in zip(*saved, strict=True)]
+        return [residue("slope", op.function, place)] * count
+    return [residue("slope", op.function, place, *values) for values in zip(*saved, strict=True)]
 
 
 # A loop nest of more dimensions is gone through several times, each time with so many of them that have two places.

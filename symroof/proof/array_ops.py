@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from symroof.formula import Formula, Frozen
-from symroof.proof.loop_counts import Masked
+from symroof.proof.loop_counts import Pairs
 
 PRODUCT, SUM, DIFFERENCE, MAXIMUM, EXCHANGE, FUNCTION = "*", "+", "-", "max", "->", "function"
 # How what an op makes may lie where its operands lie.
@@ -100,7 +100,7 @@ class Op(Frozen):
     of: str = ""
     undoes: str = ""
     place: int = 0
-    masked: Masked | None = None
+    masked: Pairs | None = None
     again: str = ""
     recomputed: bool = False  # in a recompute: its operands are gathered again
     sends: tuple[str, str] | None = None  # the collective, and along which axis; "" for all of them

@@ -20,7 +20,7 @@ from symroof.errors import CheckError
 from symroof.formula import Compare, Formula, Frozen, Infinity, Name, Number, names
 from symroof.proof.polynomials import ONE, Monomial, Poly, Rat, join, power_product
 from symroof.proof.prover import Directions, Scalings
-from symroof.proof.quotients import Exact
+from symroof.proof.quotients import Quotients
 from symroof.proof.step import Check, Evidence, Ledger, Step, refuted, replaced
 
 
@@ -39,7 +39,7 @@ class Dominance(Evidence):
         growing = set().union(*(names(a) for a in regime if a.relation != "="))
         if step.relation == "->" and not growing.isdisjoint(names(step.right)):
             raise refuted(step, "a limit does not change with what grows")
-        exact, equal = in_regime(regime, ledger)
+        exact, equal = arithmetic_in_regime(regime, ledger)
         left, right = exact.rational(step.left), exact.rational(step.right)
         n, d = (exact.rational(side).above for side in (self.numerator, self.denominator))
         coefficients = chain(*(side.values() for value in (left, right) for side in (value.above, value.below)))
@@ -56,15 +56,15 @@ class Dominance(Evidence):
         raise refuted(step, "the certificate does not multiply out")
 
 
-def in_regime(regime: Iterable[Compare], ledger: Ledger) -> tuple[Exact, Exact]:
+def arithmetic_in_regime(regime: Iterable[Compare], ledger: Ledger) -> tuple[Quotients, Quotients]:
     """The arithmetic with y put in for x where x = y or x ~ y; and with equal ones alone. A ridge is any constant."""
     regime = tuple(regime)
     definitions = {name: formula for name, formula in ledger.definitions.items() if name != "ridge"}
     near, equal = (definitions | replaced(regime, relations) for relations in (("=", "~"), ("=",)))
-    return Exact(near, ledger.least_one), Exact(equal, ledger.least_one)
+    return Quotients(near, ledger.least_one), Quotients(equal, ledger.least_one)
 
 
-def keeps_its_size(poly: Poly, exact: Exact, regime: Iterable[Compare] = ()) -> bool:
+def keeps_its_size(poly: Poly, exact: Quotients, regime: Iterable[Compare] = ()) -> bool:
     """Whether a sixteenth of the terms above 0 is left when those below 0 are taken away; x = 2y with y >= 1 where the
     regime says that x >= 2."""
     lower_bounds = {name: low for name, low in _least(regime).items() if low > 1 and name in exact.least_one}
@@ -87,7 +87,7 @@ def _least(regime: Iterable[Compare]) -> dict[str, Fraction]:
     return result
 
 
-def directions(regime: Iterable[Compare], exact: Exact, used: set[str], *, constants: bool = True) -> Directions:
+def directions(regime: Iterable[Compare], exact: Quotients, used: set[str], *, constants: bool = True) -> Directions:
     """The monomials that tend to 0 in the regime, and those that stay bounded.
 
     Without ``constants`` the names that no relation mentions scale as they like.
@@ -168,7 +168,7 @@ def check_partition(
     Raises CheckError where they are not.
     """
     regime = [a for a in assumptions if isinstance(a, Compare)]
-    exact, equal = in_regime(regime, ledger)
+    exact, equal = arithmetic_in_regime(regime, ledger)
     value = exact.rational(quantity)
     n, d = groups = tuple(exact.rational(side).above for side in (evidence.numerator, evidence.denominator))
     if value.above * d != value.below * n:
@@ -190,7 +190,7 @@ def check_partition(
         raise CheckError("a set of largest terms is not in the list")
     for largest, case in sets.items():
         if case.relations is not None:
-            case_directions = directions(case.relations, Exact(least_one=ledger.least_one), used, constants=False)
+            case_directions = directions(case.relations, Quotients(least_one=ledger.least_one), used, constants=False)
             answers.append(scalings.always(scalings.are(case_directions) == in_a_case[largest]))
             if answers[-1] is False:
                 raise CheckError("the relations of a case are not those of its scalings")

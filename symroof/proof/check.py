@@ -14,15 +14,15 @@ from dataclasses import replace
 from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Either, Formula, Frozen, Name, Number, Quotient, Sum, names, nodes, number
 from symroof.proof.bounds_and_decimals import last_place, rounded
-from symroof.proof.chip_recounts import OnMesh
+from symroof.proof.chip_recounts import MeshRun
 from symroof.proof.kernel_traffic import PARTS, Script
 from symroof.proof.overlap_bounds import require_wait
 from symroof.proof.pointwise import check_at_samples, enclosure, truth_of
 from symroof.proof.polynomials import Poly
-from symroof.proof.program_recounts import Run
+from symroof.proof.program_recounts import Rerun
 from symroof.proof.propositions import Decision, direct_proof, search
-from symroof.proof.quotients import COMPARISONS, Exact, free_names
-from symroof.proof.step import Check, Evidence, Facts, Ledger, Reason, Step, against, number_of, refuted, undecided
+from symroof.proof.quotients import COMPARISONS, Quotients, free_names
+from symroof.proof.step import Check, Evidence, Facts, Ledger, Reason, Step, number_of, refuted, role_of, undecided
 
 # The values of figures are put in last; what is proved for every ridge is proved soonest.
 READINGS = ((False, None), (True, None))
@@ -82,7 +82,7 @@ def _is_narrow(band: Either, step: Step) -> bool:
     or than a part in ten million where it is not printed."""
     match band.parts:
         case (Compare(x, "<", low), Compare(y, ">", high)) if x == y:
-            below, above = (Exact().rational(end).constant for end in (low, high))
+            below, above = (Quotients().rational(end).constant for end in (low, high))
             if below is None or above is None:
                 return False
             printed = (n for n in nodes(step.right) if isinstance(n, Number) and n.digits is not None)
@@ -160,7 +160,7 @@ def _proposition(step: Step, ledger: Ledger) -> Check:
     raise undecided(step, "no proof was found in the work that one question may take")
 
 
-def _is_one_number(step: Step, exact: Exact) -> bool:
+def _is_one_number(step: Step, exact: Quotients) -> bool:
     """Whether both sides are the same number, exactly."""
     left, right = (enclosure(side, exact.definitions) for side in (step.left, step.right))
     return left is not None and left[0] == left[1] and left == right
@@ -185,7 +185,7 @@ class Coverage(Frozen):
     sizes that are the least, or the largest, of several."""
 
     script: Script
-    meshed: OnMesh | None
+    meshed: MeshRun | None
     memory: str
     bandwidth: str
     vector: str | None
@@ -254,7 +254,7 @@ def require_answered(steps: Collection[Step], ledger: Ledger) -> None:
 
     Raises :class:`~symroof.errors.CheckError` where it is not.
     """
-    if isinstance(run := ledger.meanings.get("params"), Run) and run.script.idle:
+    if isinstance(run := ledger.meanings.get("params"), Rerun) and run.script.idle:
         return  # nothing is computed
     roles = {(step.role, step.point) for step in steps}
     if ("threshold", None) not in roles:
@@ -353,7 +353,7 @@ def _require_links(roles: Container[tuple[str, int | None]], sent: Mapping[str, 
     for amount, link in sent.items():
         if _is(longest, amount) or (link not in ledger.figures and _is_level(amount, ledger)):
             continue  # the threshold is that of this link; or it is open, whatever the sizes are
-        role, points = against("threshold", amount[5:-1]), range(len(ledger.points))
+        role, points = role_of("threshold", amount[5:-1]), range(len(ledger.points))
         compared = points if joint and link in ledger.figures else ()
         if not all((role, point) in roles for point in (None, *compared)):
             raise CheckError(f"nothing is said of where the arithmetic takes longer than {amount}")

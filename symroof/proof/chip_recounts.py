@@ -17,7 +17,7 @@ from symroof.proof.exchange_plans import (
     Part,
     Plan,
     Transfer,
-    merged,
+    merged_levels,
     require_conventions,
     share_across,
     share_per_direction,
@@ -26,13 +26,13 @@ from symroof.proof.exchange_plans import (
 from symroof.proof.kernel_traffic import Access, Script
 from symroof.proof.plan_execution import SIZES, Chips
 from symroof.proof.polynomials import ONE, Poly, Rat
-from symroof.proof.program_recounts import STOCKS, ZERO, Run
+from symroof.proof.program_recounts import STOCKS, ZERO, Rerun
 from symroof.proof.program_structure import require_same_blocks
-from symroof.proof.quotients import Exact
+from symroof.proof.quotients import Quotients
 from symroof.proof.step import Check, Evidence, Ledger, Step, refuted
 
 
-class OnMesh(Frozen):
+class MeshRun(Frozen):
     """A script on a mesh with the plan of its exchanges; ``keep`` are weights that stay gathered for the backward pass,
     ``regather`` what else does not; gradients that microbatches add up are added over the chips after the last, or ``each``
     time; of views that are ``seen`` on chips the dimensions that are cut into the same blocks. With ``latency`` hops take
@@ -95,7 +95,7 @@ class OnMesh(Frozen):
             return axis.link
         return f"{axis.name}_back" if collective == "send back" else axis.name
 
-    def stages(self, turns: Iterable[Turn], exact: Exact) -> Rat:
+    def stages(self, turns: Iterable[Turn], exact: Quotients) -> Rat:
         """The number of chips that share out turns."""
         return self.chips((turn.over for turn in turns if turn.over and self.axis(turn.over).is_split), exact)
 
@@ -108,12 +108,12 @@ class OnMesh(Frozen):
                     return turn, *op.turns[:i]
         return None
 
-    def chips(self, axes: Iterable[str], exact: Exact) -> Rat:
+    def chips(self, axes: Iterable[str], exact: Quotients) -> Rat:
         """The number of chips over some axes."""
         sizes = (number(n) if (n := self.axis(name).chips) is not None else Name(name) for name in axes)
         return reduce(mul, map(exact.rational, sizes), Rat(ONE))
 
-    def shares(self, transfer: Transfer, exact: Exact) -> Iterator[tuple[str, Rat]]:
+    def shares(self, transfer: Transfer, exact: Quotients) -> Iterator[tuple[str, Rat]]:
         """What each resource carries of the message of a collective.
 
         A chip takes the N - 1 other parts of N through its k incoming directions, or sends them back; an all-reduce does
@@ -124,7 +124,7 @@ class OnMesh(Frozen):
         if not axes:
             return
         if axes[0].levels:
-            yield from shares_of_levels(collective, merged([a.levels for a in self.mesh if a in axes]))
+            yield from shares_of_levels(collective, merged_levels([a.levels for a in self.mesh if a in axes]))
         elif collective in ("send", "send back"):
             yield self.resource(axes[0], collective), Rat(ONE)
         elif collective == "send far":  # a part of it by one port for each axis, or all of it by the only one
@@ -139,13 +139,13 @@ class OnMesh(Frozen):
             for resource in dict.fromkeys(map(self.resource, axes)):
                 yield resource, share_per_direction(collective, chips, ways)
 
-    def counted(self, exact: Exact) -> tuple[Rat, Rat]:
+    def counted(self, exact: Quotients) -> tuple[Rat, Rat]:
         """How many stages there are, and how many microbatches go through them."""
         assert self.pipeline is not None
         turn, *batches = self.pipeline
-        return self.chips((turn.over,), exact), Run(self.script, "chips").turned(batches, exact)
+        return self.chips((turn.over,), exact), Rerun(self.script, "chips").turned(batches, exact)
 
-    def busiest(self, transfer: Transfer, exact: Exact) -> Rat:
+    def busiest(self, transfer: Transfer, exact: Quotients) -> Rat:
         """What the resource carries that carries most of the message."""
         shares = [share for _, share in self.shares(transfer, exact)]
         if all((share - shares[0]).is_zero() for share in shares):
@@ -155,7 +155,7 @@ class OnMesh(Frozen):
             raise CheckError(f"which axis of {', '.join(transfer.axes)} carries most is open")
         return Rat(Poly.number(max(numbers)))
 
-    def message(self, transfer: Transfer, exact: Exact) -> Rat:
+    def message(self, transfer: Transfer, exact: Quotients) -> Rat:
         """The bytes of a collective."""
         array = self.script.array[transfer.array]
         size = exact.sizes(label for label in array.labels if not transfer.rows or label != transfer.over)
@@ -184,14 +184,14 @@ def in_flight(stages: Rat, microbatches: Rat, schedule: str) -> Rat:
     return stages if p is None or m is None else Rat(Poly.number(min(p, m)))
 
 
-class PerChip(Evidence):
+class ChipAmount(Evidence):
     """Evidence of an amount of one chip: of a statement and those that join it, or of all (``name`` is None). ``cost`` is
     flops, flops_exact, ops, bytes, moved (of the tensor ``name``, or of all that belong to a ``part``), chips, sent over a
     ``resource``, or one of the stocks of a run, as it is split."""
 
     counts = True
 
-    meshed: OnMesh
+    meshed: MeshRun
     cost: str
     name: str | None = None
     resource: str = ""
@@ -205,14 +205,14 @@ class PerChip(Evidence):
             raise refuted(step, "a chip of the simulated mesh does something else")
         return Check("proved", "its exchanges carried out on meshes of 2 and 3 chips")
 
-    def _chips(self, exact: Exact) -> Rat:
+    def _chips(self, exact: Quotients) -> Rat:
         return self.meshed.chips((axis.name for axis in self.meshed.mesh), exact)
 
-    def total(self, step: Step, exact: Exact) -> Rat:
+    def total(self, step: Step, exact: Quotients) -> Rat:
         """The amount, from the simulated mesh."""
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
         require_same_blocks(script, dict(self.meshed.seen), exact)
-        run = Run(script, "flops" if self.cost == "flops" else self.cost)
+        run = Rerun(script, "flops" if self.cost == "flops" else self.cost)
         for op in script.ops:
             if self.name not in (None, script.run.payer[op.result]):
                 continue
@@ -231,7 +231,7 @@ class PerChip(Evidence):
             return self._held(run, exact)
         return total if self.cost not in ("bytes", "moved") else self._traffic(run, exact)
 
-    def _held(self, run: Run, exact: Exact) -> Rat:
+    def _held(self, run: Rerun, exact: Quotients) -> Rat:
         """The bytes of a stock on one chip: of each array the blocks that the chip holds."""
         return sum(
             (
@@ -244,12 +244,12 @@ class PerChip(Evidence):
             ZERO,
         )
 
-    def _turned(self, turns: Iterable[Turn], run: Run, exact: Exact) -> Rat:
+    def _turned(self, turns: Iterable[Turn], run: Rerun, exact: Quotients) -> Rat:
         """How often a chip runs something."""
         turns = tuple(turns)
         return run.turned(turns, exact) / self.meshed.stages(turns, exact)
 
-    def _in_flight(self, name: str, turns: Iterable[Turn], exact: Exact) -> Rat:
+    def _in_flight(self, name: str, turns: Iterable[Turn], exact: Quotients) -> Rat:
         """The number of microbatches of which an array is kept at once for the backward pass, under the schedule: in the
         stages and before them as many as are in flight, behind them one unless the schedule is GPipe."""
         pipeline, script = self.meshed.pipeline, self.meshed.script
@@ -273,7 +273,7 @@ class PerChip(Evidence):
                 return part.result
         return self.meshed.saved(name) if self.cost == "saved" else self.meshed.held(name)
 
-    def _elementwise(self, op: Op, run: Run, exact: Exact, step: Step) -> Rat:
+    def _elementwise(self, op: Op, run: Rerun, exact: Quotients, step: Step) -> Rat:
         """Each chip works on its elements; of rows that chips share out each works on its part of every one."""
         part, whole = self.meshed.parts[op.result], run.work(op, exact, step)
         rows = run.work(op.without_elements, exact, step) if op.over is not None else ZERO
@@ -311,7 +311,7 @@ class PerChip(Evidence):
             source = next(n for n in pieces if not aliases.isdisjoint(script.taken(n, turns)))
             split = frozenset((label if label in script.array[source].labels else "", axis) for label, axis in split)
 
-    def _traffic(self, run: Run, exact: Exact) -> Rat:
+    def _traffic(self, run: Rerun, exact: Quotients) -> Rat:
         """The bytes that one chip loads and stores: of each array the part that its ops read or make."""
         script, parts, total = self.meshed.script, self.meshed.parts, ZERO
         trace = script.run_apart(self.meshed.away)

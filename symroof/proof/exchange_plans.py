@@ -116,7 +116,7 @@ def share_across(axis: MeshAxis) -> Rat:
     return Rat(Poly.number(Fraction(chips**2 // 4, chips**2 * (2 if axis.is_ring else 1))))
 
 
-def merged(parts: Sequence[Sequence[Level]]) -> tuple[Level, ...]:
+def merged_levels(parts: Sequence[Sequence[Level]]) -> tuple[Level, ...]:
     """What axes have of a tree, the outermost first, from the chips up: one level where both have some of it."""
     levels_of_all = [level for levels in reversed(parts) for level in levels]
     names = list(dict.fromkeys(link for link, *_ in levels_of_all))
@@ -157,11 +157,11 @@ def shares_of_levels(collective: str, levels: Sequence[Level]) -> Iterator[tuple
             n *= degree
 
 
-def up_and_down(levels: Sequence[Level]) -> Iterator[list[tuple[str, int]]]:
+def switch_path(levels: Sequence[Level]) -> Iterator[list[tuple[str, int]]]:
     """The switches of each level on the way to the farthest chip, through one network after the other.
 
     >>> leaf, spine = ("leaf", 4, Fraction(1), False), ("spine", 2, Fraction(1), False)
-    >>> list(up_and_down((("NVLink", 8, Fraction(1), False), leaf, spine)))
+    >>> list(switch_path((("NVLink", 8, Fraction(1), False), leaf, spine)))
     [[('NVLink', 1)], [('leaf', 2), ('spine', 1)]]
     """
     for _, network in _networks(levels):
@@ -169,7 +169,7 @@ def up_and_down(levels: Sequence[Level]) -> Iterator[list[tuple[str, int]]]:
         yield [(link, 2 if i < top else 1) for i, (link, *_) in enumerate(network[: top + 1])]
 
 
-def along(axis: MeshAxis) -> Rat:
+def ring_hops(axis: MeshAxis) -> Rat:
     """The hops to the farthest chip of a ring or a line."""
     chips = Rat(Poly.name(axis.name)) if axis.chips is None else Rat(Poly.number(Fraction(axis.chips)))
     if not axis.is_ring:
@@ -180,42 +180,42 @@ def along(axis: MeshAxis) -> Rat:
 Box = Mapping[tuple[str, str], int]
 
 
-def any_of(masks: Iterable[int]) -> int:
+def mask_union(masks: Iterable[int]) -> int:
     result = 0
     for mask in masks:
         result |= mask
     return result
 
 
-def common(box: Box, other: Box) -> Box:
+def overlap(box: Box, other: Box) -> Box:
     return {**box, **{pair: places & box.get(pair, places) for pair, places in other.items()}}
 
 
-def within(box: Box, other: Box) -> bool:
+def is_inside(box: Box, other: Box) -> bool:
     """Whether a box lies in another."""
     return all(pair in box and not box[pair] & ~places for pair, places in other.items())
 
 
-def apart(boxes: Sequence[Box], pairs: Sequence[tuple[str, str]]) -> bool:
+def are_disjoint(boxes: Sequence[Box], pairs: Sequence[tuple[str, str]]) -> bool:
     """Whether no two boxes that differ in these pairs alone have something in common: by the places of one pair after another.
 
     >>> places = [{("D", "X"): 1 << x, ("D", "Y"): 1 << y} for x in range(2) for y in range(2)]
-    >>> apart(places, [("D", "X"), ("D", "Y")]), apart([*places, {("D", "X"): 1}], [("D", "X"), ("D", "Y")])
+    >>> are_disjoint(places, [("D", "X"), ("D", "Y")]), are_disjoint([*places, {("D", "X"): 1}], [("D", "X"), ("D", "Y")])
     (True, False)
     """
     if len(boxes) < 2 or not pairs:
         return len(boxes) < 2
     masks = [box.get(pairs[0], -1) for box in boxes]
-    known_bits = any_of(mask for mask in masks if mask >= 0)
+    known_bits = mask_union(mask for mask in masks if mask >= 0)
     bits = [1 << i for i in range(known_bits.bit_length()) if known_bits >> i & 1] or [1]
     groups = {tuple(i for i, mask in enumerate(masks) if mask & bit) for bit in bits}
-    return all(apart([boxes[i] for i in group], pairs[1:]) for group in groups)
+    return all(are_disjoint([boxes[i] for i in group], pairs[1:]) for group in groups)
 
 
 Split = frozenset[tuple[str, str]]
 
 
-class Move(Frozen):
+class PlanMove(Frozen):
     """A collective of an array over axes of one link: of an ``operand``, of partial ``sums``, of a ``result``, or of
     the numbers of ``rows``; or what a ``stage`` hands on."""
 
@@ -230,7 +230,7 @@ class Plan(Frozen):
 
     result: str
     work: Split
-    moves: tuple[Move, ...]
+    moves: tuple[PlanMove, ...]
 
 
 class Transfer(Frozen):
@@ -297,7 +297,7 @@ def require_conventions(
     _require_reduced_once(script, parts, each)
 
 
-def _require_order(moves: Sequence[Move], mesh: tuple[MeshAxis, ...]) -> None:
+def _require_order(moves: Sequence[PlanMove], mesh: tuple[MeshAxis, ...]) -> None:
     """The exchanges of one tensor for one op follow one another as they should."""
     links, order = {axis.name: axis.link for axis in mesh}, [*SLOW_FIRST]
     fast = fast_first(mesh)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from symroof.formula import Frozen, Name
 from symroof.proof.array_ops import PLACE, SLICE, SUM, ArrayProgram, Op, Turn
-from symroof.proof.loop_counts import Loops, Masked
+from symroof.proof.loop_counts import Loops, Pairs
 
 # What chips exchange: results by name, and operands with the op that they are brought to.
 Away = frozenset["str | tuple[str, str]"]
@@ -226,7 +226,7 @@ class Script(ArrayProgram):
             return (op.result,)
         return (*self.copied(op), *sorted(name for name, source in slices.items() if source == op.result))
 
-    def _part(self, load: Access) -> str | Masked | None:
+    def _part(self, load: Access) -> str | Pairs | None:
         """How much of an array is read: of one that has the columns of a mask, which all that use it have, those that it reaches."""
         masks, labels = {self.op[user].masked for user, _ in load.users}, self.array[load.name].labels
         mask = masks.pop() if len(masks) == 1 else None
@@ -246,7 +246,7 @@ class Access(Frozen):
 
     payer: str
     name: str
-    part: str | Masked | None = None
+    part: str | Pairs | None = None
     turns: tuple[Turn, ...] = ()
     users: tuple[tuple[str, int], ...] = ()
 

@@ -13,11 +13,11 @@ from symroof.formula import Call, Compare, Formula, Group, Infinity, Name, mappe
 from symroof.proof.minima import is_least_where_parts_cross, parts_of
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.propositions import decide, direct_proof
-from symroof.proof.quotients import Exact
+from symroof.proof.quotients import Quotients
 from symroof.proof.step import Check, Evidence, Ledger, Step, refuted, undecided
 
 
-def tends(value: Rat, name: str, limit: Formula, exact: Exact) -> bool:
+def tends(value: Rat, name: str, limit: Formula, exact: Quotients) -> bool:
     """Whether a quotient of polynomials tends to the limit as the name grows and all others stay what they are."""
     above, below = value.above.in_powers_of(name), value.below.in_powers_of(name)
     high, low = max(above, default=0), max(below, default=0)
@@ -36,11 +36,11 @@ def tends(value: Rat, name: str, limit: Formula, exact: Exact) -> bool:
     return gap.is_zero() or gap.above.degree(name) < gap.below.degree(name)
 
 
-def slope(value: Rat, name: str, exact: Exact) -> Rat:
+def slope(value: Rat, name: str, exact: Quotients) -> Rat:
     """The derivative in a name; roots, exponentials and logarithms by the chain rule.
 
     >>> from symroof.formula import Name, Product
-    >>> exact = Exact()
+    >>> exact = Quotients()
     >>> slope(exact.rational(Product((Name("x"), Name("x")))), "x", exact).above
     {(('x', 1),): Fraction(2, 1)}
     """
@@ -66,7 +66,7 @@ DERIVATIVES = {
 
 def monotony_of(formula: Formula, name: str, least_one: frozenset[str]) -> int | None:
     """1 where a rational function rises in the name on the whole domain, -1 where it falls, 0 where it does neither."""
-    exact = Exact(least_one=least_one)
+    exact = Quotients(least_one=least_one)
     value = exact.rational(formula)
     if exact.atoms or not exact.sign(value.below):
         return None
@@ -165,10 +165,10 @@ class Construction(Evidence):
             raise undecided(step, "this is not known to be what it comes to")
         return Check("proved", by)
 
-    def _is_slope(self, body: Formula, name: str, rise: Formula, exact: Exact) -> bool:
+    def _is_slope(self, body: Formula, name: str, rise: Formula, exact: Quotients) -> bool:
         return (slope(exact.rational(body), name, exact) - exact.rational(rise)).is_zero()
 
-    def _is_least(self, body: Formula, name: str, place: Formula, exact: Exact) -> bool:
+    def _is_least(self, body: Formula, name: str, place: Formula, exact: Quotients) -> bool:
         """Whether a function falls before a place and rises beyond it; where x is at least 1, before and beyond 1 or the
         place, whichever is larger."""
         while isinstance(body, Group):
@@ -196,7 +196,7 @@ class Construction(Evidence):
         return all(claim is not None and decide(claim, inner).truth for claim in conditions)
 
 
-def _tends(body: Formula, name: str, right: Formula, exact: Exact) -> bool:
+def _tends(body: Formula, name: str, right: Formula, exact: Quotients) -> bool:
     """Whether a rational function tends to something as the name grows, or is it without the name."""
     value = exact.rational(body)
     return (
@@ -204,7 +204,7 @@ def _tends(body: Formula, name: str, right: Formula, exact: Exact) -> bool:
     )
 
 
-def _same(left: Formula, right: Formula, exact: Exact) -> bool:
+def _same(left: Formula, right: Formula, exact: Quotients) -> bool:
     return exact.difference(left, right).is_zero()
 
 
@@ -212,7 +212,7 @@ def _at(body: Formula, name: str, value: Formula) -> Formula:
     return mapped(body, lambda node: value if node == Name(name) else node)
 
 
-def _sum_of_terms(body: Formula, name: str, first: Formula, last: Formula, exact: Exact) -> Formula:
+def _sum_of_terms(body: Formula, name: str, first: Formula, last: Formula, exact: Quotients) -> Formula:
     """A sum term by term; of numbers as one number."""
     low, high = (exact.rational(end).constant for end in (first, last))
     if low is None or high is None:

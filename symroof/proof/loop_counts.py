@@ -17,7 +17,7 @@ from random import Random
 from symroof.errors import CheckError
 from symroof.formula import Formula, Frozen, Sum
 from symroof.proof.polynomials import Poly, Rat
-from symroof.proof.quotients import Exact
+from symroof.proof.quotients import Quotients
 from symroof.proof.step import Check, Evidence, Facts, Ledger, Step, refuted
 
 Point = Mapping[str, int]
@@ -131,7 +131,7 @@ class Loops(Evidence):
         return outcome if longest <= LONGEST_LOOP else replace(outcome, by="counted, long contractions multiplied out")
 
 
-class Counted(Facts):
+class OutputCounts(Facts):
     """Facts of a count: what each of ``outputs`` takes; ``length`` is that of the contraction, None without one."""
 
     outputs: Formula
@@ -155,7 +155,7 @@ class Counted(Facts):
         )
 
 
-class Uses(Evidence):
+class Touches(Evidence):
     """Evidence of a use: how often the loop nest touches each element of the operand at ``place`` (the output is last)."""
 
     loops: Loops
@@ -199,7 +199,7 @@ class Arrays(Evidence):
         return points.compared(step, value, count, "elements counted")
 
 
-class Function(Evidence):
+class CostFunctionCount(Evidence):
     """Evidence of a given cost: the Python function and its parameters."""
 
     counts = True
@@ -224,11 +224,11 @@ class Function(Evidence):
         return Check("proved" if grid.complete and polynomial else "sampled", "the function run on whole numbers")
 
 
-class Kinds(Evidence):
+class OperationKinds(Evidence):
     """Evidence of a sum: each term is the number of operations of one kind of the problem, as its function gives it."""
 
     labels: tuple[str, ...]
-    functions: tuple[Function, ...]
+    functions: tuple[CostFunctionCount, ...]
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         """The function of each kind run, and all of them added up."""
@@ -250,7 +250,7 @@ ZERO = Rat(Poly())
 COUNTED = {1: 12, 2: 9, 3: 6, 4: 5}
 
 
-class Masked(Frozen):
+class Pairs(Frozen):
     """Which pairs of two labels are worked on: of so many ``rows`` and ``columns``, as each row is gone through; in a ``window`` a
     row meets the last ones of these alone."""
 
@@ -278,17 +278,17 @@ class Masked(Frozen):
         return len({column for row in range(rows) for column in self.met(row, rows, columns, window)})
 
 
-def pairs_of(masked: Masked, exact: Exact) -> Rat:
+def pairs_of(masked: Pairs, exact: Quotients) -> Rat:
     """How many pairs a mask leaves."""
     return _polynomial_of(masked, masked.counted, exact)
 
 
-def reached_of(masked: Masked, exact: Exact) -> Rat:
+def reached_of(masked: Pairs, exact: Quotients) -> Rat:
     """How many columns some row meets."""
     return _polynomial_of(masked, masked.reached, exact)
 
 
-def _polynomial_of(masked: Masked, count: Callable[..., int], exact: Exact) -> Rat:
+def _polynomial_of(masked: Pairs, count: Callable[..., int], exact: Quotients) -> Rat:
     """A count of rows and columns, and of a window, of degree two in them, as it is counted with small numbers for the sizes
     that define them. Raises :class:`CheckError` where it is of no such degree: where a window is sometimes wider than what a row
     meets."""
@@ -339,7 +339,7 @@ def _solution(system: list[list[Fraction]], unknowns: int) -> list[Fraction] | N
     return None if any(any(row) for row in rest) else [result.get(column, Fraction(0)) for column in range(unknowns)]
 
 
-def places(masked: Masked | None, labels: Iterable[str], exact: Exact) -> Rat:
+def places(masked: Pairs | None, labels: Iterable[str], exact: Quotients) -> Rat:
     """The places of loops over labels that are worked on: all of them, but where a mask leaves out pairs, or columns."""
     labels = tuple(labels)
     if masked is None or masked.columns not in labels:

@@ -8,11 +8,11 @@ from fractions import Fraction
 
 from symroof.formula import Call, Compare, Formula, Frozen, Name
 from symroof.proof.array_ops import Op
-from symroof.proof.chip_recounts import OnMesh, PerChip, bubble_of, in_flight, presumes
-from symroof.proof.exchange_plans import Transfer, along, merged, up_and_down
+from symroof.proof.chip_recounts import ChipAmount, MeshRun, bubble_of, in_flight, presumes
+from symroof.proof.exchange_plans import Transfer, merged_levels, ring_hops, switch_path
 from symroof.proof.polynomials import ONE, Poly, Rat
-from symroof.proof.program_recounts import ZERO, Run
-from symroof.proof.quotients import Exact
+from symroof.proof.program_recounts import ZERO, Rerun
+from symroof.proof.quotients import Quotients
 from symroof.proof.step import Check, Evidence, Facts, Ledger, Step, refuted
 
 
@@ -21,7 +21,7 @@ class Bubble(Evidence):
 
     counts = True
 
-    meshed: OnMesh
+    meshed: MeshRun
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         exact, pipeline = ledger.exact(figures=False), self.meshed.pipeline
@@ -49,7 +49,7 @@ class Stages(Facts):
             return False
         meshed, exact = step.evidence.meshed, ledger.exact(figures=False)
         stages, microbatches = meshed.counted(exact)
-        turns = Run(meshed.script, "chips").turned(pipeline[:1], exact)
+        turns = Rerun(meshed.script, "chips").turned(pipeline[:1], exact)
         back, schedule = bool(meshed.script.gradients), meshed.schedule
         if (self.kept is not None) is not back:
             return False
@@ -107,7 +107,7 @@ class Axes(Facts):
     busy: frozenset[str]
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
-        if not isinstance(step.evidence, PerChip):
+        if not isinstance(step.evidence, ChipAmount):
             return False
         meshed, exact = step.evidence.meshed, ledger.exact(figures=False)
         if any(
@@ -122,7 +122,7 @@ class Axes(Facts):
         )
 
 
-def _paid(evidence: PerChip) -> list[Op]:
+def _paid(evidence: ChipAmount) -> list[Op]:
     """The ops of the statement that an amount of one chip is about."""
     script = evidence.meshed.script
     return [op for op in script.ops if script.run.payer[op.result] == evidence.name]
@@ -136,7 +136,7 @@ class Division(Facts):
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         evidence = step.evidence
-        if not isinstance(evidence, PerChip) or evidence.name is None:
+        if not isinstance(evidence, ChipAmount) or evidence.name is None:
             return False
         meshed, exact = evidence.meshed, ledger.exact(figures=False)
         paid = _paid(evidence)
@@ -154,7 +154,7 @@ class Exchanges(Facts):
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         evidence = step.evidence
-        if not isinstance(evidence, PerChip) or evidence.name is None:
+        if not isinstance(evidence, ChipAmount) or evidence.name is None:
             return False
         meshed, exact = evidence.meshed, ledger.exact(figures=False)
         paid = _paid(evidence)
@@ -165,11 +165,11 @@ class Exchanges(Facts):
             for fact, (result, move) in zip(self.exchanges, over, strict=True)
         )
 
-    def _same(self, fact: Collective, transfer: Transfer, evidence: PerChip, exact: Exact) -> bool:
+    def _same(self, fact: Collective, transfer: Transfer, evidence: ChipAmount, exact: Quotients) -> bool:
         message = exact.rational(fact.message) - evidence.meshed.message(transfer, exact)
         share = exact.rational(fact.share) - dict(evidence.meshed.shares(transfer, exact))[evidence.resource]
         same = all(getattr(fact, name) == getattr(transfer, name) for name in SHARED)
-        run, turns = Run(evidence.meshed.script, "chips"), transfer.around(evidence.meshed.script.op[fact.result])
+        run, turns = (Rerun(evidence.meshed.script, "chips"), transfer.around(evidence.meshed.script.op[fact.result]))
         repeated = (fact.turns is None) == (not turns)
         if fact.turns is not None:
             repeats = run.turned(turns, exact) / evidence.meshed.stages(turns, exact)
@@ -193,7 +193,7 @@ class Exchange(Frozen):
         return self.moved.collective, self.moved.axes, self.moved.array
 
 
-def exchanges(meshed: OnMesh, exact: Exact) -> tuple[Exchange, ...]:
+def exchanges(meshed: MeshRun, exact: Quotients) -> tuple[Exchange, ...]:
     """All that chips send one another, in order. Of several of one statement the tensor is named, and which one of them."""
     by_payer: dict[str, list[tuple[Op, Transfer]]] = defaultdict(list)
     for op in meshed.script.ops:
@@ -214,7 +214,7 @@ def exchanges(meshed: OnMesh, exact: Exact) -> tuple[Exchange, ...]:
     return tuple(result)
 
 
-def busy_times(meshed: OnMesh, exact: Exact) -> Mapping[tuple[str, str], tuple[Formula, ...]]:
+def busy_times(meshed: MeshRun, exact: Quotients) -> Mapping[tuple[str, str], tuple[Formula, ...]]:
     """By resource and payer what exchanges take there: each the longer of its bytes and its hops."""
     busy: dict[tuple[str, str], list[str]] = defaultdict(list)
     for exchange in exchanges(meshed, exact):
@@ -232,42 +232,42 @@ def busy_times(meshed: OnMesh, exact: Exact) -> Mapping[tuple[str, str], tuple[F
     }
 
 
-def hops_of(meshed: OnMesh, transfer: Transfer) -> dict[str, Rat]:
+def hops_of(meshed: MeshRun, transfer: Transfer) -> dict[str, Rat]:
     """The hops of a collective, by the figure of their latency."""
     axes = [axis for axis in meshed.mesh if axis.name in transfer.axes and axis.is_split]
     twice = Rat(Poly.number(Fraction(2 if transfer.collective == "all-reduce" else 1)))
     result: dict[str, Rat] = {}
     if axes and axes[0].levels:
-        ways = list(up_and_down(merged([axis.levels for axis in axes])))
+        ways = list(switch_path(merged_levels([axis.levels for axis in axes])))
         routes = ways[-1:] if transfer.collective == "all-to-all" else ways
         steps = [(link, Rat(Poly.number(Fraction(n)))) for way in routes for link, n in way]
     elif axes and axes[0].is_switch:
         steps = [(axes[0].link, Rat(ONE))]
     else:
-        steps = [(axis.link, Rat(ONE) if transfer.collective in HANDED else along(axis)) for axis in axes]
+        steps = [(axis.link, Rat(ONE) if transfer.collective in HANDED else ring_hops(axis)) for axis in axes]
     for link, hops in steps:
         figure = f"{link.split('.')[0]}.latency"
         result[figure] = result.get(figure, ZERO) + twice * hops
     return result
 
 
-def has_hops(ledger: Ledger, sides: Container[Formula], exact: Exact) -> bool:
+def has_hops(ledger: Ledger, sides: Container[Formula], exact: Quotients) -> bool:
     """Whether each part of T_latency is the time of one run of an exchange whose hops in all turns are among the ``sides``."""
     evidence, longest = ledger.meanings.get("T_latency"), ledger.definitions["T_latency"]
-    if not isinstance(evidence, Farthest):
+    if not isinstance(evidence, LongestHops):
         return False
     times = list[Rat]()
     for exchange in exchanges(evidence.meshed, exact):
         hops = Name(f"T_hops({exchange.label})" if exchange.label else "T_hops")
         time = sum((n * exact.rational(Name(f)) for f, n in hops_of(evidence.meshed, exchange.moved).items()), ZERO)
-        repeats = OfExchange(evidence.meshed, "hops", exchange.label, "").often(exchange, exact)
+        repeats = ExchangeWork(evidence.meshed, "hops", exchange.label, "").often(exchange, exact)
         if hops in sides and (exact.rational(hops) - repeats * time).is_zero():
             times.append(time)
     parts = longest.arguments if isinstance(longest, Call) and longest.function == "max" else (longest,)
     return all(any((exact.rational(part) - time).is_zero() for time in times) for part in parts)
 
 
-class Hopped(Facts):
+class Hops(Facts):
     """Facts of the hops of an exchange: which one it is, and how many of a link it takes each time, of ``turns`` times;
     where these are several."""
 
@@ -280,7 +280,7 @@ class Hopped(Facts):
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         evidence, exact = step.evidence, ledger.exact(figures=False)
-        if not isinstance(evidence, OfExchange):
+        if not isinstance(evidence, ExchangeWork):
             return False
         exchange = evidence.exchange(exact)
         turns = exchange.moved.around(exchange.op) if exchange is not None else ()
@@ -292,7 +292,7 @@ class Hopped(Facts):
         return same and hops_left.is_zero() and turns_left.is_zero()
 
 
-class TakesOver(Facts):
+class BreakEvenMessage(Facts):
     """Facts of the message from which on the bytes of an exchange take longer than its hops: which one it is, over what
     it goes, and its bytes there, with the figures put in as far as these are known."""
 
@@ -305,7 +305,7 @@ class TakesOver(Facts):
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         evidence, exact = ledger.meanings.get("T_latency"), ledger.exact(figures=False, assumptions=step.assumptions)
-        if not isinstance(evidence, Farthest) or not isinstance(step.right, Compare):
+        if not isinstance(evidence, LongestHops) or not isinstance(step.right, Compare):
             return False
         candidates = exchanges(evidence.meshed, exact)
         exchange = next((exchange for exchange in candidates if exchange.label == self.label), None)
@@ -318,13 +318,13 @@ class TakesOver(Facts):
         return step.left in sides and sent.is_zero() and with_figures.difference(step.right.right, self.least).is_zero()
 
 
-class OfExchange(Evidence):
+class ExchangeWork(Evidence):
     """Evidence of what one exchange does in all turns: of the hops of a link, by the figure of their latency, or of what
     is sent over a resource."""
 
     counts = True
 
-    meshed: OnMesh
+    meshed: MeshRun
     cost: str
     label: str
     resource: str
@@ -344,22 +344,22 @@ class OfExchange(Evidence):
             raise refuted(step, "the exchange does something else when it is carried out")
         return Check("proved", "hops to the farthest chip counted" if self.cost == "hops" else "carried out")
 
-    def exchange(self, exact: Exact) -> Exchange | None:
+    def exchange(self, exact: Quotients) -> Exchange | None:
         """The one that it speaks of."""
         return next((exchange for exchange in exchanges(self.meshed, exact) if exchange.label == self.label), None)
 
-    def often(self, exchange: Exchange, exact: Exact) -> Rat:
+    def often(self, exchange: Exchange, exact: Quotients) -> Rat:
         """In how many turns it is carried out."""
         turns = exchange.moved.around(exchange.op)
-        return Run(self.meshed.script, "chips").turned(turns, exact) / self.meshed.stages(turns, exact)
+        return Rerun(self.meshed.script, "chips").turned(turns, exact) / self.meshed.stages(turns, exact)
 
 
-class Farthest(Evidence):
+class LongestHops(Evidence):
     """Evidence of T_latency: the longest of what the hops of each exchange take, one time."""
 
     counts = True
 
-    meshed: OnMesh
+    meshed: MeshRun
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         both = exact, _ = ledger.exact(figures=False), ledger.exact(figures=True)

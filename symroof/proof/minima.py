@@ -16,14 +16,14 @@ from math import gcd
 from symroof.errors import CheckError
 from symroof.formula import Call, Compare, Formula, Name, Power, Quotient, Sum, fold, names, number
 from symroof.proof.polynomials import ONE, Poly, Rat
-from symroof.proof.quotients import Exact
+from symroof.proof.quotients import Quotients
 from symroof.proof.step import Check, Evidence, Facts, Ledger, Step, refuted, replaced
 
 
 class Radicals:
     """Rules for :func:`~symroof.formula.fold`: a product of roots as a quotient and the degree of its one root."""
 
-    def __init__(self, exact: Exact) -> None:
+    def __init__(self, exact: Quotients) -> None:
         self.exact = exact
 
     def of(self, formula: Formula) -> tuple[Rat, int]:
@@ -91,7 +91,7 @@ class Roots(Evidence):
             raise refuted(step, "the powers of the sides are another condition")
         return Check("proved", "exact identity of the powers of the sides")
 
-    def _cleared(self, step: Step, side: Formula, exact: Exact) -> tuple[Poly, bool]:
+    def _cleared(self, step: Step, side: Formula, exact: Quotients) -> tuple[Poly, bool]:
         if not isinstance(side, Compare) or side.relation not in ("<", "<=", ">", ">="):
             raise refuted(step, "this is no order")
         (left, k), (right, n) = (Radicals(exact).of(part) for part in (side.left, side.right))
@@ -117,7 +117,7 @@ def powers(value: Rat, name: str) -> dict[int, Rat]:
     return {e - low: Rat(part, under) for e, part in above.items()}
 
 
-class Optimal(Evidence):
+class LeastPlace(Evidence):
     """Evidence of the least place (``argmin``) or the least value (``minimum``) of a maximum or a sum on 1 <= x <= M,
     where M is what the equation for another size leaves. ``forms`` are its parts: as they are, or as established steps
     say they are in the regime.
@@ -150,7 +150,7 @@ class Optimal(Evidence):
         except CheckError as error:
             raise refuted(step, str(error)) from None
 
-    def _stands_for(self, step: Step, form: Formula, part: Formula, exact: Exact, ledger: Ledger) -> bool:
+    def _stands_for(self, step: Step, form: Formula, part: Formula, exact: Quotients, ledger: Ledger) -> bool:
         """Whether a form is the part, or what an established step of the same regime says that it is."""
         if step.relation == "~":
             for established in ledger.established:
@@ -200,7 +200,7 @@ def parts_of(body: Formula) -> tuple[bool, tuple[Formula, ...]]:
 class _PowerSum:
     """Powers of a name with positive coefficients, as parts of a maximum or of a sum."""
 
-    def __init__(self, powers_of_parts: list[dict[int, Rat]], exact: Exact, maximum: bool) -> None:
+    def __init__(self, powers_of_parts: list[dict[int, Rat]], exact: Quotients, maximum: bool) -> None:
         self.exact, self.maximum, self.by = exact, maximum, CROSSES if maximum else BY
         if maximum and any(len(part) != 1 for part in powers_of_parts):
             raise CheckError("a part of the maximum is no single power")
@@ -255,7 +255,7 @@ class _PowerSum:
         return power_of(a * Rat(Poly.number(factor)), degree) * power_of(power, p), degree
 
 
-def _moving_part(right: Formula, lines: _PowerSum, exact: Exact) -> Formula:
+def _moving_part(right: Formula, lines: _PowerSum, exact: Quotients) -> Formula:
     """The part of a value that is a root: beside it stand the parts that do not move, all of them."""
     if not lines.constant:
         return right
@@ -268,7 +268,7 @@ def _moving_part(right: Formula, lines: _PowerSum, exact: Exact) -> Formula:
     return parts[0]
 
 
-def ends_of(step: Step, name: str, exact: Exact) -> Formula | None:
+def ends_of(step: Step, name: str, exact: Quotients) -> Formula | None:
     """The end of the domain: where another size that is put in is 1, as it is a quotient of something by the name."""
     for other, formula in replaced(step.assumptions, ("=",)).items():
         if name in names(formula):
@@ -280,7 +280,7 @@ def ends_of(step: Step, name: str, exact: Exact) -> Formula | None:
     return None
 
 
-def _is_not_negative(gap: Rat, step: Step, exact: Exact) -> bool:
+def _is_not_negative(gap: Rat, step: Step, exact: Quotients) -> bool:
     """Whether a quotient is at least 0: by its coefficients, or by an assumption."""
     if gap.is_zero() or exact.is_positive(gap, strict=False):
         return True
@@ -302,7 +302,7 @@ class Slope(Facts):
         return slopes == {self.way}
 
 
-def is_least_where_parts_cross(body: Formula, name: str, place: Formula, exact: Exact) -> bool | None:
+def is_least_where_parts_cross(body: Formula, name: str, place: Formula, exact: Quotients) -> bool | None:
     """Whether powers of a name with positive coefficients are least at a place; None of anything else."""
     maximum, parts = parts_of(body)
     with suppress(CheckError):

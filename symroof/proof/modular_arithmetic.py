@@ -24,7 +24,7 @@ PRIME = 2**61 - 1
 HALF = pow(2, -1, PRIME)
 
 
-def drawn(*key: object) -> int:
+def residue(*key: object) -> int:
     """A number that stands for a key: always the same, and another one for another key."""
     text = repr(key).encode()
     return (crc32(text) * 0x9E3779B97F4A7C15 + crc32(text, 1) * 0x100000001) % PRIME
@@ -61,11 +61,11 @@ class Dual:
         return self.value < other.value
 
     def exponential(self) -> Dual:
-        power = drawn("exp", self.value)
+        power = residue("exp", self.value)
         return Dual(power, power * self.change)
 
     def reciprocal_root(self) -> Dual:
-        root = drawn("rsqrt", self.value)
+        root = residue("rsqrt", self.value)
         return Dual(root, -HALF * root**3 * self.change)
 
 
@@ -182,7 +182,7 @@ Index = tuple[int, ...]
 Numbers = list[int]
 
 
-def in_rows(function: str, over: str, labels: Labels, *arrays: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
+def on_rows(function: str, over: str, labels: Labels, *arrays: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
     """A function of rows over a label, applied to each row of arrays that are laid out alike."""
     if function not in DEFINITIONS:
         raise CheckError(f"nothing says what {function} does to a row")
@@ -195,7 +195,7 @@ def in_rows(function: str, over: str, labels: Labels, *arrays: tuple[Numbers, Nu
     return values, changes
 
 
-def looked_up(table: Labels, indices: Labels, target: Labels, rows: Numbers) -> list[int]:
+def lookup(table: Labels, indices: Labels, target: Labels, rows: Numbers) -> list[int]:
     """For each element of a target the element of a table that it is, the labels that the target lacks told by an index."""
     result = []
     for (at,), place in zip(_aligned_places(indices, target), _places(target), strict=True):
@@ -207,7 +207,7 @@ def looked_up(table: Labels, indices: Labels, target: Labels, rows: Numbers) -> 
 @lru_cache(maxsize=64)
 def matrix(function: str, rows: int, columns: int) -> list[Numbers]:
     """What puts elements into other dimensions: any linear function of them."""
-    return [[drawn(function, row, column) for column in range(columns)] for row in range(rows)]
+    return [[residue(function, row, column) for column in range(columns)] for row in range(rows)]
 
 
 def times(matrix: list[Numbers], vector: Numbers) -> Numbers:
@@ -234,7 +234,7 @@ def linear(kind: str, arrays: Sequence[Numbers], labels: tuple[Labels, ...], tar
             a, b = arrays
             return [sum(a[i] * b[j] for i, j in places) % PRIME for places in pattern]
         return [sum(prod(x[i] for x, i in zip(arrays, at, strict=True)) for at in places) % PRIME for places in pattern]
-    first, *others = (aligned(array, shape, target) for array, shape in zip(arrays, labels, strict=True))
+    first, *others = (align(array, shape, target) for array, shape in zip(arrays, labels, strict=True))
     if kind == DIFFERENCE:
         return (
             [-value % PRIME for value in first]
@@ -244,7 +244,7 @@ def linear(kind: str, arrays: Sequence[Numbers], labels: tuple[Labels, ...], tar
     return sum_of(first, *others)
 
 
-def aligned(array: Numbers, labels: Labels, target: Labels) -> Numbers:
+def align(array: Numbers, labels: Labels, target: Labels) -> Numbers:
     """Summed over what the target lacks, the same for what it has beside it."""
     return (
         array

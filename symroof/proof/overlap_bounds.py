@@ -28,13 +28,13 @@ from symroof.formula import (
 )
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.certificates import Dominance
-from symroof.proof.chip_recounts import OnMesh
+from symroof.proof.chip_recounts import MeshRun
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.mesh_facts import busy_times, has_hops
 from symroof.proof.polynomials import Poly, Rat
 from symroof.proof.propositions import without_cases
-from symroof.proof.quotients import Exact
-from symroof.proof.step import Check, Evidence, Ledger, Solved, Step, refuted
+from symroof.proof.quotients import Quotients
+from symroof.proof.step import Check, Evidence, Ledger, Step, Unknown, refuted
 from symroof.proof.whole_numbers import Bounds
 
 Waits = Mapping[tuple[str, str], tuple[Formula, ...]]
@@ -50,7 +50,7 @@ class Schedule(Evidence):
     script: Script
     blocks: tuple[tuple[str, str], ...]
     resources: tuple[str, ...]
-    meshed: OnMesh | None = None
+    meshed: MeshRun | None = None
 
     def examine(self, step: Step, ledger: Ledger) -> Check:
         """The statements of each kernel under the name of the one that pays; those of a block or a fuse as one."""
@@ -94,7 +94,7 @@ def with_wait(time: Formula) -> Formula:
     return Quotient(time, Sum((number(1), Negative(BUBBLE))))
 
 
-def require_wait(script: Script, resources: Iterable[str], ledger: Ledger, meshed: OnMesh | None) -> None:
+def require_wait(script: Script, resources: Iterable[str], ledger: Ledger, meshed: MeshRun | None) -> None:
     """T_upper has beside its names what exchanges take whose latency counts, and what chips wait for where nothing
     overlaps, and nothing else.
 
@@ -147,7 +147,7 @@ class Overlap(Evidence):
         return Check("proved", "a maximum of sums is at most the sum of the maxima")
 
     def _is_sum_of_parts(
-        self, time: Formula, options: list[list[Formula]], all_parts: list[Formula], ledger: Ledger, exact: Exact
+        self, time: Formula, options: list[list[Formula]], all_parts: list[Formula], ledger: Ledger, exact: Quotients
     ) -> bool:
         """Whether a time is the sum of one part of each group, of those that have one; or hops that an exchange waits for."""
         if time == LATENCY:
@@ -158,7 +158,7 @@ class Overlap(Evidence):
         return bool(parts) and exact.difference(time, total(*parts)).is_zero()
 
 
-class Longest(Evidence):
+class LongestTimeLimit(Evidence):
     """Evidence of T_lower ~ f: one of its times tends to f, and so does the sum of all of them. T_lower lies between."""
 
     relations = ("~",)
@@ -213,7 +213,7 @@ def _is_of(part: Formula, whole: Formula) -> bool:
     return isinstance(whole, Name) and all(name.startswith(f"{whole.name}(") for name in names(part))
 
 
-class AboveAll(Evidence):
+class Exceeds(Evidence):
     """Evidence that T_math is above T_comms, which is the longest of several times: it is above each of them, as the steps
     before have found for each."""
 
@@ -228,7 +228,7 @@ class AboveAll(Evidence):
             solved = [
                 s for s in ledger.established if s.left == above and s.relation == "<=>" and s.point == step.point
             ]
-            solved = [s for s in solved if {*s.assumptions} <= {*step.assumptions} and isinstance(s.facts, Solved)]
+            solved = [s for s in solved if {*s.assumptions} <= {*step.assumptions} and isinstance(s.facts, Unknown)]
             if not solved or longest.function != "max":
                 raise refuted(step, f"nothing says when T_math is above {time}")
             needed.append(tuple(dict.fromkeys(s.right for s in solved)))  # each of them is proved
@@ -242,7 +242,7 @@ def _is_same_bound(joint: Formula, stated: Formula) -> bool:
     if joint == stated:
         return True
     size = next((part.left for part in nodes(joint) if isinstance(part, Compare)), None)
-    bounds = Bounds(size, lambda side: Exact().rational(side).constant) if isinstance(size, Name) else None
+    bounds = Bounds(size, lambda side: Quotients().rational(side).constant) if isinstance(size, Name) else None
     with suppress(CheckError):
         return bounds is not None and bounds.agree(joint, stated, lambda value: (value,) if value >= 1 else ())
     return False

@@ -28,16 +28,16 @@ from symroof.proof.exchange_plans import (
     RETURNED,
     Box,
     MeshAxis,
-    Move,
     Part,
     Plan,
+    PlanMove,
     Share,
     Split,
     Transfer,
-    any_of,
-    apart,
-    common,
-    within,
+    are_disjoint,
+    is_inside,
+    mask_union,
+    overlap,
 )
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.modular_arithmetic import DEFINITIONS, numbers_per_row
@@ -144,7 +144,7 @@ class Chips:
         rows = work - self._over(op, work)
         return Part(_axes(work), _axes(rows), operands, _axes(p for p in work if p[0] in labels), tuple(transfers))
 
-    def _handed_on(self, op: Op, moves: Iterable[Move]) -> list[Transfer]:
+    def _handed_on(self, op: Op, moves: Iterable[PlanMove]) -> list[Transfer]:
         """What leaves the turns of a chip goes to the next one as every chip has it; in the backward pass to the one
         before. Nothing else goes from stage to stage: what turns of several chips give to one sum is refused."""
         stages = [turn for turn in op.turns if turn.over in self.size]
@@ -159,18 +159,18 @@ class Chips:
         if op.operands and self.script.array[op.operands[0]].role == "before" and not batches:
             raise CheckError(f"{op.result} adds up what turns of several chips give")
         way = "send back" if op.back else "send"
-        expected = [Move(way, (turn.over,), op.result, "stage") for turn in stages if op.result in turn.leaves]
+        expected = [PlanMove(way, (turn.over,), op.result, "stage") for turn in stages if op.result in turn.leaves]
         if expected != [move for move in moves if move.of == "stage"]:
             raise CheckError(f"{op.result} is not what a stage hands on")
         cut = tuple(sorted(_axes(self._split(op.result))))
         return [Transfer(way, move.axes, op.result, cut, "stage") for move in expected]
 
-    def _sent_on(self, op: Op, moves: Iterable[Move]) -> list[Transfer]:
+    def _sent_on(self, op: Op, moves: Iterable[PlanMove]) -> list[Transfer]:
         """What every chip has goes to another one: to a neighbour along an axis, or as far as all axes go."""
         sends = [move for move in moves if move.of == "sent"]
         way, along = op.sends or ("", "")
         axes = tuple(axis for axis in self.size if along in ("", axis)) if op.sends is not None else ()
-        if sends != ([Move(way, axes, op.result, "sent")] if axes else []) or way not in ("", *RETURNED):
+        if sends != ([PlanMove(way, axes, op.result, "sent")] if axes else []) or way not in ("", *RETURNED):
             raise CheckError(f"{op.result} is not what is sent")
         if op.sends is not None and self._split(op.result) != self._split(op.operands[0]):
             raise CheckError(f"{op.result} comes in other parts than it was sent in")
@@ -229,7 +229,7 @@ class Chips:
         sums = (tuple(s for a in shares for s in a.sums) for shares in zip(*forms, strict=True))
         return tuple(map(Share, boxes, sums))
 
-    def _brought(self, op: Op, name: str, moves: Iterable[Move], work: Split) -> list[Transfer]:
+    def _brought(self, op: Op, name: str, moves: Iterable[PlanMove], work: Split) -> list[Transfer]:
         """An operand comes to the chips that need it, unless it is there."""
         needs, forms = self._of(op, name, work), self.forms[name]
         boxes, own_moves = self._boxes(needs), [move for move in moves if move.of == "operand" and move.array == name]
@@ -259,7 +259,7 @@ class Chips:
         boxes, stays = self._boxes(needs), self.script.root(name) in self.keep
         numbered = enumerate(zip(self.forms[name], self.batches[name], strict=True))
         candidates = ((i, form) for i, (form, batch) in numbered if not i or stays or batch == _batch(op))
-        return next((i for i, form in candidates if all(map(within, boxes, (share.blocks for share in form)))), None)
+        return next((i for i, form in candidates if all(map(is_inside, boxes, (share.blocks for share in form)))), None)
 
     def _recompute(self, op: Op) -> None:
         """What the backward pass of a fuse makes once more on the chip takes what is there."""
@@ -275,13 +275,13 @@ class Chips:
         root = self.script.root(name)
         self.saved[root] = min(self.saved.get(root, axes), axes, key=len)
 
-    def _sliced(self, form: Form, boxes: Sequence[Box], moves: Iterable[Move]) -> Form:
+    def _sliced(self, form: Form, boxes: Sequence[Box], moves: Iterable[PlanMove]) -> Form:
         """A chip leaves out, free, what no chip needs that it exchanges something with."""
         over = {axis for move in moves for axis in move.axes}
         rest = ({pair: places for pair, places in box.items() if pair[1] not in over} for box in boxes)
-        return tuple(replace(share, blocks=common(share.blocks, box)) for share, box in zip(form, rest, strict=True))
+        return tuple(replace(share, blocks=overlap(share.blocks, box)) for share, box in zip(form, rest, strict=True))
 
-    def _rows(self, op: Op, moves: Iterable[Move], work: Split) -> list[Transfer]:
+    def _rows(self, op: Op, moves: Iterable[PlanMove], work: Split) -> list[Transfer]:
         """The numbers of rows that chips share out are added up, each as often as the function asks for it."""
         mine = [move for move in moves if move.of == "rows"]
         over = self._over(op, work)
@@ -296,7 +296,7 @@ class Chips:
         return [replace(transfer, rows=numbers_per_row(op.function), over=op.over, after=()) for transfer in moved]
 
     def _moved(
-        self, name: str, form: Form, moves: Sequence[Move], boxes: Sequence[Box], goal: Split
+        self, name: str, form: Form, moves: Sequence[PlanMove], boxes: Sequence[Box], goal: Split
     ) -> tuple[Form, list[Transfer]]:
         """What the chips hold after some exchanges of one array, and what was moved."""
         result = []
@@ -313,7 +313,7 @@ class Chips:
             form = after
         return form, result
 
-    def _carried_out(self, move: Move, form: Form, boxes: Sequence[Box], last: bool) -> tuple[Form, list[Box]]:
+    def _carried_out(self, move: PlanMove, form: Form, boxes: Sequence[Box], last: bool) -> tuple[Form, list[Box]]:
         """One exchange, group by group; and the message of each group: what a chip has before a reduction, after a gathering,
         and what all of them have of what goes all-to-all."""
         result, messages = list(form), list[Box]()
@@ -324,7 +324,7 @@ class Chips:
                 result[i] = Share(self._left_of(union, move, i, boxes[i], last), sums)
         return tuple(result), messages
 
-    def _together(self, shares: Sequence[Share], move: Move) -> tuple[Box, tuple[Box, ...]]:
+    def _together(self, shares: Sequence[Share], move: PlanMove) -> tuple[Box, tuple[Box, ...]]:
         """The box that chips have together, and the parts of its sum: boxes are gathered, sums are reduced."""
         kind, first = move.collective, shares[0]
         if kind in ("all-gather", "all-to-all"):
@@ -336,11 +336,11 @@ class Chips:
         columns = zip(*(share.sums for share in shares), strict=True)
         return first.blocks, tuple(self._joined(parts, move) for parts in columns)
 
-    def _left_of(self, union: Box, move: Move, chip: int, box: Box, last: bool) -> Box:
+    def _left_of(self, union: Box, move: PlanMove, chip: int, box: Box, last: bool) -> Box:
         """What a chip keeps of the box of its group: its own part where the exchange scatters, else all of it."""
         kind = move.collective
         if kind in ("reduce-scatter", "all-to-all"):
-            own = common(union, {pair: places for pair, places in box.items() if pair[1] in move.axes})
+            own = overlap(union, {pair: places for pair, places in box.items() if pair[1] in move.axes})
             if own == union:
                 raise CheckError(f"a {kind} of {move.array} over {_several(move.axes)} leaves all where it was")
             return own
@@ -356,15 +356,15 @@ class Chips:
             result.setdefault(tuple(at for axis, at in chip.items() if axis not in axes), []).append(i)
         return list(result.values())
 
-    def _joined(self, boxes: Sequence[Box], move: Move) -> Box:
+    def _joined(self, boxes: Sequence[Box], move: PlanMove) -> Box:
         """The box that several make together. Raises :class:`~symroof.errors.CheckError` where two have something in common."""
         pairs = sorted({pair for box in boxes for pair in box})
-        if not apart(boxes, pairs):
+        if not are_disjoint(boxes, pairs):
             adds = move.collective in ("reduce-scatter", "all-reduce")
             problem = "adds up a part twice" if adds else "moves what is there already"
             raise CheckError(f"the {move.collective} of {move.array} over {_several(move.axes)} {problem}")
         full = {pair: (1 << self.size[pair[1]]) - 1 for pair in pairs}
-        union = {p: any_of(box.get(p, bits) for box in boxes) for p, bits in full.items()}
+        union = {p: mask_union(box.get(p, bits) for box in boxes) for p, bits in full.items()}
         if sum(self._count(box, full) for box in boxes) != self._count(union, full):
             raise CheckError(f"the parts of {move.array} over {_several(move.axes)} are not all that there is of it")
         return {pair: places for pair, places in union.items() if places != full[pair]}

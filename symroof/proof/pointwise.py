@@ -32,7 +32,7 @@ from symroof.formula import (
     fold,
     several_of,
 )
-from symroof.proof.quotients import COMPARISONS, Exact, free_names, rational_root
+from symroof.proof.quotients import COMPARISONS, Quotients, free_names, rational_root
 from symroof.proof.step import Check, Ledger, Step, refuted, undecided
 
 SAMPLES = 200
@@ -57,7 +57,7 @@ def is_fact(assumption: Formula) -> bool:
     return not isinstance(assumption, Compare) or assumption.relation in COMPARISONS
 
 
-def truth_of(step: Step, exact: Exact) -> Callable[[Point], bool | None]:
+def truth_of(step: Step, exact: Quotients) -> Callable[[Point], bool | None]:
     """Whether the step is true at a point, None where it says nothing there."""
     claim, facts = Compare(step.left, step.relation, step.right), [*filter(is_fact, step.assumptions)]
     definitions = exact.definitions

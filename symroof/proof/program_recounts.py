@@ -11,10 +11,10 @@ from symroof.formula import Formula, Name, Number, Quotient
 from symroof.proof.adjoints import require_adjoint
 from symroof.proof.array_ops import APPEND, FUNCTION, PLACE, Op, Turn
 from symroof.proof.kernel_traffic import Access, Script
-from symroof.proof.loop_counts import Masked, pairs_of, places
+from symroof.proof.loop_counts import Pairs, pairs_of, places
 from symroof.proof.polynomials import ONE, Poly, Rat
 from symroof.proof.program_structure import require_room
-from symroof.proof.quotients import Exact
+from symroof.proof.quotients import Quotients
 from symroof.proof.step import Check, Evidence, Facts, Ledger, Step, refuted
 
 ZERO = Rat(Poly())
@@ -29,7 +29,7 @@ STOCKS = {
 TRAINED = ("gradients", "trainable elements")
 
 
-class Run(Evidence):
+class Rerun(Evidence):
     """Evidence of a cost: the program, run again. ``name`` is the statement, None for the whole program; ``back`` is the
     pass, None for both."""
 
@@ -75,7 +75,7 @@ class Run(Evidence):
             return self.script.ops
         return (self.script.op[name] for name in self.script.run.paid.get(self.name, ()))
 
-    def work(self, op: Op, exact: Exact, step: Step) -> Rat:
+    def work(self, op: Op, exact: Quotients, step: Step) -> Rat:
         script = self.script
         if script.contracts(op):
             return ZERO if self.cost == "ops" else self._contraction(op, exact, step)
@@ -87,12 +87,12 @@ class Run(Evidence):
         first_terms = places(op.masked, script.array[op.result].labels, exact) if op.sums else ZERO
         return per_element + Rat(Poly.number(op.row)) * places(op.masked, rows, exact) - first_terms
 
-    def _contraction(self, op: Op, exact: Exact, step: Step) -> Rat:
+    def _contraction(self, op: Op, exact: Quotients, step: Step) -> Rat:
         """Two operations for each product, one less for each output where additions are counted exactly: as the loops
         count them at enough sizes."""
         fused, output = self.cost == "flops", self.script.array[op.result].labels
         loops = self.script.loops(op, fused)
-        free = Exact()
+        free = Quotients()
         turns = free.sizes((*output, *loops.missing_in(output)))
         formula = Rat(Poly.number(Fraction(2))) * turns - (ZERO if fused else free.sizes(output))
         for point in loops.points(formula).points:
@@ -168,17 +168,17 @@ class Run(Evidence):
         pairs = ((turn, first, script.root(last)) for turn in turns for first, last in turn.carried)
         return {first for turn, first, n in pairs if turn in saved.get(n, ()) or script.gathered.get(n) in saved}
 
-    def size(self, name: str, exact: Exact, part: str | Masked | None = None) -> Rat:
+    def size(self, name: str, exact: Quotients, part: str | Pairs | None = None) -> Rat:
         """The bytes of an array, or of a part of it that is read."""
         width = Rat(Poly.number(Fraction(self.script.array[name].bits, 8)))
-        if isinstance(part, Masked):
+        if isinstance(part, Pairs):
             return width * places(part, self.script.array[name].labels, exact)
         return width * exact.sizes(self.script.array[part or name].labels)
 
-    def turned(self, turns: Iterable[Turn], exact: Exact) -> Rat:
+    def turned(self, turns: Iterable[Turn], exact: Quotients) -> Rat:
         return reduce(mul, (exact.rational(turn.times) for turn in turns), Rat(ONE))
 
-    def runs(self, op: Op, turns: Formula | None, exact: Exact) -> bool:
+    def runs(self, op: Op, turns: Formula | None, exact: Quotients) -> bool:
         """Whether an op is run in so many turns of repeats; None where there is none around it."""
         if turns is None or not op.turns:
             return turns is None and not op.turns
@@ -189,7 +189,7 @@ class Run(Evidence):
         return tuple(turn for turn in self.script.own_turns(name) if not turn.batch)
 
 
-class Transfers(Run):
+class TensorTraffic(Rerun):
     """Evidence of the bytes of the tensor ``name``, or of all that belong to a ``part``: every load and every store, whoever
     pays."""
 
@@ -202,7 +202,7 @@ class Transfers(Run):
             raise refuted(step, f"running the program moves something else of {self.name or self.part}")
         return Check("proved", "loads and stores counted")
 
-    def moved(self, exact: Exact) -> Rat:
+    def moved(self, exact: Quotients) -> Rat:
         """The bytes of the tensor, or of all tensors."""
         run, total = self.script.run, ZERO
         for move in run.moves("bytes"):
@@ -219,7 +219,7 @@ class Tokens(Facts):
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
         script, rate = self.script, step.right
-        if ledger.meanings["params"] != Run(script, "weight elements") or not isinstance(rate, Quotient):
+        if ledger.meanings["params"] != Rerun(script, "weight elements") or not isinstance(rate, Quotient):
             return False
         contractions = (op for op in script.ops if script.contracts(op) and not op.back)
         products = [op for op in contractions if any(script.array[name].role == "weight" for name in op.operands)]
@@ -230,7 +230,7 @@ class Tokens(Facts):
         if not tokens or len(batches) != 1:
             return False
         exact = ledger.exact(figures=False)
-        per_step = exact.sizes(tokens) * Run(script, "flops").turned(batches.pop(), exact)
+        per_step = exact.sizes(tokens) * Rerun(script, "flops").turned(batches.pop(), exact)
         return (exact.rational(rate.above) - per_step).is_zero() and rate.below == Name("T_lower")
 
     def _tokens(self, products: Iterable[Op], ledger: Ledger) -> Collection[str]:
@@ -251,7 +251,7 @@ class Tokens(Facts):
         return {size.name if isinstance(size, Name) else label for label, size in defined}
 
 
-class Dots(Facts):
+class DotProducts(Facts):
     """Facts of a contraction: each of ``outputs`` is a dot product of a ``length``, in every one of the ``turns`` of the
     repeats around it, where there are any."""
 
@@ -272,7 +272,7 @@ class Dots(Facts):
         return correct and run.runs(op, self.turns, exact)
 
 
-class Applied(Facts):
+class ElementwiseStatement(Facts):
     """A statement of elementwise work: its ``result``, and the operations ``each`` of so many takes: each element of its
     first operand, or each row ``over`` a label. One that ``sums`` saves one for each element of its result."""
 
@@ -297,10 +297,10 @@ class Applied(Facts):
         return (exact.rational(self.each) - value).is_zero()
 
 
-class Members(Facts):
+class ElementwiseWork(Facts):
     """Facts of elementwise work: all of it that a statement pays for."""
 
-    applied: tuple[Applied, ...]
+    applied: tuple[ElementwiseStatement, ...]
 
     @staticmethod
     def _only_moves(script: Script, op: Op) -> bool:
@@ -318,7 +318,7 @@ class Members(Facts):
         return paid == tuple(fact.result for fact in self.applied) and all(x.agree(step, ledger) for x in self.applied)
 
 
-class Moves(Facts):
+class StatementTraffic(Facts):
     """Facts of traffic: what a statement loads, what it finds on the chip, what it stores; ``kept`` is made and not stored."""
 
     loaded: tuple[str, ...]
@@ -344,10 +344,10 @@ class Moves(Facts):
         )
 
 
-def _run_of(step: Step) -> tuple[Run | None, Op | None]:
+def _run_of(step: Step) -> tuple[Rerun | None, Op | None]:
     """The run that a step rests on, and the statement that it is about."""
     run = step.evidence
-    if not isinstance(run, Run):
+    if not isinstance(run, Rerun):
         return None, None
     return run, run.script.op.get(str(run.name))
 

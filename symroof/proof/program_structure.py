@@ -15,7 +15,7 @@ from symroof.formula import once
 from symroof.proof.array_ops import COLLECT, CONCAT, DIFFERENCE, FUNCTION, PLACE, PRODUCT, SLICE, SUM, Array, Op
 from symroof.proof.kernel_traffic import Script
 from symroof.proof.polynomials import Rat
-from symroof.proof.quotients import Exact
+from symroof.proof.quotients import Quotients
 
 # The dimension of an operand and the one of its view that the same axes cut, by the name of the view.
 Seen = Mapping[str, tuple[tuple[str, str], ...]]
@@ -28,7 +28,7 @@ MOST = 200_000
 
 
 @once
-def require_same_blocks(script: Script, seen: Seen, exact: Exact) -> None:
+def require_same_blocks(script: Script, seen: Seen, exact: Quotients) -> None:
     """Raises :class:`~symroof.errors.CheckError` where a view lies in other blocks than what it is of."""
     for op in script.ops:
         split_labels = {label for label, _ in script.array[op.result].split}
@@ -48,7 +48,7 @@ def require_same_blocks(script: Script, seen: Seen, exact: Exact) -> None:
 
 
 @once
-def require_room(script: Script, exact: Exact) -> None:
+def require_room(script: Script, exact: Quotients) -> None:
     """Raises :class:`~symroof.errors.CheckError` where slices along one dimension are not known to be different places of it, or
     where what is joined is not as long as its parts."""
     for op in script.ops:
@@ -61,7 +61,7 @@ def require_room(script: Script, exact: Exact) -> None:
     _require_slices(script, exact)
 
 
-def _require_slices(script: Script, exact: Exact) -> None:
+def _require_slices(script: Script, exact: Quotients) -> None:
     """The slices of an array along one of its dimensions are together no longer than that."""
     slices: dict[tuple[str, str], list[str]] = {}
     for op in (op for op in script.ops if op.laid == SLICE and not op.back):
@@ -74,7 +74,7 @@ def _require_slices(script: Script, exact: Exact) -> None:
             raise CheckError(f"nothing says that {name} has room for its slices along {whole}")
 
 
-def _require_length(op: Op, script: Script, exact: Exact) -> None:
+def _require_length(op: Op, script: Script, exact: Quotients) -> None:
     """A concatenation is as long as its parts."""
     labels, shapes = script.array[op.result].labels, script.labels(op.operands)
     (whole,) = (label for label in labels if all(label not in shape for shape in shapes))
@@ -82,7 +82,7 @@ def _require_length(op: Op, script: Script, exact: Exact) -> None:
         raise CheckError(f"{op.result} is not as long as what it is joined of")
 
 
-def _require_windows(op: Op, script: Script, exact: Exact) -> None:
+def _require_windows(op: Op, script: Script, exact: Quotients) -> None:
     """Windows have as many places as are read of them."""
     before, after = script.array[op.operands[0]].labels, script.array[op.result].labels
     _require_places(before, after, exact)
@@ -91,7 +91,7 @@ def _require_windows(op: Op, script: Script, exact: Exact) -> None:
         raise CheckError(f"{op.result} reads other places than its windows have")
 
 
-def _require_turns(op: Op, script: Script, exact: Exact) -> None:
+def _require_turns(op: Op, script: Script, exact: Quotients) -> None:
     """Each turn has a place of its own along one dimension that the other array lacks, and no place is left."""
     shapes = [script.array[name].labels for name in (op.operands[0], op.result)]
     whole, part = shapes if op.laid == PLACE else reversed(shapes)
@@ -104,7 +104,7 @@ def _require_turns(op: Op, script: Script, exact: Exact) -> None:
         raise CheckError(f"there are not as many turns as places in {op.result}")
 
 
-def _require_places(before: tuple[str, ...], after: tuple[str, ...], exact: Exact) -> None:
+def _require_places(before: tuple[str, ...], after: tuple[str, ...], exact: Quotients) -> None:
     """Windows are at every so many places: there are as many as there are starts, or as fit within."""
     new, lost = [x for x in after if x not in before], [x for x in before if x not in after]
     taps = new[len(lost) :]
@@ -134,12 +134,12 @@ def _beyond(labels: tuple[str, ...], others: tuple[str, ...]) -> str:
     return result[0] if result else "1"
 
 
-def _left(whole: str, parts: Sequence[str], exact: Exact) -> Rat:
+def _left(whole: str, parts: Sequence[str], exact: Quotients) -> Rat:
     """What parts leave of a dimension."""
     return reduce(sub, map(exact.size, (whole, *parts)))
 
 
-def _sizes(shapes: Sequence[tuple[str, ...]], pair: tuple[str, str], chips: int, exact: Exact) -> Mapping[str, int]:
+def _sizes(shapes: Sequence[tuple[str, ...]], pair: tuple[str, str], chips: int, exact: Quotients) -> Mapping[str, int]:
     """Small sizes that fit one another, in which the dimensions that are cut have equal blocks."""
     formulas = {label: exact.size(label) for label in chain(*shapes)}
     halved = set().union(*(formulas[label].names for label in pair))

@@ -18,7 +18,7 @@ from symroof.errors import AlgebraError, CheckError
 from symroof.formula import MIRRORED, Both, Cases, Compare, Either, Formula, Frozen, Name, Verdict, number
 from symroof.proof.polynomials import Poly, Rat, join
 from symroof.proof.prover import OF_CLAIMS, Prover
-from symroof.proof.quotients import ORDER, Exact
+from symroof.proof.quotients import ORDER, Quotients
 from symroof.proof.whole_numbers import WholeSizes
 
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -121,7 +121,7 @@ def decide(claim: Formula, least_one: frozenset[str], facts: Iterable[Formula] =
     >>> decide(Compare(Sum((b, d)), ">", b), frozenset("BD"))
     Decision(truth=True, by='signs of coefficients', point=None)
     """
-    facts, exact = tuple(facts), Exact(least_one=least_one)
+    facts, exact = tuple(facts), Quotients(least_one=least_one)
     try:
         by = direct_proof(claim, exact, facts)
         return Decision(True, by) if by else search(claim, exact, facts, OF_CLAIMS)
@@ -142,11 +142,11 @@ def decide_for_whole_sizes(claim: Formula, least_one: frozenset[str], size: str,
         at = ((Compare(Name(size), "=", number(n)),) for n in admitted.those)
         return bool(admitted.those) and all(decide(claim, least_one, facts).truth is True for facts in at)
     with suppress(CheckError, AlgebraError, RecursionError):
-        return Prover(Exact(least_one=least_one), (), {size: admitted.each}).decide(claim) is True
+        return Prover(Quotients(least_one=least_one), (), {size: admitted.each}).decide(claim) is True
     return False
 
 
-def search(claim: Formula, exact: Exact, facts: Facts, work: int | None = None) -> Decision:
+def search(claim: Formula, exact: Quotients, facts: Facts, work: int | None = None) -> Decision:
     """What z3 says. An identity is none of its questions, unless there are functions or facts to know of."""
     if isinstance(claim, Compare) and claim.relation == "=" and not exact.atoms and not facts:
         return OPEN
@@ -156,7 +156,7 @@ def search(claim: Formula, exact: Exact, facts: Facts, work: int | None = None) 
     return Decision(None, "z3", answer) if isinstance(answer, dict) else OPEN
 
 
-def direct_proof(claim: Formula, exact: Exact, facts: Facts) -> str | None:
+def direct_proof(claim: Formula, exact: Quotients, facts: Facts) -> str | None:
     """By what a proposition is proved without a search, or None."""
     match claim:
         case Compare(relation="="):
@@ -170,7 +170,7 @@ def direct_proof(claim: Formula, exact: Exact, facts: Facts) -> str | None:
     return None
 
 
-def _identity(claim: Compare, exact: Exact, facts: Facts) -> str | None:
+def _identity(claim: Compare, exact: Quotients, facts: Facts) -> str | None:
     """Cross-multiplication; and that what is divided by is not 0."""
     gap = exact.difference(claim.left, claim.right)
     if not gap.is_zero():
@@ -184,13 +184,13 @@ def _identity(claim: Compare, exact: Exact, facts: Facts) -> str | None:
     return "exact identity" if apart else "identity where the denominators are not 0"
 
 
-def _have_values(exact: Exact) -> bool:
+def _have_values(exact: Quotients) -> bool:
     """Whether every function that was met is a maximum or minimum of what has a value."""
     functions = exact.atoms.values()
     return all(f in ("max", "min") and all(exact.sign(part.below) for part in parts) for f, parts in functions)
 
 
-def _is_apart(value: Rat, exact: Exact, facts: Facts) -> bool:
+def _is_apart(value: Rat, exact: Quotients, facts: Facts) -> bool:
     """Whether a denominator is not 0: each factor is what is above 0 by assumption, times what has a sign."""
     guards = [
         normal[0] for fact in facts if (normal := exact.normal(fact)) is not None and normal[1] and normal[0].names
@@ -205,7 +205,7 @@ def _is_apart(value: Rat, exact: Exact, facts: Facts) -> bool:
     return all(map(is_apart, dict.fromkeys(value.divisors))) or bool(exact.side(value))
 
 
-def _order(claim: Compare, exact: Exact, facts: Facts) -> str | None:
+def _order(claim: Compare, exact: Quotients, facts: Facts) -> str | None:
     gap, strict = exact.difference(claim.left, claim.right), len(claim.relation) == 1
     if claim.relation[0] == "<":
         gap = -gap
@@ -222,7 +222,7 @@ def _order(claim: Compare, exact: Exact, facts: Facts) -> str | None:
     return None
 
 
-def _with_lower_bounds(gap: Rat, exact: Exact, facts: Facts) -> tuple[Rat, ...]:
+def _with_lower_bounds(gap: Rat, exact: Quotients, facts: Facts) -> tuple[Rat, ...]:
     """The quotient with e + x' for every x that is at least e by assumption: with x' above 0, and with x' = 0."""
     inside, edge, shifted = gap, gap, False
     for fact in facts:
@@ -235,7 +235,7 @@ def _with_lower_bounds(gap: Rat, exact: Exact, facts: Facts) -> tuple[Rat, ...]:
     return (inside, edge) if shifted else ()
 
 
-def _order_with_a_maximum(sides: Rat, exact: Exact, *, strict: bool) -> str | None:
+def _order_with_a_maximum(sides: Rat, exact: Quotients, *, strict: bool) -> str | None:
     """An order with one maximum or minimum in it, for each of its arguments in turn."""
     used = [atom for atom in exact.atoms if atom in sides.above.names]
     if len(used) != 1 or used[0] in sides.below.names or exact.atoms[used[0]][0] not in ("max", "min"):
@@ -256,7 +256,7 @@ def _order_with_a_maximum(sides: Rat, exact: Exact, *, strict: bool) -> str | No
     return "signs of coefficients, for each argument of the maximum"
 
 
-def _equivalence(claim: Compare, exact: Exact) -> str | None:
+def _equivalence(claim: Compare, exact: Quotients) -> str | None:
     """Two inequalities are one where both are the same polynomial, in every case of the second."""
     left = exact.normal(claim.left)
     if left is None or exact.atoms:
@@ -275,7 +275,7 @@ def _equivalence(claim: Compare, exact: Exact) -> str | None:
     return "exact identity of the cleared sides in every case" if last and not exact.atoms else None
 
 
-def _one_crossing(claim: Compare, exact: Exact, facts: Facts) -> str | None:
+def _one_crossing(claim: Compare, exact: Quotients, facts: Facts) -> str | None:
     """Two inequalities in one size are one outside of a band where the coefficients of the first change sign once, so that it
     has one positive root (Descartes), the second is linear, and both have the same two signs at the ends of the band."""
     left, right = exact.normal(claim.left), exact.normal(claim.right)
@@ -292,7 +292,7 @@ def _one_crossing(claim: Compare, exact: Exact, facts: Facts) -> str | None:
 
 
 def _is_same_condition(
-    left: tuple[Poly, bool], right: Formula, guard: Poly | None, failed: list[Poly], exact: Exact
+    left: tuple[Poly, bool], right: Formula, guard: Poly | None, failed: list[Poly], exact: Quotients
 ) -> bool:
     """Whether left > 0 says the same as a consequence, where the guard is above 0 and the ``failed`` are not."""
     p, strict = left

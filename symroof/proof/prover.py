@@ -16,7 +16,7 @@ from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Verdict, fold, several_of
 from symroof.proof.pointwise import is_fact
 from symroof.proof.polynomials import Monomial, Poly, Rat
-from symroof.proof.quotients import COMPARISONS, Exact
+from symroof.proof.quotients import COMPARISONS, Quotients
 
 if TYPE_CHECKING:
     from z3 import ArithRef, BoolRef, CheckSatResult, Solver
@@ -49,7 +49,7 @@ class Prover:
 
     def __init__(
         self,
-        exact: Exact,
+        exact: Quotients,
         facts: Iterable[Formula] = (),
         whole: Mapping[str, int] | None = None,
         work: int | None = None,

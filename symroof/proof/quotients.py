@@ -33,13 +33,13 @@ def _value_of_digits(digits: str) -> Fraction:
 
 
 @dataclass
-class Exact:
+class Quotients:
     """Formulas to quotients of polynomials. Names in ``definitions`` are replaced; all others are free.
 
     Those in ``least_one`` are at least 1, some of them above; all others are above 0.
 
     >>> from symroof.formula import Product, Quotient, number
-    >>> two = Exact({"x": Product((number(2), Name("B")))})
+    >>> two = Quotients({"x": Product((number(2), Name("B")))})
     >>> two.rational(Quotient(Name("x"), Name("D")))
     Rat(above={(('B', 1),): Fraction(2, 1)}, below={(('D', 1),): Fraction(1, 1)})
     """
@@ -279,7 +279,7 @@ def blocks(poly: Poly, least_one: frozenset[str]) -> Poly:
     return Poly({tuple(factor for factor in m if factor[0] not in gone): c for m, c in poly.items()})
 
 
-def free_names(formula: Formula, exact: Exact) -> set[str]:
+def free_names(formula: Formula, exact: Quotients) -> set[str]:
     """The names that a formula comes down to, with the definitions put in."""
     result: set[str] = set()
     for name in names(formula):

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NewType, TypeAlias
 from symroof.errors import CheckError
 from symroof.formula import Cases, Compare, Formula, Frozen, Name, Number, Verdict, names, nodes
 from symroof.proof.polynomials import Rat
-from symroof.proof.quotients import COMPARISONS, Exact, free_names
+from symroof.proof.quotients import COMPARISONS, Quotients, free_names
 from symroof.proof.whole_numbers import Multiples
 
 
@@ -105,10 +105,10 @@ Role = (
 Part = NewType("Part", str)
 
 
-def against(role: Literal["threshold", "bound", "figured", "whole"], resource: str) -> Part:
+def role_of(role: Literal["threshold", "bound", "figured", "whole"], resource: str) -> Part:
     """The part that says of one resource how long it takes beside the arithmetic.
 
-    >>> against("threshold", "X")
+    >>> role_of("threshold", "X")
     'threshold(X)'
     """
     return Part(f"{role}({resource})")
@@ -119,7 +119,7 @@ def amount_of(name: str) -> Part:
     return Part(name)
 
 
-def lead_of(whole: str) -> Part:
+def lead_role(whole: str) -> Part:
     """The part that says which statements a whole consists of, in a regime."""
     return Part(f"{whole} lead")
 
@@ -210,7 +210,7 @@ class Ledger:
         self._values = {} if any(name in names(value) for value in used) or not self.is_new(name) else self._values
         self.definitions[name] = formula
 
-    def exact(self, *, figures: bool, assumptions: Iterable[Formula] = (), free: str | None = None) -> Exact:
+    def exact(self, *, figures: bool, assumptions: Iterable[Formula] = (), free: str | None = None) -> Quotients:
         """The arithmetic with the definitions, with or without the values of figures, and with x = y put in.
 
         A name that is left ``free`` is not replaced: what is proved then holds for each of its values.
@@ -220,7 +220,7 @@ class Ledger:
             definitions = {name: formula for name, formula in definitions.items() if name != free}
         digits = {name: figure.value for name, figure in self.figures.items()}
         numbers: dict[str, Formula] = {**self.figures} if figures else {}
-        exact = Exact(ChainMap(equal, numbers, definitions), self.least_one, digits)
+        exact = Quotients(ChainMap(equal, numbers, definitions), self.least_one, digits)
         if free is None:  # worked out once for all steps of the same sizes
             exact.values = self._values.setdefault((figures, tuple(equal.items())), {})
         return exact
@@ -303,7 +303,7 @@ def undecided(step: Step, why: str) -> UndecidedError:
     )
 
 
-class Cancelled(Facts):
+class CancelledNames(Facts):
     """Facts of a cancellation: the names that cancel. They stand behind the names on the left, and not on the right."""
 
     names: tuple[Name, ...]
@@ -313,7 +313,7 @@ class Cancelled(Facts):
         return {name.name for name in self.names} <= before - set(names(step.right))
 
 
-class Solved(Facts):
+class Unknown(Facts):
     """Facts of a solved condition: what it is solved for. The first case bounds it, or is not linear in it."""
 
     variable: str
@@ -330,13 +330,13 @@ class Solved(Facts):
         return self.variable in names(end) and gap.degree(self.variable) > (1 if solved else 0)
 
 
-class AtSize(Facts):
+class RowSize(Facts):
     """Facts of a row: the size that it is about, assumed of what the condition was solved for, here or without sizes."""
 
     size: Fraction
 
     def agree(self, step: Step, ledger: Ledger) -> bool:
-        conditions = (s for s in ledger.established if isinstance(s.facts, Solved) and s.point in (None, step.point))
+        conditions = (s for s in ledger.established if isinstance(s.facts, Unknown) and s.point in (None, step.point))
         solved = [Name(condition.facts.variable) for condition in conditions]
         return any(a.left in solved and _is(a.right, self.size) for a in step.assumed("="))
 
@@ -347,4 +347,4 @@ def _ends(formula: Formula) -> list[Compare]:
 
 
 def _is(formula: Formula, value: Fraction) -> bool:
-    return Exact().difference(formula, Number(value)).is_zero()
+    return Quotients().difference(formula, Number(value)).is_zero()

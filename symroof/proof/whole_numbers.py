@@ -11,7 +11,7 @@ from math import gcd, lcm, prod
 from symroof.errors import CheckError
 from symroof.formula import Both, Compare, Either, Formula, Frozen, Name, Verdict, number
 from symroof.proof.polynomials import Poly, Rat
-from symroof.proof.quotients import COMPARISONS, ORDER, Exact
+from symroof.proof.quotients import COMPARISONS, ORDER, Quotients
 
 # No list of divisors is longer than that of such a number.
 LARGEST = 10**9
@@ -82,7 +82,7 @@ class Multiples(Frozen):
     def _size(self, label: str, put: Mapping[str, Fraction]) -> Rat:
         """A dimension where numbers are put in for sizes."""
         definitions = {**self.defined, **{name: number(value) for name, value in put.items()}}
-        return Exact(definitions).size(label)
+        return Quotients(definitions).size(label)
 
     def shared(self, axis: str, put: Mapping[str, Fraction]) -> Iterator[tuple[str, Fraction]]:
         """What the chips of an axis share out evenly, where numbers are put in for sizes: of each size that the axis splits

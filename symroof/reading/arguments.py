@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 from symroof.errors import ReadingError
 from symroof.formula import Formula
 from symroof.model.hardware import Accelerator
-from symroof.model.mesh_wiring import wired
+from symroof.model.mesh_wiring import with_wiring
 from symroof.model.problem import Problem, Sketch
 from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES
@@ -174,7 +174,7 @@ def question_of(of: Any, problem: Problem | None) -> tuple[Formula | None, Formu
     if problem is not None:
         options, operation = {"link": problem.link}, problem.operation
         if operation.axes:
-            operation = wired(operation, problem.hardware, problem.link)
+            operation = with_wiring(operation, problem.hardware, problem.link)
         scope = scope_of(problem.names, operation, problem.symbols, problem.let, problem.hardware, options)
     return read_question(text_of(of, "of"), scope)
 

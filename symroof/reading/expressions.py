@@ -26,7 +26,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from symroof.algebra.rational import cancelled
+from symroof.algebra.rational import cancel
 from symroof.errors import AlgebraError, ReadingError, suggestion
 from symroof.formula import (
     FUNCTIONS,
@@ -315,11 +315,11 @@ def series(terms: Sequence[Formula], last: Formula) -> Formula:
     taken = {name for term in (*terms, last) for name in names(term)}
     index = Name(next(letter for letter in LETTERS if letter not in taken))
     try:
-        steps = {cancelled(expression(b) - expression(a)) for a, b in pairwise(terms)}
+        steps = {cancel(expression(b) - expression(a)) for a, b in pairwise(terms)}
         if len(steps) != 1 or not (step := steps.pop()).is_Rational or not step:
             raise ReadingError("the terms before the dots have no common step", expected="1 + 2 + … + N")
         first = terms[0]
-        length = cancelled((expression(last) - expression(first)) / step) + 1
+        length = cancel((expression(last) - expression(first)) / step) + 1
         if length.is_Rational and (length.q != 1 or length < len(terms)):
             raise ReadingError("the last term of the sum is none of its terms")
         if not length.is_polynomial(*length.free_symbols):

@@ -22,9 +22,9 @@ from typing import Any
 
 from symroof.errors import ReadingError, SymroofError, about, suggestion
 from symroof.formula import FUNCTIONS, KEYWORDS
-from symroof.model.collectives import NETWORKS, TREE, WIRINGS, Level, Mesh, MeshAxis, require_levels, spelled
+from symroof.model.collectives import NETWORKS, TREE, WIRINGS, Level, Mesh, MeshAxis, require_levels, spell
 from symroof.model.hardware import Accelerator
-from symroof.model.mesh_wiring import wired
+from symroof.model.mesh_wiring import with_wiring
 from symroof.model.program import Program
 from symroof.model.quantities import QUANTITIES, Owner, quantities_of, time_name
 from symroof.model.splits import require_axes
@@ -152,7 +152,7 @@ def wired_otherwise(
     )
     for chip in chips if same else ():
         with suppress(SymroofError):  # what a chip lacks is said where its figures are asked for
-            for axis in wired(operation, chip, link).mesh:
+            for axis in with_wiring(operation, chip, link).mesh:
                 number = same.get(axis.name)
                 if number is None or number.denominator != 1 or not 0 < number <= LARGEST_MESH_AXIS:
                     continue
@@ -237,7 +237,7 @@ def _on_tree(name: str, chips: int | None, written: str) -> MeshAxis:
     with about(f"mesh: {name}: "):
         require_levels(levels)
         number = prod(level.degree or 1 for level in levels) if all(level.degree for level in levels) else None
-    return MeshAxis(name, chips or number, TREE, spelled(levels), tree=levels)
+    return MeshAxis(name, chips or number, TREE, spell(levels), tree=levels)
 
 
 def _level(name: str, written: str) -> Level:

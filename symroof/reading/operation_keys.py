@@ -16,7 +16,7 @@ from symroof.model.kernels import costs_of
 from symroof.model.pipeline_stages import SCHEDULES
 from symroof.model.program import Program
 from symroof.model.tensor_types import Dtype, dtype
-from symroof.model.transforms import in_training, numbers, retyped
+from symroof.model.transforms import numeric_tensors, with_backward, with_types
 from symroof.reading.claims import read_regime
 from symroof.reading.expressions import read_expression
 from symroof.reading.name_scope import Scope
@@ -66,7 +66,7 @@ def operation_of(options: Mapping[str, Any]) -> Program:
     if options.get("training") is not None:
         if not isinstance(training := options["training"], bool):
             raise unfit("training", training, "true or false", "true for the backward pass as well")
-        program = in_training(program, training)
+        program = with_backward(program, training)
     if isinstance(options.get("dtype"), str) and program.training:
         _require_trained(program, types_of(options)[1])
     for key, of_weights in GATHERED.items():
@@ -124,7 +124,7 @@ def _reduced(program: Program, when: str) -> Program:
     require_one_of(when, REDUCED, f"reduce: {when!r} says no time")
     if not any(repeat.accumulates for line in program.forward for repeat in line.repeats):
         raise ReadingError("reduce: the program has no microbatches", expected="accumulate M { … } in the operation")
-    return in_training(replace(program, each=when == "each"), program.training)
+    return with_backward(replace(program, each=when == "each"), program.training)
 
 
 def _gathered(operation: Program, key: str, value: Any, *, of_weights: bool) -> Program:
@@ -183,11 +183,11 @@ def _in_roles(program: Program | None, roles: Mapping[str, Dtype]) -> Program | 
         if not held[role]:
             raise ReadingError(f"dtype: the program has no {role}", expected="; ".join(r for r in TYPED if held[r]))
     computed, stated = (
-        numbers(program),
+        numeric_tensors(program),
         sorted(roles.items(), key=lambda pair: TYPED.index(pair[0])),
     )  # frozen goes before weights
     types = {name: kind for role, kind in stated for name in computed if name in held[role]}
-    return replace(retyped(program, types), entry="")
+    return replace(with_types(program, types), entry="")
 
 
 def _require_trained(program: Program, roles: Mapping[str, Dtype]) -> None:

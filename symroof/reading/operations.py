@@ -30,7 +30,7 @@ from symroof.model.functions import Function
 from symroof.model.library import LIBRARY, Entry
 from symroof.model.program import Program
 from symroof.model.tensor_types import Dim, Dtype, Tensor, dtype
-from symroof.model.transforms import in_training
+from symroof.model.transforms import with_backward
 from symroof.reading.einsums import TEXT, EinsumReader
 from symroof.reading.programs import read_program
 from symroof.reading.size_cases import Facts
@@ -85,7 +85,7 @@ def _named(text: str, element: Dtype | None, functions: Mapping[str, Function] |
         return entry.build(element)
 
     program = replace(read_program(entry.typed(element), element, functions, told), entry=name)
-    return in_training(program) if entry.training else program
+    return with_backward(program) if entry.training else program
 
 
 def typed_operation(text: str) -> tuple[str, bool] | None:

@@ -15,14 +15,14 @@ from symroof.formula import Compare, Formula, Name, names
 from symroof.model.collectives import Mesh
 from symroof.model.costs import COUNTINGS
 from symroof.model.hardware import WORDS_OF_TEXTS, Accelerator, Spec
-from symroof.model.mesh_wiring import wired
+from symroof.model.mesh_wiring import with_wiring
 from symroof.model.problem import SECTIONS, Problem
 from symroof.model.program import Program
 from symroof.model.program_quantities import other_names
 from symroof.model.program_sizes import known_of_sizes
 from symroof.model.program_tree import ROLES
 from symroof.model.quantities import QUANTITIES
-from symroof.model.splits import open_axes, padded
+from symroof.model.splits import open_axes, padded_sizes
 from symroof.reading.catalogue import chip, figure, own_chip, shipped, unit_of
 from symroof.reading.claims import read_regime
 from symroof.reading.configurations import configured, require_given
@@ -93,7 +93,7 @@ def read_problem(
     hardware = hardware_of(options)
     options, operation, mesh = _on_its_mesh(options, (hardware, *beside), moving)
     # what questions can speak of: the times of axes, or of the switch that they are on
-    named = wired(operation, hardware, text(options, "link") or "") if operation.axes else operation
+    named = with_wiring(operation, hardware, text(options, "link") or "") if operation.axes else operation
     axes = open_axes(mesh)
     sizes = (*operation.dimensions, *axes)
     if len(sizes) > MOST_SIZES:
@@ -107,7 +107,7 @@ def read_problem(
     given = _given(operation, (*sizes, *shared(least["subject"], scope), *model["symbols"]))
     points = points_of(_of_operation(options, sizes), given, model["symbols"])
     if pad := flag(options, "pad", "true where sizes are the next multiple that chips share out"):
-        points = tuple(padded(operation, mesh, point) for point in points)
+        points = tuple(padded_sizes(operation, mesh, point) for point in points)
     return Problem(
         operation=operation,
         title=text(options, "title"),

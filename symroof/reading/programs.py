@@ -39,7 +39,7 @@ from symroof.errors import suggestion
 from symroof.formula import Formula, names
 from symroof.model.collectives import MeshAxis
 from symroof.model.functions import FUNCTIONS as TABLE, Function
-from symroof.model.gradients import collected_in
+from symroof.model.gradients import collected_tensors
 from symroof.model.pipeline_stages import require_stages
 from symroof.model.program import Program
 from symroof.model.program_tree import (
@@ -270,7 +270,7 @@ class ProgramReader(MaskReader):
         self.turns.append(Turns(times, frozenset(outside), along))
         body = self._braced(word)
         self.turns.pop()
-        collected = {*collected_in(body)}
+        collected = {*collected_tensors(body)}
         results = {name: t for name, t in self.known.items() if name not in (*outside, *collected)}
         inside = {str(t.name) for s in statements_in(body) for t in s.operands}
         if early := next(iter(sorted(inside & collected)), None):

@@ -12,7 +12,7 @@ from symroof.formula import KEYWORDS, Compare, Formula, names
 from symroof.model.hardware import Accelerator
 from symroof.model.program import Program
 from symroof.model.program_quantities import names_of_amounts, other_names
-from symroof.model.program_sizes import served_of
+from symroof.model.program_sizes import served_tokens
 from symroof.model.quantities import SPOKEN, TOKENS
 from symroof.model.resources import time_names
 from symroof.proof.quotients import ORDER
@@ -46,7 +46,7 @@ def of_programs(operation: Program, hardware: Accelerator | None, options: Mappi
     """The quantities that only programs have; one that the author has a formula for is theirs."""
     memory, let = text(options, "link") or "HBM", table(options, "let", '{ name = "formula" }')
     own = (*let, *texts(options, "symbols"))
-    rate = () if TOKENS in own or operation.alone or served_of(operation) is None else (TOKENS,)
+    rate = () if TOKENS in own or operation.alone or served_tokens(operation) is None else (TOKENS,)
     return (*names_of_amounts(operation), *time_names(operation, memory, hardware), *rate)
 
 

@@ -14,7 +14,7 @@ from typing import TypeGuard
 
 from sympy import Expr
 
-from symroof.algebra.rational import cancelled, sign_of
+from symroof.algebra.rational import cancel, sign_of
 from symroof.errors import SymroofError
 from symroof.formula import Call, Compare, Formula, Frozen, mapped
 from symroof.model.tensor_types import spelled_size
@@ -52,15 +52,13 @@ class Premises(Frozen):
     def _left_of(self, fact: Compare) -> Expr:
         """What a relation leaves between its sides: at least 0."""
         more = self.value(fact.right) - self.value(fact.left)
-        return cancelled(more if fact.relation == "<=" else -more)
+        return cancel(more if fact.relation == "<=" else -more)
 
     def _follows(self, more: Expr, left: Expr) -> bool:
-        return left != 0 and (
-            sign_of(cancelled(more / left), self.least_one) == 1 or self._is_sign(more - left, (0, 1))
-        )
+        return left != 0 and (sign_of(cancel(more / left), self.least_one) == 1 or self._is_sign(more - left, (0, 1)))
 
     def _is_sign(self, value: Expr, signs: tuple[int, ...]) -> bool:
-        value = cancelled(value)
+        value = cancel(value)
         return value == 0 or sign_of(value, self.least_one, weak=True) in signs
 
 

@@ -17,7 +17,7 @@ from symroof.model import program_sizes
 from symroof.model.program import Program
 from symroof.model.program_quantities import names_of_amounts
 from symroof.model.program_sizes import slides_of, stride_of
-from symroof.model.program_tree import Mask, Node, Statement, sized
+from symroof.model.program_tree import Mask, Node, Statement, label_size
 from symroof.model.quantities import QUANTITIES
 from symroof.model.tensor_types import Tensor, spelled_fact, spelled_size
 from symroof.reading.scanner import Token
@@ -131,7 +131,7 @@ class MaskReader(StatementReader):
     def _require_masks(self, program: Program) -> None:
         """A mask has at least as many columns as rows, whatever the sizes are: its last row meets all of them."""
         for mask, token in self.masked:
-            if not never_below_zero(program, sized(mask.columns) - sized(mask.rows)):
+            if not never_below_zero(program, label_size(mask.columns) - label_size(mask.rows)):
                 shown, ends = (
                     f"nothing says that {mask.columns} is at least {mask.rows}",
                     f"where {mask.columns} = {mask.rows}",
@@ -152,7 +152,7 @@ class MaskReader(StatementReader):
         return replace(program, body=tuple(map(spanned, program.body))) if spans else program
 
     def _span(self, program: Program, mask: Mask, token: Token) -> str:
-        rows, columns, window = map(sized, (mask.rows, mask.columns, mask.window))
+        rows, columns, window = map(label_size, (mask.rows, mask.columns, mask.window))
         holds = partial(never_below_zero, program)
         if holds(columns - rows + 1 - window):
             return "even"
@@ -167,7 +167,7 @@ class MaskReader(StatementReader):
     def _require_parts(self, program: Program) -> None:
         """What is joined is as long as its parts; what is cut holds all of its slices, which are different places of it."""
         for long, parts, place in self.joined:
-            if program.resolved(sized(long) - Add(*map(sized, parts))).expand() != 0:
+            if program.resolved(label_size(long) - Add(*map(label_size, parts))).expand() != 0:
                 together = " + ".join(parts)
                 raise self.error(f"nothing says that {long} is {together}", f"where {long} = {together}", token=place)
         slices = dict[tuple[str, str], list[str]]()
@@ -180,7 +180,7 @@ class MaskReader(StatementReader):
 
     def _require_room(self, program: Program, token: Token, whole: str, parts: Sequence[str]) -> None:
         """A dimension of a tensor has at least so many places as parts of it."""
-        if not never_below_zero(program, sized(whole) - Add(*map(sized, parts))):
+        if not never_below_zero(program, label_size(whole) - Add(*map(label_size, parts))):
             together = " + ".join(parts)
             several = "" if len(parts) == 1 else f": {len(parts)} slices are so many different places"
             shown = f"nothing says that {token.text} has {together} along {whole}{several}"
@@ -190,7 +190,7 @@ class MaskReader(StatementReader):
         """There are as many turns as places, and what they are places of is the same in all turns."""
         own = {str(d.tensor.name): d.role for d in program.declared if not d.alike}
         for label, turns, token in self.turned:
-            if program.resolved(expression(turns.times) - sized(label)).expand() != 0:
+            if program.resolved(expression(turns.times) - label_size(label)).expand() != 0:
                 shown = f"nothing says that there are {label} turns"
                 raise self.error(shown, f"a repeat of as many turns as there are places: repeat {label}", token=token)
             if token.text in own and not turns.along:

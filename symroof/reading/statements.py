@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from symroof.errors import suggestion
 from symroof.model.functions import FUNCTIONS as TABLE, Function
-from symroof.model.program_sizes import takes_places
+from symroof.model.program_sizes import takes_strides
 from symroof.model.program_tree import DIFFERENCE, EXCHANGE, MAXIMUM, PRODUCT, SUM, Mask, Statement
 from symroof.model.tensor_types import Tensor
 from symroof.reading.einsums import TIMES
@@ -47,7 +47,7 @@ class CallReader(SliceReader):
         if applied.rows and not first.labels:
             raise self.error(f"{tokens[0].text} has no rows", "a tensor with a dimension", token=tokens[0])
         shape = self._shape(applied, operands, tokens, name)
-        applied = replace(applied, gathers=True) if takes_places(applied, operands[0], shape) else applied
+        applied = replace(applied, gathers=True) if takes_strides(applied, operands[0], shape) else applied
         dimension = (over.text if over is not None else first.labels[-1]) if applied.rows else None
         return Statement("function", operands, replace(shape, name=name.text), applied, dimension)
 

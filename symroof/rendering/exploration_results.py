@@ -16,7 +16,7 @@ from symroof.exploration.comparison import Comparison
 from symroof.exploration.figure import Drawn, Label, rows
 from symroof.exploration.measured_points import Measurement
 from symroof.exploration.regime_map import RegimeMap
-from symroof.exploration.regime_steps import Leading
+from symroof.exploration.regime_steps import RegimeForm
 from symroof.exploration.regimes import Exploration, TimeRegimes, Weakest
 from symroof.exploration.roofs import Roofline
 from symroof.formula import Frozen
@@ -130,7 +130,7 @@ class ShownInferred(Result, Frozen):
     lang: str | None = None
 
     @property
-    def alternatives(self) -> tuple[Leading, ...]:
+    def alternatives(self) -> tuple[RegimeForm, ...]:
         """The regimes, any of which suffices."""
         return self.inferred.alternatives
 
@@ -266,6 +266,6 @@ class ShownFigure(Frozen):
         return f"<figure of {len(rows(self.drawing)[1])} points>"
 
 
-def sketched(sketch: Sketch) -> ShownSketch:
+def sketch_result(sketch: Sketch) -> ShownSketch:
     """What a problem without an operation comes to."""
     return ShownSketch(**vars(derive_sketch(sketch)))

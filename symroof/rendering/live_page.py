@@ -18,7 +18,7 @@ from sympy import Integer
 from symroof.derivation.pipeline import Derivation, derive
 from symroof.derivation.premises import Setting
 from symroof.errors import CheckError, SymroofError
-from symroof.exploration.live import Live, LiveChip, Way, data_of, live
+from symroof.exploration.live import Live, LiveChip, LiveWiring, data_of, live
 from symroof.formula import Frozen
 from symroof.model.hardware import Accelerator
 from symroof.model.kernels import costs_of
@@ -27,7 +27,7 @@ from symroof.model.quantities import time_name
 from symroof.model.resources import LATENCY, MATH, VECTOR
 from symroof.model.splits import open_axes, splits, stride
 from symroof.model.tensor_types import dtype
-from symroof.model.transforms import numbers, retyped
+from symroof.model.transforms import numeric_tensors, with_types
 from symroof.reading.markup import html_of
 from symroof.rendering.formulas.mathml import mathml
 from symroof.rendering.pages.derivation_page import render_derivation
@@ -113,14 +113,14 @@ class ShownPage(Frozen):
 
     def _repr_html_(self) -> str:
         written = self.written()
-        return framed(written.html(), written.height)
+        return in_frame(written.html(), written.height)
 
     def __repr__(self) -> str:
         operation = self.problem.operation
         return f"<page of {operation.entry or self.problem.title or operation} on {len(self.chips)} chips>"
 
 
-def framed(html: str, height: int) -> str:
+def in_frame(html: str, height: int) -> str:
     """A page in a frame of its own, for a notebook."""
     written = html.replace("&", "&amp;").replace('"', "&quot;")
     return f'<iframe srcdoc="{written}" width="100%" height="{height}" loading="lazy" frameborder="0"></iframe>'
@@ -143,9 +143,9 @@ def _kinds(problem: Problem, chips: Sequence[Accelerator]) -> Iterator[tuple[str
             if operation.product is None
             else [list(operation.arrays)[1]]
         )
-        types = dict.fromkeys(map(str, weight_names if weights else numbers(operation)), dtype(kind))
+        types = dict.fromkeys(map(str, weight_names if weights else numeric_tensors(operation)), dtype(kind))
         try:
-            changed = retyped(operation, types)
+            changed = with_types(operation, types)
             if str(changed) in seen:
                 continue
             other = live(replace(problem, operation=changed), chips, 1)
@@ -236,13 +236,13 @@ class LivePage:
         arguments += ["--count", problem.count] if problem.count != "fma" else []
         return [*arguments, "--compute", str(problem.compute)] if problem.compute else arguments
 
-    def _way(self, way: Way, kind: Live) -> Record:
+    def _way(self, way: LiveWiring, kind: Live) -> Record:
         setting, times = way.setting, self._times(way)
         printer = typesetter_of("markdown", setting.layout, setting.problem.link, self.style).printer
         solved: dict[str, dict[str, int]] = {}
         for (size, resource), result in way.solved.items():
             if times[resource] >= times[MATH] * SPARE:
-                text = bare(mathml(printer.print(result.formula), display=True))
+                text = bare_html(mathml(printer.print(result.formula), display=True))
                 solved.setdefault(size, {})[resource] = self.formulas.setdefault(text, len(self.formulas))
         groups = [
             [" + ".join(names) if len(names) < 4 else f"{names[0]} … {names[-1]}", list(names)] for names in way.groups
@@ -307,7 +307,7 @@ class LivePage:
     def html(self) -> str:
         """The whole page."""
         data, script, sheet = self._json, _shipped("live.min.js"), _shipped("live.min.css")
-        written = bare(html_of(render_derivation(self.derivation, "markdown", replace(self.style, heading=3))))
+        written = bare_html(html_of(render_derivation(self.derivation, "markdown", replace(self.style, heading=3))))
         program, steps = ABOVE.findall(written)[0]
         way = self.live.way_at(self._start) or self.live.ways[0]
         times, first = self._times(way), way.setting
@@ -332,15 +332,15 @@ class LivePage:
         }
         return render("page/live.html.j2", None, self.style.language, facts)
 
-    def _value(self, way: Way, name: str) -> Fraction:
+    def _value(self, way: LiveWiring, name: str) -> Fraction:
         """A quantity at the sizes with which the page begins, on its first chip."""
         point = {symbol(size): Integer(number) for size, number in self._start.items()}
         return fraction(way.setting.in_numbers(way.values[name].subs(point)))
 
-    def _times(self, way: Way) -> dict[str, Fraction]:
+    def _times(self, way: LiveWiring) -> dict[str, Fraction]:
         return {resource: self._value(way, time_name(resource)) for resource in way.setting.rates.resources}
 
-    def _verdict(self, way: Way, times: Mapping[str, Fraction]) -> str:
+    def _verdict(self, way: LiveWiring, times: Mapping[str, Fraction]) -> str:
         """What waits for what at the sizes with which the page begins, for readers without a script."""
         w, most = self.words, max(times.values())
         _, name, _, kind = next(row for row in _resources(way.setting) if times[row[0]] == most)
@@ -363,14 +363,14 @@ def _resources(setting: Setting) -> Iterator[list[str]]:
         yield [resource, shown, figures.get(resource) or rates.rate(resource), kind]
 
 
-def bare(html: str) -> str:
+def bare_html(html: str) -> str:
     """HTML without what a policy of hashes blocks, without the LaTeX of its formulas and what is around them, and without the
     form of operators that is theirs already, between two others."""
     formulas = WRAPPED.sub(r"\1", STYLED.sub("", ALTTEXT.sub("", ROWS.sub(r"\1", html))))
     return BETWEEN.sub(r"\1<mo>\2</mo>", formulas)
 
 
-def _used(way: Way) -> Way:
+def _used(way: LiveWiring) -> LiveWiring:
     """A way with the quantities that the script has a use for."""
     return replace(way, values={name: value for name, value in way.values.items() if name not in UNUSED})
 

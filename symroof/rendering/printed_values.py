@@ -13,13 +13,13 @@ from typing import Any
 from sympy import Expr
 
 from symroof.algebra.roots import Root
-from symroof.algebra.rounding import decimal, short
+from symroof.algebra.rounding import decimal, shorten
 from symroof.derivation.answer import Steps
-from symroof.derivation.named_formulas import ASKED, unit_in, worked_out
+from symroof.derivation.named_formulas import ASKED, formula_result, unit_in
 from symroof.derivation.pipeline import Derivation, draft_after, values_alone
 from symroof.derivation.premises import Setting, setting_of
 from symroof.derivation.quantity_definitions import quantities
-from symroof.derivation.steps import numeric
+from symroof.derivation.steps import as_number
 from symroof.errors import CheckError, ReadingError, SymroofError, suggestion
 from symroof.formula import Formula, Frozen, Number, names
 from symroof.model.problem import Problem
@@ -31,11 +31,11 @@ from symroof.reading.expressions import read_expression
 from symroof.reading.name_scope import Scope
 from symroof.reading.numbers import measured, unit_named
 from symroof.rendering.pages.environment import words
-from symroof.rendering.pages.number_formats import measured_in, to_digits
-from symroof.rendering.pages.terminal import plain
+from symroof.rendering.pages.number_formats import to_digits, with_unit
+from symroof.rendering.pages.terminal import unglue
 from symroof.rendering.pages.typesetting import Style, Typesetter, typesetter_of
 from symroof.rendering.records.derivations import parts
-from symroof.rendering.records.json_parts import spelled as tree_of
+from symroof.rendering.records.json_parts import json_of as tree_of
 from symroof.rendering.results import Result, ShownDerivation
 from symroof.symbols import VALUES, expression
 
@@ -72,14 +72,14 @@ class Values(Frozen):
                     if "peak" in self.open or "bandwidth" in self.open
                     else f"--at {','.join(f'{name}=…' for name in self.open)}",
                 )
-            return inserted(value, typesetter, Shape())
+            return inline_value(value, typesetter, Shape())
         if unit is not None:
-            return plain(typesetter.amount(*self._in(value, unit)))
-        return plain(typesetter.amount(*measured_in(value, self.unit)))
+            return unglue(typesetter.amount(*self._in(value, unit)))
+        return unglue(typesetter.amount(*with_unit(value, self.unit)))
 
     def _in(self, value: Fraction, unit_name: str) -> tuple[str, str]:
         scaled, unit = self.scaled(value, unit_name)
-        return short(scaled, 5), unit
+        return shorten(scaled, 5), unit
 
     def scaled(self, value: Fraction, unit_name: str) -> tuple[Fraction, str]:
         """A value in the unit that is unit_name, and the name of that. Raises :class:`ReadingError` where it is of another kind."""
@@ -109,7 +109,7 @@ def values_of(derivation: Derivation, text: str) -> Values | None:
         return None  # a part that there is not
     formula = read_quantity(text, setting)
     try:
-        steps_of = worked_out(draft_after(derivation), formula)
+        steps_of = formula_result(draft_after(derivation), formula)
     except CheckError as error:
         raise ReadingError(f"{text} is not derived: {str(error).rpartition(': ')[2]}") from None
     steps = [step for step in steps_of.steps if step.role == named_formula(ASKED)]
@@ -126,7 +126,7 @@ def _value(formula: Formula) -> Fraction | Formula:
     """A fraction of whole numbers as one number."""
     if names(formula):
         return formula
-    value = numeric(expression(formula))
+    value = as_number(expression(formula))
     return formula if value is None else value
 
 
@@ -185,7 +185,7 @@ class ShownParts(Result, Frozen):
             if quantity is not None:
                 values = [quantity.line(value, typesetter, self.unit) for value in quantity.values]
             else:
-                values = [inserted(self._part(name), typesetter, Shape(formula=formula))]
+                values = [inline_value(self._part(name), typesetter, Shape(formula=formula))]
             lines += [f"{name if named else '':{width}}{value}\n" for value in values]
         return "".join(lines)
 
@@ -285,15 +285,15 @@ def read_shape(text: str) -> Shape:
     return shape
 
 
-def inserted(value: Any, typesetter: Typesetter, shape: Shape, unit: str = "", *, bare: bool = False) -> str:
+def inline_value(value: Any, typesetter: Typesetter, shape: Shape, unit: str = "", *, bare: bool = False) -> str:
     r"""A value in the line; ``bare`` inside of mathematics, where the author has set what stands around it.
 
     >>> from symroof.derivation.formula_writing import Layout
     >>> from symroof.rendering.pages.typesetting import Style, typesetter_of
     >>> typesetter = typesetter_of("markdown", Layout(()), "HBM", Style())
-    >>> inserted(Fraction(9850, 41), typesetter, Shape()), inserted(Fraction(9850, 41), typesetter, Shape(3)), inserted(241, typesetter, Shape())
+    >>> inline_value(Fraction(9850, 41), typesetter, Shape()), inline_value(Fraction(9850, 41), typesetter, Shape(3)), inline_value(241, typesetter, Shape())
     ('240.24', '240', '241')
-    >>> inserted(Fraction(872, 10**7), typesetter, Shape(), "s"), inserted(Fraction(197 * 10**12), typesetter, Shape())
+    >>> inline_value(Fraction(872, 10**7), typesetter, Shape(), "s"), inline_value(Fraction(197 * 10**12), typesetter, Shape())
     ('87.2 µs', '$1.97 \\times 10^{14}$')
     """
     if isinstance(value, str):
@@ -304,7 +304,7 @@ def inserted(value: Any, typesetter: Typesetter, shape: Shape, unit: str = "", *
         return _set(value, typesetter, bare)
     if unit == "s" or shape.unit is not None:
         return _with_unit(number, typesetter, shape, unit, bare)
-    shown = decimal(number) if abs(number) < LARGE else short(number)
+    shown = decimal(number) if abs(number) < LARGE else shorten(number)
     digits = shown if shape.digits is None else to_digits(number, shape.digits)
     if "e" in digits:
         return _set(Number(Fraction(digits), digits), typesetter, bare)
@@ -314,13 +314,13 @@ def inserted(value: Any, typesetter: Typesetter, shape: Shape, unit: str = "", *
 def _number(value: Any) -> Fraction | None:
     if isinstance(value, Root):
         return value.middle
-    return numeric(value) if isinstance(value, Expr) else getattr(value, "value", None)
+    return as_number(value) if isinstance(value, Expr) else getattr(value, "value", None)
 
 
 def _set(value: Any, typesetter: Typesetter, bare: bool) -> str:
     formula = value if isinstance(value, Formula) else typesetter.layout.write(value)
     if typesetter.form == "text":
-        return plain(typesetter.inline(formula))
+        return unglue(typesetter.inline(formula))
     line = " ".join(typesetter.printer.print(formula).split())  # a value does not go on in the next line
     return line if bare else line.join(typesetter.dialect.inline)
 
@@ -329,13 +329,13 @@ def _with_unit(number: Fraction, typesetter: Typesetter, shape: Shape, unit: str
     """A quantity in the unit that is asked for; a time else in the one that gives it digits before the point."""
     if shape.unit is None:
         chosen = unit_of_time(number)
-        return _amount(short(number / chosen.scale, shape.digits or 4), chosen.name, typesetter, bare)
+        return _amount(shorten(number / chosen.scale, shape.digits or 4), chosen.name, typesetter, bare)
     family, slash, per = shape.unit.partition("/")
     chosen_unit = UNITS[family]
     if unit != chosen_unit.base + slash + per:
         raise ReadingError(f"the value is in {unit or 'no unit'}, and {shape.unit} was asked for")
     return _amount(
-        short(number / chosen_unit.scale, shape.digits or 4), chosen_unit.name + slash + per, typesetter, bare
+        shorten(number / chosen_unit.scale, shape.digits or 4), chosen_unit.name + slash + per, typesetter, bare
     )
 
 

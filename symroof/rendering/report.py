@@ -9,10 +9,10 @@ from pathlib import Path
 
 from symroof.formula import Frozen
 from symroof.reading.claim_sets import VERDICTS
-from symroof.rendering.pages.environment import guarded
+from symroof.rendering.pages.environment import template_errors
 from symroof.rendering.pages.report_page import Explainer, render_report
 from symroof.rendering.pages.typesetting import Style
-from symroof.rendering.records.json_parts import SCHEMA, Record, fields, spelled, text
+from symroof.rendering.records.json_parts import SCHEMA, Record, fields, json_of, text
 from symroof.rendering.results import Result
 from symroof.verification.baseline import Accepted
 from symroof.verification.files import Moved, judge_file
@@ -62,7 +62,7 @@ def report_record(
 ) -> Record:
     """The JSON object of a report on some files."""
     files = tuple(files)
-    with guarded(None):
+    with template_errors(None):
         explainer = Explainer()
         record: Record = {
             "schema": SCHEMA,
@@ -90,7 +90,7 @@ def report_record(
             ]
         if gone is not None:
             record["gone"] = [fields(finding, "file", "claim", "verdict", "reason", "count") for finding in gone]
-    return spelled(record)
+    return json_of(record)
 
 
 def coverage_record(coverage: Coverage) -> Record:

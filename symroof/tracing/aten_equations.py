@@ -41,7 +41,7 @@ class Call(Frozen):
             self.at(place, "dim", default),
             len(getattr(self.arguments[0], "shape", ())) or len(self.results.shape),
         )
-        return tuple(range(rank)) if argument is None or argument == () else tuple(n % rank for n in several(argument))
+        return tuple(range(rank)) if argument is None or argument == () else tuple(n % rank for n in sequence(argument))
 
     def start(self, place: int) -> tuple[Expr, ...]:
         """Where a part along one dimension starts; a place may be counted from the end."""
@@ -52,12 +52,12 @@ class Call(Frozen):
         return tuple(first if i == axis else Integer(0) for i in range(len(shape)))
 
 
-def whole(value: object) -> int:
+def as_int(value: object) -> int:
     return int(value.value if isinstance(value, Constant) else str(value))
 
 
-def several(value: object) -> tuple[int, ...]:
-    return tuple(map(whole, value)) if isinstance(value, tuple) else (whole(value),)
+def sequence(value: object) -> tuple[int, ...]:
+    return tuple(map(as_int, value)) if isinstance(value, tuple) else (as_int(value),)
 
 
 class Operation(Frozen):
@@ -85,8 +85,8 @@ def _convolution(call: Call) -> Mapping[str, object]:
     order = tuple(range(call.rank))
     return {
         "dimension_numbers": SimpleNamespace(lhs_spec=order, rhs_spec=order, out_spec=order),
-        "window_strides": several(call.at(3)), "rhs_dilation": several(call.at(5)), "lhs_dilation": (1,),
-        "feature_group_count": whole(call.at(8)), "batch_group_count": 1,
+        "window_strides": sequence(call.at(3)), "rhs_dilation": sequence(call.at(5)), "lhs_dilation": (1,),
+        "feature_group_count": as_int(call.at(8)), "batch_group_count": 1,
     }  # fmt: skip
 
 
@@ -138,7 +138,7 @@ OPERATIONS: Mapping[str, Operation] = {
         params=lambda call: {"broadcast_dimensions": range(len(call.results.shape))[-call.rank :] if call.rank else ()},
     ),
     "cat": Operation("concatenate", params=lambda call: {"dimension": call.axes(1, 0)[0]}),
-    "slice": Operation("slice", params=lambda call: {"starts": call.start(2), "strides": (whole(call.at(4, "", 1)),)}),
+    "slice": Operation("slice", params=lambda call: {"starts": call.start(2), "strides": (as_int(call.at(4, "", 1)),)}),
     "select": Operation("slice", params=lambda call: {"starts": call.start(2), **_one_place(call)}),
     "_to_copy": Operation("convert_element_type"),
     "where": Operation("select_n", (0, 1, 2)),

@@ -19,7 +19,7 @@ from symroof.formula import Frozen
 from symroof.model.functions import FUNCTIONS, VIEW
 from symroof.model.program import Program
 from symroof.model.program_tree import EXCHANGE, PRODUCT, Node, Statement
-from symroof.model.splits import same_blocks
+from symroof.model.splits import block_dimensions
 from symroof.model.tensor_types import Dim, Dtype, Tensor, dtype
 from symroof.tracing.size_names import Sizes
 from symroof.tracing.traces import ONE, Array, Constant, Equation, Frame, Operand, TracingError, place_of, refusal
@@ -46,7 +46,7 @@ class Source(Frozen):
     variable: str
 
 
-def solid(axis: Axis) -> bool:
+def is_unshared(axis: Axis) -> bool:
     """Whether a tensor has a dimension that nothing else is in."""
     return len(axis) == 1 and isinstance(axis[0], str)
 
@@ -103,7 +103,7 @@ class Tensors:
         dims = (dim for operand in statement.operands for dim in operand.dims)
         splits = dict.fromkeys((dim.label, axis) for dim in dims for axis in dim.axes)
         if splits and statement.views:
-            labels = dict(same_blocks(Program((), (), self.sizes.where), statement))
+            labels = dict(block_dimensions(Program((), (), self.sizes.where), statement))
             splits = dict.fromkeys((labels[label], axis) for label, axis in splits if label in labels)
         own = [(label, axis) for label, axis in splits if label in result.labels]
         axes = [axis for _, axis in own]
@@ -116,7 +116,7 @@ class Tensors:
         constraint = [
             (str(axis[0]), name)
             for axis, over in zip(value.axes, equation.params["axes"], strict=False)
-            for name in (over if solid(axis) else ())
+            for name in (over if is_unshared(axis) else ())
         ]
         current = [(dim.label, name) for dim in own.dims for name in dim.axes]
         if {*constraint} == {*current}:
@@ -247,7 +247,7 @@ class Tensors:
     def reshape(self, value: Value, before: Sequence[Expr], after: Sequence[Expr], frames: Sequence[Frame]) -> Value:
         """The same elements in other dimensions: put together until somebody asks, and taken apart."""
         place = 0
-        for old, new in grouped(before, after):
+        for old, new in groups_of(before, after):
             joined: Axis = tuple(part for axis in value.axes[place : place + len(old)] for part in axis)
             value = replace(value, axes=(*value.axes[:place], joined, *value.axes[place + len(old) :]))
             value = self.split(value, place, new, frames)
@@ -306,7 +306,9 @@ class Tensors:
         """A value whose parts along a dimension meet those of another value: one is taken apart where the other repeats parts, and
         what is in other parts there is put together."""
         own, first = value.axes[place], place
-        runs = [(own[m], other[n]) for m, n in _slices(grouped(list(map(self.size, own)), list(map(self.size, other))))]
+        runs = [
+            (own[m], other[n]) for m, n in _slices(groups_of(list(map(self.size, own)), list(map(self.size, other))))
+        ]
         before, behind = value.axes[:place], value.axes[place + 1 :]
         value = replace(value, axes=(*before, *(run for run, _ in runs), *behind))
         for run, others in runs:
@@ -348,7 +350,7 @@ def with_axis(axes: Sequence[Axis], place: int, axis: Axis) -> tuple[Axis, ...]:
     return (*axes[:place], axis, *axes[place + 1 :])
 
 
-def grouped(before: Sequence[Expr], after: Sequence[Expr]) -> Iterator[tuple[Sequence[Expr], Sequence[Expr]]]:
+def groups_of(before: Sequence[Expr], after: Sequence[Expr]) -> Iterator[tuple[Sequence[Expr], Sequence[Expr]]]:
     """Dimensions that hold the same elements before and after a reshape, as few together as it goes."""
     i = j = 0
     while i < len(before) or j < len(after):

@@ -14,7 +14,7 @@ from symroof.formula import Formula, Quotient, number
 from symroof.model.functions import APPEND, CONCAT, FUNCTIONS, SLICE
 from symroof.model.program_tree import MAXIMUM, PRODUCT, SUM, Fuse, Mask
 from symroof.model.tensor_types import dtype
-from symroof.tracing.dimensions import Axis, Tensors, Value, solid, with_axis
+from symroof.tracing.dimensions import Axis, Tensors, Value, is_unshared, with_axis
 from symroof.tracing.size_names import Sizes
 from symroof.tracing.traces import Constant, Equation, Frame, TracingError, refusal
 
@@ -155,7 +155,7 @@ class Statements(Tensors):
     def part(self, equation: Equation, value: Value, axis: int, size: Expr, start: Expr | None) -> Value:
         """So many places along one dimension. What was cut before is what it was; other parts have other places."""
         value, where = self.flat(value, [axis], equation.frames), equation.where
-        if not solid(value.axes[axis]):
+        if not is_unshared(value.axes[axis]):
             repeated: Axis = () if size == 1 or not value.axes[axis] else (size,)
             return replace(value, axes=with_axis(value.axes, axis, repeated))
         label = str(value.axes[axis][0])
@@ -217,7 +217,7 @@ class Statements(Tensors):
         shorter = [i for i, (a, b) in enumerate(zip(*shapes, strict=True)) if a != b]
         if cache.tensor not in self.arguments:
             raise refusal(equation.where, "what is written to is no argument", "a cache that is an argument")
-        if len(shorter) != 1 or not all(map(solid, cache.axes)):
+        if len(shorter) != 1 or not all(map(is_unshared, cache.axes)):
             raise refusal(equation.where, "entries are written along several dimensions", "along one")
         new = self.flat(new, None, equation.frames)
         pairs = enumerate(zip(cache.axes, new.axes, strict=True))

@@ -11,7 +11,7 @@ from sympy import Expr, Integer
 from symroof.errors import SymroofError, quote
 from symroof.formula import Frozen
 from symroof.model.kernels import costs_of
-from symroof.model.placement import placed
+from symroof.model.placement import placements
 from symroof.model.program import Program
 from symroof.model.program_tree import Node, Statement
 from symroof.model.tensor_types import Dim
@@ -124,7 +124,7 @@ def _placed(text: str, places: Mapping[str, str]) -> Program:
     """The program of a text, of each statement of which the rules of meshes say who computes what, and what is exchanged."""
     try:
         program = read_program(text)
-        placed(meshed(program, {})[0])
+        placements(meshed(program, {})[0])
     except SymroofError as error:
         line = quote(error.source, error.span)[0] if error.source and error.span else ""
         where = places.get(f"{line.strip().partition(' = ')[0]} = ")

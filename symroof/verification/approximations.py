@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 from sympy import Expr, Max, Min
 
 from symroof.algebra.dominance import MOST_SHOWN, approximation, weakest_regimes
-from symroof.algebra.rational import cancelled, symbols_of
+from symroof.algebra.rational import cancel, symbols_of
 from symroof.algebra.regime import Regime, Relation
-from symroof.derivation.steps import written
+from symroof.derivation.steps import comparisons
 from symroof.errors import AlgebraError
 from symroof.formula import Both, Compare, Formula, Infinity, Name, Quotient, number
 from symroof.proof.propositions import negated
@@ -150,7 +150,7 @@ def _leading_value(a: Expr, context: Context) -> Formula:
     write, regime = context.layout.write, context.regime
     with attempted():
         if not regime.scaling:
-            return context.written(cancelled(a), write(a))
+            return context.written(cancel(a), write(a))
         return write(led(a, regime)[0])
     return write(a)
 
@@ -162,7 +162,7 @@ def _conditional(question: Question, a: Expr, b: Expr, regimes: tuple[tuple[Rela
     proved = {relations: shown for relations, shown in checks.items() if shown is not None}
     if not proved:
         return undecided(question.link, "no_proof")
-    needs = tuple(written(relations, write) for relations in proved)
+    needs = tuple(comparisons(relations, write) for relations in proved)
     factor = _off(a, b, joined(context.regime, regimes[0]), context)
     value, check = Quotient(write(b), factor), next(iter(proved.values()))
     return Finding(question.link, "conditional", check, value, needs=needs, leaves=factor)

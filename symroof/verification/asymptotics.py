@@ -8,11 +8,11 @@ from functools import lru_cache
 from sympy import Expr
 
 import symroof.algebra.dominance as dominance
-from symroof.algebra.dominance import limit, similar
-from symroof.algebra.rational import cancelled
+from symroof.algebra.dominance import limit, similarity_of
+from symroof.algebra.rational import cancel
 from symroof.algebra.regime import Regime, Relation
 from symroof.derivation.solving import PLAIN, is_positive
-from symroof.derivation.steps import dominated, written
+from symroof.derivation.steps import comparisons, dominance_of
 from symroof.errors import AlgebraError
 from symroof.formula import Compare, Sizes, several_of
 from symroof.proof.check import check
@@ -40,7 +40,7 @@ def _regime(relations: tuple[Relation, ...], least_one: frozenset[Expr]) -> Regi
     return Regime(relations, least_one | grown)
 
 
-leading = lru_cache(maxsize=1024)(dominance.leading)
+leading = lru_cache(maxsize=1024)(dominance.leading_form)
 # The regime with a symbol constant.
 held = lru_cache(maxsize=256)(Regime.holding)
 
@@ -83,17 +83,17 @@ def near(a: Expr, b: Expr, regime: Regime) -> Check | None:
 @lru_cache(maxsize=1024)
 def _near(a: Expr, b: Expr, regime: Regime) -> Check | None:
     try:
-        similarity = similar(a, b, regime)
+        similarity = similarity_of(a, b, regime)
     except AlgebraError:
         large = {left: FAR * left for left, relation, _ in regime.relations if relation == "->" and left.is_Symbol}
         if not large:
             raise
         a, b = a.subs(large), b.subs(large)  # from some point on; a constant factor is nothing to a regime
-        similarity = similar(a, b, regime)
+        similarity = similarity_of(a, b, regime)
     if not similarity.holds:
         return None
     write = PLAIN.write
-    assumed, evidence = written(regime.relations, write), dominated(similarity, write)
+    assumed, evidence = comparisons(regime.relations, write), dominance_of(similarity, write)
     step = Step("claim", Reason.LEADING, write(a), "~", write(b), assumed, evidence)
     shown = check(step, Ledger(Sizes(regime.least_one, several_of(regime.least_one)).named))
     return shown if similarity.certificates else IDENTITY
@@ -114,4 +114,4 @@ def number_near(a: Expr, b: Expr, regime: Regime) -> tuple[Expr, Check] | None:
 
 def quotient_limit(a: Expr, b: Expr, regime: Regime) -> Expr | None:
     """What a/b tends to in the regime; without one, what it is."""
-    return limit(a / b, regime) if regime.scaling else cancelled(a / b)
+    return limit(a / b, regime) if regime.scaling else cancel(a / b)

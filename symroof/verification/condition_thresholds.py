@@ -20,7 +20,7 @@ from fractions import Fraction
 from sympy import Expr
 
 from symroof.algebra.dominance import limit, weakest_regimes
-from symroof.algebra.rational import cancelled, coefficients, polynomial, ratio, symbols_of
+from symroof.algebra.rational import cancel, coefficients, polynomial, ratio, symbols_of
 from symroof.algebra.regime import Regime, Relation
 from symroof.algebra.roots import Root
 from symroof.derivation.solving import PLAIN, derivative, is_positive
@@ -103,7 +103,7 @@ def _tells(unknown: Unknown, regime: Regime) -> bool:
     as much as x there, in proportion. A term may hide all of it: any B is near the bound of B + 10^6 > 1000240."""
     if unknown.plain:
         return True
-    slope = cancelled(derivative(unknown.side, unknown.x) * unknown.x / unknown.side)
+    slope = cancel(derivative(unknown.side, unknown.x) * unknown.x / unknown.side)
     share = _of_edge(replace(unknown, side=slope), regime)
     if isinstance(share, Root):
         return share.low * share.high > 0 and min(abs(share.low), abs(share.high)) >= TELLING
@@ -151,7 +151,7 @@ def _whole(unknown: Unknown, true: Enclosure, claimed: Enclosure) -> Remark | No
     x, rises = unknown.x, unknown.rises
     if x.name not in unknown.question.context.least_one or not claimed.exact or claimed.low <= 0:
         return None
-    slope, below = cancelled(unknown.side / x), cancelled(unknown.side * x)
+    slope, below = cancel(unknown.side / x), cancel(unknown.side * x)
     firsts, plain = set[int | None](), set[int | None]()
     if not (slope.is_Rational or below.is_Rational):
         return None
@@ -222,7 +222,7 @@ def possible_regimes(question: Question) -> Iterator[tuple[Relation, ...]]:
     if None in sides:
         return
     (above, below), (more, less) = (side for side in sides if side is not None)
-    quotient = cancelled(above * less / (below * more))
+    quotient = cancel(above * less / (below * more))
     with suppress(AlgebraError):
         terms, others = ratio(quotient, symbols_of(quotient))
         for share in dict.fromkeys(c / others[term] for term, c in terms.items() if term in others):
@@ -270,12 +270,12 @@ def _needed(p: Compare, q: Compare) -> Fraction | None:
     for x in symbols_of(edge):
         place = _root(edge, x)
         if place is not None:
-            value = _root(cancelled(other).subs(x, place), OPEN)
+            value = _root(cancel(other).subs(x, place), OPEN)
             if value is None or not value.is_Rational or value <= 0:
                 return None
             slopes = derivative(other, OPEN) * OPEN, derivative(other, x) * x
-            above, below = (cancelled(slope.subs({OPEN: value, x: place})) for slope in slopes)
-            hidden = below == 0 or ((share := cancelled(above / below)).is_Rational and abs(share) > HIDDEN)
+            above, below = (cancel(slope.subs({OPEN: value, x: place})) for slope in slopes)
+            hidden = below == 0 or ((share := cancel(above / below)).is_Rational and abs(share) > HIDDEN)
             return None if hidden else fraction(value)
     return None
 
@@ -287,7 +287,7 @@ def _root(value: Expr, x: Expr) -> Expr | None:
     if len(parts) != 2:
         return None
     below, above = (polynomial(part, symbols) for part in parts)
-    return cancelled(-below / above)
+    return cancel(-below / above)
 
 
 def _both(shown: Check | None, by: str) -> Check:

@@ -23,7 +23,7 @@ from functools import partial
 
 from symroof.algebra.regime import Regime
 from symroof.derivation.solving import is_positive
-from symroof.derivation.steps import written
+from symroof.derivation.steps import comparisons
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import (
     Both,
@@ -245,7 +245,7 @@ def _inferred(question: Question, unknown: Unknown | None, *, turned: bool) -> F
         with attempted():  # what is missing may contradict what is stated
             finding = _in_regime(question, unknown, joined(context.regime, relations), turned=turned)
             if finding is not None:
-                needs = tuple(sorted(written(relations, context.layout.write), key=str))
+                needs = tuple(sorted(comparisons(relations, context.layout.write), key=str))
                 return replace(finding, verdict="conditional", needs=(needs,))
     return None
 
@@ -301,7 +301,7 @@ def _in_its_regime(question: Question, value: Formula) -> Finding | None:
     """The same in the regime in which the right condition has a number for its bound, as the claimed one has."""
     open_ = len({*names(value)}) > 1 and not question.context.growing
     for relations in filter(None, possible_regimes(question) if open_ else ()):
-        needs = tuple(sorted(written(relations, question.context.layout.write), key=str))
+        needs = tuple(sorted(comparisons(relations, question.context.layout.write), key=str))
         inside = replace(question, context=question.context.assuming(needs))
         with suppress(AlgebraError, CheckError):
             finding = _refuted(inside, *_readings(inside)[:1], OPEN, None)

@@ -20,7 +20,7 @@ from symroof.algebra.regime import Regime
 from symroof.derivation.formula_writing import Layout
 from symroof.derivation.premises import Setting
 from symroof.derivation.quantity_definitions import multiples
-from symroof.derivation.size_constraints import require_there
+from symroof.derivation.size_constraints import require_valid
 from symroof.errors import AlgebraError, CheckError, ContradictionError, ModelError
 from symroof.formula import (
     Call,
@@ -37,10 +37,10 @@ from symroof.formula import (
     number,
 )
 from symroof.model.hardware import Accelerator
-from symroof.model.splits import padded
+from symroof.model.splits import padded_sizes
 from symroof.proof.check import check
 from symroof.proof.propositions import OPEN, Decision, decide, decide_for_whole_sizes, direct_proof
-from symroof.proof.quotients import ORDER, Exact
+from symroof.proof.quotients import ORDER, Quotients
 from symroof.proof.step import Ledger
 from symroof.proof.whole_numbers import Multiples, WholeSizes
 from symroof.reading.claim_sets import TOLERANCE
@@ -235,7 +235,7 @@ class Context:
         """By what the second engine proves a proposition without a search, under the facts."""
         spend(COEFFICIENTS)
         with suppress(CheckError, AlgebraError, RecursionError):
-            return direct_proof(claim, Exact(least_one=self.least_one), self.facts)
+            return direct_proof(claim, Quotients(least_one=self.least_one), self.facts)
         return None
 
     def written(self, value: Expr, formula: Formula) -> Formula:
@@ -286,10 +286,10 @@ class Context:
         if self.setting is not None:
             numbers = {name: size.value for name, size in sizes.items() if isinstance(size, Number)}
             if (problem := self.setting.problem).pad:
-                taken = padded(problem.operation, problem.mesh, numbers)
+                taken = padded_sizes(problem.operation, problem.mesh, numbers)
                 sizes |= {name: number(size) for name, size in taken.items() if size != numbers[name]}
                 numbers = taken
-            require_there(problem, numbers)
+            require_valid(problem, numbers)
         left = tuple(r for r in self.relations if not sizes.keys() & {*names(r.left), *names(r.right)})
         others = {name: formula for name, formula in self.definitions.items() if name not in sizes}
         open_ = replace(self, definitions=others, sized=self.sized | sizes.keys(), other=None)

@@ -30,7 +30,7 @@ from symroof.formula import (
 )
 from symroof.proof.pointwise import truth
 from symroof.proof.polynomials import Poly
-from symroof.proof.quotients import COMPARISONS, ORDER, Exact
+from symroof.proof.quotients import COMPARISONS, ORDER, Quotients
 from symroof.symbols import symbol
 from symroof.verification.budget import spend
 from symroof.verification.context import Context, Question
@@ -172,7 +172,7 @@ def to_the_edges(question: Question) -> Move:
     between two such edges, on each, and on both sides of it."""
     parts = (part for side in (question.left, question.right) for part in conjuncts(side))
     orders = [part for part in parts if isinstance(part, Compare) and part.relation in ORDER]
-    gaps = [Exact().difference(r.left, r.right).above for r in orders]
+    gaps = [Quotients().difference(r.left, r.right).above for r in orders]
 
     def moved(point: Point) -> Iterator[Point]:
         for x in sorted(point):

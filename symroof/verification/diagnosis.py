@@ -25,7 +25,7 @@ from symroof.model.program_quantities import amounts, kept_for_backward
 from symroof.model.program_tree import Node, Repeat, Statement, turns_of
 from symroof.model.quantities import of_statement, parts_of
 from symroof.model.tensor_types import Dtype, dtype
-from symroof.model.transforms import in_training, retyped
+from symroof.model.transforms import with_backward, with_types
 from symroof.proof.pointwise import truth
 from symroof.proof.quotients import ORDER
 from symroof.verification.budget import spend
@@ -88,7 +88,7 @@ class Counted:
     def typed(self, types: Mapping[str, Dtype]) -> Amounts:
         """The bytes once tensors are stored in other types."""
         with suppress(SymroofError):
-            other = self.of(retyped(self.program, types)) if types else {}
+            other = self.of(with_types(self.program, types)) if types else {}
             return {n: x for n, x in other.items() if not n.startswith(("flops", "ops"))}
         return {}
 
@@ -244,7 +244,7 @@ def _with(program: Program, place: Node, other: Node) -> Program:
             for node in body
         )
 
-    return in_training(replace(program, body=changed(program.body)), program.training)
+    return with_backward(replace(program, body=changed(program.body)), program.training)
 
 
 # What there is to say of a mistake, and the claim or the world that it leads to.

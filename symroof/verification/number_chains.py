@@ -16,7 +16,7 @@ from itertools import chain
 
 from sympy import Poly
 
-from symroof.algebra.rational import cancelled
+from symroof.algebra.rational import cancel
 from symroof.errors import AlgebraError
 from symroof.formula import (
     Both,
@@ -112,13 +112,13 @@ def _needed(other: Formula, side: Formula, literal: Number, context: Context, la
         if not (value.is_rational_function() and whole.is_rational_function()):
             return None
         symbol = expression(x)
-        above, below = (Poly(part, symbol) for part in cancelled(value).as_numer_denom())
+        above, below = (Poly(part, symbol) for part in cancel(value).as_numer_denom())
         if max(above.degree(), below.degree()) > 1:
             return None
         (a, b), (c, d) = ([part.coeff_monomial(symbol), part.coeff_monomial(1)] for part in (above, below))
         if not (b == c == 0 or a == d == 0 or (later and is_inexact(literal))) or whole * c == a:
             return None
-        needed = cancelled((b - whole * d) / (whole * c - a))
+        needed = cancel((b - whole * d) / (whole * c - a))
         return fraction(needed) if needed.is_Rational and needed else None
     return None
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from symroof.algebra.rational import cancelled
+from symroof.algebra.rational import cancel
 from symroof.errors import AlgebraError, CheckError
 from symroof.formula import Compare, Formula, Group, Infinity, Name, mapped, names
 from symroof.proof.step import Check
@@ -125,7 +125,7 @@ def _written(formula: Formula, context: Context) -> Formula:
         return mapped(formula, lambda node: node.body if isinstance(node, Group) else node)
     try:
         value = expression(formula)
-        return context.written(cancelled(value) if value.is_rational_function() else value, formula)
+        return context.written(cancel(value) if value.is_rational_function() else value, formula)
     except AlgebraError:
         return formula
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from sympy import Expr
 
-from symroof.algebra.rational import cancelled, ratio, symbols_of
+from symroof.algebra.rational import cancel, ratio, symbols_of
 from symroof.errors import SymroofError
 from symroof.formula import (
     Call,
@@ -211,7 +211,7 @@ def _of_operation(question: Question, used: set[str]) -> Skip | None:
 def reduced(formula: Formula) -> Expr:
     """The value of a formula, with what cancels gone."""
     value = expression(formula)
-    return cancelled(value) if value.is_rational_function() else value
+    return cancel(value) if value.is_rational_function() else value
 
 
 def _depends(formula: Formula) -> bool:
@@ -230,7 +230,7 @@ def _alike(question: Question) -> bool:
 def _never_equal(question: Question) -> bool:
     """Whether one side is above the other on the whole domain, or their difference has no root."""
     with suppress(SymroofError):
-        above, _ = cancelled(expression(question.left) - expression(question.right)).as_numer_denom()
+        above, _ = cancel(expression(question.left) - expression(question.right)).as_numer_denom()
         if above.is_Rational and above != 0:
             return True
     orders = (Compare(question.left, sign, question.right) for sign in "<>")

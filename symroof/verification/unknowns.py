@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sympy import Expr, oo
 
 from symroof.algebra.dominance import limit
-from symroof.algebra.rational import cancelled
+from symroof.algebra.rational import cancel
 from symroof.algebra.regime import Regime
 from symroof.algebra.roots import Root
 from symroof.derivation.solutions import Solution
@@ -81,7 +81,7 @@ class Unknown:
             return True
         left, right = (expression(p.left), expression(p.right)) if isinstance(p, Compare) else (self.x, self.x * 0)
         factors = () if 0 in (left, right) else (self.side * right / left, self.side * left / right)
-        return any(value.is_rational_function() and not cancelled(value).free_symbols for value in factors)
+        return any(value.is_rational_function() and not cancel(value).free_symbols for value in factors)
 
     def edge(self, regime: Regime) -> Edge | None:
         """The edge of P on the whole domain, or in the regime from some point on.
@@ -104,7 +104,7 @@ class Unknown:
         if isinstance(edge, Root):
             return Root(*sorted(fraction(self.side.subs(self.x, rational(end))) for end in (edge.low, edge.high)))
         value = self.side.subs(self.x, edge)
-        return cancelled(value) if value.is_rational_function() else value
+        return cancel(value) if value.is_rational_function() else value
 
     def right_value(self) -> Formula | None:
         """P solved for x, as it should read."""

@@ -6,7 +6,7 @@ from test_training import at
 
 import symroof as sr
 from symroof.model.program_quantities import amounts
-from symroof.model.transforms import in_training
+from symroof.model.transforms import with_backward
 from symroof.reading.programs import read_program
 from symroof.symbols import expression
 
@@ -104,7 +104,7 @@ def test_the_flops_of_a_token():
     text = f"{head}repeat L as x = z {{\nn1 = {body}}}"
     found = amounts(read_program(text, None), "fma")
     program = sr.operation(text)
-    trained = amounts(in_training(program), "fma")
+    trained = amounts(with_backward(program), "fma")
     put = {**SIZES, "L": 3}
     multiplied = 3 * (4 * D * D + 2 * D * 4 * D)
     assert at(found["params"], put) == multiplied + 3 * 4 * D

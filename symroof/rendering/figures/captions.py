@@ -13,7 +13,7 @@ from sympy import Expr, Mul
 from symroof.algebra.rounding import decimal
 from symroof.derivation.premises import Setting
 from symroof.exploration.breakdowns import Breakdown
-from symroof.exploration.curves import Curves, in_common
+from symroof.exploration.curves import Curves, same_sizes
 from symroof.exploration.latency import Latency
 from symroof.exploration.longest_times import Curve
 from symroof.exploration.measured_points import Measurement
@@ -187,7 +187,7 @@ def _of_track(roofline: Roofline, track: Track, say: Captions) -> Iterator[str]:
 
 
 def of_curves(curves: Curves, say: Captions) -> Iterator[str]:
-    setting, shared = curves.setting, in_common([curve.values for curve in curves.curves])
+    setting, shared = curves.setting, same_sizes([curve.values for curve in curves.curves])
     chips = 0 if setting.chips.free_symbols else int(setting.chips)
     if curves.kind == "throughput" and setting.peak is not None:
         peak = float(setting.peak.value) * (chips or 1)
@@ -228,7 +228,7 @@ def outcome_facts(curves: Curves, curve: Curve, say: Captions) -> tuple[object, 
 
 
 def of_bars(breakdown: Breakdown, say: Captions) -> Iterator[str]:
-    shared = in_common([bar.values for bar in breakdown.bars])
+    shared = same_sizes([bar.values for bar in breakdown.bars])
     for bar in (bar for bar in breakdown.bars if bar.seconds):
         most = sorted(bar.parts, key=lambda part: -part[1])[:PIECES]
         shares = say.shares(list(map(float, bar.shares)))
@@ -238,7 +238,7 @@ def of_bars(breakdown: Breakdown, say: Captions) -> Iterator[str]:
 
 
 def of_latency(latency: Latency, say: Captions) -> Iterator[str]:
-    shared = in_common([curve.values for curve in latency.curves])
+    shared = same_sizes([curve.values for curve in latency.curves])
     for curve in latency.curves:
         where = ", ".join(filter(None, (say.chip(curve.chip), own_sizes(curve.values, shared))))
         if not curve.marks:

@@ -8,7 +8,7 @@ from math import log10
 
 from symroof.algebra.rounding import decimal
 from symroof.exploration.breakdowns import Bar, Breakdown
-from symroof.exploration.curves import in_common
+from symroof.exploration.curves import same_sizes
 from symroof.exploration.figure import Drawn
 from symroof.exploration.planes import Plane
 from symroof.formula import Frozen, Number
@@ -134,7 +134,7 @@ def draw_breakdown(breakdown: Breakdown, inches: float, lang: str) -> Canvas:
     longest = max(float(bar.seconds) for bar in breakdown.bars)
     unit, scale = scaled(longest / 3, MOMENTS)
     points = [breakdown.bars[i].values for i in range(0, len(breakdown.bars), breakdown.each)]
-    shared, say = in_common(points), captions(lang)
+    shared, say = same_sizes(points), captions(lang)
     several, names = len(points) > 1, _shown_statements(breakdown)
     heights = [-(i + APART * (i // breakdown.each + several)) for i in range(len(breakdown.bars))]
     canvas = sheet_of(

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from symroof.formula import Frozen
 from symroof.rendering.figures.style import Dash
-from symroof.rendering.pages.terminal import NBSP, cells, closed_up, fold
+from symroof.rendering.pages.terminal import NBSP, cells, close_up, fold
 
 Point = tuple[float, float]
 # A convex polygon by its corners; two corners are a segment.
@@ -312,4 +312,4 @@ def rows_of(text: str, width: int, indent: str = "") -> list[str]:
 
 def _in_one(text: str) -> str:
     """The rows of a label as one."""
-    return closed_up(text.replace("\n", " "))
+    return close_up(text.replace("\n", " "))

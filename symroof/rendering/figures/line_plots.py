@@ -7,7 +7,7 @@ from functools import partial
 from math import floor, log10
 from operator import mul
 
-from symroof.exploration.curves import Curves, in_common
+from symroof.exploration.curves import Curves, same_sizes
 from symroof.exploration.latency import Latency, LatencyCurve
 from symroof.exploration.longest_times import BOUNDS, Curve, Stretch
 from symroof.model.quantities import time_name
@@ -45,7 +45,7 @@ LABELS = 4  # more lines than that have a key beneath the figure in place of lab
 def draw_throughput(curves: Curves, inches: float, lang: str) -> Canvas:
     """A curve for each point below the peak of all chips, which grows with an axis of the mesh, and where another time becomes
     the longest."""
-    say, setting, shared = captions(lang), curves.setting, in_common([curve.values for curve in curves.curves])
+    say, setting, shared = captions(lang), curves.setting, same_sizes([curve.values for curve in curves.curves])
     each = [_with_few(curve, "throughput") for curve in curves.curves]
     peaks = {line[-1][1]: line for line in (_with_few(curve, "peak") for curve in curves.curves)}
     level = all(line[0][1] == line[-1][1] for line in peaks.values())
@@ -203,7 +203,7 @@ def along(canvas: Canvas, line: Sequence[Point]) -> list[Spot]:
 def draw_times(curves: Curves, inches: float, lang: str) -> Canvas:
     """A line for each resource, of one point in the band between the two bounds; of several points those of the arithmetic and
     of the memory."""
-    say, setting, shared = captions(lang), curves.setting, in_common([curve.values for curve in curves.curves])
+    say, setting, shared = captions(lang), curves.setting, same_sizes([curve.values for curve in curves.curves])
     several, memory = len(curves.curves) > 1, time_name(setting.rates.resources[-1])
     drawn = [name for name in curves.curves[0].lines if name not in BOUNDS]
     if several:
@@ -307,7 +307,7 @@ def _size(say: Captions, curves: Curves) -> str:
 def draw_latency(latency: Latency, inches: float, lang: str) -> Canvas:
     """Tokens/s of a chip against the time of a step, both logarithmic, with a mark at each power of two."""
     say, drawn = captions(lang), [curve for curve in latency.curves if curve.xs]
-    shared = in_common([curve.values for curve in latency.curves])
+    shared = same_sizes([curve.values for curve in latency.curves])
     places = [curve.place(size) for curve in drawn for size in curve.marks]
     unit, scale = scaled(max(time for time, _ in places), MOMENTS)
     times, tokens = [time / scale for time, _ in places], [each for _, each in places]

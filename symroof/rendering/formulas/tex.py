@@ -210,10 +210,10 @@ def _item(token: str, tokens: Iterator[str]) -> float:
     return 0.0 if token in SILENT else 3.0 if token in SPACED else 2.0 if east_asian_width(token[0]) in "WF" else 1.0
 
 
-def large(cell: str) -> str:
+def text_size_cell(cell: str) -> str:
     r"""The cell of a table, where there is room for fractions of the size of the text; what stands in them is smaller.
 
-    >>> large(r"$\frac{\frac{1}{B}}{D} + \frac{1}{F}$ of $I_{\frac{1}{2}}$")
+    >>> text_size_cell(r"$\frac{\frac{1}{B}}{D} + \frac{1}{F}$ of $I_{\frac{1}{2}}$")
     '$\\dfrac{\\frac{1}{B}}{D} + \\dfrac{1}{F}$ of $I_{\\frac{1}{2}}$'
     """
     depths = accumulate({"{": 1, "}": -1}.get(c, 0) for c in cell)
@@ -227,9 +227,9 @@ PLACEHOLDER = "symroofplaceholder{}q"
 @lru_cache(maxsize=256)
 def typeset(function: Callable[..., object], letters: Letters) -> str | None:
     r"""The right-hand side of the function, or None where latexify is absent or would not print it faithfully."""
-    from symroof.model.costs import returned
+    from symroof.model.costs import returned_expression
 
-    body = returned(function)
+    body = returned_expression(function)
     if body is None or _needs_own_brackets(body):
         return None
     try:
@@ -280,11 +280,11 @@ class FoldingPrinter(LatexPrinter):
 
     def sum(self, node: Formula, *terms: Part) -> Part:
         whole = super().sum(node, *terms)
-        if measured(whole.text) <= self.room:
+        if text_breadth(whole.text) <= self.room:
             return whole
         lines: list[str] = []
         for term in self.signed(*terms):
-            if lines and measured(f"{lines[-1]} {term}") <= self.room:
+            if lines and text_breadth(f"{lines[-1]} {term}") <= self.room:
                 lines[-1] += f" {term}"
             else:
                 lines.append("{} " * bool(lines) + term)
@@ -292,8 +292,8 @@ class FoldingPrinter(LatexPrinter):
 
     def joined(self, between: str, *parts: Part) -> Part:
         whole = super().joined(between, *parts)
-        sign, short = between.strip(), 4 * measured(parts[0].text) < self.room
-        if short or sign == "," or len(parts) < 2 or measured(whole.text) <= self.room:
+        sign, short = between.strip(), 4 * text_breadth(parts[0].text) < self.room
+        if short or sign == "," or len(parts) < 2 or text_breadth(whole.text) <= self.room:
             return whole
         lines = rows_of(parts[0].text)
         for part in parts[1:]:
@@ -309,7 +309,7 @@ class FoldingPrinter(LatexPrinter):
     def case(self, then: str, guard: str) -> str:
         """A case, and its guard below it where they have no room side by side."""
         row = super().case(then, guard)
-        return row if measured(row) <= self.room else then + BELOW + guard
+        return row if text_breadth(row) <= self.room else then + BELOW + guard
 
 
 def _block(lines: list[str], whole: Part) -> Part:
@@ -318,10 +318,10 @@ def _block(lines: list[str], whole: Part) -> Part:
     return Part(BEGIN + BREAK.join(lines) + END, whole.binding, True)
 
 
-def measured(text: str) -> float:
+def text_breadth(text: str) -> float:
     r"""The breadth of a formula in letters; a block of lines is as broad as its broadest line.
 
-    >>> measured(BEGIN + "BD" + BREAK + "F" + END + "BD")
+    >>> text_breadth(BEGIN + "BD" + BREAK + "F" + END + "BD")
     4.0
     """
     while (end := text.find(END)) >= 0:

@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from symroof.derivation.pipeline import Derivation, SketchDerivation
-from symroof.derivation.steps import BANDWIDTH, INTENSITY, PEAK, RIDGE, T_COMMS, T_LOWER, T_MATH
+from symroof.derivation.steps import INTENSITY, RIDGE
 from symroof.errors import ReadingError
 from symroof.formula import Compare, Name, Number, number
 from symroof.model.problem import SECTIONS
-from symroof.model.quantities import time_name
+from symroof.model.quantities import BANDWIDTH, PEAK, T_COMMS, T_LOWER, T_MATH, time_name
 from symroof.proof.propositions import without_cases
 from symroof.proof.step import Reason, Role, Step, named_formula
 from symroof.rendering.pages.derivation_view import TABLED, CostTables, SketchView, View, listing
-from symroof.rendering.pages.mesh_view import OF_CHIPS, labelled, of_a_chip
+from symroof.rendering.pages.mesh_view import OF_CHIPS, is_of_one_chip, label_formula
 from symroof.rendering.pages.number_formats import bound_shown, in_decimals, quantity, shown_times, unit_of_times
 from symroof.rendering.pages.number_tables import NumberTables
 from symroof.rendering.pages.page import Block, Grid, Lines, Page, Section, render_page
@@ -97,7 +97,7 @@ class Writer:
             "bound_shown": bound_shown,
             "t_lower": T_LOWER,
             "moving": Name(time_name(view.rates.comms)) if not view.rates.joint else T_COMMS,
-            "labelled": labelled,
+            "labelled": label_formula,
         }
         self.say = typesetter.sentences("prose.j2", **names)
         self.of_chips = typesetter.sentences("links.j2", **names)
@@ -269,7 +269,7 @@ class Writer:
         if self.counts is not None and step.reason is Reason.STATEMENTS:
             return step.left not in UNSEEN and step.role != "passes"
         shown = "answer" in self.view.problem.sections and self.view.problem.statement is None
-        return shown and (step.reason in OF_CHIPS or (step.reason is Reason.STATEMENTS and of_a_chip(step.left)))
+        return shown and (step.reason in OF_CHIPS or (step.reason is Reason.STATEMENTS and is_of_one_chip(step.left)))
 
     def _is_solved_above(self, step: Step) -> bool:
         """Whether the section on the threshold has solved this: the memory is one of the resources of a mesh."""

@@ -15,18 +15,18 @@ from symroof.algebra.roots import Root
 from symroof.derivation.answer import Point, Steps
 from symroof.derivation.formula_writing import with_digits
 from symroof.derivation.pipeline import Derivation, SketchDerivation
-from symroof.derivation.steps import numeric
+from symroof.derivation.steps import as_number
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, number
 from symroof.model.kernels import costs_of
 from symroof.model.program import Program, spelled_backward
 from symroof.model.program_tree import Statement
 from symroof.model.quantities import PER_CHIP, STOCKS, of_statement
 from symroof.proof.loop_counts import Arrays
-from symroof.proof.program_recounts import Dots, Members, Moves
-from symroof.proof.step import Reason, Step, against
+from symroof.proof.program_recounts import DotProducts, ElementwiseWork, StatementTraffic
+from symroof.proof.step import Reason, Step, role_of
 from symroof.rendering.formulas.plain import OF_TENSOR
 from symroof.rendering.pages.mesh_view import Mesh
-from symroof.rendering.pages.number_formats import decimal_number, grouped, grouped_sizes
+from symroof.rendering.pages.number_formats import decimal_number, group, grouped_sizes
 from symroof.rendering.pages.page import Grid, merged_rows
 from symroof.rendering.pages.section_displays import Code, Paragraph
 from symroof.rendering.pages.typesetting import Sentences, Typesetter
@@ -55,7 +55,7 @@ class CostTables:
 
     def _work(self, steps: tuple[Step, ...]) -> Iterator[Paragraph | Grid]:
         """Outputs, length and FLOPs of each contraction; those alike together."""
-        result = [step for step in steps if isinstance(step.facts, Dots)]
+        result = [step for step in steps if isinstance(step.facts, DotProducts)]
         rows = []
         for step in result:
             name, facts = self.program.about(step).name, step.facts
@@ -71,7 +71,7 @@ class CostTables:
         """The functions, with what each takes for an element or a row."""
         rows = []
         for step in steps:
-            if isinstance(step.facts, Members):
+            if isinstance(step.facts, ElementwiseWork):
                 name = self.program.about(step).name
                 for i, item in enumerate(step.facts.applied):
                     each = self.say("saves_one") if item.sums else self.typesetter.inline(item.each)
@@ -87,7 +87,7 @@ class CostTables:
         """What each statement reads and writes, and what stays on the chip."""
         rows = []
         for step in steps:
-            if isinstance(step.facts, Moves):
+            if isinstance(step.facts, StatementTraffic):
                 name, moves = self.program.about(step).name, step.facts
                 on_chip = (*moves.found, *(name for name in moves.kept if name not in moves.found))
                 parts = (self._each(part) for part in (moves.loaded, moves.stored, on_chip))
@@ -277,8 +277,8 @@ class View(StepsByReason):
     def _bounds_of_links(self) -> Iterator[Formula]:
         """When arithmetic takes longer than each link, in figures where they are known; nothing of one where it always does."""
         for resource, _ in self.setting.rates.links:
-            bound = self.answer.formula(against("figured", resource)) or self.answer.formula(
-                against("threshold", resource)
+            bound = self.answer.formula(role_of("figured", resource)) or self.answer.formula(
+                role_of("threshold", resource)
             )
             if bound is not None and not isinstance(bound, Verdict):
                 yield bound
@@ -318,7 +318,7 @@ class View(StepsByReason):
 
     def range(self, step: Step) -> list[tuple[list[Formula], Formula]]:
         """D >= 40B and F >= 40B as one: D, F >= 40B."""
-        return grouped((relation.left, relation.right) for relation in self.bounds(step))
+        return group((relation.left, relation.right) for relation in self.bounds(step))
 
     def equal_names(self, step: Step) -> tuple[Formula, ...]:
         """The names that are equal by assumption, the one that the others equal first."""
@@ -333,7 +333,7 @@ class View(StepsByReason):
 
     def condition(self, steps: Steps, edge: Expr | Root | None) -> dict[str, Any] | None:
         """``B > 240.24, so B >= 241``: relation, decimal bound and first whole size; None for a symbolic bound."""
-        stated, value, first = steps.condition, numeric(edge), steps.smallest_integer
+        stated, value, first = steps.condition, as_number(edge), steps.smallest_integer
         if not isinstance(stated, Compare) or value is None:
             return None
         shown = decimal_number(value)
@@ -347,7 +347,7 @@ class View(StepsByReason):
         }
 
     def _point(self, point: Point) -> dict[str, Any]:
-        value, solution = numeric(point.value("intensity")), point.threshold
+        value, solution = as_number(point.value("intensity")), point.threshold
         return {
             "answer": point,
             "variable": self.variable if solution is None else Name(solution.variable),

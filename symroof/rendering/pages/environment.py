@@ -23,7 +23,7 @@ from symroof.errors import RenderingError
 from symroof.formula import Either, Formula, Group, Name
 from symroof.proof.propositions import without_cases
 from symroof.reading.languages import known, template_folders
-from symroof.rendering.pages.terminal import cells, closed_up, padded
+from symroof.rendering.pages.terminal import cells, close_up, padded
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -122,12 +122,12 @@ def environment(folder: str | None) -> Any:
         bytecode_cache=_cache() if folder is None else None,
     )
     environment.filters["on_one_line"] = without_cases
-    environment.filters["as_part"] = as_part
-    environment.filters["heard"] = last_heard
-    environment.filters["looked_up"] = looked_up
+    environment.filters["as_part"] = with_brackets
+    environment.filters["heard"] = last_sound
+    environment.filters["looked_up"] = table_entry
     environment.filters["cells"] = cells
     environment.filters["padded"] = padded
-    environment.filters["closed_up"] = closed_up
+    environment.filters["closed_up"] = close_up
     environment.filters["name"] = lambda value: value.name if isinstance(value, Name) else ""
     return environment
 
@@ -146,16 +146,16 @@ def _cache() -> Any:
         return None
 
 
-def as_part(formula: Formula) -> Formula:
+def with_brackets(formula: Formula) -> Formula:
     """A condition as one of several that hold together: alternatives stand in brackets."""
     plain = without_cases(formula)
     return Group(plain) if isinstance(plain, Either) else plain
 
 
-def looked_up(text: str, table: Mapping[str, str]) -> str:
+def table_entry(text: str, table: Mapping[str, str]) -> str:
     """What a table has for a text, nothing where it has nothing; ``*`` in a key is a part that stands in place of ``%s``.
 
-    >>> looked_up("B is no name", {"* is no name": "%s 不是名称"}), looked_up("B", {})
+    >>> table_entry("B is no name", {"* is no name": "%s 不是名称"}), table_entry("B", {})
     ('B 不是名称', '')
     """
     for pattern, words in table.items():
@@ -182,7 +182,7 @@ def render(name: str, folder: str | None, lang: str, names: Mapping[str, object]
 
 
 @contextmanager
-def guarded(folder: str | None) -> Iterator[None]:
+def template_errors(folder: str | None) -> Iterator[None]:
     """Faults of a template become one error that names it; where all are shipped, only those that Jinja tells."""
     from jinja2 import TemplateError, TemplateNotFound, TemplateSyntaxError
 
@@ -201,14 +201,14 @@ def guarded(folder: str | None) -> Iterator[None]:
         raise RenderingError(f"a template failed: {type(error).__name__}: {error}", hint=hint) from None
 
 
-def last_heard(text: str) -> str:
+def last_sound(text: str) -> str:
     r"""The last word, digit, sign or part of a syllable that is heard, the upper part of a fraction last; ``^`` of a power.
 
-    >>> last_heard("$B$"), last_heard(r"$\frac{BDF}{BD + DL}$"), last_heard("$D^{2}$"), last_heard("`bf16`")
+    >>> last_sound("$B$"), last_sound(r"$\frac{BDF}{BD + DL}$"), last_sound("$D^{2}$"), last_sound("`bf16`")
     ('B', 'BDF', '^', '6')
-    >>> last_heard(r"$R \left( \frac{1}{D} + \frac{1}{F} \right)$"), last_heard("1.97e14"), last_heard("B^2D")
+    >>> last_sound(r"$R \left( \frac{1}{D} + \frac{1}{F} \right)$"), last_sound("1.97e14"), last_sound("B^2D")
     ('1', '^', 'D')
-    >>> last_heard("100 %"), last_heard("T_{\\text{math}}"), last_heard("강도"), last_heard("병목")
+    >>> last_sound("100 %"), last_sound("T_{\\text{math}}"), last_sound("강도"), last_sound("병목")
     ('%', 'math', 'ᅩ', 'ᆨ')
     """
     spoken = SILENT.sub("", text.strip()).rstrip(CLOSING)

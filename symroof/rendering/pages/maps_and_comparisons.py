@@ -26,12 +26,12 @@ from symroof.rendering.pages.derivation_view import View
 from symroof.rendering.pages.environment import words
 from symroof.rendering.pages.number_formats import (
     decimal_number,
-    grouped,
+    distinct_digits,
+    group,
     grouped_sizes,
     in_decimals,
     quantity,
     to_digits,
-    told_apart,
 )
 from symroof.rendering.pages.page import Grid, Lines, Page, render_page
 from symroof.rendering.pages.typesetting import Sentences, Style, Typesetter, typesetter_of
@@ -186,7 +186,7 @@ def _sentences(typesetter: Typesetter, **names: object) -> Sentences:
         share=lambda share, digits=3: typesetter.share(share, to_digits(share * 100, digits)),
         decimal=decimal_number,
         in_decimals=in_decimals,
-        grouped=grouped,
+        grouped=group,
         **names,
     )
     return say
@@ -299,5 +299,5 @@ def _cells(view: View, typesetter: Typesetter) -> Iterator[tuple[str, tuple[str,
 def _times(step: Step | None, typesetter: Typesetter) -> str:
     if step is None:
         return ""
-    digits = told_apart(step.value, Fraction(1), 3)
+    digits = distinct_digits(step.value, Fraction(1), 3)
     return typesetter.inline(Number(Fraction(digits), digits))

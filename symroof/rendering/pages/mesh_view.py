@@ -7,13 +7,13 @@ from functools import cached_property
 from symroof.derivation.pipeline import Derivation
 from symroof.formula import Compare, Formula, Frozen, Name, Verdict, number
 from symroof.model.chip_costs import busy_links
-from symroof.model.collectives import fast_first, presumed_order, tapered
+from symroof.model.collectives import fast_first, presumed_order, taper_text
 from symroof.model.kernels import costs_of
 from symroof.model.program import Program
 from symroof.model.program_tree import EXCHANGE, MAXIMUM
 from symroof.model.quantities import NAMELESS, PER_CHIP, of_statement, parts_of, sent_over
 from symroof.proof.mesh_facts import Collective
-from symroof.proof.step import Reason, Step, against
+from symroof.proof.step import Reason, Step, role_of
 
 ONE = number(1)
 # What a table of statements says of the chips.
@@ -96,7 +96,7 @@ class Mesh:
         groups: dict[tuple[Formula, Formula], list[str]] = {}
         for step in self.steps[Reason.ON_EACH]:
             if step.facts is not None:
-                groups.setdefault((step.facts.chips, step.facts.repeated), []).append(about(step))
+                groups.setdefault((step.facts.chips, step.facts.repeated), []).append(owner_of(step))
         return [(names, *kind) for kind, names in groups.items()]
 
     @property
@@ -109,7 +109,7 @@ class Mesh:
         """Every exchange, in the order of the statements; one over several axes is on a step for each."""
         result: dict[tuple[Collective, str, str], Exchange] = {}
         for step in self.steps[Reason.SENT]:
-            name, level = about(step), self.level(step)
+            name, level = owner_of(step), self.level(step)
             for exchange in step.facts.exchanges:
                 back = costs_of(self.program)[name].backward
                 result.setdefault((exchange, name, level), Exchange(exchange, name, back, level, self.taper(level)))
@@ -118,12 +118,12 @@ class Mesh:
     def level(self, step: Step) -> str:
         """The level of a tree through which goes what a step says."""
         levels = (link for axis in self.program.mesh if axis.tree for link in axis.links)
-        return next((link for link in levels if step.left == Name(sent_over(link, about(step)))), "")
+        return next((link for link in levels if step.left == Name(sent_over(link, owner_of(step)))), "")
 
     def taper(self, level: str) -> str:
         """By what factor the ports of a level are narrower than the links below; nothing where they are not."""
         tapers = (level_of.taper for axis in self.program.mesh for level_of in axis.tree if level_of.link == level)
-        return next((tapered(taper) for taper in tapers if taper != 1), "")
+        return next((taper_text(taper) for taper in tapers if taper != 1), "")
 
     def over(self, resource: str) -> tuple[Exchange, ...]:
         """The exchanges that keep a link busy."""
@@ -141,17 +141,17 @@ class Mesh:
         return next(
             s
             for s in steps
-            if about(s) == entry.statement and entry.exchange in s.facts.exchanges and self.level(s) == entry.level
+            if owner_of(s) == entry.statement and entry.exchange in s.facts.exchanges and self.level(s) == entry.level
         )
 
     def opens_pass(self, step: Step) -> bool:
         """Whether a step is the first one on exchanges of its pass, in a training step."""
-        back = costs_of(self.program)[about(step)].backward
-        steps = [s for s in self.steps[Reason.SENT] if costs_of(self.program)[about(s)].backward == back]
+        back = costs_of(self.program)[owner_of(step)].backward
+        steps = [s for s in self.steps[Reason.SENT] if costs_of(self.program)[owner_of(s)].backward == back]
         return self.program.training and steps[0] == step
 
     def is_backward(self, step: Step) -> bool:
-        return costs_of(self.program)[about(step)].backward
+        return costs_of(self.program)[owner_of(step)].backward
 
     def sent(self, resource: str) -> Formula | None:
         return self.right.get(Name(sent_over(resource)))
@@ -162,7 +162,7 @@ class Mesh:
         for back in (False, True):
             moved: dict[str, list[str]] = {}
             for step in self.steps[Reason.SENT]:
-                if self.is_backward(step) == back and step.left == Name(sent_over(resource, about(step))):
+                if self.is_backward(step) == back and step.left == Name(sent_over(resource, owner_of(step))):
                     for exchange in step.facts.exchanges:
                         moved.setdefault(exchange.collective, []).append(exchange.array)
             result.append(list(moved.items()))
@@ -170,7 +170,7 @@ class Mesh:
 
     def against(self, resource: str) -> Formula | None:
         """Where arithmetic takes longer than a link, with the figures put in; a verdict where that is always or never."""
-        solved, bound = (self.answer.formula(against(part, resource)) for part in ("threshold", "bound"))
+        solved, bound = (self.answer.formula(role_of(part, resource)) for part in ("threshold", "bound"))
         if bound is not None and isinstance(solved, Compare):
             return Compare(solved.left, solved.relation, bound)
         return solved
@@ -192,23 +192,23 @@ class Mesh:
         return self.right.get(Name(of_statement(kind, name)))
 
 
-def of_a_chip(formula: Formula) -> bool:
+def is_of_one_chip(formula: Formula) -> bool:
     """Whether this is what one chip does in all, or sends over one of its links."""
     return isinstance(formula, Name) and (formula.name.endswith(PER_CHIP) or formula.name.startswith("sent("))
 
 
-def labelled(label: str) -> Formula:
+def label_formula(label: str) -> Formula:
     """A dimension or an axis as a formula."""
     return number(int(label)) if label.isdigit() else Name(label)
 
 
-def about(step: Step) -> str:
+def owner_of(step: Step) -> str:
     """The statement that an amount of one chip is about; a product on one line has no name."""
     assert isinstance(step.left, Name)
     kind, statement = parts_of(step.left.name)
     return NAMELESS if kind == "sent" else statement
 
 
-def moved_by(step: Step) -> tuple[Collective, ...]:
+def sends_of(step: Step) -> tuple[Collective, ...]:
     """The collectives of a step that says what a link carries."""
     return step.facts.exchanges if step.reason is Reason.SENT else ()

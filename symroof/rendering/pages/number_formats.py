@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from symroof.algebra import rounding
-from symroof.algebra.rounding import decimal, magnitude, short, to_places, trimmed
+from symroof.algebra.rounding import decimal, magnitude, shorten, to_places, trim
 from symroof.derivation.answer import TimeRow
 from symroof.derivation.formula_writing import Layout
 from symroof.formula import Compare, Formula, Name, Number, Quotient
@@ -39,13 +39,13 @@ def sizes(values: Mapping[str, Fraction]) -> str:
     >>> sizes({"B": Fraction(128), "D": Fraction(8192), "F": Fraction(8192)})
     'B = 128, D = F = 8192'
     """
-    return ", ".join(" = ".join((*names, number(value))) for names, value in grouped(values.items()))
+    return ", ".join(" = ".join((*names, number(value))) for names, value in group(values.items()))
 
 
-def grouped(pairs: Iterable[tuple[T, V]]) -> list[tuple[list[T], V]]:
+def group(pairs: Iterable[tuple[T, V]]) -> list[tuple[list[T], V]]:
     """What has the same value together.
 
-    >>> grouped([("B", 128), ("D", 8192), ("F", 8192)])
+    >>> group([("B", 128), ("D", 8192), ("F", 8192)])
     [(['B'], 128), (['D', 'F'], 8192)]
     """
     groups: dict[V, list[T]] = {}
@@ -56,9 +56,7 @@ def grouped(pairs: Iterable[tuple[T, V]]) -> list[tuple[list[T], V]]:
 
 def grouped_sizes(values: Mapping[str, Fraction], layout: Layout) -> list[tuple[list[Name], Formula]]:
     """D = F = 8192 as one: names of equal values together, and the value as it is written."""
-    return [
-        (names, _number_formula(value, layout)) for names, value in grouped((Name(n), x) for n, x in values.items())
-    ]
+    return [(names, _number_formula(value, layout)) for names, value in group((Name(n), x) for n, x in values.items())]
 
 
 def _number_formula(value: Fraction, layout: Layout) -> Formula:
@@ -69,7 +67,7 @@ def _number_formula(value: Fraction, layout: Layout) -> Formula:
 
 def number(value: Fraction) -> str:
     small = max(abs(value.numerator).bit_length(), value.denominator.bit_length()) < 40
-    return str(value) if small and (value.denominator == 1 or len(str(value)) < 12) else short(value, 6)
+    return str(value) if small and (value.denominator == 1 or len(str(value)) < 12) else shorten(value, 6)
 
 
 def quantity(value: Fraction, unit: str, beside: Fraction | None = None) -> str:
@@ -83,7 +81,7 @@ def quantity(value: Fraction, unit: str, beside: Fraction | None = None) -> str:
     """
     of_time = unit_of_time(value) if unit == "s" else Unit(unit, "", Fraction(1))
     other = None if beside is None else beside / of_time.scale
-    return f"{told_apart(value / of_time.scale, other, 4)} {of_time.name}".rstrip()
+    return f"{distinct_digits(value / of_time.scale, other, 4)} {of_time.name}".rstrip()
 
 
 def readable(value: Fraction, unit: str) -> tuple[str, str]:
@@ -97,20 +95,20 @@ def readable(value: Fraction, unit: str) -> tuple[str, str]:
     """
     if unit == "s":
         of_time = unit_of_time(value)
-        return short(value / of_time.scale, 4), of_time.name
+        return shorten(value / of_time.scale, 4), of_time.name
     if unit == "bytes":
         size = max((u for u in DECIMAL_STORAGE if u.scale <= value), key=lambda u: u.scale, default=UNITS["bytes"])
-        return (str(value) if size.scale == 1 and value.denominator == 1 else short(value / size.scale, 4)), size.name
+        return (str(value) if size.scale == 1 and value.denominator == 1 else shorten(value / size.scale, 4)), size.name
     power = magnitude(value) // 3 * 3 if value else 0
     if power >= 6:
         return _in_thousands(value, power), ""
-    return (str(value) if value.denominator == 1 else decimal(value) if power >= -3 else short(value, 4)), ""
+    return (str(value) if value.denominator == 1 else decimal(value) if power >= -3 else shorten(value, 4)), ""
 
 
-def measured_in(value: Fraction, unit: Exponents | None) -> tuple[str, str]:
+def with_unit(value: Fraction, unit: Exponents | None) -> tuple[str, str]:
     """The same where the unit is told by its powers, and stands behind the number where it is none of those.
 
-    >>> measured_in(Fraction(429 * 10**12), {"FLOPs": Fraction(1), "s": Fraction(-1)}), measured_in(Fraction(7), None)
+    >>> with_unit(Fraction(429 * 10**12), {"FLOPs": Fraction(1), "s": Fraction(-1)}), with_unit(Fraction(7), None)
     (('429e12', 'FLOPs/s'), ('7', ''))
     """
     base = "" if unit is None else spelled(unit)
@@ -119,23 +117,23 @@ def measured_in(value: Fraction, unit: Exponents | None) -> tuple[str, str]:
 
 
 def _in_thousands(value: Fraction, power: int) -> str:
-    return f"{trimmed(rounding.to_digits(value / 10**power, 4))}e{power}"
+    return f"{trim(rounding.to_digits(value / 10**power, 4))}e{power}"
 
 
-def told_apart(value: Fraction, other: Fraction | None, digits: int) -> str:
+def distinct_digits(value: Fraction, other: Fraction | None, digits: int) -> str:
     """A value in some digits; in more of them where a tenth of what it differs by from another one does not show.
 
-    >>> told_apart(Fraction("1.41421356"), Fraction("1.415"), 6), told_apart(Fraction("1.41421356"), Fraction(2), 6)
+    >>> distinct_digits(Fraction("1.41421356"), Fraction("1.415"), 6), distinct_digits(Fraction("1.41421356"), Fraction(2), 6)
     ('1.414214', '1.41')
     """
-    text = short(value, digits)
+    text = shorten(value, digits)
     while (
         other not in (None, value)
         and digits < MOST_DIGITS
         and abs(exact(text) - value) * 10 > abs(value - (other or 0))
     ):
         digits += 1
-        text = trimmed(to_digits(value, digits))
+        text = trim(to_digits(value, digits))
     return text
 
 
@@ -160,13 +158,13 @@ def shown_times(row: TimeRow, unit: Unit = UNITS["us"]) -> tuple[str, ...]:
         for value in (row.t_math, row.t_comms, row.lower, row.upper, *(time for _, time in row.others), *steps)
     ]
     if values[2] * 10**9 < 1:
-        return tuple(short(value, 3) for value in values)
+        return tuple(shorten(value, 3) for value in values)
     close = abs(row.t_math - row.t_comms) * 50 < row.lower
     shown = []
     for index, value in enumerate(values):
         compared = index < 3 or (row.steps is not None and index == len(values) - 1)
         places = max(2 if close and compared else 0, 2 - magnitude(value) if value < 100 else 1)
-        shown.append(short(value, 3) if value * 1000 < 1 else to_places(value, places))
+        shown.append(shorten(value, 3) if value * 1000 < 1 else to_places(value, places))
     extra = 2
     while close and shown[0] == shown[1] and values[0] != values[1] and extra < 12:
         extra += 1
@@ -180,7 +178,7 @@ def percent(share: Fraction) -> str:
     ('1.1 %', '0.0001 %', '108 %')
     """
     size = abs(share) * 100
-    return f"{trimmed(to_digits(size, 2)) if size < 100 else to_places(size, 0)} %"
+    return f"{trim(to_digits(size, 2)) if size < 100 else to_places(size, 0)} %"
 
 
 def decimal_number(value: Fraction) -> Number:

@@ -10,16 +10,16 @@ from typing import Any
 from symroof.algebra.rounding import to_places
 from symroof.derivation.answer import Point
 from symroof.derivation.named_formulas import unit_in
-from symroof.derivation.steps import INTENSITY, T_STEPS, numeric
+from symroof.derivation.steps import INTENSITY, T_STEPS, as_number
 from symroof.formula import Compare, Formula, Name, Sum, Verdict
 from symroof.model.pipeline_stages import BUBBLE
 from symroof.model.quantities import MOVED, STOCKS, TOKENS, of_statement, parts_of, rows_of, time_name, unit_of_amount
-from symroof.model.resources import VECTOR, overlapping
+from symroof.model.resources import VECTOR, overlaps
 from symroof.proof.propositions import without_cases
 from symroof.proof.step import Step, amount_of, named_formula, number_of
 from symroof.rendering.formulas.tex import breadth
 from symroof.rendering.pages.derivation_view import View
-from symroof.rendering.pages.number_formats import bound_shown, decimal_number, grouped_sizes, measured_in, readable
+from symroof.rendering.pages.number_formats import bound_shown, decimal_number, grouped_sizes, readable, with_unit
 from symroof.rendering.pages.page import Grid, Lines, merged_rows
 from symroof.rendering.pages.terminal import GAP, LABEL, VALUE, cells
 from symroof.rendering.pages.typesetting import Sentences, Typesetter
@@ -80,7 +80,7 @@ class NumberTables:
         yield from self._amounts(point)
         for name, formula in self.view.problem.let.items():
             step = point["answer"].step(named_formula(name))
-            value = None if step is None else numeric(expression(step.right))
+            value = None if step is None else as_number(expression(step.right))
             if value is not None:
                 yield self.typesetter.code(name), self.named_amount(name, value), "", self.typesetter.inline(formula)
         yield from self._solution(self.view.points.index(point))
@@ -152,7 +152,7 @@ class NumberTables:
         """The condition on one size."""
         if isinstance(step.right, Verdict):
             return self.say("verdict", step.right.holds)
-        bound = numeric(expression(step.right.right)) if isinstance(step.right, Compare) else None
+        bound = as_number(expression(step.right.right)) if isinstance(step.right, Compare) else None
         if bound is None or not isinstance(step.right, Compare):
             return self.typesetter.inline(step.right)
         whole = self.view.answer.step(number_of(f"whole {turn}"))
@@ -194,7 +194,7 @@ class NumberTables:
 
     def named_amount(self, name: str, value: Fraction) -> str:
         """A number of a formula that the problem names, with its unit where that is known."""
-        return self.typesetter.amount(*measured_in(value, unit_in(self.view.setting, self.view.problem.let[name])))
+        return self.typesetter.amount(*with_unit(value, unit_in(self.view.setting, self.view.problem.let[name])))
 
     def _words(self, name: str, point: dict[str, Any]) -> list[str]:
         answer = point["answer"]
@@ -287,7 +287,7 @@ class NumberTables:
     def statements(self, point: dict[str, Any]) -> Iterator[Grid]:
         """What each group of statements costs, and its share of T_steps; those of equal costs together."""
         answer, kinds = point["answer"], [f"{kind}{self.each}" for kind in ("flops", "ops", "bytes")]
-        groups = [group for group in overlapping(self.program) if answer.step(number_of(f"share({', '.join(group)})"))]
+        groups = [group for group in overlaps(self.program) if answer.step(number_of(f"share({', '.join(group)})"))]
         rows = []
         for group in groups:
             named = ", ".join(group)

@@ -12,11 +12,11 @@ from unicodedata import east_asian_width
 
 from symroof.formula import Frozen
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.formulas.tex import FoldingPrinter, LatexPrinter, breadth, large, rows_of
+from symroof.rendering.formulas.tex import FoldingPrinter, LatexPrinter, breadth, rows_of, text_size_cell
 from symroof.rendering.pages.dialects import FORMATS, Dialect
-from symroof.rendering.pages.environment import guarded, render
+from symroof.rendering.pages.environment import render, template_errors
 from symroof.rendering.pages.section_displays import Code, Display, Paragraph, Row
-from symroof.rendering.pages.terminal import GAP, display, fold, ledger, table, titled
+from symroof.rendering.pages.terminal import GAP, display, fold, ledger, table, title_line
 from symroof.rendering.pages.typesetting import Typesetter
 
 BOLD = "\x1b[1m", "\x1b[0m"
@@ -95,7 +95,7 @@ def render_page(build: Callable[[Typesetter], Page], typesetter: Typesetter, **n
     Where a formula is broader than a sheet of paper, sizes with long names are given letters, and the page says which;
     where that does not help, formulas in lines of prose and in tables go over lines as well.
     """
-    with guarded(typesetter.style.template):
+    with template_errors(typesetter.style.template):
         page = build(typesetter)
         if typesetter.form != "text" and typesetter.lettered != typesetter and _excess(page, typesetter) > 1:
             typesetter = typesetter.lettered
@@ -108,7 +108,7 @@ def render_page(build: Callable[[Typesetter], Page], typesetter: Typesetter, **n
             "page": _around(page, typesetter),
             "typesetter": typesetter,
             "blocks": list(_in_text(page, typesetter) if typesetter.form == "text" else _on_a_sheet(page, typesetter)),
-            "titled": lambda: _strong(titled(page.title, page.aside, typesetter.style.width), typesetter),
+            "titled": lambda: _strong(title_line(page.title, page.aside, typesetter.style.width), typesetter),
             "display": lambda rows: aligned(rows, typesetter, SHEET),
             "displayed": _numbered(typesetter),
             "sheets": lambda grid: sheets(grid, _room(page), breaks),
@@ -146,7 +146,7 @@ def _set(block: Block, typesetter: Typesetter) -> Block:
             rows = tuple(tuple(map(typesetter.line, row)) for row in block.rows)
             grid = replace(block, head=tuple(map(typesetter.line, block.head)), rows=rows).filled
             fits = sum(breadths_of(grid)) <= SHEET
-            return replace(grid, rows=tuple(tuple(map(large, row)) for row in grid.rows)) if fits else grid
+            return replace(grid, rows=tuple(tuple(map(text_size_cell, row)) for row in grid.rows)) if fits else grid
     return block
 
 

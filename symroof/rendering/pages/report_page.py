@@ -8,7 +8,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
-from symroof.algebra.rounding import short
+from symroof.algebra.rounding import shorten
 from symroof.errors import RenderingError, SymroofError, printable
 from symroof.formula import Both, Compare, Formula, Gap, Infinity, Number
 from symroof.proof.propositions import without_cases
@@ -18,8 +18,8 @@ from symroof.reading.claims import Claim, Logic
 from symroof.reading.languages import USUAL_LANGUAGE
 from symroof.reading.numbers import COUNT_SCALES
 from symroof.rendering.formulas.plain import PlainPrinter
-from symroof.rendering.pages.environment import guarded, load, render, words
-from symroof.rendering.pages.number_formats import percent, quantity, sizes, told_apart
+from symroof.rendering.pages.environment import load, render, template_errors, words
+from symroof.rendering.pages.number_formats import distinct_digits, percent, quantity, sizes
 from symroof.rendering.pages.terminal import fold, padded
 from symroof.rendering.pages.typesetting import Sentences, Style
 from symroof.verification.baseline import Accepted
@@ -73,7 +73,7 @@ class Explainer:
     def __init__(self, template: str | None = None, lang: str = USUAL_LANGUAGE, *, hints: bool = False) -> None:
         self.print, self.hints = PlainPrinter().print, hints
         space = " " if words(template, lang).percent_stands_apart else ""
-        names = {"m": self.print, "decimal": short, "percent": lambda share: percent(share).replace(" ", space)}
+        names = {"m": self.print, "decimal": shorten, "percent": lambda share: percent(share).replace(" ", space)}
         self.words = load(f"{lang}/report.j2", template, lang, {})
         self.say = Sentences(self.words)
         self.remarks = Sentences(
@@ -116,7 +116,7 @@ class Explainer:
         elif not file.judgements:
             lines.append(self.say("nothing_claimed", name))
         if file.short(standard):
-            shares = (short(share * 100, 4) for share in (coverage.share, standard.coverage))
+            shares = (shorten(share * 100, 4) for share in (coverage.share, standard.coverage))
             lines.append(self.say("short", name, coverage.judged, coverage.judgeable, *shares))
         if verbose and coverage.formulas > 0:
             skipped = sorted(coverage.skipped.items(), key=lambda item: -item[1])
@@ -192,10 +192,10 @@ class Explainer:
             readable = (size == 1 and unit != "s") or READABLE[0] <= abs(number / size) < READABLE[1]
             if readable and not POWER.match(name):
                 space = "" if share or name in COUNT_SCALES else " "
-                return f"{told_apart(number / size, other and other / size, 4)}{space}{name}"
+                return f"{distinct_digits(number / size, other and other / size, 4)}{space}{name}"
         if unit == "s":
             return quantity(number, unit, other)
-        return f"{told_apart(number, other, 6)} {unit if isinstance(value, Number) else ''}".rstrip()
+        return f"{distinct_digits(number, other, 6)} {unit if isinstance(value, Number) else ''}".rstrip()
 
     def labels(self, judgement: Judgement) -> list[Label]:
         """The explanation of a judgement, line by line; one that was expected needs none."""
@@ -345,7 +345,7 @@ def render_report(
         return word.join(COLOURS[verdict] if style.colour else ("", ""))
 
     lang = style.lang or lang_of(files)
-    with guarded(style.template):
+    with template_errors(style.template):
         explainer = Explainer(style.template, lang, hints=style.hints)
         names = {
             "files": () if moves is not None and style.brief else files,

@@ -10,7 +10,7 @@ from symroof.formula import Cases, Compare, Formula, Frozen, Name, Number, Quoti
 from symroof.proof.step import Reason, Step
 from symroof.rendering.formulas.plain import PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
-from symroof.rendering.pages.terminal import closed_up
+from symroof.rendering.pages.terminal import close_up
 
 # What a reason says of a step: the sentence before it, its unit, a word beside it, the sentence after it.
 Say = Callable[[str, Step], str]
@@ -157,7 +157,7 @@ def blocks(
 
     def prose(text: str) -> None:
         if text and written and isinstance(before := written[-1], Paragraph):
-            written[-1] = Paragraph(closed_up(before.text + ("" if text.startswith(",") else joint) + text))
+            written[-1] = Paragraph(close_up(before.text + ("" if text.startswith(",") else joint) + text))
         elif text:
             written.append(Paragraph(text))
 

@@ -86,24 +86,24 @@ def pieces(text: str) -> list[str]:
     return [piece for word in words for piece in breaks().split(word)] if _is_chinese(text) else words
 
 
-def whole(text: str) -> str:
+def bind(text: str) -> str:
     """The text with its Chinese characters joined, so that no line ends between them.
 
-    >>> pieces(whole("否则不可能")) == [whole("否则不可能")]
+    >>> pieces(bind("否则不可能")) == [bind("否则不可能")]
     True
     """
     return breaks().sub(JOINER, text) if _is_chinese(text) else text
 
 
-def plain(text: str) -> str:
+def unglue(text: str) -> str:
     """The text as it is read, without what held it together."""
     return text if text.isascii() else text.replace(NBSP, " ").replace(JOINER, "")
 
 
-def closed_up(text: str) -> str:
+def close_up(text: str) -> str:
     """Chinese without spaces between its characters and beside full-width punctuation; those at the ends of a line stay.
 
-    >>> closed_up("强度 为 B ， 即 “屋顶线” （ 见 D ）。 于是 B > 240"), closed_up("say “when” so")
+    >>> close_up("强度 为 B ， 即 “屋顶线” （ 见 D ）。 于是 B > 240"), close_up("say “when” so")
     ('强度为 B，即“屋顶线”（见 D）。于是 B > 240', 'say “when” so')
     """
     return spaces_beside().sub("", text) if _is_chinese(text) else text
@@ -128,15 +128,15 @@ CASES = re.compile(f"{JOINER}(?=（)|(?<=；){JOINER}")
 TERMS = re.compile(r"[ \u00a0](?=[-+*·/][ \u00a0])")
 
 
-def glued(formula: str) -> str:
+def glue(formula: str) -> str:
     """The formula with the spaces at which no line may end made no-break.
 
-    >>> glued("B(D - 1)") == "B(D - 1)".replace(" ", NBSP)
+    >>> glue("B(D - 1)") == "B(D - 1)".replace(" ", NBSP)
     True
-    >>> fold(glued("intensity = 2BDF/(2BD + 2DF + 2BF) = BDF/(BD + DF + BF)"), 40)
+    >>> fold(glue("intensity = 2BDF/(2BD + 2DF + 2BF) = BDF/(BD + DF + BF)"), 40)
     ['intensity = 2BDF/(2BD + 2DF + 2BF)', '= BDF/(BD + DF + BF)']
     """
-    formula = whole(formula)
+    formula = bind(formula)
     if cells(formula) <= SHORT:
         return formula.replace(" ", NBSP)
     formula = CASES.sub("", formula)
@@ -147,7 +147,7 @@ def glued(formula: str) -> str:
 def fold(text: str, width: int, indent: str = "") -> list[str]:
     """Lines of the width, later ones indented; a formula is broken inside only where it alone is longer than a line.
 
-    >>> fold("one two three", 8), fold(glued("BTNH + BSNH + BNTS"), 12)
+    >>> fold("one two three", 8), fold(glue("BTNH + BSNH + BNTS"), 12)
     (['one two', 'three'], ['BTNH + BSNH', '+ BNTS'])
     """
     waiting, lines, line, used = deque(pieces(text)), [], "", 0
@@ -162,7 +162,7 @@ def fold(text: str, width: int, indent: str = "") -> list[str]:
             lines += [line] if line.strip() else []
             line = (indent if lines else "") + word
             used = cells(line)
-    return [plain(line) for line in (*lines, line)]
+    return [unglue(line) for line in (*lines, line)]
 
 
 def _loosened(word: str) -> list[str]:
@@ -184,16 +184,16 @@ def _outside(text: str, place: int) -> bool:
     return sum(map(before.count, "([{（")) == sum(map(before.count, ")]}）"))
 
 
-def titled(left: str, right: str, width: int) -> str:
+def title_line(left: str, right: str, width: int) -> str:
     """Both on one line, at its ends, or on two where they do not fit.
 
-    >>> titled("matmul", "TPU v5e", 20)
+    >>> title_line("matmul", "TPU v5e", 20)
     'matmul       TPU v5e'
     """
     gap = width - cells(left) - cells(right)
     if right and gap >= 2:
-        return left + " " * gap + plain(right)
-    return "\n".join((*fold(glued(left), width, GAP), *(fold(right, width, GAP) if right else ())))
+        return left + " " * gap + unglue(right)
+    return "\n".join((*fold(glue(left), width, GAP), *(fold(right, width, GAP) if right else ())))
 
 
 def ledger(head: Sequence[str], rows: Sequence[Sequence[str]], width: int, colon: str = ": ") -> Iterator[str]:
@@ -208,7 +208,7 @@ def ledger(head: Sequence[str], rows: Sequence[Sequence[str]], width: int, colon
         apart = f"{head[2]}{colon}" if any(head[2:]) and label != head[0] else ""
         line = start + (padded(first, room) + GAP if cells(first) <= room else first + "   ") + remark
         beside = bool(remark) and not rest and cells(line) <= width
-        yield plain(line) if beside else plain(start + first).rstrip()
+        yield unglue(line) if beside else unglue(start + first).rstrip()
         yield from (below + line for line in rest)
         if remark and not beside:
             yield from (below + GAP + line for line in fold(apart + remark, width - margin - len(GAP)))
@@ -240,11 +240,11 @@ class _Chain:
         head = self.head.strip()
         if cells(self.line) <= room and (head or not below):
             return [self.line]
-        lines = fold(glued(head), room) if head and below else []
+        lines = fold(glue(head), room) if head and below else []
         column = INDENT if below else cells(self.head) + 1
         for text, hang in self.parts:
             start, hanging = " " * (column + hang), " " * (cells(text.split(" ")[0]) + 1)
-            lines += [start + line for line in fold(glued(text), room - len(start), hanging)]
+            lines += [start + line for line in fold(glue(text), room - len(start), hanging)]
         return lines if below or not lines else [self.head + lines[0][cells(self.head) :], *lines[1:]]
 
 
@@ -269,7 +269,7 @@ def _beside(lines: list[str], remark: str, width: int) -> list[str]:
     """The lines with the remark beside the last one, or below it."""
     if not remark:
         return lines
-    last, aside = lines[-1], plain(remark)
+    last, aside = lines[-1], unglue(remark)
     if cells(last) < ASIDE and ASIDE + len(GAP) + cells(aside) <= width:
         return [*lines[:-1], padded(last, ASIDE) + GAP + aside]
     if cells(last) + 3 + cells(aside) <= width:
@@ -314,11 +314,11 @@ def table(
 
 def _columns(columns: Sequence[Sequence[str]], right: frozenset[int], widths: Sequence[int]) -> list[str]:
     """Rows of a width for each column; the head of a column is folded at its spaces."""
-    names = (fold(whole(name), width) for (name, *_), width in zip(columns, widths, strict=True))
+    names = (fold(bind(name), width) for (name, *_), width in zip(columns, widths, strict=True))
     heads = (row for row in zip_longest(*names, fillvalue="") if any(row))
     rows = zip(*(column for _, *column in columns), strict=True)
     return [
-        GAP.join(padded(plain(text), widths[i], i in right) for i, text in enumerate(row)).rstrip()
+        GAP.join(padded(unglue(text), widths[i], i in right) for i, text in enumerate(row)).rstrip()
         for row in (*heads, *rows)
     ]
 
@@ -344,7 +344,7 @@ def words_table(vocabulary: Mapping[str, list[str]], called: Callable[[str], obj
     margin = cells(heads[0])
     lines = []
     for head, words in zip(heads, vocabulary.values(), strict=True):
-        lines += fold(head + ",  ".join(whole(word.replace(" ", NBSP)) for word in words), 96, indent=" " * margin)
+        lines += fold(head + ",  ".join(bind(word.replace(" ", NBSP)) for word in words), 96, indent=" " * margin)
     return "".join(f"{line}\n" for line in lines)
 
 

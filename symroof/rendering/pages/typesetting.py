@@ -20,7 +20,7 @@ from symroof.rendering.formulas.tex import FoldingPrinter, LatexPrinter, breadth
 from symroof.rendering.pages.dialects import FORMATS, Dialect, dialect_of
 from symroof.rendering.pages.environment import load, words
 from symroof.rendering.pages.number_formats import readable, to_digits
-from symroof.rendering.pages.terminal import NBSP, closed_up, glued
+from symroof.rendering.pages.terminal import NBSP, close_up, glue
 
 # The room of a fraction or a bracket in a line of prose.
 ROOM = 36
@@ -108,7 +108,7 @@ class Typesetter(Frozen):
         """Mathematics in a line of prose: formulas, relations between them, and lists."""
         text = " ".join(self._part(part) for part in parts)
         if self.form in ("text", "claims"):
-            return glued(text) if self.form == "text" else text
+            return glue(text) if self.form == "text" else text
         return text.join(self.dialect.inline)
 
     def equal(self, names: tuple[Formula, ...], *value: Formula) -> str:
@@ -170,7 +170,7 @@ class Typesetter(Frozen):
 
     def line(self, text: str) -> str:
         """A line of prose as a sheet has it: Chinese is closed up, and mathematics stands where its dialect reads it."""
-        return self.dialect.bounded(closed_up(text))
+        return self.dialect.bounded(close_up(text))
 
     def strong(self, text: str) -> str:
         return text.join(FORMATS[self.form].strong)
@@ -284,7 +284,7 @@ class Sentences:
         self.macros, self.phrases = macros, phrases
 
     def __call__(self, macro: str, *facts: object) -> str:
-        return closed_up(re.sub(r"[ \n]+", " ", self.lines(macro, *facts)).strip(" "))
+        return close_up(re.sub(r"[ \n]+", " ", self.lines(macro, *facts)).strip(" "))
 
     def each(self, macro: str, *facts: object) -> tuple[str, ...]:
         """Sentences, each on a line of its own."""
@@ -299,7 +299,7 @@ class Sentences:
             raise RenderingError(
                 f"the template {self.macros} has no macro {macro}", hint="copy the shipped one, and change that"
             )
-        return closed_up((sentence if isinstance(sentence, str) else str(sentence(*facts))).strip("\n"))
+        return close_up((sentence if isinstance(sentence, str) else str(sentence(*facts))).strip("\n"))
 
     def filled(self, macro: str, facts: Mapping[str, object]) -> str:
         """A phrase, each of its holes filled with the fact of that name."""

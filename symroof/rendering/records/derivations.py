@@ -12,25 +12,25 @@ from symroof.derivation.answer import Answer, Point
 from symroof.derivation.pipeline import Derivation
 from symroof.derivation.premises import Setting
 from symroof.derivation.solutions import Solution
-from symroof.derivation.steps import numeric
+from symroof.derivation.steps import as_number
 from symroof.formula import Compare, Formula, Name, Quotient, Verdict, names, number
 from symroof.model.kernels import costs_of
 from symroof.model.program import Program
 from symroof.model.program_quantities import names_of_amounts
 from symroof.model.quantities import PER_CHIP, TABLE, Owner, of_statement, sent_over, time_name
-from symroof.proof.step import Part, Role, against, amount_of, named_formula, number_of
+from symroof.proof.step import Part, Role, amount_of, named_formula, number_of, role_of
 from symroof.rendering.formulas.plain import Letters, PlainPrinter
 from symroof.rendering.formulas.tex import LatexPrinter
-from symroof.rendering.pages.mesh_view import about, moved_by
+from symroof.rendering.pages.mesh_view import owner_of, sends_of
 from symroof.rendering.records.json_parts import (
     SCHEMA,
     Record,
-    beside,
     fields,
+    json_of,
     let_record,
     optimum_record,
+    pair,
     solution_record,
-    spelled,
     step_record,
     text,
 )
@@ -62,7 +62,7 @@ def record(derivation: Derivation) -> Record:
         "answer": _answer(derivation.answer, setting),
         "steps": [step_record(i, step, latex) for i, step in enumerate(derivation.steps, 1)],
     }
-    result: Record = spelled(tree, setting.layout.write)
+    result: Record = json_of(tree, setting.layout.write)
     return result
 
 
@@ -112,7 +112,7 @@ def _answer(answer: Answer, setting: Setting) -> Record:
         "within": within or None,
         "next_order": leading and leading.next_order,
         "limits": dict(answer.limits),
-        **beside("ridge", answer.ridge),
+        **pair("ridge", answer.ridge),
         **_of_program(formula_of, answer, setting),
         **_solutions(answer, setting),
         "threshold": answer.threshold and _threshold(answer, answer.threshold),
@@ -142,11 +142,11 @@ def _threshold(answer: Answer, solution: Solution) -> Record:
     return {
         "variable": solution.variable,
         "exact": _condition(solution, formula_of("bound")),
-        **beside("exact_bound", answer.bound, formula_of("bound")),
+        **pair("exact_bound", answer.bound, formula_of("bound")),
         "guard": formula_of("guard") or solution.guard,
         "otherwise": solution.otherwise and {"outcome": outcome, "supremum": formula_of("supremum")},
         "rule": rule and _condition(rule, formula_of("rule_bound")),
-        **beside("rule_bound", answer.rule_bound, formula_of("rule_bound")),
+        **pair("rule_bound", answer.rule_bound, formula_of("rule_bound")),
         "rule_factor": formula_of("rule_factor"),
         "smallest_integer": answer.smallest_integer,
         "outcome": OUTCOMES[solution.outcome],
@@ -165,10 +165,10 @@ def _condition(solution: Solution, bound: Formula | None) -> Formula | str:
 def _point(point: Point, setting: Setting) -> Record:
     return {
         "values": {name: text(value) for name, value in point.values.items()},
-        **beside("exact_bound", point.bound),
+        **pair("exact_bound", point.bound),
         "smallest_integer": point.smallest_integer,
         "outcome": None if setting.idle else OUTCOMES[point.outcome],
-        **beside("intensity", point.value("intensity")),
+        **pair("intensity", point.value("intensity")),
         **{name: point.formula(name) for name in TIMES},
         **_times(point.formula, setting),
         **_solutions(point, setting),
@@ -177,7 +177,7 @@ def _point(point: Point, setting: Setting) -> Record:
             k: x
             for name, number in numbers_of(point).items()
             if name not in setting.problem.let
-            for k, x in beside(name, number).items()
+            for k, x in pair(name, number).items()
         },
         "times": [
             {
@@ -199,7 +199,7 @@ def numbers_of(point: Point) -> dict[str, Fraction]:
     """Every quantity that the sizes leave no part of open, and what the problem names."""
     named = ((step.left.name, step) for step in point.steps if isinstance(step.left, Name))
     steps = {name: step for name, step in named if step.role in (number_of(name), named_formula(name))}
-    values = {name: numeric(expression(step.right)) for name, step in steps.items()}
+    values = {name: as_number(expression(step.right)) for name, step in steps.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -236,7 +236,7 @@ def _of_program(formula_of: Callable[[Role | Part], Formula | None], answer: Ans
 
 def _exchanges(answer: Answer, program: Program, name: str) -> list[Record]:
     """The collectives of a statement, each once: one over several axes is on the step of each, with what that carries."""
-    moved = (each for step in answer.steps for each in moved_by(step) if about(step) == name)
+    moved = (each for step in answer.steps for each in sends_of(step) if owner_of(step) == name)
     result = {replace(each, share=number(0)): each for each in moved}
     return [
         {
@@ -253,7 +253,7 @@ def _exchanges(answer: Answer, program: Program, name: str) -> list[Record]:
 
 def _exchanged(derivation: Derivation) -> list[str]:
     """Every collective in a few words, once."""
-    mesh, moved = derivation.setting.problem.mesh, (each for step in derivation.written for each in moved_by(step))
+    mesh, moved = (derivation.setting.problem.mesh, (each for step in derivation.written for each in sends_of(step)))
     sizes = {name: axis.size for name, axis in mesh.items()}
     each = ((move.collective, "".join(move.axes), Mul(*(sizes[axis] for axis in move.axes))) for move in moved)
     written = (f"{kind} over {axes}" + (f" = {chips}" if chips.is_Integer else "") for kind, axes, chips in each)
@@ -278,15 +278,15 @@ def _over_links(answer: Answer, setting: Setting) -> Record:
 
 def _against(answer: Answer | Point, resource: str) -> Record | None:
     """Where arithmetic takes longer than a link, in the form of the threshold."""
-    solution, bound = answer.solution(against("threshold", resource)), answer.formula(against("bound", resource))
+    solution, bound = (answer.solution(role_of("threshold", resource)), answer.formula(role_of("bound", resource)))
     if solution is None:
         return None
-    held, last = getattr(solution.otherwise, "holds", None), answer.whole(against("whole", resource))
+    held, last = getattr(solution.otherwise, "holds", None), answer.whole(role_of("whole", resource))
     outcome = OUTCOMES["depends" if held is None else "always" if held else "never"]
     return {
         "variable": solution.variable,
         "exact": _condition(solution, bound),
-        **beside("exact_bound", solution.bound if bound is None else answer.value(against("bound", resource)), bound),
+        **pair("exact_bound", solution.bound if bound is None else answer.value(role_of("bound", resource)), bound),
         "guard": solution.guard,
         "otherwise": solution.otherwise and {"outcome": outcome, "supremum": None},
         **dict.fromkeys(("rule", "rule_bound", "rule_bound_float", "rule_factor")),

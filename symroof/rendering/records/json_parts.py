@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 from sympy import Expr
 
 from symroof.algebra.roots import Root
-from symroof.algebra.rounding import short
+from symroof.algebra.rounding import shorten
 from symroof.derivation.answer import Steps
 from symroof.derivation.pipeline import SketchDerivation
 from symroof.derivation.solutions import Solution
-from symroof.derivation.steps import numeric
+from symroof.derivation.steps import as_number
 from symroof.derivation.whole_sizes import spans_of
 from symroof.formula import Compare, Formula, Verdict
 from symroof.proof.step import Check, Step, named_formula, number_of
@@ -45,12 +45,12 @@ def text(value: Value, write: Callable[[object], Formula] | None = None) -> str 
         return EXPLICIT.print(write(value))
     assert isinstance(value, Fraction)
     long = max(abs(value.numerator).bit_length(), value.denominator.bit_length()) >= LONGEST
-    return short(value) if long else str(value)
+    return shorten(value) if long else str(value)
 
 
-def beside(key: str, part: Expr | Root | Fraction | None, shown: Formula | None = None) -> Record:
+def pair(key: str, part: Expr | Root | Fraction | None, shown: Formula | None = None) -> Record:
     """An expression under its key, as a step shows it, and beside it a float where it is known to be a number."""
-    number = part if isinstance(part, Fraction) or part is None else numeric(part)
+    number = part if isinstance(part, Fraction) or part is None else as_number(part)
     value = str(part) if isinstance(part, Fraction) else shown or part
     return {key: value, f"{key}_float": nearest_float(number)}
 
@@ -72,11 +72,11 @@ def fields(value: object, *names: str) -> Record:
     return {name: getattr(value, name) for name in names}
 
 
-def spelled(value: Any, write: Callable[[Any], Formula] | None = None) -> Any:
+def json_of(value: Any, write: Callable[[Any], Formula] | None = None) -> Any:
     """A tree of values as JSON has them: formulas as text, fractions exactly and as floats, checks with their engine.
 
     >>> from symroof.formula import Name
-    >>> spelled({"ridge": Fraction(9850, 41), "at": (Name("B"), None)})
+    >>> json_of({"ridge": Fraction(9850, 41), "at": (Name("B"), None)})
     {'ridge': {'exact': '9850/41', 'float': 240.2439024390244}, 'at': ['B', None]}
     """
     match value:
@@ -87,9 +87,9 @@ def spelled(value: Any, write: Callable[[Any], Formula] | None = None) -> Any:
         case Check():
             return {"status": value.status, "by": value.by}
         case dict():
-            return {key: spelled(part, write) for key, part in value.items()}
+            return {key: json_of(part, write) for key, part in value.items()}
         case tuple() | list():
-            return [spelled(part, write) for part in value]
+            return [json_of(part, write) for part in value]
     return value
 
 
@@ -101,7 +101,7 @@ def let_record(steps: Steps, let: Mapping[str, Formula]) -> Record | None:
     result: Record = {}
     for name, formula in let.items():
         value = steps.formula(named_formula(name))
-        number = None if value is None else numeric(expression(value))
+        number = None if value is None else as_number(expression(value))
         result[name] = {"formula": formula, "value": value, "float": nearest_float(number)}
     return result or None
 
@@ -127,7 +127,7 @@ def solution_record(steps: Steps, variable: str | None) -> Record | None:
         "variable": variable,
         "relation": step.left,
         "exact": _condition(exact),
-        **beside("exact_bound", None if edge is None else solution.bound if put is None else expression(put), edge),
+        **pair("exact_bound", None if edge is None else solution.bound if put is None else expression(put), edge),
         "guard": steps.formula("solution_guard") or solution.guard,
         "otherwise": None if solution.otherwise is None else _condition(solution.otherwise),
         "smallest_integer": None if least is None else int(least),
@@ -165,7 +165,7 @@ def _precisely(key: str, steps: Steps, step: Step | None) -> Record:
         return {}
     exact, decimals = (steps.step(number_of(f"{kind}{step.role}")) for kind in ("", "decimals "))
     shown, long = exact or step, decimals or step
-    return {f"{key}_exact": shown.right, f"{key}_float": nearest_float(numeric(expression(long.right)))}
+    return {f"{key}_exact": shown.right, f"{key}_float": nearest_float(as_number(expression(long.right)))}
 
 
 def _condition(formula: Formula) -> Formula | str:
@@ -196,7 +196,7 @@ def sketch_record(sketched: SketchDerivation) -> Record:
         },
         "steps": [step_record(i, step, latex) for i, step in enumerate(sketched.steps, 1)],
     }
-    return dict(spelled(tree, sketched.layout.write))
+    return dict(json_of(tree, sketched.layout.write))
 
 
 def step_record(index: int, step: Step, latex: LatexPrinter) -> Record:

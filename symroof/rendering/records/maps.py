@@ -8,14 +8,14 @@ from typing import Any
 
 from symroof.derivation.answer import Point
 from symroof.derivation.quantity_definitions import in_ridge
-from symroof.derivation.steps import T_LOWER
 from symroof.exploration.comparison import Comparison, OneChip, steps_at
 from symroof.exploration.measured_points import Measurement
-from symroof.exploration.regime_map import Place, RegimeMap, RegimeRow
+from symroof.exploration.regime_map import MapPoint, RegimeMap, RegimeRow
 from symroof.exploration.regimes import Exploration, TimeRegimes, Weakest
+from symroof.model.quantities import T_LOWER
 from symroof.rendering.pages.typesetting import claims_typesetter
 from symroof.rendering.records.derivations import bracket
-from symroof.rendering.records.json_parts import SCHEMA, Record, fields, spelled, text
+from symroof.rendering.records.json_parts import SCHEMA, Record, fields, json_of, text
 from symroof.symbols import expression, fraction
 
 
@@ -57,7 +57,7 @@ def map_record(exploration: Exploration) -> Record:
         ],
         "at": [_place(result, place) for place in exploration.places],
     }
-    return dict(spelled(record, lambda value: setting.layout.write(in_ridge(value))))
+    return dict(json_of(record, lambda value: setting.layout.write(in_ridge(value))))
 
 
 def _longest(longest: TimeRegimes) -> Record:
@@ -85,7 +85,7 @@ def _longest(longest: TimeRegimes) -> Record:
         "never": [f"{text(step.left)} < {text(step.right)}" for step in longest.never],
         "complete": longest.complete or {"status": "not proved", "by": "exact enumeration of faces"},
     }
-    return dict(spelled(record, lambda value: setting.layout.write(in_ridge(value))))
+    return dict(json_of(record, lambda value: setting.layout.write(in_ridge(value))))
 
 
 def _leaders(row: RegimeRow) -> dict[str, list[str]]:
@@ -93,7 +93,7 @@ def _leaders(row: RegimeRow) -> dict[str, list[str]]:
     return {whole: [statement.label for statement in row.leaders(whole)] for whole in row.statements}
 
 
-def _place(regime_map: RegimeMap, place: Place) -> Record:
+def _place(regime_map: RegimeMap, place: MapPoint) -> Record:
     setting = regime_map.setting
     over = place.over_ridge
     return {
@@ -125,7 +125,7 @@ def inferred_record(inferred: Weakest) -> Record:
             for alternative in inferred.alternatives
         ],
     }
-    return dict(spelled(record, write))
+    return dict(json_of(record, write))
 
 
 def comparison_record(comparison: Comparison) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def comparison_record(comparison: Comparison) -> dict[str, Any]:
         "at": [{name: text(x) for name, x in p.values.items()} for p in derivation.answer.at],
         "rows": list(map(_row, comparison.rows)),
     }
-    return dict(spelled(record, derivation.setting.layout.write))
+    return dict(json_of(record, derivation.setting.layout.write))
 
 
 def _row(row: OneChip) -> Record:
